@@ -1,0 +1,5 @@
+//! What the host asks of the drive.
+
+pub mod request;
+
+pub use request::{Op, Request};
