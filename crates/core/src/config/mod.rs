@@ -1,0 +1,283 @@
+//! The one definition of a drive and of how it is driven. TOML files, `--set`, Python keywords and the JSON Schema
+//! all come from these structs.
+
+pub mod units;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use units::{Bytes, Nanos};
+
+use crate::buffer::BufferConfig;
+use crate::ftl::MappingConfig;
+
+/// A simulated drive and the way its host drives it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceConfig {
+    /// Flash array: geometry, timing, rules, energy.
+    pub nand: NandConfig,
+    /// Flash translation layer.
+    pub ftl: FtlConfig,
+    /// Write buffer.
+    pub buffer: BufferSection,
+    /// How requests reach the drive.
+    #[serde(default)]
+    pub host: HostConfig,
+    /// State of the drive before the first request.
+    #[serde(default)]
+    pub precondition: PreconditionConfig,
+    /// Seed of everything random inside the drive.
+    #[serde(default = "one")]
+    pub seed: u64,
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// The flash array.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NandConfig {
+    /// Buses between controller and chips.
+    pub channels: u32,
+    /// Chips (packages, elements, banks) on each channel.
+    pub chips_per_channel: u32,
+    /// Dies in each chip; each runs one command at a time.
+    pub dies_per_chip: u32,
+    /// Planes in each die.
+    pub planes_per_die: u32,
+    /// Erase blocks in each plane.
+    pub blocks_per_plane: u32,
+    /// Flash pages (read units) in each erase block.
+    pub pages_per_block: u32,
+    /// Size of a flash page: what one array read fetches.
+    pub page_size: Bytes,
+    /// Size of a mapped page, the unit of the buffer and the FTL; divides `page_size`. Default: `page_size`.
+    #[serde(default)]
+    pub mapping_unit: Option<Bytes>,
+    /// Flash pages per plane that one program writes at once (3 for one-shot TLC).
+    #[serde(default = "one_u32")]
+    pub pages_per_program: u32,
+    /// Drive all planes of a die together: one erase unit spans them, and one program writes to each.
+    #[serde(default)]
+    pub multi_plane: bool,
+    /// Order in which the pages of a block may be programmed.
+    #[serde(default)]
+    pub program_order: ProgramOrder,
+    /// How long each operation takes.
+    pub timing: TimingConfig,
+    /// Which waiting operation a free die takes.
+    #[serde(default)]
+    pub scheduling: Scheduling,
+    /// Copies inside a plane stay off the bus.
+    #[serde(default)]
+    pub copy_back: bool,
+    /// Energy per operation.
+    #[serde(default)]
+    pub energy: EnergyConfig,
+    /// Erases that a block endures; reported against, 0 for no limit.
+    #[serde(default)]
+    pub endurance: u32,
+}
+
+fn one_u32() -> u32 {
+    1
+}
+
+/// Order in which a chip lets the pages of a block be programmed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProgramOrder {
+    /// Each page right after the one before.
+    #[default]
+    Sequential,
+    /// Upwards, pages may be left out.
+    Ascending,
+    /// Any erased page.
+    Any,
+}
+
+/// Which waiting operation a free die takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scheduling {
+    /// The one that became ready first.
+    #[default]
+    Fifo,
+    /// Host reads before everything else, then the one that became ready first.
+    ReadFirst,
+}
+
+/// How long the flash operations take.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TimingConfig {
+    /// Cell array to register, one flash page (tR).
+    pub read: Nanos,
+    /// Register to cell array, one program (tPROG).
+    pub program: Nanos,
+    /// One block erase (tBERS).
+    pub erase: Nanos,
+    /// Bus, one mapped page.
+    pub transfer: Nanos,
+    /// Bus, command and address of each operation.
+    #[serde(default)]
+    pub command: Nanos,
+    /// RAM copy of one page that the buffer serves or takes.
+    #[serde(default)]
+    pub ram: Nanos,
+}
+
+/// Energy per operation, in mJ.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EnergyConfig {
+    /// One flash page read.
+    #[serde(default)]
+    pub read_mj: f64,
+    /// One program.
+    #[serde(default)]
+    pub program_mj: f64,
+    /// One block erase.
+    #[serde(default)]
+    pub erase_mj: f64,
+}
+
+/// Flash translation layer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FtlConfig {
+    /// Capacity that the host sees; rounded down to whole logical blocks.
+    #[serde(default)]
+    pub exported: Option<Bytes>,
+    /// Spare flash as (physical - user) / user, where `exported` is not given.
+    #[serde(default = "seven_percent")]
+    pub over_provisioning: f64,
+    /// How logical pages are found.
+    pub mapping: MappingConfig,
+}
+
+fn seven_percent() -> f64 {
+    0.07
+}
+
+/// Write buffer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BufferSection {
+    /// RAM for data pages.
+    pub size: Bytes,
+    /// What a request waits for.
+    #[serde(default)]
+    pub write_back: WriteBack,
+    /// A battery keeps the RAM: flush and FUA are answered at once.
+    #[serde(default)]
+    pub battery: bool,
+    /// Replacement scheme.
+    pub scheme: BufferConfig,
+}
+
+/// What a request that makes the buffer evict pages waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WriteBack {
+    /// For the flushes that it causes.
+    Foreground,
+    /// Until the slots that it needs are free.
+    #[default]
+    Background,
+}
+
+/// How requests reach the drive.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HostConfig {
+    /// Arrival times of the workload, or a constant number of requests under way, or no time at all.
+    pub replay: Replay,
+    /// Requests admitted at once (open), or always under way (closed).
+    pub max_outstanding: u32,
+    /// Open loop: arrival times are divided by this.
+    pub speedup: f64,
+    /// What a request does that covers part of a page.
+    pub partial_page: PartialPage,
+    /// What happens to the buffer's dirty pages after the last request.
+    pub end_of_run: EndOfRun,
+}
+
+impl Default for HostConfig {
+    fn default() -> Self {
+        Self {
+            replay: Replay::Open,
+            max_outstanding: 32,
+            speedup: 1.0,
+            partial_page: PartialPage::ReadModifyWrite,
+            end_of_run: EndOfRun::Keep,
+        }
+    }
+}
+
+/// Where arrival times come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Replay {
+    /// The workload's own arrival times.
+    Open,
+    /// The next request arrives when one of `max_outstanding` completes.
+    Closed,
+    /// No time: counts only, latencies are null.
+    Untimed,
+}
+
+/// What a request does that covers part of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PartialPage {
+    /// A write reads the rest of the page first, if it is not in the buffer.
+    ReadModifyWrite,
+    /// It stands for the whole page, as in the papers.
+    Round,
+}
+
+/// What happens to the buffer's dirty pages after the last request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndOfRun {
+    /// They stay in the buffer and are not counted.
+    Keep,
+    /// They are flushed and counted; log blocks that are open stay open.
+    Flush,
+    /// They are flushed and counted, and all log blocks are merged and counted.
+    Merge,
+}
+
+/// State of the drive before the first request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PreconditionConfig {
+    /// How the drive is filled.
+    pub state: Precondition,
+    /// Steady state: it counts as steady once write amplification over a full-drive write moved by less than this share.
+    pub tolerance: f64,
+    /// Steady state: give up after this many full-drive writes, and say so.
+    pub max_drive_writes: u32,
+}
+
+impl Default for PreconditionConfig {
+    fn default() -> Self {
+        Self { state: Precondition::Full, tolerance: 0.01, max_drive_writes: 10 }
+    }
+}
+
+/// How the drive is filled before the first request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Precondition {
+    /// All flash erased.
+    Empty,
+    /// Every logical page written once, in order.
+    Full,
+    /// Filled, then overwritten at random until write amplification stays the same.
+    Steady,
+}
