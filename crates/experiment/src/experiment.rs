@@ -1,0 +1,102 @@
+//! One experiment: everything that decides a run's result, spelled out.
+
+use eraseblock_core::config::{
+    BufferSection, DeviceConfig, FtlConfig, HostConfig, NandConfig, PreconditionConfig,
+};
+use eraseblock_traces::WorkloadConfig;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use sha2::{Digest, Sha256};
+
+use crate::error::ConfigError;
+
+/// A drive, the way its host drives it, and the workload.
+///
+/// In a file, `preset` gives every value that the file leaves out, and a list in the place of a value is an axis:
+/// one experiment is run for each of its values.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "eraseblock experiment")]
+pub struct Experiment {
+    /// Name of the experiment in results; default: the file's name.
+    pub name: String,
+    /// Drive whose values hold where the file gives none.
+    #[serde(default)]
+    pub preset: Option<String>,
+    /// What the host asks of the drive.
+    pub workload: WorkloadConfig,
+    /// Flash array: geometry, timing, rules, energy.
+    pub nand: NandConfig,
+    /// Flash translation layer.
+    pub ftl: FtlConfig,
+    /// Write buffer.
+    pub buffer: BufferSection,
+    /// How requests reach the drive.
+    #[serde(default)]
+    pub host: HostConfig,
+    /// State of the drive before the first request.
+    #[serde(default)]
+    pub precondition: PreconditionConfig,
+    /// Seed of everything random inside the drive.
+    #[serde(default = "one")]
+    pub seed: u64,
+}
+
+fn one() -> u64 {
+    1
+}
+
+impl Experiment {
+    /// The drive alone.
+    pub fn device(&self) -> DeviceConfig {
+        DeviceConfig {
+            nand: self.nand.clone(),
+            ftl: self.ftl.clone(),
+            buffer: self.buffer.clone(),
+            host: self.host.clone(),
+            precondition: self.precondition.clone(),
+            seed: self.seed,
+        }
+    }
+
+    /// All values, defaults included, as one line of JSON.
+    pub fn to_json(&self) -> String {
+        self.to_value().to_string()
+    }
+
+    /// Reads what [`Self::to_json`] wrote.
+    ///
+    /// # Errors
+    /// Names the key that is wrong.
+    pub fn from_json(text: &str) -> Result<Self, ConfigError> {
+        let mut reader = serde_json::Deserializer::from_str(text);
+        let experiment = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+            let key = error.path().to_string();
+            ConfigError::new("experiment", Some(&key), format!("`{key}`: {}", error.inner()))
+        })?;
+        reader.end().map_err(|error| ConfigError::new("experiment", None, error.to_string()))?;
+        Ok(experiment)
+    }
+
+    /// Hash of everything that can change the result: all but `name` and `preset`, which are labels.
+    pub fn key(&self) -> String {
+        self.key_with("")
+    }
+
+    /// [`Self::key`], further told apart by what the workload's files hold.
+    pub(crate) fn key_with(&self, trace_sha256: &str) -> String {
+        let mut value = self.to_value();
+        if let Some(table) = value.as_object_mut() {
+            table.remove("name");
+            table.remove("preset");
+        }
+        value.sort_all_objects();
+        let digest = Sha256::new().chain_update(value.to_string()).chain_update(trace_sha256).finalize();
+        digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    pub(crate) fn to_value(&self) -> Json {
+        serde_json::to_value(self).expect("configurations have text keys and finite numbers")
+    }
+}

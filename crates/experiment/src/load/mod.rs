@@ -1,0 +1,71 @@
+//! From what people write to experiments: preset, then file, then `--set`, one experiment for each point of the axes.
+
+mod axes;
+mod merge;
+mod parse;
+mod suggest;
+mod tree;
+mod typed;
+
+use crate::error::ConfigError;
+use crate::experiment::Experiment;
+use crate::presets;
+use tree::{Node, Place, Value};
+
+/// Builds the experiments that a file (its text and its name for messages) and `--set` options describe.
+///
+/// A value of the file overrides the preset's, a value of `sets` (`"a.b=c"`, later ones win) overrides both. Every
+/// list is an axis; the result is the cross product of all axes in the order in which they are written, the last one
+/// varying fastest.
+///
+/// # Errors
+/// One line that names the place, the key, what was found and what was expected.
+pub fn resolve(
+    toml_text: Option<&str>,
+    file_name: &str,
+    sets: &[String],
+) -> Result<Vec<Experiment>, ConfigError> {
+    let mut written = match toml_text {
+        Some(text) => parse::file(text, file_name)?,
+        None => Node::empty_table(Place::Nowhere),
+    };
+    for (number, set) in sets.iter().enumerate() {
+        written = merge::overlay(written, parse::set(set, number)?, "")?;
+    }
+    let default_name = toml_text.and_then(|_| file_stem(file_name)).unwrap_or("experiment");
+    axes::points(&written)?.into_iter().map(|point| complete(point, default_name)).collect()
+}
+
+/// Puts the preset under one point of the axes, and checks the whole.
+fn complete(point: Node, default_name: &str) -> Result<Experiment, ConfigError> {
+    let mut whole = match point.get("preset") {
+        None => point,
+        Some(Node { value: Value::Text(name), place, .. }) => {
+            let preset = presets::find(name).ok_or_else(|| {
+                let known = presets::preset_names();
+                let message = format!("unknown preset `{name}`{}", suggest::among(name, &known));
+                ConfigError::new(place, Some("preset"), message)
+            })?;
+            merge::overlay(preset.defaults()?, point, "")?
+        }
+        Some(other) => {
+            let message =
+                format!("`preset`: found {}, expected the name of a preset", other.value.describe());
+            return Err(ConfigError::new(&other.place, Some("preset"), message));
+        }
+    };
+    whole.or_insert("name", Node::new(Place::Nowhere, Value::Text(default_name.to_owned())));
+    typed::experiment(&whole)
+}
+
+/// `mail` of `sweeps/mail.toml`.
+fn file_stem(file_name: &str) -> Option<&str> {
+    std::path::Path::new(file_name).file_stem()?.to_str().filter(|stem| !stem.is_empty())
+}
+
+/// The tree of a preset's text, for [`crate::presets`].
+pub(crate) fn preset_tree(text: &str, name: &str) -> Result<Node, ConfigError> {
+    parse::preset(text, name)
+}
+
+pub(crate) use tree::Node as Tree;

@@ -1,0 +1,171 @@
+//! From a tree to an experiment, and from serde's errors to lines that a person can act on.
+
+use serde_json::Value as Json;
+use serde_path_to_error::Segment;
+
+use super::suggest;
+use super::tree::Node;
+use crate::error::ConfigError;
+use crate::experiment::Experiment;
+use crate::{presets, schema};
+
+/// Reads the tree as an experiment.
+pub(super) fn experiment(tree: &Node) -> Result<Experiment, ConfigError> {
+    let json = tree.to_json();
+    match serde_path_to_error::deserialize::<_, Experiment>(&json) {
+        Ok(experiment) => Ok(experiment),
+        Err(error) => {
+            let (path, message) = split_error(&error);
+            Err(Fault { tree, json, path, message }.explain())
+        }
+    }
+}
+
+/// The keys on the way to what is wrong, and what serde says of it. A scheme reports its own options as
+/// `option: message`; they join the path.
+fn split_error(error: &serde_path_to_error::Error<serde_json::Error>) -> (Vec<String>, String) {
+    let key = |segment: &Segment| match segment {
+        Segment::Map { key } => Some(key.clone()),
+        Segment::Enum { variant } => Some(variant.clone()),
+        Segment::Seq { .. } | Segment::Unknown => None,
+    };
+    let mut path: Vec<String> = error.path().iter().filter_map(key).collect();
+    let mut message = error.inner().to_string();
+    while let Some((head, rest)) = message.split_once(": ") {
+        let is_key =
+            |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !head.split('.').all(is_key) {
+            break;
+        }
+        path.extend(head.split('.').map(str::to_owned));
+        message = rest.to_owned();
+    }
+    (path, message)
+}
+
+/// One error of serde, and where it happened.
+struct Fault<'t> {
+    tree: &'t Node,
+    json: Json,
+    path: Vec<String>,
+    message: String,
+}
+
+impl Fault<'_> {
+    fn explain(&self) -> ConfigError {
+        if let Some(rest) = self.message.strip_prefix("unknown field ") {
+            return self.unknown_key(rest);
+        }
+        if let Some(rest) = self.message.strip_prefix("missing field ") {
+            return self.missing_key(&quoted(rest).concat());
+        }
+        if let Some(rest) = self.message.strip_prefix("unknown variant ") {
+            return self.unknown_name(rest);
+        }
+        if let Some((found, expected)) = self.type_error() {
+            return self.error(&format!("found {found}, expected {expected}"));
+        }
+        self.error(&self.message)
+    }
+
+    /// An error of the value at the path.
+    fn error(&self, message: &str) -> ConfigError {
+        let key = self.path.join(".");
+        let message = if key.is_empty() { message.to_owned() } else { format!("`{key}`: {message}") };
+        ConfigError::new(&self.tree.nearest(&self.path).place, Some(&key), message)
+    }
+
+    fn unknown_key(&self, rest: &str) -> ConfigError {
+        let names = quoted(rest);
+        let (Some((word, known)), (parent, _)) =
+            (names.split_first(), self.path.split_at(self.path.len().max(1) - 1))
+        else {
+            return self.error(&self.message);
+        };
+        let prefix = parent.iter().map(|key| format!("{key}.")).collect::<String>();
+        let key = format!("{prefix}{word}");
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let meant = suggest::nearest(word, &known).map(|near| format!("{prefix}{near}"));
+        let meant = meant.or_else(|| schema::path_ending_in(word)).filter(|near| *near != key);
+        let meant = meant.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+        let known = match (self.scheme(parent), known.is_empty()) {
+            (Some(scheme), true) => format!("`{scheme}` has no options"),
+            (Some(scheme), false) => format!("options of `{scheme}`: {}", known.join(", ")),
+            (None, _) => format!("known here: {}", known.join(", ")),
+        };
+        let message = format!("unknown key `{key}`{meant} ({known})");
+        ConfigError::new(&self.tree.nearest(&self.path).place, Some(&key), message)
+    }
+
+    /// The scheme that the table at `path` configures.
+    fn scheme(&self, path: &[String]) -> Option<&str> {
+        let pointer: String = path.iter().map(|key| format!("/{key}")).collect();
+        self.json.pointer(&pointer)?.get("kind")?.as_str()
+    }
+
+    fn missing_key(&self, name: &str) -> ConfigError {
+        let mut path = self.path.clone();
+        path.push(name.to_owned());
+        let key = path.join(".");
+        let hint = match (name, self.tree.get("preset")) {
+            ("kind", _) => "; name the scheme, for example kind = \"lru\"".to_owned(),
+            ("workload", _) => "; say what to replay in [workload]".to_owned(),
+            (_, None) => format!(
+                "; give it, or start from a preset, for example preset = \"{}\"",
+                presets::preset_names().join("\" or \"")
+            ),
+            _ => String::new(),
+        };
+        let place = &self.tree.nearest(&self.path).place;
+        ConfigError::new(place, Some(&key), format!("`{key}` is missing{hint}"))
+    }
+
+    fn unknown_name(&self, rest: &str) -> ConfigError {
+        let names = quoted(rest);
+        let Some((word, known)) = names.split_first() else { return self.error(&self.message) };
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        self.error(&format!("unknown name `{word}`{}", suggest::among(word, &known)))
+    }
+
+    /// What was found and what was expected, in a person's words.
+    fn type_error(&self) -> Option<(String, String)> {
+        let rest = self
+            .message
+            .strip_prefix("invalid type: ")
+            .or_else(|| self.message.strip_prefix("invalid value: "))?;
+        let (_, expected) = rest.rsplit_once(", expected ")?;
+        let found = self.tree.nearest(&self.path).value.describe();
+        let range = |min: String, max: String| format!("a whole number from {min} to {max}");
+        let expected = match expected {
+            "u8" => range("0".to_owned(), u8::MAX.to_string()),
+            "u16" => range("0".to_owned(), u16::MAX.to_string()),
+            "u32" => range("0".to_owned(), u32::MAX.to_string()),
+            "u64" | "usize" => range("0".to_owned(), i64::MAX.to_string()),
+            "i32" => range(i32::MIN.to_string(), i32::MAX.to_string()),
+            "i64" => "a whole number".to_owned(),
+            "f64" | "f32" => "a number".to_owned(),
+            "a boolean" => "true or false".to_owned(),
+            "a string" => "a text".to_owned(),
+            "string or map" => self.names().unwrap_or_else(|| "a name".to_owned()),
+            other if other.starts_with("struct ") || other.contains(" map") => "a table".to_owned(),
+            other => other.to_owned(),
+        };
+        Some((found, expected))
+    }
+
+    /// The names that would be right here: serde lists them when it is given a wrong name.
+    fn names(&self) -> Option<String> {
+        let mut json = self.json.clone();
+        let pointer: String = self.path.iter().map(|key| format!("/{key}")).collect();
+        *json.pointer_mut(&pointer)? = Json::from("");
+        let error = serde_path_to_error::deserialize::<_, Experiment>(&json).err()?;
+        let (path, message) = split_error(&error);
+        let names = quoted(message.strip_prefix("unknown variant ")?);
+        (path == self.path).then(|| format!("one of {}", names[1..].join(", ")))
+    }
+}
+
+/// The words between backquotes.
+fn quoted(text: &str) -> Vec<String> {
+    text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}

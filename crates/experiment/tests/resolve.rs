@@ -1,0 +1,141 @@
+//! Presets, files and options are laid over one another; lists become axes.
+
+use eraseblock_experiment::{Experiment, preset_names, resolve};
+use serde_json::{Value, json};
+
+const FILE: &str = "preset = \"bplru-2008\"\n[workload]\ntrace = \"w.load\"\n";
+
+/// The experiments of a file and options, as JSON.
+fn points(toml: &str, sets: &[&str]) -> Vec<Value> {
+    let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+    let experiments = resolve(Some(toml), "sweeps/mail.toml", &sets).unwrap();
+    experiments.iter().map(|one| serde_json::from_str(&one.to_json()).unwrap()).collect()
+}
+
+/// The values at `pointers` of each experiment.
+fn pick(points: &[Value], pointers: &[&str]) -> Vec<Vec<Value>> {
+    points
+        .iter()
+        .map(|point| pointers.iter().map(|&at| point.pointer(at).unwrap().clone()).collect())
+        .collect()
+}
+
+#[test]
+fn a_preset_gives_what_the_file_leaves_out() {
+    let all = points(&format!("{FILE}[buffer]\nsize = \"2048 KiB\"\n"), &["nand.timing.read=60us", "seed=7"]);
+    assert_eq!(
+        pick(&all, &["/name", "/preset", "/buffer/size", "/buffer/write_back", "/nand/timing/read", "/seed"]),
+        [[json!("mail"), json!("bplru-2008"), json!("2 MiB"), json!("foreground"), json!("60 us"), json!(7)]]
+    );
+    assert_eq!(
+        pick(&all, &["/nand/timing/program", "/nand/pages_per_block"]),
+        [[json!("800 us"), json!(128)]]
+    );
+}
+
+#[test]
+fn options_win_over_the_file_and_later_ones_over_earlier_ones() {
+    let file = format!("{FILE}[buffer]\nsize = \"1 MiB\"\n");
+    assert_eq!(pick(&points(&file, &["buffer.size=2MiB"]), &["/buffer/size"]), [[json!("2 MiB")]]);
+    let sets = ["buffer.size=2MiB", "buffer.size=3MiB", "name=x y"];
+    assert_eq!(pick(&points(&file, &sets), &["/buffer/size", "/name"]), [[json!("3 MiB"), json!("x y")]]);
+    // A value that could not be read does not matter once it is overridden.
+    let wrong = format!("{FILE}[buffer]\nsize = 5\n");
+    assert_eq!(pick(&points(&wrong, &["buffer.size=2MiB"]), &["/buffer/size"]), [[json!("2 MiB")]]);
+}
+
+#[test]
+fn lists_are_axes_in_the_order_in_which_they_are_written() {
+    let file = "preset = [\"hbm-2010\", \"bplru-2008\"]\n[buffer]\nsize = [\"1 MiB\", \"4 MiB\"]\n\
+                scheme = [\"lru\", \"fab\"]\n[workload]\ntrace = \"w\"\n";
+    let (hbm, bplru, one, four, lru, fab) =
+        (json!("hbm-2010"), json!("bplru-2008"), json!("1 MiB"), json!("4 MiB"), json!("lru"), json!("fab"));
+    let expected: Vec<Vec<Value>> = [
+        [&hbm, &one, &lru],
+        [&hbm, &one, &fab],
+        [&hbm, &four, &lru],
+        [&hbm, &four, &fab],
+        [&bplru, &one, &lru],
+        [&bplru, &one, &fab],
+        [&bplru, &four, &lru],
+        [&bplru, &four, &fab],
+    ]
+    .iter()
+    .map(|row| row.iter().map(|&value| value.clone()).collect())
+    .collect();
+    let all = points(file, &[]);
+    assert_eq!(pick(&all, &["/preset", "/buffer/size", "/buffer/scheme/kind"]), expected);
+    assert_eq!(all[0]["nand"]["timing"]["program"], json!("200 us"), "the preset of the first points");
+    assert_eq!(all[7]["nand"]["timing"]["program"], json!("800 us"), "the preset of the last points");
+}
+
+#[test]
+fn options_add_axes_after_those_of_the_file() {
+    let file = format!("{FILE}[host]\nspeedup = [1, 2.5]\n");
+    let all = points(&file, &["seed=[1, 2]", "buffer.size=[1MiB, 2 MiB]"]);
+    let speedups: Vec<_> = all.iter().map(|point| point["host"]["speedup"].as_f64().unwrap()).collect();
+    assert_eq!(speedups, [1.0, 1.0, 1.0, 1.0, 2.5, 2.5, 2.5, 2.5]);
+    let rest = pick(&all[..4], &["/seed", "/buffer/size"]);
+    let (one, two) = (json!("1 MiB"), json!("2 MiB"));
+    assert_eq!(rest, [[json!(1), one.clone()], [json!(1), two.clone()], [json!(2), one], [json!(2), two]]);
+}
+
+#[test]
+fn an_axis_may_list_tables_and_hold_axes() {
+    let file = format!(
+        "{FILE}[buffer]\nscheme = [\"lru\", {{ kind = \"bplru\", padding = [true, false] }}, \"fab\"]\n"
+    );
+    let kinds: Vec<_> = points(&file, &[])
+        .iter()
+        .map(|point| {
+            let scheme = &point["buffer"]["scheme"];
+            (scheme["kind"].as_str().unwrap().to_owned(), scheme.get("padding").cloned())
+        })
+        .collect();
+    let bplru = |padding: bool| ("bplru".to_owned(), Some(json!(padding)));
+    assert_eq!(kinds, [("lru".to_owned(), None), bplru(true), bplru(false), ("fab".to_owned(), None)]);
+}
+
+#[test]
+fn another_scheme_replaces_the_options_and_the_same_one_keeps_them() {
+    let mapping = |sets: &[&str]| pick(&points(FILE, sets), &["/ftl/mapping"])[0][0].clone();
+    assert_eq!(mapping(&["ftl.mapping=page"])["kind"], json!("page"));
+    assert_eq!(mapping(&["ftl.mapping=page"]).get("log_blocks"), None);
+    for set in ["ftl.mapping=bast", "ftl.mapping.kind=bast", "ftl.mapping.victim=fifo"] {
+        let kept = mapping(&[set]);
+        assert_eq!((&kept["kind"], &kept["log_blocks"]), (&json!("bast"), &json!(7)), "{set}");
+    }
+    // An option without a kind adjusts a scheme that was given by its name alone.
+    let scheme = pick(&points(FILE, &["buffer.scheme.padding=false"]), &["/buffer/scheme"])[0][0].clone();
+    assert_eq!((&scheme["kind"], &scheme["padding"]), (&json!("bplru"), &json!(false)));
+    let scheme =
+        pick(&points(FILE, &["buffer.scheme.padding=false", "buffer.scheme=fab"]), &["/buffer/scheme"]);
+    assert_eq!(scheme[0][0]["kind"], json!("fab"));
+}
+
+#[test]
+fn what_is_resolved_is_explicit_and_survives_json() {
+    for name in preset_names() {
+        let set = [format!("preset={name}"), "workload.trace=w".to_owned()];
+        let experiment = resolve(None, "", &set).unwrap().remove(0);
+        let again = Experiment::from_json(&experiment.to_json()).unwrap();
+        assert_eq!(again, experiment);
+        assert_eq!(again.to_json(), experiment.to_json());
+        assert_eq!(again.key(), experiment.key());
+        assert_eq!(experiment.name, "experiment");
+    }
+    let error = Experiment::from_json("{\"name\": 3}").unwrap_err().to_string();
+    assert!(error.starts_with("experiment: `name`: invalid type: integer `3`"), "{error}");
+}
+
+#[test]
+fn keys_depend_on_values_and_not_on_labels() {
+    let key = |sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+        resolve(Some(FILE), "f.toml", &sets).unwrap()[0].key()
+    };
+    assert_eq!(key(&[]).len(), 32);
+    assert_eq!(key(&[]), key(&["name=other", "buffer.size=16384KiB"]), "the same values, written otherwise");
+    assert_ne!(key(&[]), key(&["seed=2"]));
+    assert_ne!(key(&[]), key(&["workload.trace=v"]));
+}
