@@ -93,7 +93,8 @@ impl Experiment {
         }
         value.sort_all_objects();
         let digest = Sha256::new().chain_update(value.to_string()).chain_update(trace_sha256).finalize();
-        digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+        let (half, _) = digest.split_first_chunk().expect("a digest has 32 bytes");
+        format!("{:032x}", u128::from_be_bytes(*half))
     }
 
     pub(crate) fn to_value(&self) -> Json {

@@ -7,10 +7,12 @@ mod error;
 mod experiment;
 mod load;
 mod presets;
+mod registry;
 mod schema;
 
 pub use error::ConfigError;
 pub use experiment::Experiment;
 pub use load::resolve;
 pub use presets::preset_names;
+pub use registry::registry_json;
 pub use schema::schema_json;

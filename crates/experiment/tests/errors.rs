@@ -12,7 +12,7 @@ fn error(toml: &str, sets: &[&str]) -> String {
 
 /// A right file of two lines and a workload, and then what is wrong from line 5 on.
 fn after_good(wrong: &str) -> String {
-    format!("preset = \"bplru-2008\"\n[workload]\ntrace = \"w.load\"\n\n{wrong}\n")
+    format!("preset = \"bplru-2008\"\n[workload]\npath = \"w.load\"\n\n{wrong}\n")
 }
 
 #[test]
@@ -149,18 +149,23 @@ fn wrong_types_say_what_was_found_and_expected() {
 fn missing_keys_say_how_to_give_them() {
     let presets = "preset = \"bplru-2008\" or \"hbm-2010\" or \"nvme-tlc\"";
     assert_eq!(
-        error("\n[workload]\ntrace = \"w\"", &[]),
+        error("\n[workload]\npath = \"w\"", &[]),
         format!("exp.toml:1: `nand` is missing; give it, or start from a preset, for example {presets}")
     );
     assert_eq!(
-        error("[workload]\ntrace = \"w\"\n\n[nand]\nchannels = 1", &[]),
+        error("[workload]\npath = \"w\"\n\n[nand]\nchannels = 1", &[]),
         format!(
             "exp.toml:4: `nand.chips_per_channel` is missing; give it, or start from a preset, for example {presets}"
         )
     );
     assert_eq!(
         error("preset = \"hbm-2010\"", &[]),
-        "exp.toml:1: `workload` is missing; say what to replay in [workload]"
+        "exp.toml:1: `workload` is missing; say what to replay, for example workload.path = \"TRACE\""
+    );
+    assert_eq!(
+        error("preset = \"hbm-2010\"\n\n[workload]\nfirst = 5", &[]),
+        "exp.toml:3: `workload.path`: is missing; name a trace file, or make requests with \
+         generate = { kind = \"uniform\", requests = 1000, footprint = \"1 GiB\" }"
     );
     let none = resolve(None, "", &[]).unwrap_err().to_string();
     assert!(none.starts_with("configuration: `"), "{none}");

@@ -3,7 +3,7 @@
 use eraseblock_experiment::{Experiment, preset_names, resolve};
 use serde_json::{Value, json};
 
-const FILE: &str = "preset = \"bplru-2008\"\n[workload]\ntrace = \"w.load\"\n";
+const FILE: &str = "preset = \"bplru-2008\"\n[workload]\npath = \"w.load\"\n";
 
 /// The experiments of a file and options, as JSON.
 fn points(toml: &str, sets: &[&str]) -> Vec<Value> {
@@ -47,7 +47,7 @@ fn options_win_over_the_file_and_later_ones_over_earlier_ones() {
 #[test]
 fn lists_are_axes_in_the_order_in_which_they_are_written() {
     let file = "preset = [\"hbm-2010\", \"bplru-2008\"]\n[buffer]\nsize = [\"1 MiB\", \"4 MiB\"]\n\
-                scheme = [\"lru\", \"fab\"]\n[workload]\ntrace = \"w\"\n";
+                scheme = [\"lru\", \"fab\"]\n[workload]\npath = \"w\"\n";
     let (hbm, bplru, one, four, lru, fab) =
         (json!("hbm-2010"), json!("bplru-2008"), json!("1 MiB"), json!("4 MiB"), json!("lru"), json!("fab"));
     let expected: Vec<Vec<Value>> = [
@@ -67,6 +67,15 @@ fn lists_are_axes_in_the_order_in_which_they_are_written() {
     assert_eq!(pick(&all, &["/preset", "/buffer/size", "/buffer/scheme/kind"]), expected);
     assert_eq!(all[0]["nand"]["timing"]["program"], json!("200 us"), "the preset of the first points");
     assert_eq!(all[7]["nand"]["timing"]["program"], json!("800 us"), "the preset of the last points");
+}
+
+/// A long axis costs as much as it is long, not its square.
+#[test]
+fn a_hundred_thousand_points_are_quick() {
+    let seeds: Vec<String> = (0..100_000).map(|seed| format!("{seed},\n")).collect();
+    let file = format!("seed = [{}]\n{FILE}", seeds.concat());
+    let all = resolve(Some(&file), "f.toml", &[]).unwrap();
+    assert_eq!((all.len(), all[99_999].seed), (100_000, 99_999));
 }
 
 #[test]
@@ -113,10 +122,21 @@ fn another_scheme_replaces_the_options_and_the_same_one_keeps_them() {
     assert_eq!(scheme[0][0]["kind"], json!("fab"));
 }
 
+/// Only schemes are replaced whole.
+#[test]
+fn another_pattern_keeps_the_other_keys_of_a_generator() {
+    let file = "preset = \"bplru-2008\"\n\
+                workload.generate = { kind = \"zipf\", requests = 5, footprint = \"1 MiB\" }\n";
+    let all = points(file, &["workload.generate.kind=[uniform,sequential]"]);
+    let (uniform, sequential) = (json!("uniform"), json!("sequential"));
+    let expected = [[uniform, json!(5)], [sequential, json!(5)]];
+    assert_eq!(pick(&all, &["/workload/generate/kind", "/workload/generate/requests"]), expected);
+}
+
 #[test]
 fn what_is_resolved_is_explicit_and_survives_json() {
     for name in preset_names() {
-        let set = [format!("preset={name}"), "workload.trace=w".to_owned()];
+        let set = [format!("preset={name}"), "workload.path=w".to_owned()];
         let experiment = resolve(None, "", &set).unwrap().remove(0);
         let again = Experiment::from_json(&experiment.to_json()).unwrap();
         assert_eq!(again, experiment);
@@ -137,5 +157,5 @@ fn keys_depend_on_values_and_not_on_labels() {
     assert_eq!(key(&[]).len(), 32);
     assert_eq!(key(&[]), key(&["name=other", "buffer.size=16384KiB"]), "the same values, written otherwise");
     assert_ne!(key(&[]), key(&["seed=2"]));
-    assert_ne!(key(&[]), key(&["workload.trace=v"]));
+    assert_ne!(key(&[]), key(&["workload.path=v"]));
 }

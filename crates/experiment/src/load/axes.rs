@@ -7,15 +7,15 @@ use crate::error::ConfigError;
 const POINTS_MAX: u128 = 100_000;
 
 /// One tree without lists for each point of the axes, the first written axis varying slowest.
-pub(super) fn points(tree: &Node) -> Result<Vec<Node>, ConfigError> {
-    let count = count(tree, "")?;
+pub(super) fn points(tree: Node) -> Result<Vec<Node>, ConfigError> {
+    let count = count(&tree, "")?;
     if count > POINTS_MAX {
         let message =
             format!("the axes give {count} experiments, at most {POINTS_MAX} are allowed; shorten a list");
         return Err(ConfigError::new(&tree.place, None, message));
     }
     let mut points = Vec::with_capacity(count as usize);
-    expand(tree.clone(), &mut points);
+    expand(tree, &mut points);
     Ok(points)
 }
 
@@ -38,16 +38,19 @@ fn count(node: &Node, path: &str) -> Result<u128, ConfigError> {
     }
 }
 
-fn expand(tree: Node, points: &mut Vec<Node>) {
-    let Some(axis) = first_list(&tree) else {
+fn expand(mut tree: Node, points: &mut Vec<Node>) {
+    let Some(order) = first_list(&tree).map(|list| list.order) else {
         points.push(tree);
         return;
     };
-    let order = axis.order;
-    let Value::List(nodes) = axis.value.clone() else { unreachable!("first_list finds lists") };
-    for node in nodes {
+    // The list leaves the tree, so that the copies for its values don't hold all of it again.
+    let axis = find(&mut tree, order).expect("this list was just found");
+    let Value::List(values) = std::mem::replace(&mut axis.value, Value::List(Vec::new())) else {
+        unreachable!("only lists are found")
+    };
+    for value in values {
         let mut point = tree.clone();
-        *find(&mut point, order).expect("a copy has the same lists") = node;
+        *find(&mut point, order).expect("a copy has the same lists") = value;
         expand(point, points);
     }
 }

@@ -3,10 +3,14 @@
 use super::tree::{Node, Value};
 use crate::error::ConfigError;
 
+/// Keys whose value is a scheme: a name, or a table with `kind` and the options of that kind.
+const SCHEMES: [&str; 2] = ["buffer.scheme", "ftl.mapping"];
+
 /// `over` wins, key by key. A scheme (`"lru"`, or a table with `kind`) of another kind replaces the whole scheme below
 /// it, since the options of one say nothing about the other; options without a kind, or with the same one, adjust it.
 pub(super) fn overlay(base: Node, over: Node, path: &str) -> Result<Node, ConfigError> {
-    if let (Some(old), Some(new)) = (kind(&base), kind(&over))
+    let is_scheme = SCHEMES.contains(&path);
+    if let (true, Some(old), Some(new)) = (is_scheme, kind(&base), kind(&over))
         && old != new
     {
         return Ok(over);
@@ -15,14 +19,16 @@ pub(super) fn overlay(base: Node, over: Node, path: &str) -> Result<Node, Config
     let value = match (base.value, value) {
         (Value::Table(below), Value::Table(above)) => Value::Table(entries(below, above, path)?),
         // The same kind by its name alone: the options stay.
-        (Value::Table(mut below), Value::Text(name)) if below.iter().any(|(key, _)| key == "kind") => {
+        (Value::Table(mut below), Value::Text(name))
+            if is_scheme && below.iter().any(|(key, _)| key == "kind") =>
+        {
             below.retain(|(key, _)| key != "kind");
             let kind = Node { place: place.clone(), order, value: Value::Text(name) };
             below.insert(0, ("kind".to_owned(), kind));
             Value::Table(below)
         }
         // Options for a scheme that was given by its name alone.
-        (Value::Text(name), Value::Table(above)) => {
+        (Value::Text(name), Value::Table(above)) if is_scheme => {
             let kind = Node { place: base.place, order: base.order, value: Value::Text(name) };
             Value::Table(entries(vec![("kind".to_owned(), kind)], above, path)?)
         }

@@ -7,6 +7,9 @@ mod suggest;
 mod tree;
 mod typed;
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use crate::error::ConfigError;
 use crate::experiment::Experiment;
 use crate::presets;
@@ -33,11 +36,15 @@ pub fn resolve(
         written = merge::overlay(written, parse::set(set, number)?, "")?;
     }
     let default_name = toml_text.and_then(|_| file_stem(file_name)).unwrap_or("experiment");
-    axes::points(&written)?.into_iter().map(|point| complete(point, default_name)).collect()
+    let mut presets = Presets::default();
+    axes::points(written)?.into_iter().map(|point| complete(point, default_name, &mut presets)).collect()
 }
 
+/// The presets that are in use, read once.
+type Presets = BTreeMap<&'static str, Node>;
+
 /// Puts the preset under one point of the axes, and checks the whole.
-fn complete(point: Node, default_name: &str) -> Result<Experiment, ConfigError> {
+fn complete(point: Node, default_name: &str, presets: &mut Presets) -> Result<Experiment, ConfigError> {
     let mut whole = match point.get("preset") {
         None => point,
         Some(Node { value: Value::Text(name), place, .. }) => {
@@ -46,7 +53,11 @@ fn complete(point: Node, default_name: &str) -> Result<Experiment, ConfigError> 
                 let message = format!("unknown preset `{name}`{}", suggest::among(name, &known));
                 ConfigError::new(place, Some("preset"), message)
             })?;
-            merge::overlay(preset.defaults()?, point, "")?
+            let defaults = match presets.entry(preset.name) {
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => entry.insert(preset.defaults()?),
+            };
+            merge::overlay(defaults.clone(), point, "")?
         }
         Some(other) => {
             let message =

@@ -11,14 +11,18 @@ use crate::error::ConfigError;
 /// Tables and lists may be nested this deep; no configuration needs more than five levels.
 const DEPTH_MAX: usize = 16;
 
+/// In this order things are laid over one another; options follow, each a layer of its own.
+const PRESET_LAYER: usize = 0;
+const FILE_LAYER: usize = 1;
+
 /// The tree of a file.
 pub(super) fn file(text: &str, name: &str) -> Result<Node, ConfigError> {
-    Source { text, name: name.into(), set: false, layer: 1 }.tree()
+    Source::new(text, name, FILE_LAYER).tree()
 }
 
 /// The tree of a preset.
 pub(super) fn preset(text: &str, name: &str) -> Result<Node, ConfigError> {
-    Source { text, name: format!("preset {name}").into(), set: false, layer: 0 }.tree()
+    Source::new(text, format!("preset {name}"), PRESET_LAYER).tree()
 }
 
 /// The tree of one `--set` option, `a.b=c`. The value is TOML; what is not TOML is text, also inside a list, so that
@@ -43,7 +47,7 @@ pub(super) fn set(option: &str, number: usize) -> Result<Node, ConfigError> {
         )));
     }
     let text = format!("{key} = {}", toml_value(value).map_err(fail)?);
-    Source { text: &text, name: option.into(), set: true, layer: 2 + number }.tree()
+    Source::new(&text, option, FILE_LAYER + 1 + number).tree()
 }
 
 /// The value of an option as TOML: itself where it is TOML, else quoted; lists are quoted element by element.
@@ -75,8 +79,7 @@ fn split_list(inside: &str) -> Vec<&str> {
     let (mut parts, mut start, mut depth, mut quote) = (Vec::new(), 0, 0_usize, None);
     for (at, c) in inside.char_indices() {
         match (quote, c) {
-            (Some(open), _) if c == open => quote = None,
-            (Some(_), _) => {}
+            (Some(open), _) => quote = (c != open).then_some(open),
             (None, '"' | '\'') => quote = Some(c),
             (None, '[' | '{') => depth += 1,
             (None, ']' | '}') => depth = depth.saturating_sub(1),
@@ -95,11 +98,19 @@ fn split_list(inside: &str) -> Vec<&str> {
 struct Source<'t> {
     text: &'t str,
     name: Rc<str>,
+    /// The text is that of a `--set` option.
     set: bool,
     layer: usize,
+    /// Where the lines end, in bytes.
+    line_ends: Vec<usize>,
 }
 
-impl Source<'_> {
+impl<'t> Source<'t> {
+    fn new(text: &'t str, name: impl Into<Rc<str>>, layer: usize) -> Self {
+        let line_ends = text.match_indices('\n').map(|(at, _)| at).collect();
+        Self { text, name: name.into(), set: layer > FILE_LAYER, layer, line_ends }
+    }
+
     fn tree(&self) -> Result<Node, ConfigError> {
         let table = DeTable::parse(self.text).map_err(|error| self.syntax_error(&error))?;
         let entries = self.table(table.get_ref(), "")?;
@@ -111,8 +122,7 @@ impl Source<'_> {
         if self.set {
             return Place::Set(self.name.clone());
         }
-        let before = &self.text.as_bytes()[..byte.min(self.text.len())];
-        Place::Line(self.name.clone(), 1 + before.iter().filter(|&&b| b == b'\n').count())
+        Place::Line(self.name.clone(), 1 + self.line_ends.partition_point(|&end| end < byte))
     }
 
     fn syntax_error(&self, error: &toml::de::Error) -> ConfigError {

@@ -13,7 +13,13 @@ use crate::{presets, schema};
 pub(super) fn experiment(tree: &Node) -> Result<Experiment, ConfigError> {
     let json = tree.to_json();
     match serde_path_to_error::deserialize::<_, Experiment>(&json) {
-        Ok(experiment) => Ok(experiment),
+        Ok(experiment) => match experiment.workload.check() {
+            Ok(()) => Ok(experiment),
+            Err(error) => {
+                let (path, message) = split_path(Vec::new(), error.to_string());
+                Err(Fault { tree, json, path, message }.explain())
+            }
+        },
         Err(error) => {
             let (path, message) = split_error(&error);
             Err(Fault { tree, json, path, message }.explain())
@@ -29,8 +35,11 @@ fn split_error(error: &serde_path_to_error::Error<serde_json::Error>) -> (Vec<St
         Segment::Enum { variant } => Some(variant.clone()),
         Segment::Seq { .. } | Segment::Unknown => None,
     };
-    let mut path: Vec<String> = error.path().iter().filter_map(key).collect();
-    let mut message = error.inner().to_string();
+    split_path(error.path().iter().filter_map(key).collect(), error.inner().to_string())
+}
+
+/// Moves the keys that a message begins with to the path.
+fn split_path(mut path: Vec<String>, mut message: String) -> (Vec<String>, String) {
     while let Some((head, rest)) = message.split_once(": ") {
         let is_key =
             |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -82,7 +91,7 @@ impl Fault<'_> {
         else {
             return self.error(&self.message);
         };
-        let prefix = parent.iter().map(|key| format!("{key}.")).collect::<String>();
+        let prefix = if parent.is_empty() { String::new() } else { format!("{}.", parent.join(".")) };
         let key = format!("{prefix}{word}");
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
         let meant = suggest::nearest(word, &known).map(|near| format!("{prefix}{near}"));
@@ -99,8 +108,7 @@ impl Fault<'_> {
 
     /// The scheme that the table at `path` configures.
     fn scheme(&self, path: &[String]) -> Option<&str> {
-        let pointer: String = path.iter().map(|key| format!("/{key}")).collect();
-        self.json.pointer(&pointer)?.get("kind")?.as_str()
+        self.json.pointer(&pointer(path))?.get("kind")?.as_str()
     }
 
     fn missing_key(&self, name: &str) -> ConfigError {
@@ -109,7 +117,7 @@ impl Fault<'_> {
         let key = path.join(".");
         let hint = match (name, self.tree.get("preset")) {
             ("kind", _) => "; name the scheme, for example kind = \"lru\"".to_owned(),
-            ("workload", _) => "; say what to replay in [workload]".to_owned(),
+            ("workload", _) => "; say what to replay, for example workload.path = \"TRACE\"".to_owned(),
             (_, None) => format!(
                 "; give it, or start from a preset, for example preset = \"{}\"",
                 presets::preset_names().join("\" or \"")
@@ -156,13 +164,17 @@ impl Fault<'_> {
     /// The names that would be right here: serde lists them when it is given a wrong name.
     fn names(&self) -> Option<String> {
         let mut json = self.json.clone();
-        let pointer: String = self.path.iter().map(|key| format!("/{key}")).collect();
-        *json.pointer_mut(&pointer)? = Json::from("");
+        *json.pointer_mut(&pointer(&self.path))? = Json::from("");
         let error = serde_path_to_error::deserialize::<_, Experiment>(&json).err()?;
         let (path, message) = split_error(&error);
         let names = quoted(message.strip_prefix("unknown variant ")?);
         (path == self.path).then(|| format!("one of {}", names[1..].join(", ")))
     }
+}
+
+/// A JSON pointer to the value at `path`.
+fn pointer(path: &[String]) -> String {
+    path.iter().flat_map(|key| ["/", key]).collect()
 }
 
 /// The words between backquotes.

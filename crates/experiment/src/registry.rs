@@ -1,0 +1,141 @@
+//! What can be configured: every buffer, FTL, device and trace format, with its options.
+
+use eraseblock_core::support::registry::Entry;
+use eraseblock_core::{buffer, ftl};
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use crate::presets;
+
+/// Everything that `eraseblock list` shows.
+#[derive(Debug, Serialize)]
+struct Registry {
+    buffers: Vec<Item>,
+    ftls: Vec<Item>,
+    devices: Vec<Item>,
+    formats: Vec<Item>,
+}
+
+/// One thing that has a name in a configuration.
+#[derive(Debug, Serialize)]
+struct Item {
+    name: String,
+    title: String,
+    summary: String,
+    /// Where it was published; empty where it was not.
+    paper: String,
+    year: Option<u16>,
+    /// Built without having read the paper.
+    reconstruction: bool,
+    options: Vec<OptionItem>,
+    /// The values that a device sets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    values: Option<Json>,
+}
+
+/// One option of a scheme.
+#[derive(Debug, Serialize)]
+struct OptionItem {
+    name: String,
+    #[serde(rename = "type")]
+    kind: String,
+    default: Json,
+    doc: String,
+}
+
+/// Every buffer, FTL, device and trace format as one JSON object, for `list`, the documentation and other programs.
+pub fn registry_json() -> String {
+    let registry = Registry {
+        buffers: buffer::registry().iter().map(scheme).collect(),
+        ftls: ftl::registry().iter().map(scheme).collect(),
+        devices: presets::all().iter().map(device).collect(),
+        formats: eraseblock_traces::formats().map(format).collect(),
+    };
+    serde_json::to_string(&registry).expect("names and documents are texts")
+}
+
+fn scheme(entry: &Entry) -> Item {
+    Item {
+        name: entry.name.to_owned(),
+        title: entry.title.to_owned(),
+        summary: entry.summary.to_owned(),
+        paper: entry.paper.to_owned(),
+        year: entry.year,
+        reconstruction: entry.reconstruction,
+        options: options(&(entry.schema)().to_value(), &(entry.defaults)()),
+        values: None,
+    }
+}
+
+fn device(preset: &presets::Preset) -> Item {
+    let about = preset.about();
+    Item {
+        name: preset.name.to_owned(),
+        title: about.title,
+        summary: about.summary,
+        paper: about.paper,
+        year: Some(about.year),
+        reconstruction: false,
+        options: Vec::new(),
+        values: Some(preset.defaults().expect("presets are tested").to_json()),
+    }
+}
+
+fn format(format: &eraseblock_traces::Format) -> Item {
+    Item {
+        name: format.name.to_owned(),
+        title: format.title.to_owned(),
+        summary: format!("{}; {}", format.columns, format.units),
+        paper: format.reference.to_owned(),
+        year: None,
+        reconstruction: false,
+        options: Vec::new(),
+        values: None,
+    }
+}
+
+fn options(schema: &Json, defaults: &Json) -> Vec<OptionItem> {
+    let properties = schema.get("properties").and_then(Json::as_object);
+    let option = |(name, property): (&String, &Json)| OptionItem {
+        name: name.clone(),
+        kind: kind(schema, property),
+        default: defaults.get(name).cloned().unwrap_or_default(),
+        doc: text(property, "description"),
+    };
+    properties.into_iter().flatten().map(option).collect()
+}
+
+/// The type of an option in a word or two: `boolean`, `integer`, `one of lru, fifo`.
+fn kind(root: &Json, property: &Json) -> String {
+    if let Some(names) = names(property) {
+        return format!("one of {}", names.join(", "));
+    }
+    match property.get("type") {
+        Some(Json::String(name)) => return name.clone(),
+        Some(Json::Array(types)) => {
+            let types = types.iter().filter_map(Json::as_str).filter(|&name| name != "null");
+            return types.collect::<Vec<_>>().join(" or ");
+        }
+        _ => {}
+    }
+    if let Some(target) = property.get("$ref").and_then(Json::as_str) {
+        let target = root.pointer(target.trim_start_matches('#'));
+        return target.map_or_else(String::new, |target| kind(root, target));
+    }
+    let choices = ["anyOf", "oneOf", "allOf"].iter().find_map(|&key| property.get(key)?.as_array());
+    let choices = choices.into_iter().flatten().filter(|choice| choice["type"] != "null");
+    choices.map(|choice| kind(root, choice)).collect::<Vec<_>>().join(" or ")
+}
+
+/// The names of an enumeration, written as one list or as one constant for each documented name.
+fn names(property: &Json) -> Option<Vec<&str>> {
+    if let Some(names) = property.get("enum") {
+        return names.as_array()?.iter().map(Json::as_str).collect();
+    }
+    let constants = property.get("oneOf")?.as_array()?;
+    constants.iter().map(|choice| choice.get("const")?.as_str()).collect()
+}
+
+fn text(schema: &Json, key: &str) -> String {
+    schema.get(key).and_then(Json::as_str).unwrap_or_default().to_owned()
+}

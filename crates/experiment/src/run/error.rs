@@ -1,0 +1,33 @@
+//! Why a run may end without a record.
+
+use eraseblock_core::device::DeviceError;
+use eraseblock_traces::TraceError;
+
+/// Why a run has no record.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The workload cannot be read or does not fit the drive.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// The drive cannot be built, or failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The numbers of the run contradict each other: a fault of the simulator.
+    #[error("the run's own figures contradict each other, which is a fault of eraseblock: {0}")]
+    Law(String),
+    /// The caller ended it.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+impl RunError {
+    /// True where the configuration or the workload is at fault, false where the run failed.
+    pub fn is_input(&self) -> bool {
+        match self {
+            Self::Trace(error) => error.is_input(),
+            Self::Device(error) => error.is_input(),
+            Self::Law(_) | Self::Cancelled => false,
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Runs one experiment: workload and drive in, a record out.
+
+mod error;
+mod laws;
+mod record;
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Instant;
+
+use eraseblock_core::device::{Device, Options};
+use eraseblock_traces::DriveShape;
+
+use crate::experiment::Experiment;
+pub use error::RunError;
+pub use record::Record;
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// What the run does now: `read`, `fill`, `replay` or `finish`.
+    pub phase: &'static str,
+    /// Steps done in this phase: requests where it replays, else 0 or 1.
+    pub done: u64,
+    /// Steps in this phase.
+    pub total: u64,
+}
+
+/// Requests between two reports of progress.
+const REPORT_EVERY: u64 = 4096;
+
+/// Runs an experiment. Paths in its workload start from the folder `base`; with `verify`, every read is checked
+/// against what was written.
+///
+/// `progress` is called some thousand requests apart; when it breaks, the run ends with [`RunError::Cancelled`].
+///
+/// # Errors
+/// Says what is wrong with the workload or the drive; [`RunError::is_input`] tells the user's errors from failures.
+pub fn run(
+    experiment: &Experiment,
+    base: &Path,
+    verify: bool,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Record, RunError> {
+    let mut report = |phase, done, total| match progress(Progress { phase, done, total }) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(RunError::Cancelled),
+    };
+
+    report("read", 0, 1)?;
+    let mut device = Device::new(&experiment.device(), Options { verify })?;
+    let workload = experiment.workload.prepare(base)?;
+    let fitted = workload.fit(DriveShape {
+        exported_bytes: device.exported_bytes(),
+        page_bytes: device.page_bytes(),
+        block_bytes: device.logical_block_bytes(),
+    })?;
+
+    report("fill", 0, 1)?;
+    let start = Instant::now();
+    device.precondition()?;
+    let fill_s = start.elapsed().as_secs_f64();
+
+    let total = fitted.report().requests;
+    let start = Instant::now();
+    let mut submitted = 0;
+    for request in fitted.requests() {
+        if submitted % REPORT_EVERY == 0 {
+            report("replay", submitted, total)?;
+        }
+        device.submit(&request?)?;
+        submitted += 1;
+    }
+    report("finish", 0, 1)?;
+    let figures = device.finish()?;
+    let wall_s = start.elapsed().as_secs_f64();
+    report("finish", 1, 1)?;
+
+    let figures = record::object(&figures);
+    laws::check(&workload, &fitted, submitted, &figures)?;
+    Ok(Record::new(experiment, &workload, &fitted, figures, record::Engine::new(submitted, wall_s, fill_s)))
+}

@@ -1,0 +1,91 @@
+//! The record of one run: its configuration, its workload, the figures, and how fast the engine was.
+
+use eraseblock_traces::{FittedWorkload, Workload};
+use serde::Serialize;
+use serde_json::{Map, Value as Json, json};
+
+use crate::experiment::Experiment;
+
+/// One run's result, a JSON object. All of it but `engine` is the same for every run of the same experiment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record(Map<String, Json>);
+
+/// How fast the run was, in wall-clock time.
+pub(super) struct Engine {
+    requests: u64,
+    wall_s: f64,
+    fill_s: f64,
+}
+
+impl Engine {
+    /// `requests` replayed in `wall_s`, after the drive was filled in `fill_s`.
+    pub fn new(requests: u64, wall_s: f64, fill_s: f64) -> Self {
+        Self { requests, wall_s, fill_s }
+    }
+
+    /// Rates per second; null where the clock did not move.
+    fn to_json(&self, flash_ops: u64) -> Json {
+        let rate = |count: u64| (self.wall_s > 0.0).then(|| count as f64 / self.wall_s);
+        json!({
+            "wall_s": self.wall_s,
+            "fill_s": self.fill_s,
+            "requests_per_s": rate(self.requests),
+            "flash_ops_per_s": rate(flash_ops),
+        })
+    }
+}
+
+impl Record {
+    /// Joins what the run was and what came of it.
+    pub(super) fn new(
+        experiment: &Experiment,
+        workload: &Workload,
+        fitted: &FittedWorkload<'_>,
+        figures: Map<String, Json>,
+        engine: Engine,
+    ) -> Self {
+        let identity = object(workload.identity());
+        let sha256 = identity.get("sha256").and_then(Json::as_str).unwrap_or_default().to_owned();
+        let mut trace = identity;
+        trace.insert("fit".to_owned(), Json::Object(object(fitted.report())));
+
+        let flash_ops = ["reads", "programs", "erases"]
+            .iter()
+            .filter_map(|kind| figures.get("flash")?.get(kind)?.get("total")?.as_u64())
+            .sum();
+        let mut record = Map::new();
+        for (key, value) in [
+            ("key", json!(experiment.key_with(&sha256))),
+            ("name", json!(experiment.name)),
+            ("version", json!(env!("CARGO_PKG_VERSION"))),
+            ("config", experiment.to_value()),
+            ("trace", Json::Object(trace)),
+        ] {
+            record.insert(key.to_owned(), value);
+        }
+        for (key, value) in figures {
+            let before = record.insert(key.clone(), value);
+            assert!(before.is_none(), "the drive reports `{key}`, which the record says already");
+        }
+        record.insert("engine".to_owned(), engine.to_json(flash_ops));
+        Self(record)
+    }
+
+    /// The record as a JSON object.
+    pub fn value(&self) -> &Map<String, Json> {
+        &self.0
+    }
+
+    /// The record as one line of JSON.
+    pub fn to_json(&self) -> String {
+        Json::Object(self.0.clone()).to_string()
+    }
+}
+
+/// A struct as a JSON object.
+pub(super) fn object<T: Serialize>(value: &T) -> Map<String, Json> {
+    match serde_json::to_value(value) {
+        Ok(Json::Object(table)) => table,
+        other => panic!("reports are structs of numbers and texts, not {other:?}"),
+    }
+}
