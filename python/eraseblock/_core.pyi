@@ -1,0 +1,38 @@
+"""Types of the compiled engine; `eraseblock` is the public face of it."""
+
+from collections.abc import Callable
+
+class EraseblockError(Exception):
+    """Base of everything that eraseblock raises."""
+
+class ConfigError(EraseblockError):
+    """A wrong key or value in an experiment."""
+
+class InputError(EraseblockError):
+    """A trace or a combination that cannot be run."""
+
+class SimulationError(EraseblockError):
+    """A run that failed on the way."""
+
+def version() -> str:
+    """Version of the engine."""
+
+def registry() -> str:
+    """Everything that has a name (buffers, FTLs, devices, formats), as JSON."""
+
+def schema() -> str:
+    """JSON Schema of an experiment file."""
+
+def resolve(toml_text: str | None, file_name: str, sets: list[str]) -> list[str]:
+    """Read an experiment and expand its axes; one JSON text per run, every key explicit."""
+
+def run(
+    experiment_json: str,
+    base: str,
+    verify: bool = False,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> str:
+    """Run one resolved experiment; what `progress(phase, done, total)` raises ends the run."""
+
+def trace_info(path: str, format: str | None = None) -> str:  # noqa: A002
+    """What a trace holds, as JSON."""

@@ -1,0 +1,120 @@
+"""The Python face of the command line: run and compare, and get the records back."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from eraseblock import _core
+from eraseblock.comparison import DEFAULT_DEVICE, plan, split_errors
+from eraseblock.experiments import resolve
+from eraseblock.sweep import Record, Watcher, run_all
+
+
+def run(
+    source: str | Path | Mapping[str, Any],
+    *,
+    sets: Sequence[str] = (),
+    jobs: int | None = None,
+    verify: bool = False,
+    watcher: Watcher | None = None,
+) -> list[Record]:
+    """Run an experiment, one record for each point of its axes, in their order.
+
+    Args:
+        source: path of a TOML file, or the same keys as a mapping; a list is an axis.
+        sets: overrides such as `"host.speedup=2"`.
+        jobs: runs at a time; default: one per processor.
+        verify: check every read, and the laws of the drive after each run.
+        watcher: is told how the runs get on.
+
+    Raises:
+        ConfigError: a wrong key or value.
+        InputError: a trace or a combination that cannot be run.
+        SimulationError: a run that failed on the way.
+
+    Example:
+        >>> records = run("experiment.toml", sets=["seed=7"])  # doctest: +SKIP
+        >>> records[0]["hit_ratio"]["all"]  # doctest: +SKIP
+        0.42
+    """
+    outcomes = run_all(resolve(source, sets=sets), jobs=jobs, verify=verify, watcher=watcher)
+    for outcome in outcomes:
+        if outcome.error is not None:
+            raise outcome.error
+    return [outcome.record for outcome in outcomes if outcome.record is not None]
+
+
+def compare(
+    traces: str | Path | Iterable[str | Path],
+    *,
+    buffers: Sequence[str] = ("all",),
+    sizes: Sequence[str] = (),
+    ftls: Sequence[str] = (),
+    device: str = DEFAULT_DEVICE,
+    workload: Mapping[str, Any] | None = None,
+    sets: Sequence[str] = (),
+    jobs: int | None = None,
+    verify: bool = False,
+) -> list[Record]:
+    """Replay traces against every combination of FTL, buffer size and buffer scheme.
+
+    A combination that cannot be built is left out with a warning.
+
+    Args:
+        traces: one trace file or several.
+        buffers: schemes; `["all"]` is every one.
+        sizes: buffer sizes such as `"4 MiB"`; default: the device's.
+        ftls: FTLs; default: the device's.
+        device: preset of the drive.
+        workload: further keys of the workload, such as `{"fit": "compact", "first": 10_000}`.
+        sets: overrides such as `"host.speedup=2"`.
+        jobs: runs at a time; default: one per processor.
+        verify: check every read, and the laws of the drive after each run.
+
+    Example:
+        >>> records = compare("mysql.load.zst", sizes=["1 MiB", "4 MiB"])  # doctest: +SKIP
+    """
+    paths = [traces] if isinstance(traces, str | Path) else list(traces)
+    experiments = plan(
+        [str(path) for path in paths],
+        buffers=buffers,
+        sizes=sizes,
+        ftls=ftls,
+        device=device,
+        workload=workload,
+        sets=sets,
+    )
+    outcomes = run_all(experiments, jobs=jobs, verify=verify)
+    failures, refusals = split_errors(outcomes)
+    if failures:
+        assert failures[0].error is not None
+        raise failures[0].error
+    for sentence in dict.fromkeys(str(refusal.error) for refusal in refusals):
+        warnings.warn(f"refused: {sentence}", stacklevel=2)
+    return [outcome.record for outcome in outcomes if outcome.record is not None]
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of an experiment file.
+
+    Example:
+        >>> "buffer" in schema()["properties"]
+        True
+    """
+    parsed: dict[str, Any] = json.loads(_core.schema())
+    return parsed
+
+
+def trace_info(path: str | Path, *, format: str | None = None) -> dict[str, Any]:  # noqa: A002
+    """What a trace holds: requests, bytes, duration, volumes, footprint.
+
+    Example:
+        >>> trace_info("mysql.load.zst")["requests"]  # doctest: +SKIP
+        123456
+    """
+    parsed: dict[str, Any] = json.loads(_core.trace_info(str(path), format))
+    return parsed

@@ -1,0 +1,76 @@
+"""`eraseblock compare`: traces x FTLs x buffer sizes x buffer schemes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from eraseblock.cli.options import AsJson, Jobs, Output, Sets, Verify, check_jobs, split
+from eraseblock.comparison import DEFAULT_DEVICE
+
+USAGE = "eraseblock compare [OPTIONS] TRACE..."
+EXAMPLES = """\
+Examples:
+
+    eraseblock compare mysql.load.zst
+    eraseblock compare a.spc b.spc --buffers lru,bplru --device hbm-2010
+    eraseblock compare mysql.load.zst --buffer-size 1MiB,4MiB,16MiB
+    eraseblock compare mysql.load.zst --ftls page,bast --json > records.json
+    eraseblock compare big.ascii.zst --fit compact -o out/big
+"""
+
+
+def compare(
+    *traces: str,
+    buffers: Annotated[str, Parameter(help="Buffer schemes, as in lru,bplru; all: every one.")] = "all",
+    buffer_size: Annotated[
+        str | None, Parameter(help="Sizes, as in 1MiB,4MiB; default: the device's.")
+    ] = None,
+    ftls: Annotated[
+        str | None, Parameter(help="FTLs, as in page,bast; all: every one; default: the device's.")
+    ] = None,
+    device: Annotated[
+        str, Parameter(help="Preset of the drive; see `eraseblock list devices`.")
+    ] = DEFAULT_DEVICE,
+    fit: Annotated[
+        str | None,
+        Parameter(
+            help="A workload larger than the drive: refuse (default), wrap, compact, clip, scale or remap."
+        ),
+    ] = None,
+    volumes: Annotated[
+        str | None, Parameter(help="A trace of several disks: concat, or the number of one.")
+    ] = None,
+    format: Annotated[str | None, Parameter(help="Trace format; see `eraseblock list formats`.")] = None,  # noqa: A002
+    ops: Annotated[str | None, Parameter(help="Replay r (reads), w (writes) or rw (both) only.")] = None,
+    first: Annotated[int | None, Parameter(help="Replay the first N requests only.")] = None,
+    set_: Sets = None,
+    jobs: Jobs = None,
+    verify: Verify = False,
+    as_json: AsJson = False,
+    output: Output = None,
+) -> int:
+    """Replay TRACES against every combination of buffer scheme, buffer size and FTL, and print a table.
+
+    A combination that cannot be built is named and left out; the others run.
+
+    Args:
+        traces: Trace files, plain or packed (.gz, .zst).
+    """
+    from eraseblock.cli.deliver import Delivery
+    from eraseblock.comparison import plan, split_errors
+
+    delivery = Delivery(as_json=as_json, folder=output)
+    experiments = plan(
+        traces,
+        buffers=split(buffers, "--buffers"),
+        sizes=split(buffer_size, "--buffer-size"),
+        ftls=split(ftls, "--ftls"),
+        device=device,
+        workload={"format": format, "fit": fit, "volumes": volumes, "ops": ops, "first": first},
+        sets=set_ or [],
+    )
+    outcomes = delivery.run(experiments, jobs=check_jobs(jobs), verify=verify)
+    failures, refusals = split_errors(outcomes)
+    return delivery.finish(outcomes, failures, refusals)

@@ -1,0 +1,85 @@
+"""`eraseblock list`: everything that has a name."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from eraseblock import _core
+from eraseblock.cli.options import AsJson
+from eraseblock.names import nearest, registry
+
+_TITLES = {"buffers": "Buffers", "ftls": "FTLs", "devices": "Devices", "formats": "Trace formats"}
+
+EXAMPLES = """\
+Examples:
+
+    eraseblock list
+    eraseblock list buffers
+    eraseblock list devices --json
+"""
+
+
+def listing(kind: str | None = None, /, *, as_json: AsJson = False) -> None:
+    """List what can be named in a command or an experiment.
+
+    Args:
+        kind: buffers, ftls, devices or formats; all four if left out.
+    """
+    entries = registry()
+    if kind is not None:
+        if kind not in entries:
+            known = list(entries)
+            raise _core.ConfigError(
+                f"list: there is no `{kind}`{nearest(kind, known)}; known: {', '.join(known)}"
+            )
+        entries = {kind: entries[kind]}
+    if as_json:
+        sys.stdout.write(
+            json.dumps(entries if kind is None else entries[kind], indent=2, ensure_ascii=False) + "\n"
+        )
+        return
+    _print(entries)
+
+
+def _print(entries: dict[str, list[dict[str, Any]]]) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from eraseblock.terminal.console import out
+
+    console = out()
+    for kind, items in entries.items():
+        table = Table(
+            title=_TITLES.get(kind, kind),
+            title_justify="left",
+            title_style="bold",
+            box=box.SIMPLE_HEAD,
+            pad_edge=False,
+        )
+        table.add_column("name", no_wrap=True, style="bold")
+        table.add_column("what it is")
+        table.add_column("source", overflow="fold", max_width=34)
+        for item in items:
+            table.add_row(item["name"], Text(_describe(item)), Text(_source(item)))
+        console.print(table)
+
+
+def _describe(item: dict[str, Any]) -> str:
+    parts = [str(item.get("title", ""))]
+    if item.get("summary"):
+        parts.append(str(item["summary"]))
+    parts += [f"{key}: {item[key]}" for key in ("columns", "units") if item.get(key)]
+    text = ". ".join(part.rstrip(".") for part in parts if part)
+    for option in item.get("options") or []:
+        text += f"\n{option['name']} = {json.dumps(option['default'])} ({option['type']}): {option['doc']}"
+    return text
+
+
+def _source(item: dict[str, Any]) -> str:
+    source = str(item.get("paper") or item.get("reference") or "")
+    if item.get("year") and str(item["year"]) not in source:
+        source = f"{source} ({item['year']})" if source else str(item["year"])
+    return f"{source}; reconstruction" if item.get("reconstruction") else source

@@ -1,0 +1,48 @@
+"""Options that several commands share, and lists written as `a,b`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from eraseblock import _core
+
+Sets = Annotated[
+    list[str] | None,
+    Parameter(
+        name="--set",
+        negative="",
+        consume_multiple=False,
+        help="Override a key, as in --set host.speedup=2; a list is an axis; may be repeated.",
+    ),
+]
+Jobs = Annotated[int | None, Parameter(help="Runs at a time; default: one per processor.")]
+Verify = Annotated[
+    bool, Parameter(negative="", help="Check every read, and the laws of the drive after each run.")
+]
+AsJson = Annotated[
+    bool, Parameter(name="--json", negative="", help="Print JSON to stdout, and nothing else.")
+]
+Output = Annotated[
+    Path | None,
+    Parameter(name=["--output", "-o"], help="Folder for results.json, results.parquet and report.html."),
+]
+
+
+def split(text: str | None, option: str) -> list[str]:
+    """The parts of `a,b`; none where the option was not given."""
+    if text is None:
+        return []
+    parts = [part.strip() for part in text.split(",")]
+    if not all(parts):
+        raise _core.ConfigError(f"{option}: `{text}` has an empty name; write it like a,b")
+    return parts
+
+
+def check_jobs(jobs: int | None) -> int | None:
+    """A number of jobs that can be."""
+    if jobs is not None and jobs < 1:
+        raise _core.ConfigError(f"--jobs: found {jobs}, expected 1 or more")
+    return jobs

@@ -1,0 +1,83 @@
+"""Builds the experiments of a comparison, and tells refused combinations from failures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from eraseblock import _core
+from eraseblock.experiments import Experiment, resolve_mapping
+from eraseblock.names import check
+from eraseblock.sweep import Outcome
+
+DEFAULT_DEVICE = "nvme-tlc"
+# What a comparison calls itself in the engine's messages, and the option that sets each key.
+_SOURCE = "compare"
+_OPTIONS = {
+    "buffer.size": "--buffer-size",
+    "buffer.scheme": "--buffers",
+    "ftl.mapping": "--ftls",
+    "workload.format": "--format",
+    "workload.fit": "--fit",
+    "workload.volumes": "--volumes",
+    "workload.ops": "--ops",
+    "workload.first": "--first",
+}
+
+
+def plan(
+    traces: Sequence[str],
+    *,
+    buffers: Sequence[str] = ("all",),
+    sizes: Sequence[str] = (),
+    ftls: Sequence[str] = (),
+    device: str = DEFAULT_DEVICE,
+    workload: Mapping[str, Any] | None = None,
+    sets: Sequence[str] = (),
+) -> list[Experiment]:
+    """One experiment for each trace, FTL, buffer size and scheme, the last varying fastest."""
+    if not traces:
+        raise _core.ConfigError("compare needs at least one trace")
+    [preset] = check([device], "devices", "--device")
+    buffer: dict[str, Any] = {"size": list(sizes)} if sizes else {}
+    buffer["scheme"] = check(buffers, "buffers", "--buffers")
+    config: dict[str, Any] = {"name": "compare", "preset": preset, "workload": {"path": list(traces)}}
+    config["workload"].update({key: value for key, value in (workload or {}).items() if value is not None})
+    if ftls:
+        config["ftl"] = {"mapping": check(ftls, "ftls", "--ftls")}
+    config["buffer"] = buffer
+    try:
+        return resolve_mapping(config, _SOURCE, sets)
+    except _core.ConfigError as error:
+        raise _core.ConfigError(in_options(str(error))) from None
+
+
+def in_options(message: str) -> str:
+    """The engine's message about a key, told in terms of the option that set it."""
+    text, found = re.subn(rf"^{_SOURCE}:\d+: ", "", message)
+    if found:
+        for key, option in _OPTIONS.items():
+            text = text.replace(f"`{key}`", option)
+    return text
+
+
+def split_errors(outcomes: Sequence[Outcome]) -> tuple[list[Outcome], list[Outcome]]:
+    """Failures, and refusals: combinations that the engine does not build while it builds others.
+
+    An input error that every run of a trace shares is about the trace itself, and a failure.
+    """
+    failures: list[Outcome] = []
+    refusals: list[Outcome] = []
+    for outcome in outcomes:
+        if outcome.error is None:
+            continue
+        peers = [other for other in outcomes if _trace(other) == _trace(outcome)]
+        shared = all(str(peer.error) == str(outcome.error) for peer in peers)
+        refused = isinstance(outcome.error, _core.InputError) and not shared
+        (refusals if refused else failures).append(outcome)
+    return failures, refusals
+
+
+def _trace(outcome: Outcome) -> str:
+    return str(outcome.experiment.config["workload"])

@@ -1,0 +1,78 @@
+"""Reads experiments: a TOML file or a mapping becomes one fully explicit configuration per run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eraseblock import _core
+
+Config = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One run: its whole configuration, and the folder that relative paths in it start from."""
+
+    text: str
+    base: Path
+
+    @property
+    def config(self) -> Config:
+        """The configuration, every key explicit."""
+        config: Config = json.loads(self.text)
+        return config
+
+
+def resolve(
+    source: str | Path | Mapping[str, Any] | None = None, *, sets: Sequence[str] = ()
+) -> list[Experiment]:
+    """Expand an experiment into its runs, in the order of its axes.
+
+    Args:
+        source: path of a TOML file, or the same keys as a mapping; a list is an axis.
+        sets: overrides such as `"host.speedup=2"` or `"seed=[1, 2]"`.
+
+    Example:
+        >>> drive = {"preset": "hbm-2010", "buffer": {"size": ["1 MiB", "4 MiB"]}}
+        >>> work = {"generate": {"kind": "uniform", "requests": 1000, "footprint": "1 MiB"}}
+        >>> [e.config["buffer"]["size"] for e in resolve({**drive, "workload": work})]
+        ['1 MiB', '4 MiB']
+    """
+    if source is None or isinstance(source, Mapping):
+        return resolve_mapping(source or {}, "<mapping>", sets)
+    path = Path(source)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise _core.InputError(unreadable(path, error)) from error
+    except UnicodeDecodeError as error:
+        raise _core.InputError(f"{path}: not a text file: byte {error.start} is not UTF-8") from error
+    return [Experiment(one, path.parent) for one in _core.resolve(text, str(path), list(sets))]
+
+
+def resolve_mapping(config: Mapping[str, Any], name: str, sets: Sequence[str] = ()) -> list[Experiment]:
+    """Expand a mapping; messages call it `name`, relative paths start from the current folder."""
+    import tomli_w
+
+    try:
+        text = tomli_w.dumps(config)
+    except TypeError as error:
+        raise _core.ConfigError(f"{name}: {error}") from error
+    return [Experiment(one, Path()) for one in _core.resolve(text, name, list(sets))]
+
+
+def unreadable(path: Path, error: OSError) -> str:
+    """One line about a file that could not be read, with the nearest name beside it."""
+    from eraseblock.names import nearest
+
+    reason = (error.strerror or str(error)).lower()
+    if not path.exists():
+        folder = path.parent
+        if not folder.is_dir():
+            return f"{path}: no such file (nor is there a folder {folder})"
+        return f"{path}: no such file{nearest(path.name, sorted(p.name for p in folder.iterdir()))}"
+    return f"{path}: cannot be read: {reason}"

@@ -1,0 +1,55 @@
+"""Names of schemes, drives and formats: what exists, and what a misspelt one may have meant."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any
+
+from eraseblock import _core
+
+Registry = dict[str, list[dict[str, Any]]]
+
+
+@cache
+def _registry_text() -> str:
+    return _core.registry()
+
+
+def registry() -> Registry:
+    """Everything that has a name, by kind: buffers, ftls, devices, formats.
+
+    Example:
+        >>> "lru" in [buffer["name"] for buffer in registry()["buffers"]]
+        True
+    """
+    entries: Registry = json.loads(_registry_text())
+    return entries
+
+
+def known(kind: str) -> list[str]:
+    """Names of one kind, in the registry's order."""
+    return [str(entry["name"]) for entry in registry()[kind]]
+
+
+def check(names: Iterable[str], kind: str, option: str) -> list[str]:
+    """`names`, if the registry has each of them; `all` stands for every one."""
+    given = list(names)
+    everything = known(kind)
+    if given == ["all"]:
+        return everything
+    for name in given:
+        if name not in everything:
+            raise _core.ConfigError(
+                f"{option}: there is no `{name}`{nearest(name, everything)}; known: {', '.join(everything)}"
+            )
+    return given
+
+
+def nearest(name: str, candidates: Sequence[str]) -> str:
+    """`, did you mean ...?` where a candidate comes close, else nothing."""
+    lower = {candidate.lower(): candidate for candidate in candidates}
+    close = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.5)
+    return f"; did you mean `{lower[close[0]]}`?" if close else ""

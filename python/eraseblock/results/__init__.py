@@ -1,0 +1,1 @@
+"""Result records: storing them, and the view that tables and plots share."""

@@ -1,0 +1,67 @@
+"""Figures as people read them: sizes, times, shares and counts with a scaled unit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_SIZES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+_DECIMAL_SIZES = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_TIMES: Sequence[tuple[str, float]] = (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0))
+_COUNTS: Sequence[tuple[str, float]] = (("G", 1e9), ("M", 1e6), ("k", 1e3))
+# What stands where a run has no such figure.
+NOTHING = "-"
+
+
+def bytes_of(text: str) -> int:
+    """Bytes of a size in the engine's own spelling, such as `16 MiB`."""
+    number, unit = text.split()
+    return int(number) * (_SIZES | _DECIMAL_SIZES)[unit]
+
+
+def size(count: float | None) -> str:
+    """Bytes as `16 MiB` or `1.5 GiB`."""
+    if count is None:
+        return NOTHING
+    unit = next((name for name, scale in reversed(_SIZES.items()) if count >= scale), "B")
+    return f"{_digits(count / _SIZES[unit])} {unit}"
+
+
+def duration(nanoseconds: float | None) -> str:
+    """A time as `1.25 ms`."""
+    if nanoseconds is None:
+        return NOTHING
+    unit, scale = next((pair for pair in _TIMES if nanoseconds >= pair[1]), _TIMES[-1])
+    return f"{_digits(nanoseconds / scale)} {unit}"
+
+
+def share(part: float | None) -> str:
+    """A share as `12.3 %`."""
+    return NOTHING if part is None else f"{100 * part:.1f} %"
+
+
+def count(number: float | None) -> str:
+    """A number as `1,234` or `1.23 M`."""
+    if number is None:
+        return NOTHING
+    if abs(number) < 100_000:
+        return f"{number:,.0f}"
+    unit, scale = next(pair for pair in _COUNTS if abs(number) >= pair[1])
+    return f"{_digits(number / scale)} {unit}"
+
+
+def ratio(number: float | None) -> str:
+    """A ratio as `1.23`."""
+    return NOTHING if number is None else f"{number:.2f}"
+
+
+def pages(number: float | None) -> str:
+    """A mean number of pages as `12.5`."""
+    return NOTHING if number is None else f"{number:,.1f}"
+
+
+def _digits(number: float) -> str:
+    """Three significant digits, without zeros that say nothing about whole numbers."""
+    if number == int(number) and number < 10_000:
+        return f"{number:.0f}"
+    decimals = 2 if number < 10 else 1 if number < 100 else 0
+    return f"{number:,.{decimals}f}"

@@ -1,0 +1,125 @@
+"""What tables and plots show of a record: its group, its scheme, its buffer size and its figures."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eraseblock.results.flatten import flatten
+from eraseblock.results.units import bytes_of
+from eraseblock.sweep import Record
+
+# Keys that have a place of their own in tables and plots, or only name things.
+_OWN_PLACE = ("name", "preset", "buffer.size")
+_SCHEME = "buffer.scheme"
+_MAPPING = "ftl.mapping"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run, as it is shown."""
+
+    trace: str
+    ftl: str
+    variant: str
+    scheme: str
+    buffer_bytes: int
+    record: Record
+
+    @property
+    def group(self) -> tuple[str, str, str]:
+        """Rows with the same group share a table and a panel of plots."""
+        return (self.trace, self.ftl, self.variant)
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the run's figures may be relied on."""
+        return bool(self.record.get("trusted", True))
+
+    def figure(self, path: str) -> Any:
+        """A figure by its dotted path; None where the record has none."""
+        value: Any = self.record
+        for key in path.split("."):
+            if not isinstance(value, dict):
+                return None
+            value = value.get(key)
+        return value
+
+
+def rows_of(records: Sequence[Record]) -> list[Row]:
+    """One row per record, in order; settings that differ beyond scheme, FTL and size become the variant."""
+    configs = [flatten(_as_tables(record["config"])) for record in records]
+    traces = [str(record["trace"]["name"]) for record in records]
+    varying = _varying(zip(traces, configs, strict=True))
+    rows = []
+    for record, trace, config in zip(records, traces, configs, strict=True):
+        own = [key for key in varying[trace] if not key.startswith((f"{_SCHEME}.", f"{_MAPPING}."))]
+        rows.append(
+            Row(
+                trace=trace,
+                ftl=_label(config, _MAPPING, configs),
+                variant=", ".join(
+                    f"{key} = {_plain(config[key])}" for key in own if config.get(key) is not None
+                ),
+                scheme=_label(config, _SCHEME, configs),
+                buffer_bytes=bytes_of(config["buffer.size"]),
+                record=record,
+            )
+        )
+    return rows
+
+
+def groups_of(rows: Iterable[Row]) -> dict[tuple[str, str, str], list[Row]]:
+    """Rows by group, each group in the order in which it first appears."""
+    groups: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[row.group].append(row)
+    return dict(groups)
+
+
+def schemes_of(rows: Iterable[Row]) -> list[str]:
+    """Labels of the schemes, in the order in which they first appear."""
+    return list(dict.fromkeys(row.scheme for row in rows))
+
+
+def _as_tables(config: dict[str, Any]) -> dict[str, Any]:
+    """The config with `scheme = "lru"` written out as `scheme = { kind = "lru" }`."""
+    config = {key: dict(value) if isinstance(value, dict) else value for key, value in config.items()}
+    for path in (_SCHEME, _MAPPING):
+        section, key = path.split(".")
+        if isinstance(config[section][key], str):
+            config[section][key] = {"kind": config[section][key]}
+    return config
+
+
+def _varying(configs: Iterable[tuple[str, dict[str, Any]]]) -> dict[str, list[str]]:
+    """For each trace the keys that have more than one value among its runs."""
+    by_trace: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for trace, config in configs:
+        by_trace[trace].append(config)
+    result = {}
+    for trace, members in by_trace.items():
+        keys = dict.fromkeys(key for config in members for key in config)
+        result[trace] = [
+            key
+            for key in keys
+            if key not in _OWN_PLACE and len({repr(config.get(key)) for config in members}) > 1
+        ]
+    return result
+
+
+def _label(config: dict[str, Any], path: str, configs: Sequence[dict[str, Any]]) -> str:
+    """The kind, and those of its options that tell it from others of the same kind."""
+    kind = str(config[f"{path}.kind"])
+    same = [other for other in configs if other[f"{path}.kind"] == kind]
+    options = []
+    for key, value in config.items():
+        if key.startswith(f"{path}.") and len({repr(other.get(key)) for other in same}) > 1:
+            options.append(f"{key.removeprefix(f'{path}.')}={_plain(value)}")
+    return f"{kind} ({', '.join(options)})" if options else kind
+
+
+def _plain(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,1 @@
+"""What people see in a terminal: the table of results and the progress of runs."""

@@ -1,0 +1,27 @@
+"""The two consoles: results go to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Console
+
+WIDTH_LIMIT = 100
+
+
+def out() -> Console:
+    """Stdout; at most 100 columns wide on a terminal, exactly 100 on a pipe."""
+    console = Console(highlight=False, soft_wrap=False)
+    console.width = min(console.width, WIDTH_LIMIT) if console.is_terminal else WIDTH_LIMIT
+    return console
+
+
+def err() -> Console:
+    """Stderr."""
+    return Console(stderr=True, highlight=False)
+
+
+def say_error(message: str) -> None:
+    """One line on stderr."""
+    line = " ".join(message.split())
+    sys.stderr.write(f"eraseblock: {line}\n")

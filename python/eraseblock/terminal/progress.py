@@ -1,0 +1,84 @@
+"""The progress bar of a sweep: share done, requests per second and time left; nothing on a pipe."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from types import TracebackType
+from typing import Self
+
+from rich.progress import BarColumn, Progress, Task, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import ProgressColumn as Column
+from rich.text import Text
+
+from eraseblock.results.units import count
+from eraseblock.terminal.console import err
+
+
+class _RateColumn(Column):
+    """Requests replayed per second, over all runs."""
+
+    def render(self, task: Task) -> Text:
+        elapsed = task.elapsed or 0.0
+        replayed = task.fields["replayed"]
+        return Text(f"{count(replayed / elapsed)} requests/s" if elapsed > 0 and replayed else "", "cyan")
+
+
+class ProgressBar:
+    """Shows how a sweep gets on, if stderr is a terminal. Use it as a context."""
+
+    def __init__(self, runs: int) -> None:
+        """Prepare a bar for so many runs."""
+        self._runs = runs
+        self._share = [0.0] * runs
+        self._replayed = [0] * runs
+        self._ended = 0
+        self._lock = threading.Lock()
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=None),
+            TaskProgressColumn(),
+            _RateColumn(),
+            TimeRemainingColumn(elapsed_when_finished=True),
+            console=err(),
+            transient=True,
+            disable=not sys.stderr.isatty(),
+        )
+        self._task = self._bar.add_task(self._text("starting"), total=float(runs), replayed=0)
+
+    def __enter__(self) -> Self:
+        """Start drawing."""
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        """Remove the bar."""
+        self._bar.stop()
+
+    def update(self, index: int, phase: str, done: int, total: int) -> None:
+        """Take note of one run's progress; only the replay of requests moves the bar."""
+        with self._lock:
+            if phase == "replay" and total > 0:
+                self._share[index] = max(self._share[index], min(1.0, done / total))
+                self._replayed[index] = done
+            self._draw(phase)
+
+    def finished(self, index: int) -> None:
+        """Take note of one run's end."""
+        with self._lock:
+            self._share[index] = 1.0
+            self._ended += 1
+            self._draw("replay")
+
+    def _draw(self, phase: str) -> None:
+        self._bar.update(
+            self._task,
+            completed=sum(self._share),
+            replayed=sum(self._replayed),
+            description=self._text(phase),
+        )
+
+    def _text(self, phase: str) -> str:
+        return f"{phase:<12} run {min(self._ended + 1, self._runs)}/{self._runs}"

@@ -1,0 +1,94 @@
+"""The table of results: one block per trace and FTL, the best figure of each buffer size marked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from eraseblock.results import units
+from eraseblock.results.advice import advice_of
+from eraseblock.results.ranking import Good, is_best
+from eraseblock.results.view import Row, groups_of
+
+WIDTH = 100
+
+
+@dataclass(frozen=True)
+class Column:
+    """One figure of a run: where it stands, how it is printed, and which end of it is good."""
+
+    title: str
+    path: str
+    show: Callable[[Any], str]
+    good: Good | None = "low"
+
+
+COLUMNS = (
+    Column("mean", "response_ns.all.mean", units.duration),
+    Column("p99", "response_ns.all.p99", units.duration),
+    Column("hits", "hit_ratio.all", units.share, "high"),
+    Column("erases", "flash.erases.total", units.count),
+    Column("WAF", "waf", units.ratio),
+    Column("pages/flush", "flush_pages.after_padding.mean", units.pages, None),
+)
+
+
+def print_results(console: Console, rows: Sequence[Row]) -> None:
+    """Print every group's table, then what the runs warn of."""
+    for group in groups_of(rows).values():
+        console.print(group_table(group))
+    notes = ["[green]*[/green] best at its buffer size", *_distrust_legend(rows)]
+    console.print(Text.from_markup("   ".join(notes)))
+    for advice in advice_of(rows):
+        head = Text("not trusted: ", "bold red") if advice.distrust else Text("warning: ", "bold yellow")
+        console.print(head + Text(f"{advice.runs}: {advice.sentence}"))
+
+
+def group_table(group: Sequence[Row]) -> Table:
+    """The rows of one trace and FTL, a rule between buffer sizes."""
+    first = group[0]
+    table = Table(
+        title=_title(first), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, title_style="bold"
+    )
+    table.add_column("buffer", justify="right", no_wrap=True)
+    table.add_column("scheme", overflow="fold", max_width=30)
+    for column in COLUMNS:
+        table.add_column(column.title, justify="right", no_wrap=True)
+    by_size: dict[int, list[Row]] = {}
+    for row in group:
+        by_size.setdefault(row.buffer_bytes, []).append(row)
+    for bytes_, members in by_size.items():
+        for index, row in enumerate(members):
+            scheme = Text(row.scheme) if row.trusted else Text(f"{row.scheme} !", "red")
+            cells = [_cell(row, column, members) for column in COLUMNS]
+            table.add_row(units.size(bytes_) if index == 0 else "", scheme, *cells)
+        if len(by_size) > 1:
+            table.add_section()
+    return table
+
+
+def _title(row: Row) -> Text:
+    requests = units.count(row.figure("requests.submitted"))
+    parts = [row.trace, f"{requests} requests", f"FTL {row.ftl}"]
+    if row.variant:
+        parts.append(row.variant)
+    return Text(" · ".join(parts), overflow="fold")
+
+
+def _cell(row: Row, column: Column, group: Sequence[Row]) -> Text:
+    text = column.show(row.figure(column.path))
+    if column.good is None:
+        return Text(text)
+    return (
+        Text(f"{text}*", "bold green") if is_best(row, column.path, column.good, group) else Text(f"{text} ")
+    )
+
+
+def _distrust_legend(rows: Sequence[Row]) -> list[str]:
+    return [] if all(row.trusted for row in rows) else ["[red]![/red] not to be trusted, see below"]
