@@ -1,0 +1,119 @@
+//! The presets hold the numbers that their papers print, and leave the room that their FTLs need.
+
+use eraseblock_experiment::{Experiment, preset_names, resolve};
+use serde_json::Value;
+
+fn preset(name: &str) -> (Experiment, Value) {
+    let sets = [format!("preset={name}"), "workload.path=w".to_owned()];
+    let experiment = resolve(None, "", &sets).unwrap().remove(0);
+    let json = serde_json::from_str(&experiment.to_json()).unwrap();
+    (experiment, json)
+}
+
+/// Bytes of flash in all.
+fn raw_bytes(experiment: &Experiment) -> u64 {
+    let nand = &experiment.nand;
+    [
+        nand.channels,
+        nand.chips_per_channel,
+        nand.dies_per_chip,
+        nand.planes_per_die,
+        nand.blocks_per_plane,
+        nand.pages_per_block,
+    ]
+    .iter()
+    .map(|&count| u64::from(count))
+    .product::<u64>()
+        * nand.page_size.0
+}
+
+fn check(json: &Value, expected: &[(&str, Value)]) {
+    for (pointer, value) in expected {
+        assert_eq!(json.pointer(pointer), Some(value), "{pointer}");
+    }
+}
+
+/// Section 4.2.2, Tables 4.2 and 4.4.
+#[test]
+fn the_hbm_thesis() {
+    let (experiment, json) = preset("hbm-2010");
+    check(
+        &json,
+        &[
+            ("/ftl/exported", "32 GiB".into()),
+            ("/nand/page_size", "2 KiB".into()),
+            ("/nand/pages_per_block", 64.into()),
+            ("/nand/endurance", 100_000.into()),
+            ("/nand/timing/read", "25 us".into()),
+            ("/nand/timing/program", "200 us".into()),
+            ("/nand/timing/erase", "1500 us".into()),
+            ("/nand/timing/transfer", "100 us".into()),
+            ("/nand/energy/read_mj", 0.002_062_5.into()),
+            ("/nand/energy/program_mj", 0.0165.into()),
+            ("/nand/energy/erase_mj", 0.123_75.into()),
+            ("/ftl/mapping/kind", "bast".into()),
+            ("/ftl/mapping/log_share", 0.03.into()),
+            ("/host/max_outstanding", 1.into()),
+            ("/host/partial_page", "round".into()),
+            ("/buffer/write_back", "foreground".into()),
+        ],
+    );
+    let spare = (raw_bytes(&experiment) - (32 << 30)) / (64 * 2048);
+    assert!(spare > 32_u64 * 8192 * 3 / 100, "{spare} blocks beyond what the host sees");
+}
+
+/// Section 4.2.1 and Table 2.
+#[test]
+fn the_bplru_paper() {
+    let (experiment, json) = preset("bplru-2008");
+    check(
+        &json,
+        &[
+            ("/ftl/exported", "1 GiB".into()),
+            ("/nand/page_size", "2 KiB".into()),
+            ("/nand/pages_per_block", 128.into()),
+            ("/nand/timing/read", "50 us".into()),
+            ("/nand/timing/program", "800 us".into()),
+            ("/nand/timing/erase", "1500 us".into()),
+            ("/nand/timing/transfer", "50 us".into()),
+            ("/ftl/mapping/kind", "bast".into()),
+            ("/ftl/mapping/log_blocks", 7.into()),
+            ("/ftl/mapping/partial_merge", false.into()),
+            ("/buffer/scheme/kind", "bplru".into()),
+            ("/buffer/scheme/padding", true.into()),
+            ("/buffer/scheme/compensation", true.into()),
+            ("/host/end_of_run", "flush".into()),
+        ],
+    );
+    let spare = (raw_bytes(&experiment) - (1 << 30)) / (128 * 2048);
+    assert!(spare > 7 && spare < 32, "{spare} blocks beyond what the host sees");
+}
+
+/// The units that a modern drive keeps apart are apart, and a page crosses the bus at 450 MB/s.
+#[test]
+fn the_nvme_drive() {
+    let (experiment, json) = preset("nvme-tlc");
+    check(
+        &json,
+        &[
+            ("/nand/mapping_unit", "4 KiB".into()),
+            ("/nand/page_size", "16 KiB".into()),
+            ("/nand/pages_per_program", 3.into()),
+            ("/nand/multi_plane", true.into()),
+            ("/nand/scheduling", "read-first".into()),
+            ("/ftl/mapping/kind", "page".into()),
+            ("/buffer/write_back", "background".into()),
+        ],
+    );
+    let nand = &experiment.nand;
+    assert_eq!(nand.timing.transfer.0, 4096 * 1_000_000_000 / 450_000_000);
+    let spare = raw_bytes(&experiment) as f64 / 60e9 - 1.0;
+    assert!((0.14..0.15).contains(&spare), "{spare}");
+    let program_bytes = u64::from(nand.pages_per_program * nand.planes_per_die) * nand.page_size.0;
+    assert_eq!(program_bytes, 96 << 10);
+}
+
+#[test]
+fn every_preset_is_checked_here() {
+    assert_eq!(preset_names(), ["bplru-2008", "hbm-2010", "nvme-tlc"]);
+}
