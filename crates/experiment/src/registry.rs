@@ -13,7 +13,7 @@ struct Registry {
     buffers: Vec<Item>,
     ftls: Vec<Item>,
     devices: Vec<Item>,
-    formats: Vec<Item>,
+    formats: Vec<Json>,
 }
 
 /// One thing that has a name in a configuration.
@@ -81,17 +81,15 @@ fn device(preset: &presets::Preset) -> Item {
     }
 }
 
-fn format(format: &eraseblock_traces::Format) -> Item {
-    Item {
-        name: format.name.to_owned(),
-        title: format.title.to_owned(),
-        summary: format!("{}; {}", format.columns, format.units),
-        paper: format.reference.to_owned(),
-        year: None,
-        reconstruction: false,
-        options: Vec::new(),
-        values: None,
+/// A trace format: what the reader says of itself, and the keys that all items have.
+fn format(format: &eraseblock_traces::Format) -> Json {
+    let mut item = serde_json::to_value(format).expect("a format is described by texts");
+    let keys = [("summary", format.recognised_by.into()), ("paper", format.reference.into())];
+    let keys = keys.into_iter().chain([("year", Json::Null), ("options", Json::Array(Vec::new()))]);
+    for (key, value) in keys {
+        item[key] = value;
     }
+    item
 }
 
 fn options(schema: &Json, defaults: &Json) -> Vec<OptionItem> {

@@ -18,7 +18,8 @@ speedup = 1.5
 "#;
 
 /// Bits of TOML that make more trouble than random letters do.
-const BITS: &[&str] = &["[", "]", "{", "}", "=", "\"", "'''", "\n", ".", ",", "#", "kind", "scheme", "1e400", "nan", "é", "\0"];
+const BITS: &[&str] =
+    &["[", "]", "{", "}", "=", "\"", "'''", "\n", ".", ",", "#", "kind", "scheme", "1e400", "nan", "é", "\0"];
 
 fn answer(file: &str, sets: &[String]) {
     match resolve(Some(file), "f.toml", sets) {

@@ -13,6 +13,9 @@ pub enum RunError {
     /// The drive cannot be built, or failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// A name that is not known.
+    #[error("{0}")]
+    Option(String),
     /// The numbers of the run contradict each other: a fault of the simulator.
     #[error("the run's own figures contradict each other, which is a fault of eraseblock: {0}")]
     Law(String),
@@ -27,6 +30,7 @@ impl RunError {
         match self {
             Self::Trace(error) => error.is_input(),
             Self::Device(error) => error.is_input(),
+            Self::Option(_) => true,
             Self::Law(_) | Self::Cancelled => false,
         }
     }

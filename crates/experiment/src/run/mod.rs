@@ -1,5 +1,6 @@
 //! Runs one experiment: workload and drive in, a record out.
 
+mod advice;
 mod error;
 mod laws;
 mod record;
@@ -9,7 +10,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use eraseblock_core::device::{Device, Options};
-use eraseblock_traces::DriveShape;
+use eraseblock_traces::{DriveShape, WorkloadConfig};
+use serde_json::Value as Json;
 
 use crate::experiment::Experiment;
 pub use error::RunError;
@@ -61,7 +63,7 @@ pub fn run(
     device.precondition()?;
     let fill_s = start.elapsed().as_secs_f64();
 
-    let total = fitted.report().requests;
+    let total = fitted.report().submitted;
     let start = Instant::now();
     let mut submitted = 0;
     for request in fitted.requests() {
@@ -77,6 +79,20 @@ pub fn run(
     report("finish", 1, 1)?;
 
     let figures = record::object(&figures);
-    laws::check(&workload, &fitted, submitted, &figures)?;
+    laws::check(workload.identity(), fitted.report(), submitted, &figures)?;
     Ok(Record::new(experiment, &workload, &fitted, figures, record::Engine::new(submitted, wall_s, fill_s)))
+}
+
+/// What a trace holds, as JSON; `format` names its format, or it is told from the content.
+///
+/// # Errors
+/// The file cannot be read, or is not what the format promises.
+pub fn trace_info(path: &Path, format: Option<&str>) -> Result<String, RunError> {
+    let path = path.to_str().ok_or_else(|| RunError::Option(format!("{} is not UTF-8", path.display())))?;
+    let mut workload = WorkloadConfig::trace(path);
+    if let Some(name) = format {
+        workload.format = name.parse().map_err(RunError::Option)?;
+    }
+    let workload = workload.prepare(Path::new(""))?;
+    Ok(Json::Object(record::object(workload.summary())).to_string())
 }

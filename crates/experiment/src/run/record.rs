@@ -4,6 +4,7 @@ use eraseblock_traces::{FittedWorkload, Workload};
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
+use super::advice;
 use crate::experiment::Experiment;
 
 /// One run's result, a JSON object. All of it but `engine` is the same for every run of the same experiment.
@@ -11,6 +12,7 @@ use crate::experiment::Experiment;
 pub struct Record(Map<String, Json>);
 
 /// How fast the run was, in wall-clock time.
+#[derive(Clone, Copy)]
 pub(super) struct Engine {
     requests: u64,
     wall_s: f64,
@@ -40,10 +42,15 @@ impl Record {
     pub(super) fn new(
         experiment: &Experiment,
         workload: &Workload,
-        fitted: &FittedWorkload<'_>,
-        figures: Map<String, Json>,
+        fitted: &FittedWorkload,
+        mut figures: Map<String, Json>,
         engine: Engine,
     ) -> Self {
+        let warnings = figures.entry("warnings").or_insert_with(|| json!([]));
+        if let Json::Array(warnings) = warnings {
+            warnings
+                .extend(advice::warnings(workload.identity(), fitted.report()).into_iter().map(Json::from));
+        }
         let identity = object(workload.identity());
         let sha256 = identity.get("sha256").and_then(Json::as_str).unwrap_or_default().to_owned();
         let mut trace = identity;

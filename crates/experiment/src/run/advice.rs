@@ -1,0 +1,96 @@
+//! What a reader of the record should know of the workload: what was left out, dropped, moved or made to arrive late.
+
+use eraseblock_traces::{FitMode, FitReport, TraceIdentity};
+
+/// One sentence for each thing that was done to the workload.
+pub(super) fn warnings(trace: &TraceIdentity, fit: &FitReport) -> Vec<String> {
+    let mode = fit.mode.name();
+    let of_all = |count: u64| format!("{count} of {} requests", fit.requests);
+    let mut warnings = Vec::new();
+    let mut warn = |happened: bool, text: String| {
+        if happened {
+            warnings.push(text);
+        }
+    };
+    warn(
+        trace.clamped > 0,
+        format!(
+            "{} requests of the trace have times before that of an earlier one, by up to {} ns; \
+             they arrive together with it",
+            trace.clamped, trace.clamped_max_ns
+        ),
+    );
+    warn(
+        trace.left_out.zero_length > 0,
+        format!("{} requests of the trace have no bytes and were left out", trace.left_out.zero_length),
+    );
+    warn(
+        fit.beyond_drive > 0,
+        format!("{} reach beyond the drive and were dropped (fit = \"{mode}\")", of_all(fit.beyond_drive)),
+    );
+    warn(
+        fit.untouched_trims > 0,
+        format!(
+            "{} are trims of blocks that are never read or written, and were dropped (fit = \"{mode}\")",
+            of_all(fit.untouched_trims)
+        ),
+    );
+    // Compacting keeps what lies inside a block together; the other modes can bring apart what was together.
+    warn(
+        fit.moved > 0 && matches!(fit.mode, FitMode::Wrap | FitMode::Scale),
+        format!(
+            "{} have other addresses than in the trace (fit = \"{mode}\"): which of them meet in one block is partly \
+             the fit's doing; fit = \"compact\" keeps blocks as they are",
+            of_all(fit.moved)
+        ),
+    );
+    warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use eraseblock_core::config::Bytes;
+    use eraseblock_traces::{DriveShape, GenerateConfig, LeftOut, Pattern, WorkloadConfig};
+
+    use super::*;
+
+    fn fitted(mode: FitMode) -> (TraceIdentity, FitReport) {
+        let mut config =
+            WorkloadConfig::generated(GenerateConfig::new(Pattern::Sequential, 100, Bytes(400 << 10)));
+        config.fit = mode;
+        let workload = config.prepare(Path::new(".")).unwrap();
+        let drive = DriveShape { exported_bytes: 200 << 10, page_bytes: 4096, block_bytes: 8192 };
+        (workload.identity().clone(), workload.fit(drive).unwrap().report().clone())
+    }
+
+    #[test]
+    fn what_fitting_did_is_said() {
+        let (trace, fit) = fitted(FitMode::Clip);
+        assert_eq!(
+            warnings(&trace, &fit),
+            ["50 of 100 requests reach beyond the drive and were dropped (fit = \"clip\")"]
+        );
+        let (trace, fit) = fitted(FitMode::Wrap);
+        let all = warnings(&trace, &fit);
+        assert_eq!(all.len(), 1);
+        assert!(all[0].starts_with("50 of 100 requests have other addresses"), "{}", all[0]);
+    }
+
+    #[test]
+    fn an_untouched_workload_needs_no_words() {
+        let config = WorkloadConfig::generated(GenerateConfig::new(Pattern::Uniform, 10, Bytes(1 << 16)));
+        let workload = config.prepare(Path::new(".")).unwrap();
+        let drive = DriveShape { exported_bytes: 1 << 16, page_bytes: 4096, block_bytes: 8192 };
+        let fit = workload.fit(drive).unwrap().report().clone();
+        assert_eq!(warnings(workload.identity(), &fit), Vec::<String>::new());
+        let left_out = LeftOut { zero_length: 3, ..LeftOut::default() };
+        let trace = TraceIdentity { clamped: 2, clamped_max_ns: 70, left_out, ..workload.identity().clone() };
+        let fit = FitReport { untouched_trims: 4, ..fit };
+        let all = warnings(&trace, &fit);
+        assert!(all[0].starts_with("2 requests of the trace have times before"), "{}", all[0]);
+        assert_eq!(all[1], "3 requests of the trace have no bytes and were left out");
+        assert!(all[2].starts_with("4 of 10 requests are trims"), "{}", all[2]);
+    }
+}

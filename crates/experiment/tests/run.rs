@@ -1,0 +1,215 @@
+//! Whole runs on a small drive: every buffer over every FTL, and what their records say.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use eraseblock_experiment::{Experiment, Progress, Record, RunError, registry_json, resolve, run};
+use serde_json::Value;
+
+/// 8 MiB of flash behind two channels, half of it for the host, and 3000 requests.
+const FILE: &str = r#"
+name = "small"
+[nand]
+channels = 2
+chips_per_channel = 1
+dies_per_chip = 1
+planes_per_die = 1
+blocks_per_plane = 64
+pages_per_block = 16
+page_size = "4 KiB"
+program_order = "ascending"
+timing = { read = "25us", program = "200us", erase = "1500us", transfer = "10us" }
+[ftl]
+exported = "4 MiB"
+mapping = "page"
+[buffer]
+size = "256 KiB"
+scheme = "lru"
+[workload.generate]
+kind = "zipf"
+requests = 3000
+footprint = "4 MiB"
+size = "8 KiB"
+align = "4 KiB"
+read_share = 0.4
+interval = "500us"
+"#;
+
+fn experiments(sets: &[&str]) -> Vec<Experiment> {
+    let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+    resolve(Some(FILE), "small.toml", &sets).unwrap()
+}
+
+fn run_one(experiment: &Experiment) -> Result<Record, RunError> {
+    run(experiment, Path::new("."), true, &mut |_| ControlFlow::Continue(()))
+}
+
+/// The record of the file with `sets`, as JSON.
+fn record(sets: &[&str]) -> Value {
+    let experiment = experiments(sets).remove(0);
+    serde_json::from_str(&run_one(&experiment).unwrap_or_else(|error| panic!("{sets:?}: {error}")).to_json())
+        .unwrap()
+}
+
+fn names(section: &str) -> String {
+    let registry: Value = serde_json::from_str(&registry_json()).unwrap();
+    let names: Vec<&str> =
+        registry[section].as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap()).collect();
+    format!("[{}]", names.join(","))
+}
+
+fn number(record: &Value, pointer: &str) -> u64 {
+    record
+        .pointer(pointer)
+        .and_then(Value::as_u64)
+        .unwrap_or_else(|| panic!("no count at {pointer} in {record:#}"))
+}
+
+#[test]
+fn every_buffer_runs_over_every_ftl() {
+    let (buffers, ftls) =
+        (format!("buffer.scheme={}", names("buffers")), format!("ftl.mapping={}", names("ftls")));
+    let all = experiments(&[&buffers, &ftls]);
+    assert!(all.len() >= 8, "{} pairs", all.len());
+    for experiment in all {
+        let what = format!("{:?} over {:?}", experiment.buffer.scheme, experiment.ftl.mapping);
+        let record = run_one(&experiment).unwrap_or_else(|error| panic!("{what}: {error}"));
+        let record = Value::Object(record.value().clone());
+        assert_eq!(number(&record, "/requests/submitted"), 3000, "{what}");
+        assert_eq!(number(&record, "/requests/completed"), 3000, "{what}");
+        assert_eq!(
+            number(&record, "/host_pages/write") + number(&record, "/host_pages/read"),
+            6000,
+            "{what}"
+        );
+        assert!(number(&record, "/flash/programs/total") > 0, "{what}");
+        assert_eq!(record["config"]["buffer"]["scheme"]["kind"], experiment.buffer.scheme.name(), "{what}");
+    }
+}
+
+#[test]
+fn the_record_holds_every_figure() {
+    let record = record(&[]);
+    for pointer in [
+        "/key",
+        "/name",
+        "/version",
+        "/config/nand/channels",
+        "/trace/sha256",
+        "/trace/fit",
+        "/trusted",
+        "/reasons",
+        "/warnings",
+        "/response_ns/all/p99",
+        "/response_ns/read/mean",
+        "/response_ns/write/max",
+        "/throughput/iops",
+        "/throughput/bytes_per_s",
+        "/simulated_s",
+        "/hit_ratio/all",
+        "/hit_ratio/read",
+        "/hit_ratio/write",
+        "/inflight_hits",
+        "/host_pages/trim",
+        "/padded_pages",
+        "/flash/reads/host",
+        "/flash/programs/gc",
+        "/flash/erases/merge",
+        "/merges/switch",
+        "/merges/partial",
+        "/merges/full",
+        "/waf",
+        "/flush_pages/before_padding/mean",
+        "/flush_pages/after_padding/cdf_by_page",
+        "/wear/erases_mean",
+        "/wear/cv_channel",
+        "/energy_mj",
+        "/buffer_metadata_bytes",
+        "/map_bytes",
+        "/precondition",
+        "/engine/wall_s",
+        "/engine/fill_s",
+        "/engine/requests_per_s",
+        "/engine/flash_ops_per_s",
+    ] {
+        assert!(record.pointer(pointer).is_some(), "{pointer} is missing from {record:#}");
+    }
+    assert_eq!(record["name"], "small");
+    assert_eq!(record["trace"]["requests"], 3000);
+}
+
+#[test]
+fn the_same_experiment_gives_the_same_bytes_but_for_the_engine() {
+    let without_engine = |mut record: Value| {
+        record.as_object_mut().unwrap().shift_remove("engine").expect("an engine section");
+        record.to_string()
+    };
+    assert_eq!(without_engine(record(&[])), without_engine(record(&[])));
+    let (one, two) = (record(&[]), record(&["workload.generate.seed=2"]));
+    assert_ne!(one["key"], two["key"]);
+    assert_ne!(one["trace"]["sha256"], two["trace"]["sha256"]);
+    assert_ne!(one["flash"], two["flash"]);
+}
+
+#[test]
+fn an_experiment_runs_the_same_after_a_round_trip() {
+    let experiment = experiments(&["buffer.scheme=bplru", "ftl.mapping=bast"]).remove(0);
+    let again = Experiment::from_json(&experiment.to_json()).unwrap();
+    let figures = |experiment| run_one(experiment).unwrap().value()["flash"].clone();
+    assert_eq!(figures(&experiment), figures(&again));
+}
+
+#[test]
+fn requests_that_are_not_replayed_are_accounted_for() {
+    let record = record(&["workload.ops=w", "workload.first=500"]);
+    assert_eq!(number(&record, "/requests/submitted"), 500);
+    assert_eq!(number(&record, "/host_pages/read"), 0);
+    let clipped = self::record(&["workload.generate.footprint=5MiB", "workload.fit=clip"]);
+    let submitted = number(&clipped, "/requests/submitted");
+    assert!(submitted > 1000 && submitted < 3000, "{submitted}");
+}
+
+#[test]
+fn progress_goes_forward_and_can_stop_the_run() {
+    let experiment = experiments(&["workload.generate.requests=20000"]).remove(0);
+    let mut seen: Vec<Progress> = Vec::new();
+    run(&experiment, Path::new("."), false, &mut |progress| {
+        seen.push(progress);
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    let mut phases: Vec<_> = seen.iter().map(|progress| progress.phase).collect();
+    phases.dedup();
+    assert_eq!(phases, ["read", "fill", "replay", "finish"]);
+    let replay: Vec<_> = seen.iter().filter(|progress| progress.phase == "replay").collect();
+    assert!(replay.len() >= 4 && replay.is_sorted_by_key(|progress| progress.done), "{replay:?}");
+    assert!(replay.iter().all(|progress| progress.total == 20_000 && progress.done <= 20_000));
+
+    for phase in phases {
+        let mut calls = 0;
+        let stopped = run(&experiment, Path::new("."), false, &mut |progress| {
+            calls += 1;
+            if progress.phase == phase { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        assert!(matches!(stopped, Err(RunError::Cancelled)), "{phase}");
+        assert!(calls <= seen.len(), "no call after the one that stopped it");
+    }
+}
+
+#[test]
+fn what_the_user_can_mend_is_an_input_error() {
+    for (sets, part) in [
+        (vec!["workload.generate.footprint=64MiB"], "4.00 MiB"),
+        (vec!["ftl.exported=1GiB"], "ftl.exported"),
+        (vec!["buffer.size=1KiB"], "buffer.size"),
+    ] {
+        let error = run_one(&experiments(&sets).remove(0)).expect_err(sets[0]);
+        assert!(error.is_input(), "{error}");
+        let text = error.to_string();
+        assert!(text.contains(part) && !text.contains('\n'), "{sets:?}: {text}");
+    }
+    let file = FILE.split("[workload").next().unwrap().to_owned() + "[workload]\npath = \"nowhere.load\"\n";
+    let experiment = resolve(Some(&file), "small.toml", &[]).unwrap().remove(0);
+    let error = run_one(&experiment).unwrap_err();
+    assert!(error.is_input() && error.to_string().contains("nowhere.load"), "{error}");
+}
