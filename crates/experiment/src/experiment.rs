@@ -81,23 +81,29 @@ impl Experiment {
 
     /// Hash of everything that can change the result: all but `name` and `preset`, which are labels.
     pub fn key(&self) -> String {
-        self.key_with("")
+        hash(self.to_value())
     }
 
-    /// [`Self::key`], further told apart by what the workload's files hold.
-    pub(crate) fn key_with(&self, trace_sha256: &str) -> String {
+    /// The same, with the content of the trace in the place of its path.
+    pub(crate) fn key_with_content(&self, trace_sha256: &str) -> String {
         let mut value = self.to_value();
-        if let Some(table) = value.as_object_mut() {
-            table.remove("name");
-            table.remove("preset");
-        }
-        value.sort_all_objects();
-        let digest = Sha256::new().chain_update(value.to_string()).chain_update(trace_sha256).finalize();
-        let (half, _) = digest.split_first_chunk().expect("a digest has 32 bytes");
-        format!("{:032x}", u128::from_be_bytes(*half))
+        value["workload"]["path"] = trace_sha256.into();
+        hash(value)
     }
 
     pub(crate) fn to_value(&self) -> Json {
         serde_json::to_value(self).expect("configurations have text keys and finite numbers")
     }
+}
+
+/// 128 bits of the SHA-256 of an experiment's canonical JSON: sorted keys, no labels.
+fn hash(mut value: Json) -> String {
+    if let Some(table) = value.as_object_mut() {
+        table.remove("name");
+        table.remove("preset");
+    }
+    value.sort_all_objects();
+    let digest = Sha256::digest(value.to_string());
+    let (half, _) = digest.split_first_chunk().expect("a digest has 32 bytes");
+    format!("{:032x}", u128::from_be_bytes(*half))
 }

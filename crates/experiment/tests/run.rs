@@ -213,3 +213,21 @@ fn what_the_user_can_mend_is_an_input_error() {
     let error = run_one(&experiment).unwrap_err();
     assert!(error.is_input() && error.to_string().contains("nowhere.load"), "{error}");
 }
+
+/// A trace that is moved stays the same experiment; a trace that is changed does not.
+#[test]
+fn a_record_is_known_by_the_content_of_its_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = |name: &str, content: &str| {
+        std::fs::write(folder.path().join(name), content).unwrap();
+        let file = FILE.split("[workload").next().unwrap().to_owned()
+            + &format!("[workload]\nformat = \"spc\"\npath = \"{name}\"\n");
+        let experiment = resolve(Some(&file), "small.toml", &[]).unwrap().remove(0);
+        let record = run(&experiment, folder.path(), true, &mut |_| ControlFlow::Continue(())).unwrap();
+        record.value()["key"].clone()
+    };
+    let line = "0,8,4096,w,0.000000\n";
+    let first = key("a.spc", line);
+    assert_eq!(first, key("b.spc", line));
+    assert_ne!(first, key("a.spc", "0,16,4096,w,0.000000\n"));
+}

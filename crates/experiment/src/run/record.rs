@@ -62,7 +62,7 @@ impl Record {
             .sum();
         let mut record = Map::new();
         for (key, value) in [
-            ("key", json!(experiment.key_with(&sha256))),
+            ("key", json!(experiment.key_with_content(&sha256))),
             ("name", json!(experiment.name)),
             ("version", json!(env!("CARGO_PKG_VERSION"))),
             ("config", experiment.to_value()),
