@@ -1,1 +1,99 @@
-//! Python bindings.
+//! Python bindings: the extension module `eraseblock._core`. Conversion only; text goes in and JSON comes out.
+
+mod errors;
+mod interrupt;
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use eraseblock_experiment as experiment;
+use pyo3::prelude::*;
+
+use errors::{ConfigError, EraseblockError, InputError, SimulationError, guard};
+use interrupt::Reporter;
+
+/// Version of the engine.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// Everything that has a name (buffers, FTLs, devices, formats), as JSON.
+#[pyfunction]
+fn registry(py: Python<'_>) -> PyResult<String> {
+    py.detach(|| guard(experiment::registry_json))
+}
+
+/// JSON Schema of an experiment file.
+#[pyfunction]
+fn schema(py: Python<'_>) -> PyResult<String> {
+    py.detach(|| guard(experiment::schema_json))
+}
+
+/// Reads an experiment and expands its axes; each run comes back as JSON with every key explicit.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
+fn resolve(
+    py: Python<'_>,
+    toml_text: Option<String>,
+    file_name: String,
+    sets: Vec<String>,
+) -> PyResult<Vec<String>> {
+    let resolved = py.detach(|| guard(|| experiment::resolve(toml_text.as_deref(), &file_name, &sets)))?;
+    Ok(resolved.map_err(errors::config)?.iter().map(experiment::Experiment::to_json).collect())
+}
+
+/// Runs one resolved experiment and returns its record as JSON.
+///
+/// `progress(phase, done, total)` is called about ten times a second; what it raises ends the run.
+#[pyfunction]
+#[pyo3(signature = (experiment_json, base, verify=false, progress=None))]
+#[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
+fn run(
+    py: Python<'_>,
+    experiment_json: String,
+    base: String,
+    verify: bool,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let one = experiment::Experiment::from_json(&experiment_json).map_err(errors::config)?;
+    let mut reporter = Reporter::new(progress);
+    let outcome = py.detach(|| {
+        guard(|| {
+            experiment::run(&one, Path::new(&base), verify, &mut |at| {
+                if reporter.keep_going(at.phase, at.done, at.total) {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(())
+                }
+            })
+        })
+    })?;
+    reporter.result()?;
+    Ok(outcome.map_err(errors::run)?.to_json())
+}
+
+/// What a trace holds (requests, bytes, times, spans), as JSON.
+#[pyfunction]
+#[pyo3(signature = (path, format=None))]
+#[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
+fn trace_info(py: Python<'_>, path: String, format: Option<String>) -> PyResult<String> {
+    py.detach(|| guard(|| experiment::trace_info(Path::new(&path), format.as_deref())))?.map_err(errors::run)
+}
+
+/// The module that Python imports as `eraseblock._core`.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    errors::silence_panics();
+    module.add("EraseblockError", py.get_type::<EraseblockError>())?;
+    module.add("ConfigError", py.get_type::<ConfigError>())?;
+    module.add("InputError", py.get_type::<InputError>())?;
+    module.add("SimulationError", py.get_type::<SimulationError>())?;
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(registry, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_info, module)?)
+}

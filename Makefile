@@ -1,0 +1,73 @@
+# The one entry for people and CI. Needs a stable Rust toolchain, Python >= 3.11 and make; sets up the rest itself.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# One interpreter for every build of the extension, so that cargo does not build it anew for each caller.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+
+DEPENDENCIES := $(VENV)/.dependencies
+EXTENSION := $(VENV)/.extension
+ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' \) 2>/dev/null) Cargo.toml Cargo.lock
+
+WORKLOADS = $(wildcard workloads/*.nbdkit.zst)
+DEMO := out/demo
+
+.PHONY: help demo test quick lint format bench lock clean
+
+help: ## What can be made
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 16
+
+demo: $(EXTENSION) ## Replay the bundled workload against every buffer; table and report in under 5 minutes
+	$(BIN)/eraseblock compare $(WORKLOADS) --device hbm-2010 --ftls page,bast \
+	    --buffer-size 1MiB,4MiB,16MiB,64MiB --set name=demo -o $(DEMO)
+
+test: lint ## Lint, then all tests
+	cargo test --workspace --exclude eraseblock-py --locked --quiet
+	$(BIN)/pytest
+	@[[ -n "$${ERASEBLOCK_TRACES:-}" ]] || echo "skipped: tests on outside traces; ERASEBLOCK_TRACES names no folder"
+
+quick: $(EXTENSION) ## The tests that end within two minutes
+	cargo test --workspace --exclude eraseblock-py --locked --quiet --lib
+	$(BIN)/pytest -m "not slow"
+
+lint: $(EXTENSION) ## Formatting, lints, types, and whether generated pages are up to date
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/ruff check --quiet
+	$(BIN)/mypy --no-error-summary
+	$(BIN)/python tools/generate_docs.py --check
+
+format: $(EXTENSION) ## Format all code and generate pages anew
+	cargo fmt --all
+	$(BIN)/ruff format --quiet
+	$(BIN)/python tools/generate_docs.py
+
+bench: ## Speed of the engine, one thread
+	cargo run --release --locked --quiet -p eraseblock-bench
+
+lock: $(DEPENDENCIES) ## Pin the Python packages anew (needs uv)
+	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
+	    --no-header --no-annotate --quiet --output-file requirements.lock
+
+clean: ## Remove everything that make built
+	rm -rf target out $(VENV) .mypy_cache .ruff_cache .pytest_cache python/eraseblock/_core*.so
+	find python tools -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(DEPENDENCIES): requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+	    f"eraseblock needs Python 3.11 or later; $(PYTHON) is {sys.version.split()[0]} (say make PYTHON=...)")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
+	@touch $@
+
+$(EXTENSION): $(DEPENDENCIES) $(ENGINE) pyproject.toml
+	$(BIN)/maturin develop --release --locked --quiet
+	@touch $@

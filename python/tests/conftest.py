@@ -1,0 +1,106 @@
+"""What the tests share: the installed command, a small drive, small traces, the records of a sweep."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import eraseblock
+
+COMMAND = str(Path(sys.executable).with_name("eraseblock"))
+SMALL_DRIVE = """\
+preset = "hbm-2010"
+
+[nand]
+blocks_per_plane = 300
+
+[ftl]
+exported = "32 MiB"
+"""
+# The same drive for `compare`.
+SMALL_SETS = ("--device", "hbm-2010", "--set", "nand.blocks_per_plane=300", "--set", 'ftl.exported="32 MiB"')
+SWEEP = f"""\
+{SMALL_DRIVE}
+mapping = ["page", "bast"]
+
+[buffer]
+size = ["128 KiB", "512 KiB", "2 MiB"]
+scheme = ["none", "lru", "fab", "bplru"]
+
+[workload.generate]
+kind = "zipf"
+requests = 4000
+footprint = "8 MiB"
+interval = "3 ms"
+read_share = 0.3
+"""
+
+Run = subprocess.CompletedProcess[str]
+Cli = Callable[..., Run]
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    """Runs the installed command in a folder of its own."""
+
+    def call(*arguments: str | Path, **environment: str) -> Run:
+        return subprocess.run(
+            [COMMAND, *map(str, arguments)],
+            cwd=tmp_path,
+            env={**os.environ, **environment},
+            text=True,
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
+
+    return call
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """A trace in SPC format: 2000 requests of 2 to 16 KiB over 8 MiB, 3 ms apart."""
+    path = tmp_path / "small.spc"
+    path.write_text("".join(spc_lines(2000)), encoding="utf-8")
+    return path
+
+
+def spc_lines(count: int) -> list[str]:
+    """Lines of an SPC trace, the same on every call."""
+    dice = random.Random(7)
+    lines = []
+    for index in range(count):
+        sector = 4 * dice.randrange(4096)
+        operation = "w" if dice.random() < 0.7 else "r"
+        lines.append(f"0,{sector},{2048 * dice.randint(1, 8)},{operation},{index * 0.003:.6f}\n")
+    return lines
+
+
+@pytest.fixture
+def sweep_file(tmp_path: Path) -> Path:
+    """An experiment of 24 runs on a small drive."""
+    path = tmp_path / "sweep.toml"
+    path.write_text(SWEEP, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def records(tmp_path_factory: pytest.TempPathFactory) -> list[eraseblock.Record]:
+    """The records of that experiment, run once."""
+    path = tmp_path_factory.mktemp("sweep") / "sweep.toml"
+    path.write_text(SWEEP, encoding="utf-8")
+    return eraseblock.run(path)
+
+
+@pytest.fixture(scope="session")
+def results_folder(records: list[eraseblock.Record], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with everything that `-o` writes."""
+    folder = tmp_path_factory.mktemp("results")
+    eraseblock.save_results(records, folder)
+    return folder

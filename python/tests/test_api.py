@@ -1,0 +1,136 @@
+"""The package as a library."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import json
+import pkgutil
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from conftest import SMALL_DRIVE
+
+import eraseblock
+from eraseblock.experiments import resolve
+from eraseblock.sweep import run_all
+
+SMALL = {
+    "preset": "hbm-2010",
+    "nand": {"blocks_per_plane": 300},
+    "ftl": {"exported": "32 MiB"},
+    "workload": {"generate": {"kind": "uniform", "requests": 2000, "footprint": "8 MiB", "interval": "3 ms"}},
+}
+MODULES = ["eraseblock", *(found.name for found in pkgutil.walk_packages(eraseblock.__path__, "eraseblock."))]
+
+
+def test_at_most_twenty_public_names_all_documented() -> None:
+    assert len(eraseblock.__all__) <= 20
+    for name in eraseblock.__all__:
+        assert getattr(eraseblock, name).__doc__
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings(name: str) -> None:
+    module = importlib.import_module(name)
+    assert doctest.testmod(module).failed == 0
+
+
+def test_a_mapping_is_an_experiment() -> None:
+    records = eraseblock.run(
+        {**SMALL, "buffer": {"scheme": ["lru", "bplru"], "size": "512 KiB"}}, verify=True
+    )
+    assert [record["config"]["buffer"]["scheme"]["kind"] for record in records] == ["lru", "bplru"]
+    assert all(record["requests"]["completed"] == 2000 for record in records)
+
+
+def test_resolved_experiments_are_explicit() -> None:
+    [one] = resolve(SMALL, sets=["seed=9"])
+    assert one.config["seed"] == 9
+    assert one.config["host"]["speedup"] == 1.0
+    assert one.config["nand"]["timing"]["program"] == "200 us"
+
+
+def test_compare_takes_paths(trace: Path) -> None:
+    records = eraseblock.compare(
+        trace,
+        buffers=["lru"],
+        sizes=["128 KiB", "256 KiB"],
+        device="hbm-2010",
+        sets=["nand.blocks_per_plane=300", 'ftl.exported="32 MiB"'],
+        workload={"first": 100},
+    )
+    assert [record["config"]["buffer"]["size"] for record in records] == ["128 KiB", "256 KiB"]
+    assert records[0]["requests"]["submitted"] == 100
+
+
+def test_errors_have_their_kinds(tmp_path: Path) -> None:
+    with pytest.raises(eraseblock.ConfigError, match="scheme"):
+        eraseblock.run({**SMALL, "buffer": {"scheme": "lruu"}})
+    with pytest.raises(eraseblock.InputError, match="no such file"):
+        eraseblock.run({**SMALL, "workload": {"path": str(tmp_path / "none.spc"), "format": "spc"}})
+    with pytest.raises(eraseblock.InputError, match="no such file"):
+        eraseblock.resolve(tmp_path / "none.toml")
+    with pytest.raises(eraseblock.InputError, match="no such file"):
+        eraseblock.load_results(tmp_path)
+    assert issubclass(eraseblock.SimulationError, eraseblock.EraseblockError)
+
+
+def test_progress_is_told_and_what_it_raises_ends_the_run() -> None:
+    class Impatient:
+        def __init__(self) -> None:
+            self.calls: list[tuple[str, int, int]] = []
+
+        def update(self, index: int, phase: str, done: int, total: int) -> None:
+            assert index == 0
+            self.calls.append((phase, done, total))
+            if phase == "replay" and 0 < done < total:
+                raise TimeoutError("too long")
+
+        def finished(self, index: int) -> None:
+            self.calls.append(("finished", index, 0))
+
+    generate = {**SMALL["workload"]["generate"], "requests": 20_000_000}  # type: ignore[index]
+    watcher = Impatient()
+    start = time.monotonic()
+    with pytest.raises(TimeoutError, match="too long"):
+        eraseblock.run({**SMALL, "workload": {"generate": generate}}, watcher=watcher)
+    assert time.monotonic() - start < 20
+    assert watcher.calls[-1][0] == "finished"
+
+
+def test_other_threads_go_on_while_the_engine_runs() -> None:
+    generate = {**SMALL["workload"]["generate"], "requests": 1_000_000}  # type: ignore[index]
+    experiments = resolve({**SMALL, "workload": {"generate": generate}})
+    ticks, stop = [0], threading.Event()
+
+    def count() -> None:
+        while not stop.wait(0.001):
+            ticks[0] += 1
+
+    counter = threading.Thread(target=count)
+    counter.start()
+    try:
+        start = time.monotonic()
+        [outcome] = run_all(experiments)
+        seconds = time.monotonic() - start
+    finally:
+        stop.set()
+        counter.join()
+    assert outcome.error is None
+    assert ticks[0] > 100 * seconds
+
+
+def test_trace_info_and_registry(trace: Path) -> None:
+    assert "2000" in json.dumps(eraseblock.trace_info(trace))
+    assert "hbm-2010" in [device["name"] for device in eraseblock.registry()["devices"]]
+    assert eraseblock.schema()["properties"]["buffer"]
+
+
+def test_a_file_and_its_mapping_are_the_same(tmp_path: Path) -> None:
+    work = "[workload.generate]\nkind = 'uniform'\nrequests = 2000\nfootprint = '8 MiB'\ninterval = '3 ms'\n"
+    (tmp_path / "x.toml").write_text(f"name = 'x'\n{SMALL_DRIVE}\n{work}", encoding="utf-8")
+    [one], [other] = resolve(tmp_path / "x.toml"), resolve({"name": "x", **SMALL})
+    assert one.config == other.config

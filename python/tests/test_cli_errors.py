@@ -1,0 +1,108 @@
+"""A wrong call or input: one line on stderr that says what, where and the nearest name; exit code 2."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import SMALL_DRIVE, SMALL_SETS, Cli, Run, spc_lines
+
+
+def assert_one_line(run: Run, code: int, *parts: str) -> None:
+    assert run.returncode == code, run.stderr
+    assert run.stdout == ""
+    assert "Traceback" not in run.stderr
+    assert run.stderr.startswith("eraseblock: ")
+    assert run.stderr.count("\n") == 1, run.stderr
+    for part in parts:
+        assert part in run.stderr, run.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["compre"], ["compre", "compare"]),
+        (["compare", "--bufers", "lru", "x"], ["--bufers", "--buffers"]),
+        (["compare"], ["at least one trace"]),
+        (["trace", "info"], ["at least one trace"]),
+        (["compare", "x", "--buffers", "lruu"], ["--buffers", "`lruu`", "`lru`"]),
+        (["compare", "x", "--buffers", "lru,,fab"], ["--buffers", "empty"]),
+        (["compare", "x", "--ftls", "blast"], ["--ftls", "`blast`", "`bast`"]),
+        (["compare", "x", "--device", "hbm-2011"], ["--device", "`hbm-2011`", "`hbm-2010`"]),
+        (["compare", "x", "--buffer-size", "1MeB"], ["--buffer-size", "1MeB", "MiB"]),
+        (["compare", "x", "--buffer-size", "7"], ["--buffer-size", "no unit"]),
+        (["compare", "x", "--fit", "compct"], ["--fit", "compct", "`compact`"]),
+        (["compare", "x", "--format", "spd"], ["--format", "spd", "`spc`"]),
+        (["compare", "x", "--ops", "x"], ["--ops", "`rw`"]),
+        (["compare", "x", "--first", "many"], ["--first", "many"]),
+        (["compare", "x", "--jobs", "0"], ["--jobs", "found 0", "1 or more"]),
+        (["compare", "x", "--set", "host.sped=2"], ["--set", "host.sped", "speedup"]),
+        (["compare", "x", "--set", "host.speedup"], ["--set", "host.speedup"]),
+        (["list", "bufers"], ["`bufers`", "`buffers`"]),
+        (["run", "no-such.toml"], ["no-such.toml", "no such file"]),
+        (["report", "no-such-folder"], ["no-such-folder", "no such file"]),
+        (["report"], ["FOLDER"]),
+    ],
+)
+def test_wrong_calls(cli: Cli, arguments: list[str], parts: list[str]) -> None:
+    assert_one_line(cli(*arguments), 2, *parts)
+
+
+@pytest.mark.parametrize(
+    ("addition", "parts"),
+    [
+        ("[buffer]\nscheme = 'bplur'", ["bad.toml:10", "bplur", "bplru"]),
+        ("[buffer]\nsise = '1 MiB'", ["bad.toml:10", "sise", "size"]),
+        ("[buffer]\nsize = 4096", ["bad.toml:10", "4096"]),
+        ("[host]\nspeedup = 'fast'", ["bad.toml:10", "speedup", "fast"]),
+        ("[buffer]\nscheme = { kind = 'bplru', paddding = false }", ["bad.toml:10", "paddding", "padding"]),
+        ("[buffer\nsize = '1 MiB'", ["bad.toml:9"]),
+    ],
+)
+def test_wrong_files(cli: Cli, tmp_path: Path, addition: str, parts: list[str]) -> None:
+    (tmp_path / "bad.toml").write_text(f"{SMALL_DRIVE}\n{addition}\n", encoding="utf-8")
+    assert_one_line(cli("run", "bad.toml"), 2, *parts)
+
+
+def test_a_file_that_is_no_text(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_bytes(b"name = '\xff'\n")
+    assert_one_line(cli("run", "bad.toml"), 2, "bad.toml", "UTF-8")
+
+
+def test_a_misspelt_trace(cli: Cli, trace: Path) -> None:
+    assert_one_line(cli("compare", "smal.spc", *SMALL_SETS), 2, "smal.spc", "no such file", trace.name)
+    assert_one_line(cli("trace", "info", "smal.spc"), 2, "smal.spc", "no such file", trace.name)
+
+
+def test_a_bad_line_is_named(cli: Cli, tmp_path: Path) -> None:
+    lines = spc_lines(20)
+    lines[10] = "0,zebra,512,w,1.0\n"
+    (tmp_path / "bad.spc").write_text("".join(lines), encoding="utf-8")
+    run = cli("compare", "bad.spc", "--format", "spc", *SMALL_SETS)
+    assert_one_line(run, 2, "bad.spc:11", "zebra")
+
+
+def test_a_workload_that_does_not_fit(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "far.spc").write_text("0,0,4096,w,0.0\n0,2000000,4096,w,0.1\n", encoding="utf-8")
+    arguments = ("compare", "far.spc", "--format", "spc", *SMALL_SETS)
+    assert_one_line(cli(*arguments), 2, "32.00 MiB", "fit")
+    assert cli(*arguments, "--fit", "compact").returncode == 0
+
+
+def test_an_output_folder_that_cannot_be(cli: Cli, trace: Path) -> None:
+    run = cli("compare", trace, *SMALL_SETS, "-o", trace / "below")
+    assert_one_line(run, 2, "below", "cannot be written")
+
+
+@pytest.mark.parametrize("content", ["{", "{}", "[1]", ""])
+def test_a_folder_without_results(cli: Cli, tmp_path: Path, content: str) -> None:
+    (tmp_path / "results.json").write_text(content, encoding="utf-8")
+    assert_one_line(cli("report", "."), 2, "results.json", "array of result records")
+
+
+def test_good_traces_are_not_lost_to_a_bad_one(cli: Cli, trace: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.spc").write_text("0,0,4096,w,0.0\nzebra\n", encoding="utf-8")
+    run = cli("compare", trace, "bad.spc", "--format", "spc", "--buffers", "lru", *SMALL_SETS, "--json")
+    assert run.returncode == 2
+    assert '"name": "small' in run.stdout
+    assert "bad.spc:2" in run.stderr

@@ -1,0 +1,183 @@
+"""What the commands print when all is well."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import COMMAND, SMALL_DRIVE, SMALL_SETS, Cli, spc_lines
+
+FIGURES = """
+key name config trace version requests.submitted requests.completed trusted reasons warnings
+response_ns.all.mean response_ns.read.p99 response_ns.write.max throughput.iops throughput.bytes_per_s
+simulated_s hit_ratio.all hit_ratio.read hit_ratio.write inflight_hits host_pages.read host_pages.write
+host_pages.trim padded_pages flash.reads.total flash.programs.gc flash.erases.merge merges.switch
+merges.partial merges.full waf flush_pages.before_padding.mean flush_pages.after_padding.cdf_by_page
+wear.erases_mean wear.erases_max wear.cv_block wear.cv_channel energy_mj buffer_metadata_bytes map_bytes
+precondition engine.wall_s engine.requests_per_s engine.flash_ops_per_s
+""".split()  # noqa: SIM905
+
+
+def figure(record: dict[str, Any], path: str) -> Any:
+    value: Any = record
+    for key in path.split("."):
+        value = value[key]
+    return value
+
+
+def test_compare_json_is_one_record_per_run(cli: Cli, trace: Path) -> None:
+    sizes = ["128 KiB", "512 KiB"]
+    run = cli(
+        "compare", trace, *SMALL_SETS, "--buffer-size", "128KiB,512KiB", "--ftls", "page,bast", "--json"
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    records = json.loads(run.stdout)
+    buffers = [entry["name"] for entry in json.loads(cli("list", "buffers", "--json").stdout)]
+    assert {"none", "lru", "fab", "bplru"} <= set(buffers)
+    expected = [(ftl, size, buffer) for ftl in ("page", "bast") for size in sizes for buffer in buffers]
+    found = [
+        (
+            r["config"]["ftl"]["mapping"]["kind"],
+            r["config"]["buffer"]["size"],
+            r["config"]["buffer"]["scheme"]["kind"],
+        )
+        for r in records
+    ]
+    assert found == expected
+    for record in records:
+        for path in FIGURES:
+            figure(record, path)
+        assert figure(record, "requests.completed") == figure(record, "requests.submitted") == 2000
+        assert record["trace"]["name"].startswith("small")
+
+
+def test_the_table_fits_and_names_every_run(cli: Cli, trace: Path) -> None:
+    run = cli("compare", trace, *SMALL_SETS, "--buffer-size", "128KiB,512KiB", "--ftls", "page,bast")
+    assert (run.returncode, run.stderr) == (0, "")
+    lines = run.stdout.splitlines()
+    assert max(map(len, lines)) <= 100
+    for name in ("none", "lru", "fab", "bplru"):
+        assert sum(line.split()[:1] == [name] or name in line.split()[2:3] for line in lines) == 4
+    assert any("small" in line and "page" in line for line in lines)
+    assert "*" in run.stdout
+
+
+def test_first_and_ops_choose_requests(cli: Cli, trace: Path) -> None:
+    arguments = ("compare", trace, *SMALL_SETS, "--buffers", "lru", "--json")
+    [some] = json.loads(cli(*arguments, "--first", "300", "--ops", "w").stdout)
+    assert some["requests"]["submitted"] == 300
+    assert some["host_pages"]["read"] == 0
+    [reads] = json.loads(cli(*arguments, "--ops", "r").stdout)
+    assert reads["requests"]["submitted"] == sum(",r," in line for line in spc_lines(2000))
+
+
+def test_a_refused_combination_is_named_and_the_others_run(cli: Cli, trace: Path) -> None:
+    run = cli(
+        "compare", trace, *SMALL_SETS, "--buffers", "lru,bplru", "--buffer-size", "64KiB,512KiB", "--json"
+    )
+    ran = [
+        (r["config"]["buffer"]["scheme"]["kind"], r["config"]["buffer"]["size"])
+        for r in json.loads(run.stdout)
+    ]
+    refused = [line for line in run.stderr.splitlines() if "refused" in line]
+    assert ("lru", "512 KiB") in ran
+    assert len(ran) == 4 or refused
+    assert run.returncode == 0
+
+
+def test_verified_runs_have_the_same_figures(cli: Cli, sweep_file: Path) -> None:
+    arguments = ("run", sweep_file, "--set", 'buffer.size="128 KiB"', "--json")
+    plain, verified = (json.loads(cli(*arguments, *more).stdout) for more in ([], ["--verify"]))
+    assert len(plain) == len(verified) == 8
+    for one, other in zip(plain, verified, strict=True):
+        assert one["flash"] == other["flash"]
+        assert one["response_ns"] == other["response_ns"]
+
+
+def test_sets_override_the_file_and_make_axes(cli: Cli, sweep_file: Path) -> None:
+    run = cli("run", sweep_file, "--set", "buffer.scheme='lru'", "--set", "ftl.mapping='page'", "--json")
+    assert [r["config"]["buffer"]["size"] for r in json.loads(run.stdout)] == ["128 KiB", "512 KiB", "2 MiB"]
+
+
+def test_list_shows_everything_with_a_name(cli: Cli) -> None:
+    shown = cli("list").stdout
+    assert max(map(len, shown.splitlines())) <= 100
+    everything = json.loads(cli("list", "--json").stdout)
+    assert set(everything) >= {"buffers", "ftls", "devices", "formats"}
+    for kind, entries in everything.items():
+        assert entries, kind
+        for entry in entries:
+            assert entry["name"] in shown
+
+
+def test_schema_is_json_schema(cli: Cli) -> None:
+    schema = json.loads(cli("schema").stdout)
+    assert {"workload", "nand", "ftl", "buffer", "host", "precondition", "seed"} <= set(schema["properties"])
+
+
+def test_trace_info(cli: Cli, trace: Path) -> None:
+    [summary] = json.loads(cli("trace", "info", trace, "--json").stdout)
+    text = json.dumps(summary)
+    assert "2000" in text
+    assert "spc" in text
+    shown = cli("trace", "info", trace)
+    assert shown.returncode == 0
+    assert "2,000" in shown.stdout
+    assert max(map(len, shown.stdout.splitlines())) <= 100
+
+
+def test_output_folder(cli: Cli, trace: Path, tmp_path: Path) -> None:
+    run = cli("compare", trace, *SMALL_SETS, "--buffers", "lru,none", "-o", "out/here")
+    assert run.returncode == 0
+    assert "out/here/report.html" in run.stdout
+    assert sorted(p.name for p in (tmp_path / "out/here").iterdir()) == [
+        "report.html",
+        "results.json",
+        "results.parquet",
+    ]
+    (tmp_path / "out/here/report.html").unlink()
+    assert cli("report", "out/here").returncode == 0
+    assert (tmp_path / "out/here/report.html").stat().st_size > 500_000
+
+
+def test_json_and_files_together_keep_stdout_pure(cli: Cli, trace: Path, tmp_path: Path) -> None:
+    run = cli("compare", trace, *SMALL_SETS, "--buffers", "lru", "--json", "-o", "out")
+    assert json.loads(run.stdout) == json.loads((tmp_path / "out/results.json").read_text())
+    assert "report.html" in run.stderr
+
+
+@pytest.mark.parametrize(
+    "command", [[], ["compare"], ["run"], ["list"], ["schema"], ["trace", "info"], ["report"]]
+)
+def test_help_is_quick_and_has_examples(cli: Cli, command: list[str]) -> None:
+    durations = []
+    for _ in range(3):
+        start = time.perf_counter()
+        run = cli(*command, "--help")
+        durations.append(time.perf_counter() - start)
+        assert run.returncode == 0
+        assert "Examples:" in run.stdout
+        assert f"eraseblock {' '.join(command)}".rstrip() in run.stdout
+    assert min(durations) < 0.3
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    command = f"{COMMAND} list --json | head -c 10"
+    run = subprocess.run(["bash", "-c", command], text=True, capture_output=True, timeout=60, check=False)
+    assert (run.stdout, run.stderr) == ('{\n  "buffer', "")
+
+
+def test_paths_start_at_the_experiment_file(cli: Cli, trace: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    trace.rename(folder / "t.spc")
+    (folder / "e.toml").write_text(
+        f"{SMALL_DRIVE}\n[workload]\npath = 't.spc'\nformat = 'spc'\n", encoding="utf-8"
+    )
+    run = cli("run", "elsewhere/e.toml", "--json")
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout)[0]["name"] == "e"

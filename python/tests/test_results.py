@@ -1,0 +1,98 @@
+"""How figures are printed, runs are grouped and advice is gathered."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+import eraseblock
+from eraseblock.results import units
+from eraseblock.results.advice import advice_of
+from eraseblock.results.flatten import flatten
+from eraseblock.results.ranking import is_best
+from eraseblock.results.view import groups_of, rows_of
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (units.size(16 << 20), "16 MiB"),
+        (units.size(1536), "1.50 KiB"),
+        (units.size(0), "0 B"),
+        (units.duration(1_250_000), "1.25 ms"),
+        (units.duration(999), "999 ns"),
+        (units.duration(72e9), "72 s"),
+        (units.duration(None), "-"),
+        (units.share(0.1234), "12.3 %"),
+        (units.count(99_999), "99,999"),
+        (units.count(1_234_567), "1.23 M"),
+        (units.ratio(1.005), "1.00"),
+        (units.pages(12.54), "12.5"),
+    ],
+)
+def test_figures_are_scaled(shown: str, expected: str) -> None:
+    assert shown == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("16 MiB", 16 << 20), ("1 TiB", 1 << 40), ("512 B", 512), ("60 GB", 6 * 10**10)]
+)
+def test_sizes_are_read_back(text: str, expected: int) -> None:
+    assert units.bytes_of(text) == expected
+
+
+def test_nesting_becomes_dots() -> None:
+    assert flatten({"a": {"b": {"c": 1}, "d": [2]}, "e": None}) == {"a.b.c": 1, "a.d": [2], "e": None}
+
+
+def test_groups_are_traces_and_ftls(records: list[eraseblock.Record]) -> None:
+    rows = rows_of(records)
+    assert [(row.ftl, len(group)) for group in groups_of(rows).values() for row in group[:1]] == [
+        ("page", 12),
+        ("bast", 12),
+    ]
+    assert [row.scheme for row in rows[:4]] == ["none", "lru", "fab", "bplru"]
+    assert {row.variant for row in rows} == {""}
+
+
+def test_a_further_axis_becomes_a_variant(records: list[eraseblock.Record]) -> None:
+    faster = copy.deepcopy(records[:2])
+    for record in faster:
+        record["config"]["host"]["speedup"] = 4.0
+    rows = rows_of([*records[:2], *faster])
+    assert [row.variant for row in rows] == ["host.speedup = 1.0"] * 2 + ["host.speedup = 4.0"] * 2
+
+
+def test_options_tell_schemes_of_one_kind_apart(records: list[eraseblock.Record]) -> None:
+    [bplru] = [r for r in records if r["config"]["buffer"]["scheme"]["kind"] == "bplru"][:1]
+    other = copy.deepcopy(bplru)
+    bplru["config"]["buffer"]["scheme"]["padding"] = True
+    other["config"]["buffer"]["scheme"]["padding"] = False
+    assert [row.scheme for row in rows_of([bplru, other])] == [
+        "bplru (padding=true)",
+        "bplru (padding=false)",
+    ]
+
+
+def test_runs_not_trusted_never_win(records: list[eraseblock.Record]) -> None:
+    group = copy.deepcopy(records[:4])
+    best = max(range(4), key=lambda index: group[index]["hit_ratio"]["all"])
+    rows = rows_of(group)
+    assert is_best(rows[best], "hit_ratio.all", "high", rows)
+    group[best]["trusted"] = False
+    assert not is_best(rows[best], "hit_ratio.all", "high", rows)
+    assert sum(is_best(row, "hit_ratio.all", "high", rows) for row in rows) >= 1
+
+
+def test_advice_is_said_once(records: list[eraseblock.Record]) -> None:
+    changed = copy.deepcopy(records)
+    for index, record in enumerate(changed):
+        record["trusted"], record["reasons"] = True, []
+        record["warnings"] = ["garbage collection never ran"] if index < 12 else []
+    changed[17]["trusted"], changed[17]["reasons"] = False, ["the backlog grew"]
+    found = [(advice.distrust, advice.sentence, advice.runs) for advice in advice_of(rows_of(changed))]
+    assert found == [
+        (True, "the backlog grew", "bast: lru at 512 KiB"),
+        (False, "garbage collection never ran", "page: all runs"),
+    ]
