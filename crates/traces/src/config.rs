@@ -1,0 +1,536 @@
+//! The `[workload]` table: which requests a run replays, and how they are laid onto the drive.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use eraseblock_core::config::{Bytes, Nanos};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::error::{TraceError, nearest};
+use crate::readers::{Format, formats};
+
+/// The workload: a recorded trace (`path`) or one that is made on the spot (`generate`).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WorkloadConfig {
+    /// Trace file, plain, .gz or .zst; a relative path starts at the folder of the experiment's file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Format of the trace file; `auto` tells it from the content and says why, or asks.
+    pub format: FormatChoice,
+    /// Requests made by a generator, in place of `path`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generate: Option<GenerateConfig>,
+    /// Which volumes (disks, ASUs) of the trace are replayed: `"concat"` lays all of them one after another, each
+    /// from a whole logical block of the drive on; a number takes that one alone.
+    pub volumes: Volumes,
+    /// Which operations are replayed.
+    pub ops: Ops,
+    /// Only this many requests, counted after `volumes` and `ops` have taken their choice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first: Option<u64>,
+    /// What happens when the workload reaches beyond the drive.
+    pub fit: FitMode,
+    /// What happens when a request's time lies before that of the request above it.
+    pub out_of_order: OutOfOrder,
+    /// nbdkit logs: what a Zero request is to the drive.
+    pub zeroes: Zeroes,
+}
+
+/// Which operations of a workload are replayed; what is left out is counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Ops {
+    /// Reads only.
+    R,
+    /// All but reads: writes, trims and flushes.
+    W,
+    /// Everything.
+    #[default]
+    Rw,
+}
+
+/// What happens when the workload reaches beyond the drive. Each request is accounted for, and a mapping that even so
+/// finds no room is an error with both sizes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FitMode {
+    /// It is an error that gives both sizes.
+    #[default]
+    Refuse,
+    /// Addresses are taken modulo the drive's capacity; a request across the end goes on at address 0, as a second
+    /// request.
+    Wrap,
+    /// Only the logical blocks that are read or written keep a place, densely, in ascending order: offsets inside a
+    /// block, and which blocks are neighbours, stay as they were. Done even where the workload fits as it is.
+    Compact,
+    /// Requests that do not lie wholly within the drive are dropped (HBM).
+    Clip,
+    /// Page addresses are shrunk evenly, (page x drive pages / workload pages), lengths and offsets inside a page stay
+    /// (EPO); a request pushed over the end is moved back by whole pages.
+    Scale,
+    /// Logical blocks beyond the drive move to blocks inside that the workload never reads or writes, in ascending
+    /// order; the others stay (SUPA). A request whose blocks part is split.
+    Remap,
+}
+
+impl FitMode {
+    /// All modes, in the order of the documentation.
+    pub const ALL: [Self; 6] =
+        [Self::Refuse, Self::Wrap, Self::Compact, Self::Clip, Self::Scale, Self::Remap];
+
+    /// Name in the configuration.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Refuse => "refuse",
+            Self::Wrap => "wrap",
+            Self::Compact => "compact",
+            Self::Clip => "clip",
+            Self::Scale => "scale",
+            Self::Remap => "remap",
+        }
+    }
+}
+
+/// What happens when a request's time lies before that of the request above it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OutOfOrder {
+    /// It is an error that names the line; small steps back that a format's recorder makes are clamped and counted.
+    #[default]
+    Error,
+    /// The request arrives together with the latest one before it, and is counted.
+    Clamp,
+}
+
+/// What a request to write zeroes is to the drive.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Zeroes {
+    /// A trim where the client allows one, a write where it does not.
+    #[default]
+    AsFlagged,
+    /// Always a trim.
+    Trim,
+    /// Always a write.
+    Write,
+}
+
+/// Format of a trace file.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub enum FormatChoice {
+    /// Told from the content.
+    #[default]
+    Auto,
+    /// The one named.
+    Named(&'static Format),
+}
+
+impl FromStr for FormatChoice {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        if name == "auto" { Ok(Self::Auto) } else { name.parse().map(Self::Named) }
+    }
+}
+
+impl fmt::Display for FormatChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Named(format) => format.name,
+        })
+    }
+}
+
+impl Serialize for FormatChoice {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for FormatChoice {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Cow::<str>::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+impl JsonSchema for FormatChoice {
+    fn schema_name() -> Cow<'static, str> {
+        "FormatChoice".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names: Vec<_> = std::iter::once("auto").chain(formats().map(|format| format.name)).collect();
+        json_schema!({"type": "string", "enum": names, "description": "auto, or the name of a trace format"})
+    }
+}
+
+/// Which volumes of a trace are replayed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Volumes {
+    /// All, one after another.
+    #[default]
+    Concat,
+    /// One alone, at its own addresses.
+    One(u32),
+}
+
+impl FromStr for Volumes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            Ok(number) => Ok(Self::One(number)),
+            Err(_) if text == "concat" => Ok(Self::Concat),
+            Err(_) => Err(format!("found `{text}`, expected \"concat\" or the number of a volume")),
+        }
+    }
+}
+
+impl Serialize for Volumes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Concat => serializer.serialize_str("concat"),
+            Self::One(number) => serializer.serialize_u32(*number),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Volumes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = Volumes;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"concat\" or the number of a volume")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Volumes, E> {
+                text.parse().map_err(E::custom)
+            }
+
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Volumes, E> {
+                u32::try_from(number)
+                    .map(Volumes::One)
+                    .map_err(|_| E::invalid_value(de::Unexpected::Unsigned(number), &self))
+            }
+
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Volumes, E> {
+                u32::try_from(number)
+                    .map(Volumes::One)
+                    .map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl JsonSchema for Volumes {
+    fn schema_name() -> Cow<'static, str> {
+        "Volumes".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "\"concat\" or the number of a volume",
+            "oneOf": [{"const": "concat"}, {"type": "integer", "minimum": 0, "maximum": u32::MAX}],
+        })
+    }
+}
+
+/// A synthetic workload.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GenerateConfig {
+    /// Where requests go.
+    pub kind: Pattern,
+    /// How many there are.
+    pub requests: u64,
+    /// They lie in the drive's first bytes, as many as this.
+    pub footprint: Bytes,
+    /// Length of each request.
+    #[serde(default = "four_kib")]
+    pub size: Bytes,
+    /// Random patterns: offsets are multiples of this. Default: `size`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub align: Option<Bytes>,
+    /// Share of reads, 0 to 1; the others are writes.
+    #[serde(default)]
+    pub read_share: f64,
+    /// Mean time from one request to the next; 0 lets all of them arrive at once.
+    #[serde(default)]
+    pub interval: Nanos,
+    /// How the times between requests vary.
+    #[serde(default)]
+    pub arrivals: Arrivals,
+    /// Zipf: the exponent, above 0; rank r is drawn with a probability proportional to 1 / r^theta. Default: 0.99.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub theta: Option<f64>,
+    /// Seed: the same one gives the same requests on any machine. Offsets, operations and times draw apart from one
+    /// another, so that changing one leaves the others as they were.
+    #[serde(default = "one")]
+    pub seed: u64,
+}
+
+fn four_kib() -> Bytes {
+    Bytes(4096)
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// Where the requests of a synthetic workload go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Pattern {
+    /// Anywhere, with equal probability.
+    Uniform,
+    /// Each right behind the one before, from address 0, and again from there when the footprint ends.
+    Sequential,
+    /// By Zipf's law over the footprint's slots; the ranks are scattered over it by a fixed permutation.
+    Zipf,
+}
+
+impl Pattern {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Uniform => "uniform",
+            Self::Sequential => "sequential",
+            Self::Zipf => "zipf",
+        }
+    }
+}
+
+/// How the times between the requests of a synthetic workload vary.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Arrivals {
+    /// They are all equal.
+    #[default]
+    Constant,
+    /// Exponentially: arrivals are a Poisson process.
+    Exponential,
+}
+
+impl WorkloadConfig {
+    /// The trace at `path`, all of it, its format told from its content.
+    #[must_use]
+    pub fn trace(path: impl Into<String>) -> Self {
+        Self { path: Some(path.into()), ..Self::default() }
+    }
+
+    /// The requests of a generator.
+    #[must_use]
+    pub fn generated(generate: GenerateConfig) -> Self {
+        Self { generate: Some(generate), ..Self::default() }
+    }
+
+    /// Checks what a single key cannot show by itself; reads no file.
+    ///
+    /// # Errors
+    ///
+    /// Names the key of the `[workload]` table that is wrong or missing.
+    pub fn check(&self) -> Result<(), TraceError> {
+        if self.first == Some(0) {
+            return Err(TraceError::key("first", "found 0, expected at least 1 request"));
+        }
+        match (&self.path, &self.generate) {
+            (Some(path), None) if path.is_empty() => {
+                Err(TraceError::key("path", "is empty, expected a trace file"))
+            }
+            (Some(_), None) => Ok(()),
+            (None, Some(generate)) if self.format == FormatChoice::Auto => generate.check(),
+            (None, Some(_)) => {
+                Err(TraceError::key("format", "belongs to a trace file; `generate` reads none"))
+            }
+            (Some(_), Some(_)) => {
+                Err(TraceError::key("path", "stands beside `generate`; expected one of the two, not both"))
+            }
+            (None, None) => Err(TraceError::key(
+                "path",
+                "is missing; name a trace file, or make requests with \
+                 generate = { kind = \"uniform\", requests = 1000, footprint = \"1 GiB\" }",
+            )),
+        }
+    }
+}
+
+/// More slots than this would not be drawn evenly by 53-bit arithmetic.
+const MAX_SLOTS: u64 = 1 << 48;
+
+impl GenerateConfig {
+    /// A workload of `requests` writes of 4 KiB, all arriving at once.
+    #[must_use]
+    pub fn new(kind: Pattern, requests: u64, footprint: Bytes) -> Self {
+        Self {
+            kind,
+            requests,
+            footprint,
+            size: four_kib(),
+            align: None,
+            read_share: 0.0,
+            interval: Nanos(0),
+            arrivals: Arrivals::Constant,
+            theta: None,
+            seed: one(),
+        }
+    }
+
+    /// Places where a request may start.
+    pub(crate) fn slots(&self) -> u64 {
+        (self.footprint.0 - self.size.0) / self.align.unwrap_or(self.size).0 + 1
+    }
+
+    fn check(&self) -> Result<(), TraceError> {
+        let fail = |key: &str, problem: String| Err(TraceError::key(&format!("generate.{key}"), problem));
+        if self.requests == 0 {
+            return fail("requests", "found 0, expected at least 1".to_owned());
+        }
+        if self.size.0 == 0 {
+            return fail("size", "found 0 B, expected at least 1 B".to_owned());
+        }
+        if self.footprint < self.size {
+            return fail(
+                "footprint",
+                format!("found {}, expected at least one request of {}", self.footprint, self.size),
+            );
+        }
+        if self.align == Some(Bytes(0)) {
+            return fail("align", "found 0 B, expected at least 1 B".to_owned());
+        }
+        if self.align.is_some() && self.kind == Pattern::Sequential {
+            return fail(
+                "align",
+                "belongs to `uniform` and `zipf`; sequential requests follow one another".to_owned(),
+            );
+        }
+        if self.footprint.0 > 1 << 60 || self.slots() > MAX_SLOTS {
+            return fail(
+                "footprint",
+                format!("found {}, expected at most 2^48 places for a request", self.footprint),
+            );
+        }
+        if !(0.0..=1.0).contains(&self.read_share) {
+            return fail("read_share", format!("found {}, expected 0 to 1", self.read_share));
+        }
+        if u128::from(self.requests) * u128::from(self.interval.0) > i64::MAX as u128 / 4 {
+            return fail(
+                "interval",
+                format!("{} requests {} apart last over 70 years", self.requests, self.interval),
+            );
+        }
+        match (self.kind, self.theta) {
+            (Pattern::Zipf, Some(theta)) if !(theta > 0.0 && theta <= 10.0) => {
+                fail("theta", format!("found {theta}, expected above 0 and at most 10"))
+            }
+            (Pattern::Uniform | Pattern::Sequential, Some(_)) => {
+                fail("theta", format!("belongs to kind = \"zipf\"; this is \"{}\"", self.kind.name()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl FromStr for FitMode {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|mode| mode.name() == name).ok_or_else(|| {
+            let hint = match nearest(name, Self::ALL.iter().map(|mode| mode.name())) {
+                Some(near) => format!("; did you mean `{near}`?"),
+                None => String::new(),
+            };
+            format!("unknown fit `{name}`{hint}")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> WorkloadConfig {
+        toml::from_str(text).unwrap()
+    }
+
+    fn problem(text: &str) -> String {
+        match toml::from_str::<WorkloadConfig>(text) {
+            Ok(config) => config.check().unwrap_err().to_string(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn reads_what_people_write() {
+        let config =
+            parse("path = 'a.load'\nformat = 'blkreplay'\nvolumes = 3\nops = 'w'\nfirst = 10\nfit = 'wrap'");
+        assert_eq!(config.volumes, Volumes::One(3));
+        assert_eq!(config.ops, Ops::W);
+        assert_eq!(config.format.to_string(), "blkreplay");
+        assert_eq!((config.first, config.fit), (Some(10), FitMode::Wrap));
+        let config =
+            parse("generate = { kind = 'zipf', requests = 5, footprint = '1 MiB', interval = '50us' }");
+        let generate = config.generate.clone().unwrap();
+        assert_eq!((generate.size, generate.interval, generate.seed), (Bytes(4096), Nanos(50_000), 1));
+        config.check().unwrap();
+    }
+
+    #[test]
+    fn writes_back_what_it_read() {
+        for text in [
+            "path = 'a'\nvolumes = 'concat'",
+            "path = 'a'\nvolumes = 7\nformat = 'spc'\nzeroes = 'as-flagged'\nout_of_order = 'clamp'",
+            "[generate]\nkind = 'uniform'\nrequests = 1\nfootprint = '1 MiB'\nalign = '512 B'",
+        ] {
+            let config = parse(text);
+            assert_eq!(parse(&toml::to_string(&config).unwrap()), config);
+            let json = serde_json::to_string(&config).unwrap();
+            assert_eq!(serde_json::from_str::<WorkloadConfig>(&json).unwrap(), config);
+        }
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        let generate = |rest: &str| format!("[generate]\nrequests = 5\nfootprint = '1 MiB'\n{rest}");
+        for (text, part) in [
+            (String::new(), "workload.path: is missing"),
+            ("path = ''".to_owned(), "workload.path: is empty"),
+            ("path = 'a'\nfirst = 0".to_owned(), "workload.first: found 0"),
+            ("path = 'a'\nformat = 'spd'".to_owned(), "did you mean `spc`?"),
+            ("path = 'a'\nvolumes = 'all'".to_owned(), "found `all`, expected \"concat\""),
+            ("path = 'a'\nvolumes = -1".to_owned(), "expected \"concat\" or the number of a volume"),
+            ("path = 'a'\nfits = 'wrap'".to_owned(), "unknown field `fits`"),
+            ("path = 'a'\nfit = 'warp'".to_owned(), "expected one of `refuse`, `wrap`"),
+            (format!("path = 'a'\n{}", generate("kind = 'uniform'")), "not both"),
+            (
+                format!("format = 'spc'\n{}", generate("kind = 'uniform'")),
+                "workload.format: belongs to a trace",
+            ),
+            (generate("kind = 'uniform'\ntheta = 1.0"), "generate.theta: belongs to kind = \"zipf\""),
+            (generate("kind = 'zipf'\ntheta = 0.0"), "generate.theta: found 0, expected above 0"),
+            (generate("kind = 'sequential'\nalign = '1 KiB'"), "generate.align: belongs to"),
+            (generate("kind = 'uniform'\nread_share = 1.5"), "generate.read_share: found 1.5"),
+            (generate("kind = 'uniform'\nsize = '2 MiB'"), "generate.footprint: found 1 MiB"),
+            (generate("kind = 'uniform'\nsize = 4096"), "4096 has no unit"),
+            (generate("kind = 'uniform'\ninterval = '999999999s'"), "70 years"),
+        ] {
+            let problem = problem(&text);
+            assert!(problem.contains(part), "{text}: {problem}");
+        }
+    }
+
+    #[test]
+    fn fits_have_names() {
+        for mode in FitMode::ALL {
+            assert_eq!(mode.name().parse(), Ok(mode));
+            assert_eq!(serde_json::to_value(mode).unwrap(), mode.name());
+        }
+        assert!("warp".parse::<FitMode>().unwrap_err().contains("did you mean `wrap`?"));
+    }
+}

@@ -1,0 +1,436 @@
+//! The blank-separated family `time device address size type` of `disksim`, `ssdsim` and `mqsim`.
+//!
+//! Its members look alike and differ in the unit of time, in the unit of address and size, and in what the last column
+//! may hold. Each is a format of its own; what the lines themselves do not settle is asked, never guessed.
+
+use eraseblock_core::host::{Op, Request};
+
+use super::fields::{TimeUnit, extent, time_ns, whole};
+use super::{Family, Format, Guess, Line, LineParser, Sample, Unexpected, mostly, quote};
+
+const COLUMNS: &str = "time device address size type";
+
+const fn member(
+    name: &'static str,
+    title: &'static str,
+    units: &'static str,
+    recognised_by: &'static str,
+    reference: &'static str,
+    extensions: &'static [&'static str],
+    parser: fn(super::ReadOptions) -> Box<dyn LineParser>,
+) -> Format {
+    Format {
+        name,
+        title,
+        columns: COLUMNS,
+        units,
+        recognised_by,
+        reference,
+        extensions,
+        disorder_ns: 0,
+        parser,
+    }
+}
+
+const NAMED: &str = "five blank-separated numbers, and its name: the lines alone do not tell it";
+
+pub(super) static FAMILY: Family = Family {
+    formats: &[
+        member(
+            "disksim",
+            "DiskSim ASCII",
+            "time in ms, address and size in 512-byte sectors, type = flags in hexadecimal with bit 0 set for a read",
+            "five blank-separated numbers, times with fractions",
+            "The DiskSim Simulation Environment, Version 4.0 Reference Manual, ASCII input traces",
+            &["disksim"],
+            |_| Box::new(Ascii { name: "disksim", unit: TimeUnit::Millis, scale: 512, types: Types::Flags }),
+        ),
+        member(
+            "ssdsim",
+            "SSDsim",
+            "time in whole ns, address and size in 512-byte sectors, type 1 = read, 0 = write",
+            "five blank-separated numbers, times without fractions",
+            "Hu et al., Performance impact and interplay of SSD parallelism, ICS 2011; the simulator's manual",
+            &["ssdsim"],
+            |_| {
+                Box::new(Ascii { name: "ssdsim", unit: TimeUnit::Nanos, scale: 512, types: Types::ReadIsOne })
+            },
+        ),
+        member(
+            "mqsim",
+            "MQSim ASCII with the time unit of its samples",
+            "time in whole ns, address and size in 512-byte sectors, type 1 = read, 0 = write",
+            "as ssdsim, which reads the same requests from the same lines",
+            "Tavakkol et al., MQSim, FAST 2018; Time_Unit NANOSECOND in the workload file",
+            &["mqsim"],
+            |_| Box::new(Ascii { name: "mqsim", unit: TimeUnit::Nanos, scale: 512, types: Types::ReadIsOne }),
+        ),
+        member(
+            "mqsim-ps",
+            "MQSim ASCII in picoseconds",
+            "time in whole ps, address and size in 512-byte sectors, type 1 = read, 0 = write",
+            NAMED,
+            "Tavakkol et al., MQSim, FAST 2018; Time_Unit PICOSECOND in the workload file",
+            &["mqsim-ps"],
+            |_| {
+                Box::new(Ascii {
+                    name: "mqsim-ps",
+                    unit: TimeUnit::Picos,
+                    scale: 512,
+                    types: Types::ReadIsOne,
+                })
+            },
+        ),
+        member(
+            "ascii-us",
+            "The family's columns in microseconds (MQSim: Time_Unit MICROSECOND)",
+            "time in us, address and size in 512-byte sectors, type 1 = read, 0 = write",
+            NAMED,
+            "as mqsim",
+            &["ascii-us"],
+            |_| {
+                Box::new(Ascii {
+                    name: "ascii-us",
+                    unit: TimeUnit::Micros,
+                    scale: 512,
+                    types: Types::ReadIsOne,
+                })
+            },
+        ),
+        member(
+            "ascii-ms",
+            "The family's columns in milliseconds",
+            "time in ms, address and size in 512-byte sectors, type 1 = read, 0 = write",
+            NAMED,
+            "as disksim, with SSDsim's last column",
+            &["ascii-ms"],
+            |_| {
+                Box::new(Ascii {
+                    name: "ascii-ms",
+                    unit: TimeUnit::Millis,
+                    scale: 512,
+                    types: Types::ReadIsOne,
+                })
+            },
+        ),
+        member(
+            "ascii-s",
+            "The family's columns in seconds",
+            "time in s, address and size in 512-byte sectors, type 1 = read, 0 = write",
+            NAMED,
+            "as disksim, with SSDsim's last column",
+            &["ascii-s"],
+            |_| {
+                Box::new(Ascii {
+                    name: "ascii-s",
+                    unit: TimeUnit::Seconds,
+                    scale: 512,
+                    types: Types::ReadIsOne,
+                })
+            },
+        ),
+        member(
+            "ascii-ms-bytes",
+            "The family's columns in milliseconds and bytes",
+            "time in ms, address and size in bytes, type 1 = read, 0 = write",
+            NAMED,
+            "the trace replayers that take byte offsets",
+            &["ascii-ms-bytes"],
+            |_| {
+                Box::new(Ascii {
+                    name: "ascii-ms-bytes",
+                    unit: TimeUnit::Millis,
+                    scale: 1,
+                    types: Types::ReadIsOne,
+                })
+            },
+        ),
+    ],
+    recognise,
+};
+
+/// What the last column holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Types {
+    /// 1 = read, 0 = write.
+    ReadIsOne,
+    /// Hexadecimal flags; bit 0 = read.
+    Flags,
+}
+
+struct Ascii {
+    name: &'static str,
+    unit: TimeUnit,
+    /// Bytes per unit of address and size.
+    scale: u64,
+    types: Types,
+}
+
+impl LineParser for Ascii {
+    fn line(&mut self, line: &str) -> Result<Line, Unexpected> {
+        if line.trim().is_empty() {
+            return Ok(Line::Other("blank lines"));
+        }
+        let Some([time, device, address, size, kind]) = five(line) else {
+            let count = line.split_ascii_whitespace().count();
+            return Err(Unexpected::new(
+                format!("{count} columns in {}", quote(line)),
+                format!("5: {COLUMNS}"),
+            ));
+        };
+        let arrival_ns = time_ns(time, self.unit)?;
+        let volume = whole(device, "the device")?;
+        let address = whole(address, "the address")?;
+        let (offset, len) = extent(address, self.scale, whole(size, "the size")?, self.scale)?;
+        let op = match (self.types, kind) {
+            (_, "1") => Op::Read,
+            (_, "0") => Op::Write,
+            (Types::Flags, flags) => match hexadecimal(flags) {
+                Some(flags) if flags & 1 == 1 => Op::Read,
+                Some(_) => Op::Write,
+                None => return Err(Unexpected::new(format!("flags {}", quote(flags)), "hexadecimal flags")),
+            },
+            (Types::ReadIsOne, other) => {
+                let expected =
+                    format!("1 (read) or 0 (write) in {}; disksim reads hexadecimal flags", self.name);
+                return Err(Unexpected::new(format!("type {}", quote(other)), expected));
+            }
+        };
+        Ok(Line::Request(Request { arrival_ns, offset, len, volume, op, fua: false }))
+    }
+}
+
+fn five(line: &str) -> Option<[&str; 5]> {
+    let mut columns = line.split_ascii_whitespace();
+    let all = [columns.next()?, columns.next()?, columns.next()?, columns.next()?, columns.next()?];
+    columns.next().is_none().then_some(all)
+}
+
+fn hexadecimal(text: &str) -> Option<u32> {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    if digits.starts_with('+') { None } else { u32::from_str_radix(digits, 16).ok() }
+}
+
+/// More requests per second than this over a whole sample say that the time unit is wrong.
+const MAX_RATE: u64 = 200_000;
+
+/// What a sample shows about the family's open questions.
+struct Traits {
+    requests: u64,
+    fractions: bool,
+    hex_flags: bool,
+    all_multiples_of_512: bool,
+    /// Time from the first to the last request, in the unit of the times taken as ms or ns.
+    span_ns: u64,
+}
+
+impl Traits {
+    fn of(sample: &Sample) -> Self {
+        let mut traits =
+            Self { requests: 0, fractions: false, hex_flags: false, all_multiples_of_512: true, span_ns: 0 };
+        let mut times = Vec::new();
+        for [time, _, address, size, kind] in
+            sample.filled().filter(|line| like_family(line)).filter_map(five)
+        {
+            traits.requests += 1;
+            traits.fractions |= time.contains('.');
+            traits.hex_flags |= !matches!(kind, "0" | "1");
+            for number in [address, size] {
+                traits.all_multiples_of_512 &= whole::<u64>(number, "").is_ok_and(|number| number % 512 == 0);
+            }
+            times.push(time);
+        }
+        let unit = if traits.fractions { TimeUnit::Millis } else { TimeUnit::Nanos };
+        let mut read = times.iter().filter_map(|time| time_ns(time, unit).ok());
+        let first = read.next().unwrap_or(0);
+        traits.span_ns = read.next_back().unwrap_or(first).saturating_sub(first);
+        traits
+    }
+
+    /// Requests per second over the sample; `None` where all come at once.
+    fn rate(&self) -> Option<u64> {
+        (u128::from(self.requests - 1) * 1_000_000_000)
+            .checked_div(u128::from(self.span_ns))
+            .map(|rate| rate as u64)
+    }
+}
+
+fn like_family(line: &str) -> bool {
+    five(line).is_some_and(|[time, device, address, size, kind]| {
+        time_ns(time, TimeUnit::Millis).is_ok()
+            && [device, address, size].iter().all(|number| whole::<u64>(number, "").is_ok())
+            && hexadecimal(kind).is_some()
+    })
+}
+
+fn recognise(sample: &Sample) -> Option<Guess> {
+    if !mostly(sample, like_family) {
+        return None;
+    }
+    let traits = Traits::of(sample);
+    let open = |formats: &[&'static str], why: String| Some(Guess::Open { formats: formats.to_vec(), why });
+    let (format, unit, others): (_, _, &[&str]) = if traits.fractions || traits.hex_flags {
+        ("disksim", "ms", &["ascii-s", "ascii-us"])
+    } else {
+        ("ssdsim", "ns", &["mqsim", "mqsim-ps", "ascii-us", "ascii-ms", "ascii-s"])
+    };
+    let candidates: Vec<_> = std::iter::once(format).chain(others.iter().copied()).collect();
+    if traits.hex_flags && !traits.fractions {
+        return Some(Guess::Settled {
+            format,
+            evidence: format!(
+                "columns `{COLUMNS}`; the last holds more than 0 and 1, as DiskSim's hexadecimal flags do"
+            ),
+        });
+    }
+    if traits.all_multiples_of_512 {
+        let why =
+            "every address and size is a multiple of 512, so they may count bytes or sectors".to_owned();
+        return open(&[&candidates[..], &["ascii-ms-bytes"]].concat(), why);
+    }
+    let rate = match traits.rate() {
+        Some(rate) if rate <= MAX_RATE => rate,
+        Some(rate) => {
+            let why = format!(
+                "read as {unit}, the first {} requests would come at {rate} per second",
+                traits.requests
+            );
+            return open(&candidates, why);
+        }
+        None => {
+            let why =
+                format!("the first {} times are all equal, so they do not show their unit", traits.requests);
+            return open(&candidates, why);
+        }
+    };
+    let convention = if traits.fractions {
+        "times with fractions: DiskSim's are ms, SSDsim's and MQSim's whole ns"
+    } else {
+        "times without fractions: SSDsim and MQSim count whole ns and read the same requests, DiskSim's ms have fractions"
+    };
+    let kinds = if traits.hex_flags { "hexadecimal flags" } else { "only 0 (write) and 1 (read)" };
+    Some(Guess::Settled {
+        format,
+        evidence: format!(
+            "columns `{COLUMNS}`, the last {kinds}; {convention}; so read, the first {} requests come at {rate} per second",
+            traits.requests
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ReadOptions, formats};
+    use super::*;
+
+    fn read(format: &str, line: &str) -> Result<Line, Unexpected> {
+        let format = formats().find(|known| known.name == format).unwrap();
+        format.parser(ReadOptions::default()).line(line)
+    }
+
+    fn request(arrival_ns: u64, volume: u32, offset: u64, len: u64, op: Op) -> Line {
+        Line::Request(Request { arrival_ns, offset, len, volume, op, fua: false })
+    }
+
+    #[test]
+    fn members_differ_in_units() {
+        let line = "11413000 0 657728 16 1";
+        let (offset, len) = (657_728 * 512, 8192);
+        assert_eq!(read("mqsim", line).unwrap(), request(11_413_000, 0, offset, len, Op::Read));
+        assert_eq!(read("ssdsim", line).unwrap(), request(11_413_000, 0, offset, len, Op::Read));
+        assert_eq!(read("mqsim-ps", line).unwrap(), request(11_413, 0, offset, len, Op::Read));
+        assert_eq!(read("ascii-us", line).unwrap(), request(11_413_000_000, 0, offset, len, Op::Read));
+        assert_eq!(read("ascii-ms", line).unwrap(), request(11_413_000_000_000, 0, offset, len, Op::Read));
+        assert_eq!(
+            read("ascii-s", "1.5 2 8 16 0").unwrap(),
+            request(1_500_000_000, 2, 4096, 8192, Op::Write)
+        );
+        assert_eq!(read("ascii-ms-bytes", "1.5 2 8 16 0").unwrap(), request(1_500_000, 2, 8, 16, Op::Write));
+    }
+
+    #[test]
+    fn disksim_has_hexadecimal_flags() {
+        for (flags, op) in
+            [("0", Op::Write), ("1", Op::Read), ("80", Op::Write), ("101", Op::Read), ("0x3", Op::Read)]
+        {
+            assert_eq!(
+                read("disksim", &format!("1.5 0 8 16 {flags}")).unwrap(),
+                request(1_500_000, 0, 4096, 8192, op)
+            );
+        }
+        assert_eq!(read("disksim", "1.5 0 8 16 R").unwrap_err().found, "flags `R`");
+        let error = read("ssdsim", "1 0 8 16 80").unwrap_err();
+        assert_eq!(error.found, "type `80`");
+        assert!(error.expected.contains("disksim reads hexadecimal flags"));
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        for (line, found) in [
+            ("1 0 8 16", "4 columns in `1 0 8 16`"),
+            ("1 0 8 16 1 9", "6 columns in `1 0 8 16 1 9`"),
+            ("1.5 0 8 16 1", "time `1.5`"),
+            ("1 x 8 16 1", "`x`"),
+            ("1 0 8 -16 1", "`-16`"),
+            ("1 0 8 16 2", "type `2`"),
+        ] {
+            assert_eq!(read("ssdsim", line).unwrap_err().found, found);
+        }
+    }
+
+    fn guess(lines: &[&str]) -> Option<Guess> {
+        recognise(&Sample { lines: lines.iter().map(|&line| line.to_owned()).collect() })
+    }
+
+    fn settled(lines: &[&str]) -> (&'static str, String) {
+        match guess(lines) {
+            Some(Guess::Settled { format, evidence }) => (format, evidence),
+            Some(Guess::Open { why, .. }) => panic!("open: {why}"),
+            None => panic!("not recognised"),
+        }
+    }
+
+    fn open(lines: &[&str]) -> (Vec<&'static str>, String) {
+        match guess(lines) {
+            Some(Guess::Open { formats, why }) => (formats, why),
+            Some(Guess::Settled { evidence, .. }) => panic!("settled: {evidence}"),
+            None => panic!("not recognised"),
+        }
+    }
+
+    #[test]
+    fn fractions_and_flags_settle_the_member() {
+        let (format, evidence) = settled(&["0.5 0 8 16 1", "10.5 0 24 16 0"]);
+        assert_eq!(format, "disksim");
+        assert!(
+            evidence.contains("times with fractions") && evidence.contains("100 per second"),
+            "{evidence}"
+        );
+        let (format, evidence) = settled(&["5 0 8 16 1", "10000005 0 24 16 0"]);
+        assert_eq!(format, "ssdsim");
+        assert!(
+            evidence.contains("times without fractions") && evidence.contains("100 per second"),
+            "{evidence}"
+        );
+        assert_eq!(settled(&["5 0 8 16 81", "10 0 24 16 0"]).0, "disksim");
+    }
+
+    #[test]
+    fn what_lines_do_not_settle_is_asked() {
+        let (formats, why) = open(&["0.5 0 1024 4096 1", "10.5 0 8192 512 0"]);
+        assert!(formats.contains(&"disksim") && formats.contains(&"ascii-ms-bytes"));
+        assert!(why.contains("bytes or sectors"), "{why}");
+        let (formats, why) = open(&["5 0 8 16 1", "1005 0 24 16 0"]);
+        assert!(formats.contains(&"ssdsim") && formats.contains(&"ascii-us"));
+        assert!(why.contains("1000000 per second"), "{why}");
+        assert!(open(&["5 0 8 16 1", "5 0 24 16 0"]).1.contains("all equal"));
+        assert!(open(&["5 0 8 16 1"]).1.contains("all equal"));
+    }
+
+    #[test]
+    fn other_shapes_are_not_the_family() {
+        assert!(guess(&["1 2 3 4"]).is_none());
+        assert!(guess(&["a b c d e"]).is_none());
+        assert!(guess(&[]).is_none());
+    }
+}

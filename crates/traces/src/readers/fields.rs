@@ -1,0 +1,155 @@
+//! Numbers, times and addresses as trace files write them.
+
+use super::{Unexpected, quote};
+
+/// Highest byte address that is believed: 1 EiB. Anything above is a wrong column or unit.
+pub(super) const MAX_END: u64 = 1 << 60;
+
+/// Unit of a time column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TimeUnit {
+    Seconds,
+    Millis,
+    Micros,
+    Nanos,
+    Picos,
+}
+
+impl TimeUnit {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Seconds => "s",
+            Self::Millis => "ms",
+            Self::Micros => "us",
+            Self::Nanos => "ns",
+            Self::Picos => "ps",
+        }
+    }
+}
+
+/// A whole decimal number.
+pub(super) fn whole<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, Unexpected> {
+    if text.bytes().all(|byte| byte.is_ascii_digit())
+        && let Ok(number) = text.parse()
+    {
+        return Ok(number);
+    }
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let expected = if digits { format!("a smaller {what}") } else { format!("{what}, a whole number") };
+    Err(Unexpected::new(quote(text), expected))
+}
+
+/// A time in ns. Nanoseconds and picoseconds are whole numbers, the longer units may have a fraction, of which digits
+/// below 1 ns are cut off.
+pub(super) fn time_ns(text: &str, unit: TimeUnit) -> Result<u64, Unexpected> {
+    let digits = match unit {
+        TimeUnit::Seconds => 9,
+        TimeUnit::Millis => 6,
+        TimeUnit::Micros => 3,
+        TimeUnit::Nanos | TimeUnit::Picos => 0,
+    };
+    let fail = |expected: String| Err(Unexpected::new(format!("time {}", quote(text)), expected));
+    let (integer, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let numeric = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    if digits == 0 && text.contains('.') {
+        return fail(format!(
+            "a whole number of {}; formats of the same columns with fractions are disksim (ms), ascii-s and ascii-us",
+            unit.name()
+        ));
+    }
+    if !numeric(integer) || !numeric(fraction) || text.len() <= usize::from(text.contains('.')) {
+        return fail(format!(
+            "a time in {} such as {}",
+            unit.name(),
+            if digits == 0 { "1250" } else { "12.5" }
+        ));
+    }
+    let mut value = 0_u64;
+    let padding = std::iter::repeat_n(b'0', digits);
+    let shown = integer.bytes().chain(fraction.bytes().chain(padding).take(digits));
+    for digit in shown {
+        value = match value.checked_mul(10).and_then(|v| v.checked_add(u64::from(digit - b'0'))) {
+            Some(value) if i64::try_from(value).is_ok() => value,
+            _ => return fail(format!("a time in {} below 292 years", unit.name())),
+        };
+    }
+    Ok(if unit == TimeUnit::Picos { value / 1000 } else { value })
+}
+
+/// Byte address and length, from `scale` bytes per unit each.
+pub(super) fn extent(
+    address: u64,
+    address_scale: u64,
+    length: u64,
+    length_scale: u64,
+) -> Result<(u64, u64), Unexpected> {
+    let bytes = address.checked_mul(address_scale).zip(length.checked_mul(length_scale));
+    match bytes.and_then(|(offset, len)| offset.checked_add(len).map(|end| (offset, len, end))) {
+        Some((offset, len, end)) if end <= MAX_END => Ok((offset, len)),
+        _ => {
+            let unit = |scale| if scale == 1 { "byte" } else { "sector" };
+            Err(Unexpected::new(
+                format!("{} {address} with length {length}", unit(address_scale)),
+                "a request that ends below 1 EiB; is this another format?",
+            ))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_exact() {
+        for (text, unit, ns) in [
+            ("0.026214", TimeUnit::Seconds, 26_214_000),
+            ("3600.949610354", TimeUnit::Seconds, 3_600_949_610_354),
+            ("5265.313", TimeUnit::Millis, 5_265_313_000),
+            ("12", TimeUnit::Millis, 12_000_000),
+            (".5", TimeUnit::Micros, 500),
+            ("7.", TimeUnit::Seconds, 7_000_000_000),
+            ("1.0000000019", TimeUnit::Seconds, 1_000_000_001),
+            ("11413000", TimeUnit::Nanos, 11_413_000),
+            ("1999", TimeUnit::Picos, 1),
+            ("0", TimeUnit::Nanos, 0),
+        ] {
+            assert_eq!(time_ns(text, unit), Ok(ns), "{text}");
+        }
+    }
+
+    #[test]
+    fn wrong_times_say_what_was_expected() {
+        for (text, unit, expected) in [
+            ("", TimeUnit::Seconds, "a time in s such as 12.5"),
+            (".", TimeUnit::Seconds, "a time in s such as 12.5"),
+            ("-1", TimeUnit::Millis, "a time in ms such as 12.5"),
+            ("1e5", TimeUnit::Millis, "a time in ms such as 12.5"),
+            ("1.2.3", TimeUnit::Millis, "a time in ms such as 12.5"),
+            ("x", TimeUnit::Nanos, "a time in ns such as 1250"),
+            ("99999999999", TimeUnit::Seconds, "a time in s below 292 years"),
+        ] {
+            assert_eq!(time_ns(text, unit).unwrap_err().expected, expected, "{text}");
+        }
+        assert!(time_ns("1.5", TimeUnit::Nanos).unwrap_err().expected.contains("disksim (ms)"));
+    }
+
+    #[test]
+    fn extents_stay_in_range() {
+        assert_eq!(extent(3, 512, 2, 512), Ok((1536, 1024)));
+        assert_eq!(extent(3, 512, 7, 1), Ok((1536, 7)));
+        assert_eq!(extent(MAX_END / 512, 512, 0, 512), Ok((MAX_END, 0)));
+        for (address, length) in [(u64::MAX, 1), (u64::MAX / 512, 1), (0, u64::MAX), (MAX_END / 512, 1)] {
+            assert!(extent(address, 512, length, 512).is_err());
+        }
+    }
+
+    #[test]
+    fn whole_numbers_have_digits_only() {
+        assert_eq!(whole::<u32>("12", "a size").unwrap(), 12);
+        for text in ["", "+1", "-1", "1.0", "0x1"] {
+            assert_eq!(whole::<u64>(text, "a size").unwrap_err().expected, "a size, a whole number");
+        }
+        assert_eq!(whole::<u32>("4294967296", "volume").unwrap_err().expected, "a smaller volume");
+    }
+}
