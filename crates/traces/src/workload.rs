@@ -1,0 +1,304 @@
+//! A workload made ready: read once, counted, and known by its hash.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use eraseblock_core::host::Request;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::config::{FitMode, FormatChoice, GenerateConfig, Volumes, WorkloadConfig};
+use crate::error::TraceError;
+use crate::fit::{DriveShape, FittedWorkload};
+use crate::generate::Generator;
+use crate::input::hex;
+use crate::readers::{Detected, ReadOptions, detect};
+use crate::selection::{LeftOut, Selection};
+use crate::summary::{Figures, MAX_VOLUMES, Tally};
+use crate::trace::{Reading, TraceFile, TraceReader};
+
+/// Which workload this is, and what was left out or changed on reading it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TraceIdentity {
+    /// File name without folders, or the generator's pattern.
+    pub name: String,
+    /// Name of the format; `generated` for a generator.
+    pub format: &'static str,
+    /// Why it was taken to be this format.
+    pub evidence: String,
+    /// Of the unpacked content; for a generator, of its parameters.
+    pub sha256: String,
+    /// Requests that are replayed.
+    pub requests: u64,
+    /// Requests that the whole trace holds: those replayed and those left out.
+    pub requests_in_trace: u64,
+    /// Requests that are not replayed, by reason.
+    pub left_out: LeftOut,
+    /// Requests whose time lay before that of an earlier one; they arrive together with it.
+    pub clamped: u64,
+    /// The largest step back in time among them, in ns.
+    pub clamped_max_ns: u64,
+    /// Lines of the file that hold no request, by what they are.
+    pub other_lines: BTreeMap<&'static str, u64>,
+}
+
+/// What the whole trace is made of.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TraceSummary {
+    /// File name without folders, or the generator's pattern.
+    pub name: String,
+    /// Name of the format; `generated` for a generator.
+    pub format: &'static str,
+    /// Why it was taken to be this format.
+    pub evidence: String,
+    /// Of the unpacked content; for a generator, of its parameters.
+    pub sha256: String,
+    /// Counts, sizes, times and addresses.
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// Requests whose time lay before that of an earlier one.
+    pub clamped: u64,
+    /// The largest step back in time among them, in ns.
+    pub clamped_max_ns: u64,
+    /// Lines of the file that hold no request, by what they are.
+    pub other_lines: BTreeMap<&'static str, u64>,
+}
+
+/// A workload that has been read once from end to end.
+#[derive(Debug, Clone)]
+pub struct Workload {
+    source: Source,
+    selection: Selection,
+    fit: FitMode,
+    identity: TraceIdentity,
+    summary: TraceSummary,
+    selected: Figures,
+}
+
+/// Where the requests come from.
+#[derive(Debug, Clone)]
+pub(crate) enum Source {
+    Trace(TraceFile),
+    Generated(GenerateConfig),
+}
+
+impl Source {
+    /// Begins a pass over all requests.
+    pub fn open(&self, hash: bool) -> Result<Records, TraceError> {
+        Ok(match self {
+            Self::Trace(file) => Records::Trace(Box::new(TraceReader::open(file, hash)?)),
+            Self::Generated(config) => Records::Generated(Box::new(Generator::new(config))),
+        })
+    }
+}
+
+/// One pass over all requests of a source.
+pub(crate) enum Records {
+    Trace(Box<TraceReader>),
+    Generated(Box<Generator>),
+}
+
+impl Records {
+    #[inline]
+    pub fn next_request(&mut self) -> Result<Option<Request>, TraceError> {
+        match self {
+            Self::Trace(reader) => reader.next_request(),
+            Self::Generated(generator) => Ok(generator.next()),
+        }
+    }
+}
+
+impl WorkloadConfig {
+    /// Reads the workload once: checks every line, counts, and takes the sha256. A relative `path` starts at `base`.
+    ///
+    /// # Errors
+    ///
+    /// The configuration is wrong, the file cannot be read, its format cannot be told, a line is not what the format
+    /// promises, or no request is left to replay.
+    pub fn prepare(&self, base: &Path) -> Result<Workload, TraceError> {
+        self.check()?;
+        match (&self.path, &self.generate) {
+            (_, Some(generate)) => self.prepare_generated(generate),
+            (path, None) => self.prepare_trace(&base.join(path.as_deref().unwrap_or_default())),
+        }
+    }
+
+    fn prepare_generated(&self, generate: &GenerateConfig) -> Result<Workload, TraceError> {
+        let parameters = serde_json::to_vec(generate)
+            .map_err(|error| TraceError::key("generate", format!("cannot be written as JSON: {error}")))?;
+        let names = Names {
+            name: generate.kind.name().to_owned(),
+            format: "generated",
+            evidence: format!("made by the {} generator from seed {}", generate.kind.name(), generate.seed),
+            sha256: hex(&Sha256::digest(parameters)),
+        };
+        let source = Source::Generated(generate.clone());
+        let mut records = source.open(false)?;
+        let counts = Counts::of(&mut records, self)?;
+        self.finish(source, names, counts, Reading::default())
+    }
+
+    fn prepare_trace(&self, path: &Path) -> Result<Workload, TraceError> {
+        let Detected { format, evidence } = match self.format {
+            FormatChoice::Auto => detect(path)?,
+            FormatChoice::Named(format) => Detected { format, evidence: "named by the user".to_owned() },
+        };
+        let source = Source::Trace(TraceFile {
+            path: path.to_owned(),
+            format,
+            options: ReadOptions { zeroes: self.zeroes },
+            out_of_order: self.out_of_order,
+        });
+        let mut records = source.open(true)?;
+        let counts = Counts::of(&mut records, self)?;
+        let (reading, sha256) = match records {
+            Records::Trace(reader) => reader.finish(),
+            Records::Generated(_) => unreachable!("a trace file is read by a trace reader"),
+        };
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        self.finish(source, Names { name, format: format.name, evidence, sha256 }, counts, reading)
+    }
+
+    fn finish(
+        &self,
+        source: Source,
+        names: Names,
+        counts: Counts,
+        reading: Reading,
+    ) -> Result<Workload, TraceError> {
+        let Counts { whole, selected, left_out } = counts;
+        if selected.requests == 0 {
+            return Err(self.nothing_left(&names.name, &whole, left_out));
+        }
+        let Names { name, format, evidence, sha256 } = names;
+        let other_lines: BTreeMap<_, _> = reading.other_lines.into_iter().collect();
+        let identity = TraceIdentity {
+            name: name.clone(),
+            format,
+            evidence: evidence.clone(),
+            sha256: sha256.clone(),
+            requests: selected.requests,
+            requests_in_trace: whole.requests,
+            left_out,
+            clamped: reading.clamped,
+            clamped_max_ns: reading.clamped_max_ns,
+            other_lines: other_lines.clone(),
+        };
+        let summary = TraceSummary {
+            name,
+            format,
+            evidence,
+            sha256,
+            figures: whole,
+            clamped: reading.clamped,
+            clamped_max_ns: reading.clamped_max_ns,
+            other_lines,
+        };
+        Ok(Workload { source, selection: Selection::new(self), fit: self.fit, identity, summary, selected })
+    }
+
+    fn nothing_left(&self, name: &str, whole: &Figures, left_out: LeftOut) -> TraceError {
+        if let Volumes::One(wanted) = self.volumes
+            && left_out.by_volume == whole.requests
+        {
+            let known: Vec<_> =
+                whole.volumes.iter().take(24).map(|volume| volume.volume.to_string()).collect();
+            let more = if whole.volumes.len() > known.len() { ", ..." } else { "" };
+            let problem = format!("{name} has no volume {wanted}, only {}{more}", known.join(", "));
+            return TraceError::key("volumes", problem);
+        }
+        TraceError::file(
+            name,
+            format!(
+                "none of its {} requests is left to replay: {} on other volumes, {} of kinds left out by ops, {} of no bytes",
+                whole.requests, left_out.by_volume, left_out.by_op, left_out.zero_length
+            ),
+        )
+    }
+}
+
+/// What names a workload.
+struct Names {
+    name: String,
+    format: &'static str,
+    evidence: String,
+    sha256: String,
+}
+
+/// The figures of one pass.
+struct Counts {
+    whole: Figures,
+    selected: Figures,
+    left_out: LeftOut,
+}
+
+impl Counts {
+    fn of(records: &mut Records, config: &WorkloadConfig) -> Result<Self, TraceError> {
+        let mut selection = Selection::new(config);
+        let mut whole = Tally::default();
+        // Until the first request is left out, those selected are the whole.
+        let mut selected: Option<Tally> = None;
+        while let Some(request) = records.next_request()? {
+            let taken = selection.takes(&request);
+            if !taken && selected.is_none() {
+                selected = Some(whole.clone());
+            }
+            if !whole.add(&request) {
+                return Err(too_many_volumes(records));
+            }
+            if taken && let Some(selected) = &mut selected {
+                let known = selected.add(&request);
+                debug_assert!(known, "the whole has room for the volumes of its part");
+            }
+        }
+        let whole = whole.finish();
+        let selected = selected.map_or_else(|| whole.clone(), Tally::finish);
+        Ok(Self { whole, selected, left_out: selection.left_out() })
+    }
+}
+
+fn too_many_volumes(records: &Records) -> TraceError {
+    let found = format!("more than {MAX_VOLUMES} different volumes up to here");
+    match records {
+        Records::Trace(reader) => reader.bad_line(found, "fewer; is this column the volume?".to_owned()),
+        Records::Generated(_) => TraceError::key("generate", found),
+    }
+}
+
+impl Workload {
+    /// Which workload this is.
+    pub fn identity(&self) -> &TraceIdentity {
+        &self.identity
+    }
+
+    /// What the whole trace is made of, whatever part of it is replayed.
+    pub fn summary(&self) -> &TraceSummary {
+        &self.summary
+    }
+
+    /// The figures of the requests that are replayed.
+    pub fn selected(&self) -> &Figures {
+        &self.selected
+    }
+
+    /// Decides where the requests lie on `drive`.
+    ///
+    /// # Errors
+    ///
+    /// The workload does not fit in the way its configuration asks for; the message gives both sizes.
+    pub fn fit(&self, drive: DriveShape) -> Result<FittedWorkload, TraceError> {
+        FittedWorkload::new(self, drive)
+    }
+
+    pub(crate) fn fit_mode(&self) -> FitMode {
+        self.fit
+    }
+
+    pub(crate) fn source(&self) -> &Source {
+        &self.source
+    }
+
+    pub(crate) fn selection(&self) -> &Selection {
+        &self.selection
+    }
+}
