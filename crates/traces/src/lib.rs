@@ -1,1 +1,40 @@
-//! Block-trace readers.
+//! Workloads: block traces read from files, synthetic ones, and their place on a drive.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use eraseblock_core::config::Bytes;
+//! use eraseblock_traces::{DriveShape, GenerateConfig, Pattern, WorkloadConfig};
+//!
+//! let config = WorkloadConfig::generated(GenerateConfig::new(Pattern::Uniform, 1000, Bytes(1 << 20)));
+//! let workload = config.prepare(std::path::Path::new("."))?;
+//! assert_eq!(workload.identity().requests, 1000);
+//!
+//! let drive = DriveShape { exported_bytes: 1 << 30, page_bytes: 4096, block_bytes: 1 << 18 };
+//! for request in workload.fit(drive)?.requests() {
+//!     assert!(request?.offset < 1 << 20);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+mod config;
+mod error;
+mod fit;
+mod generate;
+mod input;
+mod readers;
+mod selection;
+mod summary;
+mod trace;
+mod workload;
+
+pub use config::{
+    Arrivals, FitMode, FormatChoice, GenerateConfig, Ops, OutOfOrder, Pattern, Volumes, WorkloadConfig,
+    Zeroes,
+};
+pub use error::TraceError;
+pub use fit::{DriveShape, FitReport, FittedWorkload, Requests, VolumePlace};
+pub use readers::{Format, formats};
+pub use selection::LeftOut;
+pub use summary::{Figures, VolumeFigures};
+pub use workload::{TraceIdentity, TraceSummary, Workload};
