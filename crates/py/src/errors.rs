@@ -37,7 +37,8 @@ pub fn silence_panics() {
         let place = info.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
         let payload = info.payload();
         let text = payload.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
+        let text =
+            text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
         PANIC.with(|last| *last.borrow_mut() = Some(format!("{text}{place}")));
     }));
 }
