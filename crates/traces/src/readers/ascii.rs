@@ -240,7 +240,7 @@ impl Traits {
             }
             times.push(time);
         }
-        let unit = if traits.fractions { TimeUnit::Millis } else { TimeUnit::Nanos };
+        let unit = likely_unit(traits.fractions);
         let mut read = times.iter().filter_map(|time| time_ns(time, unit).ok());
         let first = read.next().unwrap_or(0);
         traits.span_ns = read.next_back().unwrap_or(first).saturating_sub(first);
@@ -255,9 +255,14 @@ impl Traits {
     }
 }
 
+/// By the family's convention.
+fn likely_unit(fractions: bool) -> TimeUnit {
+    if fractions { TimeUnit::Millis } else { TimeUnit::Nanos }
+}
+
 fn like_family(line: &str) -> bool {
     five(line).is_some_and(|[time, device, address, size, kind]| {
-        time_ns(time, TimeUnit::Millis).is_ok()
+        time_ns(time, likely_unit(time.contains('.'))).is_ok()
             && [device, address, size].iter().all(|number| whole::<u64>(number, "").is_ok())
             && hexadecimal(kind).is_some()
     })
@@ -412,6 +417,8 @@ mod tests {
             evidence.contains("times without fractions") && evidence.contains("100 per second"),
             "{evidence}"
         );
+        // Clocks that count from 1601 or 1970 give long numbers.
+        assert_eq!(settled(&["1600000000000000000 0 8 16 1", "1600000000010000000 0 24 16 0"]).0, "ssdsim");
         assert_eq!(settled(&["5 0 8 16 81", "10 0 24 16 0"]).0, "disksim");
     }
 

@@ -16,6 +16,11 @@ pub(super) enum TimeUnit {
 }
 
 impl TimeUnit {
+    /// Unit of the whole number that a time is read as.
+    fn smallest(self) -> &'static str {
+        if self == Self::Picos { "ps" } else { "ns" }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::Seconds => "s",
@@ -70,7 +75,7 @@ pub(super) fn time_ns(text: &str, unit: TimeUnit) -> Result<u64, Unexpected> {
     for digit in shown {
         value = match value.checked_mul(10).and_then(|v| v.checked_add(u64::from(digit - b'0'))) {
             Some(value) if i64::try_from(value).is_ok() => value,
-            _ => return fail(format!("a time in {} below 292 years", unit.name())),
+            _ => return fail(format!("a time in {} below 2^63 {}", unit.name(), unit.smallest())),
         };
     }
     Ok(if unit == TimeUnit::Picos { value / 1000 } else { value })
@@ -127,7 +132,8 @@ mod tests {
             ("1e5", TimeUnit::Millis, "a time in ms such as 12.5"),
             ("1.2.3", TimeUnit::Millis, "a time in ms such as 12.5"),
             ("x", TimeUnit::Nanos, "a time in ns such as 1250"),
-            ("99999999999", TimeUnit::Seconds, "a time in s below 292 years"),
+            ("9300000000000000000", TimeUnit::Picos, "a time in ps below 2^63 ps"),
+            ("99999999999", TimeUnit::Seconds, "a time in s below 2^63 ns"),
         ] {
             assert_eq!(time_ns(text, unit).unwrap_err().expected, expected, "{text}");
         }
