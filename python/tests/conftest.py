@@ -56,7 +56,7 @@ def cli(tmp_path: Path) -> Cli:
             env={**os.environ, **environment},
             text=True,
             capture_output=True,
-            timeout=120,
+            timeout=600,
             check=False,
         )
 

@@ -18,6 +18,8 @@ from eraseblock.results.view import Row
 HEIGHT = 220
 # Causes of programs, in the order in which bars are stacked.
 CAUSES = ("host", "padding", "gc", "merge", "mapping", "wear")
+# Largest over smallest value from which an axis is logarithmic.
+_LOG_FROM = 30
 _TIME_SCALES = (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0))
 # 1048576 as `1 MiB`, on the axis.
 _SIZE_LABEL = (
@@ -109,11 +111,19 @@ def _against_size(panel: str, metric: Metric, rows: Sequence[Row], schemes: Sequ
         for row, value in present
     ]
     sizes = sorted({row.buffer_bytes for row in rows})
-    draw = _lines(data, metric, schemes, sizes) if len(sizes) > 1 else _bars(data, metric, schemes)
-    return Chart(f"{panel}-{metric.id}", title, metric.note, draw)
+    if len(sizes) == 1:
+        return Chart(f"{panel}-{metric.id}", title, metric.note, _bars(data, metric, schemes))
+    log = _spans_orders([item["y"] for item in data])
+    note = f"{metric.note}; logarithmic" if log else metric.note
+    return Chart(f"{panel}-{metric.id}", title, note, _lines(data, metric, schemes, sizes, log))
 
 
-def _lines(data: Data, metric: Metric, schemes: Sequence[str], sizes: Sequence[int]) -> Spec:
+def _spans_orders(values: Sequence[float]) -> bool:
+    """Whether the values differ so much that the small ones would lie on the axis of a linear plot."""
+    return min(values) > 0 and max(values) / min(values) > _LOG_FROM
+
+
+def _lines(data: Data, metric: Metric, schemes: Sequence[str], sizes: Sequence[int], log: bool) -> Spec:
     hover = _hover("size")
     base = _base(data).encode(
         x=alt.X(
@@ -125,7 +135,7 @@ def _lines(data: Data, metric: Metric, schemes: Sequence[str], sizes: Sequence[i
         y=alt.Y(
             "y:Q",
             title=None,
-            scale=alt.Scale(zero=metric.unit != "ratio"),
+            scale=alt.Scale(type="log") if log else alt.Scale(zero=metric.unit != "ratio"),
             axis=alt.Axis(labelExpr=f"format(datum.value, '{metric.axis}')", tickCount=5),
         ),
     )

@@ -1,0 +1,43 @@
+"""Real traces from outside the repository, in the folder that ERASEBLOCK_TRACES names."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from conftest import Cli
+from test_determinism import without_engine
+
+FOLDER = os.environ.get("ERASEBLOCK_TRACES")
+TRACES = ("1und1-linux-mysql.load.zst", "financial1-part.ascii.zst")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not FOLDER, reason="ERASEBLOCK_TRACES names no folder with traces"),
+]
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_every_buffer_at_three_sizes_with_any_number_of_workers(cli: Cli, name: str) -> None:
+    path = Path(str(FOLDER)) / name
+    if not path.exists():
+        pytest.skip(f"{path} is missing")
+    arguments = [
+        "compare",
+        path,
+        "--buffers",
+        "all",
+        "--buffer-size",
+        "1MiB,4MiB,16MiB",
+        "--device",
+        "hbm-2010",
+    ]
+    arguments += ["--fit", "compact"] if name.startswith("financial1") else []
+    one, two = (cli(*arguments, "--json", "--jobs", jobs) for jobs in ("1", "2"))
+    assert (one.returncode, one.stderr) == (0, "")
+    records = json.loads(one.stdout)
+    assert len(records) == 12
+    for record in records:
+        assert record["requests"]["completed"] == record["requests"]["submitted"] > 1000
+    assert without_engine(one.stdout) == without_engine(two.stdout)
