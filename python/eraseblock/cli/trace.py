@@ -57,22 +57,35 @@ def _print(path: str, summary: Mapping[str, Any]) -> None:
     from eraseblock.terminal.console import out
 
     table = Table(
-        title=path, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, show_header=False
+        title=path,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        show_header=False,
+        pad_edge=False,
     )
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
     for key, value in flatten(summary).items():
-        table.add_row(key, Text(_show(key, value)))
+        if value is not None:
+            table.add_row(key.replace("_", " ").removesuffix(" ns"), Text(_show(key, value)))
     out().print(table)
 
 
 def _show(key: str, value: Any) -> str:
+    """A figure with its unit, which the end of its name tells."""
     from eraseblock.results import units
 
+    if isinstance(value, list):
+        return "\n".join(
+            ", ".join(f"{k.replace('_', ' ')} {_show(k, v)}" for k, v in one.items()) for one in value
+        )
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return value if isinstance(value, str) else json.dumps(value)
+        return str(value)
     if key.endswith("_ns"):
         return units.duration(value)
-    if "bytes" in key.rsplit(".", 1)[-1]:
-        return f"{units.size(value)} ({value:,} B)"
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.3f}"
+    if key.endswith(("_bytes", "_byte", "_end")):
+        return f"{units.size(value)} ({value:,.0f} B)" if value >= 1024 else f"{value:,.0f} B"
+    if key.endswith("_share"):
+        return units.share(value)
+    return f"{value:,}"
