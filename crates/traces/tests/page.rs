@@ -1,0 +1,36 @@
+//! The page about workloads names every format and every fit, and its examples are valid.
+
+use std::path::Path;
+
+use eraseblock_traces::{FitMode, WorkloadConfig, formats};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Example {
+    workload: WorkloadConfig,
+}
+
+fn page() -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/workloads.md")).unwrap()
+}
+
+#[test]
+fn examples_are_valid() {
+    let page = page();
+    let examples: Vec<_> =
+        page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert!(!examples.is_empty());
+    for example in examples {
+        let parsed: Example = toml::from_str(example).unwrap_or_else(|error| panic!("{example}\n{error}"));
+        parsed.workload.check().unwrap();
+    }
+}
+
+#[test]
+fn formats_and_fits_are_all_there() {
+    let page = page();
+    let rows: String = page.lines().filter(|line| line.starts_with('|')).collect();
+    for name in formats().map(|format| format.name).chain(FitMode::ALL.map(FitMode::name)) {
+        assert!(rows.contains(&format!("`{name}`")), "{name} is missing");
+    }
+}
