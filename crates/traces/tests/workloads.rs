@@ -144,6 +144,18 @@ fn volumes_are_laid_one_after_another() {
 }
 
 #[test]
+fn a_flush_has_no_address_on_any_volume() {
+    let log = "2020-08-06 02:07:23.1 connection=1 Connect export=\"a\" tls=0\n\
+               2020-08-06 02:07:23.2 connection=2 Connect export=\"b\" tls=0\n\
+               2020-08-06 02:07:23.3 connection=1 Write id=1 offset=0x0 count=0x200 fua=0 ...\n\
+               2020-08-06 02:07:23.4 connection=2 Write id=1 offset=0x0 count=0x200 fua=0 ...\n\
+               2020-08-06 02:07:23.5 connection=2 Flush id=2 ...\n";
+    let (requests, _) = fitted(log, WorkloadConfig::default()).unwrap();
+    let shown: Vec<_> = requests.iter().map(|r| (r.op, r.volume, r.offset)).collect();
+    assert_eq!(shown, [(Op::Write, 0, 0), (Op::Write, 1, 4096), (Op::Flush, 1, 0)]);
+}
+
+#[test]
 fn what_does_not_fit_is_refused_with_both_sizes() {
     let error = fitted("0,200,512,w,0\n", WorkloadConfig::default()).unwrap_err();
     assert!(error.contains("t.spc reaches up to 100.50 KiB (102912 B)"), "{error}");

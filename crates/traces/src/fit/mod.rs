@@ -281,10 +281,12 @@ impl<'a> Pass<'a> {
         {
             if self.selection.takes(&request) {
                 self.count += 1;
-                request.offset += self.fitted.layout.base(request.volume);
-                if request.offset + request.len > self.fitted.report.workload_bytes && request.op != Op::Flush
-                {
-                    return Err(self.changed());
+                // A flush is for the whole drive, whichever volume asked for it.
+                if request.op != Op::Flush {
+                    request.offset += self.fitted.layout.base(request.volume);
+                    if request.offset + request.len > self.fitted.report.workload_bytes {
+                        return Err(self.changed());
+                    }
                 }
                 return Ok(Some(request));
             }
