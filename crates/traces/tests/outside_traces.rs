@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 
 use eraseblock_traces::{DriveShape, FitMode, TraceSummary, WorkloadConfig};
 
-/// The folder of traces; without it the tests say what they skip.
+/// The folder of traces, a relative one counted from the repository; without it the tests say what they skip.
 fn folder(test: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("ERASEBLOCK_TRACES").filter(|name| !name.is_empty()).map(PathBuf::from);
-    if folder.is_none() {
+    let Some(folder) = std::env::var_os("ERASEBLOCK_TRACES").filter(|name| !name.is_empty()) else {
         eprintln!("skipped {test}: ERASEBLOCK_TRACES does not name a folder of traces");
-    }
-    folder
+        return None;
+    };
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
+    assert!(folder.is_dir(), "ERASEBLOCK_TRACES: {} is not a folder", folder.display());
+    Some(folder)
 }
 
 struct Expected {
