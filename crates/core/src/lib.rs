@@ -1,5 +1,15 @@
 //! The simulator: what a workload does to a solid-state drive.
 //!
-//! The modules follow the way of a request.
+//! The modules follow the way of a request; `device` wires them together.
 
+pub mod config;
 pub mod host;
+
+pub mod buffer;
+pub mod ftl;
+pub mod nand;
+
+pub mod metrics;
+
+pub mod device;
+pub mod support;

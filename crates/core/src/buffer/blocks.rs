@@ -1,0 +1,260 @@
+//! The directory that block-granular schemes share: which pages of which logical blocks are held.
+//!
+//! Two levels, as in Kim & Ahn 2008, section 3.4: a table over logical blocks, and for each buffered block a node with
+//! its pages. Where the paper's nodes hold page pointers, these hold two bits a page: held and dirty.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Action, Evicted, Outcome, Shape};
+use crate::support::NONE;
+use crate::support::bits::Bits;
+
+/// What reads do to a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reads {
+    /// A read miss takes its page into the buffer, a read hit counts as use.
+    #[default]
+    Allocate,
+    /// A read miss goes past the buffer, a read hit moves nothing.
+    Bypass,
+}
+
+/// Refuses a buffer that holds less than `pages` pages.
+///
+/// # Errors
+/// A sentence with both numbers.
+pub fn require_room(shape: Shape, pages: u32) -> Result<(), String> {
+    if shape.capacity < pages {
+        return Err(format!("buffer.size: room for {} pages, expected at least {pages}", shape.capacity));
+    }
+    if shape.capacity >= 1 << 30 || shape.logical_pages >= 1 << 31 {
+        return Err(
+            "buffer.size: a buffer takes up to 1073741823 pages of a drive of up to 2147483647".into()
+        );
+    }
+    Ok(())
+}
+
+/// A buffered block.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    lbn: u32,
+    pages: u32,
+    dirty: u32,
+}
+
+/// Buffered blocks and their pages. Nodes are numbered from 0; the schemes keep their order by these numbers.
+#[derive(Debug)]
+pub struct Directory {
+    pages_per_block: u32,
+    capacity: u32,
+    len: u32,
+    /// Node of each logical block.
+    node_of: Vec<u32>,
+    nodes: Vec<Node>,
+    held: Bits,
+    dirty: Bits,
+    free: Vec<u32>,
+}
+
+impl Directory {
+    /// An empty directory. A node takes at least one page, so that there are as many as pages.
+    pub fn new(shape: Shape) -> Self {
+        let blocks = shape.logical_pages.div_ceil(shape.pages_per_block);
+        let nodes = shape.capacity.min(blocks);
+        let bits = nodes as usize * shape.pages_per_block as usize;
+        Self {
+            pages_per_block: shape.pages_per_block,
+            capacity: shape.capacity,
+            len: 0,
+            node_of: vec![NONE; blocks as usize],
+            nodes: vec![Node { lbn: NONE, pages: 0, dirty: 0 }; nodes as usize],
+            held: Bits::new(bits),
+            dirty: Bits::new(bits),
+            free: (0..nodes).rev().collect(),
+        }
+    }
+
+    /// Nodes that there can be.
+    pub fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Pages held.
+    pub fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Whether no page is held.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Whether another page does not fit.
+    pub fn is_full(&self) -> bool {
+        self.len == self.capacity
+    }
+
+    /// Pages of a logical block.
+    pub fn pages_per_block(&self) -> u32 {
+        self.pages_per_block
+    }
+
+    /// The node of logical block `lbn`, or [`NONE`].
+    #[inline]
+    pub fn node(&self, lbn: u32) -> u32 {
+        self.node_of[lbn as usize]
+    }
+
+    /// Logical block of a node.
+    pub fn lbn(&self, node: u32) -> u32 {
+        self.nodes[node as usize].lbn
+    }
+
+    /// Pages held of a node's block.
+    #[inline]
+    pub fn pages(&self, node: u32) -> u32 {
+        self.nodes[node as usize].pages
+    }
+
+    #[inline]
+    fn bit(&self, node: u32, lpn: u32) -> usize {
+        node as usize * self.pages_per_block as usize + (lpn % self.pages_per_block) as usize
+    }
+
+    /// Whether page `lpn` is held.
+    #[inline]
+    pub fn holds(&self, lpn: u32) -> bool {
+        let node = self.node(lpn / self.pages_per_block);
+        node != NONE && self.held.get(self.bit(node, lpn))
+    }
+
+    /// A held page has been written.
+    #[inline]
+    pub fn mark_dirty(&mut self, lpn: u32) {
+        let node = self.node(lpn / self.pages_per_block);
+        let bit = self.bit(node, lpn);
+        self.nodes[node as usize].dirty += u32::from(self.dirty.set(bit));
+    }
+
+    /// Takes in a page that is not held; there must be room. Returns its block's node, and whether that is new.
+    #[inline]
+    pub fn insert(&mut self, lpn: u32, dirty: bool) -> (u32, bool) {
+        debug_assert!(!self.is_full() && !self.holds(lpn));
+        let lbn = lpn / self.pages_per_block;
+        let mut node = self.node(lbn);
+        let fresh = node == NONE;
+        if fresh {
+            let Some(id) = self.free.pop() else { unreachable!("as many nodes as pages or blocks") };
+            node = id;
+            self.node_of[lbn as usize] = id;
+            self.nodes[id as usize] = Node { lbn, pages: 0, dirty: 0 };
+        }
+        let bit = self.bit(node, lpn);
+        self.held.set(bit);
+        self.nodes[node as usize].pages += 1;
+        self.len += 1;
+        if dirty {
+            self.dirty.set(bit);
+            self.nodes[node as usize].dirty += 1;
+        }
+        (node, fresh)
+    }
+
+    /// Takes a held page out; whether it was dirty, and whether its node is gone with it.
+    pub fn remove(&mut self, lpn: u32) -> (bool, bool) {
+        let node = self.node(lpn / self.pages_per_block);
+        let bit = self.bit(node, lpn);
+        self.held.clear(bit);
+        let dirty = self.dirty.clear(bit);
+        let state = &mut self.nodes[node as usize];
+        state.pages -= 1;
+        state.dirty -= u32::from(dirty);
+        self.len -= 1;
+        let gone = state.pages == 0;
+        if gone {
+            self.node_of[state.lbn as usize] = NONE;
+            self.free.push(node);
+        }
+        (dirty, gone)
+    }
+
+    /// The pages held of a node's block, upwards.
+    pub fn iter(&self, node: u32) -> impl Iterator<Item = Evicted> + '_ {
+        let (first, last) = (self.bit(node, 0), self.bit(node, 0) + self.pages_per_block as usize);
+        let base = self.lbn(node) * self.pages_per_block;
+        let mut at = first;
+        std::iter::from_fn(move || {
+            let bit = self.held.first_set(at, last)?;
+            at = bit + 1;
+            Some(Evicted { lpn: base + (bit - first) as u32, dirty: self.dirty.get(bit) })
+        })
+    }
+
+    /// Takes a whole block out. Its dirty pages leave as `flush` says, upwards; clean ones are dropped.
+    pub fn evict(&mut self, node: u32, flush: Action, out: &mut Outcome) {
+        let Node { lbn, pages, dirty } = self.nodes[node as usize];
+        let start = out.pages.len();
+        out.pages.extend(self.iter(node).filter(|page| page.dirty));
+        out.evict(start, flush);
+        if dirty < pages {
+            let start = out.pages.len();
+            out.pages.extend(self.iter(node).filter(|page| !page.dirty));
+            out.evict(start, Action::Drop);
+        }
+        let (from, to) = (self.bit(node, 0), self.bit(node, 0) + self.pages_per_block as usize);
+        self.held.clear_range(from, to);
+        self.dirty.clear_range(from, to);
+        self.len -= pages;
+        self.nodes[node as usize].pages = 0;
+        self.node_of[lbn as usize] = NONE;
+        self.free.push(node);
+    }
+
+    /// The dirty pages of a block are written, upwards, and stay.
+    pub fn write_back(&mut self, node: u32, out: &mut Outcome) {
+        let start = out.pages.len();
+        out.pages.extend(self.iter(node).filter(|page| page.dirty));
+        out.evict(start, Action::WriteBack);
+        let from = self.bit(node, 0);
+        self.dirty.clear_range(from, from + self.pages_per_block as usize);
+        self.nodes[node as usize].dirty = 0;
+    }
+
+    /// Compares counts with bits.
+    ///
+    /// # Errors
+    /// What does not agree.
+    pub fn check(&self, order: impl Iterator<Item = u32>) -> Result<(), String> {
+        let (mut pages, mut blocks) = (0, 0);
+        for node in order {
+            let state = self.nodes[node as usize];
+            let (held, dirty) =
+                self.iter(node).fold((0, 0), |(h, d), page| (h + 1, d + u32::from(page.dirty)));
+            if (held, dirty) != (state.pages, state.dirty)
+                || held == 0
+                || self.node_of[state.lbn as usize] != node
+            {
+                return Err(format!(
+                    "block node {node} counts {state:?}, its bits say {held} held and {dirty} dirty"
+                ));
+            }
+            (pages, blocks) = (pages + held, blocks + 1);
+        }
+        if pages != self.len || pages > self.capacity || blocks + self.free.len() != self.nodes.len() {
+            return Err(format!("{pages} pages in {blocks} ordered blocks, {} pages counted", self.len));
+        }
+        Ok(())
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.node_of.len() * 4
+            + self.nodes.len() * size_of::<Node>()
+            + self.held.bytes()
+            + self.dirty.bytes()
+            + self.free.capacity() * 4
+    }
+}

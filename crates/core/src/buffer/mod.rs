@@ -1,0 +1,183 @@
+//! The RAM between host and flash: which pages it keeps, and which leave together.
+//!
+//! A scheme sees *spans*: consecutive pages of one request inside one logical block. It decides at once and writes its
+//! decisions into an [`Outcome`]; the device carries them out in time. A scheme never asks for the time; what it may
+//! ask of the drive below it goes through [`View`].
+
+pub mod blocks;
+pub mod bplru;
+pub mod fab;
+pub mod lru;
+pub mod none;
+
+/// What a buffer is built for.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    /// Pages that it may hold.
+    pub capacity: u32,
+    /// Pages of a logical block.
+    pub pages_per_block: u32,
+    /// Pages that the host sees.
+    pub logical_pages: u32,
+}
+
+/// Consecutive pages of one request inside one logical block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// First logical page.
+    pub first: u32,
+    /// Pages, at least 1.
+    pub count: u32,
+    /// The host writes them; else it reads them.
+    pub write: bool,
+    /// Number of the request that it belongs to.
+    pub request: u64,
+}
+
+/// What becomes of one page of a span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// It was in the buffer.
+    Hit,
+    /// The host's page goes into the buffer.
+    Insert,
+    /// It is read from flash, and into the buffer.
+    Fill,
+    /// It goes past the buffer: a read from flash, or a write to flash.
+    Bypass,
+}
+
+/// A page that leaves the buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Evicted {
+    /// Logical page.
+    pub lpn: u32,
+    /// It is newer than what flash holds.
+    pub dirty: bool,
+}
+
+/// What happens to pages that leave the buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// They are written to flash, in this order.
+    Flush,
+    /// They are written after the missing pages of their logical block have been read, as one whole block.
+    FlushPadded,
+    /// They are written to flash, in this order, and stay in the buffer, clean.
+    WriteBack,
+    /// They are forgotten; all are clean.
+    Drop,
+}
+
+/// Pages that leave together: `pages[start..end]` of the outcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Eviction {
+    /// First of its pages.
+    pub start: u32,
+    /// After the last of its pages.
+    pub end: u32,
+    /// What happens to them.
+    pub action: Action,
+    /// Unit that they should go to; the FTL honours or refuses it.
+    pub target: Option<u32>,
+}
+
+/// A scheme's decisions on one call. The caller owns and reuses it.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// One for each page of the span, in order.
+    pub answers: Vec<Answer>,
+    /// What leaves, in order.
+    pub evictions: Vec<Eviction>,
+    /// The pages that leave.
+    pub pages: Vec<Evicted>,
+}
+
+impl Outcome {
+    /// Forgets everything, keeping the memory.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.answers.clear();
+        self.evictions.clear();
+        self.pages.clear();
+    }
+
+    /// The pages pushed since `start` leave together.
+    #[inline]
+    pub fn evict(&mut self, start: usize, action: Action) {
+        if start < self.pages.len() {
+            let (start, end) = (start as u32, self.pages.len() as u32);
+            self.evictions.push(Eviction { start, end, action, target: None });
+        }
+    }
+
+    /// The pages of an eviction.
+    #[inline]
+    pub fn pages_of(&self, eviction: &Eviction) -> &[Evicted] {
+        &self.pages[eviction.start as usize..eviction.end as usize]
+    }
+}
+
+/// The read-only window on the drive below: how it stands at this moment, with everything issued so far.
+/// An untimed run shows every unit idle.
+pub trait View {
+    /// Units of the array.
+    fn units(&self) -> u32;
+    /// The unit that a page lives on, if it was ever written.
+    fn unit_of(&self, lpn: u32) -> Option<u32>;
+    /// Operations queued or running on the die of a unit.
+    fn queued(&self, unit: u32) -> u32;
+    /// Erased blocks of a unit.
+    fn free_blocks(&self, unit: u32) -> u32;
+}
+
+/// A replacement scheme.
+///
+/// The caller clears `out` before each call, and makes spans that stay inside one logical block and inside the drive.
+pub trait Buffer: std::fmt::Debug + Send {
+    /// Serves a span. Pushes one answer for each of its pages, and what has to leave to make room. Between calls the
+    /// scheme holds at most its capacity. O(pages) and O(1) or O(log n) for each.
+    fn access(&mut self, span: &Span, view: &dyn View, out: &mut Outcome);
+
+    /// The host no longer needs these pages, which may lie in several blocks: forget them, whether dirty or not.
+    fn trim(&mut self, first: u32, count: u32);
+
+    /// Everything dirty is written, in the order in which it would have to make room. A buffer that serves reads may
+    /// keep the pages.
+    fn flush(&mut self, out: &mut Outcome);
+
+    /// These pages of one block are written at once, if they are held: forced unit access.
+    fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome);
+
+    /// Pages held.
+    fn len(&self) -> u32;
+
+    /// Whether it holds nothing.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether it holds a page.
+    fn holds(&self, lpn: u32) -> bool;
+
+    /// Compares redundant state.
+    ///
+    /// # Errors
+    /// What does not agree.
+    fn check(&self) -> Result<(), String>;
+
+    /// Bytes of state held, without the pages' data.
+    fn metadata_bytes(&self) -> usize;
+
+    /// Its order for tests, most recent first: pages or blocks of pages.
+    fn dump(&self) -> Vec<Vec<u32>>;
+}
+
+crate::registry! {
+    /// Replacement scheme: a name, or a table with `kind` and the scheme's options.
+    "buffer scheme" BufferConfig builds Box<dyn Buffer>, from Shape;
+    "none" => None in none,
+    "lru" => Lru in lru,
+    "fab" => Fab in fab,
+    "bplru" => Bplru in bplru,
+}

@@ -1,0 +1,67 @@
+//! No buffer: every page goes straight to flash and every read comes from there.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Answer, Buffer, Outcome, Shape, Span, View};
+use crate::support::registry::About;
+
+/// What `list` says.
+pub const ABOUT: About = About {
+    title: "no buffer",
+    summary: "Every request goes straight to flash; a write is answered when it is stored.",
+    paper: "",
+    year: None,
+    reconstruction: false,
+};
+
+/// No options.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {}
+
+impl Config {
+    /// Builds it.
+    ///
+    /// # Errors
+    /// None.
+    #[expect(clippy::unnecessary_wraps, reason = "every scheme's builder can refuse")]
+    pub fn build(&self, _shape: Shape) -> Result<Box<dyn Buffer>, String> {
+        Ok(Box::new(NoBuffer))
+    }
+}
+
+#[derive(Debug)]
+struct NoBuffer;
+
+impl Buffer for NoBuffer {
+    fn access(&mut self, span: &Span, _view: &dyn View, out: &mut Outcome) {
+        out.answers.extend((0..span.count).map(|_| Answer::Bypass));
+    }
+
+    fn trim(&mut self, _first: u32, _count: u32) {}
+
+    fn flush(&mut self, _out: &mut Outcome) {}
+
+    fn flush_pages(&mut self, _first: u32, _count: u32, _out: &mut Outcome) {}
+
+    fn len(&self) -> u32 {
+        0
+    }
+
+    fn holds(&self, _lpn: u32) -> bool {
+        false
+    }
+
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn metadata_bytes(&self) -> usize {
+        0
+    }
+
+    fn dump(&self) -> Vec<Vec<u32>> {
+        Vec::new()
+    }
+}

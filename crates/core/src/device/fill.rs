@@ -1,0 +1,112 @@
+//! The state of the drive before the first request. Filling goes through the mapping's own path, without time, and
+//! always ends: a fill writes each page once, a steady state is given up after a number of drive writes.
+
+use rand::{RngExt as _, SeedableRng as _};
+use rand_pcg::Pcg64Mcg;
+
+use super::{Device, DeviceError, NOBODY, PageOut};
+use crate::config::Precondition;
+use crate::metrics::Counters;
+use crate::metrics::report::Preconditioning;
+
+impl Device {
+    /// Brings the drive into the state that the configuration asks for, then counts from zero. What was done is in the
+    /// report.
+    ///
+    /// # Errors
+    /// There is no room, or the simulation has found itself wrong.
+    pub fn precondition(&mut self) -> Result<(), DeviceError> {
+        self.precondition_with(&mut |_, _| true).map(|_| ())
+    }
+
+    /// The same with `progress(pages written, pages to write at most)`, called now and then; `false` gives up.
+    /// Returns whether the drive is in the wanted state.
+    ///
+    /// # Errors
+    /// As [`Self::precondition`].
+    pub fn precondition_with(
+        &mut self,
+        progress: &mut dyn FnMut(u64, u64) -> bool,
+    ) -> Result<bool, DeviceError> {
+        let state = self.config.precondition.state;
+        let mut done =
+            Preconditioning { state: format!("{state:?}").to_lowercase(), ..Preconditioning::default() };
+        let timed = std::mem::replace(&mut self.timed, false);
+        self.quiet = true;
+        let result = self.fill(state, &mut done, progress);
+        self.quiet = false;
+        self.timed = timed;
+        self.counters = Counters::default();
+        self.flash.reset_erases();
+        self.preconditioning = done;
+        let finished = result?;
+        self.check_faults()?;
+        Ok(finished)
+    }
+
+    fn fill(
+        &mut self,
+        state: Precondition,
+        done: &mut Preconditioning,
+        progress: &mut dyn FnMut(u64, u64) -> bool,
+    ) -> Result<bool, DeviceError> {
+        if state == Precondition::Empty {
+            done.settled = true;
+            return Ok(true);
+        }
+        let (pages, ppb) = (u64::from(self.logical_pages), self.geometry.pages_per_block);
+        let rounds = if state == Precondition::Steady {
+            u64::from(self.config.precondition.max_drive_writes)
+        } else {
+            0
+        };
+        let most = pages * (1 + rounds);
+        for first in (0..self.logical_pages).step_by(ppb as usize) {
+            self.batch.clear();
+            self.batch.extend((first..first + ppb).map(PageOut::host));
+            self.write_now()?;
+            done.pages_written += u64::from(ppb);
+            if (first / ppb) % 1024 == 0 && !progress(done.pages_written, most) {
+                return Ok(false);
+            }
+        }
+        let mut rng = Pcg64Mcg::seed_from_u64(self.config.seed);
+        let mut last = None;
+        while state == Precondition::Steady
+            && done.drive_writes < self.config.precondition.max_drive_writes
+            && !done.settled
+        {
+            let before = self.counters.programmed;
+            for i in 0..pages {
+                self.batch.clear();
+                self.batch.push(PageOut::host(rng.random_range(0..self.logical_pages)));
+                self.write_now()?;
+                if i % (1 << 16) == 0 && !progress(done.pages_written + i, most) {
+                    return Ok(false);
+                }
+            }
+            done.pages_written += pages;
+            done.drive_writes += 1;
+            let waf = (self.counters.programmed - before) as f64 / pages as f64;
+            done.settled =
+                last.is_some_and(|last: f64| (waf - last).abs() <= self.config.precondition.tolerance * last);
+            last = Some(waf);
+            done.waf.push(waf);
+        }
+        done.settled |= state == Precondition::Full;
+        self.merge_all();
+        Ok(true)
+    }
+
+    /// Writes the batch at once.
+    fn write_now(&mut self) -> Result<(), DeviceError> {
+        if let Some(shadow) = self.engine.shadow_mut() {
+            for out in &self.batch {
+                shadow.host_write(out.lpn);
+            }
+        }
+        self.write_batch(NOBODY, crate::support::NONE, false)?;
+        self.plan.clear();
+        self.start_jobs()
+    }
+}

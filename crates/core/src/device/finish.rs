@@ -1,0 +1,302 @@
+//! The end of a run: everything under way ends, the accounts are checked, the figures are written down.
+
+use super::{Cx, Device, DeviceError, NOBODY, cx};
+use crate::config::{EndOfRun, Precondition};
+use crate::metrics::report::{
+    ByKind, EndOfRun as EndOfRunFigures, Flash, FlashWork, FlushPages, FlushSizes, HostPages, Merges, Report,
+    Requests, Throughput, Wear,
+};
+use crate::metrics::{Counters, Latency};
+use crate::nand::Shadow;
+use crate::support::tournament::NEVER;
+
+/// Mean and coefficient of variation (none where the mean is 0).
+fn spread(values: impl Iterator<Item = u64> + Clone) -> (f64, Option<f64>) {
+    let (n, sum) = values.clone().fold((0u64, 0u128), |(n, sum), v| (n + 1, sum + u128::from(v)));
+    if n == 0 || sum == 0 {
+        return (0.0, None);
+    }
+    let mean = sum as f64 / n as f64;
+    let variance = values.map(|v| (v as f64 - mean) * (v as f64 - mean)).sum::<f64>() / n as f64;
+    (mean, Some(libm::sqrt(variance) / mean))
+}
+
+fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+impl Device {
+    /// Folds all log blocks, at once.
+    pub(super) fn merge_all(&mut self) {
+        self.mapping.merge_all(&mut cx!(self, plan, NOBODY, false));
+        self.issue();
+    }
+
+    /// Lets everything under way end.
+    pub(super) fn drain(&mut self) -> Result<(), DeviceError> {
+        while self.outstanding > 0 || self.engine.next_event() != NEVER {
+            self.advance()?;
+        }
+        Ok(())
+    }
+
+    /// Ends the run and reports.
+    ///
+    /// # Errors
+    /// The simulation has found itself wrong.
+    pub fn finish(&mut self) -> Result<Report, DeviceError> {
+        if self.failed {
+            return Err(DeviceError::Failed);
+        }
+        self.drain()?;
+        let end = self.end_of_run()?;
+        self.check_faults()?;
+        self.check_laws().map_err(|fault| {
+            self.failed = true;
+            DeviceError::Law(fault)
+        })?;
+        self.check_stored()?;
+        Ok(self.report(end))
+    }
+
+    /// What the configuration asks for after the last request.
+    fn end_of_run(&mut self) -> Result<EndOfRunFigures, DeviceError> {
+        let (before, started) = (self.counters.clone(), self.engine.now());
+        if self.config.host.end_of_run != EndOfRun::Keep {
+            self.empty_buffer()?;
+            self.flush_mapping(NOBODY)?;
+        }
+        if self.config.host.end_of_run == EndOfRun::Merge {
+            self.merge_all();
+        }
+        self.drain()?;
+        let erases = |c: &Counters| Counters::total(&c.erases);
+        Ok(EndOfRunFigures {
+            flushed_pages: self.counters.flushed_pages - before.flushed_pages,
+            programs: self.counters.programmed - before.programmed,
+            erases: erases(&self.counters) - erases(&before),
+            seconds: self.timed.then(|| (self.engine.now() - started) as f64 / 1e9),
+        })
+    }
+
+    /// What must hold at the end of every run.
+    fn check_laws(&self) -> Result<(), String> {
+        let c = &self.counters;
+        let law = |name: &str, left: u64, right: u64| {
+            if left == right {
+                Ok(())
+            } else {
+                Err(format!("{name}: {left} on one side, {right} on the other"))
+            }
+        };
+        law("requests submitted = requests answered", c.submitted, c.completed)?;
+        law("requests submitted = reads + writes + trims + flushes", c.submitted, c.by_op.iter().sum())?;
+        law("pages programmed = sum over causes", c.programmed, Counters::total(&c.programs))?;
+        law(
+            "blocks erased = sum over causes",
+            self.flash.erases().iter().map(|&e| u64::from(e)).sum(),
+            Counters::total(&c.erases),
+        )?;
+        law(
+            "pages written = hits + taken in + past the buffer",
+            c.pages_written,
+            c.write_hits + c.inserted_writes + c.bypassed_writes,
+        )?;
+        if self.geometry.program_pages == 1 {
+            law(
+                "host pages programmed = flushed + past the buffer",
+                c.programs[0],
+                c.flushed_pages + c.bypassed_writes,
+            )?;
+        }
+        if self.timed {
+            // Little's law, exactly: requests under way summed over time = their times from admission to answer.
+            if self.area != self.sum_admitted {
+                return Err(format!(
+                    "requests under way over time add up to {} ns, their times to {} ns",
+                    self.area, self.sum_admitted
+                ));
+            }
+            let answered: u64 = self.latency.iter().map(|l| l.summary().map_or(0, |s| s.count)).sum();
+            law("answers = response times", c.completed, answered)?;
+            if self.geometry.program_pages == 1 {
+                law("slots taken = slots freed", self.taken_slots, self.engine.freed_slots())?;
+            }
+            self.engine.check_idle(&self.flash)?;
+        }
+        self.buffer.check()?;
+        // Redundant state is compared page by page where that costs less than the run did, or was asked for.
+        if self.engine.shadow().is_some() || u64::from(self.geometry.pages()) <= c.flash_ops() {
+            self.mapping.check(&self.flash)?;
+        }
+        Ok(())
+    }
+
+    /// Every page that the buffer does not hold lies in flash as the host wrote it last.
+    fn check_stored(&mut self) -> Result<(), DeviceError> {
+        let Some(shadow) = self.engine.shadow() else { return Ok(()) };
+        for lpn in 0..self.logical_pages {
+            if self.buffer.holds(lpn) || shadow.is_blank(lpn) {
+                continue;
+            }
+            let found = self.mapping.lookup(lpn).filter(|&ppn| !self.in_open_unit(ppn));
+            if self.mapping.lookup(lpn).is_some() && found.is_none() {
+                continue;
+            }
+            let stored = found.and_then(|ppn| shadow.image.oob(ppn));
+            if stored.is_none_or(|oob| oob.lpn != lpn || oob.version != shadow.version(lpn)) {
+                return Err(DeviceError::Verify(format!(
+                    "at the end of the run logical page {lpn} should be version {} in flash, at {found:?} there is {stored:?}",
+                    shadow.version(lpn)
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn in_open_unit(&self, ppn: u32) -> bool {
+        let ppb = self.geometry.pages_per_block;
+        self.geometry.program_pages > 1 && ppn % ppb >= self.flash.write_ptr(ppn / ppb)
+    }
+
+    fn report(&self, end_of_run: EndOfRunFigures) -> Report {
+        let c = &self.counters;
+        let mut all = Latency::default();
+        self.latency.iter().for_each(|l| all.add(l));
+        let run_ns = self.last_answer.saturating_sub(self.first_arrival.unwrap_or(0));
+        let seconds = (self.timed && run_ns > 0).then_some(run_ns as f64 / 1e9);
+        let energy = &self.config.nand.energy;
+        let erases = Counters::total(&c.erases);
+        let reasons = self.reasons(run_ns);
+        Report {
+            requests: Requests {
+                submitted: c.submitted,
+                completed: c.completed,
+                reads: c.by_op[0],
+                writes: c.by_op[1],
+                trims: c.by_op[2],
+                flushes: c.by_op[3],
+            },
+            trusted: reasons.is_empty(),
+            reasons,
+            warnings: self.warnings(),
+            response_ns: ByKind {
+                all: all.summary(),
+                read: self.latency[0].summary(),
+                write: self.latency[1].summary(),
+            },
+            throughput: seconds
+                .map(|s| Throughput { iops: c.completed as f64 / s, bytes_per_s: c.bytes as f64 / s }),
+            simulated_s: seconds,
+            hit_ratio: ByKind {
+                all: ratio(c.read_hits + c.write_hits, c.pages_read + c.pages_written),
+                read: ratio(c.read_hits, c.pages_read),
+                write: ratio(c.write_hits, c.pages_written),
+            },
+            inflight_hits: c.inflight_hits,
+            unmapped_reads: c.unmapped_reads,
+            host_pages: HostPages { read: c.pages_read, write: c.pages_written, trim: c.pages_trimmed },
+            padded_pages: c.padded_pages,
+            flash: Flash {
+                reads: FlashWork::new(c.reads),
+                programs: FlashWork::new(c.programs),
+                erases: FlashWork::new(c.erases),
+            },
+            merges: Merges { switch: c.switch_merges, partial: c.partial_merges, full: c.full_merges },
+            waf: ratio(c.programmed, c.pages_written),
+            flush_pages: FlushPages {
+                before_padding: FlushSizes::new(&self.flush_sizes[0]),
+                after_padding: FlushSizes::new(&self.flush_sizes[1]),
+            },
+            wear: self.wear(),
+            energy_mj: c.array_reads as f64 * energy.read_mj
+                + c.program_ops as f64 * energy.program_mj
+                + erases as f64 * energy.erase_mj,
+            buffer_metadata_bytes: self.buffer.metadata_bytes() as u64,
+            map_bytes: self.mapping.bytes() as u64,
+            bytes_per_page: self.state_bytes() as f64 / f64::from(self.geometry.pages()),
+            precondition: self.preconditioning.clone(),
+            end_of_run,
+            verified_reads: self.engine.shadow().map(Shadow::checked_reads),
+            flash_ops: c.flash_ops(),
+        }
+    }
+
+    fn wear(&self) -> Wear {
+        let erases = self.flash.erases();
+        let (erases_mean, cv_block) = spread(erases.iter().map(|&e| u64::from(e)));
+        let mut channels = vec![0u64; self.geometry.channels as usize];
+        for (block, &n) in erases.iter().enumerate() {
+            let die = self.geometry.die_of(self.geometry.unit_of(block as u32));
+            channels[self.geometry.channel_of(die) as usize] += u64::from(n);
+        }
+        let (_, cv_channel) = spread(channels.iter().copied());
+        Wear { erases_mean, erases_max: erases.iter().copied().max().unwrap_or(0), cv_block, cv_channel }
+    }
+
+    /// Why the figures do not mean what they say.
+    fn reasons(&self, run_ns: u64) -> Vec<String> {
+        let mut reasons = Vec::new();
+        if self.timed && self.backlog.grew(run_ns) {
+            reasons.push(format!(
+                "the backlog kept growing: the last request waited {:.3} s to be admitted, so response times depend on the length of the run; \
+                 slow the workload down (host.speedup below 1) or replay it closed-loop (host.replay = \"closed\")",
+                self.backlog.last as f64 / 1e9
+            ));
+        }
+        if self.config.precondition.state == Precondition::Steady && !self.preconditioning.settled {
+            reasons.push(format!(
+                "the drive never reached a steady state: after {} drive writes write amplification still moved by more than {}; \
+                 raise precondition.max_drive_writes",
+                self.preconditioning.drive_writes, self.config.precondition.tolerance
+            ));
+        }
+        reasons
+    }
+
+    /// What a reader should know before drawing conclusions.
+    fn warnings(&self) -> Vec<String> {
+        let c = &self.counters;
+        let mut warnings = Vec::new();
+        if c.submitted == 0 {
+            warnings.push("the workload holds no requests".to_owned());
+        }
+        if c.pages_written > 0 && Counters::total(&c.erases) == 0 {
+            warnings.push(
+                "no block was erased: garbage collection and merges never ran, so the figures say nothing of their cost; \
+                 use a longer workload or a fuller drive (precondition.state)"
+                    .to_owned(),
+            );
+        }
+        if self.config.precondition.state == Precondition::Empty
+            && c.pages_written < u64::from(self.logical_pages)
+        {
+            warnings.push("the drive started empty and was never filled; a used drive is slower (precondition.state = \"full\")".to_owned());
+        }
+        let held = self.buffer.len();
+        if self.capacity > 0 && held > 0 && held < self.capacity && c.flushed_pages == end_flushes(self) {
+            warnings.push(format!(
+                "the buffer never filled ({held} of {} pages): all schemes look alike; use a smaller buffer or a longer workload",
+                self.capacity
+            ));
+        }
+        if !self.timed {
+            warnings.push(
+                "untimed run: schemes that look at the state of the flash saw every unit idle".to_owned(),
+            );
+        }
+        let endurance = self.config.nand.endurance;
+        let worn = self.flash.erases().iter().filter(|&&e| endurance > 0 && e > endurance).count();
+        if worn > 0 {
+            warnings.push(format!(
+                "{worn} blocks were erased more often than the {endurance} times that they endure"
+            ));
+        }
+        warnings
+    }
+}
+
+/// Pages that left the buffer for other reasons than want of room.
+fn end_flushes(device: &Device) -> u64 {
+    if device.counters.by_op[3] == 0 { 0 } else { u64::MAX }
+}

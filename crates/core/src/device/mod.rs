@@ -1,0 +1,323 @@
+//! The drive: the one place that wires host, buffer, FTL and flash together.
+//!
+//! A request is admitted, cut into spans, and each span goes through buffer and FTL at once; the flash operations that
+//! this takes go to the engine, which says when they end. The answer to the host waits for:
+//!
+//! - the request's reads from flash, and those of another request for pages that it hit while they were being filled,
+//! - its writes to flash, where it waits for them (foreground write-back, FUA, no buffer),
+//! - buffer slots: an evicted page keeps its slot until it is stored, and a write that finds all slots taken is
+//!   answered when as many have become free as it needs, in the order of arrival.
+
+mod error;
+mod fill;
+mod finish;
+mod power;
+mod serve;
+mod space;
+mod time;
+
+use std::collections::VecDeque;
+
+use hashbrown::HashMap;
+
+pub use error::DeviceError;
+pub use power::{Crash, Fate};
+
+use crate::buffer::{self, Buffer, Outcome};
+use crate::config::{DeviceConfig, Replay};
+use crate::ftl::{self, Cx, Mapping, Own, PageOut};
+use crate::metrics::report::Preconditioning;
+use crate::metrics::{Counters, Latency};
+use crate::nand::{Engine, Flash, Geometry, Plan, Shadow};
+
+/// How a drive is built, beside its configuration.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Keep what the flash holds, and compare every read with the host's last write.
+    pub verify: bool,
+}
+
+/// A request that has been admitted and not answered.
+#[derive(Debug, Clone, Copy)]
+struct Pending {
+    arrival: u64,
+    admitted: u64,
+    /// Index of its latency histogram: read, write, other.
+    kind: u8,
+    /// What the answer waits for.
+    conditions: u32,
+    /// Join of its flash reads, while it has any.
+    reads: u32,
+    /// Join of its flash writes, while it has any.
+    writes: u32,
+    /// Pages that it fills: `(first, count)`.
+    filling: (u32, u32),
+    /// Time in RAM.
+    ram_ns: u64,
+    /// Next free slot.
+    next: u32,
+}
+
+/// A simulated drive.
+#[derive(Debug)]
+pub struct Device {
+    config: DeviceConfig,
+    geometry: Geometry,
+    logical_pages: u32,
+    timed: bool,
+    flash: Flash,
+    engine: Engine,
+    mapping: Box<dyn Mapping>,
+    buffer: Box<dyn Buffer>,
+    capacity: u32,
+    counters: Counters,
+    plan: Plan,
+    job_plan: Plan,
+    out: Outcome,
+    batch: Vec<PageOut>,
+    /// The drive's own work: no request waits for it.
+    quiet: bool,
+
+    pending: Vec<Pending>,
+    free_pending: u32,
+    outstanding: u32,
+    /// Slots that evicted pages have taken, ever.
+    taken_slots: u64,
+    /// Writes that wait for slots: `(request, freed slots that let it go on)`.
+    tickets: VecDeque<(u32, u64)>,
+    /// Pages being filled, and the request whose reads fill them.
+    filling: HashMap<u32, u32>,
+    /// `(filler, request that waits for it)`.
+    dependents: Vec<(u32, u32)>,
+    /// Units being collected.
+    jobs: u32,
+    finished: Vec<u32>,
+
+    /// Response times: read, write, other.
+    latency: [Latency; 3],
+    first_arrival: Option<u64>,
+    last_arrival: u64,
+    last_answer: u64,
+    /// Sum over time of requests under way, and when it was last brought up to date: Little's law.
+    area: u128,
+    area_at: u64,
+    sum_admitted: u128,
+    backlog: time::Backlog,
+    /// Writes to the FTL by size, before and after padding.
+    flush_sizes: [Vec<u64>; 2],
+    preconditioning: Preconditioning,
+    failed: bool,
+}
+
+impl Device {
+    /// Builds an empty drive.
+    ///
+    /// # Errors
+    /// The configuration is impossible; says which part and why.
+    pub fn new(config: &DeviceConfig, options: Options) -> Result<Self, DeviceError> {
+        Self::assemble(config, options, |mapping| Ok(mapping), None)
+    }
+
+    /// Builds an empty drive around a mapping or a buffer that is not in the registry.
+    ///
+    /// # Errors
+    /// The configuration is impossible.
+    pub fn with_parts(
+        config: &DeviceConfig,
+        options: Options,
+        wrap: impl FnOnce(Box<dyn Mapping>) -> Box<dyn Mapping>,
+        buffer: Option<Box<dyn Buffer>>,
+    ) -> Result<Self, DeviceError> {
+        Self::assemble(config, options, |mapping| Ok(wrap(mapping)), buffer)
+    }
+
+    fn assemble(
+        config: &DeviceConfig,
+        options: Options,
+        wrap: impl FnOnce(Box<dyn Mapping>) -> Result<Box<dyn Mapping>, DeviceError>,
+        buffer: Option<Box<dyn Buffer>>,
+    ) -> Result<Self, DeviceError> {
+        let geometry = Geometry::new(&config.nand).map_err(DeviceError::Config)?;
+        let logical_pages = logical_pages(config, &geometry)?;
+        let shape = ftl::Shape { geometry: &geometry, logical_pages, order: config.nand.program_order };
+        let mapping = wrap(config.ftl.mapping.build(shape).map_err(DeviceError::Config)?)?;
+        let capacity = u32::try_from(config.buffer.size.0 / geometry.page_bytes).map_err(|_| {
+            DeviceError::Config(format!(
+                "buffer.size: {} is more than the engine counts pages for",
+                config.buffer.size
+            ))
+        })?;
+        let shape = buffer::Shape { capacity, pages_per_block: geometry.pages_per_block, logical_pages };
+        let buffer = match buffer {
+            Some(buffer) => buffer,
+            None => config.buffer.scheme.build(shape).map_err(DeviceError::Config)?,
+        };
+        check_host(config)?;
+        let mut engine = Engine::new(&config.nand, &geometry);
+        if options.verify {
+            engine.attach(Box::new(Shadow::new(&geometry, logical_pages)));
+        }
+        Ok(Self {
+            flash: Flash::new(geometry.clone(), config.nand.program_order),
+            timed: config.host.replay != Replay::Untimed,
+            capacity,
+            logical_pages,
+            engine,
+            mapping,
+            buffer,
+            geometry,
+            config: config.clone(),
+            counters: Counters::default(),
+            plan: Plan::default(),
+            job_plan: Plan::default(),
+            out: Outcome::default(),
+            batch: Vec::new(),
+            quiet: false,
+            pending: Vec::new(),
+            free_pending: crate::support::NONE,
+            outstanding: 0,
+            taken_slots: 0,
+            tickets: VecDeque::new(),
+            filling: HashMap::new(),
+            dependents: Vec::new(),
+            jobs: 0,
+            finished: Vec::new(),
+            latency: Default::default(),
+            first_arrival: None,
+            last_arrival: 0,
+            last_answer: 0,
+            area: 0,
+            area_at: 0,
+            sum_admitted: 0,
+            backlog: time::Backlog::default(),
+            flush_sizes: Default::default(),
+            preconditioning: Preconditioning::default(),
+            failed: false,
+        })
+    }
+
+    /// Bytes that the host sees.
+    pub fn exported_bytes(&self) -> u64 {
+        u64::from(self.logical_pages) * self.geometry.page_bytes
+    }
+
+    /// Bytes of a mapped page.
+    pub fn page_bytes(&self) -> u64 {
+        self.geometry.page_bytes
+    }
+
+    /// Bytes of a logical block.
+    pub fn logical_block_bytes(&self) -> u64 {
+        u64::from(self.geometry.pages_per_block) * self.geometry.page_bytes
+    }
+
+    /// The array's numbers.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// What has been counted so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The engine, to look at.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// The buffer, to look at.
+    pub fn buffer(&self) -> &dyn Buffer {
+        &*self.buffer
+    }
+
+    /// The mapping, to look at.
+    pub fn mapping(&self) -> &dyn Mapping {
+        &*self.mapping
+    }
+
+    /// Bytes of state for the flash: mapping, array and engine.
+    pub fn state_bytes(&self) -> usize {
+        self.mapping.bytes() + self.flash.bytes() + self.engine.bytes()
+    }
+
+    /// The first breach of physics, or disagreement with the shadow, ends the run.
+    fn check_faults(&mut self) -> Result<(), DeviceError> {
+        if let Some(violation) = self.flash.violation() {
+            self.failed = true;
+            return Err(DeviceError::Physics(violation.clone()));
+        }
+        if let Some(fault) = self.engine.shadow().and_then(Shadow::fault) {
+            self.failed = true;
+            return Err(DeviceError::Verify(fault.to_owned()));
+        }
+        Ok(())
+    }
+}
+
+/// Lends the parts of a device to its mapping.
+macro_rules! cx {
+    ($device:expr, $plan:ident, $own:expr, $slots:expr) => {
+        Cx {
+            flash: &mut $device.flash,
+            engine: &mut $device.engine,
+            plan: &mut $device.$plan,
+            counters: &mut $device.counters,
+            timed: $device.timed,
+            copy_back: $device.config.nand.copy_back,
+            own: $own,
+            slots: $slots,
+        }
+    };
+}
+use cx;
+
+/// A request's numbers that would make no sense.
+fn check_host(config: &DeviceConfig) -> Result<(), DeviceError> {
+    if config.host.max_outstanding == 0 {
+        return Err(DeviceError::Config("host.max_outstanding: found 0, expected at least 1".into()));
+    }
+    if !(config.host.speedup > 0.0 && config.host.speedup.is_finite()) {
+        return Err(DeviceError::Config(format!(
+            "host.speedup: found {}, expected a number above 0",
+            config.host.speedup
+        )));
+    }
+    if !(config.precondition.tolerance > 0.0) {
+        return Err(DeviceError::Config("precondition.tolerance: expected a number above 0".into()));
+    }
+    Ok(())
+}
+
+/// Pages that the host sees: whole logical blocks.
+fn logical_pages(config: &DeviceConfig, geometry: &Geometry) -> Result<u32, DeviceError> {
+    let block_bytes = u64::from(geometry.pages_per_block) * geometry.page_bytes;
+    let raw = u64::from(geometry.blocks()) * block_bytes;
+    let bytes = match config.ftl.exported {
+        Some(bytes) => bytes.0,
+        None if config.ftl.over_provisioning > 0.0 && config.ftl.over_provisioning.is_finite() => {
+            libm::floor(raw as f64 / (1.0 + config.ftl.over_provisioning)) as u64
+        }
+        None => {
+            return Err(DeviceError::Config(format!(
+                "ftl.over_provisioning: found {}, expected a number above 0",
+                config.ftl.over_provisioning
+            )));
+        }
+    };
+    let blocks = bytes / block_bytes;
+    if blocks == 0 {
+        return Err(DeviceError::Config(format!(
+            "ftl.exported: {bytes} B is less than one logical block ({block_bytes} B)"
+        )));
+    }
+    if blocks >= u64::from(geometry.blocks()) {
+        return Err(DeviceError::Config(format!(
+            "ftl.exported: {bytes} B exported of {raw} B of flash leave no spare blocks; export less or add blocks (nand.blocks_per_plane)"
+        )));
+    }
+    Ok(blocks as u32 * geometry.pages_per_block)
+}
+
+/// Nobody waits.
+const NOBODY: Own = Own::Nobody;

@@ -1,0 +1,112 @@
+//! Power cuts: what is left of a drive, and how it comes back.
+
+use super::{Cx, Device, DeviceError, NOBODY, Options, cx};
+use crate::config::DeviceConfig;
+pub use crate::nand::engine::Fate;
+use crate::nand::image::Image;
+use crate::nand::{FlashOp, PageState, Shadow};
+
+/// What a power cut leaves: the flash, and nothing else.
+#[derive(Debug, Clone)]
+pub struct Crash {
+    image: Image,
+    logical_pages: u32,
+}
+
+impl Device {
+    /// Power fails now. Each operation under way has not begun, is torn, or is done, as `fate` says.
+    ///
+    /// # Errors
+    /// The drive keeps no image: it was built without [`Options::verify`].
+    pub fn cut(self, fate: impl FnMut(&FlashOp) -> Fate) -> Result<Crash, DeviceError> {
+        let logical_pages = self.logical_pages;
+        let shadow = self
+            .engine
+            .cut(fate)
+            .ok_or_else(|| DeviceError::Config("a power cut needs a drive built with verify".into()))?;
+        Ok(Crash { image: shadow.image, logical_pages })
+    }
+
+    /// Brings a drive back from what a power cut left. The FTL rebuilds its state from the flash alone; the flash
+    /// operations that it needs for that happen at once.
+    ///
+    /// # Errors
+    /// The configuration is impossible, or recovery broke the physics.
+    pub fn recover(config: &DeviceConfig, crash: Crash) -> Result<Self, DeviceError> {
+        let mut device = Self::new(config, Options { verify: true })?;
+        device.rebuild(crash)?;
+        Ok(device)
+    }
+
+    /// The same, but power fails again after `operations` flash operations of the recovery. The drive that is returned
+    /// has only its image left to speak of; `None` if recovery took no more operations than that.
+    ///
+    /// # Errors
+    /// As [`Self::recover`].
+    pub fn recover_and_cut(
+        config: &DeviceConfig,
+        crash: Crash,
+        operations: u64,
+    ) -> Result<Option<Crash>, DeviceError> {
+        let mut device = Self::new(config, Options { verify: true })?;
+        let logical_pages = device.logical_pages;
+        if let Some(shadow) = device.engine.shadow_mut() {
+            shadow.stop_after(operations);
+        }
+        device.rebuild(crash)?;
+        let image = device.engine.shadow_mut().and_then(Shadow::stopped);
+        Ok(image.map(|image| Crash { image, logical_pages }))
+    }
+
+    fn rebuild(&mut self, crash: Crash) -> Result<(), DeviceError> {
+        debug_assert_eq!(crash.logical_pages, self.logical_pages);
+        let ppb = self.geometry.pages_per_block;
+        for block in 0..self.geometry.blocks() {
+            let written =
+                crash.image.block(block).iter().enumerate().filter(|(_, page)| **page != PageState::Erased);
+            self.flash.restore(block, written.map(|(page, _)| page as u32));
+        }
+        debug_assert!(ppb > 0);
+        if let Some(shadow) = self.engine.shadow_mut() {
+            shadow.restart(crash.image);
+        }
+        let timed = std::mem::replace(&mut self.timed, false);
+        self.mapping.recover(&mut cx!(self, plan, NOBODY, false));
+        self.start_jobs()?;
+        self.timed = timed;
+        self.plan.clear();
+        self.check_faults()?;
+        self.mapping.check(&self.flash).map_err(DeviceError::Law)?;
+        self.counters = crate::metrics::Counters::default();
+        self.flash.reset_erases();
+        Ok(())
+    }
+
+    /// Version of the host's writes that a read of logical page `lpn` finds after recovery: 0 where there is nothing.
+    pub fn stored_version(&self, lpn: u32) -> u32 {
+        let shadow = self.engine.shadow();
+        let found = self.mapping.lookup(lpn).and_then(|ppn| shadow.and_then(|s| s.image.oob(ppn)));
+        found.filter(|oob| oob.lpn == lpn).map_or(0, |oob| oob.version)
+    }
+
+    /// Steps of flash operations that have ended.
+    pub fn completions(&self) -> u64 {
+        self.engine.shadow().map_or(0, Shadow::completions)
+    }
+
+    /// Lets the next thing happen, if anything is under way; `false` if nothing is.
+    ///
+    /// # Errors
+    /// The simulation has found itself wrong.
+    pub fn tick(&mut self) -> Result<bool, DeviceError> {
+        if self.engine.next_event() == crate::support::tournament::NEVER {
+            return Ok(false);
+        }
+        self.advance().map(|()| true)
+    }
+
+    /// Requests answered.
+    pub fn answered(&self) -> u64 {
+        self.counters.completed
+    }
+}

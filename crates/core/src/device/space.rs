@@ -1,0 +1,103 @@
+//! Room for writes: handing pages to the FTL, and collecting garbage step by step while the host goes on.
+
+use super::{Cx, Device, DeviceError, NOBODY, Own, cx};
+use crate::ftl::Reclaim;
+use crate::support::tournament::NEVER;
+
+/// Tag of a collection job's join, beside the unit's number.
+pub(super) const JOB: u32 = 1 << 31;
+
+impl Device {
+    /// Writes `self.batch` to flash after join `waits`. Waits for garbage collection where there is no room.
+    pub(super) fn write_batch(&mut self, own: Own, waits: u32, slots: bool) -> Result<(), DeviceError> {
+        if let Some(shadow) = self.engine.shadow_mut() {
+            for out in &self.batch {
+                shadow.issue_write(out.lpn);
+            }
+        }
+        let mut waits = waits;
+        let mut at = 0;
+        loop {
+            at += self.mapping.write(&mut cx!(self, plan, own, slots), &self.batch[at..], waits);
+            if at == self.batch.len() {
+                return Ok(());
+            }
+            let batch = std::mem::take(&mut self.batch);
+            let result = self.make_room();
+            self.batch = batch;
+            result?;
+            // What the rest had to wait for belongs to a plan that is under way; by now time has passed anyway.
+            waits = crate::support::NONE;
+        }
+    }
+
+    /// Plans what makes everything durable that has been handed to the FTL.
+    pub(super) fn flush_mapping(&mut self, own: Own) -> Result<(), DeviceError> {
+        while !self.mapping.flush(&mut cx!(self, plan, own, false)) {
+            self.make_room()?;
+        }
+        self.issue();
+        Ok(())
+    }
+
+    /// Issues what is planned and goes on until a step of garbage collection has ended.
+    fn make_room(&mut self) -> Result<(), DeviceError> {
+        self.issue();
+        let erases = self.total_erases();
+        self.start_jobs()?;
+        if self.total_erases() > erases {
+            return Ok(());
+        }
+        while self.jobs > 0 {
+            if self.engine.next_event() == NEVER {
+                break;
+            }
+            self.advance()?;
+            if self.total_erases() > erases {
+                return Ok(());
+            }
+        }
+        self.failed = true;
+        Err(DeviceError::NoSpace(self.mapping.space()))
+    }
+
+    fn total_erases(&self) -> u64 {
+        self.counters.erases.iter().sum()
+    }
+
+    /// Begins collection in the units that ask for it. Without time it is done at once.
+    pub(super) fn start_jobs(&mut self) -> Result<(), DeviceError> {
+        while let Some(unit) = self.mapping.needs_reclaim() {
+            self.jobs += 1;
+            if self.timed {
+                self.next_job_step(unit);
+            } else {
+                while self.job_step(unit, NOBODY) == Reclaim::More {}
+                self.jobs -= 1;
+            }
+        }
+        if self.flash.violation().is_some() {
+            self.check_faults()?;
+        }
+        Ok(())
+    }
+
+    fn job_step(&mut self, unit: u32, own: Own) -> Reclaim {
+        self.mapping.reclaim(&mut cx!(self, job_plan, own, false), unit)
+    }
+
+    /// The last step of a collection job has ended: plans and issues the next one.
+    pub(super) fn next_job_step(&mut self, unit: u32) {
+        let join = self.engine.join(JOB | unit);
+        self.engine.hold(join);
+        let step = self.job_step(unit, Own::All(join));
+        self.engine.issue(&self.job_plan);
+        self.job_plan.clear();
+        if step == Reclaim::More {
+            self.engine.release(join);
+        } else {
+            self.jobs -= 1;
+            self.engine.forget(join);
+        }
+    }
+}

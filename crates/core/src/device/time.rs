@@ -1,0 +1,279 @@
+//! How time passes: admission, answers, and the events in between.
+
+use super::space::JOB;
+use super::{Device, DeviceError, Pending};
+use crate::config::Replay;
+use crate::host::{Op, Request};
+use crate::nand::Shadow;
+use crate::support::NONE;
+use crate::support::tournament::NEVER;
+
+/// Tags of the engine's joins: a request's writes, its reads, a collection job.
+pub(super) const READS: u32 = 1 << 30;
+const TAG: u32 = READS | JOB;
+
+/// How long requests waited for admission, sampled evenly over the run in constant memory.
+#[derive(Debug, Default)]
+pub(super) struct Backlog {
+    samples: Vec<u64>,
+    stride: u64,
+    seen: u64,
+    pub(super) last: u64,
+}
+
+impl Backlog {
+    const SAMPLES: usize = 128;
+
+    fn note(&mut self, wait: u64) {
+        self.last = wait;
+        if self.seen % self.stride.max(1) == 0 {
+            if self.samples.len() == Self::SAMPLES {
+                let mut keep = false;
+                self.samples.retain(|_| {
+                    keep = !keep;
+                    keep
+                });
+                self.stride = self.stride.max(1) * 2;
+            }
+            if self.seen % self.stride.max(1) == 0 {
+                self.samples.push(wait);
+            }
+        }
+        self.seen += 1;
+    }
+
+    /// Whether the wait for admission kept growing: each quarter of the run waited longer than the one before, and the
+    /// last request longer than a tenth of the run.
+    pub(super) fn grew(&self, run_ns: u64) -> bool {
+        let quarter = self.samples.len() / 4;
+        if quarter < 2 || self.last <= run_ns / 10 {
+            return false;
+        }
+        let sums: Vec<u64> = self.samples.chunks_exact(quarter).take(4).map(|c| c.iter().sum()).collect();
+        sums.windows(2).all(|pair| pair[1] > pair[0])
+    }
+}
+
+impl Device {
+    /// Takes the next request of the workload. Time passes up to its admission.
+    ///
+    /// # Errors
+    /// The request lies beyond the drive, there is no room for it, or the simulation has found itself wrong.
+    pub fn submit(&mut self, request: &Request) -> Result<(), DeviceError> {
+        if self.failed {
+            return Err(DeviceError::Failed);
+        }
+        self.check_request(request)?;
+        let arrival = match self.config.host.replay {
+            Replay::Open if (self.config.host.speedup - 1.0).abs() < f64::EPSILON => request.arrival_ns,
+            Replay::Open => libm::round(request.arrival_ns as f64 / self.config.host.speedup) as u64,
+            Replay::Closed | Replay::Untimed => 0,
+        };
+        if self.timed {
+            // Times run on from what came before the workload; an arrival before the last one counts as simultaneous.
+            let arrival = arrival.max(self.last_arrival);
+            self.run_until(arrival)?;
+            while self.outstanding >= self.config.host.max_outstanding {
+                self.advance()?;
+            }
+            let arrival = if self.config.host.replay == Replay::Closed { self.engine.now() } else { arrival };
+            self.last_arrival = arrival;
+            self.engine.advance_to(arrival);
+            self.first_arrival.get_or_insert(arrival);
+            let now = self.engine.now();
+            self.backlog.note(now - arrival);
+            self.count_area();
+            let id = self.admit(request, arrival, now);
+            self.serve(id, request)?;
+            self.let_go(id);
+        } else {
+            let id = self.admit(request, 0, 0);
+            self.serve(id, request)?;
+            self.let_go(id);
+        }
+        if self.flash.violation().is_some() || self.engine.shadow().is_some() {
+            self.check_faults()?;
+        }
+        Ok(())
+    }
+
+    fn check_request(&mut self, request: &Request) -> Result<(), DeviceError> {
+        let end = request.offset.checked_add(request.len);
+        let fits = end.is_some_and(|end| end <= self.exported_bytes());
+        let empty = request.len == 0 && request.op != Op::Flush;
+        if fits && !empty {
+            return Ok(());
+        }
+        let why = if empty {
+            "it asks for no bytes".into()
+        } else {
+            format!("it ends beyond the drive's {} bytes", self.exported_bytes())
+        };
+        Err(DeviceError::Request {
+            number: self.counters.submitted,
+            what: format!("{:?} of {} bytes at {}", request.op, request.len, request.offset),
+            why,
+        })
+    }
+
+    /// A slot for a request that is now under way.
+    fn admit(&mut self, request: &Request, arrival: u64, now: u64) -> u32 {
+        self.counters.submitted += 1;
+        self.counters.by_op[request.op as usize] += 1;
+        if matches!(request.op, Op::Read | Op::Write) {
+            self.counters.bytes += request.len;
+        }
+        self.outstanding += 1;
+        let pending = Pending {
+            arrival,
+            admitted: now,
+            kind: (request.op as u8).min(2),
+            conditions: 1,
+            reads: NONE,
+            writes: NONE,
+            filling: (0, 0),
+            ram_ns: 0,
+            next: NONE,
+        };
+        if self.free_pending == NONE {
+            self.pending.push(pending);
+            return self.pending.len() as u32 - 1;
+        }
+        let id = self.free_pending;
+        self.free_pending = self.pending[id as usize].next;
+        self.pending[id as usize] = pending;
+        id
+    }
+
+    /// All of a request has been issued: what it waits for may end it from now on.
+    pub(super) fn let_go(&mut self, id: u32) {
+        let Pending { reads, writes, .. } = self.pending[id as usize];
+        for join in [reads, writes] {
+            if join != NONE {
+                self.engine.release(join);
+            }
+        }
+        if self.engine.has_finished() {
+            // Tags of joins that had already ended; jobs are not among them.
+            self.collect_finished();
+        }
+        self.condition_met(id);
+    }
+
+    /// One of the things that a request waits for has come.
+    pub(super) fn condition_met(&mut self, id: u32) {
+        let pending = &mut self.pending[id as usize];
+        pending.conditions -= 1;
+        if pending.conditions > 0 {
+            return;
+        }
+        let Pending { arrival, admitted, kind, ram_ns, .. } = *pending;
+        pending.next = self.free_pending;
+        self.free_pending = id;
+        self.counters.completed += 1;
+        if self.timed {
+            let now = self.engine.now();
+            self.count_area();
+            self.sum_admitted += u128::from(now - admitted);
+            self.latency[kind as usize].record(now - arrival + ram_ns);
+            self.last_answer = self.last_answer.max(now + ram_ns);
+        }
+        self.outstanding -= 1;
+    }
+
+    /// Brings the sum of requests under way up to the present.
+    fn count_area(&mut self) {
+        let now = self.engine.now();
+        self.area += u128::from(now - self.area_at) * u128::from(self.outstanding);
+        self.area_at = now;
+    }
+
+    /// Lets everything happen that happens up to `time`.
+    pub(super) fn run_until(&mut self, time: u64) -> Result<(), DeviceError> {
+        while self.engine.next_event() <= time && self.engine.next_event() != NEVER {
+            self.engine.step();
+            self.after_event()?;
+        }
+        Ok(())
+    }
+
+    /// Lets the next thing happen.
+    pub(super) fn advance(&mut self) -> Result<(), DeviceError> {
+        if self.engine.next_event() == NEVER {
+            return self.unstick();
+        }
+        self.engine.step();
+        self.after_event()
+    }
+
+    #[inline]
+    fn after_event(&mut self) -> Result<(), DeviceError> {
+        if self.engine.has_finished() {
+            self.collect_finished();
+            self.start_jobs()?;
+        }
+        while let Some(&(id, threshold)) = self.tickets.front() {
+            if self.engine.freed_slots() < threshold {
+                break;
+            }
+            self.tickets.pop_front();
+            self.condition_met(id);
+        }
+        if self.engine.shadow().and_then(Shadow::fault).is_some() {
+            self.check_faults()?;
+        }
+        Ok(())
+    }
+
+    /// Nothing is under way, but somebody waits: pages may sit in program units that are not full.
+    fn unstick(&mut self) -> Result<(), DeviceError> {
+        let before = self.counters.programmed;
+        self.flush_mapping(super::NOBODY)?;
+        if self.counters.programmed == before && self.engine.next_event() == NEVER {
+            self.failed = true;
+            return Err(DeviceError::Stuck(format!(
+                "{} requests wait and nothing is under way; {} slots taken, {} freed, {}",
+                self.outstanding,
+                self.taken_slots,
+                self.engine.freed_slots(),
+                self.mapping.space()
+            )));
+        }
+        Ok(())
+    }
+
+    /// Serves the tags of joins that have ended.
+    pub(super) fn collect_finished(&mut self) {
+        let mut finished = std::mem::take(&mut self.finished);
+        self.engine.take_finished(&mut finished);
+        for tag in finished.drain(..) {
+            match tag & TAG {
+                JOB => self.next_job_step(tag & !TAG),
+                READS => self.reads_ended(tag & !TAG),
+                _ => self.condition_met(tag),
+            }
+        }
+        self.finished = finished;
+    }
+
+    /// A request's reads have ended: its pages are filled, and those who waited for that go on.
+    fn reads_ended(&mut self, id: u32) {
+        let (first, count) = self.pending[id as usize].filling;
+        for lpn in first..first + count {
+            if self.filling.get(&lpn) == Some(&id) {
+                self.filling.remove(&lpn);
+            }
+        }
+        self.pending[id as usize].reads = NONE;
+        let mut at = 0;
+        while at < self.dependents.len() {
+            if self.dependents[at].0 == id {
+                let (_, waiter) = self.dependents.remove(at);
+                self.condition_met(waiter);
+            } else {
+                at += 1;
+            }
+        }
+        self.condition_met(id);
+    }
+}

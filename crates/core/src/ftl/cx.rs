@@ -1,0 +1,350 @@
+//! What a mapping may touch: the flash by issue, and the plan.
+//!
+//! Each call checks the physics, counts, and notes the operation. Pages that follow one another in a block become one
+//! operation.
+
+use crate::metrics::Counters;
+use crate::nand::image::Content;
+use crate::nand::{Cause, Engine, Flash, FlashOp, Kind, Oob, Plan, Role};
+use crate::support::NONE;
+
+/// A page on its way to flash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageOut {
+    /// Logical page; of a tombstone, the number of its list.
+    pub lpn: u32,
+    /// On whose account.
+    pub cause: Cause,
+    /// What it holds.
+    pub content: Content,
+}
+
+impl PageOut {
+    /// A page of the host.
+    pub fn host(lpn: u32) -> Self {
+        Self { lpn, cause: Cause::Host, content: Content::Host }
+    }
+
+    /// A page that holds nothing.
+    pub fn filler() -> Self {
+        Self { lpn: NONE, cause: Cause::Mapping, content: Content::Filler }
+    }
+}
+
+/// A page to be moved: its place in the source block, and what it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Move {
+    /// Page in the source block, or [`NONE`] to write a filler.
+    pub page: u32,
+    /// What is there.
+    pub out: PageOut,
+}
+
+/// What a block serves as, recorded with each of its pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Label {
+    /// Role of the block.
+    pub role: Role,
+    /// Logical block that owns it, or [`NONE`].
+    pub owner: u32,
+    /// When it was opened; kept while power can fail.
+    pub opened: u64,
+}
+
+/// Who waits for the operations of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Own {
+    /// Nobody.
+    Nobody,
+    /// This join, for the pages of the host and of its padding, and for what makes them durable.
+    Writes(u32),
+    /// This join, for everything.
+    All(u32),
+}
+
+/// The flash and the plan, lent to a mapping for one step.
+#[derive(Debug)]
+pub struct Cx<'a> {
+    /// The array by issue.
+    pub flash: &'a mut Flash,
+    /// The engine; nothing is ever under way in an untimed run.
+    pub engine: &'a mut Engine,
+    /// What the step has to do.
+    pub plan: &'a mut Plan,
+    /// What has been done so far, by cause.
+    pub counters: &'a mut Counters,
+    /// Times are wanted.
+    pub timed: bool,
+    /// Copies inside a plane stay off the bus.
+    pub copy_back: bool,
+    /// Who waits.
+    pub own: Own,
+    /// Host pages of this step free a buffer slot each when they are stored.
+    pub slots: bool,
+}
+
+impl Cx<'_> {
+    /// Whether what the flash holds is kept.
+    #[inline]
+    pub fn keeps_image(&self) -> bool {
+        self.engine.shadow().is_some()
+    }
+
+    /// A label for a block that is opened now.
+    pub fn label(&mut self, role: Role, owner: u32) -> Label {
+        let opened = self.engine.shadow_mut().map_or(0, |s| s.next_seq());
+        Label { role, owner, opened }
+    }
+
+    /// A join for operations of this plan.
+    pub fn join(&mut self) -> u32 {
+        if self.timed { self.plan.join() } else { NONE }
+    }
+
+    fn owner(&self, cause: Cause) -> u32 {
+        match self.own {
+            Own::All(join) => join,
+            Own::Writes(join) if matches!(cause, Cause::Host | Cause::Padding | Cause::Mapping) => join,
+            _ => NONE,
+        }
+    }
+
+    /// Notes an operation: for the engine, or to happen at once where there is no time.
+    #[inline]
+    fn note(&mut self, op: FlashOp) {
+        if self.timed {
+            self.plan.ops.push(op);
+        } else if self.keeps_image() {
+            let first = op.payload as usize;
+            if let Some(shadow) = self.engine.shadow_mut() {
+                shadow.apply(&op, 0, op.count, self.plan.oob.get(first..).unwrap_or(&[]));
+            }
+            self.plan.oob.clear();
+        }
+    }
+
+    /// Reads logical page `lpn` from page `page` of `block`; it signals `signals` and `owner`.
+    #[inline]
+    pub fn read(&mut self, block: u32, page: u32, lpn: u32, cause: Cause, signals: u32, owner: u32) {
+        self.flash.read(block, page, 1);
+        self.counters.reads[cause as usize] += 1;
+        let g = &self.flash.geometry;
+        let same_flash_page = |last: &FlashOp| last.page / g.read_pages == page / g.read_pages;
+        if self.timed
+            && let Some(last) = self.plan.ops.last_mut()
+            && last.kind == Kind::Read
+            && (last.block, last.page + last.count) == (block, page)
+            && (last.cause, last.signals, last.owner) == (cause, signals, owner)
+            && (g.read_pages == 1 || same_flash_page(last))
+        {
+            last.count += 1;
+            if g.read_pages == 1 {
+                last.array_reads += 1;
+                self.counters.array_reads += 1;
+            }
+            if let Some(shadow) = self.engine.shadow() {
+                self.plan.oob.push(Oob { lpn, version: shadow.expected(lpn), ..Oob::default() });
+            }
+            return;
+        }
+        self.counters.array_reads += 1;
+        let mut op =
+            FlashOp { signals, owner, array_reads: 1, ..FlashOp::new(Kind::Read, cause, block, page, 1) };
+        if let Some(shadow) = self.engine.shadow() {
+            op.payload = self.plan.oob.len() as u32;
+            self.plan.oob.push(Oob { lpn, version: shadow.expected(lpn), ..Oob::default() });
+        }
+        self.note(op);
+    }
+
+    /// Programs `pages` from page `page` of `block` on, after join `waits`. `guard` is a block that holds versions
+    /// which these replace, or [`NONE`].
+    #[inline]
+    pub fn program(
+        &mut self,
+        block: u32,
+        page: u32,
+        pages: &[PageOut],
+        label: Label,
+        guard: u32,
+        ordered: bool,
+        waits: u32,
+    ) {
+        let count = pages.len() as u32;
+        self.flash.program(block, page, count);
+        self.counters.programmed += u64::from(count);
+        self.counters.program_ops += u64::from(count / self.flash.geometry.program_pages);
+        let mut slots = 0;
+        for out in pages {
+            self.counters.programs[out.cause as usize] += 1;
+            slots += u32::from(out.cause == Cause::Host);
+        }
+        let cause = if slots > 0 { Cause::Host } else { pages[0].cause };
+        let mut op = FlashOp {
+            guard,
+            ordered,
+            waits,
+            owner: self.owner(cause),
+            ..FlashOp::new(Kind::Program, cause, block, page, count)
+        };
+        if self.slots {
+            op.slots = slots;
+            if !self.timed {
+                self.counters.slots_freed += u64::from(slots);
+            }
+        }
+        if self.keeps_image() {
+            op.payload = self.plan.oob.len() as u32;
+            for out in pages {
+                let oob = self.record(*out, label);
+                self.plan.oob.push(oob);
+            }
+        }
+        self.note(op);
+    }
+
+    /// The out-of-band record of a page written now.
+    fn record(&mut self, out: PageOut, label: Label) -> Oob {
+        let Some(shadow) = self.engine.shadow_mut() else { return Oob::default() };
+        let version = if out.content == Content::Host { shadow.expected(out.lpn) } else { 0 };
+        Oob {
+            lpn: out.lpn,
+            version,
+            seq: shadow.next_seq(),
+            opened: label.opened,
+            content: out.content,
+            role: label.role,
+            owner: label.owner,
+            from: NONE,
+        }
+    }
+
+    /// Moves pages of `source` to pages `page..` of `block`; they signal `signals`. One copy where both lie on one
+    /// die, else a read and a program.
+    pub fn relocate(
+        &mut self,
+        source: u32,
+        moves: &[Move],
+        block: u32,
+        page: u32,
+        label: Label,
+        cause: Cause,
+        signals: u32,
+    ) {
+        let count = moves.len() as u32;
+        let g = &self.flash.geometry;
+        let (from, to) = (g.unit_of(source), g.unit_of(block));
+        let one_die = g.die_of(from) == g.die_of(to);
+        let mut array_reads = 0;
+        let mut last = NONE;
+        for m in moves.iter().filter(|m| m.page != NONE) {
+            let flash_page = m.page / g.read_pages;
+            array_reads += u32::from(flash_page != last);
+            last = flash_page;
+        }
+        for m in moves {
+            let on = if m.page == NONE { m.out.cause } else { cause };
+            self.counters.programs[on as usize] += 1;
+            if m.page != NONE {
+                self.flash.read(source, m.page, 1);
+                self.counters.reads[cause as usize] += 1;
+            }
+        }
+        self.counters.array_reads += u64::from(array_reads);
+        self.counters.programmed += u64::from(count);
+        self.counters.program_ops += u64::from(count / self.flash.geometry.program_pages);
+        self.flash.program(block, page, count);
+        let owner = self.owner(cause);
+        if one_die {
+            let copy_back = self.copy_back && from == to;
+            self.flash.check_copy(source, block, copy_back);
+            let mut op = FlashOp {
+                copy_back,
+                guard: source,
+                signals,
+                owner,
+                array_reads,
+                ..FlashOp::new(Kind::Copy, cause, block, page, count)
+            };
+            op.payload = self.note_sources(source, moves, label);
+            return self.note(op);
+        }
+        let join = self.join();
+        for m in moves.iter().filter(|m| m.page != NONE) {
+            // The copy's own record is checked when it is stored; the read is timing only.
+            self.note_read_run(source, m, cause, join);
+        }
+        let mut op = FlashOp {
+            guard: source,
+            waits: join,
+            signals,
+            owner,
+            ..FlashOp::new(Kind::Program, cause, block, page, count)
+        };
+        op.payload = self.note_sources(source, moves, label);
+        self.note(op);
+    }
+
+    /// A read of one page of a copy, joined to the one before it where they follow one another.
+    fn note_read_run(&mut self, source: u32, m: &Move, cause: Cause, signals: u32) {
+        if !self.timed {
+            return;
+        }
+        let read_pages = self.flash.geometry.read_pages;
+        if let Some(last) = self.plan.ops.last_mut()
+            && last.kind == Kind::Read
+            && last.signals == signals
+            && last.page + last.count == m.page
+            && (read_pages == 1 || last.page / read_pages == m.page / read_pages)
+        {
+            last.count += 1;
+            last.array_reads += u32::from(read_pages == 1);
+        } else {
+            let read =
+                FlashOp { signals, array_reads: 1, ..FlashOp::new(Kind::Read, cause, source, m.page, 1) };
+            self.plan.ops.push(read);
+        }
+    }
+
+    /// Notes where the pages of a copy come from.
+    fn note_sources(&mut self, source: u32, moves: &[Move], label: Label) -> u32 {
+        if !self.keeps_image() {
+            return NONE;
+        }
+        let first = self.plan.oob.len() as u32;
+        let base = source * self.flash.geometry.pages_per_block;
+        for m in moves {
+            let mut oob = self.record(m.out, label);
+            if m.page != NONE {
+                oob.from = base + m.page;
+            }
+            self.plan.oob.push(oob);
+        }
+        first
+    }
+
+    /// Erases `block` after join `waits`, and signals `signals`.
+    pub fn erase(&mut self, block: u32, cause: Cause, waits: u32, signals: u32) {
+        self.flash.erase(block);
+        self.counters.erases[cause as usize] += 1;
+        let owner = self.owner(cause);
+        self.note(FlashOp { waits, signals, owner, ..FlashOp::new(Kind::Erase, cause, block, 0, 0) });
+    }
+
+    /// The next program unit will hold the newest version of a page whose old one lies in `block`.
+    #[inline]
+    pub fn pin(&mut self, block: u32) {
+        if self.timed {
+            self.plan.pins.push(block);
+        }
+    }
+
+    /// The program just planned releases the pins of `blocks`.
+    pub fn unpin(&mut self, blocks: &mut Vec<u32>) {
+        if self.timed {
+            let op = self.plan.ops.len() as u32 - 1;
+            self.plan.unpins.extend(blocks.iter().map(|&block| (op, block)));
+        }
+        blocks.clear();
+    }
+}

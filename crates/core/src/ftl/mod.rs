@@ -1,0 +1,93 @@
+//! From logical pages to flash operations: mappings, and what they are built from.
+//!
+//! A mapping changes its state at once and appends flash operations to the plan through its [`Cx`]. It never asks for
+//! the time. What it may ask is what is under way on the flash, which an untimed run shows as nothing.
+
+pub mod bast;
+pub mod cx;
+pub mod page;
+pub mod pool;
+
+pub use cx::{Cx, Own, PageOut};
+
+use crate::nand::{Flash, Geometry, Ppn};
+
+/// How a call for more room went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reclaim {
+    /// A step has been planned; there is more to do.
+    More,
+    /// The unit has room again.
+    Done,
+    /// Nothing in the unit can be reclaimed now.
+    Stuck,
+}
+
+/// A mapping: where each logical page lives, where the next write goes, and how space is won back.
+pub trait Mapping: std::fmt::Debug + Send {
+    /// Where a logical page is, or `None` if it was never written or has been trimmed. May plan map reads. O(1).
+    fn translate(&mut self, cx: &mut Cx<'_>, lpn: u32) -> Option<Ppn>;
+
+    /// The same without planning anything.
+    fn lookup(&self, lpn: u32) -> Option<Ppn>;
+
+    /// Writes the pages in order, each after join `waits` of the plan. Returns how many it took: fewer than all when
+    /// space has to be reclaimed first.
+    fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize;
+
+    /// The host no longer needs these pages.
+    fn trim(&mut self, cx: &mut Cx<'_>, first: u32, count: u32);
+
+    /// Plans what is missing for everything written and trimmed so far to survive a power cut. `false` when space has
+    /// to be reclaimed first; then it is called again.
+    fn flush(&mut self, cx: &mut Cx<'_>) -> bool;
+
+    /// A unit that needs space and is not being worked on, if there is one.
+    fn needs_reclaim(&mut self) -> Option<u32> {
+        None
+    }
+
+    /// Plans the next step of winning back space in `unit`: some copies, or an erase.
+    fn reclaim(&mut self, _cx: &mut Cx<'_>, _unit: u32) -> Reclaim {
+        Reclaim::Stuck
+    }
+
+    /// Folds all log blocks into their data blocks.
+    fn merge_all(&mut self, _cx: &mut Cx<'_>) {}
+
+    /// Rebuilds the state of a fresh mapping from what the flash holds.
+    fn recover(&mut self, cx: &mut Cx<'_>);
+
+    /// Compares redundant state.
+    ///
+    /// # Errors
+    /// What does not agree.
+    fn check(&self, flash: &Flash) -> Result<(), String>;
+
+    /// One sentence with the numbers that tell why there is no room.
+    fn space(&self) -> String;
+
+    /// Erased blocks in `unit`.
+    fn free_blocks(&self, unit: u32) -> u32;
+
+    /// Bytes of mapping state held.
+    fn bytes(&self) -> usize;
+}
+
+/// What a mapping is built for.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape<'a> {
+    /// The array.
+    pub geometry: &'a Geometry,
+    /// Pages that the host sees.
+    pub logical_pages: u32,
+    /// The chip's order of programming.
+    pub order: crate::config::ProgramOrder,
+}
+
+crate::registry! {
+    /// How logical pages are found: a name, or a table with `kind` and the mapping's options.
+    "mapping" MappingConfig builds Box<dyn Mapping>, from Shape<'_>;
+    "page" => Page in page,
+    "bast" => Bast in bast,
+}

@@ -1,0 +1,69 @@
+//! Counts, by cause, never sampled.
+
+/// Everything that is counted during a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Mapped pages read from flash, by [`crate::nand::Cause`].
+    pub reads: [u64; 6],
+    /// Mapped pages programmed, by cause.
+    pub programs: [u64; 6],
+    /// Blocks erased, by cause.
+    pub erases: [u64; 6],
+    /// Mapped pages programmed, counted apart from the causes: the two must agree.
+    pub programmed: u64,
+    /// Array reads: flash pages fetched.
+    pub array_reads: u64,
+    /// Program operations of the array.
+    pub program_ops: u64,
+    /// Log blocks that became data blocks as they were.
+    pub switch_merges: u64,
+    /// Log blocks that became data blocks after the rest had been copied into them.
+    pub partial_merges: u64,
+    /// Log and data blocks copied together into a new block.
+    pub full_merges: u64,
+    /// Buffer slots freed by stored pages, in untimed runs.
+    pub slots_freed: u64,
+
+    /// Requests taken from the workload.
+    pub submitted: u64,
+    /// Requests answered.
+    pub completed: u64,
+    /// Reads, writes, trims and flushes among them.
+    pub by_op: [u64; 4],
+    /// Bytes that reads and writes asked for.
+    pub bytes: u64,
+    /// Pages of read requests.
+    pub pages_read: u64,
+    /// Pages of write requests.
+    pub pages_written: u64,
+    /// Pages of trim requests.
+    pub pages_trimmed: u64,
+    /// Read pages found in the buffer.
+    pub read_hits: u64,
+    /// Written pages found in the buffer.
+    pub write_hits: u64,
+    /// Read pages served from RAM on their way to flash.
+    pub inflight_hits: u64,
+    /// Read pages that were never written, and cost no flash operation.
+    pub unmapped_reads: u64,
+    /// Pages that flushes added to complete their blocks.
+    pub padded_pages: u64,
+    /// Written pages that went past the buffer.
+    pub bypassed_writes: u64,
+    /// Written pages that the buffer took in.
+    pub inserted_writes: u64,
+    /// Host pages that the buffer handed to the FTL.
+    pub flushed_pages: u64,
+}
+
+impl Counters {
+    /// Sum over the causes.
+    pub fn total(by_cause: &[u64; 6]) -> u64 {
+        by_cause.iter().sum()
+    }
+
+    /// Flash operations in mapped pages and blocks: reads, programs and erases.
+    pub fn flash_ops(&self) -> u64 {
+        Self::total(&self.reads) + Self::total(&self.programs) + Self::total(&self.erases)
+    }
+}

@@ -1,0 +1,9 @@
+//! What a run reports: counts by cause, latencies, and the laws that they must obey.
+
+pub mod counters;
+pub mod latency;
+pub mod report;
+
+pub use counters::Counters;
+pub use latency::Latency;
+pub use report::Report;

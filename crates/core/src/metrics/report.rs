@@ -1,0 +1,249 @@
+//! The figures of one run, as they are written down. Times in ns, sizes in bytes or pages; what was not timed is null.
+
+use serde::Serialize;
+
+use super::latency::LatencySummary;
+
+/// A figure by kind of request.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ByKind<T> {
+    /// All requests.
+    pub all: T,
+    /// Reads.
+    pub read: T,
+    /// Writes.
+    pub write: T,
+}
+
+/// Requests.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Requests {
+    /// Taken from the workload.
+    pub submitted: u64,
+    /// Answered.
+    pub completed: u64,
+    /// Reads among them.
+    pub reads: u64,
+    /// Writes among them.
+    pub writes: u64,
+    /// Trims among them.
+    pub trims: u64,
+    /// Flushes among them.
+    pub flushes: u64,
+}
+
+/// Requests and bytes over the simulated time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Throughput {
+    /// Requests a second.
+    pub iops: f64,
+    /// Bytes of reads and writes a second.
+    pub bytes_per_s: f64,
+}
+
+/// Pages of the host's requests.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HostPages {
+    /// Read.
+    pub read: u64,
+    /// Written.
+    pub write: u64,
+    /// Trimmed, whole pages only.
+    pub trim: u64,
+}
+
+/// Flash work by cause: reads and programs in mapped pages, erases in blocks.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FlashWork {
+    /// In all.
+    pub total: u64,
+    /// The host's own pages.
+    pub host: u64,
+    /// Completing blocks that the buffer flushes.
+    pub padding: u64,
+    /// Garbage collection.
+    pub gc: u64,
+    /// Merging log blocks.
+    pub merge: u64,
+    /// Fillers, tombstones, translation pages.
+    pub mapping: u64,
+    /// Wear levelling.
+    pub wear: u64,
+}
+
+impl FlashWork {
+    /// From counts by [`crate::nand::Cause`].
+    pub fn new(by_cause: [u64; 6]) -> Self {
+        let [host, padding, gc, merge, mapping, wear] = by_cause;
+        Self { total: by_cause.iter().sum(), host, padding, gc, merge, mapping, wear }
+    }
+}
+
+/// Flash work.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Flash {
+    /// Pages read.
+    pub reads: FlashWork,
+    /// Pages programmed.
+    pub programs: FlashWork,
+    /// Blocks erased.
+    pub erases: FlashWork,
+}
+
+/// Merges of log blocks.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Merges {
+    /// The log block became the data block.
+    pub switch: u64,
+    /// It did after the rest had been copied into it.
+    pub partial: u64,
+    /// Both were copied into a new block.
+    pub full: u64,
+}
+
+/// Sizes of the writes that reach the FTL together, in pages.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FlushSizes {
+    /// Mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: u64,
+    /// 90th percentile.
+    pub p90: u64,
+    /// `(size, share of writes of at most that size)`.
+    pub cdf_by_write: Vec<(u64, f64)>,
+    /// `(size, share of pages in writes of at most that size)`.
+    pub cdf_by_page: Vec<(u64, f64)>,
+}
+
+impl FlushSizes {
+    /// From the number of writes of each size (index = size); `None` where there were none.
+    pub fn new(counts: &[u64]) -> Option<Self> {
+        let writes: u64 = counts.iter().sum();
+        let pages: u64 = counts.iter().enumerate().map(|(size, n)| size as u64 * n).sum();
+        if writes == 0 {
+            return None;
+        }
+        let (mut by_write, mut by_page) = (Vec::new(), Vec::new());
+        let (mut seen, mut seen_pages) = (0, 0);
+        for (size, &n) in counts.iter().enumerate().filter(|(_, n)| **n > 0) {
+            seen += n;
+            seen_pages += size as u64 * n;
+            by_write.push((size as u64, seen as f64 / writes as f64));
+            by_page.push((size as u64, seen_pages as f64 / pages as f64));
+        }
+        let at = |share: f64| by_write.iter().find(|(_, cdf)| *cdf >= share).map_or(0, |(size, _)| *size);
+        Some(Self {
+            mean: pages as f64 / writes as f64,
+            p50: at(0.5),
+            p90: at(0.9),
+            cdf_by_write: by_write,
+            cdf_by_page: by_page,
+        })
+    }
+}
+
+/// Sizes of the writes to the FTL.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FlushPages {
+    /// As they left the buffer.
+    pub before_padding: Option<FlushSizes>,
+    /// As they reached the FTL.
+    pub after_padding: Option<FlushSizes>,
+}
+
+/// Erases over blocks and channels.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Wear {
+    /// Mean erases of a block during the run.
+    pub erases_mean: f64,
+    /// Most erases of a block.
+    pub erases_max: u32,
+    /// Coefficient of variation over blocks; null where nothing was erased.
+    pub cv_block: Option<f64>,
+    /// Coefficient of variation over channels.
+    pub cv_channel: Option<f64>,
+}
+
+/// What was done to the drive before the first request.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Preconditioning {
+    /// Empty, full or steady.
+    pub state: String,
+    /// Pages written.
+    pub pages_written: u64,
+    /// Full-drive writes of random pages after the fill.
+    pub drive_writes: u32,
+    /// Write amplification of each of them.
+    pub waf: Vec<f64>,
+    /// Write amplification stayed within the tolerance.
+    pub settled: bool,
+}
+
+/// Work after the last request, contained in the other figures.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct EndOfRun {
+    /// Host pages flushed from the buffer.
+    pub flushed_pages: u64,
+    /// Pages programmed.
+    pub programs: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Time that it took, in s.
+    pub seconds: Option<f64>,
+}
+
+/// The figures of one run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// Requests.
+    pub requests: Requests,
+    /// Whether the figures mean what they say.
+    pub trusted: bool,
+    /// Why not.
+    pub reasons: Vec<String>,
+    /// What a reader should know before drawing conclusions.
+    pub warnings: Vec<String>,
+    /// From arrival to answer.
+    pub response_ns: ByKind<Option<LatencySummary>>,
+    /// Over the simulated time.
+    pub throughput: Option<Throughput>,
+    /// From the first arrival to the last answer, in s.
+    pub simulated_s: Option<f64>,
+    /// Pages found in the buffer / pages requested; null where none were.
+    pub hit_ratio: ByKind<Option<f64>>,
+    /// Read pages served on their way to flash.
+    pub inflight_hits: u64,
+    /// Read pages that were never written.
+    pub unmapped_reads: u64,
+    /// Pages of requests.
+    pub host_pages: HostPages,
+    /// Pages that flushes added.
+    pub padded_pages: u64,
+    /// Flash work.
+    pub flash: Flash,
+    /// Merges.
+    pub merges: Merges,
+    /// Pages programmed / pages written by the host; null where it wrote none.
+    pub waf: Option<f64>,
+    /// Sizes of writes to the FTL.
+    pub flush_pages: FlushPages,
+    /// Erases over the array.
+    pub wear: Wear,
+    /// Energy of all flash operations, in mJ.
+    pub energy_mj: f64,
+    /// State of the buffer, without data.
+    pub buffer_metadata_bytes: u64,
+    /// State of the FTL.
+    pub map_bytes: u64,
+    /// State of FTL and array for each physical page.
+    pub bytes_per_page: f64,
+    /// Before the first request.
+    pub precondition: Preconditioning,
+    /// After the last one.
+    pub end_of_run: EndOfRun,
+    /// Reads compared with the host's last write, where that was asked for.
+    pub verified_reads: Option<u64>,
+    /// Flash operations, in pages and blocks.
+    pub flash_ops: u64,
+}

@@ -1,0 +1,230 @@
+//! What the chips allow, by issue: each block's write pointer, its holes and its erases.
+//!
+//! The rules hold in release builds too. The first breach is kept and ends the run: a scheme that breaks them is
+//! wrong, and its numbers would be.
+
+use thiserror::Error;
+
+use super::geometry::Geometry;
+use crate::config::ProgramOrder;
+use crate::support::bits::Bits;
+
+/// A flash operation that no chip would carry out.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Violation {
+    /// A page was programmed that is not erased, or out of the chip's order.
+    #[error("program of page {page} of block {block}, whose next free page is {next} ({order:?} order)")]
+    ProgramOrder {
+        /// Erase block.
+        block: u32,
+        /// Page that was to be programmed.
+        page: u32,
+        /// First page that may be.
+        next: u32,
+        /// The chip's rule.
+        order: ProgramOrder,
+    },
+    /// A page beyond the end of the block.
+    #[error("pages {page}..{end} of block {block}, which has {pages}")]
+    PastEnd {
+        /// Erase block.
+        block: u32,
+        /// First page.
+        page: u32,
+        /// Page after the last.
+        end: u32,
+        /// Pages of a block.
+        pages: u32,
+    },
+    /// A page was read or copied that holds nothing.
+    #[error("read of page {page} of block {block}, which is erased")]
+    ReadErased {
+        /// Erase block.
+        block: u32,
+        /// Page.
+        page: u32,
+    },
+    /// A copy between dies, or copy-back between planes.
+    #[error("copy from block {source_block} to block {block}: {why}")]
+    Copy {
+        /// Where from.
+        source_block: u32,
+        /// Where to.
+        block: u32,
+        /// The rule.
+        why: &'static str,
+    },
+    /// A program that is not a whole program unit.
+    #[error("program of pages {page}..{end} of block {block}, expected whole units of {unit} pages")]
+    PartialProgram {
+        /// Erase block.
+        block: u32,
+        /// First page.
+        page: u32,
+        /// Page after the last.
+        end: u32,
+        /// Pages of a program unit.
+        unit: u32,
+    },
+}
+
+/// The array's state by issue.
+#[derive(Debug, Clone)]
+pub struct Flash {
+    /// The array's numbers.
+    pub geometry: Geometry,
+    order: ProgramOrder,
+    /// Next page that may be programmed (sequential, ascending).
+    write_ptr: Vec<u32>,
+    /// Pages that hold something, where pages may be left out.
+    written: Option<Bits>,
+    erases: Vec<u32>,
+    violation: Option<Violation>,
+}
+
+impl Flash {
+    /// A fully erased array.
+    pub fn new(geometry: Geometry, order: ProgramOrder) -> Self {
+        let blocks = geometry.blocks() as usize;
+        let written = (order != ProgramOrder::Sequential).then(|| Bits::new(geometry.pages() as usize));
+        Self {
+            geometry,
+            order,
+            write_ptr: vec![0; blocks],
+            written,
+            erases: vec![0; blocks],
+            violation: None,
+        }
+    }
+
+    /// Next page of `block` that may be programmed.
+    #[inline]
+    pub fn write_ptr(&self, block: u32) -> u32 {
+        self.write_ptr[block as usize]
+    }
+
+    /// The chip's rule.
+    pub fn order(&self) -> ProgramOrder {
+        self.order
+    }
+
+    /// How often each block was erased.
+    pub fn erases(&self) -> &[u32] {
+        &self.erases
+    }
+
+    /// Starts counting erases afresh.
+    pub fn reset_erases(&mut self) {
+        self.erases.fill(0);
+    }
+
+    /// The first breach of a rule, if any.
+    pub fn violation(&self) -> Option<&Violation> {
+        self.violation.as_ref()
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.write_ptr.len() * 8 + self.written.as_ref().map_or(0, Bits::bytes)
+    }
+
+    #[cold]
+    fn breach(&mut self, violation: Violation) {
+        self.violation.get_or_insert(violation);
+    }
+
+    /// Programs pages `page..page + count` of `block`.
+    #[inline]
+    pub fn program(&mut self, block: u32, page: u32, count: u32) {
+        let (end, next, pages) =
+            (page + count, self.write_ptr[block as usize], self.geometry.pages_per_block);
+        if end > pages {
+            return self.breach(Violation::PastEnd { block, page, end, pages });
+        }
+        let unit = self.geometry.program_pages;
+        if unit > 1 && (page % unit != 0 || count % unit != 0) {
+            return self.breach(Violation::PartialProgram { block, page, end, unit });
+        }
+        let legal = match self.order {
+            ProgramOrder::Sequential => page == next,
+            ProgramOrder::Ascending => page >= next,
+            ProgramOrder::Any => {
+                let base = (block * pages) as usize;
+                self.written
+                    .as_ref()
+                    .is_none_or(|w| w.count_range(base + page as usize, base + end as usize) == 0)
+            }
+        };
+        if !legal {
+            return self.breach(Violation::ProgramOrder { block, page, next, order: self.order });
+        }
+        self.write_ptr[block as usize] = end.max(next);
+        if let Some(written) = &mut self.written {
+            let base = (block * pages) as usize;
+            written.set_range(base + page as usize, base + end as usize);
+        }
+    }
+
+    /// Reads pages `page..page + count` of `block`.
+    #[inline]
+    pub fn read(&mut self, block: u32, page: u32, count: u32) {
+        let end = page + count;
+        let next = self.write_ptr[block as usize];
+        if end > next {
+            return self.breach(Violation::ReadErased { block, page: next.max(page) });
+        }
+        if let Some(written) = &self.written {
+            let base = (block * self.geometry.pages_per_block) as usize;
+            if let Some(hole) = written.first_clear(base + page as usize, base + end as usize) {
+                self.breach(Violation::ReadErased { block, page: (hole - base) as u32 });
+            }
+        }
+    }
+
+    /// Checks that a copy from `source` to `block` is one that the chip can do.
+    #[inline]
+    pub fn check_copy(&mut self, source: u32, block: u32, copy_back: bool) {
+        let (from, to) = (self.geometry.unit_of(source), self.geometry.unit_of(block));
+        if from == to {
+            return;
+        }
+        let why = if self.geometry.die_of(from) != self.geometry.die_of(to) {
+            "the blocks lie on different dies"
+        } else if copy_back {
+            "copy-back stays inside a plane"
+        } else {
+            return;
+        };
+        self.breach(Violation::Copy { source_block: source, block, why });
+    }
+
+    /// Erases `block`.
+    #[inline]
+    pub fn erase(&mut self, block: u32) {
+        self.write_ptr[block as usize] = 0;
+        self.erases[block as usize] += 1;
+        if let Some(written) = &mut self.written {
+            let (base, pages) =
+                ((block * self.geometry.pages_per_block) as usize, self.geometry.pages_per_block as usize);
+            written.clear_range(base, base + pages);
+        }
+    }
+
+    /// Whether page `page` of `block` holds something.
+    pub fn is_written(&self, block: u32, page: u32) -> bool {
+        match &self.written {
+            Some(written) => written.get((block * self.geometry.pages_per_block + page) as usize),
+            None => page < self.write_ptr[block as usize],
+        }
+    }
+
+    /// Takes over the state of a block from what a power cut left: pages that hold something, also torn ones.
+    pub fn restore(&mut self, block: u32, written: impl Iterator<Item = u32>) {
+        for page in written {
+            self.write_ptr[block as usize] = page + 1;
+            if let Some(bits) = &mut self.written {
+                bits.set((block * self.geometry.pages_per_block + page) as usize);
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Where pages lie: the numbers of a flash array and how they nest.
+//!
+//! A *unit* is a place with erase blocks of its own: a plane, or a whole die where its planes are driven together.
+//! Units are numbered so that the channel varies fastest, then the chip, the die and the plane (CWDP): consecutive
+//! units lie on different channels.
+
+use crate::config::NandConfig;
+
+/// The numbers of a flash array, in mapped pages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Geometry {
+    /// Buses.
+    pub channels: u32,
+    /// Dies in all.
+    pub dies: u32,
+    /// Places with erase blocks of their own.
+    pub units: u32,
+    /// Erase blocks of a unit.
+    pub blocks_per_unit: u32,
+    /// Mapped pages of an erase block.
+    pub pages_per_block: u32,
+    /// Mapped pages that one array read fetches.
+    pub read_pages: u32,
+    /// Mapped pages that one program writes.
+    pub program_pages: u32,
+    /// Bytes of a mapped page.
+    pub page_bytes: u64,
+}
+
+impl Geometry {
+    /// Checks the configuration's numbers against one another.
+    ///
+    /// # Errors
+    /// A sentence that names the key, what was found and what was expected.
+    pub fn new(config: &NandConfig) -> Result<Self, String> {
+        for (key, value) in [
+            ("channels", config.channels),
+            ("chips_per_channel", config.chips_per_channel),
+            ("dies_per_chip", config.dies_per_chip),
+            ("planes_per_die", config.planes_per_die),
+            ("blocks_per_plane", config.blocks_per_plane),
+            ("pages_per_block", config.pages_per_block),
+            ("pages_per_program", config.pages_per_program),
+        ] {
+            if value == 0 {
+                return Err(format!("nand.{key}: found 0, expected at least 1"));
+            }
+        }
+        let flash_page = config.page_size.0;
+        let page_bytes = config.mapping_unit.unwrap_or(config.page_size).0;
+        if page_bytes == 0 || page_bytes % 512 != 0 {
+            let (key, found) = match config.mapping_unit {
+                Some(unit) => ("mapping_unit", unit),
+                None => ("page_size", config.page_size),
+            };
+            return Err(format!("nand.{key}: found {found}, expected a multiple of 512 B"));
+        }
+        if flash_page % page_bytes != 0 {
+            return Err(format!(
+                "nand.mapping_unit: found {}, expected a divisor of page_size ({})",
+                config.mapping_unit.unwrap_or(config.page_size),
+                config.page_size
+            ));
+        }
+        if config.pages_per_block % config.pages_per_program != 0 {
+            return Err(format!(
+                "nand.pages_per_program: found {}, expected a divisor of pages_per_block ({})",
+                config.pages_per_program, config.pages_per_block
+            ));
+        }
+        let too_large = || {
+            "nand: the array is too large; at most 4294967294 mapped pages, 65535 dies, 65535 pages in an erase unit".to_owned()
+        };
+        let product =
+            |parts: &[u64]| parts.iter().try_fold(1u64, |a, &b| a.checked_mul(b)).ok_or_else(too_large);
+        let together = if config.multi_plane { u64::from(config.planes_per_die) } else { 1 };
+        let read_pages = flash_page / page_bytes;
+        let dies =
+            product(&[config.channels.into(), config.chips_per_channel.into(), config.dies_per_chip.into()])?;
+        let units = product(&[dies, u64::from(config.planes_per_die) / together])?;
+        let pages_per_block = product(&[config.pages_per_block.into(), read_pages, together])?;
+        let pages = product(&[units, config.blocks_per_plane.into(), pages_per_block])?;
+        if pages >= u64::from(u32::MAX) || dies > 65_535 || pages_per_block >= 65_535 {
+            return Err(too_large());
+        }
+        Ok(Self {
+            channels: config.channels,
+            dies: dies as u32,
+            units: units as u32,
+            blocks_per_unit: config.blocks_per_plane,
+            pages_per_block: pages_per_block as u32,
+            read_pages: read_pages as u32,
+            program_pages: (u64::from(config.pages_per_program) * read_pages * together) as u32,
+            page_bytes,
+        })
+    }
+
+    /// Erase blocks in all.
+    pub fn blocks(&self) -> u32 {
+        self.units * self.blocks_per_unit
+    }
+
+    /// Mapped pages in all.
+    pub fn pages(&self) -> u32 {
+        self.blocks() * self.pages_per_block
+    }
+
+    /// The unit that erase block `block` belongs to.
+    #[inline]
+    pub fn unit_of(&self, block: u32) -> u32 {
+        block / self.blocks_per_unit
+    }
+
+    /// The die that works on `unit`.
+    #[inline]
+    pub fn die_of(&self, unit: u32) -> u32 {
+        unit % self.dies
+    }
+
+    /// The bus that `die` hangs on.
+    #[inline]
+    pub fn channel_of(&self, die: u32) -> u32 {
+        die % self.channels
+    }
+
+    /// Array reads that fetch pages `first..first + count` of a block.
+    #[inline]
+    pub fn array_reads(&self, first: u32, count: u32) -> u32 {
+        if self.read_pages == 1 {
+            count
+        } else {
+            (first + count - 1) / self.read_pages - first / self.read_pages + 1
+        }
+    }
+}

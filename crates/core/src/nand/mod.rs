@@ -1,0 +1,18 @@
+//! The flash array: geometry, what chips allow, what is stored, and when it happens.
+
+pub mod engine;
+pub mod flash;
+pub mod geometry;
+pub mod image;
+pub mod op;
+pub mod shadow;
+
+pub use engine::Engine;
+pub use flash::{Flash, Violation};
+pub use geometry::Geometry;
+pub use image::{Image, Oob, PageState, Role};
+pub use op::{Cause, FlashOp, Kind, Plan};
+pub use shadow::Shadow;
+
+/// Physical page: erase block x pages per block + page.
+pub type Ppn = u32;

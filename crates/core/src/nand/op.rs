@@ -1,0 +1,146 @@
+//! Flash operations and the plan that a scheme appends them to.
+//!
+//! A scheme changes its state at once and writes down what the flash has to do; the engine gives each operation its
+//! start and its end. Operations run in the order in which they become ready. One that must wait names a *join*, and
+//! starts when all operations that signal it have ended.
+
+use super::image::Oob;
+use crate::support::NONE;
+
+/// What a die does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Pages `page..page + count` of `block` to the controller.
+    Read,
+    /// Pages `page..page + count` of `block` from the controller.
+    Program,
+    /// `count` pages from `source` to `page..page + count` of `block`, both on one die.
+    Copy,
+    /// The whole `block`.
+    Erase,
+}
+
+/// On whose account an operation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Cause {
+    /// The host's own pages.
+    Host,
+    /// Pages read and written to complete a block that the buffer flushes.
+    Padding,
+    /// Garbage collection.
+    Gc,
+    /// Merging log blocks.
+    Merge,
+    /// Keeping the mapping: fillers, tombstones, translation pages.
+    Mapping,
+    /// Wear levelling.
+    Wear,
+}
+
+impl Cause {
+    /// All causes, in the order of their numbers.
+    pub const ALL: [Self; 6] = [Self::Host, Self::Padding, Self::Gc, Self::Merge, Self::Mapping, Self::Wear];
+
+    /// Name in results.
+    pub fn name(self) -> &'static str {
+        ["host", "padding", "gc", "merge", "mapping", "wear"][self as usize]
+    }
+}
+
+/// Marks a join of the engine, one that is being waited for, where a join of the plan may stand.
+pub const ENGINE_JOIN: u32 = 1 << 31;
+
+/// One operation of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlashOp {
+    /// What is done.
+    pub kind: Kind,
+    /// On whose account.
+    pub cause: Cause,
+    /// Copy only: stays inside the plane, off the bus.
+    pub copy_back: bool,
+    /// Target erase block.
+    pub block: u32,
+    /// First page in it.
+    pub page: u32,
+    /// Pages.
+    pub count: u32,
+    /// Array reads in all (read, copy).
+    pub array_reads: u32,
+    /// Copy: the block that the pages come from. Program: a block that may not be erased before this has ended,
+    /// because it holds the version that this replaces. Else [`NONE`].
+    pub guard: u32,
+    /// Program: also begins only after what is under way on `guard`.
+    pub ordered: bool,
+    /// Join of the plan to wait for, or a join of the engine marked with [`ENGINE_JOIN`], or [`NONE`].
+    pub waits: u32,
+    /// Join of the plan to signal, or [`NONE`].
+    pub signals: u32,
+    /// Join of the engine to signal: the request or job on whose behalf this runs, or [`NONE`].
+    pub owner: u32,
+    /// Buffer slots that are free again when this has ended.
+    pub slots: u32,
+    /// First of the operation's records in the plan's `oob`, or [`NONE`].
+    pub payload: u32,
+}
+
+/// What the flash has to do, in order, for one step of a scheme.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// Operations in the order of issue.
+    pub ops: Vec<FlashOp>,
+    /// What programs store and reads expect, kept while an image is.
+    pub oob: Vec<Oob>,
+    /// Joins that the operations name: `0..joins`.
+    pub joins: u32,
+    /// Blocks that hold the replaced versions of pages waiting in an open program unit.
+    pub pins: Vec<u32>,
+    /// For each program of several pages: blocks whose pins it releases, as `(op, block)` in the order of `ops`.
+    pub unpins: Vec<(u32, u32)>,
+}
+
+impl Plan {
+    /// Forgets everything, keeping the memory.
+    pub fn clear(&mut self) {
+        self.ops.clear();
+        self.joins = 0;
+        self.oob.clear();
+        self.pins.clear();
+        self.unpins.clear();
+    }
+
+    /// A new join.
+    pub fn join(&mut self) -> u32 {
+        self.joins += 1;
+        self.joins - 1
+    }
+
+    /// Whether nothing is to be done.
+    pub fn is_empty(&self) -> bool {
+        self.ops.is_empty() && self.pins.is_empty()
+    }
+}
+
+impl FlashOp {
+    /// An operation on `count` pages from `page` of `block` that waits for nothing and signals nobody.
+    #[inline]
+    pub fn new(kind: Kind, cause: Cause, block: u32, page: u32, count: u32) -> Self {
+        Self {
+            kind,
+            cause,
+            copy_back: false,
+            block,
+            page,
+            count,
+            array_reads: 0,
+            guard: NONE,
+            ordered: false,
+            waits: NONE,
+            signals: NONE,
+            owner: NONE,
+            slots: 0,
+            payload: NONE,
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The smallest of many small numbers, kept up to date: a 16-ary tree of minima over dense leaves.
+//!
+//! A leaf that falls is compared with its group's minimum and mostly stops there; a leaf that rises re-reads 16 leaves
+//! (one cache line half) a level. Ties go to the lowest index.
+
+const FAN: usize = 16;
+
+/// A leaf that does not take part.
+pub const ABSENT: u16 = u16::MAX;
+
+/// Minima of the leaves `0..len`.
+#[derive(Debug, Clone)]
+pub struct Minima {
+    /// `levels[0]` are the leaves, padded to a multiple of 16; the last level is one group at most.
+    levels: Vec<Vec<u16>>,
+}
+
+impl Minima {
+    /// A tree of `len` absent leaves.
+    pub fn new(len: usize) -> Self {
+        let mut levels = vec![vec![ABSENT; len.max(1).next_multiple_of(FAN)]];
+        while levels[levels.len() - 1].len() > FAN {
+            let groups = levels[levels.len() - 1].len() / FAN;
+            levels.push(vec![ABSENT; groups.next_multiple_of(FAN)]);
+        }
+        Self { levels }
+    }
+
+    /// The value of leaf `i`.
+    #[inline]
+    pub fn get(&self, i: usize) -> u16 {
+        self.levels[0][i]
+    }
+
+    /// Gives leaf `i` a new value. O(log n), mostly O(1) when it falls.
+    #[inline]
+    pub fn set(&mut self, i: usize, value: u16) {
+        let (mut at, mut value) = (i, value);
+        for level in 0..self.levels.len() {
+            let old = std::mem::replace(&mut self.levels[level][at], value);
+            let Some(&above) = self.levels.get(level + 1).and_then(|l| l.get(at / FAN)) else { return };
+            if value < above {
+                // A new minimum of its group.
+            } else if old == above && value != old {
+                let group = at / FAN * FAN;
+                value = self.levels[level][group..group + FAN].iter().copied().min().unwrap_or(ABSENT);
+                if value == above {
+                    return;
+                }
+            } else {
+                return;
+            }
+            at /= FAN;
+        }
+    }
+
+    /// The smallest present leaf: `(index, value)`, the lowest index among equals. O(log n).
+    pub fn min(&self) -> Option<(usize, u16)> {
+        let mut group = 0;
+        for level in self.levels.iter().rev() {
+            let slice = &level[group * FAN..group * FAN + FAN];
+            let least = slice.iter().copied().min().filter(|&v| v != ABSENT)?;
+            group = group * FAN + slice.iter().position(|&v| v == least)?;
+        }
+        Some((group, self.levels[0][group]))
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.levels.iter().map(|l| l.len() * 2).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Agrees with a scan of a plain vector.
+        #[test]
+        fn finds_what_a_scan_finds(
+            len in 1usize..600,
+            ops in prop::collection::vec((0usize..600, prop_oneof![0u16..5, Just(ABSENT)]), 0..300),
+        ) {
+            let (mut tree, mut model) = (Minima::new(len), vec![ABSENT; len]);
+            for (i, value) in ops {
+                tree.set(i % len, value);
+                model[i % len] = value;
+                let expected = model.iter().copied().enumerate().filter(|&(_, v)| v != ABSENT).min_by_key(|&(i, v)| (v, i));
+                prop_assert_eq!(tree.min(), expected);
+                prop_assert_eq!(tree.get(i % len), value);
+            }
+        }
+    }
+}

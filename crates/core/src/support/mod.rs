@@ -1,0 +1,10 @@
+//! Small structures that the stages share: index-linked lists, bit sets, a tree of minima, the registry macro.
+
+pub mod bits;
+pub mod list;
+pub mod minima;
+pub mod registry;
+pub mod tournament;
+
+/// "No such index" in every `u32` index of this crate.
+pub const NONE: u32 = u32::MAX;

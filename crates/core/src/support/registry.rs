@@ -1,0 +1,167 @@
+//! The registry of a folder of schemes: one line a scheme makes the configuration, the list and the tests know it.
+
+use schemars::Schema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+/// What `list`, the documentation and the tests know of a scheme.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry {
+    /// Name in configurations.
+    pub name: &'static str,
+    /// Name in prose.
+    pub title: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// Where it was published; empty for a baseline without a paper.
+    pub paper: &'static str,
+    /// Year of that publication.
+    pub year: Option<u16>,
+    /// Built from an abstract and from hearsay, because the paper could not be read.
+    pub reconstruction: bool,
+    /// JSON Schema of its options.
+    pub schema: fn() -> Schema,
+    /// Its options with their defaults.
+    pub defaults: fn() -> Value,
+}
+
+/// What each scheme's file says of itself.
+pub struct About {
+    /// Name in prose.
+    pub title: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// Where it was published.
+    pub paper: &'static str,
+    /// Year of that publication.
+    pub year: Option<u16>,
+    /// Built without having read the paper.
+    pub reconstruction: bool,
+}
+
+/// Splits `"name"` or `{kind = "name", ...}` into the name and the table of options.
+pub fn split_kind(value: Value, stage: &str, names: &[&str]) -> Result<(String, Map<String, Value>), String> {
+    let expected = || names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
+    let (kind, rest) = match value {
+        Value::String(kind) => (kind, Map::new()),
+        Value::Object(mut table) => match table.shift_remove("kind") {
+            Some(Value::String(kind)) => (kind, table),
+            Some(other) => return Err(format!("kind: found {other}, expected one of {}", expected())),
+            None => return Err(format!("missing field `kind`, expected one of {}", expected())),
+        },
+        other => return Err(format!("found {other}, expected the name of a {stage} or a table with `kind`")),
+    };
+    if names.contains(&kind.as_str()) {
+        Ok((kind, rest))
+    } else {
+        Err(format!("unknown variant `{kind}`, expected one of {}", expected()))
+    }
+}
+
+/// Reads a scheme's options; the error begins with the option's name.
+pub fn options<T: DeserializeOwned>(table: Map<String, Value>) -> Result<T, String> {
+    serde_path_to_error::deserialize(Value::Object(table)).map_err(|error| {
+        let path = error.path().to_string();
+        if path == "." { error.inner().to_string() } else { format!("{path}: {}", error.inner()) }
+    })
+}
+
+/// Declares a stage's configuration enum, its registry and its builder from one line a scheme.
+///
+/// Each module named in a line offers `Config` (serde, `JsonSchema`, `Default`) and `ABOUT`; `Config::build` takes what
+/// the stage hands to its builders.
+#[macro_export]
+macro_rules! registry {
+    (
+        $(#[$meta:meta])*
+        $stage:literal $enum:ident builds $built:ty, from $given:ty;
+        $($name:literal => $variant:ident in $module:ident,)*
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum $enum {
+            $(#[doc = $name] $variant($module::Config),)*
+        }
+
+        impl $enum {
+            /// Every registered name, in order.
+            pub const NAMES: &[&str] = &[$($name),*];
+
+            /// The scheme's name.
+            pub fn name(&self) -> &'static str {
+                match self { $(Self::$variant(_) => $name,)* }
+            }
+
+            /// A scheme with its defaults, by name.
+            pub fn by_name(name: &str) -> Option<Self> {
+                match name { $($name => Some(Self::$variant($module::Config::default())),)* _ => None }
+            }
+
+            /// Builds the scheme, or says in a sentence why it does not fit.
+            pub fn build(&self, given: $given) -> Result<$built, String> {
+                match self { $(Self::$variant(config) => config.build(given),)* }
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $enum {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                use serde::de::Error as _;
+                let value = <serde_json::Value as serde::Deserialize>::deserialize(deserializer)?;
+                let (kind, rest) = $crate::support::registry::split_kind(value, $stage, Self::NAMES).map_err(D::Error::custom)?;
+                match kind.as_str() {
+                    $($name => $crate::support::registry::options(rest).map(Self::$variant).map_err(D::Error::custom),)*
+                    _ => unreachable!("split_kind returns registered names only"),
+                }
+            }
+        }
+
+        impl serde::Serialize for $enum {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                use serde::ser::Error as _;
+                let options = match self {
+                    $(Self::$variant(config) => serde_json::to_value(config),)*
+                };
+                let mut table = serde_json::Map::from_iter([("kind".to_owned(), self.name().into())]);
+                if let serde_json::Value::Object(options) = options.map_err(S::Error::custom)? {
+                    table.extend(options);
+                }
+                table.serialize(serializer)
+            }
+        }
+
+        impl schemars::JsonSchema for $enum {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($enum).into()
+            }
+            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let mut kinds = vec![schemars::json_schema!({"enum": Self::NAMES})];
+                $({
+                    let mut table = $module::Config::json_schema(generator);
+                    let object = table.ensure_object();
+                    let properties = object.entry("properties").or_insert_with(|| serde_json::json!({}));
+                    if let Some(properties) = properties.as_object_mut() {
+                        properties.insert("kind".to_owned(), serde_json::json!({"const": $name}));
+                    }
+                    object.insert("required".to_owned(), serde_json::json!(["kind"]));
+                    kinds.push(table);
+                })*
+                schemars::json_schema!({"anyOf": kinds})
+            }
+        }
+
+        /// The registered schemes, in order.
+        pub fn registry() -> &'static [$crate::support::registry::Entry] {
+            const ENTRIES: &[$crate::support::registry::Entry] = &[$($crate::support::registry::Entry {
+                name: $name,
+                title: $module::ABOUT.title,
+                summary: $module::ABOUT.summary,
+                paper: $module::ABOUT.paper,
+                year: $module::ABOUT.year,
+                reconstruction: $module::ABOUT.reconstruction,
+                schema: || schemars::schema_for!($module::Config),
+                defaults: || serde_json::to_value($module::Config::default()).unwrap_or_default(),
+            }),*];
+            ENTRIES
+        }
+    };
+}
