@@ -84,7 +84,8 @@ fn device(preset: &presets::Preset) -> Item {
 /// A trace format: what the reader says of itself, and the keys that all items have.
 fn format(format: &eraseblock_traces::Format) -> Json {
     let mut item = serde_json::to_value(format).expect("a format is described by texts");
-    let keys = [("summary", format.recognised_by.into()), ("paper", format.reference.into())];
+    let summary = format!("Recognised: {}.", format.recognised_by);
+    let keys = [("summary", summary.into()), ("paper", format.reference.into())];
     let keys = keys.into_iter().chain([("year", Json::Null), ("options", Json::Array(Vec::new()))]);
     for (key, value) in keys {
         item[key] = value;

@@ -53,8 +53,8 @@ fn unknown_options_of_a_scheme_name_the_scheme() {
     let start = "exp.toml:6: unknown key `buffer.scheme.paddin`; did you mean `buffer.scheme.padding`? (options of `bplru`: ";
     assert!(line.starts_with(start), "{line}");
     assert_eq!(
-        error(&after_good("[buffer]\nscheme = \"lru\""), &["buffer.scheme.padding=false"]),
-        "--set buffer.scheme.padding=false: unknown key `buffer.scheme.padding` (`lru` has no options)"
+        error(&after_good("[buffer]\nscheme = \"none\""), &["buffer.scheme.padding=false"]),
+        "--set buffer.scheme.padding=false: unknown key `buffer.scheme.padding` (`none` has no options)"
     );
 }
 
@@ -132,7 +132,7 @@ fn wrong_types_say_what_was_found_and_expected() {
         ),
         (
             "[buffer]\nscheme = 3",
-            "`buffer.scheme`: found 3, expected the name of a buffer or a table with `kind`",
+            "`buffer.scheme`: found 3, expected the name of a buffer scheme or a table with `kind`",
         ),
     ] {
         assert_eq!(error(&after_good(wrong), &[]), format!("exp.toml:6: {expected}"));

@@ -1,5 +1,6 @@
 //! From a tree to an experiment, and from serde's errors to lines that a person can act on.
 
+use eraseblock_core::nand::Geometry;
 use serde_json::Value as Json;
 use serde_path_to_error::Segment;
 
@@ -13,10 +14,10 @@ use crate::{presets, schema};
 pub(super) fn experiment(tree: &Node) -> Result<Experiment, ConfigError> {
     let json = tree.to_json();
     match serde_path_to_error::deserialize::<_, Experiment>(&json) {
-        Ok(experiment) => match experiment.workload.check() {
+        Ok(experiment) => match checked(&experiment) {
             Ok(()) => Ok(experiment),
-            Err(error) => {
-                let (path, message) = split_path(Vec::new(), error.to_string());
+            Err(message) => {
+                let (path, message) = split_path(Vec::new(), message);
                 Err(Fault { tree, json, path, message }.explain())
             }
         },
@@ -25,6 +26,12 @@ pub(super) fn experiment(tree: &Node) -> Result<Experiment, ConfigError> {
             Err(Fault { tree, json, path, message }.explain())
         }
     }
+}
+
+/// What a single key cannot show by itself, and takes no time to check; the rest shows when the drive is built.
+fn checked(experiment: &Experiment) -> Result<(), String> {
+    experiment.workload.check().map_err(|error| error.to_string())?;
+    Geometry::new(&experiment.nand).map(drop)
 }
 
 /// The keys on the way to what is wrong, and what serde says of it. A scheme reports its own options as

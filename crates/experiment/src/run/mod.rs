@@ -22,9 +22,9 @@ pub use record::Record;
 pub struct Progress {
     /// What the run does now: `read`, `fill`, `replay` or `finish`.
     pub phase: &'static str,
-    /// Steps done in this phase: requests where it replays, else 0 or 1.
+    /// Steps done in this phase: pages where it fills, requests where it replays, else 0 or 1.
     pub done: u64,
-    /// Steps in this phase.
+    /// Steps in this phase, at most.
     pub total: u64,
 }
 
@@ -34,7 +34,7 @@ const REPORT_EVERY: u64 = 4096;
 /// Runs an experiment. Paths in its workload start from the folder `base`; with `verify`, every read is checked
 /// against what was written.
 ///
-/// `progress` is called some thousand requests apart; when it breaks, the run ends with [`RunError::Cancelled`].
+/// `progress` is called some thousand pages or requests apart; when it breaks, the run ends with [`RunError::Cancelled`].
 ///
 /// # Errors
 /// Says what is wrong with the workload or the drive; [`RunError::is_input`] tells the user's errors from failures.
@@ -60,7 +60,10 @@ pub fn run(
 
     report("fill", 0, 1)?;
     let start = Instant::now();
-    device.precondition()?;
+    let filled = device.precondition_with(&mut |done, total| report("fill", done, total).is_ok())?;
+    if !filled {
+        return Err(RunError::Cancelled);
+    }
     let fill_s = start.elapsed().as_secs_f64();
 
     let total = fitted.report().submitted;

@@ -56,10 +56,7 @@ impl Record {
         let mut trace = identity;
         trace.insert("fit".to_owned(), Json::Object(object(fitted.report())));
 
-        let flash_ops = ["reads", "programs", "erases"]
-            .iter()
-            .filter_map(|kind| figures.get("flash")?.get(kind)?.get("total")?.as_u64())
-            .sum();
+        let flash_ops = figures.get("flash_ops").and_then(Json::as_u64).unwrap_or_default();
         let mut record = Map::new();
         for (key, value) in [
             ("key", json!(experiment.key_with_content(&sha256))),
