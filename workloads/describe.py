@@ -11,6 +11,7 @@ With PAGE.md: compares instead of printing, and fails where the page does not ho
 """
 
 import re
+import signal
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -22,6 +23,7 @@ from typing import NoReturn
 
 PAGE = 4096
 MIB = 1024 * 1024
+RECENT_MIB = (1, 4, 16, 64)
 KINDS = ("Read", "Write", "Zero", "Trim", "Flush")
 # "2026-11-21 11:00:34.921362 connection=1 Read id=3 offset=0x0 count=0x1000 ..."
 CALL = re.compile(r"(\S+ \S+) connection=\d+ (Read|Write|Zero|Trim|Flush) id=(\d+) (.*)\.\.\.$")
@@ -66,6 +68,24 @@ class Tally:
 
 
 @dataclass
+class Rewrites:
+    """How soon pages are written again: what a write buffer can live on."""
+
+    page_writes: int = 0
+    recent: Counter[int] = field(default_factory=Counter)
+    written_at: dict[int, int] = field(default_factory=dict)
+
+    def add(self, offset: int, length: int) -> None:
+        """Counts each page of one write."""
+        for page in range(offset // PAGE, (offset + length + PAGE - 1) // PAGE):
+            if page in self.written_at:
+                since = (self.page_writes - self.written_at[page]) * PAGE
+                self.recent.update(mib for mib in RECENT_MIB if since <= mib * MIB)
+            self.written_at[page] = self.page_writes
+            self.page_writes += 1
+
+
+@dataclass
 class Log:
     """What is counted over the whole log."""
 
@@ -73,6 +93,7 @@ class Log:
     total: dict[str, Tally] = field(default_factory=lambda: {kind: Tally() for kind in KINDS})
     by_phase: dict[str, dict[str, Tally]] = field(default_factory=dict)
     times: list[datetime] = field(default_factory=list)
+    rewrites: Rewrites = field(default_factory=Rewrites)
     first_byte: int = sys.maxsize
     end_byte: int = 0
     unaligned: int = 0
@@ -125,6 +146,8 @@ def read_log(lines: Iterable[str], phases: list[Phase]) -> Log:
             if kind != "Flush":
                 log.first_byte = min(log.first_byte, offset)
                 log.end_byte = max(log.end_byte, offset + length)
+            if kind == "Write":
+                log.rewrites.add(offset, length)
             log.total[kind].add(offset, length)
             log.by_phase[phase.name][kind].add(offset, length)
         elif not OTHER.match(line):
@@ -148,6 +171,7 @@ def facts(log: Log) -> list[str]:
     """What holds for the log as a whole."""
     requests, seconds = len(log.times), (log.times[-1] - log.times[0]).total_seconds()
     busiest = Counter(at.replace(microsecond=0) for at in log.times).most_common(1)[0][1]
+    again = (f"{mib} MiB {share(log.rewrites.recent[mib], log.rewrites.page_writes)}" for mib in RECENT_MIB)
     footprint = len(log.total["Read"].pages | log.total["Write"].pages) * PAGE / MIB
     return [
         f"- {requests:,} requests in {seconds:.1f} s, {requests / seconds:.0f} a second; "
@@ -155,6 +179,7 @@ def facts(log: Log) -> list[str]:
         f"- first request {log.times[0]} UTC, last {log.times[-1]} UTC; time never runs backwards",
         f"- addresses from byte {log.first_byte:,} to {log.end_byte:,}",
         f"- footprint (4 KiB pages read or written): {footprint:.1f} MiB",
+        f"- page writes to a page that was also among the last so many MiB written: {', '.join(again)}",
         f"- requests not aligned to 4 KiB: {log.unaligned}; with FUA: {log.fua}",
         f"- most requests under way at once: {log.under_way_max}",
     ]
@@ -204,6 +229,7 @@ def phase_table(log: Log) -> list[str]:
 
 def main() -> None:
     """Reads the log from standard input; prints its description, or compares it with a page."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` may stop reading
     arguments = sys.argv[1:]
     if arguments in (["-h"], ["--help"]):
         sys.stdout.write(__doc__ or "")

@@ -17,15 +17,15 @@ Record PostgreSQL under pgbench on ext4 and write
 
 Options:
   -s SCALE    pgbench scale, 15 MiB of tables and indexes each (default 12)
-  -t SECONDS  length of each of the three OLTP phases (default 60)
-  -R RATE     transactions per second in those phases (default 100)
-  -m MIB      memory for the database and its file cache (default 44)
+  -t SECONDS  length of each of the three OLTP phases (default 45)
+  -R RATE     transactions per second in those phases (default 200)
+  -m MIB      memory for the database and its file cache (default 52)
   -b MBIT     what the drive takes, in Mibit per second and direction (default 128)
   -u USER     who runs PostgreSQL, which refuses to run as root (default postgres)
   -w DIR      where the image file goes; needs 1 GiB (default /dev/shm)
   -h          this help
 
-Example (about five minutes, as root):
+Example (about four minutes, as root):
   sudo workloads/record.sh /tmp/again
   zstd -dc /tmp/again.nbdkit.zst | python3 workloads/describe.py /tmp/again.phases.tsv
 EOF
@@ -41,7 +41,7 @@ wrong_call() {
     exit 2
 }
 
-scale=12 seconds=60 rate=100 memory_mib=44 mbit=128 user=postgres work_parent=/dev/shm
+scale=12 seconds=45 rate=200 memory_mib=52 mbit=128 user=postgres work_parent=/dev/shm
 while getopts ':s:t:R:m:b:u:w:h' option; do
     case $option in
         s) scale=$OPTARG ;;
@@ -158,6 +158,9 @@ clean_up() {
     local status=$?
     trap - EXIT
     set +e
+    if [ -n "$group" ] && grep -qs '^oom_kill [1-9]' "$group"/memory.oom_control "$group"/memory.events; then
+        echo "record.sh: the database ran out of its $memory_mib MiB; give it more with -m" >&2
+    fi
     if [ -f "$data/postmaster.pid" ]; then
         database pg_ctl -s -D "$data" -m immediate -w stop >&2
     fi
@@ -197,7 +200,7 @@ max_wal_size = 96MB
 min_wal_size = 64MB
 checkpoint_timeout = 60s
 wal_writer_delay = 1s
-maintenance_work_mem = 16MB
+maintenance_work_mem = 8MB
 max_parallel_maintenance_workers = 0
 default_statistics_target = 10
 wal_level = minimal
@@ -211,14 +214,14 @@ detach
 
 # Zipf over accounts that lie scattered in the table: some are asked for all the time, most hardly ever.
 cat >"$work/run/popular.sql" <<'EOF'
-\set account 1 + permute(random_zipfian(1, 100000 * :scale, 1.01), 100000 * :scale)
+\set account 1 + permute(random_zipfian(1, 100000 * :scale, 1.2), 100000 * :scale)
 \set delta random(-5000, 5000)
 UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :account;
 EOF
 
 oltp() { # SYNCHRONOUS_COMMIT
     database env PGOPTIONS="-c synchronous_commit=$1" "$pgbench" -h "$work/run" -n -c 8 -j 2 -R "$rate" \
-        -T "$seconds" --random-seed="$random_seed" -b tpcb-like@2 -b select-only@1 -f "$work/run/popular.sql@7" \
+        -T "$seconds" --random-seed="$random_seed" -b tpcb-like@1 -b select-only@1 -f "$work/run/popular.sql@8" \
         postgres >"$work/run/pgbench.out" 2>&1 || fail "pgbench: $(tail -n 3 "$work/run/pgbench.out")"
     grep -E '^(number of transactions actually|latency average|rate limit schedule lag|tps)' "$work/run/pgbench.out" >&2
     random_seed=$((random_seed + 1))
@@ -262,7 +265,7 @@ phase end
 
 # --- What came of it ----------------------------------------------------------------------------------------
 
-! grep -q 'return=-1' "$work/disk.log" || fail "the drive answered with errors: $(grep -m1 'return=-1' "$work/disk.log")"
+! grep -m 1 'return=-1' "$work/disk.log" >&2 || fail "the drive answered with errors, the first one above"
 # nbdkit's threads write their lines some microseconds late, not always in the order of their time stamps.
 LC_ALL=C sort --stable --key=1,2 "$work/disk.log" >"$work/sorted.log"
 zstd -q -19 -f "$work/sorted.log" -o "$work/packed.zst"
