@@ -3,7 +3,9 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use eraseblock_experiment::{Experiment, Progress, Record, RunError, registry_json, resolve, run};
+use eraseblock_experiment::{
+    Experiment, Progress, Record, RunError, preset_names, registry_json, resolve, run,
+};
 use serde_json::Value;
 
 /// 8 MiB of flash behind two channels, half of it for the host, and 3000 requests.
@@ -84,6 +86,28 @@ fn every_buffer_runs_over_every_ftl() {
         );
         assert!(number(&record, "/flash/programs/total") > 0, "{what}");
         assert_eq!(record["config"]["buffer"]["scheme"]["kind"], experiment.buffer.scheme.name(), "{what}");
+    }
+}
+
+/// The presets as they are, full at the start, with each buffer, in figures that don't depend on it.
+#[test]
+fn every_preset_runs_every_buffer() {
+    let file = "[workload.generate]\nkind = \"uniform\"\nrequests = 2000\nfootprint = \"512 MiB\"\n\
+                read_share = 0.3\ninterval = \"20ms\"\n[buffer]\nsize = \"1 MiB\"\n";
+    let presets = format!("preset=[{}]", preset_names().join(","));
+    let sets = [presets, format!("buffer.scheme={}", names("buffers"))];
+    let all = resolve(Some(file), "presets.toml", &sets).unwrap();
+    assert!(all.len() >= 12);
+    for experiment in all {
+        let what = format!("{:?} with {:?}", experiment.preset, experiment.buffer.scheme);
+        let record = run(&experiment, Path::new("."), false, &mut |_| ControlFlow::Continue(()))
+            .unwrap_or_else(|error| panic!("{what}: {error}"));
+        let record = Value::Object(record.value().clone());
+        assert_eq!(number(&record, "/requests/completed"), 2000, "{what}");
+        let pages = 4096 / experiment.nand.mapping_unit.unwrap_or(experiment.nand.page_size).0;
+        let host = number(&record, "/host_pages/read") + number(&record, "/host_pages/write");
+        assert_eq!(host, 2000 * pages, "{what}");
+        assert_eq!(record["precondition"]["settled"], true, "{what}");
     }
 }
 

@@ -26,7 +26,7 @@ impl Engine {
     }
 
     /// Rates per second; null where the clock did not move.
-    fn to_json(&self, flash_ops: u64) -> Json {
+    fn to_json(self, flash_ops: u64) -> Json {
         let rate = |count: u64| (self.wall_s > 0.0).then(|| count as f64 / self.wall_s);
         json!({
             "wall_s": self.wall_s,
