@@ -1,0 +1,147 @@
+//! `cargo run --release -p eraseblock-bench`: speed of the engine beside its goals.
+
+#![allow(clippy::print_stdout, clippy::print_stderr)] // A command line prints.
+
+use std::process::ExitCode;
+
+use eraseblock_bench::drive::Scale;
+use eraseblock_bench::goals::GOALS;
+use eraseblock_bench::{buffers, instructions, table};
+use lexopt::{Arg, Parser, ValueExt as _};
+
+const HELP: &str = "\
+Speed and cost of the engine, each figure beside its goal.
+
+Usage:
+  eraseblock-bench [--quick] [--json] [--only a,b,c,e,buffers] [--runs N]
+  eraseblock-bench instructions [--quick] [--json]   instructions per access of each buffer (needs valgrind)
+  eraseblock-bench access BUFFER BYTES N             fill a buffer and make N accesses: what valgrind counts
+
+Options:
+  --quick    A sixteenth of the size, one run
+  --json     One JSON document
+  --only     Some of the benches
+  --runs     Runs of each, of which the best counts (3)
+
+Examples:
+  cargo run --release -p eraseblock-bench -- --only e --runs 1
+  cargo run --release -p eraseblock-bench -- instructions
+";
+
+#[derive(Default)]
+struct Call {
+    words: Vec<String>,
+    quick: bool,
+    json: bool,
+    only: Option<Vec<String>>,
+    runs: Option<u32>,
+}
+
+fn main() -> ExitCode {
+    let call = match parse() {
+        Ok(Some(call)) => call,
+        Ok(None) => {
+            print!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => {
+            eprintln!("{error}; --help shows how to call");
+            return ExitCode::from(2);
+        }
+    };
+    let words: Vec<&str> = call.words.iter().map(String::as_str).collect();
+    let result = match words[..] {
+        [] => speed(&call),
+        ["instructions"] => costs(&call),
+        ["access", name, bytes, n] => access(name, bytes, n),
+        _ => {
+            eprintln!(
+                "`{}` is no command, expected nothing, `instructions` or `access BUFFER BYTES N`",
+                words.join(" ")
+            );
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn parse() -> Result<Option<Call>, lexopt::Error> {
+    let (mut parser, mut call) = (Parser::from_env(), Call::default());
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Arg::Long("help") | Arg::Short('h') => return Ok(None),
+            Arg::Long("quick") => call.quick = true,
+            Arg::Long("json") => call.json = true,
+            Arg::Long("only") => {
+                call.only = Some(parser.value()?.string()?.split(',').map(str::to_owned).collect());
+            }
+            Arg::Long("runs") => call.runs = Some(parser.value()?.parse()?),
+            Arg::Value(word) => call.words.push(word.string()?),
+            _ => return Err(arg.unexpected()),
+        }
+    }
+    let known = |name: &String| name == "buffers" || GOALS.iter().any(|goal| goal.name == name);
+    match call.only.iter().flatten().find(|name| !known(name)) {
+        Some(name) => {
+            Err(format!("--only: `{name}` is no bench, expected some of a, b, c, e, buffers").into())
+        }
+        None => Ok(Some(call)),
+    }
+}
+
+/// Speed and memory; missing a goal is told, not punished: other machines are slower.
+fn speed(call: &Call) -> Result<bool, String> {
+    let mut scale = if call.quick { Scale::QUICK } else { Scale::FULL };
+    scale.runs = call.runs.unwrap_or(scale.runs).max(1);
+    let wanted = |name: &str| call.only.as_ref().is_none_or(|only| only.iter().any(|o| o == name));
+    let mut figures = Vec::new();
+    for goal in GOALS.iter().filter(|goal| wanted(goal.name)) {
+        figures.extend((goal.measure)(scale).map_err(|e| format!("bench {}: {e}", goal.name))?);
+    }
+    let rates = if wanted("buffers") { buffers::rates(scale)? } else { Vec::new() };
+    if call.json {
+        println!("{:#}", serde_json::json!({ "goals": figures, "buffers": rates }));
+        return Ok(true);
+    }
+    if !figures.is_empty() {
+        println!("{}", table::figures(&figures));
+        if call.quick {
+            println!("A sixteenth of the size: good for seeing that the benches run, not for the goals.\n");
+        }
+    }
+    if !rates.is_empty() {
+        println!("{}", table::rates(&rates));
+    }
+    Ok(true)
+}
+
+fn costs(call: &Call) -> Result<bool, String> {
+    let (sizes, accesses) =
+        if call.quick { (&instructions::SIZES[..2], 20_000) } else { (&instructions::SIZES[..], 400_000) };
+    let Some(costs) = instructions::costs(sizes, accesses)? else {
+        eprintln!("valgrind is not installed; instructions are not counted (Debian: apt install valgrind)");
+        return Ok(false);
+    };
+    if call.json {
+        println!("{:#}", serde_json::json!({ "instructions": costs }));
+    } else {
+        println!("{}", table::costs(&costs));
+    }
+    Ok(costs.iter().all(|cost| cost.ratio <= cost.limit))
+}
+
+fn access(name: &str, bytes: &str, n: &str) -> Result<bool, String> {
+    let number = |what: &str, text: &str| {
+        text.parse::<u64>().map_err(|_| format!("{what}: found `{text}`, expected a whole number"))
+    };
+    let left = instructions::access(name, number("BYTES", bytes)?, number("N", n)?)?;
+    println!("{left} pages left the buffer");
+    Ok(true)
+}

@@ -1,0 +1,80 @@
+//! The figures as tables of at most 100 columns.
+
+use std::fmt::Write as _;
+
+use crate::buffers::Rate;
+use crate::goals::{Better, Figure};
+use crate::instructions::Cost;
+
+/// Goals and figures.
+pub fn figures(figures: &[Figure]) -> String {
+    let mut text = format!(
+        "{:<6}{:<50}{:>9} {:<10}{:>7}{:>8}  {}\n",
+        "", "what", "measured", "", "goal", "ratio", "result"
+    );
+    for f in figures {
+        let goal = format!(
+            "{}{}",
+            if f.better == Better::More { ">=" } else { "<=" },
+            (f.goal * 100.0).round() / 100.0
+        );
+        let _ = writeln!(
+            text,
+            "{:<6}{:<50}{:>9} {:<10}{:>7}{:>7.1}{}  {}",
+            f.name,
+            f.what,
+            short(f.value),
+            f.unit,
+            goal,
+            f.ratio,
+            if f.ratio < 1.0 { "!" } else { "x" },
+            &f.hash[..6],
+        );
+    }
+    if figures.iter().any(|f| f.ratio < 1.0) {
+        text.push_str("! the goal is missed on this machine\n");
+    }
+    text
+}
+
+/// Buffers.
+pub fn rates(rates: &[Rate]) -> String {
+    let mut text = format!(
+        "{:<20}{:>16}{:>12}{:>20}  {}\n",
+        "buffer, untimed", "M accesses/s", "hit ratio", "flash ops/access", "result"
+    );
+    for r in rates {
+        let _ = writeln!(
+            text,
+            "{:<20}{:>16.1}{:>12.3}{:>20.2}  {}",
+            r.name,
+            r.rate,
+            r.hit_ratio,
+            r.flash_ops_per_access,
+            &r.hash[..6]
+        );
+    }
+    text
+}
+
+/// Instructions.
+pub fn costs(costs: &[Cost]) -> String {
+    let mut text = format!("{:<20}", "instructions/access");
+    for (size, _) in costs.first().map_or(&[][..], |c| &c.instructions[..]) {
+        let _ = write!(text, "{:>12}", size.to_string());
+    }
+    text.push_str("       ratio     limit\n");
+    for c in costs {
+        let _ = write!(text, "{:<20}", c.name);
+        for (_, n) in &c.instructions {
+            let _ = write!(text, "{n:>12.1}");
+        }
+        let missed = if c.ratio > c.limit { " missed" } else { "" };
+        let _ = writeln!(text, "{:>11.2}x{:>9.1}x{missed}", c.ratio, c.limit);
+    }
+    text
+}
+
+fn short(value: f64) -> String {
+    if value >= 10.0 { format!("{value:.1}") } else { format!("{value:.3}") }
+}

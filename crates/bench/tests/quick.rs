@@ -1,0 +1,41 @@
+//! Every bench runs at a sixteenth of its size, and simulates the same each time.
+
+use eraseblock_bench::drive::Scale;
+use eraseblock_bench::goals::GOALS;
+use eraseblock_bench::{buffers, instructions, table};
+use eraseblock_core::buffer;
+
+#[test]
+fn benches_run_and_repeat_themselves() {
+    for goal in GOALS {
+        let hashes = || {
+            let figures = (goal.measure)(Scale::QUICK).unwrap();
+            assert!(figures.iter().all(|f| f.value > 0.0 && f.value.is_finite()), "{figures:?}");
+            assert!(table::figures(&figures).lines().all(|line| line.chars().count() <= 100));
+            figures.into_iter().map(|f| f.hash).collect::<Vec<_>>()
+        };
+        assert_eq!(hashes(), hashes(), "bench {}", goal.name);
+    }
+}
+
+#[test]
+fn every_registered_buffer_has_a_rate() {
+    let rates = buffers::rates(Scale::QUICK).unwrap();
+    assert_eq!(rates.len(), buffer::registry().len());
+    for rate in &rates {
+        // Uniform accesses to twice as many pages as the buffer holds hit at most half the time.
+        assert!(rate.hit_ratio <= 0.5 && rate.rate > 0.0, "{rate:?}");
+        assert_eq!(rate.hit_ratio > 0.4, rate.name != "none", "{rate:?}");
+    }
+    assert!(table::rates(&rates).lines().all(|line| line.chars().count() <= 100));
+}
+
+#[test]
+fn counted_accesses_fill_the_buffer() {
+    for entry in buffer::registry() {
+        let left = instructions::access(entry.name, 1 << 20, 1000).unwrap();
+        assert_eq!(left > 0, entry.name != "none", "{}", entry.name);
+    }
+    let error = instructions::access("lrv", 1 << 20, 1).unwrap_err();
+    assert!(error.contains("`lrv`") && error.contains("lru"), "{error}");
+}
