@@ -33,7 +33,7 @@ def assert_one_line(run: Run, code: int, *parts: str) -> None:
         (["compare", "x", "--buffer-size", "7"], ["--buffer-size", "no unit"]),
         (["compare", "x", "--fit", "compct"], ["--fit", "compct", "`compact`"]),
         (["compare", "x", "--format", "spd"], ["--format", "spd", "`spc`"]),
-        (["compare", "x", "--ops", "x"], ["--ops", "`rw`"]),
+        (["compare", "x", "--ops", "x"], ["--ops", "`x`", "rw"]),
         (["compare", "x", "--first", "many"], ["--first", "many"]),
         (["compare", "x", "--jobs", "0"], ["--jobs", "found 0", "1 or more"]),
         (["compare", "x", "--set", "host.sped=2"], ["--set", "host.sped", "speedup"]),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import resource
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -154,21 +155,27 @@ def test_json_and_files_together_keep_stdout_pure(cli: Cli, trace: Path, tmp_pat
     "command", [[], ["compare"], ["run"], ["list"], ["schema"], ["trace", "info"], ["report"]]
 )
 def test_help_is_quick_and_has_examples(cli: Cli, command: list[str]) -> None:
-    durations = []
-    for _ in range(3):
-        start = time.perf_counter()
-        run = cli(*command, "--help")
-        durations.append(time.perf_counter() - start)
-        assert run.returncode == 0
-        assert "Examples:" in run.stdout
-        assert f"eraseblock {' '.join(command)}".rstrip() in run.stdout
-    assert min(durations) < 0.3
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    run = cli(*command, "--help")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert run.returncode == 0
+    assert "Examples:" in run.stdout
+    assert f"eraseblock {' '.join(command)}".rstrip() in run.stdout
+    # Processor time, since other tests may keep the processors busy.
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.3
 
 
-def test_a_reader_that_goes_away_is_no_error() -> None:
-    command = f"{COMMAND} list --json | head -c 10"
-    run = subprocess.run(["bash", "-c", command], text=True, capture_output=True, timeout=60, check=False)
-    assert (run.stdout, run.stderr) == ('{\n  "buffer', "")
+@pytest.mark.parametrize("command", [["list", "--json"], ["schema"], ["list"]])
+def test_a_reader_that_has_gone_is_not_complained_about(command: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        run = subprocess.run(
+            [COMMAND, *command], stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        )
+    finally:
+        os.close(writer)
+    assert (run.returncode, run.stderr) == (1, "")
 
 
 def test_paths_start_at_the_experiment_file(cli: Cli, trace: Path, tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ def read_until(terminal: int, wanted: bytes, seconds: float) -> bytes:
 def test_a_terminal_sees_rate_and_time_left_and_ctrl_c_works(tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text(LONG, encoding="utf-8")
     process, terminal = start_on_terminal(tmp_path, "run", "long.toml", "--json")
+    assert process.stdout is not None
     try:
         seen = read_until(terminal, b"requests/s", 60)
         assert b"requests/s" in seen
@@ -64,11 +65,11 @@ def test_a_terminal_sees_rate_and_time_left_and_ctrl_c_works(tmp_path: Path) -> 
         assert time.monotonic() - start < 2
         assert b"interrupted" in seen
         assert b"Traceback" not in seen
-        assert process.stdout is not None
         assert process.stdout.read() == b""
     finally:
         process.kill()
         process.wait()
+        process.stdout.close()
         os.close(terminal)
 
 

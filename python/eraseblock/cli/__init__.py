@@ -6,17 +6,16 @@ import os
 import sys
 from collections.abc import Sequence
 
+from eraseblock import _core
+from eraseblock.terminal.console import say_error
+
 # The conventional exit code of a program that Ctrl-C ended.
 INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 2 for a wrong call or input, 1 for a failure."""
-    from cyclopts import CycloptsError
-
-    from eraseblock import _core
     from eraseblock.cli.app import build_app
-    from eraseblock.terminal.console import say_error
 
     tokens = list(sys.argv[1:] if arguments is None else arguments)
     try:
@@ -25,24 +24,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         sys.stdout.flush()
         return int(code or 0)
-    except CycloptsError as error:
-        say_error(f"{error} (see --help)")
-        return 2
-    except (_core.ConfigError, _core.InputError) as error:
-        say_error(str(error))
-        return 2
-    except _core.SimulationError as error:
-        say_error(str(error))
-        return 1
     except BrokenPipeError:
         # The reader has gone, which is its right; nothing more may be written, not even while Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except OSError as error:
-        say_error(f"{error.filename or 'output'}: {(error.strerror or str(error)).lower()}")
         return 1
     except KeyboardInterrupt:
         sys.stderr.write("eraseblock: interrupted\n")
         sys.stderr.flush()
         # Threads that are inside the engine are not waited for.
         os._exit(INTERRUPTED)
+    except Exception as error:
+        code, message = _explain(error)
+        if message is None:
+            raise
+        say_error(message)
+        return code
+
+
+def _explain(error: Exception) -> tuple[int, str | None]:
+    """Exit code and sentence for what a user can mend; no sentence for a fault of this program."""
+    from cyclopts import CycloptsError
+
+    match error:
+        case CycloptsError():
+            return 2, f"{error} (see --help)"
+        case _core.ConfigError() | _core.InputError():
+            return 2, str(error)
+        case _core.SimulationError():
+            return 1, str(error)
+        case MemoryError():
+            return 1, "not enough memory for this run; use a smaller drive or fewer --jobs"
+        case OSError():
+            return 1, f"{error.filename or 'output'}: {(error.strerror or str(error)).lower()}"
+    return 1, None

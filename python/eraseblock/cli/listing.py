@@ -40,10 +40,10 @@ def listing(kind: str | None = None, /, *, as_json: AsJson = False) -> None:
             json.dumps(entries if kind is None else entries[kind], indent=2, ensure_ascii=False) + "\n"
         )
         return
-    _print(entries)
+    _print(entries, brief=kind is None)
 
 
-def _print(entries: dict[str, list[dict[str, Any]]]) -> None:
+def _print(entries: dict[str, list[dict[str, Any]]], *, brief: bool) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -61,21 +61,30 @@ def _print(entries: dict[str, list[dict[str, Any]]]) -> None:
         )
         table.add_column("name", no_wrap=True, style="bold")
         table.add_column("what it is")
-        table.add_column("source", overflow="fold", max_width=34)
+        if not brief:
+            table.add_column("source", overflow="fold", max_width=34)
         for item in items:
-            table.add_row(item["name"], Text(_describe(item)), Text(_source(item)))
+            cells = [_summary(item)] if brief else [_describe(item), _source(item)]
+            table.add_row(item["name"], *map(Text, cells))
         console.print(table)
+    if brief:
+        console.print(f"More about a kind, and its options: eraseblock list {'|'.join(entries)}")
+
+
+def _summary(item: dict[str, Any]) -> str:
+    """What it is, in a sentence; how a format is recognised is told with its details."""
+    is_format = "columns" in item
+    return str(item["title"]) if is_format else f"{item['title']}: {item['summary']}"
 
 
 def _describe(item: dict[str, Any]) -> str:
-    parts = [str(item.get("title", ""))]
-    if item.get("summary"):
-        parts.append(str(item["summary"]))
-    parts += [f"{key}: {item[key]}" for key in ("columns", "units") if item.get(key)]
-    text = ". ".join(part.rstrip(".") for part in parts if part)
+    """Everything that is known of it; options on lines of their own."""
+    lines = [f"{item['title']}: {item['summary']}"]
+    lines += [f"{key}: {item[key]}" for key in ("columns", "units") if item.get(key)]
     for option in item.get("options") or []:
-        text += f"\n{option['name']} = {json.dumps(option['default'])} ({option['type']}): {option['doc']}"
-    return text
+        default = json.dumps(option["default"])
+        lines.append(f"{option['name']} = {default} ({option['type']}): {option['doc']}")
+    return "\n".join(lines)
 
 
 def _source(item: dict[str, Any]) -> str:

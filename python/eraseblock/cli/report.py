@@ -15,7 +15,7 @@ Examples:
 """
 
 
-def report(folder: Path, *, as_json: AsJson = False) -> None:
+def report(folder: Path, /, *, as_json: AsJson = False) -> None:
     """Rebuild report.html from the results.json of a folder.
 
     Args:

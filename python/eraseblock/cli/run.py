@@ -18,6 +18,7 @@ Examples:
 
 def run(
     experiment: Path,
+    /,
     *,
     set_: Sets = None,
     jobs: Jobs = None,

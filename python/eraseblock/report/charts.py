@@ -12,21 +12,13 @@ from typing import Any, TypeVar
 
 import altair as alt
 
+from eraseblock.report.axes import buffer_axis, figure_axis, is_logarithmic, label_of
 from eraseblock.results import units
 from eraseblock.results.view import Row
 
 HEIGHT = 220
 # Causes of programs, in the order in which bars are stacked.
 CAUSES = ("host", "padding", "gc", "merge", "mapping", "wear")
-# Largest over smallest value from which an axis is logarithmic.
-_LOG_FROM = 30
-_TIME_SCALES = (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0))
-# 1048576 as `1 MiB`, on the axis.
-_SIZE_LABEL = (
-    "datum.value >= 1073741824 ? format(datum.value / 1073741824, '~r') + ' GiB' : "
-    "datum.value >= 1048576 ? format(datum.value / 1048576, '~r') + ' MiB' : "
-    "datum.value >= 1024 ? format(datum.value / 1024, '~r') + ' KiB' : datum.value + ' B'"
-)
 Data = list[dict[str, Any]]
 Spec = dict[str, Any]
 T = TypeVar("T")
@@ -41,7 +33,6 @@ class Metric:
     note: str
     path: str
     unit: str
-    axis: str = "~s"
 
 
 @dataclass(frozen=True)
@@ -56,27 +47,12 @@ class Chart:
 
 
 _METRICS = (
-    Metric("mean", "Mean response time", "lower is better", "response_ns.all.mean", "time", "~r"),
-    Metric("p99", "99th percentile response", "lower is better", "response_ns.all.p99", "time", "~r"),
-    Metric(
-        "hits",
-        "Hit ratio",
-        "host pages found in the buffer; higher is better",
-        "hit_ratio.all",
-        "share",
-        "~%",
-    ),
+    Metric("mean", "Mean response time", "lower is better", "response_ns.all.mean", "time"),
+    Metric("p99", "99th percentile response", "lower is better", "response_ns.all.p99", "time"),
+    Metric("hits", "Hit ratio", "host pages found in the buffer; higher is better", "hit_ratio.all", "share"),
     Metric("erases", "Block erases", "lower is better", "flash.erases.total", "count"),
-    Metric(
-        "waf", "Write amplification", "pages programmed per host page; lower is better", "waf", "ratio", "~r"
-    ),
-    Metric(
-        "flush",
-        "Pages per flush",
-        "mean length of a flush to flash",
-        "flush_pages.after_padding.mean",
-        "pages",
-    ),
+    Metric("waf", "Write amplification", "pages programmed per host page; lower is better", "waf", "ratio"),
+    Metric("flush", "Pages per flush", "mean length of a flush", "flush_pages.after_padding.mean", "pages"),
 )
 _PRINTERS = {"time": units.duration, "share": units.share, "count": units.count, "ratio": units.ratio}
 
@@ -93,18 +69,13 @@ def _against_size(panel: str, metric: Metric, rows: Sequence[Row], schemes: Sequ
     present = [(row, value) for row in rows if (value := row.figure(metric.path)) is not None]
     if not present:
         return None
-    title, scale = metric.title, 1.0
-    if metric.unit == "time":
-        largest = max(value for _, value in present)
-        unit, scale = next((pair for pair in _TIME_SCALES if largest >= pair[1]), _TIME_SCALES[-1])
-        title = f"{title} ({unit})"
     show = _PRINTERS.get(metric.unit, units.pages)
-    data = [
+    data: Data = [
         {
             "scheme": row.scheme,
             "size": row.buffer_bytes,
             "Buffer": units.size(row.buffer_bytes),
-            "y": value / scale,
+            "y": float(value),
             "Value": show(value),
             "Trusted": "yes" if row.trusted else "no",
         }
@@ -112,33 +83,14 @@ def _against_size(panel: str, metric: Metric, rows: Sequence[Row], schemes: Sequ
     ]
     sizes = sorted({row.buffer_bytes for row in rows})
     if len(sizes) == 1:
-        return Chart(f"{panel}-{metric.id}", title, metric.note, _bars(data, metric, schemes))
-    log = _spans_orders([item["y"] for item in data])
-    note = f"{metric.note}; logarithmic" if log else metric.note
-    return Chart(f"{panel}-{metric.id}", title, note, _lines(data, metric, schemes, sizes, log))
+        return Chart(f"{panel}-{metric.id}", metric.title, metric.note, _bars(data, metric, schemes))
+    note = f"{metric.note}; logarithmic" if is_logarithmic([item["y"] for item in data]) else metric.note
+    return Chart(f"{panel}-{metric.id}", metric.title, note, _lines(data, metric, schemes, sizes))
 
 
-def _spans_orders(values: Sequence[float]) -> bool:
-    """Whether the values differ so much that the small ones would lie on the axis of a linear plot."""
-    return min(values) > 0 and max(values) / min(values) > _LOG_FROM
-
-
-def _lines(data: Data, metric: Metric, schemes: Sequence[str], sizes: Sequence[int], log: bool) -> Spec:
+def _lines(data: Data, metric: Metric, schemes: Sequence[str], sizes: Sequence[int]) -> Spec:
     hover = _hover("size")
-    base = _base(data).encode(
-        x=alt.X(
-            "size:Q",
-            title="Buffer size",
-            scale=alt.Scale(type="log", base=2, domain=[sizes[0], sizes[-1]], nice=False, padding=10),
-            axis=alt.Axis(values=list(sizes), labelExpr=_SIZE_LABEL, grid=False, labelOverlap="greedy"),
-        ),
-        y=alt.Y(
-            "y:Q",
-            title=None,
-            scale=alt.Scale(type="log") if log else alt.Scale(zero=metric.unit != "ratio"),
-            axis=alt.Axis(labelExpr=f"format(datum.value, '{metric.axis}')", tickCount=5),
-        ),
-    )
+    base = _base(data).encode(x=buffer_axis(sizes), y=figure_axis([item["y"] for item in data], metric.unit))
     points = base.mark_point(opacity=1, strokeWidth=1.5).encode(
         fill=_colour(alt.Fill, schemes),
         stroke=_colour(alt.Stroke, schemes),
@@ -164,7 +116,7 @@ def _bars(data: Data, metric: Metric, schemes: Sequence[str]) -> Spec:
             x=alt.X(
                 "y:Q",
                 title=None,
-                axis=alt.Axis(labelExpr=f"format(datum.value, '{metric.axis}')", tickCount=4),
+                axis=alt.Axis(labelExpr=label_of(metric.unit), tickCount=4),
             ),
             color=_colour(alt.Color, schemes),
             fillOpacity=alt.condition(alt.datum.Trusted == "yes", alt.value(1), alt.value(0.3)),
@@ -249,7 +201,7 @@ def _programs(panel: str, rows: Sequence[Row]) -> Chart | None:
             x=alt.X(
                 "count:Q",
                 title="Flash pages programmed",
-                axis=alt.Axis(labelExpr="format(datum.value, '~s')", tickCount=5),
+                axis=alt.Axis(labelExpr=label_of("count"), tickCount=5),
             ),
             color=alt.Color(
                 "Cause:N",

@@ -106,11 +106,12 @@ def _settings(records: Sequence[Record]) -> tuple[dict[str, str], dict[str, list
     keys = dict.fromkeys(key for config in flat for key in config)
     common, differing = {}, {}
     for key in keys:
-        values = list(dict.fromkeys(_plain(config.get(key)) for config in flat))
-        if len(values) == 1:
-            common[key] = values[0]
-        else:
+        # A key that only some schemes have is the same for all of those.
+        values = list(dict.fromkeys(_plain(config[key]) for config in flat if config.get(key) is not None))
+        if len(values) > 1:
             differing[key] = values
+        elif values:
+            common[key] = values[0]
     return common, differing
 
 
@@ -119,11 +120,13 @@ def _plain(value: Any) -> str:
 
 
 def _traces(rows: Sequence[Row]) -> list[Mapping[str, str]]:
-    """Identity of each trace, once."""
+    """Identity of each trace, once, without counts of what did not happen."""
     traces: dict[str, dict[str, str]] = {}
     for row in rows:
         identity = row.record["trace"]
-        traces.setdefault(row.trace, {key: _plain(value) for key, value in flatten(identity).items()})
+        traces.setdefault(
+            row.trace, {key: _plain(value) for key, value in flatten(identity).items() if value}
+        )
     return list(traces.values())
 
 
