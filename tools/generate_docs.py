@@ -13,6 +13,7 @@ from typing import Any
 
 import eraseblock
 from eraseblock import _core
+from eraseblock.names import source_of
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = ROOT / "docs" / "experiment.schema.json"
@@ -37,7 +38,7 @@ def schemes_table() -> str:
     """The table of schemes in the README."""
     registry = eraseblock.registry()
     rows = [
-        [f"`{entry['name']}`", kind, entry["title"], _source(entry)]
+        [f"`{entry['name']}`", kind, f"{entry['title']}: {entry['summary']}", source_of(entry)]
         for kind, entries in (("buffer", registry["buffers"]), ("FTL", registry["ftls"]))
         for entry in entries
     ]
@@ -46,8 +47,8 @@ def schemes_table() -> str:
 
 def _entry(entry: dict[str, Any]) -> str:
     lines = [f"\n### `{entry['name']}`: {entry['title']}\n\n{entry['summary']}\n"]
-    if _source(entry):
-        lines.append(f"\nSource: {_source(entry)}.\n")
+    if source_of(entry):
+        lines.append(f"\nSource: {source_of(entry)}.\n")
     if entry.get("options"):
         rows = [
             [f"`{option['name']}`", option["type"], f"`{json.dumps(option['default'])}`", option["doc"]]
@@ -55,13 +56,6 @@ def _entry(entry: dict[str, Any]) -> str:
         ]
         lines.append("\n" + _table(["option", "type", "default", "meaning"], rows))
     return "".join(lines)
-
-
-def _source(entry: dict[str, Any]) -> str:
-    source = str(entry.get("paper") or "").rstrip(".")
-    if entry.get("year"):
-        source = f"{source} ({entry['year']})" if source else str(entry["year"])
-    return f"{source}; a reconstruction" if entry.get("reconstruction") else source
 
 
 def _format_row(entry: dict[str, Any]) -> list[str]:

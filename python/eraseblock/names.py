@@ -48,6 +48,15 @@ def check(names: Iterable[str], kind: str, option: str) -> list[str]:
     return given
 
 
+def source_of(entry: dict[str, Any]) -> str:
+    """Where an entry of the registry was published; empty where it was not."""
+    source = str(entry.get("paper") or entry.get("reference") or "").rstrip(".")
+    year = entry.get("year")
+    if year and str(year) not in source:
+        source = f"{source} ({year})" if source else str(year)
+    return f"{source}; a reconstruction" if entry.get("reconstruction") else source
+
+
 def nearest(name: str, candidates: Sequence[str]) -> str:
     """`, did you mean ...?` where a candidate comes close, else nothing."""
     lower = {candidate.lower(): candidate for candidate in candidates}

@@ -8,7 +8,7 @@ from typing import Any
 
 from eraseblock import _core
 from eraseblock.cli.options import AsJson
-from eraseblock.names import nearest, registry
+from eraseblock.names import nearest, registry, source_of
 
 _TITLES = {"buffers": "Buffers", "ftls": "FTLs", "devices": "Devices", "formats": "Trace formats"}
 
@@ -64,7 +64,7 @@ def _print(entries: dict[str, list[dict[str, Any]]], *, brief: bool) -> None:
         if not brief:
             table.add_column("source", overflow="fold", max_width=34)
         for item in items:
-            cells = [_summary(item)] if brief else [_describe(item), _source(item)]
+            cells = [_summary(item)] if brief else [_describe(item), source_of(item)]
             table.add_row(item["name"], *map(Text, cells))
         console.print(table)
     if brief:
@@ -85,10 +85,3 @@ def _describe(item: dict[str, Any]) -> str:
         default = json.dumps(option["default"])
         lines.append(f"{option['name']} = {default} ({option['type']}): {option['doc']}")
     return "\n".join(lines)
-
-
-def _source(item: dict[str, Any]) -> str:
-    source = str(item.get("paper") or item.get("reference") or "")
-    if item.get("year") and str(item["year"]) not in source:
-        source = f"{source} ({item['year']})" if source else str(item["year"])
-    return f"{source}; reconstruction" if item.get("reconstruction") else source
