@@ -77,17 +77,24 @@ def test_first_and_ops_choose_requests(cli: Cli, trace: Path) -> None:
 
 
 def test_a_refused_combination_is_named_and_the_others_run(cli: Cli, trace: Path) -> None:
-    run = cli(
-        "compare", trace, *SMALL_SETS, "--buffers", "lru,bplru", "--buffer-size", "64KiB,512KiB", "--json"
+    drive = ("--device", "nvme-tlc", "--set", 'precondition.state="empty"', "--buffers", "lru,bplru")
+    run = cli("compare", trace, *drive, "--ftls", "page,bast", "--json")
+    ran = [record["config"]["ftl"]["mapping"]["kind"] for record in json.loads(run.stdout)]
+    assert (run.returncode, ran) == (0, ["page", "page"])
+    assert run.stderr.startswith(
+        "eraseblock: refused lru of 16 MiB on bast, bplru of 16 MiB on bast: bast writes"
     )
-    ran = [
-        (r["config"]["buffer"]["scheme"]["kind"], r["config"]["buffer"]["size"])
-        for r in json.loads(run.stdout)
-    ]
-    refused = [line for line in run.stderr.splitlines() if "refused" in line]
-    assert ("lru", "512 KiB") in ran
-    assert len(ran) == 4 or refused
-    assert run.returncode == 0
+    assert run.stderr.count("\n") == 1
+    alone = cli("compare", trace, *drive, "--ftls", "bast")
+    assert (alone.returncode, alone.stdout) == (2, "")
+    assert alone.stderr.startswith("eraseblock: bast writes")
+
+
+def test_a_buffer_without_room_is_refused_by_the_schemes_that_need_it(cli: Cli, trace: Path) -> None:
+    run = cli("compare", trace, *SMALL_SETS, "--buffers", "none,lru", "--buffer-size", "1KiB", "--json")
+    [record] = json.loads(run.stdout)
+    assert record["config"]["buffer"]["scheme"]["kind"] == "none"
+    assert "refused lru of 1 KiB on bast: buffer.size: room for 0 pages" in run.stderr
 
 
 def test_verified_runs_have_the_same_figures(cli: Cli, sweep_file: Path) -> None:
