@@ -76,6 +76,8 @@ pub struct Eviction {
     pub start: u32,
     /// After the last of its pages.
     pub end: u32,
+    /// It makes room for this page of the span, counted from 0: earlier ones have been served before.
+    pub before: u32,
     /// What happens to them.
     pub action: Action,
     /// Unit that they should go to; the FTL honours or refuses it.
@@ -107,7 +109,8 @@ impl Outcome {
     pub fn evict(&mut self, start: usize, action: Action) {
         if start < self.pages.len() {
             let (start, end) = (start as u32, self.pages.len() as u32);
-            self.evictions.push(Eviction { start, end, action, target: None });
+            let before = self.answers.len() as u32;
+            self.evictions.push(Eviction { start, end, before, action, target: None });
         }
     }
 
@@ -135,7 +138,7 @@ pub trait View {
 ///
 /// The caller clears `out` before each call, and makes spans that stay inside one logical block and inside the drive.
 pub trait Buffer: std::fmt::Debug + Send {
-    /// Serves a span. Pushes one answer for each of its pages, and what has to leave to make room. Between calls the
+    /// Serves a span, page by page. Pushes what has to leave to make room for a page, then the page's answer. Between calls the
     /// scheme holds at most its capacity. O(pages) and O(1) or O(log n) for each.
     fn access(&mut self, span: &Span, view: &dyn View, out: &mut Outcome);
 

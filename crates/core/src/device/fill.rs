@@ -105,7 +105,7 @@ impl Device {
                 shadow.host_write(out.lpn);
             }
         }
-        self.write_batch(NOBODY, crate::support::NONE, false)?;
+        self.write_batch(NOBODY, crate::support::NONE)?;
         self.plan.clear();
         self.start_jobs()
     }

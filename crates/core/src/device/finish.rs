@@ -28,7 +28,7 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
 impl Device {
     /// Folds all log blocks, at once.
     pub(super) fn merge_all(&mut self) {
-        self.mapping.merge_all(&mut cx!(self, plan, NOBODY, false));
+        self.mapping.merge_all(&mut cx!(self, plan, NOBODY));
         self.issue();
     }
 

@@ -46,14 +46,24 @@ struct Pending {
     kind: u8,
     /// What the answer waits for.
     conditions: u32,
-    /// Join of its flash reads, while it has any.
+    /// Flash reads that more may be added to, an index into `reads`, or none.
     reads: u32,
     /// Join of its flash writes, while it has any.
     writes: u32,
-    /// Pages that it fills: `(first, count)`.
-    filling: (u32, u32),
     /// Time in RAM.
     ram_ns: u64,
+    /// Next free slot.
+    next: u32,
+}
+
+/// Flash reads of one request, as far as they were planned together.
+#[derive(Debug, Clone, Copy)]
+struct Reads {
+    request: u32,
+    join: u32,
+    /// Pages of the span that they belong to: `first..first + count`.
+    first: u32,
+    count: u32,
     /// Next free slot.
     next: u32,
 }
@@ -85,12 +95,16 @@ pub struct Device {
     taken_slots: u64,
     /// Writes that wait for slots: `(request, freed slots that let it go on)`.
     tickets: VecDeque<(u32, u64)>,
-    /// Pages being filled, and the request whose reads fill them.
+    reads: Vec<Reads>,
+    free_reads: u32,
+    /// Pages being filled, and the reads that fill them.
     filling: HashMap<u32, u32>,
-    /// `(filler, request that waits for it)`.
+    /// `(reads, request that waits for them)`.
     dependents: Vec<(u32, u32)>,
     /// Units being collected.
     jobs: u32,
+    /// How often collection has made room.
+    room_made: u64,
     finished: Vec<u32>,
 
     /// Response times: read, write, other.
@@ -178,9 +192,12 @@ impl Device {
             outstanding: 0,
             taken_slots: 0,
             tickets: VecDeque::new(),
+            reads: Vec::new(),
+            free_reads: crate::support::NONE,
             filling: HashMap::new(),
             dependents: Vec::new(),
             jobs: 0,
+            room_made: 0,
             finished: Vec::new(),
             latency: Default::default(),
             first_arrival: None,
@@ -257,7 +274,7 @@ impl Device {
 
 /// Lends the parts of a device to its mapping.
 macro_rules! cx {
-    ($device:expr, $plan:ident, $own:expr, $slots:expr) => {
+    ($device:expr, $plan:ident, $own:expr) => {
         Cx {
             flash: &mut $device.flash,
             engine: &mut $device.engine,
@@ -266,7 +283,6 @@ macro_rules! cx {
             timed: $device.timed,
             copy_back: $device.config.nand.copy_back,
             own: $own,
-            slots: $slots,
         }
     };
 }

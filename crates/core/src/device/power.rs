@@ -71,7 +71,7 @@ impl Device {
             shadow.restart(crash.image);
         }
         let timed = std::mem::replace(&mut self.timed, false);
-        self.mapping.recover(&mut cx!(self, plan, NOBODY, false));
+        self.mapping.recover(&mut cx!(self, plan, NOBODY));
         self.start_jobs()?;
         self.timed = timed;
         self.plan.clear();

@@ -1,13 +1,12 @@
 //! One request through buffer, FTL and flash.
 
 use super::time::READS;
-use super::{Cx, Device, DeviceError, NOBODY, Own, PageOut, cx};
+use super::{Cx, Device, DeviceError, NOBODY, Own, PageOut, Reads, cx};
 use crate::buffer::{Action, Answer, Eviction, Outcome, Span, View};
 use crate::config::{PartialPage, WriteBack};
 use crate::ftl::Mapping;
 use crate::host::split::{self, Pages};
 use crate::host::{Op, Request};
-use crate::nand::image::Content;
 use crate::nand::op::ENGINE_JOIN;
 use crate::nand::{Cause, Engine, Geometry, Ppn};
 use crate::support::NONE;
@@ -58,7 +57,6 @@ impl Device {
                 if ram > 0 {
                     self.pending[id as usize].ram_ns = ram * u64::from(pages.count);
                 }
-                self.pending[id as usize].filling = (pages.first, pages.count);
                 let number = self.counters.submitted - 1;
                 for (first, count) in pages.spans(self.geometry.pages_per_block) {
                     self.serve_span(id, Span { first, count, write, request: number }, &pages)?;
@@ -81,16 +79,13 @@ impl Device {
         }
         if span.write {
             self.counters.pages_written += u64::from(span.count);
-            self.answer_writes(id, &span, pages, &out)?;
         } else {
             self.counters.pages_read += u64::from(span.count);
-            for (i, answer) in out.answers.iter().enumerate() {
-                self.answer_read(id, span.first + i as u32, *answer);
-            }
         }
-        let result = if out.evictions.is_empty() { Ok(()) } else { self.carry_out(id, &out) };
+        let result = self.follow(id, &span, pages, &out);
         self.out = out;
         result?;
+        self.close_reads(id);
         if !self.plan.is_empty() {
             self.issue();
         }
@@ -109,7 +104,7 @@ impl Device {
 
     /// A page of a read: from the buffer, from RAM on its way to flash, or from flash.
     #[inline]
-    fn answer_read(&mut self, id: u32, lpn: u32, answer: Answer) {
+    fn answer_read(&mut self, id: u32, lpn: u32, answer: Answer, span: (u32, u32)) {
         if answer == Answer::Hit {
             self.counters.read_hits += 1;
             if !self.filling.is_empty() {
@@ -117,14 +112,14 @@ impl Device {
             }
             return;
         }
-        if self.read_page(id, lpn, Cause::Host) && answer == Answer::Fill && self.timed {
-            self.filling.insert(lpn, id);
+        if self.read_page(id, lpn, span) && answer == Answer::Fill {
+            self.mark_filling(id, lpn);
         }
     }
 
     /// Reads a page for the host; whether that takes a flash read.
-    fn read_page(&mut self, id: u32, lpn: u32, cause: Cause) -> bool {
-        let found = self.mapping.translate(&mut cx!(self, plan, NOBODY, false), lpn);
+    fn read_page(&mut self, id: u32, lpn: u32, span: (u32, u32)) -> bool {
+        let found = self.mapping.translate(&mut cx!(self, plan, NOBODY), lpn);
         if let Some(shadow) = self.engine.shadow_mut() {
             shadow.check_host_read(lpn, found.is_some());
         }
@@ -137,8 +132,8 @@ impl Device {
             self.counters.inflight_hits += 1;
             return false;
         }
-        let owner = self.reads_join(id);
-        cx!(self, plan, NOBODY, false).read(block, page, lpn, cause, NONE, owner);
+        let owner = self.reads_join(id, span);
+        cx!(self, plan, NOBODY).read(block, page, lpn, Cause::Host, NONE, owner);
         true
     }
 
@@ -149,18 +144,42 @@ impl Device {
             || (self.timed && self.engine.in_ram(block, page))
     }
 
-    /// The join of a request's flash reads.
-    fn reads_join(&mut self, id: u32) -> u32 {
+    /// The join of the flash reads that a request plans for pages `span`.
+    fn reads_join(&mut self, id: u32, span: (u32, u32)) -> u32 {
         if !self.timed {
             return NONE;
         }
-        if self.pending[id as usize].reads == NONE {
-            let join = self.engine.join(READS | id);
-            self.engine.hold(join);
-            self.pending[id as usize].reads = join;
-            self.pending[id as usize].conditions += 1;
+        let open = self.pending[id as usize].reads;
+        if open != NONE {
+            return self.reads[open as usize].join;
         }
-        self.pending[id as usize].reads
+        let index = if self.free_reads == NONE { self.reads.len() as u32 } else { self.free_reads };
+        let join = self.engine.join(READS | index);
+        self.engine.hold(join);
+        let reads = Reads { request: id, join, first: span.0, count: span.1, next: NONE };
+        if index as usize == self.reads.len() {
+            self.reads.push(reads);
+        } else {
+            self.free_reads = self.reads[index as usize].next;
+            self.reads[index as usize] = reads;
+        }
+        self.pending[id as usize].reads = index;
+        self.pending[id as usize].conditions += 1;
+        join
+    }
+
+    /// Issues a request's reads; what it reads from now on is none of theirs. A program that waits for reads may
+    /// otherwise end up waiting for one that is planned later and waits, by way of its block, for the program.
+    fn close_reads(&mut self, id: u32) {
+        let open = std::mem::replace(&mut self.pending[id as usize].reads, NONE);
+        if open != NONE {
+            self.issue();
+            self.engine.release(self.reads[open as usize].join);
+            if self.engine.has_finished() {
+                // Time has passed while there was no room: the reads had ended before.
+                self.collect_finished();
+            }
+        }
     }
 
     /// The join of the flash writes that a request waits for.
@@ -179,63 +198,55 @@ impl Device {
 
     /// A hit on a page that another request is filling waits for it.
     fn wait_for_fill(&mut self, id: u32, lpn: u32) {
-        if let Some(&filler) = self.filling.get(&lpn)
-            && filler != id
-            && !self.dependents.contains(&(filler, id))
+        if let Some(&reads) = self.filling.get(&lpn)
+            && self.reads[reads as usize].request != id
+            && !self.dependents.contains(&(reads, id))
         {
-            self.dependents.push((filler, id));
+            self.dependents.push((reads, id));
             self.pending[id as usize].conditions += 1;
         }
     }
 
-    /// The pages of a write: into the buffer, or past it.
-    fn answer_writes(
-        &mut self,
-        id: u32,
-        span: &Span,
-        pages: &Pages,
-        out: &Outcome,
-    ) -> Result<(), DeviceError> {
-        let mut bypassed = 0;
-        for (i, answer) in out.answers.iter().enumerate() {
-            let lpn = span.first + i as u32;
-            let partial = pages.is_partial(lpn);
-            match answer {
-                Answer::Hit => {
-                    self.counters.write_hits += 1;
-                    if partial && !self.filling.is_empty() {
-                        self.wait_for_fill(id, lpn);
-                    }
-                }
-                Answer::Insert | Answer::Fill | Answer::Bypass => {
-                    // Read-modify-write: what the request leaves of the page comes from flash.
-                    if partial && self.read_page(id, lpn, Cause::Host) && self.timed {
-                        self.filling.insert(lpn, id);
-                    }
-                    if *answer == Answer::Bypass {
-                        bypassed += 1;
-                    } else {
-                        self.counters.inserted_writes += 1;
-                    }
-                }
+    /// Page `lpn` is being filled by the reads that request `id` has just planned.
+    fn mark_filling(&mut self, id: u32, lpn: u32) {
+        if self.timed {
+            self.filling.insert(lpn, self.pending[id as usize].reads);
+        }
+    }
+
+    /// A page of a write: into the buffer, or past it.
+    #[inline]
+    fn answer_write(&mut self, id: u32, lpn: u32, answer: Answer, partial: bool, span: (u32, u32)) {
+        if answer == Answer::Hit {
+            self.counters.write_hits += 1;
+            if partial && !self.filling.is_empty() {
+                self.wait_for_fill(id, lpn);
+            }
+        } else {
+            // Read-modify-write: what the request leaves of the page comes from flash.
+            if partial && self.read_page(id, lpn, span) {
+                self.mark_filling(id, lpn);
+            }
+            if answer == Answer::Bypass {
+                self.counters.bypassed_writes += 1;
+            } else {
+                self.counters.inserted_writes += 1;
             }
         }
         if let Some(shadow) = self.engine.shadow_mut() {
-            for lpn in span.first..span.first + span.count {
-                shadow.host_write(lpn);
-            }
+            shadow.host_write(lpn);
         }
-        if bypassed == 0 {
-            return Ok(());
-        }
-        self.counters.bypassed_writes += bypassed;
+    }
+
+    /// Writes the pages of a span that go past the buffer.
+    fn write_past(&mut self, id: u32, span: &Span, out: &Outcome) -> Result<(), DeviceError> {
         self.batch.clear();
         let bypasses = out.answers.iter().enumerate().filter(|(_, answer)| **answer == Answer::Bypass);
         self.batch.extend(bypasses.map(|(i, _)| PageOut::host(span.first + i as u32)));
-        self.note_flush_size(bypassed as usize, bypassed as usize);
-        let waits = self.fill_to_wait_for(span.first, span.count);
+        self.note_flush_size(self.batch.len(), self.batch.len());
+        let fills = self.join_of_fills(span.first..span.first + span.count);
         let own = self.writes_join(id);
-        self.write_batch(own, waits, false)?;
+        self.write_after(own, fills, NONE)?;
         if self.geometry.program_pages > 1 {
             // The host waits for these very pages; a program unit that is not full is completed.
             self.flush_mapping(own)?;
@@ -243,35 +254,72 @@ impl Device {
         Ok(())
     }
 
-    /// The join of the reads that fill one of these pages, for a program that has to come after them.
-    fn fill_to_wait_for(&self, first: u32, count: u32) -> u32 {
+    /// A join of all reads that fill any of these pages, for a program that has to come after them; `None` where no
+    /// page is being filled. The caller releases it when it has issued what signals it.
+    fn join_of_fills(&mut self, pages: impl Iterator<Item = u32>) -> Option<u32> {
         if self.filling.is_empty() {
-            return NONE;
+            return None;
         }
-        let filler = (first..first + count).find_map(|lpn| self.filling.get(&lpn));
-        filler.map_or(NONE, |&id| match self.pending[id as usize].reads {
-            NONE => NONE,
-            join => join | ENGINE_JOIN,
-        })
-    }
-
-    /// Carries out the evictions of an outcome, in order.
-    pub(super) fn carry_out(&mut self, id: u32, out: &Outcome) -> Result<(), DeviceError> {
-        let own = if self.config.buffer.write_back == WriteBack::Foreground {
-            self.writes_join(id)
-        } else {
-            NOBODY
-        };
-        let before = self.counters.flushed_pages;
-        for eviction in &out.evictions {
-            if eviction.action != Action::Drop {
-                self.flush_out(own, eviction, out)?;
+        let mut fills: Vec<u32> = pages.filter_map(|lpn| self.filling.get(&lpn).copied()).collect();
+        fills.sort_unstable();
+        fills.dedup();
+        if fills.is_empty() {
+            return None;
+        }
+        let all = self.engine.join(NONE);
+        self.engine.hold(all);
+        for reads in fills {
+            let Reads { request, join, .. } = self.reads[reads as usize];
+            self.engine.link(join, all);
+            if self.pending[request as usize].reads == reads {
+                self.close_reads(request);
             }
         }
-        if own != NOBODY && self.geometry.program_pages > 1 && self.counters.flushed_pages > before {
+        Some(all)
+    }
+
+    /// Carries out an outcome, page by page: what leaves to make room for a page, then the page.
+    #[inline]
+    fn follow(&mut self, id: u32, span: &Span, pages: &Pages, out: &Outcome) -> Result<(), DeviceError> {
+        let range = (span.first, span.count);
+        let mut evictions = out.evictions.iter().peekable();
+        let (flushed, bypassed) = (self.counters.flushed_pages, self.counters.bypassed_writes);
+        for (i, &answer) in out.answers.iter().enumerate() {
+            while let Some(eviction) = evictions.next_if(|e| e.before <= i as u32) {
+                self.carry_out(id, eviction, out)?;
+            }
+            let lpn = span.first + i as u32;
+            if span.write {
+                self.answer_write(id, lpn, answer, pages.is_partial(lpn), range);
+            } else {
+                self.answer_read(id, lpn, answer, range);
+            }
+        }
+        for eviction in evictions {
+            self.carry_out(id, eviction, out)?;
+        }
+        if self.counters.bypassed_writes > bypassed {
+            self.write_past(id, span, out)?;
+        }
+        if self.geometry.program_pages > 1
+            && self.counters.flushed_pages > flushed
+            && self.config.buffer.write_back == WriteBack::Foreground
+        {
+            let own = self.writes_join(id);
             self.flush_mapping(own)?;
         }
         Ok(())
+    }
+
+    fn carry_out(&mut self, id: u32, eviction: &Eviction, out: &Outcome) -> Result<(), DeviceError> {
+        match (eviction.action, self.config.buffer.write_back) {
+            (Action::Drop, _) => Ok(()),
+            (_, WriteBack::Background) => self.flush_out(NOBODY, eviction, out),
+            (_, WriteBack::Foreground) => {
+                let own = self.writes_join(id);
+                self.flush_out(own, eviction, out)
+            }
+        }
     }
 
     /// Writes the pages of one eviction.
@@ -284,46 +332,53 @@ impl Device {
         let leaving = out.pages_of(eviction);
         let (ppb, count) = (self.geometry.pages_per_block, leaving.len());
         self.counters.flushed_pages += count as u64;
-        let mut waits = match leaving {
-            _ if self.filling.is_empty() => NONE,
-            pages => {
-                pages.iter().map(|p| self.fill_to_wait_for(p.lpn, 1)).find(|&w| w != NONE).unwrap_or(NONE)
-            }
-        };
+        let fills = self.join_of_fills(leaving.iter().map(|page| page.lpn));
+        let mut padding = NONE;
+        let slot = eviction.action != Action::WriteBack;
+        let leaves = |lpn| PageOut { slot, ..PageOut::host(lpn) };
         self.batch.clear();
         if eviction.action == Action::FlushPadded {
             let base = leaving[0].lpn / ppb * ppb;
-            let join = if self.timed && waits == NONE { self.plan.join() } else { NONE };
+            if self.timed && fills.is_none() {
+                padding = self.plan.join();
+            }
             let mut next = leaving.iter().map(|page| page.lpn).peekable();
             for lpn in base..base + ppb {
                 if next.next_if_eq(&lpn).is_some() {
-                    self.batch.push(PageOut::host(lpn));
+                    self.batch.push(leaves(lpn));
                 } else {
-                    self.pad(lpn, join);
-                    self.batch.push(PageOut { lpn, cause: Cause::Padding, content: Content::Host });
+                    self.pad(lpn, padding, fills.unwrap_or(NONE));
+                    self.batch.push(PageOut::data(lpn, Cause::Padding));
                 }
             }
             self.counters.padded_pages += u64::from(ppb) - count as u64;
-            if waits == NONE {
-                waits = join;
-            }
         } else {
-            self.batch.extend(leaving.iter().map(|page| PageOut::host(page.lpn)));
+            self.batch.extend(leaving.iter().map(|page| leaves(page.lpn)));
         }
         self.note_flush_size(count, self.batch.len());
-        let slots = eviction.action != Action::WriteBack;
-        if slots {
-            self.taken_slots += count as u64;
+        if self.timed {
+            self.taken_slots += if slot { count as u64 } else { 0 };
         }
-        self.write_batch(own, waits, slots)
+        self.write_after(own, fills, padding)
+    }
+
+    /// Writes the batch after the reads that fill its pages, or after join `waits` of the plan.
+    fn write_after(&mut self, own: Own, fills: Option<u32>, waits: u32) -> Result<(), DeviceError> {
+        let Some(join) = fills else { return self.write_batch(own, waits) };
+        // The reads are issued, so that the join lives until the last of them has ended.
+        self.issue();
+        self.engine.release(join);
+        self.write_batch(own, join | ENGINE_JOIN)?;
+        self.issue();
+        Ok(())
     }
 
     /// Reads a page that a flush lacks. One that was never written needs no read.
-    fn pad(&mut self, lpn: u32, join: u32) {
-        let Some(ppn) = self.mapping.translate(&mut cx!(self, plan, NOBODY, false), lpn) else { return };
+    fn pad(&mut self, lpn: u32, join: u32, owner: u32) {
+        let Some(ppn) = self.mapping.translate(&mut cx!(self, plan, NOBODY), lpn) else { return };
         let (block, page) = split_ppn(ppn, self.geometry.pages_per_block);
         if !self.is_in_ram(block, page) {
-            cx!(self, plan, NOBODY, false).read(block, page, lpn, Cause::Padding, join, NONE);
+            cx!(self, plan, NOBODY).read(block, page, lpn, Cause::Padding, join, owner);
         }
     }
 
@@ -408,7 +463,7 @@ impl Device {
                 shadow.host_trim(lpn);
             }
         }
-        self.mapping.trim(&mut cx!(self, plan, NOBODY, false), pages.first, pages.count);
+        self.mapping.trim(&mut cx!(self, plan, NOBODY), pages.first, pages.count);
         self.issue();
     }
 

@@ -2,6 +2,7 @@
 
 use super::{Cx, Device, DeviceError, NOBODY, Own, cx};
 use crate::ftl::Reclaim;
+use crate::nand::Cause;
 use crate::support::tournament::NEVER;
 
 /// Tag of a collection job's join, beside the unit's number.
@@ -9,7 +10,7 @@ pub(super) const JOB: u32 = 1 << 31;
 
 impl Device {
     /// Writes `self.batch` to flash after join `waits`. Waits for garbage collection where there is no room.
-    pub(super) fn write_batch(&mut self, own: Own, waits: u32, slots: bool) -> Result<(), DeviceError> {
+    pub(super) fn write_batch(&mut self, own: Own, waits: u32) -> Result<(), DeviceError> {
         if let Some(shadow) = self.engine.shadow_mut() {
             for out in &self.batch {
                 shadow.issue_write(out.lpn);
@@ -18,7 +19,7 @@ impl Device {
         let mut waits = waits;
         let mut at = 0;
         loop {
-            at += self.mapping.write(&mut cx!(self, plan, own, slots), &self.batch[at..], waits);
+            at += self.mapping.write(&mut cx!(self, plan, own), &self.batch[at..], waits);
             if at == self.batch.len() {
                 return Ok(());
             }
@@ -33,36 +34,26 @@ impl Device {
 
     /// Plans what makes everything durable that has been handed to the FTL.
     pub(super) fn flush_mapping(&mut self, own: Own) -> Result<(), DeviceError> {
-        while !self.mapping.flush(&mut cx!(self, plan, own, false)) {
+        while !self.mapping.flush(&mut cx!(self, plan, own)) {
             self.make_room()?;
         }
         self.issue();
         Ok(())
     }
 
-    /// Issues what is planned and goes on until a step of garbage collection has ended.
+    /// Issues what is planned and goes on until garbage collection has made room.
     fn make_room(&mut self) -> Result<(), DeviceError> {
         self.issue();
-        let erases = self.total_erases();
+        let before = self.room_made;
         self.start_jobs()?;
-        if self.total_erases() > erases {
-            return Ok(());
-        }
-        while self.jobs > 0 {
-            if self.engine.next_event() == NEVER {
-                break;
-            }
+        while self.room_made == before && self.jobs > 0 && self.engine.next_event() != NEVER {
             self.advance()?;
-            if self.total_erases() > erases {
-                return Ok(());
-            }
+        }
+        if self.room_made > before {
+            return Ok(());
         }
         self.failed = true;
         Err(DeviceError::NoSpace(self.mapping.space()))
-    }
-
-    fn total_erases(&self) -> u64 {
-        self.counters.erases.iter().sum()
     }
 
     /// Begins collection in the units that ask for it. Without time it is done at once.
@@ -83,7 +74,10 @@ impl Device {
     }
 
     fn job_step(&mut self, unit: u32, own: Own) -> Reclaim {
-        self.mapping.reclaim(&mut cx!(self, job_plan, own, false), unit)
+        let erases = self.counters.erases[Cause::Gc as usize];
+        let step = self.mapping.reclaim(&mut cx!(self, job_plan, own), unit);
+        self.room_made += u64::from(step == Reclaim::Done || self.counters.erases[Cause::Gc as usize] > erases);
+        step
     }
 
     /// The last step of a collection job has ended: plans and issues the next one.

@@ -1,14 +1,14 @@
 //! How time passes: admission, answers, and the events in between.
 
 use super::space::JOB;
-use super::{Device, DeviceError, Pending};
+use super::{Device, DeviceError, Pending, Reads};
 use crate::config::Replay;
 use crate::host::{Op, Request};
 use crate::nand::Shadow;
 use crate::support::NONE;
 use crate::support::tournament::NEVER;
 
-/// Tags of the engine's joins: a request's writes, its reads, a collection job.
+/// Tag of a join of reads; that of a request's writes is the request's number alone.
 pub(super) const READS: u32 = 1 << 30;
 const TAG: u32 = READS | JOB;
 
@@ -131,7 +131,6 @@ impl Device {
             conditions: 1,
             reads: NONE,
             writes: NONE,
-            filling: (0, 0),
             ram_ns: 0,
             next: NONE,
         };
@@ -147,11 +146,9 @@ impl Device {
 
     /// All of a request has been issued: what it waits for may end it from now on.
     pub(super) fn let_go(&mut self, id: u32) {
-        let Pending { reads, writes, .. } = self.pending[id as usize];
-        for join in [reads, writes] {
-            if join != NONE {
-                self.engine.release(join);
-            }
+        let writes = self.pending[id as usize].writes;
+        if writes != NONE {
+            self.engine.release(writes);
         }
         if self.engine.has_finished() {
             // Tags of joins that had already ended; jobs are not among them.
@@ -232,11 +229,12 @@ impl Device {
         if self.counters.programmed == before && self.engine.next_event() == NEVER {
             self.failed = true;
             return Err(DeviceError::Stuck(format!(
-                "{} requests wait and nothing is under way; {} slots taken, {} freed, {}",
+                "{} requests wait and nothing is under way; {} slots taken, {} freed, {}{}",
                 self.outstanding,
                 self.taken_slots,
                 self.engine.freed_slots(),
-                self.mapping.space()
+                self.mapping.space(),
+                self.engine.describe()
             )));
         }
         Ok(())
@@ -256,24 +254,27 @@ impl Device {
         self.finished = finished;
     }
 
-    /// A request's reads have ended: its pages are filled, and those who waited for that go on.
-    fn reads_ended(&mut self, id: u32) {
-        let (first, count) = self.pending[id as usize].filling;
-        for lpn in first..first + count {
-            if self.filling.get(&lpn) == Some(&id) {
-                self.filling.remove(&lpn);
+    /// Some reads of a request have ended: its pages are filled, and those who waited for that go on.
+    fn reads_ended(&mut self, reads: u32) {
+        let Reads { request, first, count, .. } = self.reads[reads as usize];
+        if !self.filling.is_empty() {
+            for lpn in first..first + count {
+                if self.filling.get(&lpn) == Some(&reads) {
+                    self.filling.remove(&lpn);
+                }
             }
         }
-        self.pending[id as usize].reads = NONE;
+        self.reads[reads as usize].next = self.free_reads;
+        self.free_reads = reads;
         let mut at = 0;
         while at < self.dependents.len() {
-            if self.dependents[at].0 == id {
+            if self.dependents[at].0 == reads {
                 let (_, waiter) = self.dependents.remove(at);
                 self.condition_met(waiter);
             } else {
                 at += 1;
             }
         }
-        self.condition_met(id);
+        self.condition_met(request);
     }
 }

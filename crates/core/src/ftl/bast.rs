@@ -361,7 +361,7 @@ impl Bast {
         let ppb = self.ppb();
         self.moves.clear();
         for i in 0..count {
-            let out = PageOut { lpn: lbn * ppb + to + i, cause: Cause::Merge, content: Content::Host };
+            let out = PageOut::data(lbn * ppb + to + i, Cause::Merge);
             self.moves.push(Move { page: from + i, out });
         }
         cx.relocate(source, &self.moves, target, to, label, Cause::Merge, join);
@@ -493,7 +493,7 @@ impl Bast {
         });
         let data = self.data[lbn as usize];
         let log = &mut self.logs[index as usize];
-        let out = PageOut { lpn: list, cause: Cause::Mapping, content: Content::Tombstone };
+        let out = PageOut::tombstone(list, Cause::Mapping);
         cx.program(log.block, log.next, &[out], log.label, data, true, NONE);
         (log.in_order, log.trims) = (false, true);
         log.next += 1;

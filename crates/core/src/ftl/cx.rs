@@ -17,17 +17,31 @@ pub struct PageOut {
     pub cause: Cause,
     /// What it holds.
     pub content: Content,
+    /// It holds a slot of the buffer until it is stored.
+    pub slot: bool,
 }
 
 impl PageOut {
-    /// A page of the host.
+    /// A page with data on account of `cause`.
+    #[inline]
+    pub fn data(lpn: u32, cause: Cause) -> Self {
+        Self { lpn, cause, content: Content::Host, slot: false }
+    }
+
+    /// A page of the host that comes past the buffer.
+    #[inline]
     pub fn host(lpn: u32) -> Self {
-        Self { lpn, cause: Cause::Host, content: Content::Host }
+        Self::data(lpn, Cause::Host)
+    }
+
+    /// A tombstone with list `list`.
+    pub fn tombstone(list: u32, cause: Cause) -> Self {
+        Self { lpn: list, cause, content: Content::Tombstone, slot: false }
     }
 
     /// A page that holds nothing.
     pub fn filler() -> Self {
-        Self { lpn: NONE, cause: Cause::Mapping, content: Content::Filler }
+        Self { lpn: NONE, cause: Cause::Mapping, content: Content::Filler, slot: false }
     }
 }
 
@@ -79,8 +93,6 @@ pub struct Cx<'a> {
     pub copy_back: bool,
     /// Who waits.
     pub own: Own,
-    /// Host pages of this step free a buffer slot each when they are stored.
-    pub slots: bool,
 }
 
 impl Cx<'_> {
@@ -174,12 +186,13 @@ impl Cx<'_> {
         self.flash.program(block, page, count);
         self.counters.programmed += u64::from(count);
         self.counters.program_ops += u64::from(count / self.flash.geometry.program_pages);
-        let mut slots = 0;
+        let (mut slots, mut host) = (0, false);
         for out in pages {
             self.counters.programs[out.cause as usize] += 1;
-            slots += u32::from(out.cause == Cause::Host);
+            slots += u32::from(out.slot);
+            host |= out.cause == Cause::Host;
         }
-        let cause = if slots > 0 { Cause::Host } else { pages[0].cause };
+        let cause = if host { Cause::Host } else { pages[0].cause };
         let mut op = FlashOp {
             guard,
             ordered,
@@ -187,12 +200,7 @@ impl Cx<'_> {
             owner: self.owner(cause),
             ..FlashOp::new(Kind::Program, cause, block, page, count)
         };
-        if self.slots {
-            op.slots = slots;
-            if !self.timed {
-                self.counters.slots_freed += u64::from(slots);
-            }
-        }
+        op.slots = slots;
         if self.keeps_image() {
             op.payload = self.plan.oob.len() as u32;
             for out in pages {
@@ -331,20 +339,23 @@ impl Cx<'_> {
         self.note(FlashOp { waits, signals, owner, ..FlashOp::new(Kind::Erase, cause, block, 0, 0) });
     }
 
-    /// The next program unit will hold the newest version of a page whose old one lies in `block`.
+    /// An open program unit holds the newest version of a page whose old one lies in `block`. The name of the pin goes
+    /// to `pinned`.
     #[inline]
-    pub fn pin(&mut self, block: u32) {
+    pub fn pin(&mut self, block: u32, pinned: &mut Vec<u32>) {
         if self.timed {
-            self.plan.pins.push(block);
+            let token = self.engine.token();
+            self.plan.pins.push((self.plan.ops.len() as u32, block, token));
+            pinned.push(token);
         }
     }
 
-    /// The program just planned releases the pins of `blocks`.
-    pub fn unpin(&mut self, blocks: &mut Vec<u32>) {
+    /// The program just planned releases those pins.
+    pub fn unpin(&mut self, pinned: &mut Vec<u32>) {
         if self.timed {
             let op = self.plan.ops.len() as u32 - 1;
-            self.plan.unpins.extend(blocks.iter().map(|&block| (op, block)));
+            self.plan.unpins.extend(pinned.iter().map(|&token| (op, token)));
         }
-        blocks.clear();
+        pinned.clear();
     }
 }

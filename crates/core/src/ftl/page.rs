@@ -9,6 +9,7 @@
 //!
 //! **Reserve.** One erased block of each unit is never given to the host. A victim has at least one invalid page, so
 //! what is valid always fits into what is left of the collection block and the reserve: collection cannot run dry.
+//! If all closed blocks are fully valid, the host goes on in the collection block.
 //!
 //! **Trims** are kept across power cuts by tombstones: pages that list what was trimmed, written with the next flush.
 //! A tombstone is valid as long as one of its pages has not been written again. Each stands for at least one
@@ -70,9 +71,11 @@ impl Config {
         if g.pages() >= TOMB {
             return Err("ftl.mapping: page mapping takes arrays of up to 2147483647 pages".into());
         }
-        // Each unit keeps a reserve, an open host block and an open collection block.
-        let least = self.gc_free_blocks + 2;
-        let per_unit = u64::from(g.blocks_per_unit.saturating_sub(least)) * u64::from(g.pages_per_block);
+        // Each unit keeps its reserve and one block's worth of pages that are not valid. Where there are several
+        // units, the new version of a page may be counted in one before the old one is forgotten in another.
+        let least = self.gc_free_blocks + 1;
+        let spread = u64::from(g.units > 1);
+        let per_unit = (u64::from(g.blocks_per_unit.saturating_sub(least)) * u64::from(g.pages_per_block)).saturating_sub(spread);
         let room = per_unit * u64::from(g.units);
         if room < u64::from(shape.logical_pages) {
             return Err(format!(
@@ -98,7 +101,7 @@ struct Open {
     label: Label,
     /// Pages of the program unit that is not full yet.
     pending: Vec<PageOut>,
-    /// Blocks that hold the versions which they replace.
+    /// Pins of the blocks that hold the versions which they replace.
     pinned: Vec<u32>,
 }
 
@@ -140,7 +143,7 @@ struct PageMap {
     pool: Pool,
     /// Unit that the next program unit goes to.
     turn: u32,
-    /// No unit takes host pages beyond this many valid ones.
+    /// No unit takes host pages while it has more valid ones than this.
     share: u32,
     /// Units that wait for collection.
     waiting: std::collections::VecDeque<u32>,
@@ -166,7 +169,7 @@ impl PageMap {
         // A unit may run ahead of the others by half of the spare pages.
         let physical = geometry.blocks_per_unit * geometry.pages_per_block;
         let even = logical_pages.div_ceil(geometry.units);
-        let keep = (config.gc_free_blocks + 2) * geometry.pages_per_block;
+        let keep = (config.gc_free_blocks + 1) * geometry.pages_per_block + u32::from(geometry.units > 1);
         let share = (even + (physical - even) / 2).min(physical - keep.min(physical)).max(even);
         Self {
             map: vec![NONE; logical_pages as usize],
@@ -196,7 +199,7 @@ impl PageMap {
     #[inline]
     fn takes(&self, unit: u32) -> bool {
         let u = &self.units[unit as usize];
-        (u.host.block != NONE || self.pool.free(unit) > 1) && u.valid < self.share
+        (u.host.block != NONE || self.pool.free(unit) > 1) && u.valid <= self.share
     }
 
     /// The next unit that takes host pages.
@@ -218,10 +221,11 @@ impl PageMap {
     #[inline]
     fn ask_for_space(&mut self, unit: u32) {
         let u = &mut self.units[unit as usize];
-        if !u.collecting
-            && self.pool.free(unit) <= self.config.gc_free_blocks
-            && u.closed.min().is_some_and(|(_, v)| u32::from(v) < self.geometry.pages_per_block)
-        {
+        if u.collecting || self.pool.free(unit) > self.config.gc_free_blocks {
+            return;
+        }
+        let gain = u.closed.min().is_some_and(|(_, valid)| u32::from(valid) < self.geometry.pages_per_block);
+        if gain || (u.host.block == NONE && u.gc.block != NONE) {
             u.collecting = true;
             self.waiting.push_back(unit);
         }
@@ -319,8 +323,7 @@ impl PageMap {
         } else {
             open.pending.push(out);
             if guard != NONE {
-                cx.pin(guard);
-                open.pinned.push(guard);
+                cx.pin(guard, &mut open.pinned);
             }
             if open.pending.len() as u32 == program_pages {
                 let first = page + 1 - program_pages;
@@ -378,11 +381,11 @@ impl PageMap {
                 let ppn = block * ppb + page;
                 let out = if owner & TOMB == 0 {
                     self.map[owner as usize] = ppn;
-                    PageOut { lpn: owner, cause: Cause::Gc, content: Content::Host }
+                    PageOut::data(owner, Cause::Gc)
                 } else {
                     let tomb = &mut self.tombs[(owner & !TOMB) as usize];
                     tomb.ppn = ppn;
-                    PageOut { lpn: tomb.list, cause: Cause::Gc, content: Content::Tombstone }
+                    PageOut::tombstone(tomb.list, Cause::Gc)
                 };
                 moves.push(Move { page: (at - base) as u32, out });
                 self.invalidate(at as u32);
@@ -443,7 +446,7 @@ impl PageMap {
             shadow.image.trims.len() as u32 - 1
         });
         self.tombs[tomb as usize] = Tombstone { ppn: NONE, live, list };
-        (tomb, PageOut { lpn: list, cause: Cause::Mapping, content: Content::Tombstone })
+        (tomb, PageOut::tombstone(list, Cause::Mapping))
     }
 
     /// Plans the tombstones for what has been trimmed and not written since, among the host's pages.
@@ -557,6 +560,11 @@ impl Mapping for PageMap {
                 }
                 _ => {
                     u.collecting = false;
+                    if u.host.block == NONE && u.gc.block != NONE {
+                        // All closed blocks are fully valid: what is not lies in the collection block itself.
+                        std::mem::swap(&mut u.host, &mut u.gc);
+                        return Reclaim::Done;
+                    }
                     return Reclaim::Stuck;
                 }
             }

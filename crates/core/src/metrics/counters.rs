@@ -21,8 +21,6 @@ pub struct Counters {
     pub partial_merges: u64,
     /// Log and data blocks copied together into a new block.
     pub full_merges: u64,
-    /// Buffer slots freed by stored pages, in untimed runs.
-    pub slots_freed: u64,
 
     /// Requests taken from the workload.
     pub submitted: u64,

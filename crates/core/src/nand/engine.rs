@@ -25,6 +25,8 @@
 
 use std::collections::VecDeque;
 
+use hashbrown::HashMap;
+
 use super::flash::Flash;
 use super::geometry::Geometry;
 use super::op::{Cause, ENGINE_JOIN, FlashOp, Kind, Plan};
@@ -54,9 +56,14 @@ struct OpState {
     steps_done: u32,
     /// Number of the barrier that it comes before.
     epoch: u32,
+    /// Life of the block that it pins; of an erase, the life that it ends.
+    life: u32,
+    /// Erase: pins that it still waits for, and the erase before it that waits too.
+    pins: u32,
+    erase_before: u32,
 }
 
-/// An operation that waits; edges of one source form a list.
+/// An operation that waits, or a join marked with [`ENGINE_JOIN`]; edges of one source form a list.
 #[derive(Debug, Clone, Copy)]
 struct Edge {
     op: u32,
@@ -76,12 +83,14 @@ struct Join {
 /// What is under way on a block.
 #[derive(Debug, Clone, Copy)]
 struct Block {
-    /// Operations under way that need what is in it.
+    /// Operations under way that need what is in it, since its last erase was issued.
     pins: u32,
     /// The last program, copy or erase of it under way.
     tail: u32,
-    /// The erase that waits for the pins.
+    /// The last issued of the erases that wait for pins from before them.
     erase: u32,
+    /// Erases issued: what is pinned is a block in one of its lives.
+    life: u32,
 }
 
 /// Where a die is in the current step.
@@ -141,8 +150,11 @@ pub struct Engine {
     shadow: Option<Box<Shadow>>,
     /// Plan records of the operations under way, while there is a shadow.
     payloads: Vec<Vec<super::image::Oob>>,
-    /// Blocks that each operation on several pages unpins.
+    /// Tokens of the pins that each operation on several pages releases.
     unpins: Vec<Vec<u32>>,
+    /// Pinned block and its life by token, for pages that wait in open program units.
+    tokens: HashMap<u32, (u32, u32)>,
+    next_token: u32,
     /// Joins of the plan being issued.
     locals: Vec<u32>,
     die_of_block: Vec<u16>,
@@ -192,13 +204,15 @@ impl Engine {
             shadow: None,
             payloads: Vec::new(),
             unpins: Vec::new(),
+            tokens: HashMap::new(),
+            next_token: 0,
             locals: Vec::new(),
             die_of_block: (0..geometry.blocks())
                 .map(|b| geometry.die_of(geometry.unit_of(b)) as u16)
                 .collect(),
             dies: (0..geometry.dies).map(die).collect(),
             channels: vec![channel; geometry.channels as usize],
-            blocks: vec![Block { pins: 0, tail: NONE, erase: NONE }; geometry.blocks() as usize],
+            blocks: vec![Block { pins: 0, tail: NONE, erase: NONE, life: 0 }; geometry.blocks() as usize],
             ops: Vec::new(),
             free_op: NONE,
             edges: Vec::new(),
@@ -279,6 +293,12 @@ impl Engine {
         self.freed_slots
     }
 
+    /// A new name for a pin.
+    pub fn token(&mut self) -> u32 {
+        self.next_token = self.next_token.wrapping_add(1);
+        self.next_token
+    }
+
     /// A new join that `count` signals end.
     pub fn join(&mut self, tag: u32) -> u32 {
         let join = Join { count: 0, waiters: NONE, tag };
@@ -290,6 +310,13 @@ impl Engine {
         self.free_join = self.joins[id as usize].waiters;
         self.joins[id as usize] = join;
         id
+    }
+
+    /// Makes join `to` wait for join `from`, which has not ended.
+    pub fn link(&mut self, from: u32, to: u32) {
+        self.hold(to);
+        let edge = self.edge(to | ENGINE_JOIN, self.joins[from as usize].waiters);
+        self.joins[from as usize].waiters = edge;
     }
 
     /// Adds a signal that the join waits for.
@@ -369,9 +396,6 @@ impl Engine {
 
     /// Starts or queues the operations of a plan, in order.
     pub fn issue(&mut self, plan: &Plan) {
-        for &block in &plan.pins {
-            self.blocks[block as usize].pins += 1;
-        }
         let mut locals = std::mem::take(&mut self.locals);
         for _ in 0..plan.joins {
             let join = self.join(NONE);
@@ -383,8 +407,13 @@ impl Engine {
             id if id & ENGINE_JOIN != 0 => id & !ENGINE_JOIN,
             id => locals[id as usize],
         };
+        let mut pins = plan.pins.iter().peekable();
         let mut unpins = plan.unpins.iter().peekable();
         for (index, op) in plan.ops.iter().enumerate() {
+            while let Some(&(_, block, token)) = pins.next_if(|(before, ..)| *before <= index as u32) {
+                let life = self.pin(block);
+                self.tokens.insert(token, (block, life));
+            }
             let id = self.accept(FlashOp { waits: global(op.waits), signals: global(op.signals), ..*op });
             if self.shadow.is_some() {
                 let slot = &mut self.payloads[id as usize];
@@ -399,15 +428,19 @@ impl Engine {
                     slot.extend_from_slice(&plan.oob[op.payload as usize..(op.payload + pages) as usize]);
                 }
             }
-            while let Some((_, block)) = unpins.next_if(|(of, _)| *of == index as u32) {
+            while let Some((_, token)) = unpins.next_if(|(of, _)| *of == index as u32) {
                 if self.unpins.len() <= id as usize {
                     self.unpins.resize(id as usize + 1, Vec::new());
                 }
-                self.unpins[id as usize].push(*block);
+                self.unpins[id as usize].push(*token);
             }
             if self.ops[id as usize].deps == 0 {
                 self.enqueue(id);
             }
+        }
+        for &(_, block, token) in pins {
+            let life = self.pin(block);
+            self.tokens.insert(token, (block, life));
         }
         for join in locals.drain(..) {
             self.release(join);
@@ -450,6 +483,9 @@ impl Engine {
             steps,
             steps_done: 0,
             epoch: self.first_epoch + self.epochs.len() as u32 - 1,
+            life: 0,
+            pins: 0,
+            erase_before: NONE,
         };
         self.seq += 1;
         self.under_way += 1;
@@ -483,25 +519,30 @@ impl Engine {
         match op.kind {
             Kind::Read => {
                 self.after_programs(id, op.block, op.page, op.count);
-                self.blocks[block].pins += 1;
+                self.ops[id as usize].life = self.pin(op.block);
             }
             Kind::Copy => {
                 // The payload's pages may lie anywhere in the source; what is being programmed there must end first.
                 self.after_programs(id, op.guard, 0, u32::MAX);
-                self.blocks[op.guard as usize].pins += 1;
+                self.ops[id as usize].life = self.pin(op.guard);
             }
             Kind::Program => {
                 if op.guard != NONE {
-                    self.blocks[op.guard as usize].pins += 1;
+                    self.ops[id as usize].life = self.pin(op.guard);
                     if op.ordered {
                         self.after_programs(id, op.guard, 0, u32::MAX);
                     }
                 }
             }
             Kind::Erase => {
-                if self.blocks[block].pins > 0 {
-                    self.ops[id as usize].deps += 1;
-                    self.blocks[block].erase = id;
+                let state = &mut self.blocks[block];
+                let erase = &mut self.ops[id as usize];
+                erase.life = state.life;
+                state.life += 1;
+                if state.pins > 0 {
+                    erase.deps += 1;
+                    erase.pins = std::mem::take(&mut state.pins);
+                    erase.erase_before = std::mem::replace(&mut state.erase, id);
                 }
             }
         }
@@ -562,7 +603,11 @@ impl Engine {
             let Edge { op, next } = self.edges[forward as usize];
             self.edges[forward as usize].next = self.free_edge;
             self.free_edge = forward;
-            self.settle(op);
+            if op & ENGINE_JOIN == 0 {
+                self.settle(op);
+            } else {
+                self.release(op & !ENGINE_JOIN);
+            }
             forward = next;
         }
     }
@@ -710,7 +755,9 @@ impl Engine {
         self.ops[d.running as usize].steps_done += done as u32;
         let start = d.run_start + done * period;
         let channel = &mut self.channels[d.channel as usize];
-        channel.run = NONE;
+        if channel.run == die {
+            channel.run = NONE;
+        }
         let middle = bus + array;
         if bus2 + array2 == 0 || within < middle || (within == middle && to_come) {
             d.phase = Phase::First;
@@ -817,7 +864,7 @@ impl Engine {
 
     /// An operation has ended: its hazards go, those who waited go on.
     fn complete(&mut self, id: u32) {
-        let OpState { op, waiters, epoch, .. } = self.ops[id as usize];
+        let OpState { op, waiters, epoch, life, .. } = self.ops[id as usize];
         if op.kind == Kind::Program {
             self.epochs[(epoch - self.first_epoch) as usize].0 -= 1;
             if self.epochs.len() > 1 {
@@ -835,16 +882,18 @@ impl Engine {
         state.next = self.free_op;
         self.free_op = id;
         match op.kind {
-            Kind::Read => self.unpin(op.block),
-            Kind::Copy => self.unpin(op.guard),
-            Kind::Program if op.guard != NONE => self.unpin(op.guard),
+            Kind::Read => self.unpin(op.block, life),
+            Kind::Copy => self.unpin(op.guard, life),
+            Kind::Program if op.guard != NONE => self.unpin(op.guard, life),
             _ => {}
         }
         if let Some(list) = self.unpins.get_mut(id as usize)
             && !list.is_empty()
         {
-            for block in std::mem::take(list) {
-                self.unpin(block);
+            for token in std::mem::take(list) {
+                if let Some((block, life)) = self.tokens.remove(&token) {
+                    self.unpin(block, life);
+                }
             }
         }
         if waiters != NONE {
@@ -857,12 +906,36 @@ impl Engine {
         }
     }
 
+    /// What is in `block` is needed; returns which of its lives.
     #[inline]
-    fn unpin(&mut self, block: u32) {
+    fn pin(&mut self, block: u32) -> u32 {
         let state = &mut self.blocks[block as usize];
-        state.pins -= 1;
-        if state.pins == 0 && state.erase != NONE {
-            let id = std::mem::replace(&mut state.erase, NONE);
+        state.pins += 1;
+        state.life
+    }
+
+    /// What was in `block` during `life` is needed once less.
+    #[inline]
+    fn unpin(&mut self, block: u32, life: u32) {
+        let state = &mut self.blocks[block as usize];
+        if state.life == life {
+            state.pins -= 1;
+            return;
+        }
+        // The erase that ends that life waits for this.
+        let (mut after, mut id) = (NONE, state.erase);
+        while self.ops[id as usize].life != life {
+            after = id;
+            id = self.ops[id as usize].erase_before;
+        }
+        self.ops[id as usize].pins -= 1;
+        if self.ops[id as usize].pins == 0 {
+            let before = self.ops[id as usize].erase_before;
+            if after == NONE {
+                self.blocks[block as usize].erase = before;
+            } else {
+                self.ops[after as usize].erase_before = before;
+            }
             self.settle(id);
         }
     }
@@ -899,6 +972,17 @@ impl Engine {
             }
         }
         Some(shadow)
+    }
+
+    /// The first few operations under way, for an error.
+    pub fn describe(&self) -> String {
+        let live = self.ops.iter().enumerate().filter(|(_, state)| state.live).take(12);
+        let lines = live.map(|(id, s)| {
+            let ready = if s.ready { "ready".to_owned() } else { format!("waits for {} things", s.deps) };
+            let OpState { op: FlashOp { kind, block, page, count, guard, waits, .. }, seq, before, .. } = *s;
+            format!("\n  {id}: no. {seq} {kind:?} block {block} page {page} x {count}, guard {guard}, join {waits}, after {before}, {ready}")
+        });
+        lines.collect()
     }
 
     /// Checks what must hold when nothing is under way.

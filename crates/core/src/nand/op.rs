@@ -94,9 +94,10 @@ pub struct Plan {
     pub oob: Vec<Oob>,
     /// Joins that the operations name: `0..joins`.
     pub joins: u32,
-    /// Blocks that hold the replaced versions of pages waiting in an open program unit.
-    pub pins: Vec<u32>,
-    /// For each program of several pages: blocks whose pins it releases, as `(op, block)` in the order of `ops`.
+    /// Blocks that hold the replaced versions of pages waiting in an open program unit, from before operation `.0` on:
+    /// `(operation, block, token)`.
+    pub pins: Vec<(u32, u32, u32)>,
+    /// Tokens of the pins that each program of such a unit releases: `(operation, token)`, in the order of `ops`.
     pub unpins: Vec<(u32, u32)>,
 }
 

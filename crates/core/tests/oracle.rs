@@ -1,0 +1,348 @@
+//! Every registered buffer on every registered mapping under the oracle, with random requests; and proof that the
+//! oracle can fail.
+
+mod support;
+
+use eraseblock_core::config::DeviceConfig;
+use eraseblock_core::device::{Device, DeviceError, Options};
+use eraseblock_core::ftl::{Cx, Mapping, MappingConfig, PageOut, Reclaim};
+use eraseblock_core::host::{Op, Request};
+use eraseblock_core::nand::{Cause, Flash, Ppn};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// Arrays that pull at different corners: one die; many units; two buses; several mapped pages a flash page.
+fn arrays() -> Vec<(&'static str, Value)> {
+    vec![
+        ("one die", json!({"nand": {"blocks_per_plane": 16}})),
+        ("one die, read first", json!({"nand": {"blocks_per_plane": 16, "scheduling": "read-first", "copy_back": true}})),
+        (
+            "two buses, two dies, two planes",
+            json!({"nand": {"channels": 2, "dies_per_chip": 2, "planes_per_die": 2, "blocks_per_plane": 6, "copy_back": true,
+                            "scheduling": "read-first"}}),
+        ),
+        (
+            "two planes over one bus, commands take time",
+            json!({"nand": {"chips_per_channel": 2, "planes_per_die": 2, "blocks_per_plane": 8, "timing": {"command": "1 us"}}}),
+        ),
+        (
+            "large program units",
+            json!({"nand": {"planes_per_die": 2, "blocks_per_plane": 16, "pages_per_block": 4, "page_size": "8 KiB", "mapping_unit": "4 KiB",
+                            "pages_per_program": 2, "multi_plane": true, "program_order": "sequential"}, "ftl": {"exported": "512 KiB"}}),
+        ),
+    ]
+}
+
+fn merged(parts: &[&Value]) -> DeviceConfig {
+    let mut all = json!({});
+    for part in parts {
+        merge(&mut all, part);
+    }
+    support::config(&all)
+}
+
+fn merge(into: &mut Value, from: &Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) if !from.contains_key("kind") => {
+            for (key, value) in from {
+                merge(into.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (into, from) => *into = from.clone(),
+    }
+}
+
+/// All drives that the registries can make of an array, or the sentence with which they are refused.
+fn drives(array: &Value, replay: &str, write_back: &str) -> Vec<(String, DeviceConfig)> {
+    let mut all = Vec::new();
+    for (buffer, mapping) in support::matrix() {
+        let mapping_value = match &mapping {
+            MappingConfig::Bast(_) => json!({"kind": "bast", "log_blocks": 3}),
+            other => serde_json::to_value(other).unwrap(),
+        };
+        let rest = json!({
+            "buffer": {"size": "32 KiB", "scheme": serde_json::to_value(&buffer).unwrap(), "write_back": write_back},
+            "ftl": {"mapping": mapping_value},
+            "host": {"replay": replay, "partial_page": "read-modify-write", "max_outstanding": 4, "end_of_run": "flush"},
+        });
+        all.push((format!("{} on {}", buffer.name(), mapping.name()), merged(&[array, &rest])));
+    }
+    all
+}
+
+#[derive(Debug, Clone)]
+struct Step {
+    op: Op,
+    offset: u64,
+    len: u64,
+    fua: bool,
+    gap: u64,
+}
+
+fn steps(count: usize) -> impl Strategy<Value = Vec<Step>> {
+    let op = prop_oneof![8 => Just(Op::Write), 5 => Just(Op::Read), 1 => Just(Op::Trim), 1 => Just(Op::Flush)];
+    let step = (op, 0u64..256, 1u64..14, any::<bool>(), 0u64..3_000_000, 0u8..10).prop_map(|(op, sector, len, fua, gap, burst)| {
+        // Half-page units, some of them misaligned; a hot quarter of the drive.
+        let sector = if sector % 3 == 0 { sector / 4 } else { sector };
+        Step { op, offset: sector, len, fua: fua && sector % 5 == 0, gap: if burst < 5 { 0 } else { gap } }
+    });
+    prop::collection::vec(step, 1..count)
+}
+
+fn requests(steps: &[Step], exported: u64) -> Vec<Request> {
+    let (mut arrival_ns, unit) = (0, 2048);
+    let units = exported / unit;
+    steps
+        .iter()
+        .map(|s| {
+            arrival_ns += s.gap;
+            let first = s.offset * units / 256;
+            let len = s.len.min(units - first);
+            let len = if s.op == Op::Flush { 0 } else { len * unit };
+            Request { arrival_ns, op: s.op, offset: first * unit, len, volume: 0, fua: s.fua }
+        })
+        .collect()
+}
+
+fn run(config: &DeviceConfig, steps: &[Step]) -> Result<u64, DeviceError> {
+    let mut device = Device::new(config, Options { verify: true })?;
+    device.precondition()?;
+    let requests = requests(steps, device.exported_bytes());
+    for request in &requests {
+        device.submit(request)?;
+    }
+    let report = device.finish()?;
+    assert_eq!(report.requests.completed, requests.len() as u64);
+    Ok(report.flash_ops)
+}
+
+#[test]
+fn every_pair_is_built_or_refused_with_a_reason() {
+    for (name, array) in arrays() {
+        for (pair, config) in drives(&array, "open", "background") {
+            let built = Device::new(&config, Options::default());
+            let refused = name == "large program units" && pair.ends_with("bast");
+            match built {
+                Ok(_) => assert!(!refused, "{pair} over {name} should be refused"),
+                Err(error) => {
+                    assert!(refused, "{pair} over {name}: {error}");
+                    assert!(error.is_input() && error.to_string().contains("use page mapping"), "{error}");
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_pair_keeps_every_write(steps in steps(160)) {
+        for (name, array) in arrays() {
+            for write_back in ["background", "foreground"] {
+                for replay in ["open", "closed", "untimed"] {
+                    for (pair, config) in drives(&array, replay, write_back) {
+                        if name == "large program units" && pair.ends_with("bast") {
+                            continue;
+                        }
+                        if let Err(error) = run(&config, &steps) {
+                            prop_assert!(false, "{pair} over {name}, {write_back}, {replay}: {error}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The oracle looks on; it changes nothing.
+    #[test]
+    fn verification_changes_no_figure(steps in steps(160)) {
+        for (name, array) in arrays() {
+            for (pair, config) in drives(&array, "open", "background") {
+                if name == "large program units" && pair.ends_with("bast") {
+                    continue;
+                }
+                let report = |verify| {
+                    let mut device = Device::new(&config, Options { verify }).unwrap();
+                    device.precondition().unwrap();
+                    for request in requests(&steps, device.exported_bytes()) {
+                        device.submit(&request).unwrap();
+                    }
+                    let mut report = device.finish().unwrap();
+                    report.verified_reads = None;
+                    report.bytes_per_page = 0.0;
+                    serde_json::to_string(&report).unwrap()
+                };
+                prop_assert_eq!(report(false), report(true), "{} over {}", pair, name);
+            }
+        }
+    }
+}
+
+/// A mapping with a planted bug.
+#[derive(Debug)]
+struct Buggy {
+    inner: Box<dyn Mapping>,
+    bug: Bug,
+    writes: u32,
+    lost: Option<(u32, Option<Ppn>)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Bug {
+    /// One update in a thousand never reaches the map.
+    LosesUpdate,
+    /// After a merge or a collection one page is no longer known.
+    DropsPage,
+    /// A block is erased before its pages have been copied.
+    ErasesEarly,
+}
+
+impl Mapping for Buggy {
+    fn translate(&mut self, cx: &mut Cx<'_>, lpn: u32) -> Option<Ppn> {
+        match self.lost {
+            Some((lost, place)) if lost == lpn => place,
+            _ => self.inner.translate(cx, lpn),
+        }
+    }
+
+    fn lookup(&self, lpn: u32) -> Option<Ppn> {
+        match self.lost {
+            Some((lost, place)) if lost == lpn => place,
+            _ => self.inner.lookup(lpn),
+        }
+    }
+
+    fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
+        let merges = cx.counters.full_merges;
+        let old = self.inner.lookup(pages[0].lpn);
+        let written = self.inner.write(cx, pages, waits);
+        self.writes += 1;
+        if self.bug == Bug::LosesUpdate && self.writes % 1000 == 0 {
+            self.lost = Some((pages[0].lpn, old));
+        }
+        if self.bug == Bug::DropsPage && cx.counters.full_merges > merges && self.lost.is_none() {
+            self.lost = Some((pages[0].lpn ^ 1, None));
+        }
+        written
+    }
+
+    fn trim(&mut self, cx: &mut Cx<'_>, first: u32, count: u32) {
+        self.inner.trim(cx, first, count);
+    }
+
+    fn flush(&mut self, cx: &mut Cx<'_>) -> bool {
+        self.inner.flush(cx)
+    }
+
+    fn needs_reclaim(&mut self) -> Option<u32> {
+        self.inner.needs_reclaim()
+    }
+
+    fn reclaim(&mut self, cx: &mut Cx<'_>, unit: u32) -> Reclaim {
+        let step = self.inner.reclaim(cx, unit);
+        if self.bug == Bug::ErasesEarly {
+            // The erase moves ahead of the copies, and they no longer hold it back.
+            let erase = cx.plan.ops.iter().position(|op| op.kind == eraseblock_core::nand::Kind::Erase);
+            if let Some(at) = erase {
+                let op = cx.plan.ops.remove(at);
+                cx.plan.ops.insert(0, op);
+            }
+        }
+        step
+    }
+
+    fn recover(&mut self, cx: &mut Cx<'_>) {
+        self.inner.recover(cx);
+    }
+
+    fn check(&self, flash: &Flash) -> Result<(), String> {
+        self.inner.check(flash)
+    }
+
+    fn space(&self) -> String {
+        self.inner.space()
+    }
+
+    fn free_blocks(&self, unit: u32) -> u32 {
+        self.inner.free_blocks(unit)
+    }
+
+    fn bytes(&self) -> usize {
+        self.inner.bytes()
+    }
+}
+
+/// Uniform single-page requests, a third of them reads, over a mapping with a bug.
+fn run_buggy(mapping: Value, bug: Option<Bug>) -> Result<(), DeviceError> {
+    let config = support::config(&json!({
+        "ftl": {"mapping": mapping},
+        "host": {"replay": "closed", "max_outstanding": 4},
+        "nand": {"channels": 2, "blocks_per_plane": 12},
+    }));
+    let wrap = |inner| match bug {
+        Some(bug) => Box::new(Buggy { inner, bug, writes: 0, lost: None }),
+        None => inner,
+    };
+    let mut device = Device::with_parts(&config, Options { verify: true }, wrap, None)?;
+    device.precondition()?;
+    let mut state = 1u64;
+    for i in 0..20_000 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let op = if i % 3 == 0 { Op::Read } else { Op::Write };
+        device.submit(&support::request(op, (state >> 40) % 32, 1))?;
+    }
+    device.finish().map(|_| ())
+}
+
+#[test]
+fn planted_bugs_are_caught() {
+    let bast = || json!({"kind": "bast", "log_blocks": 2});
+    for (mapping, bug, says) in [
+        (json!("page"), Bug::LosesUpdate, "read of logical page"),
+        (bast(), Bug::LosesUpdate, "read of logical page"),
+        (bast(), Bug::DropsPage, "the FTL has no place for it"),
+        (json!("page"), Bug::ErasesEarly, "only stored copy"),
+    ] {
+        run_buggy(mapping.clone(), None).unwrap();
+        let error = run_buggy(mapping, Some(bug)).expect_err("the oracle sees the bug");
+        assert!(matches!(error, DeviceError::Verify(_)), "{bug:?}: {error}");
+        assert!(error.to_string().contains(says), "{bug:?}: {error}");
+    }
+}
+
+#[test]
+fn the_flash_refuses_what_no_chip_does() {
+    use eraseblock_core::config::ProgramOrder;
+    use eraseblock_core::nand::{Geometry, Violation};
+    let config = support::config(&json!({"nand": {"planes_per_die": 2, "dies_per_chip": 2}}));
+    let flash = |order| Flash::new(Geometry::new(&config.nand).unwrap(), order);
+    type Breach = fn(&mut Flash);
+    let cases: [(ProgramOrder, Breach, bool); 11] = [
+        (ProgramOrder::Sequential, |f| f.program(0, 0, 4), true),
+        (ProgramOrder::Sequential, |f| f.program(0, 1, 1), false),
+        (ProgramOrder::Ascending, |f| f.program(0, 1, 1), true),
+        (ProgramOrder::Any, |f| (f.program(0, 3, 1), f.program(0, 1, 1)).0, true),
+        (ProgramOrder::Ascending, |f| (f.program(0, 3, 1), f.program(0, 1, 1)).0, false),
+        (ProgramOrder::Any, |f| (f.program(0, 1, 1), f.program(0, 1, 1)).0, false),
+        (ProgramOrder::Sequential, |f| f.program(0, 2, 3), false),
+        (ProgramOrder::Ascending, |f| (f.program(0, 1, 1), f.read(0, 0, 1)).0, false),
+        (ProgramOrder::Sequential, |f| f.read(0, 0, 1), false),
+        // Blocks 0, 16 and 32 lie on die 0, on die 1, and on die 0's other plane.
+        (ProgramOrder::Sequential, |f| f.check_copy(0, 16, false), false),
+        (ProgramOrder::Sequential, |f| f.check_copy(0, 32, true), false),
+    ];
+    for (i, (order, act, legal)) in cases.into_iter().enumerate() {
+        let mut flash = flash(order);
+        act(&mut flash);
+        assert_eq!(flash.violation().is_none(), legal, "case {i}: {:?}", flash.violation());
+    }
+    let mut erased = flash(ProgramOrder::Sequential);
+    erased.program(0, 0, 4);
+    erased.erase(0);
+    erased.program(0, 0, 1);
+    assert_eq!(erased.violation(), None);
+    erased.read(0, 1, 1);
+    assert_eq!(erased.violation(), Some(&Violation::ReadErased { block: 0, page: 1 }));
+    let _ = Cause::ALL;
+}

@@ -1,0 +1,223 @@
+//! The worked examples of the papers, as far as their schemes are built.
+
+mod support;
+
+use eraseblock_core::buffer::{Action, Answer, Buffer, BufferConfig, Outcome, Shape, Span, View};
+use eraseblock_core::device::Device;
+use serde_json::{Value, json};
+use support::{cost, device, write};
+
+/// A drive below a buffer that asks nothing.
+struct Nothing;
+
+impl View for Nothing {
+    fn units(&self) -> u32 {
+        1
+    }
+    fn unit_of(&self, _lpn: u32) -> Option<u32> {
+        None
+    }
+    fn queued(&self, _unit: u32) -> u32 {
+        0
+    }
+    fn free_blocks(&self, _unit: u32) -> u32 {
+        0
+    }
+}
+
+fn buffer(scheme: Value, capacity: u32) -> Box<dyn Buffer> {
+    let config: BufferConfig = serde_json::from_value(scheme).unwrap();
+    config.build(Shape { capacity, pages_per_block: 4, logical_pages: 64 }).unwrap()
+}
+
+/// Hits, and the pages of each flush, under writes of `(first, count)`; padding shows as `+`.
+fn run(buffer: &mut dyn Buffer, requests: &[&[u32]]) -> (usize, Vec<Vec<u32>>) {
+    let (mut hits, mut flushes) = (0, Vec::new());
+    for pages in requests {
+        for span in pages.chunk_by(|a, b| a + 1 == *b && a / 4 == b / 4) {
+            let mut out = Outcome::default();
+            let span = Span { first: span[0], count: span.len() as u32, write: true, request: 0 };
+            buffer.access(&span, &Nothing, &mut out);
+            hits += out.answers.iter().filter(|a| **a == Answer::Hit).count();
+            flushes.extend(out.evictions.iter().map(|e| out.pages_of(e).iter().map(|p| p.lpn).collect::<Vec<_>>()));
+        }
+    }
+    (hits, flushes)
+}
+
+const HBM_TABLE_1_1: &[&[u32]] = &[&[0, 1, 2, 3], &[5, 9, 11, 14], &[7], &[3], &[11], &[2], &[14], &[1], &[10], &[7]];
+
+/// Flushes of more than one page whose pages follow one another.
+fn sequential(flushes: &[Vec<u32>]) -> usize {
+    flushes.iter().filter(|f| f.len() > 1 && f.windows(2).all(|w| w[0] + 1 == w[1])).count()
+}
+
+#[test]
+fn hbm_table_1_1_page_lru() {
+    let mut lru = buffer(json!("lru"), 8);
+    let (hits, flushes) = run(&mut *lru, HBM_TABLE_1_1);
+    assert_eq!((hits, &flushes, sequential(&flushes)), (6, &vec![vec![0], vec![5]], 0));
+    assert_eq!(lru.dump().concat(), [7, 10, 1, 14, 2, 11, 3, 9]);
+}
+
+#[test]
+fn hbm_table_1_1_block_lru() {
+    for order in ["evict-first", "touch-first"] {
+        let mut blocks = buffer(json!({"kind": "bplru", "padding": false, "compensation": false, "evict_order": order}), 8);
+        let (hits, flushes) = run(&mut *blocks, HBM_TABLE_1_1);
+        assert_eq!((hits, &flushes, sequential(&flushes)), (2, &vec![vec![0, 1, 2, 3], vec![5, 7]], 1));
+        assert_eq!(blocks.dump(), [vec![7], vec![9, 10, 11], vec![1, 2, 3], vec![14]]);
+    }
+}
+
+#[test]
+fn fab_evicts_the_fullest_block() {
+    let mut fab = buffer(json!("fab"), 8);
+    let (_, flushes) = run(&mut *fab, &HBM_TABLE_1_1[..4]);
+    assert_eq!(flushes, [[0, 1, 2, 3]]);
+    let mut blocks = fab.dump();
+    blocks.sort();
+    assert_eq!(blocks, [vec![3], vec![5, 7], vec![9, 11], vec![14]]);
+    // With one page a block it is page LRU.
+    let mut single = buffer(json!("fab"), 4);
+    assert_eq!(run(&mut *single, &[&[0], &[4], &[8], &[12], &[0], &[16]]).1, [[4]]);
+}
+
+#[test]
+fn bplru_figure_3_evicts_the_block_written_longest_ago() {
+    let mut bplru = buffer(json!({"kind": "bplru", "padding": false}), 8);
+    // Eight pages of four blocks, block 1 last in the list; then 15 again and one more page.
+    let (hits, flushes) = run(&mut *bplru, &[&[5, 6], &[12], &[15], &[0], &[8], &[9], &[10], &[15]]);
+    assert_eq!((hits, flushes.len()), (1, 0));
+    assert_eq!(bplru.dump()[0], [12, 15]);
+    assert_eq!(run(&mut *bplru, &[&[20]]).1, [[5, 6]]);
+}
+
+#[test]
+fn bplru_figure_5_sends_a_sequential_block_to_the_end() {
+    let writes: &[&[u32]] = &[&[0], &[12], &[8], &[9], &[10], &[11], &[4], &[5]];
+    let mut bplru = buffer(json!("bplru"), 8);
+    run(&mut *bplru, writes);
+    let order: Vec<u32> = bplru.dump().iter().map(|pages| pages[0] / 4).collect();
+    assert_eq!(order, [1, 3, 0, 2]);
+    assert_eq!(run(&mut *bplru, &[&[16]]).1, [[8, 9, 10, 11]]);
+    // Without compensation the block written longest ago goes.
+    let mut plain = buffer(json!({"kind": "bplru", "compensation": false}), 8);
+    run(&mut *plain, writes);
+    assert_eq!(run(&mut *plain, &[&[16]]).1, [[0]]);
+}
+
+#[test]
+fn a_trim_forgets_dirty_pages_and_a_flush_empties_the_write_buffer() {
+    for name in BufferConfig::NAMES {
+        let mut buffer = buffer(json!(name), 8);
+        run(&mut *buffer, &[&[0, 1], &[5]]);
+        buffer.trim(0, 5);
+        assert!(!buffer.holds(0) && !buffer.holds(1));
+        buffer.check().unwrap();
+        let mut out = Outcome::default();
+        buffer.flush(&mut out);
+        let flushed: Vec<_> = out.evictions.iter().filter(|e| e.action != Action::Drop).flat_map(|e| out.pages_of(e)).collect();
+        if *name != "none" {
+            assert_eq!(flushed.iter().map(|p| p.lpn).collect::<Vec<_>>(), [5], "{name}");
+        }
+        buffer.check().unwrap();
+        out.clear();
+        buffer.flush(&mut out);
+        assert!(out.pages.is_empty(), "{name} flushes twice");
+    }
+}
+
+fn bast(logs: u32, more: Value) -> Device {
+    let mut mapping = json!({"kind": "bast", "log_blocks": logs});
+    mapping.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    device(&json!({"ftl": {"mapping": mapping}}))
+}
+
+#[test]
+fn bast_table() {
+    let cases: &[(&[u64], &str, (u64, u64, u64), (u64, u64, u64))] = &[
+        (&[0, 1, 2, 3, 0], "lru", (0, 5, 1), (1, 0, 0)),
+        (&[0, 0, 0, 0, 0], "lru", (4, 9, 2), (0, 0, 1)),
+        (&[0, 1, 4, 8], "lru", (2, 6, 1), (0, 1, 0)),
+        (&[0, 1, 4, 8], "fifo", (2, 6, 1), (0, 1, 0)),
+        (&[0, 4, 8, 0, 4, 8], "lru", (12, 18, 4), (0, 4, 0)),
+        (&[0, 4, 1, 8], "lru", (3, 7, 1), (0, 1, 0)),
+        (&[0, 4, 1, 8], "fifo", (2, 6, 1), (0, 1, 0)),
+    ];
+    for (writes, victim, expected, merges) in cases {
+        let mut drive = bast(2, json!({"victim": victim}));
+        write(&mut drive, writes);
+        let c = drive.counters();
+        assert_eq!(cost(&drive), *expected, "{writes:?} {victim}");
+        assert_eq!((c.switch_merges, c.partial_merges, c.full_merges), *merges, "{writes:?} {victim}");
+        drive.finish().unwrap();
+    }
+}
+
+#[test]
+fn bast_eager_merges_at_once_and_full_merges_replace_partial_ones() {
+    let mut eager = bast(2, json!({"merge_timing": "eager"}));
+    write(&mut eager, &[0, 1, 2, 3]);
+    assert_eq!((cost(&eager), eager.counters().switch_merges), ((0, 4, 1), 1));
+    let mut full = bast(2, json!({"partial_merge": false}));
+    write(&mut full, &[0, 1, 4, 8]);
+    assert_eq!((cost(&full), full.counters().full_merges), ((4, 8, 2), 1));
+    full.finish().unwrap();
+}
+
+/// `writes`, then the buffer's flush in LRU order, over BAST with two log blocks that stay open: merges.
+fn bplru_table_1(scheme: Value) -> u64 {
+    let mut drive = device(&json!({
+        "ftl": {"mapping": {"kind": "bast", "log_blocks": 2}},
+        "buffer": {"size": "32 KiB", "scheme": scheme},
+        "host": {"end_of_run": "flush"},
+    }));
+    write(&mut drive, &[0, 4, 8, 12, 16, 1, 5, 9, 13, 17, 2, 6, 10, 14]);
+    let report = drive.finish().unwrap();
+    report.merges.switch + report.merges.partial + report.merges.full
+}
+
+#[test]
+fn bplru_table_1_merges() {
+    assert_eq!(bplru_table_1(json!({"kind": "lru", "reads": "bypass"})), 12);
+    let block = |order| bplru_table_1(json!({"kind": "bplru", "padding": false, "compensation": false, "evict_order": order}));
+    assert_eq!(block("evict-first"), 7);
+    assert_eq!(block("touch-first"), 6);
+}
+
+#[test]
+fn bplru_table_1_stream() {
+    let mut blocks = buffer(json!({"kind": "bplru", "padding": false, "compensation": false}), 8);
+    let writes: Vec<[u32; 1]> = [0, 4, 8, 12, 16, 1, 5, 9, 13, 17, 2, 6, 10, 14].map(|p| [p]).to_vec();
+    let requests: Vec<&[u32]> = writes.iter().map(|p| p.as_slice()).collect();
+    let (_, mut flushes) = run(&mut *blocks, &requests);
+    let mut out = Outcome::default();
+    blocks.flush(&mut out);
+    flushes.extend(out.evictions.iter().map(|e| out.pages_of(e).iter().map(|p| p.lpn).collect::<Vec<_>>()));
+    let expected: [&[u32]; 9] = [&[12], &[16], &[0, 1], &[8, 9], &[17], &[2], &[4, 5, 6], &[10], &[13, 14]];
+    assert_eq!(flushes, expected);
+}
+
+#[test]
+fn bplru_figure_4_pads_a_block_and_the_ftl_switches() {
+    let mut drive = device(&json!({
+        "ftl": {"mapping": {"kind": "bast", "log_blocks": 2}},
+        "buffer": {"size": "8 KiB", "scheme": "bplru"},
+        "host": {"end_of_run": "merge"},
+    }));
+    write(&mut drive, &[12, 15]);
+    let report = drive.finish().unwrap();
+    assert_eq!((report.flash.reads.total, report.flash.programs.total, report.flash.erases.total), (2, 4, 1));
+    assert_eq!((report.flash.reads.padding, report.padded_pages, report.merges.switch), (2, 2, 1));
+}
+
+#[test]
+fn page_mapping_erases_a_block_that_was_overwritten_whole_without_copies() {
+    let mut drive = device(&json!({
+        "nand": {"blocks_per_plane": 4}, "ftl": {"exported": "32 KiB"}, "precondition": {"state": "empty"},
+    }));
+    write(&mut drive, &[0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3]);
+    assert_eq!(cost(&drive), (0, 12, 1));
+    drive.finish().unwrap();
+}
