@@ -122,5 +122,9 @@ impl Random {
 #[track_caller]
 pub fn assert_within(found: f64, expected: f64, share: f64, what: &str) {
     let off = found / expected - 1.0;
-    assert!(off.abs() <= share, "{what}: found {found:.5}, expected {expected:.5}, {:+.3} % off", off * 100.0);
+    assert!(
+        off.abs() <= share,
+        "{what}: found {found:.5}, expected {expected:.5}, {:+.3} % off",
+        off * 100.0
+    );
 }
