@@ -19,7 +19,7 @@ ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' \) 2>/de
 WORKLOADS = $(wildcard workloads/*.nbdkit.zst)
 DEMO := out/demo
 
-.PHONY: help demo test quick lint format bench lock clean
+.PHONY: help demo test quick lint format figures bench lock clean
 
 help: ## What can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 16
@@ -51,6 +51,9 @@ format: $(EXTENSION) ## Format all code and generate pages anew
 	cargo fmt --all
 	$(BIN)/ruff format --quiet
 	$(BIN)/python tools/generate_docs.py
+
+figures: $(EXTENSION) ## Put the demo's present table and picture into the README
+	$(BIN)/python tools/refresh_demo.py
 
 bench: ## Speed of the engine, one thread
 	cargo run --release --locked --quiet -p eraseblock-bench

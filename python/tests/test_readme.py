@@ -1,0 +1,48 @@
+"""The README shows what the program really prints."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import COMMAND
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_the_demo_prints_the_table_of_the_readme(tmp_path: Path) -> None:
+    shown = re.search(r"and prints\n\n```\n(.*?)\n```\n", README, re.DOTALL)
+    command = re.search(r"The command it ran was\n\n((?:    .*\n)+)", README)
+    assert shown is not None
+    assert command is not None
+    [program, *arguments] = shlex.split(command[1].replace("\\\n", " "))
+    assert program == ".venv/bin/eraseblock"
+    arguments[arguments.index("-o") + 1] = str(tmp_path)
+    run = subprocess.run(
+        [COMMAND, *arguments], cwd=ROOT, text=True, capture_output=True, timeout=600, check=True
+    )
+    printed = [line.rstrip() for line in run.stdout.splitlines()]
+    # The last line of both names the folder of the report.
+    assert printed[:-1] == shown[1].splitlines()[:-1], (
+        "run `make figures`, and name the change in CHANGELOG.md"
+    )
+
+
+def test_errors_are_those_of_the_readme() -> None:
+    examples = re.findall(r"```\n\$ eraseblock (.*)\n(eraseblock: .*)\n```", README)
+    assert examples
+    for arguments, error in examples:
+        run = subprocess.run(
+            [COMMAND, *shlex.split(arguments)],
+            cwd=ROOT,
+            text=True,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        assert (run.returncode, run.stderr) == (2, f"{error}\n")
