@@ -30,7 +30,8 @@ def take_picture(report: Path, picture: Path) -> bool:
         return False
     switches = ["--headless=new", "--no-sandbox", "--hide-scrollbars", "--window-size=1400,1300"]
     wait = "--virtual-time-budget=10000"
-    subprocess.run([browser, *switches, wait, f"--screenshot={picture}", report.as_uri()], check=True)
+    command = [browser, *switches, wait, f"--screenshot={picture}", report.as_uri()]
+    subprocess.run(command, check=True, capture_output=True)
     return True
 
 
