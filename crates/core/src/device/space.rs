@@ -46,7 +46,10 @@ impl Device {
         self.issue();
         let before = self.room_made;
         self.start_jobs()?;
-        while self.room_made == before && self.jobs > 0 && self.engine.next_event() != NEVER {
+        while self.room_made == before && self.jobs > 0 {
+            if self.engine.next_event() == NEVER && !self.complete_units() {
+                break;
+            }
             self.advance()?;
         }
         if self.room_made > before {
@@ -54,6 +57,14 @@ impl Device {
         }
         self.failed = true;
         Err(DeviceError::NoSpace(self.mapping.space()))
+    }
+
+    /// Erases wait for the pages that replace what they take away. Those may sit in program units that are not full:
+    /// completes them, and says whether anything is under way again.
+    fn complete_units(&mut self) -> bool {
+        self.mapping.flush(&mut cx!(self, plan, NOBODY));
+        self.issue();
+        self.engine.next_event() != NEVER
     }
 
     /// Begins collection in the units that ask for it. Without time it is done at once.

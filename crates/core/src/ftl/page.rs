@@ -75,7 +75,9 @@ impl Config {
         // units, the new version of a page may be counted in one before the old one is forgotten in another.
         let least = self.gc_free_blocks + 1;
         let spread = u64::from(g.units > 1);
-        let per_unit = (u64::from(g.blocks_per_unit.saturating_sub(least)) * u64::from(g.pages_per_block)).saturating_sub(spread);
+        // Collection writes whole program units: it gains nothing from a block with fewer invalid pages than that.
+        let useful = u64::from(g.pages_per_block - (g.program_pages - 1));
+        let per_unit = (u64::from(g.blocks_per_unit.saturating_sub(least)) * useful).saturating_sub(spread);
         let room = per_unit * u64::from(g.units);
         if room < u64::from(shape.logical_pages) {
             return Err(format!(
@@ -169,8 +171,10 @@ impl PageMap {
         // A unit may run ahead of the others by half of the spare pages.
         let physical = geometry.blocks_per_unit * geometry.pages_per_block;
         let even = logical_pages.div_ceil(geometry.units);
-        let keep = (config.gc_free_blocks + 1) * geometry.pages_per_block + u32::from(geometry.units > 1);
-        let share = (even + (physical - even) / 2).min(physical - keep.min(physical)).max(even);
+        let useful = geometry.pages_per_block - (geometry.program_pages - 1);
+        let most = (geometry.blocks_per_unit.saturating_sub(config.gc_free_blocks + 1) * useful)
+            .saturating_sub(u32::from(geometry.units > 1));
+        let share = (even + (physical - even) / 2).min(most).max(even);
         Self {
             map: vec![NONE; logical_pages as usize],
             reverse: vec![NONE; geometry.pages() as usize],
@@ -358,7 +362,8 @@ impl PageMap {
         let (ppb, program_pages) = (self.ppb(), self.geometry.program_pages);
         let victim = self.units[unit as usize].victim;
         let base = (victim * ppb) as usize;
-        let mut budget = self.config.gc_step_pages.max(program_pages);
+        // Whole program units: the rest of one is lost to fillers.
+        let mut budget = (self.config.gc_step_pages / program_pages).max(1) * program_pages;
         let mut moves = std::mem::take(&mut self.moves);
         while budget > 0 && self.valid_of[victim as usize] > 0 {
             // One run: as many pages as fit the budget and what is left of the open block.
@@ -530,15 +535,13 @@ impl Mapping for PageMap {
     }
 
     fn flush(&mut self, cx: &mut Cx<'_>) -> bool {
-        if !self.bury(cx) {
-            return false;
-        }
+        let buried = self.bury(cx);
         if self.geometry.program_pages > 1 {
             for unit in 0..self.geometry.units {
                 self.fill_up(cx, unit);
             }
         }
-        true
+        buried
     }
 
     fn needs_reclaim(&mut self) -> Option<u32> {
@@ -554,7 +557,7 @@ impl Mapping for PageMap {
                 return Reclaim::Done;
             }
             match u.closed.min() {
-                Some((leaf, valid)) if u32::from(valid) < self.geometry.pages_per_block => {
+                Some((leaf, valid)) if u32::from(valid) + self.geometry.program_pages <= self.geometry.pages_per_block => {
                     u.closed.set(leaf, ABSENT);
                     (u.victim, u.scan) = (first_block + leaf as u32, 0);
                 }
