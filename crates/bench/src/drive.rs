@@ -5,7 +5,7 @@ use eraseblock_core::config::{
     BufferSection, Bytes, DeviceConfig, EnergyConfig, FtlConfig, HostConfig, NandConfig, Nanos, Precondition,
     PreconditionConfig, ProgramOrder, Replay, Scheduling, TimingConfig, WriteBack,
 };
-use eraseblock_core::ftl::{MappingConfig, bast};
+use eraseblock_core::ftl::MappingConfig;
 
 /// How much a bench does: the full figures, or the same shape a sixteenth as large for tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,6 +107,7 @@ pub fn merging(scale: Scale, queue_depth: u32, copy_back: bool) -> DeviceConfig 
     config.nand.copy_back = copy_back;
     config.host.replay = Replay::Closed;
     config.host.max_outstanding = queue_depth;
-    config.ftl.mapping = MappingConfig::Bast(bast::Config { log_blocks: Some(128), ..Default::default() });
+    let options = serde_json::json!({"kind": "bast", "log_blocks": 128});
+    config.ftl.mapping = serde_json::from_value(options).unwrap_or_else(|e| panic!("bast: {e}"));
     config
 }

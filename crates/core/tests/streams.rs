@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::{PAGE, PROGRAM, READ, Random, TRANSFER, assert_within, closed, drive, nand, preconditioned, request};
+use common::{
+    PAGE, PROGRAM, READ, Random, TRANSFER, assert_within, closed, drive, nand, preconditioned, request,
+};
 use eraseblock_core::config::{DeviceConfig, Nanos, Precondition};
 use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::Op;

@@ -17,7 +17,8 @@ use eraseblock_core::host::Op;
 fn greedy_waf(blocks: f64, user_pages: f64, pages_per_block: u32) -> f64 {
     let n = f64::from(pages_per_block);
     // Blocks that the distribution needs if victims hold `x` valid pages: fewer, the larger x is.
-    let needed = |x: u32| (x + 1..=pages_per_block).map(|i| user_pages / (n - f64::from(x)) / f64::from(i)).sum();
+    let needed =
+        |x: u32| (x + 1..=pages_per_block).map(|i| user_pages / (n - f64::from(x)) / f64::from(i)).sum();
     let mut above: f64 = needed(0);
     for x in 1..pages_per_block {
         let below: f64 = needed(x);

@@ -7,7 +7,7 @@ use eraseblock_core::config::{
     BufferSection, Bytes, DeviceConfig, EnergyConfig, FtlConfig, HostConfig, NandConfig, Nanos, Precondition,
     PreconditionConfig, ProgramOrder, Replay, Scheduling, TimingConfig, WriteBack,
 };
-use eraseblock_core::ftl::{MappingConfig, page};
+use eraseblock_core::ftl::MappingConfig;
 use eraseblock_core::host::{Op, Request};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
@@ -56,7 +56,7 @@ pub fn drive(nand: NandConfig, pages: u64) -> DeviceConfig {
         ftl: FtlConfig {
             exported: Some(Bytes(pages * nand.mapping_unit.unwrap_or(nand.page_size).0)),
             over_provisioning: 0.07,
-            mapping: MappingConfig::Page(page::Config::default()),
+            mapping: MappingConfig::by_name("page").unwrap(),
         },
         nand,
         buffer: BufferSection {

@@ -1,0 +1,113 @@
+//! Any geometry that has room can be brought into any state and then be used; one that has not says so.
+
+mod common;
+
+use common::{Random, drive, nand};
+use eraseblock_core::config::{Bytes, DeviceConfig, Precondition, ProgramOrder, Replay, Scheduling};
+use eraseblock_core::device::{Device, DeviceError, Options};
+use eraseblock_core::ftl::MappingConfig;
+use eraseblock_core::host::{Op, Request};
+use eraseblock_core::metrics::Report;
+use proptest::prelude::*;
+use serde_json::json;
+
+const FLASH_PAGE: u64 = 4096;
+
+prop_compose! {
+    fn mappings()(
+        bast: bool, log_blocks in 1u32..12, gc_free_blocks in 1u32..4, gc_step_pages in 1u32..20, partial_merge: bool,
+    ) -> MappingConfig {
+        let table = if bast {
+            json!({"kind": "bast", "log_blocks": log_blocks, "partial_merge": partial_merge})
+        } else {
+            json!({"kind": "page", "gc_free_blocks": gc_free_blocks, "gc_step_pages": gc_step_pages})
+        };
+        serde_json::from_value(table).unwrap()
+    }
+}
+
+prop_compose! {
+    /// Odd arrays, exporting from next to nothing to every block but one.
+    fn configs()(
+        array in [1u32..5, 1u32..4, 1u32..3, 1u32..4],
+        blocks in 2u32..24,
+        (units, per_program) in (1u32..13, 1u32..4),
+        fraction in prop_oneof![Just(1u64), Just(2), Just(4)],
+        multi_plane: bool,
+        order in prop_oneof![Just(ProgramOrder::Sequential), Just(ProgramOrder::Ascending), Just(ProgramOrder::Any)],
+        share in prop_oneof![0.05..1.0f64, 0.8..1.0f64],
+        mapping in mappings(),
+        (read_first, closed) in any::<(bool, bool)>(),
+        state in prop_oneof![Just(Precondition::Empty), Just(Precondition::Full), Just(Precondition::Steady)],
+        seed in 0u64..1000,
+    ) -> DeviceConfig {
+        let mut nand = nand(array, blocks, units * per_program);
+        nand.pages_per_program = per_program;
+        nand.mapping_unit = (fraction > 1).then_some(Bytes(FLASH_PAGE / fraction));
+        nand.multi_plane = multi_plane;
+        nand.program_order = order;
+        nand.scheduling = if read_first { Scheduling::ReadFirst } else { Scheduling::Fifo };
+        let raw = array.iter().product::<u32>() * blocks * units * per_program;
+        let mut config = drive(nand, 1);
+        config.ftl.exported = Some(Bytes((f64::from(raw) * share) as u64 * FLASH_PAGE));
+        config.ftl.mapping = mapping;
+        config.precondition.state = state;
+        config.host.replay = if closed { Replay::Closed } else { Replay::Open };
+        config.seed = seed;
+        config
+    }
+}
+
+/// Fills the drive and writes, reads and trims it at random, one and a half times its size.
+fn used(config: &DeviceConfig) -> Result<Report, DeviceError> {
+    let mut device = Device::new(config, Options::default())?;
+    device.precondition()?;
+    let (bytes, unit) = (device.exported_bytes(), device.page_bytes());
+    let mut random = Random::new(config.seed);
+    let pages = bytes / unit;
+    for i in 0..pages + pages / 2 {
+        let first = random.below(pages);
+        let count = 1 + random.below(8.min(pages - first));
+        let op = [Op::Write, Op::Write, Op::Write, Op::Read, Op::Trim][random.below(5) as usize];
+        let (offset, len) = (first * unit, count * unit);
+        device.submit(&Request { arrival_ns: i * 20_000, offset, len, volume: 0, op, fua: false })?;
+    }
+    device.finish()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_drive_works_or_its_configuration_is_refused(config in configs()) {
+        match used(&config) {
+            Ok(report) => {
+                prop_assert_eq!(report.requests.submitted, report.requests.completed);
+                let filled = config.precondition.state != Precondition::Empty;
+                prop_assert_eq!(report.precondition.pages_written > 0, filled);
+                let random = report.precondition.drive_writes;
+                prop_assert_eq!(random > 0, config.precondition.state == Precondition::Steady);
+                prop_assert!(random <= config.precondition.max_drive_writes);
+            }
+            Err(DeviceError::Config(why)) => prop_assert!(
+                why.contains("ftl") || why.contains("nand") || why.contains("page mapping"), "{}", why
+            ),
+            // What was accepted must work: running out of room halfway is not an answer.
+            Err(other) => prop_assert!(false, "{}", other),
+        }
+    }
+}
+
+/// The property above would pass if everything were refused; roomy drives are not.
+#[test]
+fn drives_with_spare_blocks_are_accepted() {
+    for array in [[1, 1, 1, 1], [3, 2, 1, 2], [8, 1, 2, 1]] {
+        for state in [Precondition::Empty, Precondition::Full, Precondition::Steady] {
+            let raw = u64::from(array.iter().product::<u32>() * 12 * 6);
+            let mut config = drive(nand(array, 12, 6), raw / 2);
+            config.precondition.state = state;
+            let report = used(&config).unwrap();
+            assert_eq!(report.requests.submitted, report.requests.completed, "{array:?} {state:?}");
+        }
+    }
+}
