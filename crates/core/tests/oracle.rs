@@ -7,7 +7,7 @@ use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::ftl::{Cx, Mapping, MappingConfig, PageOut, Reclaim};
 use eraseblock_core::host::{Op, Request};
-use eraseblock_core::nand::{Cause, Flash, Ppn};
+use eraseblock_core::nand::{Flash, Ppn};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -15,7 +15,10 @@ use serde_json::{Value, json};
 fn arrays() -> Vec<(&'static str, Value)> {
     vec![
         ("one die", json!({"nand": {"blocks_per_plane": 16}})),
-        ("one die, read first", json!({"nand": {"blocks_per_plane": 16, "scheduling": "read-first", "copy_back": true}})),
+        (
+            "one die, read first",
+            json!({"nand": {"blocks_per_plane": 16, "scheduling": "read-first", "copy_back": true}}),
+        ),
         (
             "two buses, two dies, two planes",
             json!({"nand": {"channels": 2, "dies_per_chip": 2, "planes_per_die": 2, "blocks_per_plane": 6, "copy_back": true,
@@ -28,7 +31,7 @@ fn arrays() -> Vec<(&'static str, Value)> {
         (
             "large program units",
             json!({"nand": {"planes_per_die": 2, "blocks_per_plane": 16, "pages_per_block": 4, "page_size": "8 KiB", "mapping_unit": "4 KiB",
-                            "pages_per_program": 2, "multi_plane": true, "program_order": "sequential"}, "ftl": {"exported": "512 KiB"}}),
+                            "pages_per_program": 2, "multi_plane": true, "program_order": "sequential"}, "ftl": {"exported": "384 KiB"}}),
         ),
     ]
 }
@@ -80,12 +83,21 @@ struct Step {
 }
 
 fn steps(count: usize) -> impl Strategy<Value = Vec<Step>> {
-    let op = prop_oneof![8 => Just(Op::Write), 5 => Just(Op::Read), 1 => Just(Op::Trim), 1 => Just(Op::Flush)];
-    let step = (op, 0u64..256, 1u64..14, any::<bool>(), 0u64..3_000_000, 0u8..10).prop_map(|(op, sector, len, fua, gap, burst)| {
-        // Half-page units, some of them misaligned; a hot quarter of the drive.
-        let sector = if sector % 3 == 0 { sector / 4 } else { sector };
-        Step { op, offset: sector, len, fua: fua && sector % 5 == 0, gap: if burst < 5 { 0 } else { gap } }
-    });
+    let op =
+        prop_oneof![8 => Just(Op::Write), 5 => Just(Op::Read), 1 => Just(Op::Trim), 1 => Just(Op::Flush)];
+    let step = (op, 0u64..256, 1u64..14, any::<bool>(), 0u64..3_000_000, 0u8..10).prop_map(
+        |(op, sector, len, fua, gap, burst)| {
+            // Half-page units, some of them misaligned; a hot quarter of the drive.
+            let sector = if sector % 3 == 0 { sector / 4 } else { sector };
+            Step {
+                op,
+                offset: sector,
+                len,
+                fua: fua && sector % 5 == 0,
+                gap: if burst < 5 { 0 } else { gap },
+            }
+        },
+    );
     prop::collection::vec(step, 1..count)
 }
 
@@ -218,7 +230,7 @@ impl Mapping for Buggy {
         let old = self.inner.lookup(pages[0].lpn);
         let written = self.inner.write(cx, pages, waits);
         self.writes += 1;
-        if self.bug == Bug::LosesUpdate && self.writes % 1000 == 0 {
+        if self.bug == Bug::LosesUpdate && self.writes.is_multiple_of(1000) {
             self.lost = Some((pages[0].lpn, old));
         }
         if self.bug == Bug::DropsPage && cx.counters.full_merges > merges && self.lost.is_none() {
@@ -274,7 +286,7 @@ impl Mapping for Buggy {
 }
 
 /// Uniform single-page requests, a third of them reads, over a mapping with a bug.
-fn run_buggy(mapping: Value, bug: Option<Bug>) -> Result<(), DeviceError> {
+fn run_buggy(mapping: &Value, bug: Option<Bug>) -> Result<(), DeviceError> {
     let config = support::config(&json!({
         "ftl": {"mapping": mapping},
         "host": {"replay": "closed", "max_outstanding": 4},
@@ -304,10 +316,15 @@ fn planted_bugs_are_caught() {
         (bast(), Bug::DropsPage, "the FTL has no place for it"),
         (json!("page"), Bug::ErasesEarly, "only stored copy"),
     ] {
-        run_buggy(mapping.clone(), None).unwrap();
-        let error = run_buggy(mapping, Some(bug)).expect_err("the oracle sees the bug");
-        assert!(matches!(error, DeviceError::Verify(_)), "{bug:?}: {error}");
-        assert!(error.to_string().contains(says), "{bug:?}: {error}");
+        run_buggy(&mapping, None).unwrap();
+        let error = run_buggy(&mapping, Some(bug)).expect_err("the oracle sees the bug");
+        let seen = match &error {
+            DeviceError::Verify(fault) => fault.contains(says),
+            // The old place of a lost update may have been erased meanwhile: then the flash itself objects.
+            DeviceError::Physics(_) => bug == Bug::LosesUpdate,
+            _ => false,
+        };
+        assert!(seen, "{bug:?}: {error}");
     }
 }
 
@@ -315,9 +332,9 @@ fn planted_bugs_are_caught() {
 fn the_flash_refuses_what_no_chip_does() {
     use eraseblock_core::config::ProgramOrder;
     use eraseblock_core::nand::{Geometry, Violation};
+    type Breach = fn(&mut Flash);
     let config = support::config(&json!({"nand": {"planes_per_die": 2, "dies_per_chip": 2}}));
     let flash = |order| Flash::new(Geometry::new(&config.nand).unwrap(), order);
-    type Breach = fn(&mut Flash);
     let cases: [(ProgramOrder, Breach, bool); 11] = [
         (ProgramOrder::Sequential, |f| f.program(0, 0, 4), true),
         (ProgramOrder::Sequential, |f| f.program(0, 1, 1), false),
@@ -344,5 +361,4 @@ fn the_flash_refuses_what_no_chip_does() {
     assert_eq!(erased.violation(), None);
     erased.read(0, 1, 1);
     assert_eq!(erased.violation(), Some(&Violation::ReadErased { block: 0, page: 1 }));
-    let _ = Cause::ALL;
 }

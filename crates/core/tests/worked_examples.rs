@@ -39,13 +39,16 @@ fn run(buffer: &mut dyn Buffer, requests: &[&[u32]]) -> (usize, Vec<Vec<u32>>) {
             let span = Span { first: span[0], count: span.len() as u32, write: true, request: 0 };
             buffer.access(&span, &Nothing, &mut out);
             hits += out.answers.iter().filter(|a| **a == Answer::Hit).count();
-            flushes.extend(out.evictions.iter().map(|e| out.pages_of(e).iter().map(|p| p.lpn).collect::<Vec<_>>()));
+            flushes.extend(
+                out.evictions.iter().map(|e| out.pages_of(e).iter().map(|p| p.lpn).collect::<Vec<_>>()),
+            );
         }
     }
     (hits, flushes)
 }
 
-const HBM_TABLE_1_1: &[&[u32]] = &[&[0, 1, 2, 3], &[5, 9, 11, 14], &[7], &[3], &[11], &[2], &[14], &[1], &[10], &[7]];
+const HBM_TABLE_1_1: &[&[u32]] =
+    &[&[0, 1, 2, 3], &[5, 9, 11, 14], &[7], &[3], &[11], &[2], &[14], &[1], &[10], &[7]];
 
 /// Flushes of more than one page whose pages follow one another.
 fn sequential(flushes: &[Vec<u32>]) -> usize {
@@ -63,7 +66,10 @@ fn hbm_table_1_1_page_lru() {
 #[test]
 fn hbm_table_1_1_block_lru() {
     for order in ["evict-first", "touch-first"] {
-        let mut blocks = buffer(json!({"kind": "bplru", "padding": false, "compensation": false, "evict_order": order}), 8);
+        let mut blocks = buffer(
+            json!({"kind": "bplru", "padding": false, "compensation": false, "evict_order": order}),
+            8,
+        );
         let (hits, flushes) = run(&mut *blocks, HBM_TABLE_1_1);
         assert_eq!((hits, &flushes, sequential(&flushes)), (2, &vec![vec![0, 1, 2, 3], vec![5, 7]], 1));
         assert_eq!(blocks.dump(), [vec![7], vec![9, 10, 11], vec![1, 2, 3], vec![14]]);
@@ -117,7 +123,8 @@ fn a_trim_forgets_dirty_pages_and_a_flush_empties_the_write_buffer() {
         buffer.check().unwrap();
         let mut out = Outcome::default();
         buffer.flush(&mut out);
-        let flushed: Vec<_> = out.evictions.iter().filter(|e| e.action != Action::Drop).flat_map(|e| out.pages_of(e)).collect();
+        let flushed: Vec<_> =
+            out.evictions.iter().filter(|e| e.action != Action::Drop).flat_map(|e| out.pages_of(e)).collect();
         if *name != "none" {
             assert_eq!(flushed.iter().map(|p| p.lpn).collect::<Vec<_>>(), [5], "{name}");
         }
@@ -181,7 +188,9 @@ fn bplru_table_1(scheme: Value) -> u64 {
 #[test]
 fn bplru_table_1_merges() {
     assert_eq!(bplru_table_1(json!({"kind": "lru", "reads": "bypass"})), 12);
-    let block = |order| bplru_table_1(json!({"kind": "bplru", "padding": false, "compensation": false, "evict_order": order}));
+    let block = |order| {
+        bplru_table_1(json!({"kind": "bplru", "padding": false, "compensation": false, "evict_order": order}))
+    };
     assert_eq!(block("evict-first"), 7);
     assert_eq!(block("touch-first"), 6);
 }

@@ -52,7 +52,7 @@ fn the_hbm_thesis() {
             ("/nand/energy/program_mj", 0.0165.into()),
             ("/nand/energy/erase_mj", 0.123_75.into()),
             ("/ftl/mapping/kind", "bast".into()),
-            ("/ftl/mapping/log_share", 0.03.into()),
+            ("/ftl/mapping/log_blocks", 0.03.into()),
             ("/host/max_outstanding", 1.into()),
             ("/host/partial_page", "round".into()),
             ("/buffer/write_back", "foreground".into()),

@@ -119,9 +119,7 @@ impl Device {
             }
             let answered: u64 = self.latency.iter().map(|l| l.summary().map_or(0, |s| s.count)).sum();
             law("answers = response times", c.completed, answered)?;
-            if self.geometry.program_pages == 1 {
-                law("slots taken = slots freed", self.taken_slots, self.engine.freed_slots())?;
-            }
+            law("slots taken = slots freed", self.counters.slots_taken, self.engine.freed_slots())?;
             self.engine.check_idle(&self.flash)?;
         }
         self.buffer.check()?;

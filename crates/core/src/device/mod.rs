@@ -44,6 +44,8 @@ struct Pending {
     admitted: u64,
     /// Index of its latency histogram: read, write, other.
     kind: u8,
+    /// Its number in the workload.
+    number: u64,
     /// What the answer waits for.
     conditions: u32,
     /// Flash reads that more may be added to, an index into `reads`, or none.
@@ -91,8 +93,6 @@ pub struct Device {
     pending: Vec<Pending>,
     free_pending: u32,
     outstanding: u32,
-    /// Slots that evicted pages have taken, ever.
-    taken_slots: u64,
     /// Writes that wait for slots: `(request, freed slots that let it go on)`.
     tickets: VecDeque<(u32, u64)>,
     reads: Vec<Reads>,
@@ -120,6 +120,10 @@ pub struct Device {
     /// Writes to the FTL by size, before and after padding.
     flush_sizes: [Vec<u64>; 2],
     preconditioning: Preconditioning,
+    /// Numbers of the requests answered, in order, where somebody asked for them.
+    answers: Option<Vec<u64>>,
+    /// Completions of flash operations after which power fails.
+    cut_after: u64,
     failed: bool,
 }
 
@@ -190,7 +194,6 @@ impl Device {
             pending: Vec::new(),
             free_pending: crate::support::NONE,
             outstanding: 0,
-            taken_slots: 0,
             tickets: VecDeque::new(),
             reads: Vec::new(),
             free_reads: crate::support::NONE,
@@ -209,6 +212,8 @@ impl Device {
             backlog: time::Backlog::default(),
             flush_sizes: Default::default(),
             preconditioning: Preconditioning::default(),
+            answers: None,
+            cut_after: u64::MAX,
             failed: false,
         })
     }

@@ -10,7 +10,8 @@ use crate::nand::{FlashOp, PageState, Shadow};
 #[derive(Debug, Clone)]
 pub struct Crash {
     image: Image,
-    logical_pages: u32,
+    /// Version of the host's last trim of each page, for the oracle.
+    trims: Vec<u32>,
 }
 
 impl Device {
@@ -19,12 +20,11 @@ impl Device {
     /// # Errors
     /// The drive keeps no image: it was built without [`Options::verify`].
     pub fn cut(self, fate: impl FnMut(&FlashOp) -> Fate) -> Result<Crash, DeviceError> {
-        let logical_pages = self.logical_pages;
         let shadow = self
             .engine
             .cut(fate)
             .ok_or_else(|| DeviceError::Config("a power cut needs a drive built with verify".into()))?;
-        Ok(Crash { image: shadow.image, logical_pages })
+        Ok(Crash { trims: shadow.trims(), image: shadow.image })
     }
 
     /// Brings a drive back from what a power cut left. The FTL rebuilds its state from the flash alone; the flash
@@ -49,26 +49,24 @@ impl Device {
         operations: u64,
     ) -> Result<Option<Crash>, DeviceError> {
         let mut device = Self::new(config, Options { verify: true })?;
-        let logical_pages = device.logical_pages;
+        let trims = crash.trims.clone();
         if let Some(shadow) = device.engine.shadow_mut() {
             shadow.stop_after(operations);
         }
         device.rebuild(crash)?;
         let image = device.engine.shadow_mut().and_then(Shadow::stopped);
-        Ok(image.map(|image| Crash { image, logical_pages }))
+        Ok(image.map(|image| Crash { image, trims }))
     }
 
     fn rebuild(&mut self, crash: Crash) -> Result<(), DeviceError> {
-        debug_assert_eq!(crash.logical_pages, self.logical_pages);
-        let ppb = self.geometry.pages_per_block;
+        debug_assert_eq!(crash.trims.len(), self.logical_pages as usize);
         for block in 0..self.geometry.blocks() {
             let written =
                 crash.image.block(block).iter().enumerate().filter(|(_, page)| **page != PageState::Erased);
             self.flash.restore(block, written.map(|(page, _)| page as u32));
         }
-        debug_assert!(ppb > 0);
         if let Some(shadow) = self.engine.shadow_mut() {
-            shadow.restart(crash.image);
+            shadow.restart(crash.image, &crash.trims);
         }
         let timed = std::mem::replace(&mut self.timed, false);
         self.mapping.recover(&mut cx!(self, plan, NOBODY));
@@ -77,6 +75,9 @@ impl Device {
         self.plan.clear();
         self.check_faults()?;
         self.mapping.check(&self.flash).map_err(DeviceError::Law)?;
+        if let Some(shadow) = self.engine.shadow_mut() {
+            shadow.recovered(|lpn| self.mapping.lookup(lpn).is_some());
+        }
         self.counters = crate::metrics::Counters::default();
         self.flash.reset_erases();
         Ok(())
@@ -94,19 +95,19 @@ impl Device {
         self.engine.shadow().map_or(0, Shadow::completions)
     }
 
-    /// Lets the next thing happen, if anything is under way; `false` if nothing is.
-    ///
-    /// # Errors
-    /// The simulation has found itself wrong.
-    pub fn tick(&mut self) -> Result<bool, DeviceError> {
-        if self.engine.next_event() == crate::support::tournament::NEVER {
-            return Ok(false);
-        }
-        self.advance().map(|()| true)
+    /// Power will fail when so many steps of flash operations have ended: [`Device::submit`] and the others then end
+    /// with [`DeviceError::PowerCut`], and [`Device::cut`] tells what is left.
+    pub fn cut_after(&mut self, completions: u64) {
+        self.cut_after = completions;
     }
 
-    /// Requests answered.
-    pub fn answered(&self) -> u64 {
-        self.counters.completed
+    /// Notes which requests are answered, from now on.
+    pub fn note_answers(&mut self) {
+        self.answers = Some(Vec::new());
+    }
+
+    /// Numbers of the requests answered since then, counted from 0, in order.
+    pub fn answers(&self) -> &[u64] {
+        self.answers.as_deref().unwrap_or(&[])
     }
 }

@@ -356,9 +356,6 @@ impl Device {
             self.batch.extend(leaving.iter().map(|page| leaves(page.lpn)));
         }
         self.note_flush_size(count, self.batch.len());
-        if self.timed {
-            self.taken_slots += if slot { count as u64 } else { 0 };
-        }
         self.write_after(own, fills, padding)
     }
 
@@ -399,7 +396,7 @@ impl Device {
         if !self.timed || self.capacity == 0 {
             return;
         }
-        let flying = self.taken_slots - self.engine.freed_slots();
+        let flying = self.counters.slots_taken - self.engine.freed_slots();
         let over = (u64::from(self.buffer.len()) + flying).saturating_sub(u64::from(self.capacity));
         if over > 0 {
             self.pending[id as usize].conditions += 1;

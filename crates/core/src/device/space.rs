@@ -41,30 +41,19 @@ impl Device {
         Ok(())
     }
 
-    /// Issues what is planned and goes on until garbage collection has made room.
+    /// Issues what is planned and goes on until collection has made room, or an erase has ended.
     fn make_room(&mut self) -> Result<(), DeviceError> {
         self.issue();
-        let before = self.room_made;
+        let (made, erased) = (self.room_made, self.engine.erased());
         self.start_jobs()?;
-        while self.room_made == before && self.jobs > 0 {
-            if self.engine.next_event() == NEVER && !self.complete_units() {
-                break;
+        while self.room_made == made && self.engine.erased() == erased {
+            if self.engine.next_event() == NEVER {
+                self.failed = true;
+                return Err(DeviceError::NoSpace(self.mapping.space()));
             }
             self.advance()?;
         }
-        if self.room_made > before {
-            return Ok(());
-        }
-        self.failed = true;
-        Err(DeviceError::NoSpace(self.mapping.space()))
-    }
-
-    /// Erases wait for the pages that replace what they take away. Those may sit in program units that are not full:
-    /// completes them, and says whether anything is under way again.
-    fn complete_units(&mut self) -> bool {
-        self.mapping.flush(&mut cx!(self, plan, NOBODY));
-        self.issue();
-        self.engine.next_event() != NEVER
+        Ok(())
     }
 
     /// Begins collection in the units that ask for it. Without time it is done at once.
@@ -87,7 +76,8 @@ impl Device {
     fn job_step(&mut self, unit: u32, own: Own) -> Reclaim {
         let erases = self.counters.erases[Cause::Gc as usize];
         let step = self.mapping.reclaim(&mut cx!(self, job_plan, own), unit);
-        self.room_made += u64::from(step == Reclaim::Done || self.counters.erases[Cause::Gc as usize] > erases);
+        self.room_made +=
+            u64::from(step == Reclaim::Done || self.counters.erases[Cause::Gc as usize] > erases);
         step
     }
 

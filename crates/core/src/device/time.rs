@@ -4,7 +4,6 @@ use super::space::JOB;
 use super::{Device, DeviceError, Pending, Reads};
 use crate::config::Replay;
 use crate::host::{Op, Request};
-use crate::nand::Shadow;
 use crate::support::NONE;
 use crate::support::tournament::NEVER;
 
@@ -73,12 +72,12 @@ impl Device {
             // Times run on from what came before the workload; an arrival before the last one counts as simultaneous.
             let arrival = arrival.max(self.last_arrival);
             self.run_until(arrival)?;
+            self.engine.advance_to(arrival);
             while self.outstanding >= self.config.host.max_outstanding {
                 self.advance()?;
             }
             let arrival = if self.config.host.replay == Replay::Closed { self.engine.now() } else { arrival };
             self.last_arrival = arrival;
-            self.engine.advance_to(arrival);
             self.first_arrival.get_or_insert(arrival);
             let now = self.engine.now();
             self.backlog.note(now - arrival);
@@ -127,6 +126,7 @@ impl Device {
         let pending = Pending {
             arrival,
             admitted: now,
+            number: self.counters.submitted - 1,
             kind: (request.op as u8).min(2),
             conditions: 1,
             reads: NONE,
@@ -164,10 +164,13 @@ impl Device {
         if pending.conditions > 0 {
             return;
         }
-        let Pending { arrival, admitted, kind, ram_ns, .. } = *pending;
+        let Pending { arrival, admitted, number, kind, ram_ns, .. } = *pending;
         pending.next = self.free_pending;
         self.free_pending = id;
         self.counters.completed += 1;
+        if let Some(answers) = &mut self.answers {
+            answers.push(number);
+        }
         if self.timed {
             let now = self.engine.now();
             self.count_area();
@@ -216,8 +219,14 @@ impl Device {
             self.tickets.pop_front();
             self.condition_met(id);
         }
-        if self.engine.shadow().and_then(Shadow::fault).is_some() {
-            self.check_faults()?;
+        if let Some(shadow) = self.engine.shadow() {
+            if shadow.fault().is_some() {
+                self.check_faults()?;
+            }
+            if self.engine.shadow().is_some_and(|s| s.completions() >= self.cut_after) {
+                self.failed = true;
+                return Err(DeviceError::PowerCut);
+            }
         }
         Ok(())
     }
@@ -231,7 +240,7 @@ impl Device {
             return Err(DeviceError::Stuck(format!(
                 "{} requests wait and nothing is under way; {} slots taken, {} freed, {}{}",
                 self.outstanding,
-                self.taken_slots,
+                self.counters.slots_taken,
                 self.engine.freed_slots(),
                 self.mapping.space(),
                 self.engine.describe()

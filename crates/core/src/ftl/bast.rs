@@ -74,10 +74,8 @@ pub enum Victim {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Number of log blocks; takes precedence over `log_share`.
-    pub log_blocks: Option<u32>,
-    /// Log blocks as a share of the exported blocks.
-    pub log_share: f64,
+    /// Log blocks: their number, or below 1 their share of the exported blocks.
+    pub log_blocks: f64,
     /// When a full log block is merged.
     pub merge_timing: MergeTiming,
     /// Which log block goes when all are in use.
@@ -91,8 +89,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            log_blocks: None,
-            log_share: 0.03,
+            log_blocks: 0.03,
             merge_timing: MergeTiming::Lazy,
             victim: Victim::Lru,
             partial_merge: true,
@@ -101,8 +98,9 @@ impl Default for Config {
     }
 }
 
-/// Blocks beyond data and log blocks: one to merge into, one in case power fails while that is torn.
-const SPARE: u32 = 2;
+/// Blocks beyond data and log blocks: one to merge into, one for the new log meanwhile, and one that stays erased, in
+/// case power fails before the merge's erases have ended.
+const SPARE: u32 = 3;
 
 impl Config {
     /// Builds the mapping, or says what it lacks.
@@ -123,13 +121,15 @@ impl Config {
                 .into());
         }
         let data = shape.logical_pages.div_ceil(g.pages_per_block);
-        let logs = self.log_blocks.unwrap_or_else(|| (f64::from(data) * self.log_share) as u32);
-        if logs == 0 || !(0.0..=1.0).contains(&self.log_share) {
+        let logs = if self.log_blocks < 1.0 { f64::from(data) * self.log_blocks } else { self.log_blocks };
+        if !(logs >= 1.0 && logs < f64::from(u32::MAX)) || (self.log_blocks >= 1.0 && logs.fract() != 0.0) {
             return Err(format!(
-                "ftl.mapping: found {logs} log blocks (log_blocks {:?}, log_share {}), expected at least 1",
-                self.log_blocks, self.log_share
+                "ftl.mapping.log_blocks: found {}, which makes {logs} of {data} blocks; expected a whole number of at least 1, or below 1 \
+                 a share that makes at least one block",
+                self.log_blocks
             ));
         }
+        let logs = logs as u32;
         let (needed, present) = (u64::from(data) + u64::from(logs) + u64::from(SPARE), g.blocks());
         if u64::from(present) < needed {
             return Err(format!(
@@ -229,6 +229,22 @@ impl Bast {
         self.live.clear_range(base, base + self.ppb() as usize);
         cx.erase(block, Cause::Merge, waits, signals);
         self.pool.give(self.geometry.unit_of(block), block);
+    }
+
+    /// Whether `blocks` blocks can be taken now so that one is left that is really erased: if power fails, merging what
+    /// it interrupts may take a block.
+    fn can_take(&self, cx: &Cx<'_>, blocks: u32) -> bool {
+        self.pool.total().saturating_sub(cx.engine.erasing()) > blocks
+    }
+
+    /// Blocks that the next write to `lbn` takes at most.
+    fn takes(&self, lbn: u32) -> u32 {
+        match self.log_of[lbn as usize] {
+            NONE if self.unused.is_empty() => 2,
+            NONE => 1,
+            index if self.logs[index as usize].next < self.ppb() => 0,
+            _ => 2,
+        }
     }
 
     /// A log for `lbn`; merges another if all are in use.
@@ -411,7 +427,7 @@ impl Bast {
         (target, join)
     }
 
-    /// Writes pages of one logical block, as many as the open log takes.
+    /// Writes pages of one logical block, as many as the open log takes; none while there is no block to take.
     fn write_run(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
         let ppb = self.ppb();
         let lbn = pages[0].lpn / ppb;
@@ -419,6 +435,10 @@ impl Bast {
             && let Some(count) = self.write_direct(cx, lbn, pages, waits)
         {
             return count;
+        }
+        let takes = self.takes(lbn);
+        if takes > 0 && !self.can_take(cx, takes) {
+            return 0;
         }
         let index = self.open_log(cx, lbn);
         let data = self.data[lbn as usize];
@@ -436,7 +456,7 @@ impl Bast {
         if self.config.victim == Victim::Lru {
             self.order.touch(&mut self.links, index);
         }
-        if full && self.config.merge_timing == MergeTiming::Eager {
+        if full && self.config.merge_timing == MergeTiming::Eager && self.can_take(cx, 1) {
             self.merge(cx, index);
         }
         count
@@ -455,6 +475,9 @@ impl Bast {
             && (cx.flash.is_written(data, offset)
                 || (cx.flash.order() != ProgramOrder::Any && offset < cx.flash.write_ptr(data)))
         {
+            return None;
+        }
+        if data == NONE && !self.can_take(cx, 1) {
             return None;
         }
         let block = if data == NONE {
@@ -524,7 +547,10 @@ impl Mapping for Bast {
     fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
         let mut at = 0;
         while at < pages.len() {
-            at += self.write_run(cx, &pages[at..], waits);
+            match self.write_run(cx, &pages[at..], waits) {
+                0 => break,
+                count => at += count,
+            }
         }
         at
     }
@@ -554,9 +580,14 @@ impl Mapping for Bast {
         trimmed.sort_unstable();
         trimmed.dedup();
         for pages in trimmed.chunk_by(|a, b| a / ppb == b / ppb) {
-            self.bury(cx, pages);
+            let takes = self.takes(pages[0] / ppb);
+            if self.trimmed.is_empty() && (takes == 0 || self.can_take(cx, takes)) {
+                self.bury(cx, pages);
+            } else {
+                self.trimmed.extend_from_slice(pages);
+            }
         }
-        true
+        self.trimmed.is_empty()
     }
 
     fn merge_all(&mut self, cx: &mut Cx<'_>) {

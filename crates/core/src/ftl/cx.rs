@@ -200,7 +200,10 @@ impl Cx<'_> {
             owner: self.owner(cause),
             ..FlashOp::new(Kind::Program, cause, block, page, count)
         };
-        op.slots = slots;
+        if self.timed {
+            op.slots = slots;
+            self.counters.slots_taken += u64::from(slots);
+        }
         if self.keeps_image() {
             op.payload = self.plan.oob.len() as u32;
             for out in pages {

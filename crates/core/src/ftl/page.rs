@@ -20,6 +20,8 @@
 //!
 //! Cost of a page write: O(1), and O(log blocks of a unit) at worst to keep the order of victims.
 
+use std::collections::{BTreeMap, VecDeque};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +29,7 @@ use super::cx::{Cx, Label, Move, PageOut};
 use super::pool::Pool;
 use super::{Mapping, Reclaim, Shape};
 use crate::nand::image::{Content, PageState};
-use crate::nand::{Cause, Flash, Geometry, Ppn, Role};
+use crate::nand::{Cause, Engine, Flash, Geometry, Ppn, Role};
 use crate::support::NONE;
 use crate::support::bits::Bits;
 use crate::support::minima::{ABSENT, Minima};
@@ -148,12 +150,12 @@ struct PageMap {
     /// No unit takes host pages while it has more valid ones than this.
     share: u32,
     /// Units that wait for collection.
-    waiting: std::collections::VecDeque<u32>,
+    waiting: VecDeque<u32>,
     moves: Vec<Move>,
     tombs: Vec<Tombstone>,
     free_tombs: Vec<u32>,
-    /// Ranges trimmed since the last flush.
-    trimmed: Vec<(u32, u32)>,
+    /// Pages trimmed since the last tombstone, and the block that holds the version before.
+    trimmed: BTreeMap<u32, u32>,
 }
 
 impl PageMap {
@@ -184,11 +186,11 @@ impl PageMap {
             pool: Pool::full(&geometry),
             turn: 0,
             share,
-            waiting: std::collections::VecDeque::with_capacity(geometry.units as usize),
+            waiting: VecDeque::with_capacity(geometry.units as usize),
             moves: Vec::with_capacity(config.gc_step_pages as usize),
             tombs: Vec::new(),
             free_tombs: Vec::new(),
-            trimmed: Vec::new(),
+            trimmed: BTreeMap::new(),
             config,
             geometry,
         }
@@ -199,20 +201,23 @@ impl PageMap {
         self.geometry.pages_per_block
     }
 
-    /// Whether the host may write to `unit`.
+    /// Whether the host may write to `unit`. What stays in reserve must really be erased: if power fails, it is the
+    /// only room there is.
     #[inline]
-    fn takes(&self, unit: u32) -> bool {
+    fn takes(&self, engine: &Engine, unit: u32) -> bool {
         let u = &self.units[unit as usize];
-        (u.host.block != NONE || self.pool.free(unit) > 1) && u.valid <= self.share
+        let opened = u.host.block != NONE
+            || self.pool.second(unit).is_some_and(|reserve| !engine.is_changing(reserve));
+        opened && u.valid <= self.share
     }
 
     /// The next unit that takes host pages.
     #[inline]
-    fn pick_unit(&mut self) -> Option<u32> {
+    fn pick_unit(&mut self, engine: &Engine) -> Option<u32> {
         let units = self.geometry.units;
         for _ in 0..units {
             let unit = self.turn;
-            if self.takes(unit) {
+            if self.takes(engine, unit) {
                 return Some(unit);
             }
             self.ask_for_space(unit);
@@ -256,7 +261,8 @@ impl PageMap {
     fn forget(&mut self, lpn: u32) -> u32 {
         let old = std::mem::replace(&mut self.map[lpn as usize], NONE);
         if old == NONE {
-            NONE
+            // Trimmed, and no tombstone yet: what was there before may be the last durable version.
+            if self.trimmed.is_empty() { NONE } else { self.trimmed.remove(&lpn).unwrap_or(NONE) }
         } else if old & TOMB == 0 {
             self.invalidate(old)
         } else {
@@ -276,6 +282,11 @@ impl PageMap {
     #[inline]
     fn place(&mut self, cx: &mut Cx<'_>, unit: u32, gc: bool, owner: u32) -> Option<(u32, u32)> {
         let u = &mut self.units[unit as usize];
+        let open = if gc { &mut u.gc } else { &mut u.host };
+        if open.block == NONE && gc && self.pool.free(unit) == 0 && u.host.pending.is_empty() {
+            // Only after power cuts, which waste pages: the host's open block has to do.
+            std::mem::swap(&mut u.host, &mut u.gc);
+        }
         let open = if gc { &mut u.gc } else { &mut u.host };
         if open.block == NONE {
             open.block = self.pool.take(unit)?;
@@ -324,6 +335,9 @@ impl PageMap {
         let open = &mut self.units[unit as usize].host;
         if program_pages == 1 {
             cx.program(block, page, &[out], open.label, guard, false, waits);
+            if !open.pinned.is_empty() {
+                cx.unpin(&mut open.pinned);
+            }
         } else {
             open.pending.push(out);
             if guard != NONE {
@@ -416,38 +430,50 @@ impl PageMap {
         self.moves = moves;
     }
 
-    /// The ranges trimmed since the last tombstone and not written again, in order.
-    fn take_trimmed(&mut self) -> Vec<(u32, u32)> {
-        let mut pages: Vec<u32> =
-            std::mem::take(&mut self.trimmed).iter().flat_map(|&(first, n)| first..first + n).collect();
-        pages.retain(|&lpn| self.map[lpn as usize] == NONE);
-        pages.sort_unstable();
-        pages.dedup();
-        let mut ranges: Vec<(u32, u32)> = Vec::new();
-        for lpn in pages {
-            match ranges.last_mut() {
-                Some((start, len)) if *start + *len == lpn => *len += 1,
-                _ => ranges.push((lpn, 1)),
-            }
-        }
-        ranges
+    /// There is no room to collect `unit` now; the victim goes back among the closed blocks.
+    fn give_up(&mut self, unit: u32) -> Reclaim {
+        let u = &mut self.units[unit as usize];
+        let victim = std::mem::replace(&mut u.victim, NONE);
+        let leaf = (victim - unit * self.geometry.blocks_per_unit) as usize;
+        u.closed.set(leaf, self.valid_of[victim as usize]);
+        u.collecting = false;
+        Reclaim::Stuck
     }
 
-    /// A tombstone for as many of the ranges as one page holds, which it takes: its number and the page to write.
-    fn tombstone(&mut self, cx: &mut Cx<'_>, ranges: &mut Vec<(u32, u32)>) -> (u32, PageOut) {
-        let per_page = (self.geometry.page_bytes / 8) as usize;
-        let chunk: Vec<_> = ranges.drain(..per_page.min(ranges.len())).collect();
+    /// Takes ranges trimmed since the last tombstone and not written again, in order, as many as a tombstone holds; and
+    /// the blocks that hold the versions before, which must stay until the tombstone is stored.
+    fn take_trimmed(&mut self) -> (Vec<(u32, u32)>, Vec<u32>) {
+        let most = (self.geometry.page_bytes / 8) as usize;
+        let mut ranges: Vec<(u32, u32)> = Vec::new();
+        let mut blocks = Vec::new();
+        while let Some(entry) = self.trimmed.first_entry() {
+            let lpn = *entry.key();
+            let full = ranges.len() == most;
+            match ranges.last_mut() {
+                Some((start, len)) if *start + *len == lpn => *len += 1,
+                _ if full => break,
+                _ => ranges.push((lpn, 1)),
+            }
+            blocks.push(entry.remove());
+        }
+        blocks.sort_unstable();
+        blocks.dedup();
+        (ranges, blocks)
+    }
+
+    /// A tombstone for these ranges: its number and the page to write.
+    fn tombstone(&mut self, cx: &mut Cx<'_>, ranges: &[(u32, u32)]) -> (u32, PageOut) {
         let tomb = self.free_tombs.pop().unwrap_or_else(|| {
             self.tombs.push(Tombstone { ppn: NONE, live: 0, list: NONE });
             self.tombs.len() as u32 - 1
         });
         let mut live = 0;
-        for &(first, count) in &chunk {
+        for &(first, count) in ranges {
             self.map[first as usize..(first + count) as usize].fill(TOMB | tomb);
             live += count;
         }
         let list = cx.engine.shadow_mut().map_or(NONE, |shadow| {
-            shadow.image.trims.push(chunk);
+            shadow.image.trims.push(ranges.to_vec());
             shadow.image.trims.len() as u32 - 1
         });
         self.tombs[tomb as usize] = Tombstone { ppn: NONE, live, list };
@@ -456,13 +482,11 @@ impl PageMap {
 
     /// Plans the tombstones for what has been trimmed and not written since, among the host's pages.
     fn bury(&mut self, cx: &mut Cx<'_>) -> bool {
-        let mut ranges = self.take_trimmed();
-        while !ranges.is_empty() {
-            let Some(unit) = self.pick_unit() else {
-                self.trimmed = ranges;
-                return false;
-            };
-            let (tomb, out) = self.tombstone(cx, &mut ranges);
+        while !self.trimmed.is_empty() {
+            let Some(unit) = self.pick_unit(cx.engine) else { return false };
+            let (ranges, blocks) = self.take_trimmed();
+            let (tomb, out) = self.tombstone(cx, &ranges);
+            self.hold_back(cx, unit, &blocks);
             let Some(ppn) = self.append(cx, unit, out, TOMB | tomb, NONE, NONE) else { return false };
             self.tombs[tomb as usize].ppn = ppn;
             self.next_turn(unit);
@@ -470,18 +494,22 @@ impl PageMap {
         true
     }
 
+    /// The next program of `unit`'s host block comes before erases of `blocks`.
+    fn hold_back(&mut self, cx: &mut Cx<'_>, unit: u32, blocks: &[u32]) {
+        for &block in blocks.iter().filter(|&&block| block != NONE) {
+            cx.pin(block, &mut self.units[unit as usize].host.pinned);
+        }
+    }
+
     /// Before the victim goes: what it holds of pages trimmed meanwhile is their last durable version, and older ones
     /// may lie elsewhere. Plans the tombstones in the collection block, ahead of the erase.
     fn bury_before_erase(&mut self, cx: &mut Cx<'_>, unit: u32) -> bool {
-        let mut ranges = self.take_trimmed();
         let victim = self.units[unit as usize].victim;
-        while !ranges.is_empty() {
-            let Some((block, page)) = self.place(cx, unit, true, NONE) else {
-                self.trimmed = ranges;
-                return false;
-            };
+        while !self.trimmed.is_empty() {
+            let Some((block, page)) = self.place(cx, unit, true, NONE) else { return false };
             let ppn = block * self.ppb() + page;
-            let (tomb, out) = self.tombstone(cx, &mut ranges);
+            let (ranges, blocks) = self.take_trimmed();
+            let (tomb, out) = self.tombstone(cx, &ranges);
             self.reverse[ppn as usize] = TOMB | tomb;
             self.tombs[tomb as usize].ppn = ppn;
             let mut moves = vec![Move { page: NONE, out }];
@@ -492,7 +520,12 @@ impl PageMap {
                 moves.push(Move { page: NONE, out: PageOut::filler() });
             }
             let label = self.units[unit as usize].gc.label;
+            let mut pins = Vec::new();
+            for &block in blocks.iter().filter(|&&block| block != NONE) {
+                cx.pin(block, &mut pins);
+            }
             cx.relocate(victim, &moves, block, page, label, Cause::Mapping, NONE);
+            cx.unpin(&mut pins);
             self.close_if_full(unit, true);
         }
         true
@@ -513,7 +546,7 @@ impl Mapping for PageMap {
 
     fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
         for (i, out) in pages.iter().enumerate() {
-            let Some(unit) = self.pick_unit() else { return i };
+            let Some(unit) = self.pick_unit(cx.engine) else { return i };
             let guard = self.forget(out.lpn);
             let Some(ppn) = self.append(cx, unit, *out, out.lpn, guard, waits) else { return i };
             self.map[out.lpn as usize] = ppn;
@@ -525,11 +558,8 @@ impl Mapping for PageMap {
     fn trim(&mut self, _cx: &mut Cx<'_>, first: u32, count: u32) {
         for lpn in first..first + count {
             if self.map[lpn as usize] & TOMB == 0 {
-                self.forget(lpn);
-                match self.trimmed.last_mut() {
-                    Some((start, len)) if *start + *len == lpn => *len += 1,
-                    _ => self.trimmed.push((lpn, 1)),
-                }
+                let block = self.forget(lpn);
+                self.trimmed.insert(lpn, block);
             }
         }
     }
@@ -557,7 +587,9 @@ impl Mapping for PageMap {
                 return Reclaim::Done;
             }
             match u.closed.min() {
-                Some((leaf, valid)) if u32::from(valid) + self.geometry.program_pages <= self.geometry.pages_per_block => {
+                Some((leaf, valid))
+                    if u32::from(valid) + self.geometry.program_pages <= self.geometry.pages_per_block =>
+                {
                     u.closed.set(leaf, ABSENT);
                     (u.victim, u.scan) = (first_block + leaf as u32, 0);
                 }
@@ -572,11 +604,15 @@ impl Mapping for PageMap {
                 }
             }
         }
-        self.copy_some(cx, unit);
         let victim = self.units[unit as usize].victim;
+        let before = self.valid_of[victim as usize];
+        self.copy_some(cx, unit);
+        if before > 0 && self.valid_of[victim as usize] == before {
+            return self.give_up(unit);
+        }
         if self.valid_of[victim as usize] == 0 {
             if !self.trimmed.is_empty() && !self.bury_before_erase(cx, unit) {
-                return Reclaim::Stuck;
+                return self.give_up(unit);
             }
             cx.erase(victim, Cause::Gc, NONE, NONE);
             self.pool.give(unit, victim);
@@ -589,14 +625,15 @@ impl Mapping for PageMap {
         let Some(image) = cx.engine.shadow().map(|s| s.image.clone()) else { return };
         self.pool = Pool::empty(&self.geometry);
         self.reverse.fill(NONE);
-        // The newest record of each logical page wins; a copy has the record of its source, either will do.
-        let mut newest = vec![(0u64, NONE); self.map.len()];
+        // The newest record of each logical page wins. A copy has the record of its source; the one in the block that
+        // was opened later wins, so that a collection which was cut short does not begin anew.
+        let mut newest = vec![((0u64, 0u64), NONE); self.map.len()];
         let mut dead = vec![0u64; self.map.len()];
         for ppn in 0..self.geometry.pages() {
             let Some(oob) = image.oob(ppn) else { continue };
             match oob.content {
-                Content::Host if oob.seq > newest[oob.lpn as usize].0 => {
-                    newest[oob.lpn as usize] = (oob.seq, ppn)
+                Content::Host if (oob.seq, oob.opened) > newest[oob.lpn as usize].0 => {
+                    newest[oob.lpn as usize] = ((oob.seq, oob.opened), ppn)
                 }
                 Content::Tombstone => {
                     for &(first, count) in &image.trims[oob.lpn as usize] {
@@ -608,7 +645,7 @@ impl Mapping for PageMap {
                 _ => {}
             }
         }
-        for (lpn, &(seq, ppn)) in newest.iter().enumerate() {
+        for (lpn, &((seq, _), ppn)) in newest.iter().enumerate() {
             if ppn != NONE && seq > dead[lpn] {
                 self.map[lpn] = ppn;
                 self.reverse[ppn as usize] = lpn as u32;
@@ -731,7 +768,9 @@ impl Mapping for PageMap {
 
     fn space(&self) -> String {
         let valid: u64 = self.units.iter().map(|u| u64::from(u.valid)).sum();
-        let starved = (0..self.geometry.units).filter(|&u| !self.takes(u)).count();
+        let starved = (0..self.geometry.units)
+            .filter(|&u| self.units[u as usize].host.block == NONE && self.pool.free(u) < 2)
+            .count();
         format!(
             "{valid} of {} flash pages hold valid data, {} of {} blocks are erased, {starved} of {} units can take no host page",
             self.geometry.pages(),

@@ -32,6 +32,12 @@ impl Pool {
         self.units[unit as usize].len() as u32
     }
 
+    /// The block of `unit` that is left when one has been taken.
+    #[inline]
+    pub fn second(&self, unit: u32) -> Option<u32> {
+        self.units[unit as usize].get(1).copied()
+    }
+
     /// Erased blocks in all.
     pub fn total(&self) -> u32 {
         self.total

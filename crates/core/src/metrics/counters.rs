@@ -22,6 +22,10 @@ pub struct Counters {
     /// Log and data blocks copied together into a new block.
     pub full_merges: u64,
 
+    /// Buffer slots that pages on their way to flash have taken; those in an open program unit lie in the FTL's own
+    /// RAM.
+    pub slots_taken: u64,
+
     /// Requests taken from the workload.
     pub submitted: u64,
     /// Requests answered.

@@ -168,7 +168,7 @@ pub struct Engine {
     joins: Vec<Join>,
     free_join: u32,
     events: Tournament,
-    /// Index of the clock being served; past all of them between events.
+    /// The clock served last; past all of them once everything up to now has happened.
     serving: u32,
     seq: u64,
     under_way: u32,
@@ -178,6 +178,9 @@ pub struct Engine {
     first_epoch: u32,
     freed_slots: u64,
     completed: u64,
+    /// Erases that have not ended, and those that have.
+    erasing: u32,
+    erased: u64,
 }
 
 impl Engine {
@@ -228,6 +231,8 @@ impl Engine {
             first_epoch: 0,
             freed_slots: 0,
             completed: 0,
+            erasing: 0,
+            erased: 0,
         }
     }
 
@@ -256,10 +261,13 @@ impl Engine {
         self.events.first().1
     }
 
-    /// Lets time pass in which nothing happens.
+    /// Everything up to `time` has happened.
     pub fn advance_to(&mut self, time: u64) {
-        debug_assert!(time <= self.next_event());
-        self.now = self.now.max(time);
+        if time >= self.now {
+            debug_assert!(time < self.next_event());
+            self.now = time;
+            self.serving = NONE;
+        }
     }
 
     /// Operations that have not ended.
@@ -270,6 +278,16 @@ impl Engine {
     /// Operations that have ended.
     pub fn completed(&self) -> u64 {
         self.completed
+    }
+
+    /// Erases that have been issued and have not ended.
+    pub fn erasing(&self) -> u32 {
+        self.erasing
+    }
+
+    /// Erases that have ended.
+    pub fn erased(&self) -> u64 {
+        self.erased
     }
 
     /// Operations queued or running on `die`.
@@ -489,7 +507,7 @@ impl Engine {
         };
         self.seq += 1;
         self.under_way += 1;
-        if op.kind == Kind::Program
+        if counts_for_flush(&op)
             && let Some((programs, _)) = self.epochs.back_mut()
         {
             *programs += 1;
@@ -535,6 +553,7 @@ impl Engine {
                 }
             }
             Kind::Erase => {
+                self.erasing += 1;
                 let state = &mut self.blocks[block];
                 let erase = &mut self.ops[id as usize];
                 erase.life = state.life;
@@ -783,7 +802,6 @@ impl Engine {
             self.events.set(clock, NEVER);
             self.serve_die(clock);
         }
-        self.serving = NONE;
     }
 
     #[inline]
@@ -865,7 +883,7 @@ impl Engine {
     /// An operation has ended: its hazards go, those who waited go on.
     fn complete(&mut self, id: u32) {
         let OpState { op, waiters, epoch, life, .. } = self.ops[id as usize];
-        if op.kind == Kind::Program {
+        if counts_for_flush(&op) {
             self.epochs[(epoch - self.first_epoch) as usize].0 -= 1;
             if self.epochs.len() > 1 {
                 self.pass_barriers();
@@ -885,6 +903,10 @@ impl Engine {
             Kind::Read => self.unpin(op.block, life),
             Kind::Copy => self.unpin(op.guard, life),
             Kind::Program if op.guard != NONE => self.unpin(op.guard, life),
+            Kind::Erase => {
+                self.erasing -= 1;
+                self.erased += 1;
+            }
             _ => {}
         }
         if let Some(list) = self.unpins.get_mut(id as usize)
@@ -1010,6 +1032,12 @@ impl Engine {
             + self.ops.capacity() * size_of::<OpState>()
             + self.dies.len() * size_of::<Die>()
     }
+}
+
+/// Whether a flush waits for the operation: it stores something for the first time. Tombstones may be written in the
+/// course of a collection; all other copies are of what is stored already.
+fn counts_for_flush(op: &FlashOp) -> bool {
+    op.kind == Kind::Program || (op.kind == Kind::Copy && op.cause == Cause::Mapping)
 }
 
 /// What a power cut makes of the page or block that an operation was changing.

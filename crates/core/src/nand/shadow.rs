@@ -21,6 +21,9 @@ struct Page {
     stored: u32,
     /// Copies of that version.
     copies: u32,
+    /// During recovery: version of the last trim before power failed. It need not have been durable, but what is older
+    /// may go.
+    trimmed: u32,
 }
 
 /// Stored pages, versions and the first fault.
@@ -230,8 +233,8 @@ impl Shadow {
                 continue;
             }
             page.copies -= 1;
-            let Page { copies, trim, .. } = *page;
-            if copies == 0 && oob.version > trim {
+            let Page { copies, trim, trimmed, .. } = *page;
+            if copies == 0 && oob.version > trim.max(trimmed) {
                 self.report(|| {
                     format!("erase of block {block} ended while it held the only stored copy of logical page {} version {}", oob.lpn, oob.version)
                 });
@@ -252,11 +255,10 @@ impl Shadow {
 
     /// Goes on from what a power cut left. What the flash holds counts as what the host wrote: the test that cut the
     /// power knows better and compares.
-    pub fn restart(&mut self, image: Image) {
+    pub fn restart(&mut self, image: Image, trims: &[u32]) {
         self.completions = 0;
-        let blocks = self.pages.len();
-        self.pages = vec![Page::default(); blocks];
-        let mut newest = vec![0u64; blocks];
+        self.pages = trims.iter().map(|&trimmed| Page { trimmed, ..Page::default() }).collect();
+        let mut newest = vec![0u64; trims.len()];
         for ppn in 0..image.len() {
             let Some(oob) = image.oob(ppn) else { continue };
             self.seq = self.seq.max(oob.seq).max(oob.opened);
@@ -264,11 +266,13 @@ impl Shadow {
                 continue;
             }
             let page = &mut self.pages[oob.lpn as usize];
-            if oob.seq >= newest[oob.lpn as usize] {
-                page.copies = if oob.version == page.stored { page.copies + 1 } else { 1 };
+            // A page may be written again as it was, to complete a block: same version, later in the order.
+            if oob.version > page.stored {
+                page.copies = 0;
                 (page.host, page.issued, page.stored) = (oob.version, oob.version, oob.version);
-                newest[oob.lpn as usize] = oob.seq;
             }
+            page.copies += u32::from(oob.version == page.stored);
+            newest[oob.lpn as usize] = newest[oob.lpn as usize].max(oob.seq);
         }
         for ppn in 0..image.len() {
             let Some(oob) = image.oob(ppn).filter(|oob| oob.content == Content::Tombstone) else { continue };
@@ -283,6 +287,21 @@ impl Shadow {
             }
         }
         self.image = image;
+    }
+
+    /// Recovery is over, and has `found` a place for some pages. One that is gone because it had been trimmed is blank.
+    pub fn recovered(&mut self, found: impl Fn(u32) -> bool) {
+        for (lpn, page) in self.pages.iter_mut().enumerate() {
+            let trimmed = std::mem::take(&mut page.trimmed);
+            if trimmed > page.stored && !found(lpn as u32) {
+                (page.host, page.trim) = (trimmed, trimmed);
+            }
+        }
+    }
+
+    /// Version of the host's last trim of each page.
+    pub fn trims(&self) -> Vec<u32> {
+        self.pages.iter().map(|page| page.trim.max(page.trimmed)).collect()
     }
 
     /// Power fails in pages `first..last` of an operation, and leaves them unreadable.

@@ -64,7 +64,10 @@ pub fn cost(device: &Device) -> (u64, u64, u64) {
 pub fn matrix() -> impl Iterator<Item = (BufferConfig, MappingConfig)> {
     BufferConfig::NAMES.iter().flat_map(|buffer| {
         MappingConfig::NAMES.iter().map(move |mapping| {
-            (BufferConfig::by_name(buffer).expect("registered"), MappingConfig::by_name(mapping).expect("registered"))
+            (
+                BufferConfig::by_name(buffer).expect("registered"),
+                MappingConfig::by_name(mapping).expect("registered"),
+            )
         })
     })
 }

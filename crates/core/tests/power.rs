@@ -1,0 +1,251 @@
+//! Power cuts at every completion of a flash operation: what was flushed is there, nothing older than that comes back,
+//! and the drive works on. Every registered buffer and mapping.
+
+mod support;
+
+use eraseblock_core::buffer::BufferConfig;
+use eraseblock_core::config::DeviceConfig;
+use eraseblock_core::device::{Crash, Device, DeviceError, Fate, Options};
+use eraseblock_core::ftl::MappingConfig;
+use eraseblock_core::host::{Op, Request};
+use serde_json::{Value, json};
+
+/// Numbers from a seed.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+}
+
+/// What the host has done to each page, and what of it must survive.
+struct Host {
+    /// For each page, in the order of versions from 1: whether it was a trim.
+    history: Vec<Vec<bool>>,
+    /// For each page, the oldest version that may come back.
+    durable: Vec<u32>,
+    /// For each request, the versions that are durable once it is answered.
+    promises: Vec<Vec<(u32, u32)>>,
+}
+
+impl Host {
+    fn new(pages: u32) -> Self {
+        // The drive was filled and came to rest before power could fail.
+        Self {
+            history: vec![vec![false]; pages as usize],
+            durable: vec![1; pages as usize],
+            promises: Vec::new(),
+        }
+    }
+
+    fn note(&mut self, request: &Request) {
+        let pages = (request.offset / 4096) as u32..((request.offset + request.len) / 4096) as u32;
+        let mut promises = Vec::new();
+        for page in pages {
+            match request.op {
+                Op::Write | Op::Trim => {
+                    self.history[page as usize].push(request.op == Op::Trim);
+                    if request.fua {
+                        promises.push((page, self.history[page as usize].len() as u32));
+                    }
+                }
+                Op::Read | Op::Flush => {}
+            }
+        }
+        if request.op == Op::Flush {
+            promises.extend(self.history.iter().enumerate().map(|(page, h)| (page as u32, h.len() as u32)));
+        }
+        self.promises.push(promises);
+    }
+
+    fn answered(&mut self, number: u64) {
+        for &(page, version) in &self.promises[number as usize] {
+            let durable = &mut self.durable[page as usize];
+            *durable = (*durable).max(version);
+        }
+    }
+
+    /// Whether page `page` may hold `version` (0: nothing) after a cut.
+    fn allows(&self, page: u32, version: u32) -> bool {
+        let (history, durable) = (&self.history[page as usize], self.durable[page as usize]);
+        if version == 0 {
+            return (durable as usize..=history.len()).any(|v| history[v - 1]);
+        }
+        (durable..=history.len() as u32).contains(&version)
+    }
+
+    fn check(&self, drive: &Device, what: &str) {
+        for page in 0..self.history.len() as u32 {
+            let version = drive.stored_version(page);
+            assert!(
+                self.allows(page, version),
+                "{what}: page {page} comes back as version {version}, durable was {}, history (trims) {:?}",
+                self.durable[page as usize],
+                self.history[page as usize]
+            );
+        }
+    }
+}
+
+fn workload(seed: u64, count: usize, pages: u64) -> Vec<Request> {
+    let mut dice = Dice(seed);
+    let mut arrival_ns = 0;
+    let mut requests = Vec::new();
+    for _ in 0..count {
+        if dice.roll(3) == 0 {
+            arrival_ns += dice.roll(2_000_000);
+        }
+        let (first, length) = (dice.roll(pages), 1 + dice.roll(5));
+        let length = length.min(pages - first);
+        let op = match dice.roll(16) {
+            0..=9 => Op::Write,
+            10 => Op::Read,
+            11 | 12 => Op::Trim,
+            _ => Op::Flush,
+        };
+        let fua = op == Op::Write && dice.roll(6) == 0;
+        let (offset, len) = if op == Op::Flush { (0, 0) } else { (first * 4096, length * 4096) };
+        requests.push(Request { arrival_ns, op, offset, len, volume: 0, fua });
+    }
+    requests
+}
+
+/// Runs until power fails after `completions`; `None` if the run ends before that.
+fn run_and_cut(config: &DeviceConfig, requests: &[Request], completions: u64) -> Option<(Device, Host)> {
+    let mut drive = Device::new(config, Options { verify: true }).unwrap();
+    drive.precondition().unwrap();
+    drive.note_answers();
+    drive.cut_after(drive.completions() + completions);
+    let mut host = Host::new((drive.exported_bytes() / 4096) as u32);
+    let mut cut = false;
+    for request in requests {
+        host.note(request);
+        match drive.submit(request) {
+            Ok(()) => {}
+            Err(DeviceError::PowerCut) => {
+                cut = true;
+                break;
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    if !cut && drive.finish().map(|_| ()) != Err(DeviceError::PowerCut) {
+        return None;
+    }
+    for number in drive.answers().to_vec() {
+        host.answered(number);
+    }
+    Some((drive, host))
+}
+
+fn fates(variant: u64) -> impl FnMut(&eraseblock_core::nand::FlashOp) -> Fate {
+    let mut dice = Dice(variant * 7919 + 1);
+    move |_| match variant {
+        0 => Fate::Absent,
+        1 => Fate::Torn,
+        2 => Fate::Done,
+        _ => [Fate::Absent, Fate::Torn, Fate::Done][dice.roll(3) as usize],
+    }
+}
+
+/// Goes on with a drive that has come back: it takes every kind of request and finds nothing wrong with itself.
+fn works_on(drive: &mut Device, seed: u64) {
+    let pages = drive.exported_bytes() / 4096;
+    for (i, mut request) in workload(seed ^ 0xabcd, 40, pages).into_iter().enumerate() {
+        request.arrival_ns = i as u64 * 100_000;
+        drive.submit(&request).unwrap();
+    }
+    drive.finish().unwrap();
+}
+
+fn exhaust(name: &str, config: &DeviceConfig, seed: u64) -> u64 {
+    let pages = Device::new(config, Options::default()).unwrap().exported_bytes() / 4096;
+    let requests = workload(seed, 45, pages);
+    let mut cuts = 0;
+    for completions in 1.. {
+        let Some((drive, host)) = run_and_cut(config, &requests, completions) else { break };
+        let mut drive = Some(drive);
+        for variant in 0..4 {
+            let what = format!("{name}, seed {seed}, cut after {completions}, fate {variant}");
+            // The run repeats exactly, so that each fate gets the same drive.
+            let drive =
+                drive.take().unwrap_or_else(|| run_and_cut(config, &requests, completions).unwrap().0);
+            let crash = drive.cut(fates(variant)).unwrap();
+            let mut back = Device::recover(config, crash.clone()).unwrap_or_else(|e| panic!("{what}: {e}"));
+            host.check(&back, &what);
+            works_on(&mut back, seed + completions);
+            cuts += 1;
+            cuts += cut_again(config, &crash, &host, &what);
+        }
+    }
+    cuts
+}
+
+/// Power fails again after each operation of the recovery.
+fn cut_again(config: &DeviceConfig, crash: &Crash, host: &Host, what: &str) -> u64 {
+    for operations in 0.. {
+        let again = Device::recover_and_cut(config, crash.clone(), operations)
+            .unwrap_or_else(|e| panic!("{what}: {e}"));
+        let Some(crash) = again else { return operations };
+        let back = Device::recover(config, crash)
+            .unwrap_or_else(|e| panic!("{what}, again after {operations}: {e}"));
+        host.check(&back, &format!("{what}, again after {operations}"));
+    }
+    unreachable!("recovery ends")
+}
+
+fn drive(mapping: &str, buffer: &str, nand: Value) -> DeviceConfig {
+    let mapping = if mapping == "bast" { json!({"kind": "bast", "log_blocks": 2}) } else { json!(mapping) };
+    let mut all = json!({
+        "ftl": {"mapping": mapping, "exported": "96 KiB"},
+        "buffer": {"size": "24 KiB", "scheme": buffer},
+        "host": {"replay": "open", "max_outstanding": 4},
+    });
+    all["nand"] = nand;
+    support::config(&all)
+}
+
+fn arrays() -> [(&'static str, Value); 3] {
+    [
+        ("one die, FIFO", json!({"blocks_per_plane": 11})),
+        (
+            "two dies, read first",
+            json!({"dies_per_chip": 2, "blocks_per_plane": 6, "scheduling": "read-first"}),
+        ),
+        (
+            "two buses and planes, copy-back",
+            json!({"channels": 2, "planes_per_die": 2, "blocks_per_plane": 4, "copy_back": true}),
+        ),
+    ]
+}
+
+#[test]
+fn every_cut_leaves_what_was_flushed() {
+    let mut cuts = 0;
+    for mapping in MappingConfig::NAMES {
+        for buffer in BufferConfig::NAMES {
+            for (seed, (array, nand)) in arrays().into_iter().enumerate() {
+                cuts += exhaust(
+                    &format!("{buffer} on {mapping} over {array}"),
+                    &drive(mapping, buffer, nand),
+                    seed as u64,
+                );
+            }
+        }
+    }
+    println!("{cuts} power cuts");
+    assert!(cuts > 5_000);
+}
+
+#[test]
+fn program_units_of_several_pages_survive_cuts() {
+    let nand = json!({"planes_per_die": 2, "blocks_per_plane": 16, "page_size": "8 KiB", "mapping_unit": "4 KiB", "pages_per_program": 2,
+                      "multi_plane": true, "program_order": "sequential"});
+    for buffer in ["none", "lru"] {
+        let mut config = drive("page", buffer, nand.clone());
+        config.ftl.exported = Some("384 KiB".parse().unwrap());
+        assert!(exhaust(&format!("{buffer} over large program units"), &config, 5) > 50);
+    }
+}
