@@ -235,7 +235,6 @@ fn every_cut_leaves_what_was_flushed() {
             }
         }
     }
-    println!("{cuts} power cuts");
     assert!(cuts > 5_000);
 }
 

@@ -135,7 +135,7 @@ fn a_trim_forgets_dirty_pages_and_a_flush_empties_the_write_buffer() {
     }
 }
 
-fn bast(logs: u32, more: Value) -> Device {
+fn bast(logs: u32, more: &Value) -> Device {
     let mut mapping = json!({"kind": "bast", "log_blocks": logs});
     mapping.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     device(&json!({"ftl": {"mapping": mapping}}))
@@ -143,7 +143,8 @@ fn bast(logs: u32, more: Value) -> Device {
 
 #[test]
 fn bast_table() {
-    let cases: &[(&[u64], &str, (u64, u64, u64), (u64, u64, u64))] = &[
+    type Triple = (u64, u64, u64);
+    let cases: &[(&[u64], &str, Triple, Triple)] = &[
         (&[0, 1, 2, 3, 0], "lru", (0, 5, 1), (1, 0, 0)),
         (&[0, 0, 0, 0, 0], "lru", (4, 9, 2), (0, 0, 1)),
         (&[0, 1, 4, 8], "lru", (2, 6, 1), (0, 1, 0)),
@@ -153,7 +154,7 @@ fn bast_table() {
         (&[0, 4, 1, 8], "fifo", (2, 6, 1), (0, 1, 0)),
     ];
     for (writes, victim, expected, merges) in cases {
-        let mut drive = bast(2, json!({"victim": victim}));
+        let mut drive = bast(2, &json!({"victim": victim}));
         write(&mut drive, writes);
         let c = drive.counters();
         assert_eq!(cost(&drive), *expected, "{writes:?} {victim}");
@@ -164,17 +165,17 @@ fn bast_table() {
 
 #[test]
 fn bast_eager_merges_at_once_and_full_merges_replace_partial_ones() {
-    let mut eager = bast(2, json!({"merge_timing": "eager"}));
+    let mut eager = bast(2, &json!({"merge_timing": "eager"}));
     write(&mut eager, &[0, 1, 2, 3]);
     assert_eq!((cost(&eager), eager.counters().switch_merges), ((0, 4, 1), 1));
-    let mut full = bast(2, json!({"partial_merge": false}));
+    let mut full = bast(2, &json!({"partial_merge": false}));
     write(&mut full, &[0, 1, 4, 8]);
     assert_eq!((cost(&full), full.counters().full_merges), ((4, 8, 2), 1));
     full.finish().unwrap();
 }
 
 /// `writes`, then the buffer's flush in LRU order, over BAST with two log blocks that stay open: merges.
-fn bplru_table_1(scheme: Value) -> u64 {
+fn bplru_table_1(scheme: &Value) -> u64 {
     let mut drive = device(&json!({
         "ftl": {"mapping": {"kind": "bast", "log_blocks": 2}},
         "buffer": {"size": "32 KiB", "scheme": scheme},
@@ -187,9 +188,11 @@ fn bplru_table_1(scheme: Value) -> u64 {
 
 #[test]
 fn bplru_table_1_merges() {
-    assert_eq!(bplru_table_1(json!({"kind": "lru", "reads": "bypass"})), 12);
+    assert_eq!(bplru_table_1(&json!({"kind": "lru", "reads": "bypass"})), 12);
     let block = |order| {
-        bplru_table_1(json!({"kind": "bplru", "padding": false, "compensation": false, "evict_order": order}))
+        bplru_table_1(
+            &json!({"kind": "bplru", "padding": false, "compensation": false, "evict_order": order}),
+        )
     };
     assert_eq!(block("evict-first"), 7);
     assert_eq!(block("touch-first"), 6);
@@ -199,7 +202,7 @@ fn bplru_table_1_merges() {
 fn bplru_table_1_stream() {
     let mut blocks = buffer(json!({"kind": "bplru", "padding": false, "compensation": false}), 8);
     let writes: Vec<[u32; 1]> = [0, 4, 8, 12, 16, 1, 5, 9, 13, 17, 2, 6, 10, 14].map(|p| [p]).to_vec();
-    let requests: Vec<&[u32]> = writes.iter().map(|p| p.as_slice()).collect();
+    let requests: Vec<&[u32]> = writes.iter().map(<[u32; 1]>::as_slice).collect();
     let (_, mut flushes) = run(&mut *blocks, &requests);
     let mut out = Outcome::default();
     blocks.flush(&mut out);

@@ -25,7 +25,6 @@ impl Config {
     ///
     /// # Errors
     /// None.
-    #[expect(clippy::unnecessary_wraps, reason = "every scheme's builder can refuse")]
     pub fn build(&self, _shape: Shape) -> Result<Box<dyn Buffer>, String> {
         Ok(Box::new(NoBuffer))
     }

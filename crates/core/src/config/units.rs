@@ -70,8 +70,10 @@ fn parse(text: &str, units: Units, aliases: Units, example: &str) -> Result<u64,
 
 /// Prints `value` in the largest unit that divides it.
 fn print(value: u64, units: Units, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let (name, scale) =
-        units.iter().find(|(_, scale)| value != 0 && value % scale == 0).unwrap_or(&units[units.len() - 1]);
+    let (name, scale) = units
+        .iter()
+        .find(|(_, scale)| value != 0 && value.is_multiple_of(*scale))
+        .unwrap_or(&units[units.len() - 1]);
     write!(f, "{} {name}", value / scale)
 }
 

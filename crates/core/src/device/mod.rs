@@ -133,7 +133,7 @@ impl Device {
     /// # Errors
     /// The configuration is impossible; says which part and why.
     pub fn new(config: &DeviceConfig, options: Options) -> Result<Self, DeviceError> {
-        Self::assemble(config, options, |mapping| Ok(mapping), None)
+        Self::assemble(config, options, Ok, None)
     }
 
     /// Builds an empty drive around a mapping or a buffer that is not in the registry.
@@ -304,7 +304,7 @@ fn check_host(config: &DeviceConfig) -> Result<(), DeviceError> {
             config.host.speedup
         )));
     }
-    if !(config.precondition.tolerance > 0.0) {
+    if config.precondition.tolerance.is_nan() || config.precondition.tolerance <= 0.0 {
         return Err(DeviceError::Config("precondition.tolerance: expected a number above 0".into()));
     }
     Ok(())

@@ -25,7 +25,7 @@ impl Backlog {
 
     fn note(&mut self, wait: u64) {
         self.last = wait;
-        if self.seen % self.stride.max(1) == 0 {
+        if self.seen.is_multiple_of(self.stride.max(1)) {
             if self.samples.len() == Self::SAMPLES {
                 let mut keep = false;
                 self.samples.retain(|_| {
@@ -34,7 +34,7 @@ impl Backlog {
                 });
                 self.stride = self.stride.max(1) * 2;
             }
-            if self.seen % self.stride.max(1) == 0 {
+            if self.seen.is_multiple_of(self.stride.max(1)) {
                 self.samples.push(wait);
             }
         }

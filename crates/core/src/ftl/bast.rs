@@ -10,7 +10,7 @@
 //! **When it wins**: sequential writes, little RAM. **When it loses**: random writes over more blocks than there are
 //! logs.
 //!
-//! Kim, Kim, Noh, Min, Cho: "A space-efficient flash translation layer for CompactFlash systems", IEEE Trans.
+//! Kim, Kim, Noh, Min, Cho: "A space-efficient flash translation layer for `CompactFlash` systems", IEEE Trans.
 //! Consumer Electronics 48(2), 2002. Costs of the merges as in Kim & Ahn 2008, section 2.3, and the HBM thesis, 2.2.
 //!
 //! **Where the papers are silent.** The first write to an erased slot of the data block goes to a log block, as BPLRU
@@ -28,7 +28,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cx::{Cx, Label, Move, PageOut};
+use super::cx::{After, Cx, Label, Move, PageOut, Place};
 use super::pool::Pool;
 use super::{Mapping, Shape};
 use crate::config::ProgramOrder;
@@ -311,13 +311,12 @@ impl Bast {
                 self.live.first_set(data_base + next as usize, data_base + ppb as usize)
             };
             if rest.is_none() || self.config.partial_merge {
-                let mut label = log.label;
-                label.owner = lbn;
+                let label = log.label;
                 self.adopt(index, lbn);
                 let join = cx.join();
                 if rest.is_some() {
                     cx.counters.partial_merges += 1;
-                    self.copy_live(cx, data, log_block, next, ppb, label, join);
+                    self.copy_rest(cx, data, Place { block: log_block, page: next, label }, join);
                 } else {
                     cx.counters.switch_merges += 1;
                 }
@@ -339,49 +338,26 @@ impl Bast {
         self.detach(index);
     }
 
-    /// Copies the live pages at offsets `from..to` of `source` to the same offsets of `target`.
-    fn copy_live(
-        &mut self,
-        cx: &mut Cx<'_>,
-        source: u32,
-        target: u32,
-        from: u32,
-        to: u32,
-        label: Label,
-        join: u32,
-    ) {
-        let (base, owner) = ((source * self.ppb()) as usize, label.owner);
-        let mut at = from;
-        while let Some(first) = self.live.first_set(base + at as usize, base + to as usize) {
-            let end = self.live.first_clear(first, base + to as usize).unwrap_or(base + to as usize);
-            let (first, end) = ((first - base) as u32, (end - base) as u32);
-            self.copy_run(cx, source, first, target, first, end - first, label, owner, join);
-            at = end;
+    /// Copies the live pages of `source` from an offset on to the same offsets of the block at `to`.
+    fn copy_rest(&mut self, cx: &mut Cx<'_>, source: u32, to: Place, join: u32) {
+        let (base, end) = ((source * self.ppb()) as usize, ((source + 1) * self.ppb()) as usize);
+        let mut at = base + to.page as usize;
+        while let Some(first) = self.live.first_set(at, end) {
+            at = self.live.first_clear(first, end).unwrap_or(end);
+            let page = (first - base) as u32;
+            self.copy_run(cx, (source, page), Place { page, ..to }, (at - first) as u32, join);
         }
     }
 
-    /// Copies `count` pages, which lie one after the other in both blocks.
-    #[expect(clippy::too_many_arguments, reason = "a run has two ends and a length")]
-    fn copy_run(
-        &mut self,
-        cx: &mut Cx<'_>,
-        source: u32,
-        from: u32,
-        target: u32,
-        to: u32,
-        count: u32,
-        label: Label,
-        lbn: u32,
-        join: u32,
-    ) {
+    /// Copies `count` pages, which lie one after the other in both blocks, to their own offsets.
+    fn copy_run(&mut self, cx: &mut Cx<'_>, (source, from): (u32, u32), to: Place, count: u32, join: u32) {
         let ppb = self.ppb();
+        let first = to.label.owner * ppb + to.page;
         self.moves.clear();
-        for i in 0..count {
-            let out = PageOut::data(lbn * ppb + to + i, Cause::Merge);
-            self.moves.push(Move { page: from + i, out });
-        }
-        cx.relocate(source, &self.moves, target, to, label, Cause::Merge, join);
-        let base = (target * ppb + to) as usize;
+        self.moves
+            .extend((0..count).map(|i| Move { page: from + i, out: PageOut::data(first + i, Cause::Merge) }));
+        cx.relocate(source, &self.moves, to, Cause::Merge, join);
+        let base = (to.block * ppb + to.page) as usize;
         self.live.set_range(base, base + count as usize);
     }
 
@@ -421,7 +397,8 @@ impl Bast {
                 target = self.take_block(unit);
                 label = cx.label(Role::Data, lbn);
             }
-            self.copy_run(cx, source, from, target, offset, end - offset, label, lbn, join);
+            let to = Place { block: target, page: offset, label };
+            self.copy_run(cx, (source, from), to, end - offset, join);
             offset = end;
         }
         (target, join)
@@ -450,7 +427,8 @@ impl Bast {
             log.in_order &= offset == position;
             log.position[offset as usize] = position as u16 + 1;
         }
-        cx.program(log.block, log.next, &pages[..count], log.label, data, true, waits);
+        let at = Place { block: log.block, page: log.next, label: log.label };
+        cx.program(at, &pages[..count], After { guard: data, ordered: true, waits });
         log.next += count as u32;
         let full = log.next == ppb;
         if self.config.victim == Victim::Lru {
@@ -493,15 +471,8 @@ impl Bast {
             data
         };
         let opened = self.labels.get(block as usize).copied().unwrap_or(0);
-        cx.program(
-            block,
-            offset,
-            &pages[..1],
-            Label { role: Role::Data, owner: lbn, opened },
-            NONE,
-            false,
-            waits,
-        );
+        let label = Label { role: Role::Data, owner: lbn, opened };
+        cx.program(Place { block, page: offset, label }, &pages[..1], After::join(waits));
         self.live.set((block * ppb + offset) as usize);
         Some(1)
     }
@@ -517,7 +488,8 @@ impl Bast {
         let data = self.data[lbn as usize];
         let log = &mut self.logs[index as usize];
         let out = PageOut::tombstone(list, Cause::Mapping);
-        cx.program(log.block, log.next, &[out], log.label, data, true, NONE);
+        let at = Place { block: log.block, page: log.next, label: log.label };
+        cx.program(at, &[out], After { guard: data, ordered: true, waits: NONE });
         (log.in_order, log.trims) = (false, true);
         log.next += 1;
     }

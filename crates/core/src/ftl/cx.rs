@@ -65,6 +65,35 @@ pub struct Label {
     pub opened: u64,
 }
 
+/// Where pages go: from page `page` of a block on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Erase block.
+    pub block: u32,
+    /// First page.
+    pub page: u32,
+    /// What the block serves as.
+    pub label: Label,
+}
+
+/// What a program comes after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct After {
+    /// A block that holds versions which the program replaces, and may not be erased before it; or [`NONE`].
+    pub guard: u32,
+    /// The program also begins only after what is under way on that block.
+    pub ordered: bool,
+    /// Join of the plan, or [`NONE`].
+    pub waits: u32,
+}
+
+impl After {
+    /// Nothing but join `waits`.
+    pub fn join(waits: u32) -> Self {
+        Self { guard: NONE, ordered: false, waits }
+    }
+}
+
 /// Who waits for the operations of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Own {
@@ -104,7 +133,7 @@ impl Cx<'_> {
 
     /// A label for a block that is opened now.
     pub fn label(&mut self, role: Role, owner: u32) -> Label {
-        let opened = self.engine.shadow_mut().map_or(0, |s| s.next_seq());
+        let opened = self.engine.shadow_mut().map_or(0, super::super::nand::shadow::Shadow::next_seq);
         Label { role, owner, opened }
     }
 
@@ -169,19 +198,10 @@ impl Cx<'_> {
         self.note(op);
     }
 
-    /// Programs `pages` from page `page` of `block` on, after join `waits`. `guard` is a block that holds versions
-    /// which these replace, or [`NONE`].
+    /// Programs `pages` in one block.
     #[inline]
-    pub fn program(
-        &mut self,
-        block: u32,
-        page: u32,
-        pages: &[PageOut],
-        label: Label,
-        guard: u32,
-        ordered: bool,
-        waits: u32,
-    ) {
+    pub fn program(&mut self, at: Place, pages: &[PageOut], after: After) {
+        let (Place { block, page, label }, After { guard, ordered, waits }) = (at, after);
         let count = pages.len() as u32;
         self.flash.program(block, page, count);
         self.counters.programmed += u64::from(count);
@@ -230,18 +250,10 @@ impl Cx<'_> {
         }
     }
 
-    /// Moves pages of `source` to pages `page..` of `block`; they signal `signals`. One copy where both lie on one
-    /// die, else a read and a program.
-    pub fn relocate(
-        &mut self,
-        source: u32,
-        moves: &[Move],
-        block: u32,
-        page: u32,
-        label: Label,
-        cause: Cause,
-        signals: u32,
-    ) {
+    /// Moves pages of `source` to another block; they signal `signals`. One copy where both lie on one die, else a read
+    /// and a program.
+    pub fn relocate(&mut self, source: u32, moves: &[Move], at: Place, cause: Cause, signals: u32) {
+        let Place { block, page, label } = at;
         let count = moves.len() as u32;
         let g = &self.flash.geometry;
         let (from, to) = (g.unit_of(source), g.unit_of(block));

@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, VecDeque};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cx::{Cx, Label, Move, PageOut};
+use super::cx::{After, Cx, Label, Move, PageOut, Place};
 use super::pool::Pool;
 use super::{Mapping, Reclaim, Shape};
 use crate::nand::image::{Content, PageState};
@@ -334,7 +334,8 @@ impl PageMap {
         let program_pages = self.geometry.program_pages;
         let open = &mut self.units[unit as usize].host;
         if program_pages == 1 {
-            cx.program(block, page, &[out], open.label, guard, false, waits);
+            let at = Place { block, page, label: open.label };
+            cx.program(at, &[out], After { guard, ..After::join(waits) });
             if !open.pinned.is_empty() {
                 cx.unpin(&mut open.pinned);
             }
@@ -345,7 +346,8 @@ impl PageMap {
             }
             if open.pending.len() as u32 == program_pages {
                 let first = page + 1 - program_pages;
-                cx.program(block, first, &open.pending, open.label, NONE, false, waits);
+                let at = Place { block, page: first, label: open.label };
+                cx.program(at, &open.pending, After::join(waits));
                 open.pending.clear();
                 cx.unpin(&mut open.pinned);
             }
@@ -414,7 +416,7 @@ impl PageMap {
             if moves.is_empty() {
                 break;
             }
-            while moves.len() as u32 % program_pages != 0 {
+            while !(moves.len() as u32).is_multiple_of(program_pages) {
                 if let Some((block, page)) = self.place(cx, unit, true, NONE) {
                     self.invalidate(block * ppb + page);
                 }
@@ -422,7 +424,7 @@ impl PageMap {
             }
             let label = self.units[unit as usize].gc.label;
             for chunk in moves.chunks(if program_pages == 1 { moves.len() } else { program_pages as usize }) {
-                cx.relocate(victim, chunk, into, first, label, Cause::Gc, NONE);
+                cx.relocate(victim, chunk, Place { block: into, page: first, label }, Cause::Gc, NONE);
                 first += chunk.len() as u32;
             }
             self.close_if_full(unit, true);
@@ -513,7 +515,7 @@ impl PageMap {
             self.reverse[ppn as usize] = TOMB | tomb;
             self.tombs[tomb as usize].ppn = ppn;
             let mut moves = vec![Move { page: NONE, out }];
-            while moves.len() as u32 % self.geometry.program_pages != 0 {
+            while !(moves.len() as u32).is_multiple_of(self.geometry.program_pages) {
                 if let Some((block, page)) = self.place(cx, unit, true, NONE) {
                     self.invalidate(block * self.ppb() + page);
                 }
@@ -524,7 +526,7 @@ impl PageMap {
             for &block in blocks.iter().filter(|&&block| block != NONE) {
                 cx.pin(block, &mut pins);
             }
-            cx.relocate(victim, &moves, block, page, label, Cause::Mapping, NONE);
+            cx.relocate(victim, &moves, Place { block, page, label }, Cause::Mapping, NONE);
             cx.unpin(&mut pins);
             self.close_if_full(unit, true);
         }
@@ -633,7 +635,7 @@ impl Mapping for PageMap {
             let Some(oob) = image.oob(ppn) else { continue };
             match oob.content {
                 Content::Host if (oob.seq, oob.opened) > newest[oob.lpn as usize].0 => {
-                    newest[oob.lpn as usize] = ((oob.seq, oob.opened), ppn)
+                    newest[oob.lpn as usize] = ((oob.seq, oob.opened), ppn);
                 }
                 Content::Tombstone => {
                     for &(first, count) in &image.trims[oob.lpn as usize] {

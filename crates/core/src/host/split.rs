@@ -26,8 +26,9 @@ pub fn pages(request: &Request, page_bytes: u64) -> Option<Pages> {
     (request.len > 0 && last > first).then(|| Pages {
         first: first as u32,
         count: (last - first) as u32,
-        partial_first: request.offset % page_bytes != 0 || (last - first == 1 && end % page_bytes != 0),
-        partial_last: end % page_bytes != 0,
+        partial_first: !request.offset.is_multiple_of(page_bytes)
+            || (last - first == 1 && !end.is_multiple_of(page_bytes)),
+        partial_last: !end.is_multiple_of(page_bytes),
     })
 }
 

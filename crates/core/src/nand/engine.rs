@@ -907,7 +907,7 @@ impl Engine {
                 self.erasing -= 1;
                 self.erased += 1;
             }
-            _ => {}
+            Kind::Program => {}
         }
         if let Some(list) = self.unpins.get_mut(id as usize)
             && !list.is_empty()

@@ -142,7 +142,7 @@ impl Flash {
             return self.breach(Violation::PastEnd { block, page, end, pages });
         }
         let unit = self.geometry.program_pages;
-        if unit > 1 && (page % unit != 0 || count % unit != 0) {
+        if unit > 1 && (!page.is_multiple_of(unit) || !count.is_multiple_of(unit)) {
             return self.breach(Violation::PartialProgram { block, page, end, unit });
         }
         let legal = match self.order {

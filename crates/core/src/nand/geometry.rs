@@ -48,21 +48,21 @@ impl Geometry {
         }
         let flash_page = config.page_size.0;
         let page_bytes = config.mapping_unit.unwrap_or(config.page_size).0;
-        if page_bytes == 0 || page_bytes % 512 != 0 {
+        if page_bytes == 0 || !page_bytes.is_multiple_of(512) {
             let (key, found) = match config.mapping_unit {
                 Some(unit) => ("mapping_unit", unit),
                 None => ("page_size", config.page_size),
             };
             return Err(format!("nand.{key}: found {found}, expected a multiple of 512 B"));
         }
-        if flash_page % page_bytes != 0 {
+        if !flash_page.is_multiple_of(page_bytes) {
             return Err(format!(
                 "nand.mapping_unit: found {}, expected a divisor of page_size ({})",
                 config.mapping_unit.unwrap_or(config.page_size),
                 config.page_size
             ));
         }
-        if config.pages_per_block % config.pages_per_program != 0 {
+        if !config.pages_per_block.is_multiple_of(config.pages_per_program) {
             return Err(format!(
                 "nand.pages_per_program: found {}, expected a divisor of pages_per_block ({})",
                 config.pages_per_program, config.pages_per_block

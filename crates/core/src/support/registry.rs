@@ -40,6 +40,9 @@ pub struct About {
 }
 
 /// Splits `"name"` or `{kind = "name", ...}` into the name and the table of options.
+///
+/// # Errors
+/// What was found instead.
 pub fn split_kind(value: Value, stage: &str, names: &[&str]) -> Result<(String, Map<String, Value>), String> {
     let expected = || names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
     let (kind, rest) = match value {
@@ -58,7 +61,10 @@ pub fn split_kind(value: Value, stage: &str, names: &[&str]) -> Result<(String, 
     }
 }
 
-/// Reads a scheme's options; the error begins with the option's name.
+/// Reads a scheme's options.
+///
+/// # Errors
+/// The option's name, and what is wrong with it.
 pub fn options<T: DeserializeOwned>(table: Map<String, Value>) -> Result<T, String> {
     serde_path_to_error::deserialize(Value::Object(table)).map_err(|error| {
         let path = error.path().to_string();
@@ -97,7 +103,10 @@ macro_rules! registry {
                 match name { $($name => Some(Self::$variant($module::Config::default())),)* _ => None }
             }
 
-            /// Builds the scheme, or says in a sentence why it does not fit.
+            /// Builds the scheme.
+            ///
+            /// # Errors
+            /// A sentence that says why it does not fit.
             pub fn build(&self, given: $given) -> Result<$built, String> {
                 match self { $(Self::$variant(config) => config.build(given),)* }
             }

@@ -28,7 +28,7 @@ impl Tournament {
     pub fn set(&mut self, i: u32, time: u64) {
         let leaves = self.keys.len();
         self.keys[i as usize] = time;
-        let mut node = (i as usize + leaves) / 2;
+        let mut node = usize::midpoint(i as usize, leaves);
         while node > 0 {
             let (left, right) = if node * 2 >= leaves {
                 ((node * 2 - leaves) as u32, (node * 2 + 1 - leaves) as u32)
