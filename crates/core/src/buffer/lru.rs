@@ -9,7 +9,6 @@
 //!
 //! Cost of a page access: O(1).
 
-use hashbrown::HashTable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +42,7 @@ impl Config {
     /// No room for a page.
     pub fn build(&self, shape: Shape) -> Result<Box<dyn Buffer>, String> {
         super::blocks::require_room(shape, 1)?;
-        Ok(Box::new(Lru::new(shape.capacity, self.reads)))
+        Ok(Box::new(Lru::new(shape, self.reads)))
     }
 }
 
@@ -55,8 +54,8 @@ struct Lru {
     reads: Reads,
     capacity: u32,
     len: u32,
-    /// Slots by page.
-    index: HashTable<u32>,
+    /// Slot of each logical page + 1, or 0. Memory is touched only where pages have been.
+    slot_of: Vec<u32>,
     /// Page of each slot, and whether it is dirty.
     pages: Vec<u32>,
     links: Links,
@@ -64,19 +63,14 @@ struct Lru {
     free: Vec<u32>,
 }
 
-/// Spreads page numbers over the table.
-#[inline]
-fn hash(lpn: u32) -> u64 {
-    (u64::from(lpn) ^ 0x9e37_79b9).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(26)
-}
-
 impl Lru {
-    fn new(capacity: u32, reads: Reads) -> Self {
+    fn new(shape: Shape, reads: Reads) -> Self {
+        let capacity = shape.capacity;
         Self {
             reads,
             capacity,
             len: 0,
-            index: HashTable::with_capacity(capacity as usize),
+            slot_of: vec![0; shape.logical_pages as usize],
             pages: vec![0; capacity as usize],
             links: Links::new(capacity as usize),
             order: List::default(),
@@ -86,8 +80,7 @@ impl Lru {
 
     #[inline]
     fn find(&self, lpn: u32) -> Option<u32> {
-        let pages = &self.pages;
-        self.index.find(hash(lpn), |&slot| pages[slot as usize] & !DIRTY == lpn).copied()
+        self.slot_of[lpn as usize].checked_sub(1)
     }
 
     /// Takes a slot out of the buffer; its page, and whether that was dirty.
@@ -95,9 +88,7 @@ impl Lru {
     fn remove(&mut self, slot: u32) -> Evicted {
         let page = self.pages[slot as usize];
         let lpn = page & !DIRTY;
-        if let Ok(entry) = self.index.find_entry(hash(lpn), |&s| s == slot) {
-            entry.remove();
-        }
+        self.slot_of[lpn as usize] = 0;
         self.order.remove(&mut self.links, slot);
         self.free.push(slot);
         self.len -= 1;
@@ -133,8 +124,7 @@ impl Lru {
         }
         let Some(slot) = self.free.pop() else { unreachable!("room was made") };
         self.pages[slot as usize] = page;
-        let pages = &self.pages;
-        self.index.insert_unique(hash(page & !DIRTY), slot, |&s| hash(pages[s as usize] & !DIRTY));
+        self.slot_of[(page & !DIRTY) as usize] = slot + 1;
         self.order.push_front(&mut self.links, slot);
         self.len += 1;
     }
@@ -198,11 +188,11 @@ impl Buffer for Lru {
 
     fn check(&self) -> Result<(), String> {
         let listed = self.order.iter(&self.links).count();
-        if listed != self.len as usize || self.index.len() != listed || self.len > self.capacity {
+        if listed != self.len as usize || listed + self.free.len() != self.capacity as usize {
             return Err(format!(
-                "lru: {listed} pages in the list, {} in the index, {} counted",
-                self.index.len(),
-                self.len
+                "lru: {listed} pages in the list, {} counted, {} slots free",
+                self.len,
+                self.free.len()
             ));
         }
         match self
@@ -216,7 +206,7 @@ impl Buffer for Lru {
     }
 
     fn metadata_bytes(&self) -> usize {
-        self.index.allocation_size() + self.pages.len() * 4 + self.links.bytes() + self.free.capacity() * 4
+        (self.slot_of.len() + self.pages.len()) * 4 + self.links.bytes() + self.free.capacity() * 4
     }
 
     fn dump(&self) -> Vec<Vec<u32>> {

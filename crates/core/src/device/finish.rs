@@ -124,7 +124,7 @@ impl Device {
         }
         self.buffer.check()?;
         // Redundant state is compared page by page where that costs less than the run did, or was asked for.
-        if self.engine.shadow().is_some() || u64::from(self.geometry.pages()) <= c.flash_ops() {
+        if self.engine.shadow().is_some() || u64::from(self.geometry.pages()) <= c.flash_ops() / 16 {
             self.mapping.check(&self.flash)?;
         }
         Ok(())

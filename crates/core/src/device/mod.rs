@@ -85,7 +85,8 @@ pub struct Device {
     counters: Counters,
     plan: Plan,
     job_plan: Plan,
-    out: Outcome,
+    /// The buffer's decisions on the span being served; taken out meanwhile.
+    out: Option<Box<Outcome>>,
     batch: Vec<PageOut>,
     /// The drive's own work: no request waits for it.
     quiet: bool,
@@ -188,7 +189,7 @@ impl Device {
             counters: Counters::default(),
             plan: Plan::default(),
             job_plan: Plan::default(),
-            out: Outcome::default(),
+            out: Some(Box::default()),
             batch: Vec::new(),
             quiet: false,
             pending: Vec::new(),

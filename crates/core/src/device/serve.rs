@@ -8,7 +8,7 @@ use crate::ftl::Mapping;
 use crate::host::split::{self, Pages};
 use crate::host::{Op, Request};
 use crate::nand::op::ENGINE_JOIN;
-use crate::nand::{Cause, Engine, Geometry, Ppn};
+use crate::nand::{Cause, Engine, Geometry};
 use crate::support::NONE;
 
 /// The window that a buffer has on the drive below it.
@@ -42,14 +42,14 @@ impl Device {
         match request.op {
             Op::Flush => self.serve_flush(id),
             Op::Trim => {
-                if let Some(pages) = split::pages(request, self.geometry.page_bytes) {
+                if let Some(pages) = split::pages(request, self.geometry.by_page()) {
                     self.serve_trim(pages);
                 }
                 Ok(())
             }
             Op::Read | Op::Write => {
                 let write = request.op == Op::Write;
-                let Some(mut pages) = split::pages(request, self.geometry.page_bytes) else { return Ok(()) };
+                let Some(mut pages) = split::pages(request, self.geometry.by_page()) else { return Ok(()) };
                 if self.config.host.partial_page == PartialPage::Round {
                     (pages.partial_first, pages.partial_last) = (false, false);
                 }
@@ -58,7 +58,7 @@ impl Device {
                     self.pending[id as usize].ram_ns = ram * u64::from(pages.count);
                 }
                 let number = self.counters.submitted - 1;
-                for (first, count) in pages.spans(self.geometry.pages_per_block) {
+                for (first, count) in pages.spans(&self.geometry) {
                     self.serve_span(id, Span { first, count, write, request: number }, &pages)?;
                     if request.fua && write && !self.config.buffer.battery {
                         self.force(id, first, count)?;
@@ -69,9 +69,16 @@ impl Device {
         }
     }
 
-    fn serve_span(&mut self, id: u32, span: Span, pages: &Pages) -> Result<(), DeviceError> {
-        let mut out = std::mem::take(&mut self.out);
+    /// An empty outcome, to be put back when it has been followed.
+    #[inline]
+    fn take_outcome(&mut self) -> Box<Outcome> {
+        let mut out = self.out.take().unwrap_or_default();
         out.clear();
+        out
+    }
+
+    fn serve_span(&mut self, id: u32, span: Span, pages: &Pages) -> Result<(), DeviceError> {
+        let mut out = self.take_outcome();
         let below = Below { mapping: &*self.mapping, engine: &self.engine, geometry: &self.geometry };
         self.buffer.access(&span, &below, &mut out);
         if self.engine.shadow().is_some() {
@@ -83,7 +90,7 @@ impl Device {
             self.counters.pages_read += u64::from(span.count);
         }
         let result = self.follow(id, &span, pages, &out);
-        self.out = out;
+        self.out = Some(out);
         result?;
         self.close_reads(id);
         if !self.plan.is_empty() {
@@ -127,7 +134,7 @@ impl Device {
             self.counters.unmapped_reads += 1;
             return false;
         };
-        let (block, page) = (ppn / self.geometry.pages_per_block, ppn % self.geometry.pages_per_block);
+        let (block, page) = self.geometry.split(ppn);
         if self.is_in_ram(block, page) {
             self.counters.inflight_hits += 1;
             return false;
@@ -373,7 +380,7 @@ impl Device {
     /// Reads a page that a flush lacks. One that was never written needs no read.
     fn pad(&mut self, lpn: u32, join: u32, owner: u32) {
         let Some(ppn) = self.mapping.translate(&mut cx!(self, plan, NOBODY), lpn) else { return };
-        let (block, page) = split_ppn(ppn, self.geometry.pages_per_block);
+        let (block, page) = self.geometry.split(ppn);
         if !self.is_in_ram(block, page) {
             cx!(self, plan, NOBODY).read(block, page, lpn, Cause::Padding, join, owner);
         }
@@ -406,8 +413,7 @@ impl Device {
 
     /// Forced unit access: the pages of a write are stored before the answer.
     fn force(&mut self, id: u32, first: u32, count: u32) -> Result<(), DeviceError> {
-        let mut out = std::mem::take(&mut self.out);
-        out.clear();
+        let mut out = self.take_outcome();
         self.buffer.flush_pages(first, count, &mut out);
         let own = self.writes_join(id);
         let result = out
@@ -415,7 +421,7 @@ impl Device {
             .iter()
             .filter(|e| e.action != Action::Drop)
             .try_for_each(|e| self.flush_out(own, e, &out));
-        self.out = out;
+        self.out = Some(out);
         result?;
         if self.geometry.program_pages > 1 {
             self.flush_mapping(own)?;
@@ -440,15 +446,14 @@ impl Device {
 
     /// Writes everything dirty that the buffer holds.
     pub(super) fn empty_buffer(&mut self) -> Result<(), DeviceError> {
-        let mut out = std::mem::take(&mut self.out);
-        out.clear();
+        let mut out = self.take_outcome();
         self.buffer.flush(&mut out);
         let result = out.evictions.iter().filter(|e| e.action != Action::Drop).try_for_each(|e| {
             self.flush_out(NOBODY, e, &out)?;
             self.issue();
             self.start_jobs()
         });
-        self.out = out;
+        self.out = Some(out);
         result
     }
 
@@ -493,9 +498,4 @@ impl Device {
             shadow.report(|| format!("buffer: {fault} (span {span:?})"));
         }
     }
-}
-
-#[inline]
-fn split_ppn(ppn: Ppn, pages_per_block: u32) -> (u32, u32) {
-    (ppn / pages_per_block, ppn % pages_per_block)
 }

@@ -243,7 +243,7 @@ impl PageMap {
     /// The page of `ppn` is out of date.
     #[inline]
     fn invalidate(&mut self, ppn: Ppn) -> u32 {
-        let block = ppn / self.ppb();
+        let (block, _) = self.geometry.split(ppn);
         let unit = self.geometry.unit_of(block);
         self.valid.clear(ppn as usize);
         self.valid_of[block as usize] -= 1;

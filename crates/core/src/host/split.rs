@@ -1,6 +1,8 @@
 //! Cuts a request's bytes into pages and spans.
 
 use super::{Op, Request};
+use crate::nand::Geometry;
+use crate::support::divide::Divisor;
 
 /// Whole logical pages, and whether the first and the last one are covered only in part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,19 +18,20 @@ pub struct Pages {
 }
 
 /// The pages that a request touches; for a trim those that it covers completely. `None` where there are none.
-pub fn pages(request: &Request, page_bytes: u64) -> Option<Pages> {
-    let end = request.offset + request.len;
+#[inline]
+pub fn pages(request: &Request, page: Divisor) -> Option<Pages> {
+    let (before, lead) = page.split(request.offset);
+    let (after, rest) = page.split(request.offset + request.len);
     let (first, last) = if request.op == Op::Trim {
-        (request.offset.div_ceil(page_bytes), end / page_bytes)
+        (before + u64::from(lead > 0), after)
     } else {
-        (request.offset / page_bytes, end.div_ceil(page_bytes))
+        (before, after + u64::from(rest > 0))
     };
     (request.len > 0 && last > first).then(|| Pages {
         first: first as u32,
         count: (last - first) as u32,
-        partial_first: !request.offset.is_multiple_of(page_bytes)
-            || (last - first == 1 && !end.is_multiple_of(page_bytes)),
-        partial_last: !end.is_multiple_of(page_bytes),
+        partial_first: lead > 0 || (last - first == 1 && rest > 0),
+        partial_last: rest > 0,
     })
 }
 
@@ -40,12 +43,16 @@ impl Pages {
     }
 
     /// `(first, count)` of each span: consecutive pages inside one logical block.
-    pub fn spans(self, pages_per_block: u32) -> impl Iterator<Item = (u32, u32)> {
+    #[inline]
+    pub fn spans(self, geometry: &Geometry) -> impl Iterator<Item = (u32, u32)> + use<> {
         let (mut at, end) = (self.first, self.first + self.count);
+        let ppb = geometry.pages_per_block;
+        let mut room = ppb - geometry.split(at).1;
         std::iter::from_fn(move || {
             (at < end).then(|| {
                 let first = at;
-                at = end.min((first / pages_per_block + 1) * pages_per_block);
+                at = end.min(first + room);
+                room = ppb;
                 (first, at - first)
             })
         })
@@ -62,20 +69,26 @@ mod tests {
 
     #[test]
     fn writes_cover_the_pages_that_they_touch_and_trims_the_whole_ones() {
-        let write = pages(&request(Op::Write, 1000, 8000), 4096).unwrap();
+        let write = pages(&request(Op::Write, 1000, 8000), Divisor::new(4096)).unwrap();
         assert_eq!(write, Pages { first: 0, count: 3, partial_first: true, partial_last: true });
-        let trim = pages(&request(Op::Trim, 1000, 8000), 4096).unwrap();
+        let trim = pages(&request(Op::Trim, 1000, 8000), Divisor::new(4096)).unwrap();
         assert_eq!((trim.first, trim.count), (1, 1));
-        assert_eq!(pages(&request(Op::Trim, 1000, 4000), 4096), None);
-        let small = pages(&request(Op::Read, 4096, 512), 4096).unwrap();
+        assert_eq!(pages(&request(Op::Trim, 1000, 4000), Divisor::new(4096)), None);
+        let small = pages(&request(Op::Read, 4096, 512), Divisor::new(4096)).unwrap();
         assert!(small.is_partial(1) && small.count == 1);
-        let whole = pages(&request(Op::Write, 4096, 8192), 4096).unwrap();
+        let whole = pages(&request(Op::Write, 4096, 8192), Divisor::new(4096)).unwrap();
         assert!(!whole.is_partial(1) && !whole.is_partial(2));
     }
 
     #[test]
     fn spans_end_at_block_boundaries() {
+        let nand = serde_json::json!({
+            "channels": 1, "chips_per_channel": 1, "dies_per_chip": 1, "planes_per_die": 1, "blocks_per_plane": 4,
+            "pages_per_block": 8, "page_size": "4 KiB",
+            "timing": {"read": "1us", "program": "1us", "erase": "1us", "transfer": "1us"},
+        });
+        let geometry = Geometry::new(&serde_json::from_value(nand).unwrap()).unwrap();
         let pages = Pages { first: 6, count: 11, partial_first: false, partial_last: false };
-        assert_eq!(pages.spans(8).collect::<Vec<_>>(), [(6, 2), (8, 8), (16, 1)]);
+        assert_eq!(pages.spans(&geometry).collect::<Vec<_>>(), [(6, 2), (8, 8), (16, 1)]);
     }
 }

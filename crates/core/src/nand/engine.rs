@@ -118,7 +118,8 @@ struct Die {
     /// Bus, array, bus, array of one step.
     step: [u64; 4],
     run_start: u64,
-    /// Next die that waits for the channel.
+    /// It waits for the channel, and the next die that does.
+    waiting: bool,
     next: u32,
     urgent: Queue,
     normal: Queue,
@@ -192,6 +193,7 @@ impl Engine {
             channel: geometry.channel_of(d),
             step: [0; 4],
             run_start: 0,
+            waiting: false,
             next: NONE,
             urgent: Queue { head: NONE, tail: NONE },
             normal: Queue { head: NONE, tail: NONE },
@@ -735,6 +737,7 @@ impl Engine {
             return self.events.set(die, self.now + bus + array);
         }
         self.dies[die as usize].next = NONE;
+        self.dies[die as usize].waiting = true;
         if channel.head == NONE {
             channel.head = die;
             self.events.set(self.dies.len() as u32 + index, channel.busy_until);
@@ -799,9 +802,18 @@ impl Engine {
         if clock >= self.dies.len() as u32 {
             self.serve_channel(clock - self.dies.len() as u32);
         } else {
-            self.events.set(clock, NEVER);
             self.serve_die(clock);
+            // The die's clock still shows this event, unless it has been set for the next one.
+            if self.events.get(clock) == time && self.is_idle(clock) {
+                self.events.set(clock, NEVER);
+            }
         }
+    }
+
+    /// Whether nothing will happen on `die` by its own clock: it has nothing to do, or waits for its channel.
+    fn is_idle(&self, die: u32) -> bool {
+        let d = &self.dies[die as usize];
+        d.running == NONE || d.waiting
     }
 
     #[inline]

@@ -5,6 +5,7 @@
 //! units lie on different channels.
 
 use crate::config::NandConfig;
+use crate::support::divide::Divisor;
 
 /// The numbers of a flash array, in mapped pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +26,10 @@ pub struct Geometry {
     pub program_pages: u32,
     /// Bytes of a mapped page.
     pub page_bytes: u64,
+    /// Divides by `pages_per_block`.
+    by_block: Divisor,
+    /// Divides by `page_bytes`.
+    by_page: Divisor,
 }
 
 impl Geometry {
@@ -92,6 +97,8 @@ impl Geometry {
             read_pages: read_pages as u32,
             program_pages: (u64::from(config.pages_per_program) * read_pages * together) as u32,
             page_bytes,
+            by_block: Divisor::new(pages_per_block),
+            by_page: Divisor::new(page_bytes),
         })
     }
 
@@ -103,6 +110,19 @@ impl Geometry {
     /// Mapped pages in all.
     pub fn pages(&self) -> u32 {
         self.blocks() * self.pages_per_block
+    }
+
+    /// `(block, page in it)` of a page number, logical or physical.
+    #[inline]
+    pub fn split(&self, page: u32) -> (u32, u32) {
+        let (block, offset) = self.by_block.split(u64::from(page));
+        (block as u32, offset as u32)
+    }
+
+    /// Divides bytes into mapped pages.
+    #[inline]
+    pub fn by_page(&self) -> Divisor {
+        self.by_page
     }
 
     /// The unit that erase block `block` belongs to.

@@ -1,6 +1,7 @@
 //! Small structures that the stages share: index-linked lists, bit sets, a tree of minima, the registry macro.
 
 pub mod bits;
+pub mod divide;
 pub mod list;
 pub mod minima;
 pub mod registry;

@@ -6,55 +6,60 @@ pub const NEVER: u64 = u64::MAX;
 /// Clocks `0..len`, none set at first. Among equal times the lowest index wins.
 #[derive(Debug, Clone)]
 pub struct Tournament {
-    /// Time of each clock, padded to a power of two.
-    keys: Vec<u64>,
-    /// Winner of each inner node; 1 is the root.
-    winners: Vec<u32>,
+    /// A binary tree: 1 is the root, node `n` has the earlier of `2n` and `2n + 1`, the second half are the clocks.
+    nodes: Vec<Entry>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Entry {
+    time: u64,
+    clock: u32,
 }
 
 impl Tournament {
     /// `len` clocks.
     pub fn new(len: usize) -> Self {
         let leaves = len.next_power_of_two().max(2);
-        let mut winners = vec![0; leaves];
-        for node in (1..leaves).rev() {
-            winners[node] = if node * 2 < leaves { winners[node * 2] } else { (node * 2 - leaves) as u32 };
+        let mut nodes = vec![Entry { time: NEVER, clock: 0 }; 2 * leaves];
+        for (clock, leaf) in nodes[leaves..].iter_mut().enumerate() {
+            leaf.clock = clock as u32;
         }
-        Self { keys: vec![NEVER; leaves], winners }
+        for node in (1..leaves).rev() {
+            nodes[node] = nodes[node * 2];
+        }
+        Self { nodes }
     }
 
-    /// Sets clock `i`. O(log n), less where it does not become or cease to be the winner of its part.
+    /// Sets clock `i`. O(log n), less where the earliest of its part stays the same.
     #[inline]
     pub fn set(&mut self, i: u32, time: u64) {
-        let leaves = self.keys.len();
-        self.keys[i as usize] = time;
-        let mut node = usize::midpoint(i as usize, leaves);
-        while node > 0 {
-            let (left, right) = if node * 2 >= leaves {
-                ((node * 2 - leaves) as u32, (node * 2 + 1 - leaves) as u32)
-            } else {
-                (self.winners[node * 2], self.winners[node * 2 + 1])
-            };
-            let winner = if self.keys[right as usize] < self.keys[left as usize] { right } else { left };
-            if self.winners[node] == winner && winner != i {
+        let mut node = self.nodes.len() / 2 + i as usize;
+        let mut entry = Entry { time, clock: i };
+        self.nodes[node] = entry;
+        while node > 1 {
+            let other = self.nodes[node ^ 1];
+            if (other.time, other.clock) < (entry.time, entry.clock) {
+                entry = other;
+            }
+            node /= 2;
+            if self.nodes[node] == entry {
                 return;
             }
-            self.winners[node] = winner;
-            node /= 2;
+            self.nodes[node] = entry;
         }
     }
 
     /// The clock that goes off first and its time; [`NEVER`] where none is set.
     #[inline]
     pub fn first(&self) -> (u32, u64) {
-        let winner = self.winners[1];
-        (winner, self.keys[winner as usize])
+        let Entry { time, clock } = self.nodes[1];
+        (clock, time)
     }
 
     /// The time of clock `i`.
     #[inline]
     pub fn get(&self, i: u32) -> u64 {
-        self.keys[i as usize]
+        self.nodes[self.nodes.len() / 2 + i as usize].time
     }
 }
 

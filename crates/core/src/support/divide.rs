@@ -1,0 +1,50 @@
+//! Division by a number that stays the same and is mostly a power of two.
+
+/// A divisor above 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Divisor {
+    divisor: u64,
+    /// Shift that does the same, or 64 where there is none.
+    shift: u32,
+}
+
+impl Divisor {
+    /// Division by `divisor`, which is above 0.
+    pub fn new(divisor: u64) -> Self {
+        let shift = if divisor.is_power_of_two() { divisor.trailing_zeros() } else { 64 };
+        Self { divisor, shift }
+    }
+
+    /// `(value / divisor, value % divisor)`.
+    #[inline]
+    pub fn split(self, value: u64) -> (u64, u64) {
+        if self.shift < 64 {
+            (value >> self.shift, value & (self.divisor - 1))
+        } else {
+            (value / self.divisor, value % self.divisor)
+        }
+    }
+
+    /// `value / divisor`, rounded up.
+    #[inline]
+    pub fn ceil(self, value: u64) -> u64 {
+        let (quotient, rest) = self.split(value);
+        quotient + u64::from(rest > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn divides(value: u64, divisor in prop_oneof![1u64..100, (0u32..64).prop_map(|s| 1 << s), any::<u64>().prop_map(|d| d.max(1))]) {
+            let by = Divisor::new(divisor);
+            prop_assert_eq!(by.split(value), (value / divisor, value % divisor));
+            prop_assert_eq!(by.ceil(value), value.div_ceil(divisor));
+        }
+    }
+}
