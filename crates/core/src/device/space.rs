@@ -47,13 +47,21 @@ impl Device {
         let (made, erased) = (self.room_made, self.engine.erased());
         self.start_jobs()?;
         while self.room_made == made && self.engine.erased() == erased {
-            if self.engine.next_event() == NEVER {
+            if self.engine.next_event() == NEVER && !self.complete_units() {
                 self.failed = true;
                 return Err(DeviceError::NoSpace(self.mapping.space()));
             }
             self.advance()?;
         }
         Ok(())
+    }
+
+    /// Erases wait for the pages that replace what they take away. Those may sit in program units that are not full:
+    /// completes them, and says whether anything is under way again.
+    fn complete_units(&mut self) -> bool {
+        self.mapping.flush(&mut cx!(self, plan, NOBODY));
+        self.issue();
+        self.engine.next_event() != NEVER
     }
 
     /// Begins collection in the units that ask for it. Without time it is done at once.
