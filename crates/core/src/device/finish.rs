@@ -34,10 +34,15 @@ impl Device {
 
     /// Lets everything under way end.
     pub(super) fn drain(&mut self) -> Result<(), DeviceError> {
-        while self.outstanding > 0 || self.engine.next_event() != NEVER {
-            self.advance()?;
+        loop {
+            while self.outstanding > 0 || self.engine.next_event() != NEVER {
+                self.advance()?;
+            }
+            // Erases may wait for pages in program units that are not full.
+            if self.engine.under_way() == 0 || !self.complete_units() {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     /// Ends the run and reports.

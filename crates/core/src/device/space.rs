@@ -49,7 +49,7 @@ impl Device {
         while self.room_made == made && self.engine.erased() == erased {
             if self.engine.next_event() == NEVER && !self.complete_units() {
                 self.failed = true;
-                return Err(DeviceError::NoSpace(self.mapping.space()));
+                return Err(DeviceError::NoSpace(self.mapping.space() + &self.engine.describe()));
             }
             self.advance()?;
         }
@@ -58,7 +58,7 @@ impl Device {
 
     /// Erases wait for the pages that replace what they take away. Those may sit in program units that are not full:
     /// completes them, and says whether anything is under way again.
-    fn complete_units(&mut self) -> bool {
+    pub(super) fn complete_units(&mut self) -> bool {
         self.mapping.flush(&mut cx!(self, plan, NOBODY));
         self.issue();
         self.engine.next_event() != NEVER

@@ -752,7 +752,8 @@ impl Engine {
         let clock = self.dies.len() as u32 + index;
         let channel = &mut self.channels[index as usize];
         let die = channel.head;
-        let d = &self.dies[die as usize];
+        let d = &mut self.dies[die as usize];
+        d.waiting = false;
         let (bus, array) =
             if d.phase == Phase::First { (d.step[0], d.step[1]) } else { (d.step[2], d.step[3]) };
         channel.busy_until = self.now + bus;
