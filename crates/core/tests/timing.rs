@@ -286,7 +286,7 @@ prop_compose! {
     /// An array of up to three channels with up to three dies each, with times that often coincide.
     fn arrays()(
         channels in 1u32..4, dies in 1u32..4, read_first: bool, command in 0u64..3,
-        read in 0u64..5, program in 0u64..9, erase in 0u64..20, transfer in 0u64..4,
+        read in 1u64..5, program in 1u64..9, erase in 1u64..20, transfer in 0u64..4,
     ) -> NandConfig {
         let mut nand = array(channels, dies, command);
         nand.timing.read = Nanos(read);
@@ -323,6 +323,27 @@ proptest! {
         let runs = play(&nand, &script, Play::Runs);
         prop_assert_eq!(&runs, &play(&nand, &script, Play::Steps), "runs and steps");
         prop_assert_eq!(&runs, &play(&nand, &script, Play::Pages), "runs and pages");
+    }
+
+    /// The same where one program writes three pages. A copy reads none of them where all are fillers.
+    #[test]
+    fn program_units_and_fillers_end_as_single_steps_do(
+        nand in arrays(),
+        ops in prop::collection::vec((0u8..6, 0u32..9, 1u32..6, 0u64..60, 0u32..4), 1..24),
+    ) {
+        let mut nand = nand;
+        (nand.pages_per_program, nand.pages_per_block) = (3, 18);
+        let dies = nand.channels * nand.chips_per_channel;
+        let script: Vec<_> = ops
+            .iter()
+            .enumerate()
+            .map(|(n, &(kind, die, count, time, array_reads))| {
+                let pages = if kind >= 4 { 3 } else { 3 * count };
+                let op = independent(n, dies, kind, die, pages);
+                at(time, if kind >= 4 { FlashOp { array_reads, ..op } } else { op })
+            })
+            .collect();
+        prop_assert_eq!(play(&nand, &script, Play::Runs), play(&nand, &script, Play::Steps));
     }
 
     /// The same where operations share blocks and wait for one another: everything ends, at the same times.
