@@ -20,6 +20,10 @@
 //!
 //! Cost of a page write: O(1), and O(log blocks of a unit) at worst to keep the order of victims.
 
+mod collect;
+mod recovery;
+mod trims;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use schemars::JsonSchema;
@@ -28,8 +32,7 @@ use serde::{Deserialize, Serialize};
 use super::cx::{After, Cx, Label, Move, PageOut, Place};
 use super::pool::Pool;
 use super::{Mapping, Reclaim, Shape};
-use crate::nand::image::{Content, PageState};
-use crate::nand::{Cause, Engine, Flash, Geometry, Ppn, Role};
+use crate::nand::{Engine, Flash, Geometry, Ppn, Role};
 use crate::support::NONE;
 use crate::support::bits::Bits;
 use crate::support::minima::{ABSENT, Minima};
@@ -372,166 +375,6 @@ impl PageMap {
             self.turn = if unit + 1 == self.geometry.units { 0 } else { unit + 1 };
         }
     }
-
-    /// Copies the next valid pages of the victim. All of one step fit, by the reserve.
-    fn copy_some(&mut self, cx: &mut Cx<'_>, unit: u32) {
-        let (ppb, program_pages) = (self.ppb(), self.geometry.program_pages);
-        let victim = self.units[unit as usize].victim;
-        let base = (victim * ppb) as usize;
-        // Whole program units: the rest of one is lost to fillers.
-        let mut budget = (self.config.gc_step_pages / program_pages).max(1) * program_pages;
-        let mut moves = std::mem::take(&mut self.moves);
-        while budget > 0 && self.valid_of[victim as usize] > 0 {
-            // One run: as many pages as fit the budget and what is left of the open block.
-            moves.clear();
-            let (mut first, mut into) = (0, NONE);
-            while budget > 0
-                && self.valid_of[victim as usize] > 0
-                && (into == NONE || (moves.len() as u32) + first < ppb)
-            {
-                let from = base + self.units[unit as usize].scan as usize;
-                let Some(at) = self.valid.first_set(from, base + ppb as usize) else {
-                    debug_assert!(false, "valid pages of the victim lie before the scan");
-                    break;
-                };
-                let owner = self.reverse[at];
-                let Some((block, page)) = self.place(cx, unit, true, owner) else { break };
-                if into == NONE {
-                    (into, first) = (block, page);
-                }
-                let ppn = block * ppb + page;
-                let out = if owner & TOMB == 0 {
-                    self.map[owner as usize] = ppn;
-                    PageOut::data(owner, Cause::Gc)
-                } else {
-                    let tomb = &mut self.tombs[(owner & !TOMB) as usize];
-                    tomb.ppn = ppn;
-                    PageOut::tombstone(tomb.list, Cause::Gc)
-                };
-                moves.push(Move { page: (at - base) as u32, out });
-                self.invalidate(at as u32);
-                self.units[unit as usize].scan = (at - base) as u32 + 1;
-                budget -= 1;
-            }
-            if moves.is_empty() {
-                break;
-            }
-            while !(moves.len() as u32).is_multiple_of(program_pages) {
-                if let Some((block, page)) = self.place(cx, unit, true, NONE) {
-                    self.invalidate(block * ppb + page);
-                }
-                moves.push(Move { page: NONE, out: PageOut::filler() });
-            }
-            let label = self.units[unit as usize].gc.label;
-            for chunk in moves.chunks(if program_pages == 1 { moves.len() } else { program_pages as usize }) {
-                cx.relocate(victim, chunk, Place { block: into, page: first, label }, Cause::Gc, NONE);
-                first += chunk.len() as u32;
-            }
-            self.close_if_full(unit, true);
-        }
-        self.moves = moves;
-    }
-
-    /// There is no room to collect `unit` now; the victim goes back among the closed blocks.
-    fn give_up(&mut self, unit: u32) -> Reclaim {
-        let u = &mut self.units[unit as usize];
-        let victim = std::mem::replace(&mut u.victim, NONE);
-        let leaf = (victim - unit * self.geometry.blocks_per_unit) as usize;
-        u.closed.set(leaf, self.valid_of[victim as usize]);
-        u.collecting = false;
-        Reclaim::Stuck
-    }
-
-    /// Takes ranges trimmed since the last tombstone and not written again, in order, as many as a tombstone holds; and
-    /// the blocks that hold the versions before, which must stay until the tombstone is stored.
-    fn take_trimmed(&mut self) -> (Vec<(u32, u32)>, Vec<u32>) {
-        let most = (self.geometry.page_bytes / 8) as usize;
-        let mut ranges: Vec<(u32, u32)> = Vec::new();
-        let mut blocks = Vec::new();
-        while let Some(entry) = self.trimmed.first_entry() {
-            let lpn = *entry.key();
-            let full = ranges.len() == most;
-            match ranges.last_mut() {
-                Some((start, len)) if *start + *len == lpn => *len += 1,
-                _ if full => break,
-                _ => ranges.push((lpn, 1)),
-            }
-            blocks.push(entry.remove());
-        }
-        blocks.sort_unstable();
-        blocks.dedup();
-        (ranges, blocks)
-    }
-
-    /// A tombstone for these ranges: its number and the page to write.
-    fn tombstone(&mut self, cx: &mut Cx<'_>, ranges: &[(u32, u32)]) -> (u32, PageOut) {
-        let tomb = self.free_tombs.pop().unwrap_or_else(|| {
-            self.tombs.push(Tombstone { ppn: NONE, live: 0, list: NONE });
-            self.tombs.len() as u32 - 1
-        });
-        let mut live = 0;
-        for &(first, count) in ranges {
-            self.map[first as usize..(first + count) as usize].fill(TOMB | tomb);
-            live += count;
-        }
-        let list = cx.engine.shadow_mut().map_or(NONE, |shadow| {
-            shadow.image.trims.push(ranges.to_vec());
-            shadow.image.trims.len() as u32 - 1
-        });
-        self.tombs[tomb as usize] = Tombstone { ppn: NONE, live, list };
-        (tomb, PageOut::tombstone(list, Cause::Mapping))
-    }
-
-    /// Plans the tombstones for what has been trimmed and not written since, among the host's pages.
-    fn bury(&mut self, cx: &mut Cx<'_>) -> bool {
-        while !self.trimmed.is_empty() {
-            let Some(unit) = self.pick_unit(cx.engine) else { return false };
-            let (ranges, blocks) = self.take_trimmed();
-            let (tomb, out) = self.tombstone(cx, &ranges);
-            self.hold_back(cx, unit, &blocks);
-            let Some(ppn) = self.append(cx, unit, out, TOMB | tomb, NONE, NONE) else { return false };
-            self.tombs[tomb as usize].ppn = ppn;
-            self.next_turn(unit);
-        }
-        true
-    }
-
-    /// The next program of `unit`'s host block comes before erases of `blocks`.
-    fn hold_back(&mut self, cx: &mut Cx<'_>, unit: u32, blocks: &[u32]) {
-        for &block in blocks.iter().filter(|&&block| block != NONE) {
-            cx.pin(block, &mut self.units[unit as usize].host.pinned);
-        }
-    }
-
-    /// Before the victim goes: what it holds of pages trimmed meanwhile is their last durable version, and older ones
-    /// may lie elsewhere. Plans the tombstones in the collection block, ahead of the erase.
-    fn bury_before_erase(&mut self, cx: &mut Cx<'_>, unit: u32) -> bool {
-        let victim = self.units[unit as usize].victim;
-        while !self.trimmed.is_empty() {
-            let Some((block, page)) = self.place(cx, unit, true, NONE) else { return false };
-            let ppn = block * self.ppb() + page;
-            let (ranges, blocks) = self.take_trimmed();
-            let (tomb, out) = self.tombstone(cx, &ranges);
-            self.reverse[ppn as usize] = TOMB | tomb;
-            self.tombs[tomb as usize].ppn = ppn;
-            let mut moves = vec![Move { page: NONE, out }];
-            while !(moves.len() as u32).is_multiple_of(self.geometry.program_pages) {
-                if let Some((block, page)) = self.place(cx, unit, true, NONE) {
-                    self.invalidate(block * self.ppb() + page);
-                }
-                moves.push(Move { page: NONE, out: PageOut::filler() });
-            }
-            let label = self.units[unit as usize].gc.label;
-            let mut pins = Vec::new();
-            for &block in blocks.iter().filter(|&&block| block != NONE) {
-                cx.pin(block, &mut pins);
-            }
-            cx.relocate(victim, &moves, Place { block, page, label }, Cause::Mapping, NONE);
-            cx.unpin(&mut pins);
-            self.close_if_full(unit, true);
-        }
-        true
-    }
 }
 
 impl Mapping for PageMap {
@@ -581,142 +424,11 @@ impl Mapping for PageMap {
     }
 
     fn reclaim(&mut self, cx: &mut Cx<'_>, unit: u32) -> Reclaim {
-        let first_block = unit * self.geometry.blocks_per_unit;
-        let u = &mut self.units[unit as usize];
-        if u.victim == NONE {
-            if self.pool.free(unit) > self.config.gc_free_blocks {
-                u.collecting = false;
-                return Reclaim::Done;
-            }
-            match u.closed.min() {
-                Some((leaf, valid))
-                    if u32::from(valid) + self.geometry.program_pages <= self.geometry.pages_per_block =>
-                {
-                    u.closed.set(leaf, ABSENT);
-                    (u.victim, u.scan) = (first_block + leaf as u32, 0);
-                }
-                _ => {
-                    u.collecting = false;
-                    if u.host.block == NONE && u.gc.block != NONE {
-                        // All closed blocks are fully valid: what is not lies in the collection block itself.
-                        std::mem::swap(&mut u.host, &mut u.gc);
-                        return Reclaim::Done;
-                    }
-                    return Reclaim::Stuck;
-                }
-            }
-        }
-        let victim = self.units[unit as usize].victim;
-        let before = self.valid_of[victim as usize];
-        self.copy_some(cx, unit);
-        if before > 0 && self.valid_of[victim as usize] == before {
-            return self.give_up(unit);
-        }
-        if self.valid_of[victim as usize] == 0 {
-            if !self.trimmed.is_empty() && !self.bury_before_erase(cx, unit) {
-                return self.give_up(unit);
-            }
-            cx.erase(victim, Cause::Gc, NONE, NONE);
-            self.pool.give(unit, victim);
-            self.units[unit as usize].victim = NONE;
-        }
-        Reclaim::More
+        self.collect(cx, unit)
     }
 
     fn recover(&mut self, cx: &mut Cx<'_>) {
-        let Some(image) = cx.engine.shadow().map(|s| s.image.clone()) else { return };
-        self.pool = Pool::empty(&self.geometry);
-        self.reverse.fill(NONE);
-        // The newest record of each logical page wins. A copy has the record of its source; the one in the block that
-        // was opened later wins, so that a collection which was cut short does not begin anew.
-        let mut newest = vec![((0u64, 0u64), NONE); self.map.len()];
-        let mut dead = vec![0u64; self.map.len()];
-        for ppn in 0..self.geometry.pages() {
-            let Some(oob) = image.oob(ppn) else { continue };
-            match oob.content {
-                Content::Host if (oob.seq, oob.opened) > newest[oob.lpn as usize].0 => {
-                    newest[oob.lpn as usize] = ((oob.seq, oob.opened), ppn);
-                }
-                Content::Tombstone => {
-                    for &(first, count) in &image.trims[oob.lpn as usize] {
-                        for seq in &mut dead[first as usize..(first + count) as usize] {
-                            *seq = (*seq).max(oob.seq);
-                        }
-                    }
-                }
-                _ => {}
-            }
-        }
-        for (lpn, &((seq, _), ppn)) in newest.iter().enumerate() {
-            if ppn != NONE && seq > dead[lpn] {
-                self.map[lpn] = ppn;
-                self.reverse[ppn as usize] = lpn as u32;
-                self.valid.set(ppn as usize);
-                let block = ppn / self.ppb();
-                self.valid_of[block as usize] += 1;
-                self.units[self.geometry.unit_of(block) as usize].valid += 1;
-            }
-        }
-        // A tombstone is kept while it is the last word on one of its pages.
-        for ppn in 0..self.geometry.pages() {
-            let Some(oob) = image.oob(ppn).filter(|oob| oob.content == Content::Tombstone) else { continue };
-            let tomb = self.tombs.len() as u32;
-            let mut live = 0;
-            for &(first, count) in &image.trims[oob.lpn as usize] {
-                for lpn in first..first + count {
-                    if self.map[lpn as usize] == NONE && dead[lpn as usize] == oob.seq {
-                        self.map[lpn as usize] = TOMB | tomb;
-                        live += 1;
-                    }
-                }
-            }
-            if live > 0 {
-                self.tombs.push(Tombstone { ppn, live, list: oob.lpn });
-                self.reverse[ppn as usize] = TOMB | tomb;
-                self.valid.set(ppn as usize);
-                let block = ppn / self.ppb();
-                self.valid_of[block as usize] += 1;
-                self.units[self.geometry.unit_of(block) as usize].valid += 1;
-            }
-        }
-        // What holds nothing valid is erased. In each unit the two blocks with most room go on being written: the
-        // collection that power cut short may need it.
-        for block in 0..self.geometry.blocks() {
-            let unit = self.geometry.unit_of(block);
-            let touched = image.block(block).iter().any(|page| *page != PageState::Erased);
-            if self.valid_of[block as usize] > 0 {
-                let room = self.ppb() - cx.flash.write_ptr(block);
-                let u = &mut self.units[unit as usize];
-                let gc_room = if u.gc.block == NONE { 0 } else { self.geometry.pages_per_block - u.gc.page };
-                if room > gc_room {
-                    let opened = image.block(block).iter().find_map(|p| match p {
-                        PageState::Done(oob) => Some(oob.opened),
-                        _ => None,
-                    });
-                    let label = Label { role: Role::Data, owner: NONE, opened: opened.unwrap_or(0) };
-                    let former = std::mem::replace(
-                        &mut u.gc,
-                        Open { block, page: self.geometry.pages_per_block - room, label, ..Open::default() },
-                    );
-                    if u.host.block != NONE {
-                        let leaf = (u.host.block - unit * self.geometry.blocks_per_unit) as usize;
-                        u.closed.set(leaf, self.valid_of[u.host.block as usize]);
-                    }
-                    u.host = former;
-                    continue;
-                }
-                let leaf = (block - unit * self.geometry.blocks_per_unit) as usize;
-                self.units[unit as usize].closed.set(leaf, self.valid_of[block as usize]);
-            } else {
-                if touched {
-                    cx.erase(block, Cause::Mapping, NONE, NONE);
-                }
-                self.pool.give(unit, block);
-            }
-        }
-        for unit in 0..self.geometry.units {
-            self.ask_for_space(unit);
-        }
+        self.rebuild(cx);
     }
 
     fn check(&self, flash: &Flash) -> Result<(), String> {

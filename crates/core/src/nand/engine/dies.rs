@@ -1,0 +1,259 @@
+//! Dies and channels at work: queues, steps, the bus, and runs of steps that are one event.
+
+use super::{Engine, Phase};
+use crate::nand::op::{Cause, Kind};
+use crate::support::NONE;
+use crate::support::tournament::NEVER;
+
+impl Engine {
+    /// A ready operation goes to its die.
+    #[inline]
+    pub(super) fn enqueue(&mut self, id: u32) {
+        let state = &mut self.ops[id as usize];
+        state.ready = true;
+        state.next = NONE;
+        let die = u32::from(self.die_of_block[state.op.block as usize]);
+        let urgent = self.read_first && state.op.kind == Kind::Read && state.op.cause == Cause::Host;
+        let d = &mut self.dies[die as usize];
+        d.load += 1;
+        if d.running == NONE {
+            return self.start(die, id);
+        }
+        let queue = if urgent { &mut d.urgent } else { &mut d.normal };
+        if queue.head == NONE {
+            queue.head = id;
+        } else {
+            self.ops[queue.tail as usize].next = id;
+        }
+        queue.tail = id;
+        if urgent && d.phase == Phase::Run {
+            self.cut_run(die);
+        }
+    }
+
+    /// A free die takes up an operation.
+    #[inline]
+    pub(super) fn start(&mut self, die: u32, id: u32) {
+        let state = &self.ops[id as usize];
+        let (op, t) = (&state.op, &self.timing);
+        let step = match op.kind {
+            Kind::Read => {
+                let (reads, pages) = if self.single_reads { (1, 1) } else { (op.array_reads, op.count) };
+                [t.command.0, t.read.0 * u64::from(reads), t.transfer.0 * u64::from(pages), 0]
+            }
+            Kind::Program => [t.command.0 + t.transfer.0 * u64::from(self.program_pages), t.program.0, 0, 0],
+            Kind::Erase => [t.command.0, t.erase.0, 0, 0],
+            Kind::Copy if op.copy_back && t.command.0 == 0 => [0, t.read.0 + t.program.0, 0, 0],
+            Kind::Copy => {
+                let single = self.program_pages == 1;
+                let reads = if single { 1 } else { u64::from(op.array_reads) };
+                let out = if single { 1 } else { u64::from(op.count) };
+                let transfers = if op.copy_back { 0 } else { out + u64::from(self.program_pages) };
+                [t.command.0, t.read.0 * reads, t.command.0 + t.transfer.0 * transfers, t.program.0]
+            }
+        };
+        let d = &mut self.dies[die as usize];
+        d.running = id;
+        d.step = step;
+        let channel = d.channel as usize;
+        self.channels[channel].active += 1;
+        if self.channels[channel].run != NONE {
+            self.cut_run(self.channels[channel].run);
+        }
+        self.start_step(die);
+    }
+
+    /// Begins the next step, or all that are left where nothing can come between them.
+    #[inline]
+    pub(super) fn start_step(&mut self, die: u32) {
+        let d = &mut self.dies[die as usize];
+        let state = &self.ops[d.running as usize];
+        let left = state.steps - state.steps_done;
+        if left > 1 && self.shadow.is_none() && d.urgent.head == NONE {
+            let uses_bus = d.step[0] + d.step[2] > 0;
+            let channel = &mut self.channels[d.channel as usize];
+            if !uses_bus || channel.active == 1 {
+                d.phase = Phase::Run;
+                d.run_start = self.now;
+                if uses_bus {
+                    channel.run = die;
+                }
+                let end = self.now + d.step.iter().sum::<u64>() * u64::from(left);
+                return self.events.set(die, end);
+            }
+        }
+        d.phase = Phase::First;
+        let [bus, array, ..] = d.step;
+        if bus == 0 {
+            self.events.set(die, self.now + array);
+        } else {
+            self.ask_bus(die, bus, array);
+        }
+    }
+
+    /// Takes the channel now, or gets in line for it.
+    #[inline]
+    pub(super) fn ask_bus(&mut self, die: u32, bus: u64, array: u64) {
+        let index = self.dies[die as usize].channel;
+        let channel = &mut self.channels[index as usize];
+        if channel.busy_until <= self.now && channel.head == NONE {
+            channel.busy_until = self.now + bus;
+            return self.events.set(die, self.now + bus + array);
+        }
+        self.dies[die as usize].next = NONE;
+        self.dies[die as usize].waiting = true;
+        if channel.head == NONE {
+            channel.head = die;
+            self.events.set(self.dies.len() as u32 + index, channel.busy_until);
+        } else {
+            self.dies[channel.tail as usize].next = die;
+        }
+        channel.tail = die;
+    }
+
+    /// The channel is free for the die that has waited longest.
+    pub(super) fn serve_channel(&mut self, index: u32) {
+        let clock = self.dies.len() as u32 + index;
+        let channel = &mut self.channels[index as usize];
+        let die = channel.head;
+        let d = &mut self.dies[die as usize];
+        d.waiting = false;
+        let (bus, array) =
+            if d.phase == Phase::First { (d.step[0], d.step[1]) } else { (d.step[2], d.step[3]) };
+        channel.busy_until = self.now + bus;
+        channel.head = d.next;
+        let next = if channel.head == NONE { NEVER } else { channel.busy_until };
+        self.events.set(clock, next);
+        self.events.set(die, self.now + bus + array);
+    }
+
+    /// Turns a run of steps that is one event back into single steps, as if each had had its own.
+    pub(super) fn cut_run(&mut self, die: u32) {
+        let serving = self.serving;
+        let d = &mut self.dies[die as usize];
+        let [bus, array, bus2, array2] = d.step;
+        let (period, elapsed) = (d.step.iter().sum::<u64>(), self.now - d.run_start);
+        let (mut done, mut within) = (elapsed / period, elapsed % period);
+        // At equal times the lower clock is served first: this die's own event of this moment may still be to come.
+        let to_come = serving < die;
+        if within == 0 && done > 0 && to_come {
+            (done, within) = (done - 1, period);
+        }
+        self.ops[d.running as usize].steps_done += done as u32;
+        let start = d.run_start + done * period;
+        let channel = &mut self.channels[d.channel as usize];
+        if channel.run == die {
+            channel.run = NONE;
+        }
+        let middle = bus + array;
+        if bus2 + array2 == 0 || within < middle || (within == middle && to_come) {
+            d.phase = Phase::First;
+            channel.busy_until = channel.busy_until.max(start + bus);
+            self.events.set(die, start + middle);
+        } else {
+            d.phase = Phase::Second;
+            channel.busy_until = channel.busy_until.max(start + middle + bus2);
+            self.events.set(die, start + period);
+        }
+    }
+
+    /// Serves the next event.
+    #[inline]
+    pub fn step(&mut self) {
+        let (clock, time) = self.events.first();
+        debug_assert!(time != NEVER && time >= self.now);
+        self.now = time;
+        self.serving = clock;
+        if clock >= self.dies.len() as u32 {
+            self.serve_channel(clock - self.dies.len() as u32);
+        } else {
+            self.serve_die(clock);
+            // The die's clock still shows this event, unless it has been set for the next one.
+            if self.events.get(clock) == time && self.is_idle(clock) {
+                self.events.set(clock, NEVER);
+            }
+        }
+    }
+
+    /// Whether nothing will happen on `die` by its own clock: it has nothing to do, or waits for its channel.
+    pub(super) fn is_idle(&self, die: u32) -> bool {
+        let d = &self.dies[die as usize];
+        d.running == NONE || d.waiting
+    }
+
+    #[inline]
+    pub(super) fn serve_die(&mut self, die: u32) {
+        let d = &mut self.dies[die as usize];
+        match d.phase {
+            Phase::First if d.step[2] + d.step[3] > 0 => {
+                d.phase = Phase::Second;
+                let [.., bus, array] = d.step;
+                if bus == 0 {
+                    self.events.set(die, self.now + array);
+                } else {
+                    self.ask_bus(die, bus, array);
+                }
+            }
+            Phase::First | Phase::Second => {
+                let id = d.running;
+                self.ops[id as usize].steps_done += 1;
+                if self.shadow.is_some() {
+                    self.apply_step(id);
+                }
+                self.end_step(die);
+            }
+            Phase::Run => {
+                d.phase = Phase::Second;
+                let state = &mut self.ops[d.running as usize];
+                state.steps_done = state.steps;
+                let channel = &mut self.channels[d.channel as usize];
+                if channel.run == die {
+                    channel.run = NONE;
+                    channel.busy_until = channel.busy_until.max(self.now - d.step[3]);
+                }
+                self.end_step(die);
+            }
+        }
+    }
+
+    /// After a step: on with the operation, or a host read first, or the operation has ended.
+    pub(super) fn end_step(&mut self, die: u32) {
+        let d = &self.dies[die as usize];
+        let id = d.running;
+        let state = &self.ops[id as usize];
+        if state.steps_done < state.steps {
+            let urgent = state.op.kind == Kind::Read && state.op.cause == Cause::Host;
+            if d.urgent.head == NONE || urgent {
+                return self.start_step(die);
+            }
+            // Back to the head of the queue.
+            let head = d.normal.head;
+            self.ops[id as usize].next = head;
+            let d = &mut self.dies[die as usize];
+            d.normal.head = id;
+            if head == NONE {
+                d.normal.tail = id;
+            }
+            self.channels[self.dies[die as usize].channel as usize].active -= 1;
+            return self.start_next(die);
+        }
+        self.complete(id);
+        let d = &mut self.dies[die as usize];
+        d.load -= 1;
+        let channel = d.channel as usize;
+        self.channels[channel].active -= 1;
+        self.start_next(die);
+    }
+
+    /// A die takes the next operation from its queues.
+    pub(super) fn start_next(&mut self, die: u32) {
+        let d = &mut self.dies[die as usize];
+        d.running = NONE;
+        let queue = if d.urgent.head == NONE { &mut d.normal } else { &mut d.urgent };
+        let id = queue.head;
+        if id != NONE {
+            queue.head = self.ops[id as usize].next;
+            self.start(die, id);
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! Issue and end of operations, and the hazards in between: what each must come after.
+
+use super::{Engine, OpState, counts_for_flush};
+use crate::nand::op::{ENGINE_JOIN, FlashOp, Kind, Plan};
+use crate::support::NONE;
+
+impl Engine {
+    /// The operation under way that programs page `page` of `block`, if there is one. O(programs of it under way).
+    pub fn programming(&self, block: u32, page: u32) -> Option<u32> {
+        let (mut id, mut newest) = (self.blocks[block as usize].tail, u64::MAX);
+        while id != NONE {
+            let state = &self.ops[id as usize];
+            if !state.live || state.op.block != block || state.seq >= newest || state.op.kind == Kind::Erase {
+                return None;
+            }
+            if (state.op.page..state.op.page + state.op.count).contains(&page) {
+                return Some(id);
+            }
+            newest = state.seq;
+            id = state.before;
+        }
+        None
+    }
+
+    /// Whether page `page` of `block` is being programmed from the controller's RAM, where it can still be read.
+    #[inline]
+    pub fn in_ram(&self, block: u32, page: u32) -> bool {
+        self.blocks[block as usize].tail != NONE
+            && self.programming(block, page).is_some_and(|id| self.ops[id as usize].op.kind == Kind::Program)
+    }
+
+    /// Whether something is under way on `block` that changes it.
+    #[inline]
+    pub fn is_changing(&self, block: u32) -> bool {
+        self.blocks[block as usize].tail != NONE
+    }
+
+    /// Starts or queues the operations of a plan, in order.
+    pub fn issue(&mut self, plan: &Plan) {
+        let mut locals = std::mem::take(&mut self.locals);
+        for _ in 0..plan.joins {
+            let join = self.join(NONE);
+            self.hold(join);
+            locals.push(join);
+        }
+        let global = |id: u32| match id {
+            NONE => NONE,
+            id if id & ENGINE_JOIN != 0 => id & !ENGINE_JOIN,
+            id => locals[id as usize],
+        };
+        let mut pins = plan.pins.iter().peekable();
+        let mut unpins = plan.unpins.iter().peekable();
+        for (index, op) in plan.ops.iter().enumerate() {
+            while let Some(&(_, block, token)) = pins.next_if(|(before, ..)| *before <= index as u32) {
+                let life = self.pin(block);
+                self.tokens.insert(token, (block, life));
+            }
+            let id = self.accept(FlashOp { waits: global(op.waits), signals: global(op.signals), ..*op });
+            if self.shadow.is_some() {
+                let slot = &mut self.payloads[id as usize];
+                slot.clear();
+                if op.payload != NONE {
+                    let pages = if op.kind == Kind::Copy || op.kind == Kind::Program || op.kind == Kind::Read
+                    {
+                        op.count
+                    } else {
+                        0
+                    };
+                    slot.extend_from_slice(&plan.oob[op.payload as usize..(op.payload + pages) as usize]);
+                }
+            }
+            while let Some((_, token)) = unpins.next_if(|(of, _)| *of == index as u32) {
+                if self.unpins.len() <= id as usize {
+                    self.unpins.resize(id as usize + 1, Vec::new());
+                }
+                self.unpins[id as usize].push(*token);
+            }
+            if self.ops[id as usize].deps == 0 {
+                self.enqueue(id);
+            }
+        }
+        for &(_, block, token) in pins {
+            let life = self.pin(block);
+            self.tokens.insert(token, (block, life));
+        }
+        for join in locals.drain(..) {
+            self.release(join);
+        }
+        self.locals = locals;
+    }
+
+    /// Gives an operation a slot and finds what it waits for.
+    pub(super) fn accept(&mut self, op: FlashOp) -> u32 {
+        let steps = match op.kind {
+            Kind::Erase => 1,
+            Kind::Read => {
+                if self.single_reads {
+                    op.count
+                } else {
+                    1
+                }
+            }
+            Kind::Copy => {
+                if self.program_pages == 1 {
+                    op.count
+                } else {
+                    1
+                }
+            }
+            Kind::Program => op.count / self.program_pages,
+        };
+        let block = op.block as usize;
+        let changes = op.kind != Kind::Read;
+        let before = if changes { self.blocks[block].tail } else { NONE };
+        let state = OpState {
+            op,
+            seq: self.seq,
+            deps: 0,
+            ready: false,
+            live: true,
+            next: NONE,
+            before,
+            waiters: NONE,
+            steps,
+            steps_done: 0,
+            epoch: self.first_epoch + self.epochs.len() as u32 - 1,
+            life: 0,
+            pins: 0,
+            erase_before: NONE,
+        };
+        self.seq += 1;
+        self.under_way += 1;
+        if counts_for_flush(&op)
+            && let Some((programs, _)) = self.epochs.back_mut()
+        {
+            *programs += 1;
+        }
+        let id = if self.free_op == NONE {
+            self.ops.push(state);
+            if self.shadow.is_some() {
+                self.payloads.resize(self.ops.len(), Vec::new());
+            }
+            self.ops.len() as u32 - 1
+        } else {
+            let id = self.free_op;
+            self.free_op = self.ops[id as usize].next;
+            self.ops[id as usize] = state;
+            id
+        };
+        for join in [op.signals, op.owner] {
+            if join != NONE {
+                self.hold(join);
+            }
+        }
+        if op.waits != NONE && self.joins[op.waits as usize].count > 0 {
+            let edge = self.edge(id, self.joins[op.waits as usize].waiters);
+            self.joins[op.waits as usize].waiters = edge;
+            self.ops[id as usize].deps += 1;
+        }
+        match op.kind {
+            Kind::Read => {
+                self.after_programs(id, op.block, op.page, op.count);
+                self.ops[id as usize].life = self.pin(op.block);
+            }
+            Kind::Copy => {
+                // The payload's pages may lie anywhere in the source; what is being programmed there must end first.
+                self.after_programs(id, op.guard, 0, u32::MAX);
+                self.ops[id as usize].life = self.pin(op.guard);
+            }
+            Kind::Program => {
+                if op.guard != NONE {
+                    self.ops[id as usize].life = self.pin(op.guard);
+                    if op.ordered {
+                        self.after_programs(id, op.guard, 0, u32::MAX);
+                    }
+                }
+            }
+            Kind::Erase => {
+                self.erasing += 1;
+                let state = &mut self.blocks[block];
+                let erase = &mut self.ops[id as usize];
+                erase.life = state.life;
+                state.life += 1;
+                if state.pins > 0 {
+                    erase.deps += 1;
+                    erase.pins = std::mem::take(&mut state.pins);
+                    erase.erase_before = std::mem::replace(&mut state.erase, id);
+                }
+            }
+        }
+        if changes {
+            if before != NONE && !self.ops[before as usize].ready {
+                self.after(id, before);
+            }
+            self.blocks[block].tail = id;
+        }
+        id
+    }
+
+    /// Makes `id` wait for the programs under way on pages `page..page + count` of `block`.
+    pub(super) fn after_programs(&mut self, id: u32, block: u32, page: u32, count: u32) {
+        let (mut at, mut newest) = (self.blocks[block as usize].tail, self.ops[id as usize].seq);
+        let end = page.saturating_add(count);
+        while at != NONE {
+            let state = self.ops[at as usize];
+            if !state.live || state.op.block != block || state.seq >= newest || state.op.kind == Kind::Erase {
+                return;
+            }
+            if state.op.page < end && page < state.op.page + state.op.count {
+                self.after(id, at);
+            }
+            newest = state.seq;
+            at = state.before;
+        }
+    }
+
+    /// Makes `id` wait for `other` to end.
+    pub(super) fn after(&mut self, id: u32, other: u32) {
+        let edge = self.edge(id, self.ops[other as usize].waiters);
+        self.ops[other as usize].waiters = edge;
+        self.ops[id as usize].deps += 1;
+    }
+
+    /// An operation has ended: its hazards go, those who waited go on.
+    pub(super) fn complete(&mut self, id: u32) {
+        let OpState { op, waiters, epoch, life, .. } = self.ops[id as usize];
+        if counts_for_flush(&op) {
+            self.epochs[(epoch - self.first_epoch) as usize].0 -= 1;
+            if self.epochs.len() > 1 {
+                self.pass_barriers();
+            }
+        }
+        self.completed += 1;
+        self.under_way -= 1;
+        if op.kind != Kind::Read && self.blocks[op.block as usize].tail == id {
+            self.blocks[op.block as usize].tail = NONE;
+        }
+        self.freed_slots += u64::from(op.slots);
+        let state = &mut self.ops[id as usize];
+        state.live = false;
+        state.next = self.free_op;
+        self.free_op = id;
+        match op.kind {
+            Kind::Read => self.unpin(op.block, life),
+            Kind::Copy => self.unpin(op.guard, life),
+            Kind::Program if op.guard != NONE => self.unpin(op.guard, life),
+            Kind::Erase => {
+                self.erasing -= 1;
+                self.erased += 1;
+            }
+            Kind::Program => {}
+        }
+        if let Some(list) = self.unpins.get_mut(id as usize)
+            && !list.is_empty()
+        {
+            for token in std::mem::take(list) {
+                if let Some((block, life)) = self.tokens.remove(&token) {
+                    self.unpin(block, life);
+                }
+            }
+        }
+        if waiters != NONE {
+            self.wake(waiters);
+        }
+        for join in [op.signals, op.owner] {
+            if join != NONE {
+                self.release(join);
+            }
+        }
+    }
+
+    /// What is in `block` is needed; returns which of its lives.
+    #[inline]
+    pub(super) fn pin(&mut self, block: u32) -> u32 {
+        let state = &mut self.blocks[block as usize];
+        state.pins += 1;
+        state.life
+    }
+
+    /// What was in `block` during `life` is needed once less.
+    #[inline]
+    pub(super) fn unpin(&mut self, block: u32, life: u32) {
+        let state = &mut self.blocks[block as usize];
+        if state.life == life {
+            state.pins -= 1;
+            return;
+        }
+        // The erase that ends that life waits for this.
+        let (mut after, mut id) = (NONE, state.erase);
+        while self.ops[id as usize].life != life {
+            after = id;
+            id = self.ops[id as usize].erase_before;
+        }
+        self.ops[id as usize].pins -= 1;
+        if self.ops[id as usize].pins == 0 {
+            let before = self.ops[id as usize].erase_before;
+            if after == NONE {
+                self.blocks[block as usize].erase = before;
+            } else {
+                self.ops[after as usize].erase_before = before;
+            }
+            self.settle(id);
+        }
+    }
+}

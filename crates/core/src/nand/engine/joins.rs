@@ -1,0 +1,120 @@
+//! Joins: who waits for which operations to end, and who is told.
+
+use super::{Edge, Engine, Join};
+use crate::nand::op::ENGINE_JOIN;
+use crate::support::NONE;
+
+impl Engine {
+    /// A new name for a pin.
+    pub fn token(&mut self) -> u32 {
+        self.next_token = self.next_token.wrapping_add(1);
+        self.next_token
+    }
+
+    /// A new join that `count` signals end.
+    pub fn join(&mut self, tag: u32) -> u32 {
+        let join = Join { count: 0, waiters: NONE, tag };
+        if self.free_join == NONE {
+            self.joins.push(join);
+            return self.joins.len() as u32 - 1;
+        }
+        let id = self.free_join;
+        self.free_join = self.joins[id as usize].waiters;
+        self.joins[id as usize] = join;
+        id
+    }
+
+    /// Makes join `to` wait for join `from`, which has not ended.
+    pub fn link(&mut self, from: u32, to: u32) {
+        self.hold(to);
+        let edge = self.edge(to | ENGINE_JOIN, self.joins[from as usize].waiters);
+        self.joins[from as usize].waiters = edge;
+    }
+
+    /// Adds a signal that the join waits for.
+    pub fn hold(&mut self, join: u32) {
+        self.joins[join as usize].count += 1;
+    }
+
+    /// Gives back what [`Self::hold`] added. A join that has had all its signals ends: those who wait for it go on,
+    /// its tag is reported, and its number is used again.
+    pub fn release(&mut self, join: u32) {
+        let state = &mut self.joins[join as usize];
+        state.count -= 1;
+        if state.count == 0 {
+            let Join { waiters, tag, .. } = *state;
+            self.joins[join as usize].waiters = self.free_join;
+            self.free_join = join;
+            if tag != NONE {
+                self.finished.push(tag);
+            }
+            self.wake(waiters);
+        }
+    }
+
+    /// Reports `tag` when every program issued so far has ended.
+    pub fn barrier(&mut self, tag: u32) {
+        if let Some((_, waits)) = self.epochs.back_mut() {
+            *waits = tag;
+        }
+        self.epochs.push_back((0, NONE));
+        self.pass_barriers();
+    }
+
+    pub(super) fn pass_barriers(&mut self) {
+        while self.epochs.len() > 1 && self.epochs[0].0 == 0 {
+            if let Some((_, tag)) = self.epochs.pop_front() {
+                self.finished.push(tag);
+            }
+            self.first_epoch += 1;
+        }
+    }
+
+    /// Gives up a join that only its maker holds: nobody is told.
+    pub fn forget(&mut self, join: u32) {
+        self.joins[join as usize].tag = NONE;
+        self.release(join);
+    }
+
+    pub(super) fn edge(&mut self, op: u32, next: u32) -> u32 {
+        if self.free_edge == NONE {
+            self.edges.push(Edge { op, next });
+            return self.edges.len() as u32 - 1;
+        }
+        let id = self.free_edge;
+        self.free_edge = self.edges[id as usize].next;
+        self.edges[id as usize] = Edge { op, next };
+        id
+    }
+
+    /// Serves the operations on a list of edges, oldest first, and frees the list.
+    pub(super) fn wake(&mut self, edges: u32) {
+        // The list is newest first; turn it round.
+        let (mut forward, mut at) = (NONE, edges);
+        while at != NONE {
+            let next = std::mem::replace(&mut self.edges[at as usize].next, forward);
+            forward = at;
+            at = next;
+        }
+        while forward != NONE {
+            let Edge { op, next } = self.edges[forward as usize];
+            self.edges[forward as usize].next = self.free_edge;
+            self.free_edge = forward;
+            if op & ENGINE_JOIN == 0 {
+                self.settle(op);
+            } else {
+                self.release(op & !ENGINE_JOIN);
+            }
+            forward = next;
+        }
+    }
+
+    /// One thing that `id` waited for has happened.
+    pub(super) fn settle(&mut self, id: u32) {
+        let state = &mut self.ops[id as usize];
+        state.deps -= 1;
+        if state.deps == 0 {
+            self.enqueue(id);
+        }
+    }
+}

@@ -1,0 +1,407 @@
+//! When flash operations happen: a discrete-event model of dies and channels in integer nanoseconds.
+//!
+//! An operation is a number of equal *steps*, each bus, array, bus, array (any of them may be empty):
+//!
+//! | operation | bus | array | bus | array |
+//! |---|---|---|---|---|
+//! | read | command | tR | transfer | |
+//! | program | command + transfer | tPROG | | |
+//! | erase | command | tBERS | | |
+//! | copy | command | tR | command + 2 transfers | tPROG |
+//! | copy-back | command | tR | command | tPROG |
+//!
+//! A die works on one operation at a time and holds it through its bus phases; a channel serves its dies in the order
+//! of asking. Operations enter their die's queue when they become *ready*, so that one that waits never blocks
+//! others and waiting cannot go round in a circle. Hazards between operations are kept per block:
+//!
+//! - a read or copy waits for the program of its page,
+//! - a program or erase comes after earlier programs and erases of its block,
+//! - an erase waits for reads and copies from its block, and for programs that replace pages of it (`guard`),
+//! - an `ordered` program comes after the programs under way on the block that it guards.
+//!
+//! Under read-first a host read goes before everything else that waits, and between the steps of what runs.
+//! A run of steps costs one event as long as nothing can come between them; when something does, the run is cut back
+//! to single steps at that moment, so that the times are the same as with an event for each step.
+
+mod dies;
+mod hazards;
+mod joins;
+
+use std::collections::VecDeque;
+
+use hashbrown::HashMap;
+
+use super::flash::Flash;
+use super::geometry::Geometry;
+use super::op::{Cause, FlashOp, Kind};
+use super::shadow::Shadow;
+use crate::config::{NandConfig, Scheduling, TimingConfig};
+use crate::support::NONE;
+use crate::support::tournament::Tournament;
+
+/// An operation under way.
+#[derive(Debug, Clone, Copy)]
+struct OpState {
+    op: FlashOp,
+    /// Order of issue.
+    seq: u64,
+    /// Things it still waits for.
+    deps: u32,
+    /// In its die's queue, or running.
+    ready: bool,
+    live: bool,
+    /// Next in the die's queue, or in the list of free slots.
+    next: u32,
+    /// The operation that programmed or erased its block before it, if that was still under way.
+    before: u32,
+    /// Edges to operations that wait for this one.
+    waiters: u32,
+    steps: u32,
+    steps_done: u32,
+    /// Number of the barrier that it comes before.
+    epoch: u32,
+    /// Life of the block that it pins; of an erase, the life that it ends.
+    life: u32,
+    /// Erase: pins that it still waits for, and the erase before it that waits too.
+    pins: u32,
+    erase_before: u32,
+}
+
+/// An operation that waits, or a join marked with [`ENGINE_JOIN`](super::op::ENGINE_JOIN); edges of one source form a list.
+#[derive(Debug, Clone, Copy)]
+struct Edge {
+    op: u32,
+    next: u32,
+}
+
+/// Operations that end together, as far as those who wait can tell.
+#[derive(Debug, Clone, Copy)]
+struct Join {
+    count: u32,
+    /// Edges to operations that wait; in a free join, the next free one.
+    waiters: u32,
+    /// What the device knows it by, reported when it ends; or [`NONE`].
+    tag: u32,
+}
+
+/// What is under way on a block.
+#[derive(Debug, Clone, Copy)]
+struct Block {
+    /// Operations under way that need what is in it, since its last erase was issued.
+    pins: u32,
+    /// The last program, copy or erase of it under way.
+    tail: u32,
+    /// The last issued of the erases that wait for pins from before them.
+    erase: u32,
+    /// Erases issued: what is pinned is a block in one of its lives.
+    life: u32,
+}
+
+/// Where a die is in the current step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Before or in the first bus and array phase.
+    First,
+    /// Before or in the second ones.
+    Second,
+    /// Several steps at once.
+    Run,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Queue {
+    head: u32,
+    tail: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Die {
+    running: u32,
+    phase: Phase,
+    channel: u32,
+    /// Bus, array, bus, array of one step.
+    step: [u64; 4],
+    run_start: u64,
+    /// It waits for the channel, and the next die that does.
+    waiting: bool,
+    next: u32,
+    urgent: Queue,
+    normal: Queue,
+    /// Operations queued or running.
+    load: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Channel {
+    busy_until: u64,
+    /// Dies that wait for it, in order.
+    head: u32,
+    tail: u32,
+    /// Dies on it with an operation running.
+    active: u32,
+    /// A die that runs several steps with bus phases as one event.
+    run: u32,
+}
+
+/// The clock, the dies and the channels.
+#[derive(Debug)]
+pub struct Engine {
+    now: u64,
+    timing: TimingConfig,
+    read_first: bool,
+    program_pages: u32,
+    single_reads: bool,
+    /// Apply each step when it ends.
+    shadow: Option<Box<Shadow>>,
+    /// Plan records of the operations under way, while there is a shadow.
+    payloads: Vec<Vec<super::image::Oob>>,
+    /// Tokens of the pins that each operation on several pages releases.
+    unpins: Vec<Vec<u32>>,
+    /// Pinned block and its life by token, for pages that wait in open program units.
+    tokens: HashMap<u32, (u32, u32)>,
+    next_token: u32,
+    /// Joins of the plan being issued.
+    locals: Vec<u32>,
+    die_of_block: Vec<u16>,
+    dies: Vec<Die>,
+    channels: Vec<Channel>,
+    blocks: Vec<Block>,
+    ops: Vec<OpState>,
+    free_op: u32,
+    edges: Vec<Edge>,
+    free_edge: u32,
+    joins: Vec<Join>,
+    free_join: u32,
+    events: Tournament,
+    /// The clock served last; past all of them once everything up to now has happened.
+    serving: u32,
+    seq: u64,
+    under_way: u32,
+    finished: Vec<u32>,
+    /// Programs under way between barriers, the oldest first, and who waits for each barrier.
+    epochs: VecDeque<(u32, u32)>,
+    first_epoch: u32,
+    freed_slots: u64,
+    completed: u64,
+    /// Erases that have not ended, and those that have.
+    erasing: u32,
+    erased: u64,
+}
+
+impl Engine {
+    /// An idle array.
+    pub fn new(config: &NandConfig, geometry: &Geometry) -> Self {
+        let die = |d: u32| Die {
+            running: NONE,
+            phase: Phase::First,
+            channel: geometry.channel_of(d),
+            step: [0; 4],
+            run_start: 0,
+            waiting: false,
+            next: NONE,
+            urgent: Queue { head: NONE, tail: NONE },
+            normal: Queue { head: NONE, tail: NONE },
+            load: 0,
+        };
+        let channel = Channel { busy_until: 0, head: NONE, tail: NONE, active: 0, run: NONE };
+        Self {
+            now: 0,
+            timing: config.timing.clone(),
+            read_first: config.scheduling == Scheduling::ReadFirst,
+            program_pages: geometry.program_pages,
+            single_reads: geometry.read_pages == 1,
+            shadow: None,
+            payloads: Vec::new(),
+            unpins: Vec::new(),
+            tokens: HashMap::new(),
+            next_token: 0,
+            locals: Vec::new(),
+            die_of_block: (0..geometry.blocks())
+                .map(|b| geometry.die_of(geometry.unit_of(b)) as u16)
+                .collect(),
+            dies: (0..geometry.dies).map(die).collect(),
+            channels: vec![channel; geometry.channels as usize],
+            blocks: vec![Block { pins: 0, tail: NONE, erase: NONE, life: 0 }; geometry.blocks() as usize],
+            ops: Vec::new(),
+            free_op: NONE,
+            edges: Vec::new(),
+            free_edge: NONE,
+            joins: Vec::new(),
+            free_join: NONE,
+            events: Tournament::new((geometry.dies + geometry.channels) as usize),
+            serving: NONE,
+            seq: 0,
+            under_way: 0,
+            finished: Vec::new(),
+            epochs: VecDeque::from([(0, NONE)]),
+            first_epoch: 0,
+            freed_slots: 0,
+            completed: 0,
+            erasing: 0,
+            erased: 0,
+        }
+    }
+
+    /// Keeps what the flash holds from now on, and checks it.
+    pub fn attach(&mut self, shadow: Box<Shadow>) {
+        self.shadow = Some(shadow);
+    }
+
+    /// What the flash holds, if that is kept.
+    pub fn shadow(&self) -> Option<&Shadow> {
+        self.shadow.as_deref()
+    }
+
+    /// The same, to be changed.
+    pub fn shadow_mut(&mut self) -> Option<&mut Shadow> {
+        self.shadow.as_deref_mut()
+    }
+
+    /// The time, in ns.
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// When the next thing happens; [`NEVER`](crate::support::tournament::NEVER) if nothing is under way.
+    pub fn next_event(&self) -> u64 {
+        self.events.first().1
+    }
+
+    /// Everything up to `time` has happened.
+    pub fn advance_to(&mut self, time: u64) {
+        if time >= self.now {
+            debug_assert!(time < self.next_event());
+            self.now = time;
+            self.serving = NONE;
+        }
+    }
+
+    /// Operations that have not ended.
+    pub fn under_way(&self) -> u32 {
+        self.under_way
+    }
+
+    /// Operations that have ended.
+    pub fn completed(&self) -> u64 {
+        self.completed
+    }
+
+    /// Erases that have been issued and have not ended.
+    pub fn erasing(&self) -> u32 {
+        self.erasing
+    }
+
+    /// Erases that have ended.
+    pub fn erased(&self) -> u64 {
+        self.erased
+    }
+
+    /// Operations queued or running on `die`.
+    #[inline]
+    pub fn load(&self, die: u32) -> u32 {
+        self.dies[die as usize].load
+    }
+
+    /// Tags of the joins that have ended since the last call go to `into`.
+    pub fn take_finished(&mut self, into: &mut Vec<u32>) {
+        into.append(&mut self.finished);
+    }
+
+    /// Whether a tagged join has ended since they were last taken.
+    pub fn has_finished(&self) -> bool {
+        !self.finished.is_empty()
+    }
+
+    /// Buffer slots freed so far.
+    pub fn freed_slots(&self) -> u64 {
+        self.freed_slots
+    }
+
+    /// What a step has changed in, or read from, the stored pages.
+    fn apply_step(&mut self, id: u32) {
+        let Some(shadow) = self.shadow.as_deref_mut() else { return };
+        let state = &self.ops[id as usize];
+        let per_step = state.op.count.div_ceil(state.steps.max(1));
+        let first = (state.steps_done - 1) * per_step;
+        let last = (first + per_step).min(state.op.count);
+        shadow.apply(&state.op, first, last, &self.payloads[id as usize]);
+    }
+
+    /// Power fails: every operation under way is lost, done or torn as `fate` decides for each of its pages that was
+    /// being written; the stored pages are all that is left.
+    pub fn cut(mut self, mut fate: impl FnMut(&FlashOp) -> Fate) -> Option<Box<Shadow>> {
+        let mut shadow = self.shadow.take()?;
+        for die in &self.dies {
+            if die.running == NONE {
+                continue;
+            }
+            let state = &self.ops[die.running as usize];
+            if state.op.kind == Kind::Read {
+                continue;
+            }
+            let per_step = state.op.count.div_ceil(state.steps.max(1));
+            let first = state.steps_done * per_step;
+            let last = (first + per_step).min(state.op.count);
+            match fate(&state.op) {
+                Fate::Absent => {}
+                Fate::Torn => shadow.tear(&state.op, first, last),
+                Fate::Done => shadow.apply(&state.op, first, last, &self.payloads[die.running as usize]),
+            }
+        }
+        Some(shadow)
+    }
+
+    /// The first few operations under way, for an error.
+    pub fn describe(&self) -> String {
+        let live = self.ops.iter().enumerate().filter(|(_, state)| state.live).take(12);
+        let lines = live.map(|(id, s)| {
+            let ready = if s.ready { "ready".to_owned() } else { format!("waits for {} things", s.deps) };
+            let OpState { op: FlashOp { kind, block, page, count, guard, waits, .. }, seq, before, .. } = *s;
+            format!("\n  {id}: no. {seq} {kind:?} block {block} page {page} x {count}, guard {guard}, join {waits}, after {before}, {ready}")
+        });
+        lines.collect()
+    }
+
+    /// Checks what must hold when nothing is under way.
+    ///
+    /// # Errors
+    /// What does not hold.
+    pub fn check_idle(&self, flash: &Flash) -> Result<(), String> {
+        if self.under_way > 0 {
+            return Err(format!("{} flash operations never ended", self.under_way));
+        }
+        for (number, block) in self.blocks.iter().enumerate() {
+            // Pages in an open program unit keep pins until the unit is programmed.
+            let open = flash.geometry.program_pages > 1;
+            if block.tail != NONE || block.erase != NONE || (block.pins != 0 && !open) {
+                return Err(format!("block {number} is still marked as in use: {block:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.blocks.len() * size_of::<Block>()
+            + self.die_of_block.len() * 2
+            + self.ops.capacity() * size_of::<OpState>()
+            + self.dies.len() * size_of::<Die>()
+    }
+}
+
+/// Whether a flush waits for the operation: it stores something for the first time. Tombstones may be written in the
+/// course of a collection; all other copies are of what is stored already.
+fn counts_for_flush(op: &FlashOp) -> bool {
+    op.kind == Kind::Program || (op.kind == Kind::Copy && op.cause == Cause::Mapping)
+}
+
+/// What a power cut makes of the page or block that an operation was changing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// As if it had never begun.
+    Absent,
+    /// Unreadable.
+    Torn,
+    /// As if it had ended.
+    Done,
+}
