@@ -43,7 +43,7 @@ def check(names: Iterable[str], kind: str, option: str) -> list[str]:
     for name in given:
         if name not in everything:
             raise _core.ConfigError(
-                f"{option}: there is no `{name}`{nearest(name, everything)}; known: {', '.join(everything)}"
+                f"{option}: there is no `{name}`{nearest(name, everything)} (known: {', '.join(everything)})"
             )
     return given
 

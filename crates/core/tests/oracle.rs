@@ -5,7 +5,7 @@ mod support;
 
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, DeviceError, Options};
-use eraseblock_core::ftl::{Cx, Mapping, MappingConfig, PageOut, Reclaim};
+use eraseblock_core::ftl::{Cx, Mapping, PageOut, Reclaim};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::nand::{Flash, Ppn};
 use proptest::prelude::*;
@@ -59,9 +59,10 @@ fn merge(into: &mut Value, from: &Value) {
 fn drives(array: &Value, replay: &str, write_back: &str) -> Vec<(String, DeviceConfig)> {
     let mut all = Vec::new();
     for (buffer, mapping) in support::matrix() {
-        let mapping_value = match &mapping {
-            MappingConfig::Bast(_) => json!({"kind": "bast", "log_blocks": 3}),
-            other @ MappingConfig::Page(_) => serde_json::to_value(other).unwrap(),
+        // Few log blocks, so that they run out; every other mapping with its defaults.
+        let mapping_value = match mapping.name() {
+            "bast" => json!({"kind": "bast", "log_blocks": 3}),
+            _ => serde_json::to_value(&mapping).unwrap(),
         };
         let rest = json!({
             "buffer": {"size": "32 KiB", "scheme": serde_json::to_value(&buffer).unwrap(), "write_back": write_back},

@@ -32,7 +32,7 @@ def listing(kind: str | None = None, /, *, as_json: AsJson = False) -> None:
         if kind not in entries:
             known = list(entries)
             raise _core.ConfigError(
-                f"list: there is no `{kind}`{nearest(kind, known)}; known: {', '.join(known)}"
+                f"list: there is no `{kind}`{nearest(kind, known)} (known: {', '.join(known)})"
             )
         entries = {kind: entries[kind]}
     if as_json:
