@@ -71,6 +71,7 @@ impl Device {
 
     /// An empty outcome, to be put back when it has been followed.
     #[inline]
+    #[expect(clippy::unnecessary_box_returns, reason = "the box is what is put back")]
     fn take_outcome(&mut self) -> Box<Outcome> {
         let mut out = self.out.take().unwrap_or_default();
         out.clear();

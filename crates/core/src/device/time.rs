@@ -69,6 +69,8 @@ impl Device {
             Replay::Closed | Replay::Untimed => 0,
         };
         if self.timed {
+            let (first, _) = self.geometry.by_page().split(request.offset);
+            self.mapping.touch((first as u32).min(self.logical_pages - 1));
             // Times run on from what came before the workload; an arrival before the last one counts as simultaneous.
             let arrival = arrival.max(self.last_arrival);
             self.run_until(arrival)?;

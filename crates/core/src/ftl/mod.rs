@@ -31,6 +31,10 @@ pub trait Mapping: std::fmt::Debug + Send {
     /// The same without planning anything.
     fn lookup(&self, lpn: u32) -> Option<Ppn>;
 
+    /// Page `lpn` will be looked up soon. A mapping may read its entry now, so that the memory's latency passes while
+    /// the events before the request are served.
+    fn touch(&self, _lpn: u32) {}
+
     /// Writes the pages in order, each after join `waits` of the plan. Returns how many it took: fewer than all when
     /// space has to be reclaimed first.
     fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize;

@@ -51,15 +51,17 @@ pub const ABOUT: About = About {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// A unit that has filled a block is collected while it has this many erased blocks or fewer (at least 1).
-    pub gc_free_blocks: u32,
+    /// A unit that has filled a block is collected while it has this many erased blocks or fewer (at least 1). Default:
+    /// 1 for a single unit, which loses the least spare flash; 2 for several, where there is room, so that the units do
+    /// not run dry together.
+    pub gc_free_blocks: Option<u32>,
     /// Pages that one step of garbage collection copies at most; host requests come in between.
     pub gc_step_pages: u32,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { gc_free_blocks: 1, gc_step_pages: 8 }
+        Self { gc_free_blocks: None, gc_step_pages: 8 }
     }
 }
 
@@ -70,29 +72,46 @@ impl Config {
     /// Too little spare flash, or impossible options.
     pub fn build(&self, shape: Shape<'_>) -> Result<Box<dyn Mapping>, String> {
         let g = shape.geometry;
-        if self.gc_free_blocks == 0 || self.gc_step_pages == 0 {
+        if self.gc_free_blocks == Some(0) || self.gc_step_pages == 0 {
             return Err("ftl.mapping: gc_free_blocks and gc_step_pages must be at least 1".into());
         }
         if g.pages() >= TOMB {
             return Err("ftl.mapping: page mapping takes arrays of up to 2147483647 pages".into());
         }
-        // Each unit keeps its reserve and one block's worth of pages that are not valid. Where there are several
-        // units, the new version of a page may be counted in one before the old one is forgotten in another.
-        let least = self.gc_free_blocks + 1;
-        let spread = u64::from(g.units > 1);
-        // Collection writes whole program units: it gains nothing from a block with fewer invalid pages than that.
-        let useful = u64::from(g.pages_per_block - (g.program_pages - 1));
-        let per_unit = (u64::from(g.blocks_per_unit.saturating_sub(least)) * useful).saturating_sub(spread);
-        let room = per_unit * u64::from(g.units);
-        if room < u64::from(shape.logical_pages) {
+        let fits =
+            |free_blocks: u32| room(g, free_blocks) * u64::from(g.units) >= u64::from(shape.logical_pages);
+        let gc_free_blocks = self.gc_free_blocks.unwrap_or(if g.units > 1 && fits(2) { 2 } else { 1 });
+        if !fits(gc_free_blocks) {
             return Err(format!(
-                "ftl: page mapping keeps {least} blocks of each of the {} units out of use, which leaves room for {room} pages, \
+                "ftl: page mapping keeps {} blocks of each of the {} units out of use, which leaves room for {} pages, \
                  but {} are exported; export less, or add blocks (nand.blocks_per_plane, now {})",
-                g.units, shape.logical_pages, g.blocks_per_unit
+                gc_free_blocks + 1,
+                g.units,
+                room(g, gc_free_blocks) * u64::from(g.units),
+                shape.logical_pages,
+                g.blocks_per_unit
             ));
         }
-        Ok(Box::new(PageMap::new(self.clone(), g.clone(), shape.logical_pages)))
+        let limits = Limits { gc_free_blocks, gc_step_pages: self.gc_step_pages };
+        Ok(Box::new(PageMap::new(limits, g.clone(), shape.logical_pages)))
     }
+}
+
+/// Pages that a unit can hold so that collection always gains something. It keeps its reserve and one block's worth of
+/// pages that are not valid. Collection writes whole program units, and gains nothing from a block with fewer invalid
+/// pages than that. Where there are several units, the new version of a page may be counted in one before the old one
+/// is forgotten in another.
+fn room(g: &Geometry, gc_free_blocks: u32) -> u64 {
+    let useful = u64::from(g.pages_per_block - (g.program_pages - 1));
+    let blocks = u64::from(g.blocks_per_unit).saturating_sub(u64::from(gc_free_blocks) + 1);
+    (blocks * useful).saturating_sub(u64::from(g.units > 1))
+}
+
+/// The options, settled for one array.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    gc_free_blocks: u32,
+    gc_step_pages: u32,
 }
 
 /// Marks map entries that are trimmed, and reverse entries that hold tombstones.
@@ -140,7 +159,7 @@ struct Tombstone {
 
 #[derive(Debug)]
 struct PageMap {
-    config: Config,
+    config: Limits,
     geometry: Geometry,
     map: Vec<u32>,
     reverse: Vec<u32>,
@@ -162,7 +181,7 @@ struct PageMap {
 }
 
 impl PageMap {
-    fn new(config: Config, geometry: Geometry, logical_pages: u32) -> Self {
+    fn new(config: Limits, geometry: Geometry, logical_pages: u32) -> Self {
         let open = || Open { block: NONE, ..Open::default() };
         let unit = |_| Unit {
             host: open(),
@@ -176,9 +195,7 @@ impl PageMap {
         // A unit may run ahead of the others by half of the spare pages.
         let physical = geometry.blocks_per_unit * geometry.pages_per_block;
         let even = logical_pages.div_ceil(geometry.units);
-        let useful = geometry.pages_per_block - (geometry.program_pages - 1);
-        let most = (geometry.blocks_per_unit.saturating_sub(config.gc_free_blocks + 1) * useful)
-            .saturating_sub(u32::from(geometry.units > 1));
+        let most = room(&geometry, config.gc_free_blocks) as u32;
         let share = (even + (physical - even) / 2).min(most).max(even);
         Self {
             map: vec![NONE; logical_pages as usize],
@@ -387,6 +404,11 @@ impl Mapping for PageMap {
     fn lookup(&self, lpn: u32) -> Option<Ppn> {
         let ppn = self.map[lpn as usize];
         (ppn & TOMB == 0).then_some(ppn)
+    }
+
+    #[inline]
+    fn touch(&self, lpn: u32) {
+        std::hint::black_box(self.map[lpn as usize]);
     }
 
     fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
