@@ -77,7 +77,7 @@ fn the_bplru_paper() {
             ("/nand/timing/erase", "1500 us".into()),
             ("/nand/timing/transfer", "50 us".into()),
             ("/ftl/mapping/kind", "bast".into()),
-            ("/ftl/mapping/log_blocks", 7.into()),
+            ("/ftl/mapping/log_blocks", 7.0.into()),
             ("/ftl/mapping/partial_merge", false.into()),
             ("/buffer/scheme/kind", "bplru".into()),
             ("/buffer/scheme/padding", true.into()),

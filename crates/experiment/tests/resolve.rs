@@ -25,7 +25,7 @@ fn a_preset_gives_what_the_file_leaves_out() {
     let all = points(&format!("{FILE}[buffer]\nsize = \"2048 KiB\"\n"), &["nand.timing.read=60us", "seed=7"]);
     assert_eq!(
         pick(&all, &["/name", "/preset", "/buffer/size", "/buffer/write_back", "/nand/timing/read", "/seed"]),
-        [[json!("mail"), json!("bplru-2008"), json!("2 MiB"), json!("foreground"), json!("60 us"), json!(7)]]
+        [[json!("mail"), json!("bplru-2008"), json!("2 MiB"), json!("foreground"), json!("60 us"), json!(7.0)]]
     );
     assert_eq!(
         pick(&all, &["/nand/timing/program", "/nand/pages_per_block"]),
@@ -112,7 +112,7 @@ fn another_scheme_replaces_the_options_and_the_same_one_keeps_them() {
     assert_eq!(mapping(&["ftl.mapping=page"]).get("log_blocks"), None);
     for set in ["ftl.mapping=bast", "ftl.mapping.kind=bast", "ftl.mapping.victim=fifo"] {
         let kept = mapping(&[set]);
-        assert_eq!((&kept["kind"], &kept["log_blocks"]), (&json!("bast"), &json!(7)), "{set}");
+        assert_eq!((&kept["kind"], &kept["log_blocks"]), (&json!("bast"), &json!(7.0)), "{set}");
     }
     // An option without a kind adjusts a scheme that was given by its name alone.
     let scheme = pick(&points(FILE, &["buffer.scheme.padding=false"]), &["/buffer/scheme"])[0][0].clone();

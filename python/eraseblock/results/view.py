@@ -122,4 +122,6 @@ def _label(config: dict[str, Any], path: str, configs: Sequence[dict[str, Any]])
 
 
 def _plain(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     return str(value).lower() if isinstance(value, bool) else str(value)
