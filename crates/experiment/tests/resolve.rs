@@ -25,7 +25,7 @@ fn a_preset_gives_what_the_file_leaves_out() {
     let all = points(&format!("{FILE}[buffer]\nsize = \"2048 KiB\"\n"), &["nand.timing.read=60us", "seed=7"]);
     assert_eq!(
         pick(&all, &["/name", "/preset", "/buffer/size", "/buffer/write_back", "/nand/timing/read", "/seed"]),
-        [[json!("mail"), json!("bplru-2008"), json!("2 MiB"), json!("foreground"), json!("60 us"), json!(7.0)]]
+        [[json!("mail"), json!("bplru-2008"), json!("2 MiB"), json!("foreground"), json!("60 us"), json!(7)]]
     );
     assert_eq!(
         pick(&all, &["/nand/timing/program", "/nand/pages_per_block"]),
