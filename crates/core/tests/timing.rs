@@ -92,11 +92,9 @@ fn units_of_several_pages_move_together() {
 #[test]
 fn a_request_to_an_idle_drive_takes_what_its_flash_operation_takes() {
     for command in [0, 300] {
-        let mut nand = array(2, 2, command);
-        nand.timing.ram = Nanos(7);
-        let config = preconditioned(drive(nand, 256), Precondition::Full);
+        let config = preconditioned(drive(array(2, 2, command), 256), Precondition::Full);
         for (op, expected) in
-            [(Op::Read, command + READ + TRANSFER + 7), (Op::Write, command + TRANSFER + PROGRAM + 7)]
+            [(Op::Read, command + READ + TRANSFER), (Op::Write, command + TRANSFER + PROGRAM)]
         {
             let mut device = Device::new(&config, Options::default()).unwrap();
             device.precondition().unwrap();

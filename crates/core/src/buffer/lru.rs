@@ -65,7 +65,7 @@ struct Lru {
 
 impl Lru {
     fn new(shape: Shape, reads: Reads) -> Self {
-        let capacity = shape.capacity;
+        let capacity = shape.capacity.min(shape.logical_pages);
         Self {
             reads,
             capacity,

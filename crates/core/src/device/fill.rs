@@ -70,6 +70,8 @@ impl Device {
                 return Ok(false);
             }
         }
+        // Log blocks are open in the steady state, not in one that was filled in order.
+        self.merge_all();
         let mut rng = Pcg64Mcg::seed_from_u64(self.config.seed);
         let mut last = None;
         while state == Precondition::Steady
@@ -94,7 +96,6 @@ impl Device {
             done.waf.push(waf);
         }
         done.settled |= state == Precondition::Full;
-        self.merge_all();
         Ok(true)
     }
 

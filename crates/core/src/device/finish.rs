@@ -35,7 +35,7 @@ impl Device {
     /// Lets everything under way end.
     pub(super) fn drain(&mut self) -> Result<(), DeviceError> {
         loop {
-            while self.outstanding > 0 || self.engine.next_event() != NEVER {
+            while self.outstanding > 0 || self.next_time() != NEVER {
                 self.advance()?;
             }
             // Erases may wait for pages in program units that are not full.
@@ -240,11 +240,13 @@ impl Device {
     /// Why the figures do not mean what they say.
     fn reasons(&self, run_ns: u64) -> Vec<String> {
         let mut reasons = Vec::new();
-        if self.timed && self.backlog.grew(run_ns) {
+        if self.timed
+            && let Some(mean) = self.backlog.grew(run_ns)
+        {
             reasons.push(format!(
-                "the backlog kept growing: the last request waited {:.3} s to be admitted, so response times depend on the length of the run; \
-                 slow the workload down (host.speedup below 1) or replay it closed-loop (host.replay = \"closed\")",
-                self.backlog.last as f64 / 1e9
+                "the backlog kept growing: in the last quarter of the run requests took {:.3} s on average, so response times depend on \
+                 its length; slow the workload down (host.speedup below 1) or replay it closed-loop (host.replay = \"closed\")",
+                mean as f64 / 1e9
             ));
         }
         if self.config.precondition.state == Precondition::Steady && !self.preconditioning.settled {
@@ -276,10 +278,10 @@ impl Device {
         {
             warnings.push("the drive started empty and was never filled; a used drive is slower (precondition.state = \"full\")".to_owned());
         }
-        let held = self.buffer.len();
-        if self.capacity > 0 && held > 0 && held < self.capacity && c.flushed_pages == end_flushes(self) {
+        let peak = self.peak_pages;
+        if peak > 0 && peak < self.capacity {
             warnings.push(format!(
-                "the buffer never filled ({held} of {} pages): all schemes look alike; use a smaller buffer or a longer workload",
+                "the buffer never filled ({peak} of {} pages at most): all schemes look alike; use a smaller buffer or a longer workload",
                 self.capacity
             ));
         }
@@ -297,9 +299,4 @@ impl Device {
         }
         warnings
     }
-}
-
-/// Pages that left the buffer for other reasons than want of room.
-fn end_flushes(device: &Device) -> u64 {
-    if device.counters.by_op[3] == 0 { 0 } else { u64::MAX }
 }

@@ -16,7 +16,8 @@ mod serve;
 mod space;
 mod time;
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 use hashbrown::HashMap;
 
@@ -72,6 +73,7 @@ struct Reads {
 
 /// A simulated drive.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "four facts that have nothing to do with one another")]
 pub struct Device {
     config: DeviceConfig,
     geometry: Geometry,
@@ -90,6 +92,12 @@ pub struct Device {
     batch: Vec<PageOut>,
     /// The drive's own work: no request waits for it.
     quiet: bool,
+    /// The write being served asks for forced unit access.
+    forced: bool,
+    /// Most pages that the buffer has held.
+    peak_pages: u32,
+    /// Requests that only wait for their copies in RAM: `(end, request)`.
+    timers: BinaryHeap<Reverse<(u64, u32)>>,
 
     pending: Vec<Pending>,
     free_pending: u32,
@@ -192,6 +200,9 @@ impl Device {
             out: Some(Box::default()),
             batch: Vec::new(),
             quiet: false,
+            forced: false,
+            peak_pages: 0,
+            timers: BinaryHeap::new(),
             pending: Vec::new(),
             free_pending: crate::support::NONE,
             outstanding: 0,
@@ -304,6 +315,29 @@ fn check_host(config: &DeviceConfig) -> Result<(), DeviceError> {
             "host.speedup: found {}, expected a number above 0",
             config.host.speedup
         )));
+    }
+    let t = &config.nand.timing;
+    for (key, time) in [
+        ("read", t.read),
+        ("program", t.program),
+        ("erase", t.erase),
+        ("transfer", t.transfer),
+        ("command", t.command),
+        ("ram", t.ram),
+    ] {
+        if time.0 > 3_600_000_000_000 {
+            return Err(DeviceError::Config(format!(
+                "nand.timing.{key}: found {time}, expected at most one hour"
+            )));
+        }
+    }
+    let e = &config.nand.energy;
+    for (key, energy) in [("read_mj", e.read_mj), ("program_mj", e.program_mj), ("erase_mj", e.erase_mj)] {
+        if !(energy.is_finite() && energy >= 0.0) {
+            return Err(DeviceError::Config(format!(
+                "nand.energy.{key}: found {energy}, expected a number from 0"
+            )));
+        }
     }
     if config.precondition.tolerance.is_nan() || config.precondition.tolerance <= 0.0 {
         return Err(DeviceError::Config("precondition.tolerance: expected a number above 0".into()));

@@ -53,14 +53,11 @@ impl Device {
                 if self.config.host.partial_page == PartialPage::Round {
                     (pages.partial_first, pages.partial_last) = (false, false);
                 }
-                let ram = self.config.nand.timing.ram.0;
-                if ram > 0 {
-                    self.pending[id as usize].ram_ns = ram * u64::from(pages.count);
-                }
                 let number = self.counters.submitted - 1;
+                self.forced = request.fua && write && !self.config.buffer.battery;
                 for (first, count) in pages.spans(&self.geometry) {
                     self.serve_span(id, Span { first, count, write, request: number }, &pages)?;
-                    if request.fua && write && !self.config.buffer.battery {
+                    if self.forced {
                         self.force(id, first, count)?;
                     }
                 }
@@ -80,6 +77,7 @@ impl Device {
 
     fn serve_span(&mut self, id: u32, span: Span, pages: &Pages) -> Result<(), DeviceError> {
         let mut out = self.take_outcome();
+        self.plan.last_read = None;
         let below = Below { mapping: &*self.mapping, engine: &self.engine, geometry: &self.geometry };
         self.buffer.access(&span, &below, &mut out);
         if self.engine.shadow().is_some() {
@@ -91,14 +89,20 @@ impl Device {
             self.counters.pages_read += u64::from(span.count);
         }
         let result = self.follow(id, &span, pages, &out);
+        let takes_in = out.answers.iter().any(|answer| matches!(answer, Answer::Insert | Answer::Fill));
+        if self.timed && self.config.nand.timing.ram.0 > 0 {
+            let through_ram = out.answers.iter().filter(|answer| **answer != Answer::Bypass).count() as u64;
+            self.pending[id as usize].ram_ns += self.config.nand.timing.ram.0 * through_ram;
+        }
         self.out = Some(out);
         result?;
         self.close_reads(id);
+        self.peak_pages = self.peak_pages.max(self.buffer.len());
         if !self.plan.is_empty() {
             self.issue();
         }
         self.start_jobs()?;
-        if span.write {
+        if takes_in {
             self.wait_for_slots(id);
         }
         Ok(())
@@ -320,14 +324,13 @@ impl Device {
     }
 
     fn carry_out(&mut self, id: u32, eviction: &Eviction, out: &Outcome) -> Result<(), DeviceError> {
-        match (eviction.action, self.config.buffer.write_back) {
-            (Action::Drop, _) => Ok(()),
-            (_, WriteBack::Background) => self.flush_out(NOBODY, eviction, out),
-            (_, WriteBack::Foreground) => {
-                let own = self.writes_join(id);
-                self.flush_out(own, eviction, out)
-            }
+        if eviction.action == Action::Drop {
+            return Ok(());
         }
+        // Forced unit access: what leaves may be pages of this very request.
+        let waits = self.config.buffer.write_back == WriteBack::Foreground || self.forced;
+        let own = if waits { self.writes_join(id) } else { NOBODY };
+        self.flush_out(own, eviction, out)
     }
 
     /// Writes the pages of one eviction.
@@ -399,7 +402,7 @@ impl Device {
         }
     }
 
-    /// A write is answered when there are slots for all pages in the buffer and all on their way out of it.
+    /// A request that puts pages into the buffer is answered when there are slots for all pages in the buffer and all on their way out of it.
     fn wait_for_slots(&mut self, id: u32) {
         if !self.timed || self.capacity == 0 {
             return;

@@ -27,7 +27,10 @@ impl Device {
             let result = self.make_room();
             self.batch = batch;
             result?;
-            // What the rest had to wait for belongs to a plan that is under way; by now time has passed anyway.
+            // The rest has to wait for the same reads; no new ones come while there is no room.
+            while waits != crate::support::NONE && self.engine.reading() > 0 {
+                self.advance()?;
+            }
             waits = crate::support::NONE;
         }
     }

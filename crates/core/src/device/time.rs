@@ -6,25 +6,24 @@ use crate::config::Replay;
 use crate::host::{Op, Request};
 use crate::support::NONE;
 use crate::support::tournament::NEVER;
+use std::cmp::Reverse;
 
 /// Tag of a join of reads; that of a request's writes is the request's number alone.
 pub(super) const READS: u32 = 1 << 30;
 const TAG: u32 = READS | JOB;
 
-/// How long requests waited for admission, sampled evenly over the run in constant memory.
+/// How long requests took from arrival to answer, sampled evenly over the run in constant memory.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
     samples: Vec<u64>,
     stride: u64,
     seen: u64,
-    pub(super) last: u64,
 }
 
 impl Backlog {
     const SAMPLES: usize = 128;
 
     fn note(&mut self, wait: u64) {
-        self.last = wait;
         if self.seen.is_multiple_of(self.stride.max(1)) {
             if self.samples.len() == Self::SAMPLES {
                 let mut keep = false;
@@ -41,15 +40,21 @@ impl Backlog {
         self.seen += 1;
     }
 
-    /// Whether the wait for admission kept growing: each quarter of the run waited longer than the one before, and the
-    /// last request longer than a tenth of the run.
-    pub(super) fn grew(&self, run_ns: u64) -> bool {
+    /// If it kept growing, the mean of the last quarter: each quarter of the run took longer than the one before, and
+    /// the last one longer than a sixteenth of the run.
+    pub(super) fn grew(&self, run_ns: u64) -> Option<u64> {
         let quarter = self.samples.len() / 4;
-        if quarter < 2 || self.last <= run_ns / 10 {
-            return false;
+        if quarter < 2 {
+            return None;
         }
-        let sums: Vec<u64> = self.samples.chunks_exact(quarter).take(4).map(|c| c.iter().sum()).collect();
-        sums.windows(2).all(|pair| pair[1] > pair[0])
+        let means: Vec<u64> = self
+            .samples
+            .chunks_exact(quarter)
+            .take(4)
+            .map(|c| c.iter().sum::<u64>() / quarter as u64)
+            .collect();
+        let growing = means.windows(2).all(|pair| pair[1] > pair[0]);
+        (growing && means[3] > run_ns / 16).then_some(means[3])
     }
 }
 
@@ -68,6 +73,16 @@ impl Device {
             Replay::Open => libm::round(request.arrival_ns as f64 / self.config.host.speedup) as u64,
             Replay::Closed | Replay::Untimed => 0,
         };
+        if arrival > 1 << 62 {
+            return Err(DeviceError::Request {
+                number: self.counters.submitted,
+                what: format!("{:?} at {} ns", request.op, request.arrival_ns),
+                why: format!(
+                    "divided by host.speedup ({}) it arrives after more than a century",
+                    self.config.host.speedup
+                ),
+            });
+        }
         if self.timed {
             let (first, _) = self.geometry.by_page().split(request.offset);
             self.mapping.touch((first as u32).min(self.logical_pages - 1));
@@ -82,7 +97,6 @@ impl Device {
             self.last_arrival = arrival;
             self.first_arrival.get_or_insert(arrival);
             let now = self.engine.now();
-            self.backlog.note(now - arrival);
             self.count_area();
             let id = self.admit(request, arrival, now);
             self.serve(id, request)?;
@@ -187,7 +201,13 @@ impl Device {
         if pending.conditions > 0 {
             return;
         }
-        let Pending { arrival, admitted, number, kind, ram_ns, .. } = *pending;
+        if pending.ram_ns > 0 {
+            // Everything else is done; the copies in RAM take their time.
+            let end = self.engine.now() + std::mem::take(&mut pending.ram_ns);
+            pending.conditions = 1;
+            return self.timers.push(Reverse((end, id)));
+        }
+        let Pending { arrival, admitted, number, kind, .. } = *pending;
         pending.next = self.free_pending;
         self.free_pending = id;
         self.counters.completed += 1;
@@ -198,8 +218,9 @@ impl Device {
             let now = self.engine.now();
             self.count_area();
             self.sum_admitted += u128::from(now - admitted);
-            self.latency[kind as usize].record(now - arrival + ram_ns);
-            self.last_answer = self.last_answer.max(now + ram_ns);
+            self.latency[kind as usize].record(now - arrival);
+            self.backlog.note(now - arrival);
+            self.last_answer = self.last_answer.max(now);
         }
         self.outstanding -= 1;
     }
@@ -213,20 +234,42 @@ impl Device {
 
     /// Lets everything happen that happens up to `time`.
     pub(super) fn run_until(&mut self, time: u64) -> Result<(), DeviceError> {
-        while self.engine.next_event() <= time && self.engine.next_event() != NEVER {
-            self.engine.step();
-            self.after_event()?;
+        while self.next_time() <= time && self.next_time() != NEVER {
+            self.next()?;
         }
         Ok(())
     }
 
     /// Lets the next thing happen.
     pub(super) fn advance(&mut self) -> Result<(), DeviceError> {
-        if self.engine.next_event() == NEVER {
+        if self.next_time() == NEVER {
             return self.unstick();
         }
-        self.engine.step();
-        self.after_event()
+        self.next()
+    }
+
+    /// When the next thing happens, or [`NEVER`].
+    #[inline]
+    pub(super) fn next_time(&self) -> u64 {
+        let timer = self.timers.peek().map_or(NEVER, |Reverse((time, _))| *time);
+        self.engine.next_event().min(timer)
+    }
+
+    /// The next thing happens: flash operations first, among equals.
+    #[inline]
+    fn next(&mut self) -> Result<(), DeviceError> {
+        match self.timers.peek() {
+            Some(&Reverse((time, id))) if time < self.engine.next_event() => {
+                self.timers.pop();
+                self.engine.advance_to(time);
+                self.condition_met(id);
+                Ok(())
+            }
+            _ => {
+                self.engine.step();
+                self.after_event()
+            }
+        }
     }
 
     #[inline]

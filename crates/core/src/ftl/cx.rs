@@ -153,6 +153,9 @@ impl Cx<'_> {
     /// Notes an operation: for the engine, or to happen at once where there is no time.
     #[inline]
     fn note(&mut self, op: FlashOp) {
+        if op.kind != Kind::Read {
+            self.plan.last_read = None;
+        }
         if self.timed {
             self.plan.ops.push(op);
         } else if self.keeps_image() {
@@ -188,7 +191,12 @@ impl Cx<'_> {
             }
             return;
         }
-        self.counters.array_reads += 1;
+        // Without a plan to look back on, the page read last tells whether this one lies in the same flash page.
+        let fetched = !self.timed
+            && !page.is_multiple_of(self.flash.geometry.read_pages)
+            && self.plan.last_read == Some((block, page));
+        self.counters.array_reads += u64::from(!fetched);
+        self.plan.last_read = Some((block, page + 1));
         let mut op =
             FlashOp { signals, owner, array_reads: 1, ..FlashOp::new(Kind::Read, cause, block, page, 1) };
         if let Some(shadow) = self.engine.shadow() {

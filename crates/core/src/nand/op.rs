@@ -92,6 +92,8 @@ pub struct Plan {
     pub ops: Vec<FlashOp>,
     /// What programs store and reads expect, kept while an image is.
     pub oob: Vec<Oob>,
+    /// Untimed runs: block and page after the last page read, if nothing came since.
+    pub last_read: Option<(u32, u32)>,
     /// Joins that the operations name: `0..joins`.
     pub joins: u32,
     /// Blocks that hold the replaced versions of pages waiting in an open program unit, from before operation `.0` on:
@@ -105,6 +107,7 @@ impl Plan {
     /// Forgets everything, keeping the memory.
     pub fn clear(&mut self) {
         self.ops.clear();
+        self.last_read = None;
         self.joins = 0;
         self.oob.clear();
         self.pins.clear();

@@ -72,13 +72,14 @@ impl Engine {
         if left > 1 && self.shadow.is_none() && d.urgent.head == NONE {
             let uses_bus = d.step[0] + d.step[2] > 0;
             let channel = &mut self.channels[d.channel as usize];
-            if !uses_bus || channel.active == 1 {
+            let period: u64 = d.step.iter().sum();
+            if period > 0 && (!uses_bus || channel.active == 1) {
                 d.phase = Phase::Run;
                 d.run_start = self.now;
                 if uses_bus {
                     channel.run = die;
                 }
-                let end = self.now + d.step.iter().sum::<u64>() * u64::from(left);
+                let end = self.now + period * u64::from(left);
                 return self.events.set(die, end);
             }
         }

@@ -26,7 +26,11 @@ impl Engine {
     #[inline]
     pub fn in_ram(&self, block: u32, page: u32) -> bool {
         self.blocks[block as usize].tail != NONE
-            && self.programming(block, page).is_some_and(|id| self.ops[id as usize].op.kind == Kind::Program)
+            && self.programming(block, page).is_some_and(|id| {
+                let state = &self.ops[id as usize];
+                // One that still waits for the reads which bring its data has nothing to serve.
+                state.op.kind == Kind::Program && (state.ready || state.op.waits == NONE)
+            })
     }
 
     /// Whether something is under way on `block` that changes it.
@@ -159,6 +163,7 @@ impl Engine {
         }
         match op.kind {
             Kind::Read => {
+                self.reading += 1;
                 self.after_programs(id, op.block, op.page, op.count);
                 self.ops[id as usize].life = self.pin(op.block);
             }
@@ -241,7 +246,10 @@ impl Engine {
         state.next = self.free_op;
         self.free_op = id;
         match op.kind {
-            Kind::Read => self.unpin(op.block, life),
+            Kind::Read => {
+                self.reading -= 1;
+                self.unpin(op.block, life);
+            }
             Kind::Copy => self.unpin(op.guard, life),
             Kind::Program if op.guard != NONE => self.unpin(op.guard, life),
             Kind::Erase => {

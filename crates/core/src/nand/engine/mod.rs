@@ -183,6 +183,8 @@ pub struct Engine {
     first_epoch: u32,
     freed_slots: u64,
     completed: u64,
+    /// Reads that have not ended.
+    reading: u32,
     /// Erases that have not ended, and those that have.
     erasing: u32,
     erased: u64,
@@ -237,6 +239,7 @@ impl Engine {
             first_epoch: 0,
             freed_slots: 0,
             completed: 0,
+            reading: 0,
             erasing: 0,
             erased: 0,
         }
@@ -284,6 +287,11 @@ impl Engine {
     /// Operations that have ended.
     pub fn completed(&self) -> u64 {
         self.completed
+    }
+
+    /// Reads that have been issued and have not ended.
+    pub fn reading(&self) -> u32 {
+        self.reading
     }
 
     /// Erases that have been issued and have not ended.

@@ -1,0 +1,175 @@
+//! Faults that were found once, each with its story.
+
+mod support;
+
+use eraseblock_core::buffer::BufferConfig;
+use eraseblock_core::config::DeviceConfig;
+use eraseblock_core::device::{Device, Fate, Options};
+use eraseblock_core::host::{Op, Request};
+use eraseblock_core::metrics::Report;
+use serde_json::{Value, json};
+
+fn at(op: Op, page: u64, count: u64, arrival_ns: u64) -> Request {
+    Request { arrival_ns, ..support::request(op, page, count) }
+}
+
+fn run(config: &DeviceConfig, verify: bool, requests: &[Request]) -> Report {
+    let mut drive = Device::new(config, Options { verify }).unwrap();
+    drive.precondition().unwrap();
+    for request in requests {
+        drive.submit(request).unwrap();
+    }
+    drive.finish().unwrap()
+}
+
+/// A write with forced unit access made room by evicting pages of its own, and was answered before those were stored:
+/// only the pages that the buffer still held were waited for.
+#[test]
+fn forced_writes_wait_for_pages_that_they_evict_themselves() {
+    let mut answered = 0;
+    for scheme in [
+        json!({"kind": "fab", "reads": "bypass"}),
+        json!({"kind": "fab"}),
+        json!({"kind": "bplru", "padding": false}),
+        json!({"kind": "bplru"}),
+        json!({"kind": "lru", "reads": "bypass"}),
+    ] {
+        let config = support::config(&json!({
+            "nand": {"channels": 2, "pages_per_block": 16},
+            "ftl": {"exported": "1 MiB"},
+            "buffer": {"size": "40 KiB", "scheme": scheme},
+            "host": {"replay": "open", "max_outstanding": 64},
+        }));
+        // Seven pages of block 0, then two that do not fit; reads keep one die busy, so that programs there wait.
+        let mut requests = vec![at(Op::Write, 0, 7, 0), at(Op::Write, 32, 1, 0), at(Op::Write, 48, 1, 0)];
+        requests.extend((0..30).map(|_| at(Op::Read, 101, 1, 1000)));
+        let forced = requests.len() as u64;
+        requests.push(Request { fua: true, ..at(Op::Write, 7, 2, 2000) });
+        requests.push(at(Op::Read, 200, 1, 1_000_000_000));
+        for completions in 1..120 {
+            let mut drive = Device::new(&config, Options { verify: true }).unwrap();
+            drive.precondition().unwrap();
+            drive.note_answers();
+            drive.cut_after(drive.completions() + completions);
+            if requests.iter().all(|request| drive.submit(request).is_ok())
+                || !drive.answers().contains(&forced)
+            {
+                continue;
+            }
+            answered += 1;
+            let back = Device::recover(&config, drive.cut(|_| Fate::Absent).unwrap()).unwrap();
+            for page in 7..9 {
+                assert_eq!(back.stored_version(page), 2, "{scheme}, cut after {completions}, page {page}");
+            }
+        }
+    }
+    assert!(answered >= 5, "cuts come after the answer too: {answered}");
+}
+
+/// A run of steps that take no time at all was cut by a division by its length. A simulated bus or program may well
+/// cost nothing.
+#[test]
+fn operations_may_take_no_time() {
+    let zero = json!({"read": "0 ns", "program": "0 ns", "erase": "0 ns", "transfer": "0 ns"});
+    let no_bus = json!({"read": "25 us", "program": "0 ns", "erase": "1500 us", "transfer": "0 ns"});
+    for timing in [zero, no_bus] {
+        for mapping in [json!("page"), json!({"kind": "bast", "log_blocks": 3})] {
+            for buffer in BufferConfig::NAMES {
+                let config = support::config(&json!({
+                    "nand": {"channels": 2, "planes_per_die": 2, "blocks_per_plane": 8, "scheduling": "read-first", "timing": timing},
+                    "ftl": {"mapping": mapping},
+                    "buffer": {"scheme": buffer},
+                    "host": {"replay": "closed", "max_outstanding": 8},
+                }));
+                let requests: Vec<Request> = (0..400u64)
+                    .map(|i| at(if i % 3 == 0 { Op::Read } else { Op::Write }, i * 37 % 29, 1 + i % 3, 0))
+                    .collect();
+                assert_eq!(run(&config, false, &requests).requests.completed, 400);
+            }
+        }
+    }
+}
+
+/// The time for copies in RAM was added to the response and to nothing else, so that one request at a time came out
+/// at many times the rate that the copies allow.
+#[test]
+fn copies_in_ram_take_their_time() {
+    let config = support::config(&json!({
+        "nand": {"timing": {"ram": "10 us"}},
+        "buffer": {"scheme": "lru"},
+        "host": {"replay": "closed", "max_outstanding": 1},
+    }));
+    let requests: Vec<Request> = (0..1000).map(|i| at(Op::Write, i % 4, 1, 0)).collect();
+    let report = run(&config, true, &requests);
+    assert!((report.throughput.unwrap().iops - 100_000.0).abs() < 1.0);
+    assert_eq!(report.response_ns.write.unwrap().max, 10_000);
+}
+
+/// Reads of pages whose own read from flash was still under way, for padding or to complete a partial write, were
+/// answered at once from RAM that held nothing yet.
+#[test]
+fn a_page_that_is_still_being_read_cannot_be_served() {
+    let drive = |scheme: Value| {
+        support::config(&json!({
+            "buffer": {"size": "4 KiB", "scheme": scheme},
+            "host": {"replay": "open", "max_outstanding": 64, "partial_page": "read-modify-write"},
+        }))
+    };
+    let padding = [at(Op::Write, 0, 1, 0), at(Op::Write, 8, 1, 0), at(Op::Read, 3, 1, 0)];
+    let report = run(&drive(json!("bplru")), false, &padding);
+    assert!(report.response_ns.read.unwrap().max >= 125_000);
+    let partial = Request { len: 512, ..at(Op::Write, 0, 1, 0) };
+    let report = run(
+        &drive(json!({"kind": "lru", "reads": "bypass"})),
+        false,
+        &[partial, at(Op::Write, 8, 1, 0), at(Op::Read, 0, 1, 0)],
+    );
+    assert!(report.response_ns.read.unwrap().max >= 125_000);
+}
+
+/// Merging all log blocks after the random writes of a steady state put the drive back into the state of a fresh fill.
+#[test]
+fn the_steady_state_of_a_log_block_drive_has_open_logs() {
+    let erases = |state: &str| {
+        let config = support::config(&json!({
+            "nand": {"blocks_per_plane": 40}, "ftl": {"mapping": {"kind": "bast", "log_blocks": 16}, "exported": "256 KiB"},
+            "precondition": {"state": state},
+        }));
+        let requests: Vec<Request> = (0..12).map(|i| at(Op::Write, i * 4, 1, 0)).collect();
+        run(&config, true, &requests).flash.erases.total
+    };
+    assert_eq!(erases("full"), 0);
+    assert!(erases("steady") > 0);
+}
+
+/// Untimed runs counted an array read for each page, timed ones one for each flash page.
+#[test]
+fn time_changes_no_counts() {
+    let figures = |replay: &str| {
+        let config = support::config(&json!({
+            "nand": {"planes_per_die": 2, "page_size": "16 KiB", "mapping_unit": "4 KiB", "multi_plane": true, "pages_per_program": 1,
+                     "program_order": "sequential", "energy": {"read_mj": 1.0, "program_mj": 10.0, "erase_mj": 100.0}},
+            "ftl": {"exported": "1 MiB"},
+            "host": {"replay": replay, "max_outstanding": 1},
+        }));
+        let requests: Vec<Request> = (0..200)
+            .map(|i| at(if i % 2 == 0 { Op::Read } else { Op::Write }, i * 7 % 200, 1 + i % 11, 0))
+            .collect();
+        let report = run(&config, true, &requests);
+        (report.flash, report.energy_mj, report.host_pages)
+    };
+    assert_eq!(figures("closed"), figures("untimed"));
+}
+
+/// A backlog that fitted into `max_outstanding` went unnoticed: only the wait for admission was looked at.
+#[test]
+fn a_growing_backlog_is_seen_wherever_it_waits() {
+    for max_outstanding in [1, 32, 1_000_000] {
+        let config =
+            support::config(&json!({"host": {"replay": "open", "max_outstanding": max_outstanding}}));
+        let requests: Vec<Request> = (0..4000).map(|i| at(Op::Read, i % 32, 1, i * 20_000)).collect();
+        assert!(!run(&config, false, &requests).trusted, "{max_outstanding}");
+        let slow: Vec<Request> = (0..4000).map(|i| at(Op::Read, i % 32, 1, i * 200_000)).collect();
+        assert!(run(&config, false, &slow).trusted, "{max_outstanding}");
+    }
+}
