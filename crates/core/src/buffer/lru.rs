@@ -122,6 +122,7 @@ impl Lru {
         if self.len == self.capacity {
             self.leave(self.order.back(), out);
         }
+        // The slot freed last is the one that lies in the cache.
         let Some(slot) = self.free.pop() else { unreachable!("room was made") };
         self.pages[slot as usize] = page;
         self.slot_of[(page & !DIRTY) as usize] = slot + 1;

@@ -89,6 +89,7 @@ impl Device {
             self.counters.pages_read += u64::from(span.count);
         }
         let result = self.follow(id, &span, pages, &out);
+        let leaves_nothing = out.evictions.is_empty();
         let takes_in = out.answers.iter().any(|answer| matches!(answer, Answer::Insert | Answer::Fill));
         if self.timed && self.config.nand.timing.ram.0 > 0 {
             let through_ram = out.answers.iter().filter(|answer| **answer != Answer::Bypass).count() as u64;
@@ -97,12 +98,14 @@ impl Device {
         self.out = Some(out);
         result?;
         self.close_reads(id);
-        self.peak_pages = self.peak_pages.max(self.buffer.len());
         if !self.plan.is_empty() {
             self.issue();
         }
-        self.start_jobs()?;
+        if span.write || !leaves_nothing {
+            self.start_jobs()?;
+        }
         if takes_in {
+            self.peak_pages = self.peak_pages.max(self.buffer.len());
             self.wait_for_slots(id);
         }
         Ok(())

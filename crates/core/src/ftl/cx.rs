@@ -213,7 +213,7 @@ impl Cx<'_> {
         let count = pages.len() as u32;
         self.flash.program(block, page, count);
         self.counters.programmed += u64::from(count);
-        self.counters.program_ops += u64::from(count / self.flash.geometry.program_pages);
+        self.counters.program_ops += u64::from(self.flash.geometry.programs(count));
         let (mut slots, mut host) = (0, false);
         for out in pages {
             self.counters.programs[out.cause as usize] += 1;

@@ -143,6 +143,12 @@ impl Geometry {
         die % self.channels
     }
 
+    /// Programs that write `count` pages.
+    #[inline]
+    pub fn programs(&self, count: u32) -> u32 {
+        if self.program_pages == 1 { count } else { count / self.program_pages }
+    }
+
     /// Array reads that fetch pages `first..first + count` of a block.
     #[inline]
     pub fn array_reads(&self, first: u32, count: u32) -> u32 {

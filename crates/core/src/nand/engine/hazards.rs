@@ -111,6 +111,7 @@ impl Engine {
                     1
                 }
             }
+            Kind::Program if self.program_pages == 1 => op.count,
             Kind::Program => op.count / self.program_pages,
         };
         let block = op.block as usize;
