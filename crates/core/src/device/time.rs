@@ -16,7 +16,8 @@ const TAG: u32 = READS | JOB;
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
     samples: Vec<u64>,
-    stride: u64,
+    /// Requests between two samples, a power of two, less one.
+    skip: u64,
     seen: u64,
 }
 
@@ -24,16 +25,16 @@ impl Backlog {
     const SAMPLES: usize = 128;
 
     fn note(&mut self, wait: u64) {
-        if self.seen.is_multiple_of(self.stride.max(1)) {
+        if self.seen & self.skip == 0 {
             if self.samples.len() == Self::SAMPLES {
                 let mut keep = false;
                 self.samples.retain(|_| {
                     keep = !keep;
                     keep
                 });
-                self.stride = self.stride.max(1) * 2;
+                self.skip = self.skip * 2 + 1;
             }
-            if self.seen.is_multiple_of(self.stride.max(1)) {
+            if self.seen & self.skip == 0 {
                 self.samples.push(wait);
             }
         }
