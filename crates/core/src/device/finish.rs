@@ -3,8 +3,8 @@
 use super::{Cx, Device, DeviceError, NOBODY, cx};
 use crate::config::{EndOfRun, Precondition};
 use crate::metrics::report::{
-    ByKind, EndOfRun as EndOfRunFigures, Flash, FlashWork, FlushPages, FlushSizes, HostPages, Merges, Report,
-    Requests, Throughput, Wear,
+    ByKind, CoHit, EndOfRun as EndOfRunFigures, Flash, FlashWork, FlushPages, FlushSizes, HostPages, Merges,
+    Report, Requests, Throughput, Wear,
 };
 use crate::metrics::{Counters, Latency};
 use crate::nand::Shadow;
@@ -197,6 +197,7 @@ impl Device {
                 write: ratio(c.write_hits, c.pages_written),
             },
             inflight_hits: c.inflight_hits,
+            co_hit: CoHit::default(),
             unmapped_reads: c.unmapped_reads,
             host_pages: HostPages { read: c.pages_read, write: c.pages_written, trim: c.pages_trimmed },
             padded_pages: c.padded_pages,

@@ -41,6 +41,15 @@ pub struct Throughput {
     pub bytes_per_s: f64,
 }
 
+/// Requests whose pages were all found in the buffer / requests, for schemes that keep count.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct CoHit {
+    /// Of reads.
+    pub read: Option<f64>,
+    /// Of writes.
+    pub write: Option<f64>,
+}
+
 /// Pages of the host's requests.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HostPages {
@@ -214,6 +223,8 @@ pub struct Report {
     pub hit_ratio: ByKind<Option<f64>>,
     /// Read pages served on their way to flash.
     pub inflight_hits: u64,
+    /// Requests found whole; null where the scheme keeps no count.
+    pub co_hit: CoHit,
     /// Read pages that were never written.
     pub unmapped_reads: u64,
     /// Pages of requests.
