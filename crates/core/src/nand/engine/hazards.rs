@@ -236,7 +236,6 @@ impl Engine {
                 self.pass_barriers();
             }
         }
-        self.completed += 1;
         self.under_way -= 1;
         if op.kind != Kind::Read && self.blocks[op.block as usize].tail == id {
             self.blocks[op.block as usize].tail = NONE;

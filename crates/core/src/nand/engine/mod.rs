@@ -182,7 +182,6 @@ pub struct Engine {
     epochs: VecDeque<(u32, u32)>,
     first_epoch: u32,
     freed_slots: u64,
-    completed: u64,
     /// Reads that have not ended.
     reading: u32,
     /// Erases that have not ended, and those that have.
@@ -238,7 +237,6 @@ impl Engine {
             epochs: VecDeque::from([(0, NONE)]),
             first_epoch: 0,
             freed_slots: 0,
-            completed: 0,
             reading: 0,
             erasing: 0,
             erased: 0,
@@ -282,11 +280,6 @@ impl Engine {
     /// Operations that have not ended.
     pub fn under_way(&self) -> u32 {
         self.under_way
-    }
-
-    /// Operations that have ended.
-    pub fn completed(&self) -> u64 {
-        self.completed
     }
 
     /// Reads that have been issued and have not ended.
