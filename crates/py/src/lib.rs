@@ -2,6 +2,7 @@
 
 mod errors;
 mod interrupt;
+mod traces;
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -73,14 +74,6 @@ fn run(
     Ok(outcome.map_err(errors::run)?.to_json())
 }
 
-/// What a trace holds (requests, bytes, times, spans), as JSON.
-#[pyfunction]
-#[pyo3(signature = (path, format=None))]
-#[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
-fn trace_info(py: Python<'_>, path: String, format: Option<String>) -> PyResult<String> {
-    py.detach(|| guard(|| experiment::trace_info(Path::new(&path), format.as_deref())))?.map_err(errors::run)
-}
-
 /// The module that Python imports as `eraseblock._core`.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -95,5 +88,5 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
-    module.add_function(wrap_pyfunction!(trace_info, module)?)
+    traces::register(module)
 }

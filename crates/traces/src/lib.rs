@@ -28,12 +28,10 @@ mod summary;
 mod trace;
 mod workload;
 
-pub use config::{
-    Arrivals, FitMode, FormatChoice, GenerateConfig, Ops, OutOfOrder, Pattern, Volumes, WorkloadConfig,
-    Zeroes,
-};
+pub use config::{FitMode, FormatChoice, Ops, OutOfOrder, Volumes, WorkloadConfig, Zeroes};
 pub use error::TraceError;
 pub use fit::{DriveShape, FitReport, FittedWorkload, Requests, VolumePlace};
+pub use generate::{Arrivals, GenerateConfig, Pattern};
 pub use readers::{Format, formats};
 pub use selection::LeftOut;
 pub use summary::{Figures, VolumeFigures};

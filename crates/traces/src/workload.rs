@@ -7,10 +7,10 @@ use eraseblock_core::host::Request;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::config::{FitMode, FormatChoice, GenerateConfig, Volumes, WorkloadConfig};
+use crate::config::{FitMode, FormatChoice, Volumes, WorkloadConfig};
 use crate::error::TraceError;
 use crate::fit::{DriveShape, FittedWorkload};
-use crate::generate::Generator;
+use crate::generate::{GenerateConfig, Generator};
 use crate::input::hex;
 use crate::readers::{Detected, ReadOptions, detect};
 use crate::selection::{LeftOut, Selection};

@@ -1,5 +1,6 @@
 //! Synthetic workloads: the same seed gives the same requests on any machine.
 
+mod config;
 mod scatter;
 mod zipf;
 
@@ -9,7 +10,7 @@ use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 use sha2::{Digest, Sha256};
 
-use crate::config::{Arrivals, GenerateConfig, Pattern};
+pub use config::{Arrivals, GenerateConfig, Pattern};
 use scatter::Scatter;
 use zipf::Zipf;
 

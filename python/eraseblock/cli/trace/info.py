@@ -1,4 +1,4 @@
-"""`eraseblock trace`: looks at traces without simulating anything."""
+"""`eraseblock trace info`: says what traces hold."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any
 
-from cyclopts import App, Parameter
+from cyclopts import Parameter
 
 from eraseblock import _core
 from eraseblock.cli.options import AsJson
@@ -19,10 +19,8 @@ Examples:
     eraseblock trace info mysql.load.zst
     eraseblock trace info a.spc b.spc --format spc --json
 """
-app = App(name="trace", help="Look at traces.", help_epilogue=EXAMPLES, help_format="plaintext")
 
 
-@app.command(help_epilogue=EXAMPLES)
 def info(
     *traces: str,
     format: Annotated[str | None, Parameter(help="Trace format; see `eraseblock list formats`.")] = None,  # noqa: A002
