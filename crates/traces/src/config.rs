@@ -37,6 +37,12 @@ pub struct WorkloadConfig {
     pub out_of_order: OutOfOrder,
     /// nbdkit logs: what a Zero request is to the drive.
     pub zeroes: Zeroes,
+    /// blkparse and blktrace: which event of a request's life is taken as the request.
+    pub action: Action,
+    /// fio iolog version 3: unit of its timestamps. fio writes microseconds; other programs write other units.
+    pub iolog_unit: IologUnit,
+    /// fio iolog version 2: what the number of a `wait` line says.
+    pub iolog_waits: IologWaits,
 }
 
 /// Which operations of a workload are replayed; what is left out is counted.
@@ -117,6 +123,43 @@ pub enum Zeroes {
     Trim,
     /// Always a write.
     Write,
+}
+
+/// Which event of a request's life in the Linux block layer is taken as the request; its time is the arrival.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Action {
+    /// Q, as the file system asked: before requests are merged and sorted.
+    Queue,
+    /// D, as the drive was asked; a device made of others (LVM, RAID) has no such events.
+    #[default]
+    Issue,
+    /// C, as the drive answered: the arrival is then the time of the answer.
+    Complete,
+}
+
+/// Unit of the timestamps of a fio iolog version 3.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum IologUnit {
+    /// Nanoseconds.
+    Ns,
+    /// Microseconds, as fio writes and replays them.
+    #[default]
+    Us,
+    /// Milliseconds.
+    Ms,
+}
+
+/// What the number of a `wait` line in a fio iolog version 2 says; requests between two waits arrive together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum IologWaits {
+    /// Microseconds since the previous wait, and below 100 nothing: as fio's manual says.
+    #[default]
+    Gaps,
+    /// Milliseconds since the beginning: as fio's code replays them.
+    Clock,
 }
 
 /// Format of a trace file.
@@ -336,7 +379,7 @@ mod tests {
     fn writes_back_what_it_read() {
         for text in [
             "path = 'a'\nvolumes = 'concat'",
-            "path = 'a'\nvolumes = 7\nformat = 'spc'\nzeroes = 'as-flagged'\nout_of_order = 'clamp'",
+            "path = 'a'\nvolumes = 7\nformat = 'spc'\nzeroes = 'as-flagged'\nout_of_order = 'clamp'\naction = 'queue'\niolog_unit = 'ms'\niolog_waits = 'clock'",
             "[generate]\nkind = 'uniform'\nrequests = 1\nfootprint = '1 MiB'\nalign = '512 B'",
         ] {
             let config = parse(text);

@@ -28,7 +28,9 @@ mod summary;
 mod trace;
 mod workload;
 
-pub use config::{FitMode, FormatChoice, Ops, OutOfOrder, Volumes, WorkloadConfig, Zeroes};
+pub use config::{
+    Action, FitMode, FormatChoice, IologUnit, IologWaits, Ops, OutOfOrder, Volumes, WorkloadConfig, Zeroes,
+};
 pub use error::TraceError;
 pub use fit::{DriveShape, FitReport, FittedWorkload, Requests, VolumePlace};
 pub use generate::{Arrivals, GenerateConfig, Pattern};

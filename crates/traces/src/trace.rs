@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use eraseblock_core::host::Request;
+use eraseblock_core::host::{Op, Request};
 
 use crate::config::OutOfOrder;
 use crate::error::TraceError;
@@ -37,6 +37,8 @@ pub(crate) struct TraceReader {
     /// Times of the first request and of the latest one, as the file counts them.
     first_ns: Option<u64>,
     latest_ns: u64,
+    /// The second request of a line that holds two.
+    second: Option<Request>,
     reading: Reading,
 }
 
@@ -49,12 +51,16 @@ impl TraceReader {
             out_of_order: file.out_of_order,
             first_ns: None,
             latest_ns: 0,
+            second: None,
             reading: Reading::default(),
         })
     }
 
     /// The next request, its arrival counted from the file's first request; `None` after the last.
     pub fn next_request(&mut self) -> Result<Option<Request>, TraceError> {
+        if let Some(second) = self.second.take() {
+            return self.in_order(second).map(Some);
+        }
         loop {
             let Some(line) = self.text.next_line()? else {
                 if self.first_ns.is_some() {
@@ -66,6 +72,11 @@ impl TraceReader {
             };
             match self.parser.line(line) {
                 Ok(Line::Request(request)) => return self.in_order(request).map(Some),
+                Ok(Line::FlushThen(request)) => {
+                    let flush = Request { offset: 0, len: 0, op: Op::Flush, fua: false, ..request };
+                    self.second = Some(request);
+                    return self.in_order(flush).map(Some);
+                }
                 Ok(Line::Other(what)) => self.count_other(what),
                 Err(unexpected) => return Err(self.bad_line(unexpected.found, unexpected.expected)),
             }

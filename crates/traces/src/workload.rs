@@ -146,7 +146,7 @@ impl WorkloadConfig {
         let source = Source::Trace(TraceFile {
             path: path.to_owned(),
             format,
-            options: ReadOptions { zeroes: self.zeroes },
+            options: ReadOptions::of(self),
             out_of_order: self.out_of_order,
         });
         let mut records = source.open(true)?;

@@ -1,9 +1,11 @@
 //! Trace formats: one file per family, and the registry of all of them.
 
 mod ascii;
+mod blkparse;
 mod blkreplay;
 mod detect;
 mod fields;
+mod fio;
 mod nbdkit_log;
 mod spc;
 
@@ -12,7 +14,7 @@ use std::str::FromStr;
 use eraseblock_core::host::Request;
 use serde::Serialize;
 
-use crate::config::Zeroes;
+use crate::config::{Action, IologUnit, IologWaits, WorkloadConfig, Zeroes};
 use crate::error::nearest;
 
 pub(crate) use detect::{Detected, detect};
@@ -53,7 +55,8 @@ struct Family {
 }
 
 /// A new format is one file and one line here.
-static FAMILIES: &[&Family] = &[&spc::FAMILY, &blkreplay::FAMILY, &ascii::FAMILY, &nbdkit_log::FAMILY];
+static FAMILIES: &[&Family] =
+    &[&fio::FAMILY, &spc::FAMILY, &blkreplay::FAMILY, &blkparse::FAMILY, &ascii::FAMILY, &nbdkit_log::FAMILY];
 
 /// All formats that can be read.
 pub fn formats() -> impl Iterator<Item = &'static Format> {
@@ -85,6 +88,20 @@ impl FromStr for &'static Format {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ReadOptions {
     pub zeroes: Zeroes,
+    pub action: Action,
+    pub iolog_unit: IologUnit,
+    pub iolog_waits: IologWaits,
+}
+
+impl ReadOptions {
+    pub fn of(config: &WorkloadConfig) -> Self {
+        Self {
+            zeroes: config.zeroes,
+            action: config.action,
+            iolog_unit: config.iolog_unit,
+            iolog_waits: config.iolog_waits,
+        }
+    }
 }
 
 /// Turns the lines of one file into requests; it may remember what earlier lines said.
@@ -102,6 +119,8 @@ pub(crate) trait LineParser: Send {
 #[derive(Debug, PartialEq)]
 pub(crate) enum Line {
     Request(Request),
+    /// A flush of the request's volume and then, at the same time, the request.
+    FlushThen(Request),
     /// No request; counted under this name.
     Other(&'static str),
 }
