@@ -210,7 +210,6 @@ fn other_formats_are_refused() {
         "hp-ajw-1week.srt.zst",
         "msr-hm_0-part.txt.zst",
         "msr-prxy_0-part.csv.zst",
-        "ycsb-f2fs.blkparse.zst",
     ] {
         let error = WorkloadConfig::trace(file).prepare(&folder).unwrap_err();
         assert!(error.is_input(), "{error}");
