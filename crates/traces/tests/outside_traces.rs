@@ -206,7 +206,6 @@ fn other_formats_are_refused() {
     for file in [
         "cloudphysics-sample.csv.zst",
         "cloudphysics-sample.vscsi.zst",
-        "fiu-cheetah-part.blkparse.zst",
         "hp-ajw-1week.srt.zst",
         "msr-hm_0-part.txt.zst",
         "msr-prxy_0-part.csv.zst",
