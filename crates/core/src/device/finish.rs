@@ -4,22 +4,12 @@ use super::{Cx, Device, DeviceError, NOBODY, cx};
 use crate::config::{EndOfRun, Precondition};
 use crate::metrics::report::{
     ByKind, CoHit, EndOfRun as EndOfRunFigures, Flash, FlashWork, FlushPages, FlushSizes, HostPages, Merges,
-    Report, Requests, Throughput, Wear,
+    Report, Requests, Throughput,
 };
-use crate::metrics::{Counters, Latency};
+use crate::metrics::series::{SeriesReport, Totals};
+use crate::metrics::{Counters, Latency, Wear};
 use crate::nand::Shadow;
 use crate::support::tournament::NEVER;
-
-/// Mean and coefficient of variation (none where the mean is 0).
-fn spread(values: impl Iterator<Item = u64> + Clone) -> (f64, Option<f64>) {
-    let (n, sum) = values.clone().fold((0u64, 0u128), |(n, sum), v| (n + 1, sum + u128::from(v)));
-    if n == 0 || sum == 0 {
-        return (0.0, None);
-    }
-    let mean = sum as f64 / n as f64;
-    let variance = values.map(|v| (v as f64 - mean) * (v as f64 - mean)).sum::<f64>() / n as f64;
-    (mean, Some(libm::sqrt(variance) / mean))
-}
 
 fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
@@ -54,6 +44,7 @@ impl Device {
             return Err(DeviceError::Failed);
         }
         self.drain()?;
+        let series = self.series.report(self.timed, self.totals(self.last_answer));
         let end = self.end_of_run()?;
         self.check_faults()?;
         self.check_laws().map_err(|fault| {
@@ -61,7 +52,7 @@ impl Device {
             DeviceError::Law(fault)
         })?;
         self.check_stored()?;
-        Ok(self.report(end))
+        Ok(self.report(end, series))
     }
 
     /// What the configuration asks for after the last request.
@@ -82,6 +73,24 @@ impl Device {
             erases: erases(&self.counters) - erases(&before),
             seconds: self.timed.then(|| (self.engine.now() - started) as f64 / 1e9),
         })
+    }
+
+    /// Where the counts stand.
+    pub(super) fn totals(&self, now_ns: u64) -> Totals {
+        let c = &self.counters;
+        let [_, _, gc, merge, _, wear] = c.programs;
+        Totals {
+            now_ns,
+            requests: c.submitted,
+            answers: c.completed,
+            host_pages: c.pages_read + c.pages_written,
+            hit_pages: c.read_hits + c.write_hits,
+            host_pages_written: c.pages_written,
+            programs: c.programmed,
+            gc_programs: gc + merge + wear,
+            erases: Counters::total(&c.erases),
+            response_ns: self.latency.iter().map(Latency::sum).sum(),
+        }
     }
 
     /// What must hold at the end of every run.
@@ -162,7 +171,7 @@ impl Device {
         self.geometry.program_pages > 1 && ppn % ppb >= self.flash.write_ptr(ppn / ppb)
     }
 
-    fn report(&self, end_of_run: EndOfRunFigures) -> Report {
+    fn report(&self, end_of_run: EndOfRunFigures, series: SeriesReport) -> Report {
         let c = &self.counters;
         let mut all = Latency::default();
         self.latency.iter().for_each(|l| all.add(l));
@@ -212,7 +221,8 @@ impl Device {
                 before_padding: FlushSizes::new(&self.flush_sizes[0]),
                 after_padding: FlushSizes::new(&self.flush_sizes[1]),
             },
-            wear: self.wear(),
+            wear: Wear::new(self.flash.erases(), &self.geometry),
+            series,
             energy_mj: c.array_reads as f64 * energy.read_mj
                 + c.program_ops as f64 * energy.program_mj
                 + erases as f64 * energy.erase_mj,
@@ -224,18 +234,6 @@ impl Device {
             verified_reads: self.engine.shadow().map(Shadow::checked_reads),
             flash_ops: c.flash_ops(),
         }
-    }
-
-    fn wear(&self) -> Wear {
-        let erases = self.flash.erases();
-        let (erases_mean, cv_block) = spread(erases.iter().map(|&e| u64::from(e)));
-        let mut channels = vec![0u64; self.geometry.channels as usize];
-        for (block, &n) in erases.iter().enumerate() {
-            let die = self.geometry.die_of(self.geometry.unit_of(block as u32));
-            channels[self.geometry.channel_of(die) as usize] += u64::from(n);
-        }
-        let (_, cv_channel) = spread(channels.iter().copied());
-        Wear { erases_mean, erases_max: erases.iter().copied().max().unwrap_or(0), cv_block, cv_channel }
     }
 
     /// Why the figures do not mean what they say.

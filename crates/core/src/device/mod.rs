@@ -28,7 +28,7 @@ use crate::buffer::{self, Buffer, Outcome};
 use crate::config::{DeviceConfig, Replay};
 use crate::ftl::{self, Cx, Mapping, Own, PageOut};
 use crate::metrics::report::Preconditioning;
-use crate::metrics::{Counters, Latency};
+use crate::metrics::{Counters, Latency, Series};
 use crate::nand::{Engine, Flash, Geometry, Plan, Shadow};
 
 /// How a drive is built, beside its configuration.
@@ -126,6 +126,7 @@ pub struct Device {
     area_at: u64,
     sum_admitted: u128,
     backlog: time::Backlog,
+    series: Series,
     /// Writes to the FTL by size, before and after padding.
     flush_sizes: [Vec<u64>; 2],
     preconditioning: Preconditioning,
@@ -222,6 +223,7 @@ impl Device {
             area_at: 0,
             sum_admitted: 0,
             backlog: time::Backlog::default(),
+            series: Series::default(),
             flush_sizes: Default::default(),
             preconditioning: Preconditioning::default(),
             answers: None,

@@ -96,14 +96,22 @@ impl Device {
             }
             let arrival = if self.config.host.replay == Replay::Closed { self.engine.now() } else { arrival };
             self.last_arrival = arrival;
-            self.first_arrival.get_or_insert(arrival);
             let now = self.engine.now();
+            if self.first_arrival.is_none() {
+                self.first_arrival = Some(arrival);
+                self.series.start(arrival);
+            }
             self.count_area();
             let id = self.admit(request, arrival, now);
+            self.series.admitted(self.outstanding, now - arrival);
             self.serve(id, request)?;
             self.let_go(id);
         } else {
             self.serve_untimed(request)?;
+        }
+        if self.series.is_due(self.counters.submitted) {
+            let totals = self.totals(self.engine.now());
+            self.series.note(totals);
         }
         if self.flash.violation().is_some() || self.engine.shadow().is_some() {
             self.check_faults()?;

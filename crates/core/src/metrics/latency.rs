@@ -29,6 +29,9 @@ pub struct LatencySummary {
     pub p999: u64,
     /// Largest.
     pub max: u64,
+    /// `(t, requests)`: so many took at most t, and longer than the t of the pair before; eight steps an octave, those
+    /// without requests left out.
+    pub histogram: Vec<(u64, u64)>,
 }
 
 /// Times from here on share the last bucket of the histogram; the sum and the maximum stay exact.
@@ -77,6 +80,58 @@ impl Latency {
             p99: at(0.99),
             p999: at(0.999),
             max: self.max,
+            histogram: self.coarse(),
         })
+    }
+
+    /// The histogram in steps that are coarse enough to be written down.
+    fn coarse(&self) -> Vec<(u64, u64)> {
+        let mut steps: Vec<(u64, u64)> = Vec::new();
+        for step in self.histogram.iter_recorded() {
+            let (upper, count) = (octave_step(step.value_iterated_to()), step.count_at_value());
+            match steps.last_mut() {
+                Some(last) if last.0 == upper => last.1 += count,
+                _ => steps.push((upper, count)),
+            }
+        }
+        steps
+    }
+}
+
+/// The end of the eighth of an octave that `value` lies in; the histogram's own steps lie wholly in one.
+fn octave_step(value: u64) -> u64 {
+    let shift = value.max(8).ilog2() - 3;
+    (((value >> shift) + 1) << shift) - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_written_histogram_has_every_request_in_its_step() {
+        let mut latency = Latency::default();
+        let values: Vec<u64> = (0..5000u64).map(|i| i * i * 37).collect();
+        for &ns in &values {
+            latency.record(ns);
+        }
+        let histogram = latency.summary().unwrap().histogram;
+        let mut below = 0;
+        for &(upper, count) in &histogram {
+            let expected = values.iter().filter(|&&ns| ns >= below && ns <= upper).count() as u64;
+            assert_eq!(count, expected, "{below}..={upper}");
+            below = upper + 1;
+        }
+        assert_eq!(histogram.iter().map(|step| step.1).sum::<u64>(), 5000);
+        assert!(histogram.len() < 8 * 30);
+    }
+
+    #[test]
+    fn steps_are_eighths_of_octaves() {
+        assert_eq!(
+            [0, 1, 7, 8, 15, 16, 17, 18, 1000, 1023].map(octave_step),
+            [0, 1, 7, 8, 15, 17, 17, 19, 1023, 1023]
+        );
+        assert_eq!(octave_step(1024), 1151);
     }
 }

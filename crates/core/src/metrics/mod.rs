@@ -3,7 +3,11 @@
 pub mod counters;
 pub mod latency;
 pub mod report;
+pub mod series;
+pub mod wear;
 
 pub use counters::Counters;
 pub use latency::Latency;
 pub use report::Report;
+pub use series::Series;
+pub use wear::Wear;

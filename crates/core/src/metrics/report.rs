@@ -3,6 +3,8 @@
 use serde::Serialize;
 
 use super::latency::LatencySummary;
+use super::series::SeriesReport;
+use super::wear::Wear;
 
 /// A figure by kind of request.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -161,19 +163,6 @@ pub struct FlushPages {
     pub after_padding: Option<FlushSizes>,
 }
 
-/// Erases over blocks and channels.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Wear {
-    /// Mean erases of a block during the run.
-    pub erases_mean: f64,
-    /// Most erases of a block.
-    pub erases_max: u32,
-    /// Coefficient of variation over blocks; null where nothing was erased.
-    pub cv_block: Option<f64>,
-    /// Coefficient of variation over channels.
-    pub cv_channel: Option<f64>,
-}
-
 /// What was done to the drive before the first request.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Preconditioning {
@@ -241,6 +230,8 @@ pub struct Report {
     pub flush_pages: FlushPages,
     /// Erases over the array.
     pub wear: Wear,
+    /// The run in steps.
+    pub series: SeriesReport,
     /// Energy of all flash operations, in mJ.
     pub energy_mj: f64,
     /// State of the buffer, without data.
