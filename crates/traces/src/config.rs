@@ -105,11 +105,17 @@ impl FitMode {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OutOfOrder {
-    /// It is an error that names the line; small steps back that a format's recorder makes are clamped and counted.
+    /// As the format needs: formats whose recorders write out of order are sorted (blkparse and the like) or, where
+    /// their steps back are small, clamped (nbdkit); in all others it is an error.
     #[default]
+    Auto,
+    /// It is an error that names the line.
     Error,
     /// The request arrives together with the latest one before it, and is counted.
     Clamp,
+    /// The request is moved to its place in time, and counted; one that comes more than half a million requests too
+    /// late is an error.
+    Sort,
 }
 
 /// What a request to write zeroes is to the drive.

@@ -22,6 +22,7 @@ mod error;
 mod fit;
 mod generate;
 mod input;
+mod order;
 mod readers;
 mod selection;
 mod summary;
@@ -34,6 +35,7 @@ pub use config::{
 pub use error::TraceError;
 pub use fit::{DriveShape, FitReport, FittedWorkload, Requests, VolumePlace};
 pub use generate::{Arrivals, GenerateConfig, Pattern};
+pub use order::{Disorder, Moved};
 pub use readers::{Format, formats};
 pub use selection::LeftOut;
 pub use summary::{Figures, VolumeFigures};

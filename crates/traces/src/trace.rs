@@ -7,6 +7,7 @@ use eraseblock_core::host::{Op, Request};
 use crate::config::OutOfOrder;
 use crate::error::TraceError;
 use crate::input::TextFile;
+use crate::order::{Moved, Order};
 use crate::readers::{Format, Line, LineParser, ReadOptions};
 
 /// How to read a trace file; cheap to copy, so that each pass opens the file anew.
@@ -23,9 +24,7 @@ pub(crate) struct TraceFile {
 pub(crate) struct Reading {
     /// Lines without a request, by what they are.
     pub other_lines: Vec<(&'static str, u64)>,
-    /// Requests whose time lay before that of an earlier one, and the largest such step in ns.
-    pub clamped: u64,
-    pub clamped_max_ns: u64,
+    pub moved: Moved,
 }
 
 /// One pass over a trace file.
@@ -33,13 +32,11 @@ pub(crate) struct TraceReader {
     text: TextFile,
     parser: Box<dyn LineParser>,
     format: &'static Format,
-    out_of_order: OutOfOrder,
-    /// Times of the first request and of the latest one, as the file counts them.
-    first_ns: Option<u64>,
-    latest_ns: u64,
     /// The second request of a line that holds two.
     second: Option<Request>,
-    reading: Reading,
+    order: Order,
+    any: bool,
+    other_lines: Vec<(&'static str, u64)>,
 }
 
 impl TraceReader {
@@ -48,22 +45,33 @@ impl TraceReader {
             text: TextFile::open(&file.path, hash)?,
             parser: file.format.parser(file.options),
             format: file.format,
-            out_of_order: file.out_of_order,
-            first_ns: None,
-            latest_ns: 0,
             second: None,
-            reading: Reading::default(),
+            order: Order::new(file.out_of_order, file.format.disorder),
+            any: false,
+            other_lines: Vec::new(),
         })
     }
 
-    /// The next request, its arrival counted from the file's first request; `None` after the last.
+    /// The next request in order of time, its arrival counted from the file's first request; `None` after the last.
     pub fn next_request(&mut self) -> Result<Option<Request>, TraceError> {
+        while let Some(request) = self.read()? {
+            match self.order.take(request) {
+                Ok(Some(request)) => return Ok(Some(request)),
+                Ok(None) => {}
+                Err(late) => return Err(self.bad_line(late.found, late.expected)),
+            }
+        }
+        Ok(self.order.rest())
+    }
+
+    /// The next request of the file as it stands there.
+    fn read(&mut self) -> Result<Option<Request>, TraceError> {
         if let Some(second) = self.second.take() {
-            return self.in_order(second).map(Some);
+            return Ok(Some(second));
         }
         loop {
             let Some(line) = self.text.next_line()? else {
-                if self.first_ns.is_some() {
+                if self.any {
                     return Ok(None);
                 }
                 let problem =
@@ -71,11 +79,14 @@ impl TraceReader {
                 return Err(TraceError::file(self.text.name(), problem));
             };
             match self.parser.line(line) {
-                Ok(Line::Request(request)) => return self.in_order(request).map(Some),
+                Ok(Line::Request(request)) => {
+                    self.any = true;
+                    return Ok(Some(request));
+                }
                 Ok(Line::FlushThen(request)) => {
-                    let flush = Request { offset: 0, len: 0, op: Op::Flush, fua: false, ..request };
+                    self.any = true;
                     self.second = Some(request);
-                    return self.in_order(flush).map(Some);
+                    return Ok(Some(Request { offset: 0, len: 0, op: Op::Flush, fua: false, ..request }));
                 }
                 Ok(Line::Other(what)) => self.count_other(what),
                 Err(unexpected) => return Err(self.bad_line(unexpected.found, unexpected.expected)),
@@ -83,42 +94,29 @@ impl TraceReader {
         }
     }
 
-    fn in_order(&mut self, mut request: Request) -> Result<Request, TraceError> {
-        let written_ns = request.arrival_ns;
-        let first_ns = *self.first_ns.get_or_insert(written_ns);
-        if written_ns < self.latest_ns {
-            let back_ns = self.latest_ns - written_ns;
-            if self.out_of_order == OutOfOrder::Error && back_ns > self.format.disorder_ns {
-                return Err(self.bad_line(
-                    format!("a time {back_ns} ns before that of an earlier request"),
-                    "times in order; sort the trace, or let out_of_order = \"clamp\" make such requests arrive late"
-                        .to_owned(),
-                ));
-            }
-            self.reading.clamped += 1;
-            self.reading.clamped_max_ns = self.reading.clamped_max_ns.max(back_ns);
-        }
-        self.latest_ns = self.latest_ns.max(written_ns);
-        request.arrival_ns = self.latest_ns - first_ns;
-        Ok(request)
-    }
-
     fn count_other(&mut self, what: &'static str) {
-        let counts = &mut self.reading.other_lines;
+        let counts = &mut self.other_lines;
         match counts.iter_mut().find(|(name, _)| *name == what) {
             Some((_, count)) => *count += 1,
             None => counts.push((what, 1)),
         }
     }
 
-    /// An error about the line read last.
-    pub fn bad_line(&self, found: String, expected: String) -> TraceError {
+    /// An error about the request handed out last; sorted requests have left their lines behind.
+    pub fn bad_request(&self, found: String, expected: &str) -> TraceError {
+        if self.order.sorts() {
+            return TraceError::file(self.text.name(), format!("found {found}, expected {expected}"));
+        }
+        self.bad_line(found, expected.to_owned())
+    }
+
+    fn bad_line(&self, found: String, expected: String) -> TraceError {
         TraceError::line(self.text.name(), self.text.number(), found, expected)
     }
 
     /// What the whole file showed, and its sha256; after the last request.
     pub fn finish(self) -> (Reading, String) {
         let sha256 = self.text.sha256();
-        (self.reading, sha256)
+        (Reading { other_lines: self.other_lines, moved: self.order.moved() }, sha256)
     }
 }

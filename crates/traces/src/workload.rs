@@ -12,6 +12,7 @@ use crate::error::TraceError;
 use crate::fit::{DriveShape, FittedWorkload};
 use crate::generate::{GenerateConfig, Generator};
 use crate::input::hex;
+use crate::order::Moved;
 use crate::readers::{Detected, ReadOptions, detect};
 use crate::selection::{LeftOut, Selection};
 use crate::summary::{Figures, MAX_VOLUMES, Tally};
@@ -34,10 +35,9 @@ pub struct TraceIdentity {
     pub requests_in_trace: u64,
     /// Requests that are not replayed, by reason.
     pub left_out: LeftOut,
-    /// Requests whose time lay before that of an earlier one; they arrive together with it.
-    pub clamped: u64,
-    /// The largest step back in time among them, in ns.
-    pub clamped_max_ns: u64,
+    /// Requests whose time lay before that of an earlier one.
+    #[serde(flatten)]
+    pub moved: Moved,
     /// Lines of the file that hold no request, by what they are.
     pub other_lines: BTreeMap<&'static str, u64>,
 }
@@ -57,9 +57,8 @@ pub struct TraceSummary {
     #[serde(flatten)]
     pub figures: Figures,
     /// Requests whose time lay before that of an earlier one.
-    pub clamped: u64,
-    /// The largest step back in time among them, in ns.
-    pub clamped_max_ns: u64,
+    #[serde(flatten)]
+    pub moved: Moved,
     /// Lines of the file that hold no request, by what they are.
     pub other_lines: BTreeMap<&'static str, u64>,
 }
@@ -180,8 +179,7 @@ impl WorkloadConfig {
             requests: selected.requests,
             requests_in_trace: whole.requests,
             left_out,
-            clamped: reading.clamped,
-            clamped_max_ns: reading.clamped_max_ns,
+            moved: reading.moved,
             other_lines: other_lines.clone(),
         };
         let summary = TraceSummary {
@@ -190,8 +188,7 @@ impl WorkloadConfig {
             evidence,
             sha256,
             figures: whole,
-            clamped: reading.clamped,
-            clamped_max_ns: reading.clamped_max_ns,
+            moved: reading.moved,
             other_lines,
         };
         Ok(Workload { source, selection: Selection::new(self), fit: self.fit, identity, summary, selected })
@@ -260,7 +257,7 @@ impl Counts {
 fn too_many_volumes(records: &Records) -> TraceError {
     let found = format!("more than {MAX_VOLUMES} different volumes up to here");
     match records {
-        Records::Trace(reader) => reader.bad_line(found, "fewer; is this column the volume?".to_owned()),
+        Records::Trace(reader) => reader.bad_request(found, "fewer; is this column the volume?"),
         Records::Generated(_) => TraceError::key("generate", found),
     }
 }

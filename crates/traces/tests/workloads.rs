@@ -58,8 +58,8 @@ fn bad_lines_stop_with_their_place() {
         ("", "t.spc: is empty; a trace holds at least one request"),
         (
             "0,8,512,w,2\n0,8,512,w,1.999999999\n",
-            "t.spc:2: found a time 1 ns before that of an earlier request, expected times in order; sort the trace, or \
-             let out_of_order = \"clamp\" make such requests arrive late",
+            "t.spc:2: found a time 1 ns before that of an earlier request, expected times in order; let \
+             out_of_order = \"sort\" move such requests to their place, or \"clamp\" make them arrive late",
         ),
         (
             "0,8,512,w,0\n0,8\0,512,w,1\n",
@@ -89,10 +89,22 @@ fn disorder_is_clamped_where_asked_and_counted() {
     let config = WorkloadConfig { out_of_order: OutOfOrder::Clamp, ..WorkloadConfig::default() };
     let content = "0,8,512,w,2\n0,8,512,w,1\n0,8,512,w,1.5\n0,8,512,w,3\n";
     let workload = prepare(content, config.clone()).unwrap();
-    assert_eq!((workload.identity().clamped, workload.identity().clamped_max_ns), (2, 1_000_000_000));
+    assert_eq!(
+        (workload.identity().moved.clamped, workload.identity().moved.clamped_max_ns),
+        (2, 1_000_000_000)
+    );
     let (requests, _) = fitted(content, config).unwrap();
     let times: Vec<_> = requests.iter().map(|request| request.arrival_ns).collect();
     assert_eq!(times, [0, 0, 0, 1_000_000_000]);
+    let config = WorkloadConfig { out_of_order: OutOfOrder::Sort, ..WorkloadConfig::default() };
+    let workload = prepare(content, config.clone()).unwrap();
+    assert_eq!(
+        (workload.identity().moved.sorted, workload.identity().moved.sorted_max_ns),
+        (2, 1_000_000_000)
+    );
+    let (requests, _) = fitted(content, config).unwrap();
+    let times: Vec<_> = requests.iter().map(|request| request.arrival_ns).collect();
+    assert_eq!(times, [0, 500_000_000, 1_000_000_000, 2_000_000_000]);
 }
 
 #[test]
@@ -105,7 +117,10 @@ fn the_recorder_of_a_format_may_step_back_a_little() {
     };
     let workload = prepare(&log("23.4"), WorkloadConfig::default()).unwrap();
     let identity = workload.identity();
-    assert_eq!((identity.format, identity.clamped, identity.clamped_max_ns), ("nbdkit-log", 1, 100_000_000));
+    assert_eq!(
+        (identity.format, identity.moved.clamped, identity.moved.clamped_max_ns),
+        ("nbdkit-log", 1, 100_000_000)
+    );
     let error = prepare(&log("20.0"), WorkloadConfig::default()).unwrap_err();
     assert!(error.contains("t.spc:2: found a time 3500000000 ns before"), "{error}");
 }

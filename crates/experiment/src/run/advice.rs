@@ -13,11 +13,19 @@ pub(super) fn warnings(trace: &TraceIdentity, fit: &FitReport) -> Vec<String> {
         }
     };
     warn(
-        trace.clamped > 0,
+        trace.moved.clamped > 0,
         format!(
             "{} requests of the trace have times before that of an earlier one, by up to {} ns; \
              they arrive together with it",
-            trace.clamped, trace.clamped_max_ns
+            trace.moved.clamped, trace.moved.clamped_max_ns
+        ),
+    );
+    warn(
+        trace.moved.sorted > 0,
+        format!(
+            "{} requests of the trace have times before that of an earlier one, by up to {} ns; \
+             they were moved to their place in time",
+            trace.moved.sorted, trace.moved.sorted_max_ns
         ),
     );
     warn(
@@ -52,7 +60,7 @@ mod tests {
     use std::path::Path;
 
     use eraseblock_core::config::Bytes;
-    use eraseblock_traces::{DriveShape, GenerateConfig, LeftOut, Pattern, WorkloadConfig};
+    use eraseblock_traces::{DriveShape, GenerateConfig, LeftOut, Moved, Pattern, WorkloadConfig};
 
     use super::*;
 
@@ -86,11 +94,13 @@ mod tests {
         let fit = workload.fit(drive).unwrap().report().clone();
         assert_eq!(warnings(workload.identity(), &fit), Vec::<String>::new());
         let left_out = LeftOut { zero_length: 3, ..LeftOut::default() };
-        let trace = TraceIdentity { clamped: 2, clamped_max_ns: 70, left_out, ..workload.identity().clone() };
+        let moved = Moved { clamped: 2, clamped_max_ns: 70, sorted: 5, sorted_max_ns: 80 };
+        let trace = TraceIdentity { moved, left_out, ..workload.identity().clone() };
         let fit = FitReport { untouched_trims: 4, ..fit };
         let all = warnings(&trace, &fit);
         assert!(all[0].starts_with("2 requests of the trace have times before"), "{}", all[0]);
-        assert_eq!(all[1], "3 requests of the trace have no bytes and were left out");
-        assert!(all[2].starts_with("4 of 10 requests are trims"), "{}", all[2]);
+        assert!(all[1].ends_with("by up to 80 ns; they were moved to their place in time"), "{}", all[1]);
+        assert_eq!(all[2], "3 requests of the trace have no bytes and were left out");
+        assert!(all[3].starts_with("4 of 10 requests are trims"), "{}", all[3]);
     }
 }

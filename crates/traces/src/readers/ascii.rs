@@ -6,7 +6,7 @@
 use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, extent, time_ns, whole};
-use super::{Family, Format, Guess, Line, LineParser, Sample, Unexpected, mostly, quote};
+use super::{Disorder, Family, Format, Guess, Line, LineParser, Sample, Unexpected, mostly, quote};
 
 const COLUMNS: &str = "time device address size type";
 
@@ -27,7 +27,7 @@ const fn member(
         recognised_by,
         reference,
         extensions,
-        disorder_ns: 0,
+        disorder: Disorder::None,
         parser,
     }
 }

@@ -3,7 +3,9 @@
 use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, extent, time_ns, whole};
-use super::{Family, Format, Guess, Line, LineParser, ReadOptions, Sample, Unexpected, mostly, quote};
+use super::{
+    Disorder, Family, Format, Guess, Line, LineParser, ReadOptions, Sample, Unexpected, mostly, quote,
+};
 use crate::config::Action;
 
 pub(super) static FAMILY: Family = Family {
@@ -15,7 +17,7 @@ pub(super) static FAMILY: Family = Family {
         recognised_by: "lines that begin with major,minor, cpu, sequence and a time with a fraction",
         reference: "blkparse(1), sections TRACE ACTIONS, OUTPUT DESCRIPTION AND FORMATTING and DEFAULT OUTPUT",
         extensions: &["blkparse"],
-        disorder_ns: 0,
+        disorder: Disorder::Sorted,
         parser: |options: ReadOptions| Box::new(Blkparse::new(options.action)),
     }],
     recognise,

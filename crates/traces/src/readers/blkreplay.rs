@@ -3,7 +3,7 @@
 use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, extent, time_ns, whole};
-use super::{Family, Format, Guess, Line, LineParser, Sample, Unexpected, quote};
+use super::{Disorder, Family, Format, Guess, Line, LineParser, Sample, Unexpected, quote};
 
 pub(super) static FAMILY: Family = Family {
     formats: &[Format {
@@ -14,7 +14,7 @@ pub(super) static FAMILY: Family = Family {
         recognised_by: "the line `start ; sector; length ; op ; ...` that ends the text header",
         reference: "blkreplay's documentation; the header text of each file",
         extensions: &["load"],
-        disorder_ns: 0,
+        disorder: Disorder::None,
         parser: |_| Box::new(Blkreplay { in_rows: false }),
     }],
     recognise,

@@ -3,7 +3,7 @@
 use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, extent, time_ns, whole};
-use super::{Family, Format, Guess, Line, LineParser, ReadOptions, Sample, Unexpected, quote};
+use super::{Disorder, Family, Format, Guess, Line, LineParser, ReadOptions, Sample, Unexpected, quote};
 use crate::config::{IologUnit, IologWaits};
 
 const V2: &str = "fio version 2 iolog";
@@ -18,7 +18,7 @@ pub(super) static FAMILY: Family = Family {
         recognised_by: "the first line, `fio version 2 iolog` or `fio version 3 iolog`",
         reference: "fio's manual, section Trace file format; for what it replays, iolog.c",
         extensions: &["iolog"],
-        disorder_ns: 0,
+        disorder: Disorder::None,
         parser: |options: ReadOptions| Box::new(Fio::new(options)),
     }],
     recognise,

@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use crate::config::{Action, IologUnit, IologWaits, WorkloadConfig, Zeroes};
 use crate::error::nearest;
+use crate::order::Disorder;
 
 pub(crate) use detect::{Detected, detect};
 
@@ -36,8 +37,8 @@ pub struct Format {
     pub reference: &'static str,
     /// File name extensions (before `.gz` or `.zst`) that say it is this format.
     pub extensions: &'static [&'static str],
-    /// Times may run backwards by this much between neighbouring lines, in ns: the recorder's threads write them so.
-    pub disorder_ns: u64,
+    /// How far its recorders write requests out of order.
+    pub disorder: Disorder,
     #[serde(skip)]
     parser: fn(ReadOptions) -> Box<dyn LineParser>,
 }

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, extent, time_ns, whole};
-use super::{Family, Format, Guess, Line, LineParser, ReadOptions, Sample, Unexpected, mostly, quote};
+use super::{
+    Disorder, Family, Format, Guess, Line, LineParser, ReadOptions, Sample, Unexpected, mostly, quote,
+};
 use crate::config::Zeroes;
 
 pub(super) static FAMILY: Family = Family {
@@ -18,7 +20,7 @@ pub(super) static FAMILY: Family = Family {
         reference: "nbdkit-log-filter(1), section LOG FILE FORMAT",
         extensions: &["nbdkit"],
         // The filter takes the time before it takes the log's lock.
-        disorder_ns: 1_000_000_000,
+        disorder: Disorder::Clamped(1_000_000_000),
         parser: |options: ReadOptions| Box::new(NbdkitLog::new(options.zeroes)),
     }],
     recognise,

@@ -3,7 +3,7 @@
 use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, extent, time_ns, whole};
-use super::{Family, Format, Guess, Line, LineParser, Sample, Unexpected, mostly, quote};
+use super::{Disorder, Family, Format, Guess, Line, LineParser, Sample, Unexpected, mostly, quote};
 
 pub(super) static FAMILY: Family = Family {
     formats: &[Format {
@@ -14,7 +14,7 @@ pub(super) static FAMILY: Family = Family {
         recognised_by: "five or more comma-separated fields, the fourth a single r, R, w or W",
         reference: "Storage Performance Council: SPC Trace File Format Specification, revision 1.0.1 (2002)",
         extensions: &["spc"],
-        disorder_ns: 0,
+        disorder: Disorder::None,
         parser: |_| Box::new(Spc),
     }],
     recognise,
