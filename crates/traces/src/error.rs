@@ -23,13 +23,26 @@ enum Kind {
     Key { key: String, problem: String },
     #[error("{0}")]
     Fit(String),
+    #[error("cancelled")]
+    Cancelled,
 }
 
 impl TraceError {
     /// True where the user's configuration or workload is at fault, false where the machine failed to read it.
     #[must_use]
     pub fn is_input(&self) -> bool {
-        !matches!(*self.0, Kind::Io { .. })
+        !matches!(*self.0, Kind::Io { .. } | Kind::Cancelled)
+    }
+
+    /// True where the caller ended the reading.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        matches!(*self.0, Kind::Cancelled)
+    }
+
+    /// The caller ended the reading.
+    pub(crate) fn cancelled() -> Self {
+        Self(Box::new(Kind::Cancelled))
     }
 
     /// One line of a file is not what its format promises.

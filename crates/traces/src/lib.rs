@@ -27,6 +27,7 @@ mod readers;
 mod selection;
 mod summary;
 mod trace;
+mod watch;
 mod workload;
 
 pub use config::{
@@ -39,4 +40,5 @@ pub use order::{Disorder, Moved};
 pub use readers::{Format, formats};
 pub use selection::LeftOut;
 pub use summary::{Figures, VolumeFigures};
+pub use watch::Watch;
 pub use workload::{TraceIdentity, TraceSummary, Workload};

@@ -17,6 +17,7 @@ use crate::readers::{Detected, ReadOptions, detect};
 use crate::selection::{LeftOut, Selection};
 use crate::summary::{Figures, MAX_VOLUMES, Tally};
 use crate::trace::{Reading, TraceFile, TraceReader};
+use crate::watch::{Pace, Watch};
 
 /// Which workload this is, and what was left out or changed on reading it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -115,29 +116,42 @@ impl WorkloadConfig {
     /// The configuration is wrong, the file cannot be read, its format cannot be told, a line is not what the format
     /// promises, or no request is left to replay.
     pub fn prepare(&self, base: &Path) -> Result<Workload, TraceError> {
+        self.prepare_watched(base, &mut |_| true)
+    }
+
+    /// The same with a caller who may end it, as [`TraceError::is_cancelled`] then tells.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::prepare`].
+    pub fn prepare_watched(&self, base: &Path, watch: Watch<'_>) -> Result<Workload, TraceError> {
         self.check()?;
         match (&self.path, &self.generate) {
-            (_, Some(generate)) => self.prepare_generated(generate),
-            (path, None) => self.prepare_trace(&base.join(path.as_deref().unwrap_or_default())),
+            (_, Some(generate)) => self.prepare_generated(generate, watch),
+            (path, None) => self.prepare_trace(&base.join(path.as_deref().unwrap_or_default()), watch),
         }
     }
 
-    fn prepare_generated(&self, generate: &GenerateConfig) -> Result<Workload, TraceError> {
-        let parameters = serde_json::to_vec(generate)
-            .map_err(|error| TraceError::key("generate", format!("cannot be written as JSON: {error}")))?;
+    /// What [`TraceIdentity::sha256`] will be, where no file has to be read to know it: a generator's.
+    #[must_use]
+    pub fn generated_sha256(&self) -> Option<String> {
+        self.generate.as_ref().map(parameters_sha256)
+    }
+
+    fn prepare_generated(&self, generate: &GenerateConfig, watch: Watch<'_>) -> Result<Workload, TraceError> {
         let names = Names {
             name: generate.kind.name().to_owned(),
             format: "generated",
             evidence: format!("made by the {} generator from seed {}", generate.kind.name(), generate.seed),
-            sha256: hex(&Sha256::digest(parameters)),
+            sha256: parameters_sha256(generate),
         };
         let source = Source::Generated(generate.clone());
         let mut records = source.open(false)?;
-        let counts = Counts::of(&mut records, self)?;
+        let counts = Counts::of(&mut records, self, watch)?;
         self.finish(source, names, counts, Reading::default())
     }
 
-    fn prepare_trace(&self, path: &Path) -> Result<Workload, TraceError> {
+    fn prepare_trace(&self, path: &Path, watch: Watch<'_>) -> Result<Workload, TraceError> {
         let Detected { format, evidence } = match self.format {
             FormatChoice::Auto => detect(path)?,
             FormatChoice::Named(format) => Detected { format, evidence: "named by the user".to_owned() },
@@ -149,7 +163,7 @@ impl WorkloadConfig {
             out_of_order: self.out_of_order,
         });
         let mut records = source.open(true)?;
-        let counts = Counts::of(&mut records, self)?;
+        let counts = Counts::of(&mut records, self, watch)?;
         let (reading, sha256) = match records {
             Records::Trace(reader) => reader.finish(),
             Records::Generated(_) => unreachable!("a trace file is read by a trace reader"),
@@ -214,6 +228,11 @@ impl WorkloadConfig {
     }
 }
 
+fn parameters_sha256(generate: &GenerateConfig) -> String {
+    let parameters = serde_json::to_vec(generate).expect("parameters have text keys");
+    hex(&Sha256::digest(parameters))
+}
+
 /// What names a workload.
 struct Names {
     name: String,
@@ -230,12 +249,14 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(records: &mut Records, config: &WorkloadConfig) -> Result<Self, TraceError> {
+    fn of(records: &mut Records, config: &WorkloadConfig, watch: Watch<'_>) -> Result<Self, TraceError> {
+        let mut pace = Pace::new(watch);
         let mut selection = Selection::new(config);
         let mut whole = Tally::default();
         // Until the first request is left out, those selected are the whole.
         let mut selected: Option<Tally> = None;
         while let Some(request) = records.next_request()? {
+            pace.step()?;
             let taken = selection.takes(&request);
             if !taken && selected.is_none() {
                 selected = Some(whole.clone());
@@ -284,7 +305,16 @@ impl Workload {
     ///
     /// The workload does not fit in the way its configuration asks for; the message gives both sizes.
     pub fn fit(&self, drive: DriveShape) -> Result<FittedWorkload, TraceError> {
-        FittedWorkload::new(self, drive)
+        self.fit_watched(drive, &mut |_| true)
+    }
+
+    /// The same with a caller who may end it, as [`TraceError::is_cancelled`] then tells.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::fit`].
+    pub fn fit_watched(&self, drive: DriveShape, watch: Watch<'_>) -> Result<FittedWorkload, TraceError> {
+        FittedWorkload::new(self, drive, watch)
     }
 
     pub(crate) fn fit_mode(&self) -> FitMode {

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::config::FitMode;
 use crate::error::{TraceError, size};
 use crate::selection::Selection;
+use crate::watch::{Pace, Watch};
 use crate::workload::{Records, Source, Workload};
 use layout::Layout;
 pub use layout::VolumePlace;
@@ -75,7 +76,7 @@ pub struct FittedWorkload {
 }
 
 impl FittedWorkload {
-    pub(crate) fn new(workload: &Workload, drive: DriveShape) -> Result<Self, TraceError> {
+    pub(crate) fn new(workload: &Workload, drive: DriveShape, watch: Watch<'_>) -> Result<Self, TraceError> {
         let DriveShape { exported_bytes, page_bytes, block_bytes } = drive;
         let name = &workload.identity().name;
         if page_bytes == 0 || block_bytes == 0 || exported_bytes < page_bytes {
@@ -117,13 +118,14 @@ impl FittedWorkload {
             layout,
         };
         if workload_bytes > exported_bytes || workload.fit_mode() == FitMode::Compact {
-            fitted.mapping = fitted.choose_mapping()?;
-            fitted.count()?;
+            let mut pace = Pace::new(watch);
+            fitted.mapping = fitted.choose_mapping(&mut pace)?;
+            fitted.count(&mut pace)?;
         }
         Ok(fitted)
     }
 
-    fn choose_mapping(&mut self) -> Result<Mapping, TraceError> {
+    fn choose_mapping(&mut self, pace: &mut Pace<'_>) -> Result<Mapping, TraceError> {
         let DriveShape { exported_bytes, page_bytes, block_bytes } = self.drive;
         Ok(match self.report.mode {
             FitMode::Refuse => return Err(self.refused()),
@@ -134,7 +136,7 @@ impl FittedWorkload {
                 drive_pages: exported_bytes / page_bytes,
             },
             FitMode::Compact | FitMode::Remap => {
-                let touched = self.touched_blocks()?;
+                let touched = self.touched_blocks(pace)?;
                 let places = exported_bytes / block_bytes;
                 let footprint = touched.len().saturating_mul(block_bytes);
                 self.report.footprint_bytes = Some(footprint);
@@ -173,11 +175,12 @@ impl FittedWorkload {
     }
 
     /// Logical blocks that are read or written; a trim alone does not give a block a place.
-    fn touched_blocks(&self) -> Result<BlockSet, TraceError> {
+    fn touched_blocks(&self, pace: &mut Pace<'_>) -> Result<BlockSet, TraceError> {
         let block = self.drive.block_bytes;
         let mut touched = BlockSet::default();
         let mut pass = Pass::new(self)?;
         while let Some(request) = pass.next_request()? {
+            pace.step()?;
             if matches!(request.op, Op::Read | Op::Write) {
                 touched.insert(request.offset / block, (request.offset + request.len - 1) / block);
             }
@@ -186,13 +189,14 @@ impl FittedWorkload {
     }
 
     /// Places every request once, to report what becomes of them.
-    fn count(&mut self) -> Result<(), TraceError> {
+    fn count(&mut self, pace: &mut Pace<'_>) -> Result<(), TraceError> {
         let mut report = self.report.clone();
         let mut pass = Pass::new(self)?;
         let mut pieces = Vec::new();
         report.submitted = 0;
         let mut number = 0_u64;
         while let Some(request) = pass.next_request()? {
+            pace.step()?;
             number += 1;
             pieces.clear();
             match self.mapping.place(&self.drive, &request, &mut pieces) {
