@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Action, Evicted, Outcome, Shape};
+use super::{Action, Evicted, Outcome, Reason, Shape};
 use crate::support::NONE;
 use crate::support::bits::Bits;
 
@@ -194,15 +194,15 @@ impl Directory {
     }
 
     /// Takes a whole block out. Its dirty pages leave as `flush` says, upwards; clean ones are dropped.
-    pub fn evict(&mut self, node: u32, flush: Action, out: &mut Outcome) {
+    pub fn evict(&mut self, node: u32, flush: Action, reason: Reason, out: &mut Outcome) {
         let Node { lbn, pages, dirty } = self.nodes[node as usize];
         let start = out.pages.len();
         out.pages.extend(self.iter(node).filter(|page| page.dirty));
-        out.evict(start, flush);
+        out.evict(start, flush, reason);
         if dirty < pages {
             let start = out.pages.len();
             out.pages.extend(self.iter(node).filter(|page| !page.dirty));
-            out.evict(start, Action::Drop);
+            out.evict(start, Action::Drop, reason);
         }
         let (from, to) = (self.bit(node, 0), self.bit(node, 0) + self.pages_per_block as usize);
         self.held.clear_range(from, to);
@@ -214,10 +214,10 @@ impl Directory {
     }
 
     /// The dirty pages of a block are written, upwards, and stay.
-    pub fn write_back(&mut self, node: u32, out: &mut Outcome) {
+    pub fn write_back(&mut self, node: u32, reason: Reason, out: &mut Outcome) {
         let start = out.pages.len();
         out.pages.extend(self.iter(node).filter(|page| page.dirty));
-        out.evict(start, Action::WriteBack);
+        out.evict(start, Action::WriteBack, reason);
         let from = self.bit(node, 0);
         self.dirty.clear_range(from, from + self.pages_per_block as usize);
         self.nodes[node as usize].dirty = 0;

@@ -24,7 +24,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::{Directory, require_room};
-use super::{Action, Answer, Buffer, Evicted, Outcome, Shape, Span, View};
+use super::{Action, Answer, Buffer, Evicted, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
 use crate::support::NONE;
 use crate::support::list::{Links, List};
 use crate::support::registry::About;
@@ -100,9 +100,24 @@ struct Bplru {
 }
 
 impl Bplru {
-    fn leave(&mut self, node: u32, out: &mut Outcome) {
+    fn reason(&self, victim: u32) -> Reason {
+        if self.is_compensated(victim) {
+            "block written sequentially"
+        } else {
+            "least recently written block"
+        }
+    }
+
+    /// Whether a block was written from its first to its last page in order, and not since.
+    fn is_compensated(&self, node: u32) -> bool {
+        let ppb = self.blocks.pages_per_block();
+        self.config.compensation && self.next_offset[node as usize] == ppb && self.blocks.pages(node) == ppb
+    }
+
+    fn leave(&mut self, node: u32, reason: Reason, out: &mut Outcome) {
         self.order.remove(&mut self.links, node);
-        self.blocks.evict(node, if self.config.padding { Action::FlushPadded } else { Action::Flush }, out);
+        let action = if self.config.padding { Action::FlushPadded } else { Action::Flush };
+        self.blocks.evict(node, action, reason, out);
     }
 
     fn write(&mut self, lpn: u32, out: &mut Outcome) -> Answer {
@@ -118,7 +133,8 @@ impl Bplru {
                 self.order.touch(&mut self.links, node);
             }
             if self.blocks.is_full() {
-                self.leave(self.order.back(), out);
+                let victim = self.order.back();
+                self.leave(victim, self.reason(victim), out);
             }
             let (node, fresh) = self.blocks.insert(lpn, true);
             if fresh {
@@ -142,8 +158,7 @@ impl Bplru {
         } else {
             BROKEN
         };
-        let ppb = self.blocks.pages_per_block();
-        if *next == ppb && self.config.compensation && self.blocks.pages(node) == ppb {
+        if self.is_compensated(node) {
             self.order.remove(&mut self.links, node);
             self.order.push_back(&mut self.links, node);
         }
@@ -178,13 +193,13 @@ impl Buffer for Bplru {
 
     fn flush(&mut self, out: &mut Outcome) {
         while !self.order.is_empty() {
-            self.leave(self.order.back(), out);
+            self.leave(self.order.back(), FLUSH_COMMAND, out);
         }
     }
 
     fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
         if (first..first + count).any(|lpn| self.blocks.holds(lpn)) {
-            self.leave(self.blocks.node(first / self.blocks.pages_per_block()), out);
+            self.leave(self.blocks.node(first / self.blocks.pages_per_block()), FORCED, out);
         }
     }
 

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use super::blocks::{Directory, Reads, require_room};
 use super::bplru::EvictOrder;
-use super::{Action, Answer, Buffer, Outcome, Shape, Span, View};
+use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
 use crate::support::NONE;
 use crate::support::bits::Bits;
 use crate::support::list::{Links, List};
@@ -69,6 +69,9 @@ impl Config {
     }
 }
 
+/// Why a block makes room.
+const MOST_PAGES: Reason = "block with the most pages, least recently used among equals";
+
 #[derive(Debug)]
 struct Fab {
     config: Config,
@@ -103,9 +106,9 @@ impl Fab {
         self.filled.last_set(self.by_pages.len()).map(|count| self.by_pages[count].back())
     }
 
-    fn leave(&mut self, node: u32, out: &mut Outcome) {
+    fn leave(&mut self, node: u32, reason: Reason, out: &mut Outcome) {
         self.unlink(node);
-        self.blocks.evict(node, Action::Flush, out);
+        self.blocks.evict(node, Action::Flush, reason, out);
     }
 
     fn touch(&mut self, lbn: u32) {
@@ -123,7 +126,7 @@ impl Fab {
         if self.blocks.is_full()
             && let Some(victim) = self.victim()
         {
-            self.leave(victim, out);
+            self.leave(victim, MOST_PAGES, out);
         }
         let (node, fresh) = self.blocks.insert(lpn, dirty);
         if !fresh {
@@ -170,14 +173,14 @@ impl Buffer for Fab {
     fn flush(&mut self, out: &mut Outcome) {
         if self.config.reads == Reads::Bypass {
             while let Some(victim) = self.victim() {
-                self.leave(victim, out);
+                self.leave(victim, FLUSH_COMMAND, out);
             }
             return;
         }
         for count in (1..self.by_pages.len()).rev() {
             let mut node = self.by_pages[count].back();
             while node != NONE {
-                self.blocks.write_back(node, out);
+                self.blocks.write_back(node, FLUSH_COMMAND, out);
                 node = self.by_pages[count].before(&self.links, node);
             }
         }
@@ -187,9 +190,9 @@ impl Buffer for Fab {
         if (first..first + count).any(|lpn| self.blocks.holds(lpn)) {
             let node = self.blocks.node(first / self.blocks.pages_per_block());
             if self.config.reads == Reads::Bypass {
-                self.leave(node, out);
+                self.leave(node, FORCED, out);
             } else {
-                self.blocks.write_back(node, out);
+                self.blocks.write_back(node, FORCED, out);
             }
         }
     }

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::Reads;
-use super::{Action, Answer, Buffer, Evicted, Outcome, Shape, Span, View};
+use super::{Action, Answer, Buffer, Evicted, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
 use crate::support::NONE;
 use crate::support::list::{Links, List};
 use crate::support::registry::About;
@@ -45,6 +45,9 @@ impl Config {
         Ok(Box::new(Lru::new(shape, self.reads)))
     }
 }
+
+/// Why a page makes room.
+const LEAST_RECENT: Reason = "least recently used page";
 
 /// Dirty flag in a slot's page number; page numbers stay below it.
 const DIRTY: u32 = 1 << 31;
@@ -96,31 +99,31 @@ impl Lru {
     }
 
     #[inline]
-    fn leave(&mut self, slot: u32, out: &mut Outcome) {
+    fn leave(&mut self, slot: u32, reason: Reason, out: &mut Outcome) {
         let page = self.remove(slot);
         let start = out.pages.len();
         out.pages.push(page);
-        out.evict(start, if page.dirty { Action::Flush } else { Action::Drop });
+        out.evict(start, if page.dirty { Action::Flush } else { Action::Drop }, reason);
     }
 
     /// Writes a page if it is dirty. A buffer that serves reads keeps it.
-    fn write_back(&mut self, slot: u32, out: &mut Outcome) {
+    fn write_back(&mut self, slot: u32, reason: Reason, out: &mut Outcome) {
         if self.reads == Reads::Bypass {
-            return self.leave(slot, out);
+            return self.leave(slot, reason, out);
         }
         let page = self.pages[slot as usize];
         if page & DIRTY != 0 {
             self.pages[slot as usize] = page & !DIRTY;
             let start = out.pages.len();
             out.pages.push(Evicted { lpn: page & !DIRTY, dirty: true });
-            out.evict(start, Action::WriteBack);
+            out.evict(start, Action::WriteBack, reason);
         }
     }
 
     #[inline]
     fn insert(&mut self, page: u32, out: &mut Outcome) {
         if self.len == self.capacity {
-            self.leave(self.order.back(), out);
+            self.leave(self.order.back(), LEAST_RECENT, out);
         }
         // The slot freed last is the one that lies in the cache.
         let Some(slot) = self.free.pop() else { unreachable!("room was made") };
@@ -166,7 +169,7 @@ impl Buffer for Lru {
         let mut at = self.order.back();
         while at != NONE {
             let before = self.order.before(&self.links, at);
-            self.write_back(at, out);
+            self.write_back(at, FLUSH_COMMAND, out);
             at = before;
         }
     }
@@ -174,7 +177,7 @@ impl Buffer for Lru {
     fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
         for lpn in first..first + count {
             if let Some(slot) = self.find(lpn) {
-                self.write_back(slot, out);
+                self.write_back(slot, FORCED, out);
             }
         }
     }

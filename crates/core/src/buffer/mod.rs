@@ -82,6 +82,32 @@ pub struct Eviction {
     pub action: Action,
     /// Unit that they should go to; the FTL honours or refuses it.
     pub target: Option<u32>,
+    /// Why these, in the scheme's words.
+    pub reason: Reason,
+}
+
+/// Why pages leave: a few words of the scheme's own.
+pub type Reason = &'static str;
+
+/// The host asked for everything to be stored.
+pub const FLUSH_COMMAND: Reason = "flush command";
+/// The host asked for these very pages to be stored.
+pub const FORCED: Reason = "forced unit access";
+
+/// A decision that is neither an answer nor an eviction: pages that moved inside the buffer, a parameter that the scheme
+/// changed. Schemes note them while somebody watches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Note {
+    /// What happened, in the scheme's words.
+    pub what: &'static str,
+    /// A number that goes with it, such as a new threshold.
+    pub value: Option<i64>,
+    /// It happened before this page of the span was served, counted from 0.
+    pub before: u32,
+    /// First of its pages in [`Outcome::note_pages`].
+    pub start: u32,
+    /// After the last of them.
+    pub end: u32,
 }
 
 /// A scheme's decisions on one call. The caller owns and reuses it.
@@ -93,24 +119,45 @@ pub struct Outcome {
     pub evictions: Vec<Eviction>,
     /// The pages that leave.
     pub pages: Vec<Evicted>,
+    /// Whether somebody reads notes.
+    pub watched: bool,
+    /// Other decisions, in order.
+    pub notes: Vec<Note>,
+    /// Logical pages that notes are about.
+    pub note_pages: Vec<u32>,
 }
 
 impl Outcome {
-    /// Forgets everything, keeping the memory.
+    /// Forgets everything but who watches, keeping the memory.
     #[inline]
     pub fn clear(&mut self) {
         self.answers.clear();
         self.evictions.clear();
         self.pages.clear();
+        if self.watched {
+            self.notes.clear();
+            self.note_pages.clear();
+        }
+    }
+
+    /// Notes a decision about `pages`, if somebody watches.
+    #[inline]
+    pub fn note(&mut self, what: &'static str, value: Option<i64>, pages: impl IntoIterator<Item = u32>) {
+        if self.watched {
+            let start = self.note_pages.len() as u32;
+            self.note_pages.extend(pages);
+            let (before, end) = (self.answers.len() as u32, self.note_pages.len() as u32);
+            self.notes.push(Note { what, value, before, start, end });
+        }
     }
 
     /// The pages pushed since `start` leave together.
     #[inline]
-    pub fn evict(&mut self, start: usize, action: Action) {
+    pub fn evict(&mut self, start: usize, action: Action, reason: Reason) {
         if start < self.pages.len() {
             let (start, end) = (start as u32, self.pages.len() as u32);
             let before = self.answers.len() as u32;
-            self.evictions.push(Eviction { start, end, before, action, target: None });
+            self.evictions.push(Eviction { start, end, before, action, target: None, reason });
         }
     }
 
@@ -132,6 +179,19 @@ pub trait View {
     fn queued(&self, unit: u32) -> u32;
     /// Erased blocks of a unit.
     fn free_blocks(&self, unit: u32) -> u32;
+}
+
+/// What the host will do, for schemes that need the future.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Foreseen {
+    /// It reads or writes these pages of one block.
+    Access(Span),
+    /// It no longer needs them: first and count.
+    Trim(u32, u32),
+    /// It wants everything stored.
+    Flush,
+    /// That was all.
+    End,
 }
 
 /// A replacement scheme.
@@ -171,6 +231,19 @@ pub trait Buffer: std::fmt::Debug + Send {
 
     /// Bytes of state held, without the pages' data.
     fn metadata_bytes(&self) -> usize;
+
+    /// Bytes of state at this moment by the scheme's paper, where it says how to count them.
+    fn paper_bytes(&self) -> Option<u64> {
+        None
+    }
+
+    /// Whether the scheme must still be told the future; it is, up to its end, before the first access.
+    fn needs_future(&self) -> bool {
+        false
+    }
+
+    /// All that the host will do with pages, in order, one call for each request's pages.
+    fn foresee(&mut self, _step: Foreseen) {}
 
     /// Its order for tests, most recent first: pages or blocks of pages.
     fn dump(&self) -> Vec<Vec<u32>>;

@@ -45,6 +45,7 @@ impl Device {
         }
         self.drain()?;
         let series = self.series.report(self.timed, self.totals(self.last_answer));
+        let paper_bytes = self.buffer.paper_bytes();
         let end = self.end_of_run()?;
         self.check_faults()?;
         self.check_laws().map_err(|fault| {
@@ -52,7 +53,7 @@ impl Device {
             DeviceError::Law(fault)
         })?;
         self.check_stored()?;
-        Ok(self.report(end, series))
+        Ok(self.report(end, series, paper_bytes))
     }
 
     /// What the configuration asks for after the last request.
@@ -171,7 +172,7 @@ impl Device {
         self.geometry.program_pages > 1 && ppn % ppb >= self.flash.write_ptr(ppn / ppb)
     }
 
-    fn report(&self, end_of_run: EndOfRunFigures, series: SeriesReport) -> Report {
+    fn report(&self, end_of_run: EndOfRunFigures, series: SeriesReport, paper_bytes: Option<u64>) -> Report {
         let c = &self.counters;
         let mut all = Latency::default();
         self.latency.iter().for_each(|l| all.add(l));
@@ -227,6 +228,7 @@ impl Device {
                 + c.program_ops as f64 * energy.program_mj
                 + erases as f64 * energy.erase_mj,
             buffer_metadata_bytes: self.buffer.metadata_bytes() as u64,
+            buffer_paper_bytes: paper_bytes,
             map_bytes: self.mapping.bytes() as u64,
             bytes_per_page: self.state_bytes() as f64 / f64::from(self.geometry.pages()),
             precondition: self.preconditioning.clone(),

@@ -11,6 +11,7 @@
 mod error;
 mod fill;
 mod finish;
+mod foresee;
 mod power;
 mod serve;
 mod space;

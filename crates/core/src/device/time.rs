@@ -68,6 +68,13 @@ impl Device {
         if self.failed {
             return Err(DeviceError::Failed);
         }
+        if self.counters.submitted == 0 && self.buffer.needs_future() {
+            return Err(DeviceError::Config(
+                "buffer.scheme: it decides by what the host is going to do, and has not been told; it can replay a workload, \
+                 not serve a host"
+                    .into(),
+            ));
+        }
         self.check_request(request)?;
         let arrival = match self.config.host.replay {
             Replay::Open if (self.config.host.speedup - 1.0).abs() < f64::EPSILON => request.arrival_ns,

@@ -234,8 +234,10 @@ pub struct Report {
     pub series: SeriesReport,
     /// Energy of all flash operations, in mJ.
     pub energy_mj: f64,
-    /// State of the buffer, without data.
+    /// State of the buffer, without data, as it is kept here.
     pub buffer_metadata_bytes: u64,
+    /// State of the buffer after the last request as the scheme's paper counts it; null where none says.
+    pub buffer_paper_bytes: Option<u64>,
     /// State of the FTL.
     pub map_bytes: u64,
     /// State of FTL and array for each physical page.

@@ -65,6 +65,10 @@ pub fn run(
         return Err(RunError::Cancelled);
     }
     let fill_s = start.elapsed().as_secs_f64();
+    if device.needs_future() {
+        report("foresee", 0, 1)?;
+        device.foresee(fitted.requests())?;
+    }
 
     let total = fitted.report().submitted;
     let start = Instant::now();
