@@ -5,6 +5,8 @@
 
 use eraseblock_core::host::{Op, Request};
 
+use crate::error::size;
+
 use super::fields::{TimeUnit, extent, time_ns, whole};
 use super::{Disorder, Family, Format, Guess, Line, LineParser, Sample, Unexpected, mostly, quote};
 
@@ -130,15 +132,15 @@ pub(super) static FAMILY: Family = Family {
             },
         ),
         member(
-            "ascii-ms-bytes",
-            "The family's columns in milliseconds and bytes",
+            "heimdall",
+            "Heimdall and replayer (also named ascii-ms-bytes)",
             "time in ms, address and size in bytes, type 1 = read, 0 = write",
-            NAMED,
-            "the trace replayers that take byte offsets",
-            &["ascii-ms-bytes"],
+            "asked about, beside disksim, where every address and size is a multiple of 512",
+            "Kurniawan et al., Heimdall, EuroSys 2025; README of the replayer it uses",
+            &["heimdall", "ascii-ms-bytes"],
             |_| {
                 Box::new(Ascii {
-                    name: "ascii-ms-bytes",
+                    name: "heimdall",
                     unit: TimeUnit::Millis,
                     scale: 1,
                     types: Types::ReadIsOne,
@@ -220,15 +222,23 @@ struct Traits {
     fractions: bool,
     hex_flags: bool,
     all_multiples_of_512: bool,
+    mean_size: u64,
     /// Time from the first to the last request, in the unit of the times taken as ms or ns.
     span_ns: u64,
 }
 
 impl Traits {
     fn of(sample: &Sample) -> Self {
-        let mut traits =
-            Self { requests: 0, fractions: false, hex_flags: false, all_multiples_of_512: true, span_ns: 0 };
+        let mut traits = Self {
+            requests: 0,
+            fractions: false,
+            hex_flags: false,
+            all_multiples_of_512: true,
+            mean_size: 0,
+            span_ns: 0,
+        };
         let mut times = Vec::new();
+        let mut units: u128 = 0;
         for [time, _, address, size, kind] in
             sample.filled().filter(|line| like_family(line)).filter_map(five)
         {
@@ -238,8 +248,10 @@ impl Traits {
             for number in [address, size] {
                 traits.all_multiples_of_512 &= whole::<u64>(number, "").is_ok_and(|number| number % 512 == 0);
             }
+            units += u128::from(whole::<u64>(size, "").unwrap_or(0));
             times.push(time);
         }
+        traits.mean_size = units.checked_div(u128::from(traits.requests)).unwrap_or(0) as u64;
         let unit = likely_unit(traits.fractions);
         let mut read = times.iter().filter_map(|time| time_ns(time, unit).ok());
         let first = read.next().unwrap_or(0);
@@ -289,9 +301,14 @@ fn recognise(sample: &Sample) -> Option<Guess> {
         });
     }
     if traits.all_multiples_of_512 {
-        let why =
-            "every address and size is a multiple of 512, so they may count bytes or sectors".to_owned();
-        return open(&[&candidates[..], &["ascii-ms-bytes"]].concat(), why);
+        let why = format!(
+            "every address and size is a multiple of 512, so they may count bytes or sectors (as bytes, the first {} \
+             requests have {} on average, as sectors {})",
+            traits.requests,
+            size(traits.mean_size),
+            size(traits.mean_size.saturating_mul(512))
+        );
+        return open(&[&candidates[..1], &["heimdall"], &candidates[1..]].concat(), why);
     }
     let rate = match traits.rate() {
         Some(rate) if rate <= MAX_RATE => rate,
@@ -350,7 +367,7 @@ mod tests {
             read("ascii-s", "1.5 2 8 16 0").unwrap(),
             request(1_500_000_000, 2, 4096, 8192, Op::Write)
         );
-        assert_eq!(read("ascii-ms-bytes", "1.5 2 8 16 0").unwrap(), request(1_500_000, 2, 8, 16, Op::Write));
+        assert_eq!(read("heimdall", "1.5 2 8 16 0").unwrap(), request(1_500_000, 2, 8, 16, Op::Write));
     }
 
     #[test]
@@ -425,8 +442,10 @@ mod tests {
     #[test]
     fn what_lines_do_not_settle_is_asked() {
         let (formats, why) = open(&["0.5 0 1024 4096 1", "10.5 0 8192 512 0"]);
-        assert!(formats.contains(&"disksim") && formats.contains(&"ascii-ms-bytes"));
+        assert!(formats[..2] == ["disksim", "heimdall"]);
         assert!(why.contains("bytes or sectors"), "{why}");
+        assert!(why.contains("as bytes, the first 2 requests have 2.25 KiB (2304 B) on average"), "{why}");
+        assert!(why.contains("as sectors 1.12 MiB (1179648 B)"), "{why}");
         let (formats, why) = open(&["5 0 8 16 1", "1005 0 24 16 0"]);
         assert!(formats.contains(&"ssdsim") && formats.contains(&"ascii-us"));
         assert!(why.contains("1000000 per second"), "{why}");

@@ -2,7 +2,7 @@
 
 use eraseblock_core::host::{Op, Request};
 
-use super::fields::{TimeUnit, extent, time_ns, whole};
+use super::fields::{TimeUnit, device_number, extent, time_ns, whole};
 use super::{
     Disorder, Family, Format, Guess, Line, LineParser, ReadOptions, Sample, Unexpected, mostly, quote,
 };
@@ -147,15 +147,9 @@ fn cut(line: &str) -> Unexpected {
     )
 }
 
-/// `major,minor` as one number, as the kernel and blktrace's records write it.
 fn device(text: &str) -> Result<u32, Unexpected> {
     let (major, minor) = text.split_once(',').unwrap_or((text, ""));
-    let (major, minor): (u32, u32) = (whole(major, "the major number")?, whole(minor, "the minor number")?);
-    if major >= 1 << 12 || minor >= 1 << 20 {
-        let expected = "a device below 4096,1048576";
-        return Err(Unexpected::new(format!("device {}", quote(text)), expected));
-    }
-    Ok(major << 20 | minor)
+    device_number(major, minor)
 }
 
 /// What the letters of the RWBS column say.

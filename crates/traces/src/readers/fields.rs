@@ -32,6 +32,28 @@ impl TimeUnit {
     }
 }
 
+/// The first `N` comma-separated fields of a line, without blanks around them; further ones are left alone.
+pub(super) fn comma<'a, const N: usize>(line: &'a str, columns: &str) -> Result<[&'a str; N], Unexpected> {
+    let mut fields = [""; N];
+    let mut rest = line.split(',');
+    for (count, field) in fields.iter_mut().enumerate() {
+        let Some(text) = rest.next() else {
+            return Err(Unexpected::new(format!("{count} of the {N} fields in {}", quote(line)), columns));
+        };
+        *field = text.trim();
+    }
+    Ok(fields)
+}
+
+/// A Linux device as one number, as the kernel and blktrace's records write it.
+pub(super) fn device_number(major: &str, minor: &str) -> Result<u32, Unexpected> {
+    let (major, minor): (u32, u32) = (whole(major, "the major number")?, whole(minor, "the minor number")?);
+    if major >= 1 << 12 || minor >= 1 << 20 {
+        return Err(Unexpected::new(format!("device `{major},{minor}`"), "a device below 4096,1048576"));
+    }
+    Ok(major << 20 | minor)
+}
+
 /// A whole decimal number.
 pub(super) fn whole<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, Unexpected> {
     if text.bytes().all(|byte| byte.is_ascii_digit())
@@ -40,7 +62,8 @@ pub(super) fn whole<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, U
         return Ok(number);
     }
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let expected = if digits { format!("a smaller {what}") } else { format!("{what}, a whole number") };
+    let expected =
+        if digits { format!("{what}, a smaller number") } else { format!("{what}, a whole number") };
     Err(Unexpected::new(quote(text), expected))
 }
 
@@ -151,11 +174,18 @@ mod tests {
     }
 
     #[test]
+    fn fields_lie_between_commas() {
+        assert_eq!(comma::<3>(" a,b c , ,d", "x"), Ok(["a", "b c", ""]));
+        let error = Unexpected::new("2 of the 3 fields in `a,`", "x,y,z");
+        assert_eq!(comma::<3>("a,", "x,y,z"), Err(error));
+    }
+
+    #[test]
     fn whole_numbers_have_digits_only() {
         assert_eq!(whole::<u32>("12", "a size").unwrap(), 12);
         for text in ["", "+1", "-1", "1.0", "0x1"] {
             assert_eq!(whole::<u64>(text, "a size").unwrap_err().expected, "a size, a whole number");
         }
-        assert_eq!(whole::<u32>("4294967296", "volume").unwrap_err().expected, "a smaller volume");
+        assert_eq!(whole::<u32>("4294967296", "volume").unwrap_err().expected, "volume, a smaller number");
     }
 }

@@ -3,6 +3,7 @@
 use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, extent, time_ns, whole};
+use super::names::Names;
 use super::{Disorder, Family, Format, Guess, Line, LineParser, ReadOptions, Sample, Unexpected, quote};
 use crate::config::{IologUnit, IologWaits};
 
@@ -30,10 +31,8 @@ struct Fio {
     unit: IologUnit,
     waits: IologWaits,
     version: Option<Version>,
-    /// Names of the files added; the index is the volume.
-    files: Vec<String>,
-    /// The file of the latest request: mostly that of the next one.
-    recent: usize,
+    /// The files added, each a volume.
+    files: Names,
     /// Version 2: the time that the waits have come to.
     now_ns: u64,
 }
@@ -50,8 +49,7 @@ impl Fio {
             unit: options.iolog_unit,
             waits: options.iolog_waits,
             version: None,
-            files: Vec::new(),
-            recent: 0,
+            files: Names::default(),
             now_ns: 0,
         }
     }
@@ -67,9 +65,7 @@ impl Fio {
 
     fn file_action(&mut self, file: &str, action: &str) -> Result<Line, Unexpected> {
         if action == "add" {
-            if !self.files.iter().any(|known| known == file) {
-                self.files.push(file.to_owned());
-            }
+            self.files.add(file);
         } else {
             self.volume(file)?;
         }
@@ -77,12 +73,9 @@ impl Fio {
     }
 
     fn volume(&mut self, file: &str) -> Result<u32, Unexpected> {
-        if self.files.get(self.recent).is_none_or(|known| known != file) {
-            self.recent = self.files.iter().position(|known| known == file).ok_or_else(|| {
-                Unexpected::new(format!("file {}", quote(file)), "a file that an earlier line adds")
-            })?;
-        }
-        Ok(self.recent as u32)
+        self.files.get(file).ok_or_else(|| {
+            Unexpected::new(format!("file {}", quote(file)), "a file that an earlier line adds")
+        })
     }
 
     fn wait(&mut self, text: &str) -> Result<Line, Unexpected> {

@@ -1,13 +1,23 @@
 //! Trace formats: one file per family, and the registry of all of them.
 
+mod alibaba;
 mod ascii;
 mod blkparse;
 mod blkreplay;
+mod cloudphysics;
 mod detect;
+mod diskmon;
+mod etw;
 mod fields;
 mod fio;
+mod fiu;
+mod msr;
+mod names;
 mod nbdkit_log;
+mod scsi;
 mod spc;
+mod systor;
+mod tencent;
 
 use std::str::FromStr;
 
@@ -35,7 +45,7 @@ pub struct Format {
     pub recognised_by: &'static str,
     /// Where it is documented.
     pub reference: &'static str,
-    /// File name extensions (before `.gz` or `.zst`) that say it is this format.
+    /// File name extensions (before `.gz` or `.zst`) that say it is this format; they are names for it too.
     pub extensions: &'static [&'static str],
     /// How far its recorders write requests out of order.
     pub disorder: Disorder,
@@ -56,8 +66,22 @@ struct Family {
 }
 
 /// A new format is one file and one line here.
-static FAMILIES: &[&Family] =
-    &[&fio::FAMILY, &spc::FAMILY, &blkreplay::FAMILY, &blkparse::FAMILY, &ascii::FAMILY, &nbdkit_log::FAMILY];
+static FAMILIES: &[&Family] = &[
+    &fio::FAMILY,
+    &etw::FAMILY,
+    &spc::FAMILY,
+    &msr::FAMILY,
+    &systor::FAMILY,
+    &alibaba::FAMILY,
+    &tencent::FAMILY,
+    &cloudphysics::FAMILY,
+    &blkreplay::FAMILY,
+    &blkparse::FAMILY,
+    &fiu::FAMILY,
+    &diskmon::FAMILY,
+    &ascii::FAMILY,
+    &nbdkit_log::FAMILY,
+];
 
 /// All formats that can be read.
 pub fn formats() -> impl Iterator<Item = &'static Format> {
@@ -74,7 +98,9 @@ impl FromStr for &'static Format {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        formats().find(|format| format.name == name).ok_or_else(|| {
+        let named = formats().find(|format| format.name == name);
+        let known = named.or_else(|| formats().find(|format| format.extensions.contains(&name)));
+        known.ok_or_else(|| {
             let hint = match nearest(name, formats().map(|format| format.name)) {
                 Some(near) => format!("did you mean `{near}`? "),
                 None => String::new(),
@@ -196,6 +222,8 @@ mod tests {
         assert_eq!(names.len(), count);
         let error = <&Format>::from_str("disksym").unwrap_err();
         assert!(error.contains("did you mean `disksim`?"), "{error}");
+        let alias = <&Format>::from_str("ascii-ms-bytes").unwrap();
+        assert_eq!(alias.name, "heimdall");
         let mut extensions: Vec<_> = formats().flat_map(|format| format.extensions).collect();
         extensions.sort_unstable();
         let count = extensions.len();

@@ -2,7 +2,7 @@
 
 use eraseblock_core::host::{Op, Request};
 
-use super::fields::{TimeUnit, extent, time_ns, whole};
+use super::fields::{TimeUnit, comma, extent, time_ns, whole};
 use super::{Disorder, Family, Format, Guess, Line, LineParser, Sample, Unexpected, mostly, quote};
 
 pub(super) static FAMILY: Family = Family {
@@ -27,16 +27,7 @@ impl LineParser for Spc {
         if line.trim().is_empty() {
             return Ok(Line::Other("blank lines"));
         }
-        let mut fields = line.split(',').map(str::trim);
-        let (Some(asu), Some(lba), Some(size), Some(opcode), Some(time)) =
-            (fields.next(), fields.next(), fields.next(), fields.next(), fields.next())
-        else {
-            let count = line.split(',').count();
-            return Err(Unexpected::new(
-                format!("{count} of the 5 fields in {}", quote(line)),
-                "ASU,LBA,size,opcode,timestamp",
-            ));
-        };
+        let [asu, lba, size, opcode, time] = comma(line, "ASU,LBA,size,opcode,timestamp")?;
         let volume = whole(asu, "the ASU")?;
         let (offset, len) = extent(whole(lba, "the LBA")?, 512, whole(size, "the size in bytes")?, 1)?;
         let op = match opcode {
