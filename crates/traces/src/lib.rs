@@ -17,6 +17,12 @@
 //! # }
 //! ```
 
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "its reader is registered together with those of other binary formats"
+)]
+mod compact;
 mod config;
 mod error;
 mod fit;
@@ -29,6 +35,7 @@ mod summary;
 mod trace;
 mod watch;
 mod workload;
+mod write;
 
 pub use config::{
     Action, FitMode, FormatChoice, IologUnit, IologWaits, Ops, OutOfOrder, Volumes, WorkloadConfig, Zeroes,
@@ -42,3 +49,6 @@ pub use selection::LeftOut;
 pub use summary::{Figures, VolumeFigures};
 pub use watch::Watch;
 pub use workload::{TraceIdentity, TraceSummary, Workload};
+pub use write::{
+    HeldVolumes, Holds, Losses, WriteFormat, WriteOptions, WriteReport, write_formats, write_trace,
+};

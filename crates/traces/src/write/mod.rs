@@ -1,0 +1,161 @@
+//! Writes requests to trace files: the compact format, and the formats that other simulators and replayers read.
+
+mod formats;
+mod losses;
+mod packed;
+mod text;
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use eraseblock_core::host::Request;
+use serde::Serialize;
+
+use crate::compact::CompactWriter;
+use crate::error::TraceError;
+use formats::Encoding;
+pub use formats::{HeldVolumes, Holds, WriteFormat, write_formats};
+pub use losses::Losses;
+use losses::Narrowing;
+use packed::{OutFile, Packing};
+use text::LineWriter;
+
+/// How a trace is written.
+#[derive(Debug, Clone, Default)]
+pub struct WriteOptions {
+    /// The format; where none is named, the file's extension (before `.gz` or `.zst`) says it.
+    pub format: Option<&'static WriteFormat>,
+    /// What the file says about where its requests come from, as keys and values, if its format can.
+    pub provenance: Vec<(String, String)>,
+    /// What the format cannot hold is left out and counted; else it is an error.
+    pub lossy: bool,
+    /// A file of this name is replaced; else it is an error.
+    pub overwrite: bool,
+}
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WriteReport {
+    /// The file.
+    pub path: String,
+    /// Name of its format.
+    pub format: &'static str,
+    /// How it is packed: `plain`, `gzip` or `zstd`.
+    pub packing: &'static str,
+    /// Requests in it.
+    pub requests: u64,
+    /// Size of the file.
+    pub file_bytes: u64,
+    /// Size of its unpacked content.
+    pub content_bytes: u64,
+    /// Of the unpacked content.
+    pub sha256: String,
+    /// What the format could not hold.
+    pub losses: Losses,
+}
+
+/// Writes `requests`, which come in order of time, to the file at `path`; the file appears when it is whole.
+///
+/// # Errors
+///
+/// An item of `requests` is one, the format or the packing cannot be told from the name, the format cannot hold a request
+/// (and `lossy` is not set), the file exists already (and `overwrite` is not set), or it cannot be written.
+pub fn write_trace(
+    requests: impl Iterator<Item = Result<Request, TraceError>>,
+    path: &Path,
+    options: &WriteOptions,
+) -> Result<WriteReport, TraceError> {
+    let name = path.display().to_string();
+    let (packing, format) = target(path, options)?;
+    let failed = |error: io::Error| TraceError::io(&name, "cannot be written", error);
+    let mut out = OutFile::create(path, packing, options.overwrite)?;
+    let mut narrowing = Narrowing::new(format, options.lossy);
+    let mut encoder = match format.encoding {
+        Encoding::Compact => Encoder::Compact(CompactWriter::new(&options.provenance)),
+        Encoding::Lines(writer) => Encoder::Lines { writer: writer(), line: Vec::new() },
+    };
+    encoder.begin(&mut out, &options.provenance).map_err(failed)?;
+    let mut written = 0;
+    for request in requests {
+        if let Some(request) =
+            narrowing.narrow(request?).map_err(|problem| TraceError::file(&name, problem))?
+        {
+            encoder.request(&mut out, &request).map_err(failed)?;
+            written += 1;
+        }
+    }
+    encoder.end(&mut out).map_err(failed)?;
+    let finished = out.finish().map_err(failed)?;
+    Ok(WriteReport {
+        path: name.clone(),
+        format: format.name,
+        packing: packing.name(),
+        requests: written,
+        file_bytes: finished.file_bytes,
+        content_bytes: finished.content_bytes,
+        sha256: finished.sha256,
+        losses: narrowing.losses(),
+    })
+}
+
+/// Packing and format of the file at `path`.
+fn target(path: &Path, options: &WriteOptions) -> Result<(Packing, &'static WriteFormat), TraceError> {
+    let name = path.display().to_string();
+    let (packing, stem) = Packing::of_name(path).map_err(|problem| TraceError::file(&name, problem))?;
+    let by_name = || {
+        let (_, extension) = stem.rsplit_once('.')?;
+        write_formats().find(|format| format.extension.eq_ignore_ascii_case(extension))
+    };
+    if let Some(format) = options.format.or_else(by_name) {
+        return Ok((packing, format));
+    }
+    let known: Vec<_> =
+        write_formats().map(|format| format!(".{} ({})", format.extension, format.name)).collect();
+    Err(TraceError::file(
+        &name,
+        format!(
+            "its name does not say which format to write; name the format (--to), or end the name in {}, with .gz or \
+             .zst behind it to pack it",
+            known.join(", ")
+        ),
+    ))
+}
+
+/// Turns requests into the bytes of one format.
+enum Encoder {
+    Compact(CompactWriter),
+    Lines { writer: Box<dyn LineWriter>, line: Vec<u8> },
+}
+
+impl Encoder {
+    fn begin(&mut self, out: &mut dyn Write, provenance: &[(String, String)]) -> io::Result<()> {
+        match self {
+            Self::Compact(writer) => writer.begin(out),
+            Self::Lines { writer, line } => {
+                writer.header(provenance, line);
+                out.write_all(line)
+            }
+        }
+    }
+
+    fn request(&mut self, out: &mut dyn Write, request: &Request) -> io::Result<()> {
+        match self {
+            Self::Compact(writer) => writer.push(request, out),
+            Self::Lines { writer, line } => {
+                line.clear();
+                writer.line(request, line);
+                out.write_all(line)
+            }
+        }
+    }
+
+    fn end(self, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Self::Compact(writer) => writer.finish(out),
+            Self::Lines { .. } => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
