@@ -17,6 +17,9 @@ class SimulationError(EraseblockError):
 def version() -> str:
     """Version of the engine."""
 
+def engine() -> str:
+    """Version and source hash of the engine: builds with the same one give the same records."""
+
 def registry() -> str:
     """Everything that has a name (buffers, FTLs, devices, formats), as JSON."""
 
@@ -25,6 +28,11 @@ def schema() -> str:
 
 def resolve(toml_text: str | None, file_name: str, sets: list[str]) -> list[str]:
     """Read an experiment and expand its axes; one JSON text per run, every key explicit."""
+
+def identify(
+    experiment_json: str, base: str, progress: Callable[[str, int, int], None] | None = None
+) -> str:
+    """Say which record a resolved experiment will give, as JSON: `key`, and labels of its `trace`."""
 
 def run(
     experiment_json: str,

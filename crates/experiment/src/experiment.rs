@@ -84,10 +84,10 @@ impl Experiment {
         hash(self.to_value())
     }
 
-    /// The same, with the content of the trace in the place of its path.
-    pub(crate) fn key_with_content(&self, trace_sha256: &str) -> String {
+    /// The same, with the content of the trace, and the format that it was read in, in the place of its path.
+    pub(crate) fn key_with_content(&self, format: &str, trace_sha256: &str) -> String {
         let mut value = self.to_value();
-        value["workload"]["path"] = trace_sha256.into();
+        value["workload"]["path"] = format!("{format}:{trace_sha256}").into();
         hash(value)
     }
 

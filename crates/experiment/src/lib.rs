@@ -1,7 +1,7 @@
 //! Experiments: one configuration in, result records out.
 //!
 //! [`resolve`] turns a preset, a file and `--set` options into [`Experiment`]s, one for each point of their axes;
-//! [`run`] runs one and gives its [`Record`];
+//! [`run`] runs one and gives its [`Record`], a [`Runner`] many of them;
 //! [`registry_json`] and [`schema_json`] tell what can be configured.
 
 mod error;
@@ -17,5 +17,9 @@ pub use experiment::Experiment;
 pub use load::resolve;
 pub use presets::preset_names;
 pub use registry::registry_json;
-pub use run::{Progress, Record, RunError, run, trace_info};
+pub use run::{Identity, Progress, Record, RunError, Runner, run, trace_info};
 pub use schema::schema_json;
+
+/// Version of the engine, and a hash of the source that decides its results: two builds with the same one give the same
+/// records.
+pub const ENGINE: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("ERASEBLOCK_SOURCE"));

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use eraseblock_experiment::{
-    Experiment, Progress, Record, RunError, preset_names, registry_json, resolve, run,
+    Experiment, Progress, Record, RunError, Runner, preset_names, registry_json, resolve, run,
 };
 use serde_json::Value;
 
@@ -238,20 +238,63 @@ fn what_the_user_can_mend_is_an_input_error() {
     assert!(error.is_input() && error.to_string().contains("nowhere.load"), "{error}");
 }
 
-/// A trace that is moved stays the same experiment; a trace that is changed does not.
+const LINE: &str = "0,8,4096,w,0.000000\n";
+/// Lines that fit several formats: the name of the file tells which.
+const ASCII: &str = "0 0 8 8 0\n1000000 0 8 8 0\n";
+
+/// The file with a trace called `name` in the place of the generator.
+fn replaying(name: &str) -> Experiment {
+    let file =
+        FILE.split("[workload").next().unwrap().to_owned() + &format!("[workload]\npath = \"{name}\"\n");
+    resolve(Some(&file), "small.toml", &[]).unwrap().remove(0)
+}
+
+/// A trace that is moved stays the same experiment; one that is changed, or read in another format, does not.
 #[test]
 fn a_record_is_known_by_the_content_of_its_trace() {
     let folder = tempfile::tempdir().unwrap();
+    let runner = Runner::default();
     let key = |name: &str, content: &str| {
         std::fs::write(folder.path().join(name), content).unwrap();
-        let file = FILE.split("[workload").next().unwrap().to_owned()
-            + &format!("[workload]\nformat = \"spc\"\npath = \"{name}\"\n");
-        let experiment = resolve(Some(&file), "small.toml", &[]).unwrap().remove(0);
-        let record = run(&experiment, folder.path(), true, &mut |_| ControlFlow::Continue(())).unwrap();
-        record.value()["key"].clone()
+        let experiment = replaying(name);
+        let go_on = &mut |_| ControlFlow::Continue(());
+        let identity = runner.identify(&experiment, folder.path(), go_on).unwrap();
+        let record = runner.run(&experiment, folder.path(), true, go_on).unwrap();
+        assert_eq!(record.value()["key"], identity.key);
+        for (label, value) in &identity.trace {
+            assert_eq!(record.value()["trace"][*label], *value);
+        }
+        identity.key
     };
-    let line = "0,8,4096,w,0.000000\n";
-    let first = key("a.spc", line);
-    assert_eq!(first, key("b.spc", line));
+    let first = key("a.spc", LINE);
+    assert_eq!(first, key("b.spc", LINE));
     assert_ne!(first, key("a.spc", "0,16,4096,w,0.000000\n"));
+    assert_ne!(key("a.ssdsim", ASCII), key("a.mqsim", ASCII), "the name says the format");
+}
+
+#[test]
+fn a_generated_workload_is_known_without_making_it() {
+    for experiment in experiments(&["workload.generate.seed=[1, 2]"]) {
+        let identity = Runner::default()
+            .identify(&experiment, Path::new("."), &mut |_| unreachable!("nothing is read"))
+            .unwrap();
+        assert_eq!(run_one(&experiment).unwrap().value()["key"], identity.key);
+        assert!(identity.trace.is_empty());
+    }
+}
+
+#[test]
+fn a_trace_that_changes_under_a_run_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.spc");
+    std::fs::write(&path, LINE).unwrap();
+    let error = run(&replaying("a.spc"), folder.path(), false, &mut |progress| {
+        if progress.phase == "replay" {
+            std::fs::write(&path, LINE.replace('8', "9")).unwrap();
+        }
+        ControlFlow::Continue(())
+    })
+    .unwrap_err();
+    assert!(error.is_input());
+    assert!(error.to_string().starts_with("a.spc: changed while it was being read"), "{error}");
 }

@@ -1,13 +1,42 @@
 //! Carries progress to Python and Ctrl-C back, about ten times a second.
 
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
+use eraseblock_experiment::{Progress, RunError};
 use pyo3::prelude::*;
+
+use crate::errors::{self, guard};
 
 const INTERVAL: Duration = Duration::from_millis(100);
 
+/// Is told how a run gets on, and may end it.
+type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
+
+/// Does long work without Python's lock; `callback(phase, done, total)` and Ctrl-C can end it.
+pub fn watched<T: Send>(
+    py: Python<'_>,
+    callback: Option<Py<PyAny>>,
+    work: impl FnOnce(Watch<'_>) -> Result<T, RunError> + Send,
+) -> PyResult<T> {
+    let mut reporter = Reporter::new(callback);
+    let outcome = py.detach(|| {
+        guard(|| {
+            work(&mut |at| {
+                if reporter.keep_going(at.phase, at.done, at.total) {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(())
+                }
+            })
+        })
+    })?;
+    reporter.result()?;
+    outcome.map_err(errors::run)
+}
+
 /// Calls Python between two steps of a run and keeps what it raised.
-pub struct Reporter {
+struct Reporter {
     callback: Option<Py<PyAny>>,
     next: Instant,
     raised: Option<PyErr>,
@@ -15,12 +44,12 @@ pub struct Reporter {
 
 impl Reporter {
     /// A reporter whose first call goes out at once.
-    pub fn new(callback: Option<Py<PyAny>>) -> Self {
+    fn new(callback: Option<Py<PyAny>>) -> Self {
         Self { callback, next: Instant::now(), raised: None }
     }
 
     /// True while the run should go on.
-    pub fn keep_going(&mut self, phase: &str, done: u64, total: u64) -> bool {
+    fn keep_going(&mut self, phase: &str, done: u64, total: u64) -> bool {
         let now = Instant::now();
         let finished = total > 0 && done >= total;
         if now < self.next && !finished {
@@ -39,7 +68,7 @@ impl Reporter {
     }
 
     /// The exception that ended the run, if one did.
-    pub fn result(self) -> PyResult<()> {
+    fn result(self) -> PyResult<()> {
         self.raised.map_or(Ok(()), Err)
     }
 }

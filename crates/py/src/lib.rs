@@ -4,19 +4,25 @@ mod errors;
 mod interrupt;
 mod traces;
 
-use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::LazyLock;
 
-use eraseblock_experiment as experiment;
+use eraseblock_experiment::{self as experiment, Runner};
 use pyo3::prelude::*;
 
 use errors::{ConfigError, EraseblockError, InputError, SimulationError, guard};
-use interrupt::Reporter;
+use interrupt::watched;
 
 /// Version of the engine.
 #[pyfunction]
 fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
+}
+
+/// Version and source hash of the engine: builds with the same one give the same records.
+#[pyfunction]
+fn engine() -> &'static str {
+    experiment::ENGINE
 }
 
 /// Everything that has a name (buffers, FTLs, devices, formats), as JSON.
@@ -44,6 +50,26 @@ fn resolve(
     Ok(resolved.map_err(errors::config)?.iter().map(experiment::Experiment::to_json).collect())
 }
 
+/// Reads each workload once for all runs of this process.
+static RUNNER: LazyLock<Runner> = LazyLock::new(Runner::default);
+
+/// Says which record a resolved experiment will give, as JSON: its key, and what the trace is called.
+///
+/// Reads the trace, unless this process has done so; `progress` is that of `run`.
+#[pyfunction]
+#[pyo3(signature = (experiment_json, base, progress=None))]
+#[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
+fn identify(
+    py: Python<'_>,
+    experiment_json: String,
+    base: String,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let one = experiment::Experiment::from_json(&experiment_json).map_err(errors::config)?;
+    let identity = watched(py, progress, |watch| RUNNER.identify(&one, Path::new(&base), watch))?;
+    Ok(identity.to_json())
+}
+
 /// Runs one resolved experiment and returns its record as JSON.
 ///
 /// `progress(phase, done, total)` is called about ten times a second; what it raises ends the run.
@@ -58,20 +84,8 @@ fn run(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let one = experiment::Experiment::from_json(&experiment_json).map_err(errors::config)?;
-    let mut reporter = Reporter::new(progress);
-    let outcome = py.detach(|| {
-        guard(|| {
-            experiment::run(&one, Path::new(&base), verify, &mut |at| {
-                if reporter.keep_going(at.phase, at.done, at.total) {
-                    ControlFlow::Continue(())
-                } else {
-                    ControlFlow::Break(())
-                }
-            })
-        })
-    })?;
-    reporter.result()?;
-    Ok(outcome.map_err(errors::run)?.to_json())
+    let record = watched(py, progress, |watch| RUNNER.run(&one, Path::new(&base), verify, watch))?;
+    Ok(record.to_json())
 }
 
 /// The module that Python imports as `eraseblock._core`.
@@ -84,9 +98,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("InputError", py.get_type::<InputError>())?;
     module.add("SimulationError", py.get_type::<SimulationError>())?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(engine, module)?)?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(identify, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     traces::register(module)
 }

@@ -1,5 +1,7 @@
 //! Why a run may end without a record.
 
+use std::sync::Arc;
+
 use eraseblock_core::device::DeviceError;
 use eraseblock_traces::TraceError;
 
@@ -9,7 +11,10 @@ use eraseblock_traces::TraceError;
 pub enum RunError {
     /// The workload cannot be read or does not fit the drive.
     #[error(transparent)]
-    Trace(#[from] TraceError),
+    Trace(#[from] Arc<TraceError>),
+    /// The trace file is not the one that was read at first.
+    #[error("{0}: changed while it was being read; leave a trace alone until its runs have ended")]
+    Changed(String),
     /// The drive cannot be built, or failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
@@ -30,8 +35,14 @@ impl RunError {
         match self {
             Self::Trace(error) => error.is_input(),
             Self::Device(error) => error.is_input(),
-            Self::Option(_) => true,
+            Self::Option(_) | Self::Changed(_) => true,
             Self::Law(_) | Self::Cancelled => false,
         }
+    }
+}
+
+impl From<TraceError> for RunError {
+    fn from(error: TraceError) -> Self {
+        if error.is_cancelled() { Self::Cancelled } else { Self::Trace(Arc::new(error)) }
     }
 }

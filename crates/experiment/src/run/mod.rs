@@ -4,102 +4,190 @@ mod advice;
 mod error;
 mod laws;
 mod record;
+mod workloads;
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
 use eraseblock_core::device::{Device, Options};
 use eraseblock_traces::{DriveShape, WorkloadConfig};
+use serde::Serialize;
 use serde_json::Value as Json;
 
 use crate::experiment::Experiment;
 pub use error::RunError;
 pub use record::Record;
+use workloads::{Stamp, Workloads, changed};
 
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// What the run does now: `read`, `fill`, `replay` or `finish`.
     pub phase: &'static str,
-    /// Steps done in this phase: pages where it fills, requests where it replays, else 0 or 1.
+    /// Steps done in this phase: pages where it fills, requests where it reads or replays, else 0 or 1.
     pub done: u64,
-    /// Steps in this phase, at most.
+    /// Steps in this phase, at most; 0 where nobody knows.
     pub total: u64,
 }
+
+/// What a record calls the format of a workload that no file holds.
+const GENERATED: &str = "generated";
 
 /// Requests between two reports of progress.
 const REPORT_EVERY: u64 = 4096;
 
-/// Runs an experiment. Paths in its workload start from the folder `base`; with `verify`, every read is checked
-/// against what was written.
-///
-/// `progress` is called some thousand pages or requests apart; when it breaks, the run ends with [`RunError::Cancelled`].
+/// What decides a run's record, known before it runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Identity {
+    /// The record's `key`: a hash of the configuration and the content of the trace.
+    pub key: String,
+    /// Entries of the record's `trace` that depend on where the trace lies and what it is called, and not on the key.
+    pub trace: BTreeMap<&'static str, String>,
+}
+
+impl Identity {
+    /// The identity as one line of JSON.
+    pub fn to_json(&self) -> String {
+        Json::Object(record::object(self)).to_string()
+    }
+}
+
+/// Runs experiments, many at a time if need be, and reads each workload once for all of them.
+#[derive(Debug, Default)]
+pub struct Runner {
+    workloads: Workloads,
+}
+
+impl Runner {
+    /// Which record [`Self::run`] will give. Reads the trace, unless this runner has read it already.
+    ///
+    /// # Errors
+    /// Says what is wrong with the workload.
+    pub fn identify(
+        &self,
+        experiment: &Experiment,
+        base: &Path,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Identity, RunError> {
+        if let Some(sha256) = experiment.workload.generated_sha256() {
+            let key = experiment.key_with_content(GENERATED, &sha256);
+            return Ok(Identity { key, trace: BTreeMap::new() });
+        }
+        let mut read = |passed| progress(reading(passed)).is_continue();
+        let (workload, _) = self.workloads.get(&experiment.workload, base, &mut read)?;
+        let identity = workload.identity();
+        let trace = [("name", identity.name.clone()), ("evidence", identity.evidence.clone())];
+        let key = experiment.key_with_content(identity.format, &identity.sha256);
+        Ok(Identity { key, trace: BTreeMap::from(trace) })
+    }
+
+    /// Runs an experiment. Paths in its workload start from the folder `base`; with `verify`, every read is checked
+    /// against what was written.
+    ///
+    /// `progress` is called some thousand pages or requests apart; when it breaks, the run ends with
+    /// [`RunError::Cancelled`].
+    ///
+    /// # Errors
+    /// Says what is wrong with the workload or the drive; [`RunError::is_input`] tells the user's errors from failures.
+    pub fn run(
+        &self,
+        experiment: &Experiment,
+        base: &Path,
+        verify: bool,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Record, RunError> {
+        let mut report = |phase, done, total| match progress(Progress { phase, done, total }) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(RunError::Cancelled),
+        };
+
+        let mut device = Device::new(&experiment.device(), Options { verify })?;
+        let mut read = |passed| report("read", passed, 0).is_ok();
+        let (workload, file) = self.workloads.get(&experiment.workload, base, &mut read)?;
+        let shape = DriveShape {
+            exported_bytes: device.exported_bytes(),
+            page_bytes: device.page_bytes(),
+            block_bytes: device.logical_block_bytes(),
+        };
+        let fitted = workload.fit_watched(shape, &mut read)?;
+
+        report("fill", 0, 1)?;
+        let start = Instant::now();
+        let filled = device.precondition_with(&mut |done, total| report("fill", done, total).is_ok())?;
+        if !filled {
+            return Err(RunError::Cancelled);
+        }
+        let fill_s = start.elapsed().as_secs_f64();
+        if device.needs_future() {
+            report("foresee", 0, 1)?;
+            device.foresee(fitted.requests())?;
+        }
+
+        let total = fitted.report().submitted;
+        let start = Instant::now();
+        let mut submitted = 0;
+        for request in fitted.requests() {
+            if submitted % REPORT_EVERY == 0 {
+                report("replay", submitted, total)?;
+            }
+            device.submit(&request?)?;
+            submitted += 1;
+        }
+        report("finish", 0, 1)?;
+        let figures = device.finish()?;
+        let wall_s = start.elapsed().as_secs_f64();
+        report("finish", 1, 1)?;
+        if Stamp::of(&experiment.workload, base) != file {
+            return Err(changed(&experiment.workload));
+        }
+
+        let figures = record::object(&figures);
+        laws::check(workload.identity(), fitted.report(), submitted, &figures)?;
+        Ok(Record::new(
+            experiment,
+            &workload,
+            &fitted,
+            figures,
+            record::Engine::new(submitted, wall_s, fill_s),
+        ))
+    }
+}
+
+/// Runs one experiment, as [`Runner::run`] does.
 ///
 /// # Errors
-/// Says what is wrong with the workload or the drive; [`RunError::is_input`] tells the user's errors from failures.
+/// As [`Runner::run`].
 pub fn run(
     experiment: &Experiment,
     base: &Path,
     verify: bool,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Record, RunError> {
-    let mut report = |phase, done, total| match progress(Progress { phase, done, total }) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(()) => Err(RunError::Cancelled),
-    };
-
-    report("read", 0, 1)?;
-    let mut device = Device::new(&experiment.device(), Options { verify })?;
-    let workload = experiment.workload.prepare(base)?;
-    let fitted = workload.fit(DriveShape {
-        exported_bytes: device.exported_bytes(),
-        page_bytes: device.page_bytes(),
-        block_bytes: device.logical_block_bytes(),
-    })?;
-
-    report("fill", 0, 1)?;
-    let start = Instant::now();
-    let filled = device.precondition_with(&mut |done, total| report("fill", done, total).is_ok())?;
-    if !filled {
-        return Err(RunError::Cancelled);
-    }
-    let fill_s = start.elapsed().as_secs_f64();
-    if device.needs_future() {
-        report("foresee", 0, 1)?;
-        device.foresee(fitted.requests())?;
-    }
-
-    let total = fitted.report().submitted;
-    let start = Instant::now();
-    let mut submitted = 0;
-    for request in fitted.requests() {
-        if submitted % REPORT_EVERY == 0 {
-            report("replay", submitted, total)?;
-        }
-        device.submit(&request?)?;
-        submitted += 1;
-    }
-    report("finish", 0, 1)?;
-    let figures = device.finish()?;
-    let wall_s = start.elapsed().as_secs_f64();
-    report("finish", 1, 1)?;
-
-    let figures = record::object(&figures);
-    laws::check(workload.identity(), fitted.report(), submitted, &figures)?;
-    Ok(Record::new(experiment, &workload, &fitted, figures, record::Engine::new(submitted, wall_s, fill_s)))
+    Runner::default().run(experiment, base, verify, progress)
 }
 
-/// What a trace holds, as JSON; `format` names its format, or it is told from the content.
+fn reading(passed: u64) -> Progress {
+    Progress { phase: "read", done: passed, total: 0 }
+}
+
+/// What a trace holds, as JSON; `format` names its format, or it is told from the content. `progress` may end it, as in
+/// [`Runner::run`].
 ///
 /// # Errors
 /// The file cannot be read, or is not what the format promises.
-pub fn trace_info(path: &Path, format: Option<&str>) -> Result<String, RunError> {
+pub fn trace_info(
+    path: &Path,
+    format: Option<&str>,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<String, RunError> {
     let path = path.to_str().ok_or_else(|| RunError::Option(format!("{} is not UTF-8", path.display())))?;
     let mut workload = WorkloadConfig::trace(path);
     if let Some(name) = format {
         workload.format = name.parse().map_err(RunError::Option)?;
     }
-    let workload = workload.prepare(Path::new(""))?;
+    let mut read = |passed| progress(reading(passed)).is_continue();
+    let workload = workload.prepare_watched(Path::new(""), &mut read)?;
     Ok(Json::Object(record::object(workload.summary())).to_string())
 }

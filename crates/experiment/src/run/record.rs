@@ -51,15 +51,14 @@ impl Record {
             warnings
                 .extend(advice::warnings(workload.identity(), fitted.report()).into_iter().map(Json::from));
         }
-        let identity = object(workload.identity());
-        let sha256 = identity.get("sha256").and_then(Json::as_str).unwrap_or_default().to_owned();
-        let mut trace = identity;
+        let identity = workload.identity();
+        let mut trace = object(identity);
         trace.insert("fit".to_owned(), Json::Object(object(fitted.report())));
 
         let flash_ops = figures.get("flash_ops").and_then(Json::as_u64).unwrap_or_default();
         let mut record = Map::new();
         for (key, value) in [
-            ("key", json!(experiment.key_with_content(&sha256))),
+            ("key", json!(experiment.key_with_content(identity.format, &identity.sha256))),
             ("name", json!(experiment.name)),
             ("version", json!(env!("CARGO_PKG_VERSION"))),
             ("config", experiment.to_value()),
