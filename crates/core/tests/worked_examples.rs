@@ -76,6 +76,86 @@ fn hbm_table_1_1_block_lru() {
     }
 }
 
+/// Only full blocks in the block region; a page that has to leave takes its block along or not.
+#[test]
+fn hbm_table_1_1_hybrid() {
+    for (compensation, expected_hits, last) in [(false, 3, vec![5]), (true, 2, vec![5, 7])] {
+        let scheme = json!({"kind": "hbm", "threshold": 4, "compensation": compensation});
+        let mut hybrid = buffer(scheme, 8);
+        let (hits, flushes) = run(&mut *hybrid, HBM_TABLE_1_1);
+        assert_eq!((hits, &flushes[1]), (expected_hits, &last));
+        assert_eq!((flushes[0].as_slice(), flushes.len()), (&[0, 1, 2, 3][..], 2));
+        assert_eq!(hybrid.dump().concat(), [7, 10, 1, 14, 2, 11, 3, 9]);
+    }
+}
+
+/// Reads and writes of `(first page, pages, write)`, each a request; what leaves, each page with whether it is dirty.
+fn serve(buffer: &mut dyn Buffer, requests: &[(u32, u32, bool)]) -> Vec<(Action, Vec<(u32, bool)>)> {
+    let mut left = Vec::new();
+    for (number, &(first, count, write)) in requests.iter().enumerate() {
+        let mut out = Outcome::default();
+        buffer.access(&Span { first, count, write, request: number as u64 }, &Nothing, &mut out);
+        left.extend(
+            out.evictions
+                .iter()
+                .map(|e| (e.action, out.pages_of(e).iter().map(|page| (page.lpn, page.dirty)).collect())),
+        );
+    }
+    left
+}
+
+#[test]
+fn hbm_figure_3_4_the_least_popular_and_fullest_block_leaves() {
+    let (r, w) = (false, true);
+    let scheme = json!({"kind": "hbm", "threshold": 1});
+    let a = [
+        (0, 3, w),
+        (3, 1, r),
+        (8, 2, w),
+        (10, 1, w),
+        (19, 1, r),
+        (11, 1, w),
+        (1, 2, w),
+        (16, 3, w),
+        (24, 1, w),
+    ];
+    // Popularity 3, 3 and 2: block 4 goes, with the clean page 19.
+    let expected = (Action::Flush, vec![(16, true), (17, true), (18, true), (19, false)]);
+    assert_eq!(serve(&mut *buffer(scheme.clone(), 12), &a), [expected]);
+    let b = [(0, 3, w), (3, 1, r), (8, 2, w), (19, 1, r), (11, 1, w), (1, 2, w), (16, 3, r), (24, 1, w)];
+    // Popularity 3, 2 and 2: block 4 has four pages, block 2 three; all of block 4 is clean.
+    let expected = (Action::Drop, vec![(16, false), (17, false), (18, false), (19, false)]);
+    assert_eq!(serve(&mut *buffer(scheme, 11), &b), [expected]);
+    // Section 3.5.2's reading: the block with fewest pages.
+    let fewest = json!({"kind": "hbm", "threshold": 1, "size_tie": "fewest-pages"});
+    let expected = (Action::Flush, vec![(8, true), (9, true), (11, true)]);
+    assert_eq!(serve(&mut *buffer(fewest, 11), &b), [expected]);
+}
+
+#[test]
+fn hbm_figure_3_5_three_pages_of_a_block_move_together() {
+    let mut hbm = buffer(json!({"kind": "hbm", "threshold": 3}), 8);
+    run(&mut *hbm, &[&[0], &[5], &[1]]);
+    assert_eq!(hbm.dump(), [[1], [5], [0]]);
+    let mut out = Outcome { watched: true, ..Outcome::default() };
+    hbm.access(&Span { first: 2, count: 1, write: true, request: 3 }, &Nothing, &mut out);
+    assert_eq!(hbm.dump(), [vec![5], vec![0, 1, 2]]);
+    assert_eq!((out.notes[0].what, out.note_pages.as_slice()), ("moved to the block region", &[0, 1, 2][..]));
+    // Later pages of the block join it.
+    run(&mut *hbm, &[&[3]]);
+    assert_eq!(hbm.dump(), [vec![5], vec![0, 1, 2, 3]]);
+}
+
+#[test]
+fn hbm_counts_a_block_once_for_each_request() {
+    // Four pages in one request against three requests of one page each: the first is less popular.
+    let left = serve(
+        &mut *buffer(json!({"kind": "hbm", "threshold": 1}), 7),
+        &[(4, 1, true), (5, 1, true), (6, 1, true), (0, 4, true), (8, 1, true)],
+    );
+    assert_eq!(left[0].1.iter().map(|page| page.0).collect::<Vec<_>>(), [0, 1, 2, 3]);
+}
+
 #[test]
 fn fab_evicts_the_fullest_block() {
     let mut fab = buffer(json!("fab"), 8);

@@ -97,6 +97,16 @@ impl Directory {
         self.len == self.capacity
     }
 
+    /// Pages that there is room for.
+    pub fn capacity(&self) -> u32 {
+        self.capacity
+    }
+
+    /// Blocks of which pages are held.
+    pub fn blocks(&self) -> usize {
+        self.nodes.len() - self.free.len()
+    }
+
     /// Pages of a logical block.
     pub fn pages_per_block(&self) -> u32 {
         self.pages_per_block
@@ -117,6 +127,12 @@ impl Directory {
     #[inline]
     pub fn pages(&self, node: u32) -> u32 {
         self.nodes[node as usize].pages
+    }
+
+    /// Dirty pages among them.
+    #[inline]
+    pub fn dirty(&self, node: u32) -> u32 {
+        self.nodes[node as usize].dirty
     }
 
     #[inline]
@@ -195,7 +211,7 @@ impl Directory {
 
     /// Takes a whole block out. Its dirty pages leave as `flush` says, upwards; clean ones are dropped.
     pub fn evict(&mut self, node: u32, flush: Action, reason: Reason, out: &mut Outcome) {
-        let Node { lbn, pages, dirty } = self.nodes[node as usize];
+        let Node { pages, dirty, .. } = self.nodes[node as usize];
         let start = out.pages.len();
         out.pages.extend(self.iter(node).filter(|page| page.dirty));
         out.evict(start, flush, reason);
@@ -204,9 +220,22 @@ impl Directory {
             out.pages.extend(self.iter(node).filter(|page| !page.dirty));
             out.evict(start, Action::Drop, reason);
         }
+        self.forget(node);
+    }
+
+    /// Takes a whole block out. All its pages leave in the same way, upwards.
+    pub fn evict_whole(&mut self, node: u32, action: Action, reason: Reason, out: &mut Outcome) {
+        let start = out.pages.len();
+        out.pages.extend(self.iter(node));
+        out.evict(start, action, reason);
+        self.forget(node);
+    }
+
+    fn forget(&mut self, node: u32) {
         let (from, to) = (self.bit(node, 0), self.bit(node, 0) + self.pages_per_block as usize);
         self.held.clear_range(from, to);
         self.dirty.clear_range(from, to);
+        let Node { lbn, pages, .. } = self.nodes[node as usize];
         self.len -= pages;
         self.nodes[node as usize].pages = 0;
         self.node_of[lbn as usize] = NONE;

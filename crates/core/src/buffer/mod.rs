@@ -7,8 +7,10 @@
 pub mod blocks;
 pub mod bplru;
 pub mod fab;
+pub mod hbm;
 pub mod lru;
 pub mod none;
+pub mod pages;
 
 /// What a buffer is built for.
 #[derive(Debug, Clone, Copy)]
@@ -161,6 +163,14 @@ impl Outcome {
         }
     }
 
+    /// One page leaves: to flash if it is dirty.
+    #[inline]
+    pub fn evict_page(&mut self, page: Evicted, reason: Reason) {
+        let start = self.pages.len();
+        self.pages.push(page);
+        self.evict(start, if page.dirty { Action::Flush } else { Action::Drop }, reason);
+    }
+
     /// The pages of an eviction.
     #[inline]
     pub fn pages_of(&self, eviction: &Eviction) -> &[Evicted] {
@@ -256,4 +266,5 @@ crate::registry! {
     "lru" => Lru in lru,
     "fab" => Fab in fab,
     "bplru" => Bplru in bplru,
+    "hbm" => Hbm in hbm,
 }

@@ -74,6 +74,18 @@ impl List {
         self.back = node;
     }
 
+    /// Puts `node`, which is in no list, in front of `other`, which is in this one. O(1).
+    #[inline]
+    pub fn insert_before(&mut self, links: &mut Links, node: u32, other: u32) {
+        let prev = links.nodes[other as usize][0];
+        if prev == NONE {
+            return self.push_front(links, node);
+        }
+        links.nodes[node as usize] = [prev, other];
+        links.nodes[prev as usize][1] = node;
+        links.nodes[other as usize][0] = node;
+    }
+
     /// Takes `node`, which is in this list, out of it. O(1).
     #[inline]
     pub fn remove(&mut self, links: &mut Links, node: u32) {

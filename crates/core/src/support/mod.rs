@@ -2,6 +2,8 @@
 
 pub mod bits;
 pub mod divide;
+pub mod frequency;
+pub mod heap;
 pub mod list;
 pub mod minima;
 pub mod registry;
