@@ -4,15 +4,17 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+use eraseblock_core::config::{Bytes, Nanos};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::chosen::{Ops, Volumes};
 use crate::error::{TraceError, nearest};
 use crate::generate::GenerateConfig;
 use crate::readers::{Format, formats};
 
 /// The workload: a recorded trace (`path`) or one that is made on the spot (`generate`).
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WorkloadConfig {
     /// Trace file, plain, .gz or .zst; a relative path starts at the folder of the experiment's file.
@@ -24,13 +26,31 @@ pub struct WorkloadConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generate: Option<GenerateConfig>,
     /// Which volumes (disks, ASUs) of the trace are replayed: `"concat"` lays all of them one after another, each
-    /// from a whole logical block of the drive on; a number takes that one alone.
+    /// from a whole logical block of the drive on; a number takes that one alone, `"0,2,5-7"` lays those one after another.
     pub volumes: Volumes,
     /// Which operations are replayed.
     pub ops: Ops,
-    /// Only this many requests, counted after `volumes` and `ops` have taken their choice.
+    /// Only reads, writes and trims that begin at this address of their volume or above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from_byte: Option<Bytes>,
+    /// Only reads, writes and trims that end at this address of their volume or below.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until_byte: Option<Bytes>,
+    /// Only requests at this time or later, counted from the first request of the trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Nanos>,
+    /// Only requests before this time, counted from the first request of the trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Nanos>,
+    /// Passes over this many of the requests that are left by then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skip: Option<u64>,
+    /// Only this many of the requests that are left by then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first: Option<u64>,
+    /// Times, counted from the first request replayed, are multiplied by this: 2 halves the rate of requests. `host.speedup`
+    /// divides what this has made of them.
+    pub time_scale: f64,
     /// What happens when the workload reaches beyond the drive.
     pub fit: FitMode,
     /// What happens when a request's time lies before that of the request above it.
@@ -43,19 +63,6 @@ pub struct WorkloadConfig {
     pub iolog_unit: IologUnit,
     /// fio iolog version 2: what the number of a `wait` line says.
     pub iolog_waits: IologWaits,
-}
-
-/// Which operations of a workload are replayed; what is left out is counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Ops {
-    /// Reads only.
-    R,
-    /// All but reads: writes, trims and flushes.
-    W,
-    /// Everything.
-    #[default]
-    Rw,
 }
 
 /// What happens when the workload reaches beyond the drive. Each request is accounted for, and a mapping that even so
@@ -218,77 +225,28 @@ impl JsonSchema for FormatChoice {
     }
 }
 
-/// Which volumes of a trace are replayed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Volumes {
-    /// All, one after another.
-    #[default]
-    Concat,
-    /// One alone, at its own addresses.
-    One(u32),
-}
-
-impl FromStr for Volumes {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.parse() {
-            Ok(number) => Ok(Self::One(number)),
-            Err(_) if text == "concat" => Ok(Self::Concat),
-            Err(_) => Err(format!("found `{text}`, expected \"concat\" or the number of a volume")),
+impl Default for WorkloadConfig {
+    fn default() -> Self {
+        Self {
+            path: None,
+            format: FormatChoice::default(),
+            generate: None,
+            volumes: Volumes::default(),
+            ops: Ops::default(),
+            from_byte: None,
+            until_byte: None,
+            from: None,
+            until: None,
+            skip: None,
+            first: None,
+            time_scale: 1.0,
+            fit: FitMode::default(),
+            out_of_order: OutOfOrder::default(),
+            zeroes: Zeroes::default(),
+            action: Action::default(),
+            iolog_unit: IologUnit::default(),
+            iolog_waits: IologWaits::default(),
         }
-    }
-}
-
-impl Serialize for Volumes {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Concat => serializer.serialize_str("concat"),
-            Self::One(number) => serializer.serialize_u32(*number),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Volumes {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl de::Visitor<'_> for Visitor {
-            type Value = Volumes;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("\"concat\" or the number of a volume")
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Volumes, E> {
-                text.parse().map_err(E::custom)
-            }
-
-            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Volumes, E> {
-                u32::try_from(number)
-                    .map(Volumes::One)
-                    .map_err(|_| E::invalid_value(de::Unexpected::Unsigned(number), &self))
-            }
-
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Volumes, E> {
-                u32::try_from(number)
-                    .map(Volumes::One)
-                    .map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))
-            }
-        }
-        deserializer.deserialize_any(Visitor)
-    }
-}
-
-impl JsonSchema for Volumes {
-    fn schema_name() -> Cow<'static, str> {
-        "Volumes".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "\"concat\" or the number of a volume",
-            "oneOf": [{"const": "concat"}, {"type": "integer", "minimum": 0, "maximum": u32::MAX}],
-        })
     }
 }
 
@@ -311,9 +269,7 @@ impl WorkloadConfig {
     ///
     /// Names the key of the `[workload]` table that is wrong or missing.
     pub fn check(&self) -> Result<(), TraceError> {
-        if self.first == Some(0) {
-            return Err(TraceError::key("first", "found 0, expected at least 1 request"));
-        }
+        self.check_selection()?;
         match (&self.path, &self.generate) {
             (Some(path), None) if path.is_empty() => {
                 Err(TraceError::key("path", "is empty, expected a trace file"))
@@ -333,6 +289,23 @@ impl WorkloadConfig {
             )),
         }
     }
+
+    fn check_selection(&self) -> Result<(), TraceError> {
+        if self.first == Some(0) {
+            return Err(TraceError::key("first", "found 0, expected at least 1 request"));
+        }
+        if self.until.is_some_and(|until| until <= self.from.unwrap_or_default()) {
+            return Err(TraceError::key("until", "is not later than from; nothing lies between them"));
+        }
+        if self.until_byte.is_some_and(|until| until <= self.from_byte.unwrap_or_default()) {
+            return Err(TraceError::key("until_byte", "is not above from_byte; nothing lies between them"));
+        }
+        if !(self.time_scale > 0.0 && self.time_scale.is_finite()) {
+            let problem = format!("found {}, expected a number above 0, such as 0.5", self.time_scale);
+            return Err(TraceError::key("time_scale", problem));
+        }
+        Ok(())
+    }
 }
 
 impl FromStr for FitMode {
@@ -351,8 +324,6 @@ impl FromStr for FitMode {
 
 #[cfg(test)]
 mod tests {
-    use eraseblock_core::config::{Bytes, Nanos};
-
     use super::*;
 
     fn parse(text: &str) -> WorkloadConfig {
@@ -370,7 +341,7 @@ mod tests {
     fn reads_what_people_write() {
         let config =
             parse("path = 'a.load'\nformat = 'blkreplay'\nvolumes = 3\nops = 'w'\nfirst = 10\nfit = 'wrap'");
-        assert_eq!(config.volumes, Volumes::One(3));
+        assert_eq!(config.volumes, Volumes::Only(vec![3]));
         assert_eq!(config.ops, Ops::W);
         assert_eq!(config.format.to_string(), "blkreplay");
         assert_eq!((config.first, config.fit), (Some(10), FitMode::Wrap));
@@ -385,6 +356,8 @@ mod tests {
     fn writes_back_what_it_read() {
         for text in [
             "path = 'a'\nvolumes = 'concat'",
+            "path = 'a'\nvolumes = '0,3-5'\nops = 'write,trim'\nfrom = '1.5 s'\nuntil = '2 h'\nskip = 3\ntime_scale = 0.1",
+            "path = 'a'\nfrom_byte = '1 MiB'\nuntil_byte = '1 GiB'",
             "path = 'a'\nvolumes = 7\nformat = 'spc'\nzeroes = 'as-flagged'\nout_of_order = 'clamp'\naction = 'queue'\niolog_unit = 'ms'\niolog_waits = 'clock'",
             "[generate]\nkind = 'uniform'\nrequests = 1\nfootprint = '1 MiB'\nalign = '512 B'",
         ] {
@@ -402,9 +375,17 @@ mod tests {
             (String::new(), "workload.path: is missing"),
             ("path = ''".to_owned(), "workload.path: is empty"),
             ("path = 'a'\nfirst = 0".to_owned(), "workload.first: found 0"),
+            ("path = 'a'\nfrom = '2 s'\nuntil = '2 s'".to_owned(), "workload.until: is not later than from"),
+            ("path = 'a'\nuntil_byte = '0 B'".to_owned(), "workload.until_byte: is not above from_byte"),
+            (
+                "path = 'a'\ntime_scale = 0.0".to_owned(),
+                "workload.time_scale: found 0, expected a number above 0",
+            ),
+            ("path = 'a'\ntime_scale = inf".to_owned(), "workload.time_scale: found inf"),
+            ("path = 'a'\nops = 'writes'".to_owned(), "did you mean `write`?"),
             ("path = 'a'\nformat = 'spd'".to_owned(), "did you mean `spc`?"),
             ("path = 'a'\nvolumes = 'all'".to_owned(), "found `all`, expected \"concat\""),
-            ("path = 'a'\nvolumes = -1".to_owned(), "expected \"concat\" or the number of a volume"),
+            ("path = 'a'\nvolumes = -1".to_owned(), "expected \"concat\", the number of a volume"),
             ("path = 'a'\nfits = 'wrap'".to_owned(), "unknown field `fits`"),
             ("path = 'a'\nfit = 'warp'".to_owned(), "expected one of `refuse`, `wrap`"),
             (format!("path = 'a'\n{}", generate("kind = 'uniform'")), "not both"),

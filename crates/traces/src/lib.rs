@@ -17,6 +17,7 @@
 //! # }
 //! ```
 
+mod chosen;
 #[allow(
     dead_code,
     unused_imports,
@@ -29,6 +30,7 @@ mod fit;
 mod generate;
 mod input;
 mod order;
+mod pass;
 mod readers;
 mod selection;
 mod summary;
@@ -37,13 +39,13 @@ mod watch;
 mod workload;
 mod write;
 
-pub use config::{
-    Action, FitMode, FormatChoice, IologUnit, IologWaits, Ops, OutOfOrder, Volumes, WorkloadConfig, Zeroes,
-};
+pub use chosen::{Ops, Volumes};
+pub use config::{Action, FitMode, FormatChoice, IologUnit, IologWaits, OutOfOrder, WorkloadConfig, Zeroes};
 pub use error::TraceError;
 pub use fit::{DriveShape, FitReport, FittedWorkload, Requests, VolumePlace};
 pub use generate::{Arrivals, GenerateConfig, Pattern};
 pub use order::{Disorder, Moved};
+pub use pass::SelectedRequests;
 pub use readers::{Format, formats};
 pub use selection::LeftOut;
 pub use summary::{Figures, VolumeFigures};

@@ -1,19 +1,30 @@
-//! Which requests of a workload are replayed; the others are counted by the reason why not.
+//! Which requests of a workload are replayed, and when; the others are counted by the reason why not.
+
+use std::ops::Range;
 
 use eraseblock_core::host::{Op, Request};
 use serde::Serialize;
 
-use crate::config::{Ops, Volumes, WorkloadConfig};
+use crate::chosen::{Ops, Volumes};
+use crate::config::WorkloadConfig;
 
 /// Requests that are not replayed, by reason; the first one that applies, in this order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
-    /// On another volume than the one chosen.
+    /// On another volume than those chosen.
     pub by_volume: u64,
     /// Of a kind that `ops` leaves out.
     pub by_op: u64,
+    /// Reads, writes and trims that do not lie within `from_byte` and `until_byte`.
+    pub by_address: u64,
     /// Reads, writes and trims of no bytes.
     pub zero_length: u64,
+    /// Before the time `from`.
+    pub before_from: u64,
+    /// At the time `until` or later.
+    pub after_until: u64,
+    /// Passed over by `skip`.
+    pub skipped: u64,
     /// After the `first` ones.
     pub after_first: u64,
 }
@@ -22,7 +33,14 @@ impl LeftOut {
     /// All of them.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.by_volume + self.by_op + self.zero_length + self.after_first
+        self.by_volume
+            + self.by_op
+            + self.by_address
+            + self.zero_length
+            + self.before_from
+            + self.after_until
+            + self.skipped
+            + self.after_first
     }
 }
 
@@ -31,37 +49,76 @@ impl LeftOut {
 pub(crate) struct Selection {
     volumes: Volumes,
     ops: Ops,
+    bytes: Range<u64>,
+    times_ns: Range<u64>,
+    to_skip: u64,
     remaining: u64,
+    time_scale: f64,
+    /// Time of the first request taken: the replay's clock starts with it.
+    start_ns: Option<u64>,
     left_out: LeftOut,
 }
 
 impl Selection {
     pub fn new(config: &WorkloadConfig) -> Self {
         Self {
-            volumes: config.volumes,
+            volumes: config.volumes.clone(),
             ops: config.ops,
+            bytes: config.from_byte.map_or(0, |byte| byte.0)
+                ..config.until_byte.map_or(u64::MAX, |byte| byte.0),
+            times_ns: config.from.map_or(0, |time| time.0)..config.until.map_or(u64::MAX, |time| time.0),
+            to_skip: config.skip.unwrap_or(0),
             remaining: config.first.unwrap_or(u64::MAX),
+            time_scale: config.time_scale,
+            start_ns: None,
             left_out: LeftOut::default(),
         }
     }
 
-    /// True if `request` is replayed.
+    /// `request` as it is replayed, if it is; they come in order of time.
     #[inline]
-    pub fn takes(&mut self, request: &Request) -> bool {
-        let reason = if matches!(self.volumes, Volumes::One(volume) if volume != request.volume) {
+    pub fn take(&mut self, request: &Request) -> Option<Request> {
+        let sized = request.op != Op::Flush;
+        let reason = if !self.volumes.contain(request.volume) {
             &mut self.left_out.by_volume
-        } else if self.ops != Ops::Rw && (self.ops == Ops::R) != (request.op == Op::Read) {
+        } else if !self.ops.contains(request.op) {
             &mut self.left_out.by_op
-        } else if request.len == 0 && request.op != Op::Flush {
+        } else if sized
+            && (request.offset < self.bytes.start || request.offset + request.len > self.bytes.end)
+        {
+            &mut self.left_out.by_address
+        } else if sized && request.len == 0 {
             &mut self.left_out.zero_length
+        } else if request.arrival_ns < self.times_ns.start {
+            &mut self.left_out.before_from
+        } else if request.arrival_ns >= self.times_ns.end {
+            // Nothing that comes later can be taken.
+            self.remaining = 0;
+            &mut self.left_out.after_until
+        } else if self.to_skip > 0 {
+            self.to_skip -= 1;
+            &mut self.left_out.skipped
         } else if self.remaining == 0 {
             &mut self.left_out.after_first
         } else {
             self.remaining -= 1;
-            return true;
+            return Some(Request { arrival_ns: self.replayed_at(request.arrival_ns), ..*request });
         };
         *reason += 1;
-        false
+        None
+    }
+
+    #[inline]
+    fn replayed_at(&mut self, time_ns: u64) -> u64 {
+        let since_ns = time_ns - *self.start_ns.get_or_insert(time_ns);
+        if self.keeps_times() { since_ns } else { libm::round(since_ns as f64 * self.time_scale) as u64 }
+    }
+
+    /// True where the gaps between requests stay as they are.
+    #[inline]
+    pub fn keeps_times(&self) -> bool {
+        // Exactly 1 is what the configuration says where nothing is to be scaled.
+        self.time_scale.to_bits() == 1.0_f64.to_bits()
     }
 
     /// True once no further request can be taken.
@@ -73,41 +130,85 @@ impl Selection {
     pub fn left_out(&self) -> LeftOut {
         self.left_out
     }
+
+    /// Time of the first request taken, counted from that of the trace's first, in ns.
+    pub fn start_ns(&self) -> u64 {
+        self.start_ns.unwrap_or(0)
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use eraseblock_core::config::{Bytes, Nanos};
+
     use super::*;
+
+    fn request(arrival_ns: u64, op: Op, volume: u32, offset: u64, len: u64) -> Request {
+        Request { arrival_ns, offset, len, volume, op, fua: false }
+    }
 
     #[test]
     fn each_request_has_one_fate() {
-        let config =
-            WorkloadConfig { volumes: Volumes::One(1), ops: Ops::W, first: Some(2), ..Default::default() };
+        let config = WorkloadConfig {
+            volumes: Volumes::Only(vec![1, 4]),
+            ops: Ops::W,
+            from_byte: Some(Bytes(10)),
+            until_byte: Some(Bytes(20)),
+            from: Some(Nanos(100)),
+            until: Some(Nanos(200)),
+            skip: Some(1),
+            first: Some(2),
+            ..WorkloadConfig::default()
+        };
         let mut selection = Selection::new(&config);
-        let request = |volume, op, len| Request { arrival_ns: 0, offset: 0, len, volume, op, fua: false };
-        let requests = [
-            (request(0, Op::Read, 1), false),
-            (request(1, Op::Read, 1), false),
-            (request(1, Op::Write, 0), false),
-            (request(1, Op::Trim, 4), true),
-            (request(1, Op::Flush, 0), true),
-            (request(1, Op::Write, 4), false),
-            (request(1, Op::Write, 0), false),
-        ];
-        for (request, taken) in requests {
-            assert_eq!(selection.takes(&request), taken, "{request:?}");
+        for (request, taken) in [
+            (request(100, Op::Read, 0, 10, 1), None),
+            (request(100, Op::Read, 1, 10, 1), None),
+            (request(100, Op::Write, 1, 9, 1), None),
+            (request(100, Op::Write, 1, 15, 6), None),
+            (request(100, Op::Write, 1, 10, 0), None),
+            (request(99, Op::Write, 1, 10, 10), None),
+            (request(100, Op::Write, 1, 10, 10), None),
+            (request(120, Op::Trim, 4, 19, 1), Some(0)),
+            (request(150, Op::Flush, 1, 0, 0), Some(30)),
+            (request(199, Op::Write, 1, 10, 1), None),
+            (request(200, Op::Write, 1, 10, 1), None),
+        ] {
+            assert_eq!(selection.take(&request).map(|taken| taken.arrival_ns), taken, "{request:?}");
         }
-        let left_out = selection.left_out();
-        assert_eq!(left_out, LeftOut { by_volume: 1, by_op: 1, zero_length: 2, after_first: 1 });
-        assert_eq!(left_out.total(), 5);
+        let expected = LeftOut {
+            by_volume: 1,
+            by_op: 1,
+            by_address: 2,
+            zero_length: 1,
+            before_from: 1,
+            after_until: 1,
+            skipped: 1,
+            after_first: 1,
+        };
+        assert_eq!((selection.left_out(), expected.total()), (expected, 9));
+        assert!(selection.is_done());
+        assert_eq!(selection.start_ns(), 120);
+    }
+
+    #[test]
+    fn the_end_of_time_ends_the_pass() {
+        let mut selection =
+            Selection::new(&WorkloadConfig { until: Some(Nanos(10)), ..WorkloadConfig::default() });
+        assert!(selection.take(&request(9, Op::Read, 0, 0, 1)).is_some());
+        assert!(!selection.is_done());
+        assert!(selection.take(&request(10, Op::Read, 0, 0, 1)).is_none());
         assert!(selection.is_done());
     }
 
     #[test]
-    fn r_is_reads_alone() {
-        let mut selection = Selection::new(&WorkloadConfig { ops: Ops::R, ..Default::default() });
-        let request = |op| Request { arrival_ns: 0, offset: 0, len: 1, volume: 0, op, fua: false };
-        let taken = [Op::Read, Op::Write, Op::Trim, Op::Flush].map(|op| selection.takes(&request(op)));
-        assert_eq!(taken, [true, false, false, false]);
+    fn times_are_scaled_from_the_first_request_taken() {
+        let mut selection =
+            Selection::new(&WorkloadConfig { skip: Some(1), time_scale: 0.25, ..WorkloadConfig::default() });
+        let times = [3, 1000, 1002, 1010, 1011].map(|time| selection.take(&request(time, Op::Read, 0, 0, 1)));
+        assert_eq!(
+            times.map(|taken| taken.map(|taken| taken.arrival_ns)),
+            [None, Some(0), Some(1), Some(3), Some(3)]
+        );
     }
 }

@@ -7,12 +7,14 @@ use eraseblock_core::host::Request;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::config::{FitMode, FormatChoice, Volumes, WorkloadConfig};
+use crate::chosen::Volumes;
+use crate::config::{FitMode, FormatChoice, WorkloadConfig};
 use crate::error::TraceError;
 use crate::fit::{DriveShape, FittedWorkload};
 use crate::generate::{GenerateConfig, Generator};
 use crate::input::hex;
 use crate::order::Moved;
+use crate::pass::SelectedRequests;
 use crate::readers::{Detected, ReadOptions, detect};
 use crate::selection::{LeftOut, Selection};
 use crate::summary::{Figures, MAX_VOLUMES, Tally};
@@ -36,6 +38,8 @@ pub struct TraceIdentity {
     pub requests_in_trace: u64,
     /// Requests that are not replayed, by reason.
     pub left_out: LeftOut,
+    /// Time of the first request replayed, counted from that of the trace's first, in ns; the replay's clock starts with it.
+    pub start_ns: u64,
     /// Requests whose time lay before that of an earlier one.
     #[serde(flatten)]
     pub moved: Moved,
@@ -179,9 +183,10 @@ impl WorkloadConfig {
         counts: Counts,
         reading: Reading,
     ) -> Result<Workload, TraceError> {
-        let Counts { whole, selected, left_out } = counts;
+        let Counts { whole, selected, left_out, start_ns } = counts;
+        self.check_volumes(&names.name, &whole)?;
         if selected.requests == 0 {
-            return Err(self.nothing_left(&names.name, &whole, left_out));
+            return Err(nothing_left(&names.name, &whole, left_out));
         }
         let Names { name, format, evidence, sha256 } = names;
         let other_lines: BTreeMap<_, _> = reading.other_lines.into_iter().collect();
@@ -193,6 +198,7 @@ impl WorkloadConfig {
             requests: selected.requests,
             requests_in_trace: whole.requests,
             left_out,
+            start_ns,
             moved: reading.moved,
             other_lines: other_lines.clone(),
         };
@@ -208,24 +214,34 @@ impl WorkloadConfig {
         Ok(Workload { source, selection: Selection::new(self), fit: self.fit, identity, summary, selected })
     }
 
-    fn nothing_left(&self, name: &str, whole: &Figures, left_out: LeftOut) -> TraceError {
-        if let Volumes::One(wanted) = self.volumes
-            && left_out.by_volume == whole.requests
-        {
-            let known: Vec<_> =
-                whole.volumes.iter().take(24).map(|volume| volume.volume.to_string()).collect();
-            let more = if whole.volumes.len() > known.len() { ", ..." } else { "" };
-            let problem = format!("{name} has no volume {wanted}, only {}{more}", known.join(", "));
-            return TraceError::key("volumes", problem);
-        }
-        TraceError::file(
-            name,
-            format!(
-                "none of its {} requests is left to replay: {} on other volumes, {} of kinds left out by ops, {} of no bytes",
-                whole.requests, left_out.by_volume, left_out.by_op, left_out.zero_length
-            ),
-        )
+    /// A volume that was chosen by its number is there.
+    fn check_volumes(&self, name: &str, whole: &Figures) -> Result<(), TraceError> {
+        let Volumes::Only(wanted) = &self.volumes else { return Ok(()) };
+        let known: Vec<_> = whole.volumes.iter().map(|volume| volume.volume).collect();
+        let Some(missing) = wanted.iter().find(|volume| known.binary_search(volume).is_err()) else {
+            return Ok(());
+        };
+        let shown: Vec<_> = known.iter().take(24).map(u32::to_string).collect();
+        let more = if known.len() > shown.len() { ", ..." } else { "" };
+        let problem = format!("{name} has no volume {missing}, only {}{more}", shown.join(", "));
+        Err(TraceError::key("volumes", problem))
     }
+}
+
+fn nothing_left(name: &str, whole: &Figures, left_out: LeftOut) -> TraceError {
+    let reasons = [
+        (left_out.by_volume, "on other volumes"),
+        (left_out.by_op, "of kinds that ops leaves out"),
+        (left_out.by_address, "not between from_byte and until_byte"),
+        (left_out.zero_length, "of no bytes"),
+        (left_out.before_from, "before the time from"),
+        (left_out.after_until, "at the time until or later"),
+        (left_out.skipped, "skipped"),
+    ];
+    let reasons: Vec<_> =
+        reasons.iter().filter(|(count, _)| *count > 0).map(|(count, why)| format!("{count} {why}")).collect();
+    let count = whole.requests;
+    TraceError::file(name, format!("none of its {count} requests is left to replay: {}", reasons.join(", ")))
 }
 
 fn parameters_sha256(generate: &GenerateConfig) -> String {
@@ -246,6 +262,7 @@ struct Counts {
     whole: Figures,
     selected: Figures,
     left_out: LeftOut,
+    start_ns: u64,
 }
 
 impl Counts {
@@ -254,24 +271,29 @@ impl Counts {
         let mut selection = Selection::new(config);
         let mut whole = Tally::default();
         // Until the first request is left out, those selected are the whole.
-        let mut selected: Option<Tally> = None;
+        let mut selected: Option<Tally> = (!selection.keeps_times()).then(Tally::default);
         while let Some(request) = records.next_request()? {
             pace.step()?;
-            let taken = selection.takes(&request);
-            if !taken && selected.is_none() {
+            let taken = selection.take(&request);
+            if taken.is_none() && selected.is_none() {
                 selected = Some(whole.clone());
             }
             if !whole.add(&request) {
                 return Err(too_many_volumes(records));
             }
-            if taken && let Some(selected) = &mut selected {
-                let known = selected.add(&request);
+            if let (Some(taken), Some(selected)) = (taken, &mut selected) {
+                let known = selected.add(&taken);
                 debug_assert!(known, "the whole has room for the volumes of its part");
             }
         }
         let whole = whole.finish();
         let selected = selected.map_or_else(|| whole.clone(), Tally::finish);
-        Ok(Self { whole, selected, left_out: selection.left_out() })
+        if i64::try_from(selected.duration_ns).is_err() {
+            let problem =
+                format!("found {}, with which the trace would last more than 292 years", config.time_scale);
+            return Err(TraceError::key("time_scale", problem));
+        }
+        Ok(Self { whole, selected, left_out: selection.left_out(), start_ns: selection.start_ns() })
     }
 }
 
@@ -297,6 +319,11 @@ impl Workload {
     /// The figures of the requests that are replayed.
     pub fn selected(&self) -> &Figures {
         &self.selected
+    }
+
+    /// The requests that are replayed, in order of time, each at its address on its volume.
+    pub fn requests(&self) -> SelectedRequests<'_> {
+        SelectedRequests::new(self)
     }
 
     /// Decides where the requests lie on `drive`.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use eraseblock_core::config::Bytes;
+use eraseblock_core::config::{Bytes, Nanos};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_traces::{
     Action, DriveShape, FitMode, FitReport, GenerateConfig, Ops, OutOfOrder, Pattern, Volumes, Workload,
@@ -128,8 +128,12 @@ fn the_recorder_of_a_format_may_step_back_a_little() {
 #[test]
 fn every_request_is_replayed_or_counted() {
     let content = "0,8,512,w,0\n1,8,512,r,1\n1,8,0,w,2\n1,8,512,w,3\n1,9,512,w,4\n1,9,512,w,5\n";
-    let config =
-        WorkloadConfig { volumes: Volumes::One(1), ops: Ops::W, first: Some(2), ..WorkloadConfig::default() };
+    let config = WorkloadConfig {
+        volumes: Volumes::Only(vec![1]),
+        ops: Ops::W,
+        first: Some(2),
+        ..WorkloadConfig::default()
+    };
     let workload = prepare(content, config.clone()).unwrap();
     let identity = workload.identity();
     assert_eq!((identity.requests, identity.requests_in_trace, identity.left_out.total()), (2, 6, 4));
@@ -142,12 +146,41 @@ fn every_request_is_replayed_or_counted() {
 
 #[test]
 fn a_selection_that_leaves_nothing_is_an_error() {
-    let volume = |number| WorkloadConfig { volumes: Volumes::One(number), ..WorkloadConfig::default() };
+    let volume =
+        |number| WorkloadConfig { volumes: Volumes::Only(vec![number]), ..WorkloadConfig::default() };
     let error = prepare("3,8,512,w,0\n5,8,512,w,0\n", volume(4)).unwrap_err();
     assert_eq!(error, "workload.volumes: t.spc has no volume 4, only 3, 5");
     let reads = WorkloadConfig { ops: Ops::R, ..WorkloadConfig::default() };
     let error = prepare("3,8,512,w,0\n", reads).unwrap_err();
     assert!(error.contains("none of its 1 requests is left to replay"), "{error}");
+}
+
+#[test]
+fn a_part_of_a_trace_begins_at_time_zero() {
+    let content = "1,8,512,w,0\n3,8,512,r,1\n1,9,512,w,2\n2,9,512,w,3\n1,10,512,w,4.5\n";
+    let config = WorkloadConfig {
+        volumes: "1,3".parse().unwrap(),
+        from: Some(Nanos(1)),
+        until: Some(Nanos(4_600_000_000)),
+        skip: Some(1),
+        time_scale: 0.5,
+        ..WorkloadConfig::default()
+    };
+    let workload = prepare(content, config.clone()).unwrap();
+    let identity = workload.identity();
+    assert_eq!((identity.start_ns, identity.requests, identity.left_out.total()), (2_000_000_000, 2, 3));
+    assert_eq!(workload.selected().duration_ns, 1_250_000_000);
+    assert_eq!(workload.summary().figures.duration_ns, 4_500_000_000);
+    let (requests, report) = fitted(content, config.clone()).unwrap();
+    let shown: Vec<_> = requests.iter().map(|r| (r.arrival_ns, r.volume, r.offset)).collect();
+    assert_eq!(shown, [(0, 1, 4608), (1_250_000_000, 1, 5120)]);
+    assert_eq!(report.requests, 2);
+    let slow = WorkloadConfig { time_scale: 1e11, ..config };
+    assert!(
+        prepare(content, slow)
+            .unwrap_err()
+            .starts_with("workload.time_scale: found 100000000000, with which")
+    );
 }
 
 #[test]

@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use crate::config::FitMode;
 use crate::error::{TraceError, size};
-use crate::selection::Selection;
+use crate::pass::Pass;
 use crate::watch::{Pace, Watch};
-use crate::workload::{Records, Source, Workload};
+use crate::workload::Workload;
 use layout::Layout;
 pub use layout::VolumePlace;
 use mapping::{Fate, Mapping};
@@ -66,9 +66,7 @@ pub struct FitReport {
 /// A workload with a place for each request.
 #[derive(Debug, Clone)]
 pub struct FittedWorkload {
-    name: String,
-    source: Source,
-    selection: Selection,
+    workload: Workload,
     drive: DriveShape,
     layout: Layout,
     mapping: Mapping,
@@ -93,9 +91,7 @@ impl FittedWorkload {
         })?;
         let workload_bytes = layout.end();
         let mut fitted = Self {
-            name: name.clone(),
-            source: workload.source().clone(),
-            selection: workload.selection().clone(),
+            workload: workload.clone(),
             drive,
             mapping: Mapping::Same,
             report: FitReport {
@@ -149,7 +145,7 @@ impl FittedWorkload {
                     TraceError::fit(format!(
                         "{} reads and writes {} logical blocks of {}, {} in all, but the drive has {places} of them ({}); \
                          choose a larger drive, or fit = \"wrap\", \"clip\" or \"scale\" (--fit)",
-                        self.name,
+                        self.name(),
                         touched.len(),
                         size(block_bytes),
                         size(footprint),
@@ -168,7 +164,7 @@ impl FittedWorkload {
         TraceError::fit(format!(
             "{} reaches up to {}{volumes}, but the drive exports {}; choose a larger drive, or say how to fit it: \
              fit = \"wrap\", \"compact\", \"clip\", \"scale\" or \"remap\" (--fit)",
-            self.name,
+            self.name(),
             size(self.report.workload_bytes),
             size(self.report.drive_bytes)
         ))
@@ -178,7 +174,7 @@ impl FittedWorkload {
     fn touched_blocks(&self, pace: &mut Pace<'_>) -> Result<BlockSet, TraceError> {
         let block = self.drive.block_bytes;
         let mut touched = BlockSet::default();
-        let mut pass = Pass::new(self)?;
+        let mut pass = LaidPass::new(self)?;
         while let Some(request) = pass.next_request()? {
             pace.step()?;
             if matches!(request.op, Op::Read | Op::Write) {
@@ -191,7 +187,7 @@ impl FittedWorkload {
     /// Places every request once, to report what becomes of them.
     fn count(&mut self, pace: &mut Pace<'_>) -> Result<(), TraceError> {
         let mut report = self.report.clone();
-        let mut pass = Pass::new(self)?;
+        let mut pass = LaidPass::new(self)?;
         let mut pieces = Vec::new();
         report.submitted = 0;
         let mut number = 0_u64;
@@ -226,7 +222,7 @@ impl FittedWorkload {
             return Err(TraceError::fit(format!(
                 "none of the {} requests of {} lies within the drive's {}",
                 report.requests,
-                self.name,
+                self.name(),
                 size(self.drive.exported_bytes)
             )));
         }
@@ -234,10 +230,14 @@ impl FittedWorkload {
         Ok(())
     }
 
+    fn name(&self) -> &str {
+        &self.workload.identity().name
+    }
+
     fn too_long(&self, number: u64, request: &Request) -> TraceError {
         TraceError::fit(format!(
             "request {number} of {} has {}, but the drive exports {}; choose a larger drive, or fit = \"clip\" (--fit)",
-            self.name,
+            self.name(),
             size(request.len),
             size(self.drive.exported_bytes)
         ))
@@ -261,49 +261,27 @@ impl FittedWorkload {
 }
 
 /// One pass over the selected requests, volumes laid one after another.
-struct Pass<'a> {
+struct LaidPass<'a> {
     fitted: &'a FittedWorkload,
-    records: Records,
-    selection: Selection,
-    count: u64,
+    pass: Pass,
 }
 
-impl<'a> Pass<'a> {
+impl<'a> LaidPass<'a> {
     fn new(fitted: &'a FittedWorkload) -> Result<Self, TraceError> {
-        Ok(Self {
-            fitted,
-            records: fitted.source.open(false)?,
-            selection: fitted.selection.clone(),
-            count: 0,
-        })
+        Ok(Self { fitted, pass: Pass::new(&fitted.workload)? })
     }
 
     #[inline]
     fn next_request(&mut self) -> Result<Option<Request>, TraceError> {
-        while !self.selection.is_done()
-            && let Some(mut request) = self.records.next_request()?
-        {
-            if self.selection.takes(&request) {
-                self.count += 1;
-                // A flush is for the whole drive, whichever volume asked for it.
-                if request.op != Op::Flush {
-                    request.offset += self.fitted.layout.base(request.volume);
-                    if request.offset + request.len > self.fitted.report.workload_bytes {
-                        return Err(self.changed());
-                    }
-                }
-                return Ok(Some(request));
+        let Some(mut request) = self.pass.next_request()? else { return Ok(None) };
+        // A flush is for the whole drive, whichever volume asked for it.
+        if request.op != Op::Flush {
+            request.offset += self.fitted.layout.base(request.volume);
+            if request.offset + request.len > self.fitted.report.workload_bytes {
+                return Err(self.pass.changed());
             }
         }
-        if self.count == self.fitted.report.requests { Ok(None) } else { Err(self.changed()) }
-    }
-
-    #[cold]
-    fn changed(&self) -> TraceError {
-        TraceError::file(
-            &self.fitted.name,
-            "changed between two passes over it; leave a trace alone while it is replayed",
-        )
+        Ok(Some(request))
     }
 }
 
@@ -311,7 +289,7 @@ impl<'a> Pass<'a> {
 pub struct Requests<'a> {
     fitted: &'a FittedWorkload,
     /// Opened by the first call, so that failing to is an item like any other error.
-    pass: Option<Pass<'a>>,
+    pass: Option<LaidPass<'a>>,
     pieces: Vec<Request>,
     next_piece: usize,
     done: bool,
@@ -327,7 +305,7 @@ impl Requests<'_> {
             }
             let pass = match &mut self.pass {
                 Some(pass) => pass,
-                none => none.insert(Pass::new(self.fitted)?),
+                none => none.insert(LaidPass::new(self.fitted)?),
             };
             let Some(request) = pass.next_request()? else { return Ok(None) };
             if matches!(self.fitted.mapping, Mapping::Same) {
@@ -338,7 +316,7 @@ impl Requests<'_> {
             let fate = self.fitted.mapping.place(&self.fitted.drive, &request, &mut self.pieces);
             // The counting pass has shown that neither happens, unless the file is another one now.
             if fate == Fate::TooLong || (fate == Fate::Untouched && request.op != Op::Trim) {
-                return Err(pass.changed());
+                return Err(pass.pass.changed());
             }
         }
     }
