@@ -1,0 +1,193 @@
+//! The fast schemes against slow ones written straight from the papers: every answer and every eviction is the same, under
+//! tens of thousands of random request sequences and under the recorded workload.
+
+mod references;
+
+use eraseblock_core::buffer::{Answer, Buffer, BufferConfig, Outcome, Shape, Span, View};
+use eraseblock_core::host::Op;
+use rand::{RngExt as _, SeedableRng as _};
+use rand_pcg::Pcg64Mcg;
+use references::{Decisions, Reference, bplru::Bplru, fab::Fab, hbm::Hbm};
+use serde_json::{Value, json};
+
+/// A drive below a buffer that asks nothing.
+struct Nothing;
+
+impl View for Nothing {
+    fn units(&self) -> u32 {
+        1
+    }
+    fn unit_of(&self, _lpn: u32) -> Option<u32> {
+        None
+    }
+    fn queued(&self, _unit: u32) -> u32 {
+        0
+    }
+    fn free_blocks(&self, _unit: u32) -> u32 {
+        0
+    }
+}
+
+/// A scheme's configuration, and the same scheme by the book.
+type Pair = (Value, Box<dyn Reference>);
+
+fn fab(shape: Shape, _: &mut Pcg64Mcg) -> Pair {
+    let capacity = shape.capacity as usize;
+    let slow = Fab { capacity, pages_per_block: shape.pages_per_block, blocks: Vec::new() };
+    (json!("fab"), Box::new(slow))
+}
+
+fn bplru(shape: Shape, random: &mut Pcg64Mcg) -> Pair {
+    let (padding, compensation, touch_first) = (random.random(), random.random(), random.random());
+    let slow = Bplru {
+        capacity: shape.capacity as usize,
+        pages_per_block: shape.pages_per_block,
+        padding,
+        compensation,
+        touch_first,
+        blocks: Vec::new(),
+    };
+    let order = if touch_first { "touch-first" } else { "evict-first" };
+    let fast = json!({
+        "kind": "bplru", "padding": padding, "compensation": compensation, "evict_order": order,
+    });
+    (fast, Box::new(slow))
+}
+
+fn hbm(shape: Shape, random: &mut Pcg64Mcg) -> Pair {
+    let fixed = random.random::<bool>().then(|| random.random_range(1..=shape.pages_per_block + 1));
+    let (fewest_pages, compensation, read_hits_count) = (random.random(), random.random(), random.random());
+    let (alpha, beta, settle) =
+        (random.random_range(0.0..0.5), random.random_range(0.5..1.0), random.random_range(1..6u64));
+    let slow = Hbm {
+        capacity: shape.capacity as usize,
+        pages_per_block: shape.pages_per_block,
+        fixed,
+        threshold: fixed.unwrap_or(1),
+        fewest_pages,
+        compensation,
+        read_hits_count,
+        alpha,
+        beta,
+        settle,
+        changed_at: 0,
+        nodes: Vec::new(),
+        pages: Vec::new(),
+    };
+    let fast = json!({
+        "kind": "hbm", "threshold": fixed.map_or(json!("dynamic"), |pages| json!(pages)),
+        "size_tie": if fewest_pages { "fewest-pages" } else { "most-pages" }, "tie": "lowest-block",
+        "compensation": compensation, "read_hits_count": read_hits_count, "alpha": alpha, "beta": beta,
+        "settle": settle,
+    });
+    (fast, Box::new(slow))
+}
+
+const PAIRS: [(&str, fn(Shape, &mut Pcg64Mcg) -> Pair); 3] = [("fab", fab), ("bplru", bplru), ("hbm", hbm)];
+
+fn decisions(out: &Outcome) -> Decisions {
+    Decisions {
+        hits: out.answers.iter().map(|answer| *answer == Answer::Hit).collect(),
+        left: out
+            .evictions
+            .iter()
+            .map(|e| (e.action, out.pages_of(e).iter().map(|page| (page.lpn, page.dirty)).collect()))
+            .collect(),
+    }
+}
+
+fn build(fast: &Value, shape: Shape) -> Box<dyn Buffer> {
+    serde_json::from_value::<BufferConfig>(fast.clone()).unwrap().build(shape).unwrap()
+}
+
+#[test]
+fn random_sequences_are_served_the_same() {
+    for (name, pair) in PAIRS {
+        for seed in 0..10_000 {
+            let mut random = Pcg64Mcg::seed_from_u64(seed);
+            let pages_per_block = [2, 4, 8][random.random_range(0..3)];
+            let blocks = random.random_range(2..8);
+            let shape = Shape {
+                capacity: random.random_range(1..20),
+                pages_per_block,
+                logical_pages: blocks * pages_per_block,
+            };
+            let (fast, mut slow) = pair(shape, &mut random);
+            let mut quick = build(&fast, shape);
+            let mut out = Outcome::default();
+            for request in 0..random.random_range(1..80) {
+                out.clear();
+                let step = random.random_range(0..40);
+                let first = random.random_range(0..shape.logical_pages);
+                let count = random.random_range(1..=pages_per_block - first % pages_per_block);
+                let expected = if step == 0 {
+                    quick.flush(&mut out);
+                    slow.flush()
+                } else if step == 1 {
+                    quick.trim(first, count);
+                    (first..first + count).for_each(|page| slow.trim(page));
+                    Decisions::default()
+                } else {
+                    let span = Span { first, count, write: random.random_range(0..3) > 0, request };
+                    quick.access(&span, &Nothing, &mut out);
+                    slow.access(&span)
+                };
+                assert_eq!(
+                    decisions(&out),
+                    expected,
+                    "{name}, seed {seed}, request {request}: {fast}, {shape:?}"
+                );
+                if let Err(problem) = quick.check() {
+                    panic!("{name}, seed {seed}, request {request}: {problem}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_recorded_workload_is_served_the_same() {
+    const PAGE: u64 = 4096;
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads");
+    let workload =
+        eraseblock_traces::WorkloadConfig::trace("pgbench-ext4.nbdkit.zst").prepare(&folder).unwrap();
+    let drive =
+        eraseblock_traces::DriveShape { exported_bytes: 1 << 30, page_bytes: PAGE, block_bytes: 64 * PAGE };
+    let fitted = workload.fit(drive).unwrap();
+    for (seed, (name, pair)) in (0..3).flat_map(|seed| PAIRS.map(|pair| (seed, pair))) {
+        let shape = Shape { capacity: 500, pages_per_block: 64, logical_pages: (1 << 30) / PAGE as u32 };
+        let (fast, mut slow) = pair(shape, &mut Pcg64Mcg::seed_from_u64(seed));
+        let mut quick = build(&fast, shape);
+        let mut out = Outcome::default();
+        let mut evictions = 0;
+        for (number, request) in fitted.requests().take(10_000).enumerate() {
+            let request = request.unwrap();
+            out.clear();
+            if request.op == Op::Flush {
+                quick.flush(&mut out);
+                assert_eq!(decisions(&out), slow.flush(), "{name}, request {number}: flush");
+                continue;
+            }
+            let (first, end) = (request.offset / PAGE, (request.offset + request.len).div_ceil(PAGE));
+            for block in first / 64..end.div_ceil(64) {
+                let (from, to) = ((block * 64).max(first) as u32, ((block + 1) * 64).min(end) as u32);
+                out.clear();
+                if request.op == Op::Trim {
+                    quick.trim(from, to - from);
+                    (from..to).for_each(|page| slow.trim(page));
+                    continue;
+                }
+                let span = Span {
+                    first: from,
+                    count: to - from,
+                    write: request.op == Op::Write,
+                    request: number as u64,
+                };
+                quick.access(&span, &Nothing, &mut out);
+                evictions += out.evictions.len();
+                assert_eq!(decisions(&out), slow.access(&span), "{name}, request {number}: {fast}");
+            }
+        }
+        assert!(evictions > 500, "{name}: {evictions}");
+    }
+}

@@ -1,0 +1,77 @@
+//! FAB: blocks in order of use; the one with most pages leaves, the least recently used among equals.
+
+use eraseblock_core::buffer::{Action, Span};
+
+use super::{Block, Decisions, Reference};
+
+pub struct Fab {
+    pub capacity: usize,
+    pub pages_per_block: u32,
+    /// The most recently used block first.
+    pub blocks: Vec<Block>,
+}
+
+impl Fab {
+    fn touch(&mut self, number: u32) {
+        if let Some(at) = self.blocks.iter().position(|block| block.number == number) {
+            let block = self.blocks.remove(at);
+            self.blocks.insert(0, block);
+        }
+    }
+
+    fn make_room(&mut self, done: &mut Decisions) {
+        let held: usize = self.blocks.iter().map(|block| block.pages.len()).sum();
+        if held < self.capacity {
+            return;
+        }
+        let most = self.blocks.iter().map(|block| block.pages.len()).max().unwrap();
+        let victim = self.blocks.iter().rposition(|block| block.pages.len() == most).unwrap();
+        let block = self.blocks.remove(victim);
+        done.leave(Action::Flush, block.dirty());
+        done.leave(Action::Drop, block.clean());
+    }
+}
+
+impl Reference for Fab {
+    fn access(&mut self, span: &Span) -> Decisions {
+        let mut done = Decisions::default();
+        let number = span.first / self.pages_per_block;
+        for page in span.first..span.first + span.count {
+            let hit = self.blocks.iter().any(|block| block.has(page));
+            done.hits.push(hit);
+            if !hit {
+                self.make_room(&mut done);
+                if self.blocks.iter().all(|block| block.number != number) {
+                    self.blocks.push(Block { number, pages: Vec::new() });
+                }
+            }
+            self.touch(number);
+            if !hit {
+                self.blocks[0].put(page, span.write);
+            } else if span.write {
+                self.blocks[0].set_dirty(page);
+            }
+        }
+        done
+    }
+
+    fn trim(&mut self, page: u32) {
+        let number = page / self.pages_per_block;
+        if self.blocks.iter().any(|block| block.has(page)) {
+            // As any other change of a block, this makes it the most recent of its size.
+            self.touch(number);
+            self.blocks[0].pages.retain(|&(held, _)| held != page);
+        }
+        self.blocks.retain(|block| !block.pages.is_empty());
+    }
+
+    fn flush(&mut self) -> Decisions {
+        let mut done = Decisions::default();
+        for size in (1..=self.pages_per_block as usize).rev() {
+            for block in self.blocks.iter_mut().rev().filter(|block| block.pages.len() == size) {
+                done.left.extend(block.write_back());
+            }
+        }
+        done
+    }
+}

@@ -1,0 +1,180 @@
+//! HBM: Algorithms 3.1 to 3.4 of the thesis, with a list of blocks that is scanned for each victim.
+
+use eraseblock_core::buffer::{Action, Span};
+
+use super::{Block, Decisions, Reference};
+
+pub struct Node {
+    pub block: Block,
+    pub popularity: u32,
+    pub migrated: bool,
+}
+
+pub struct Hbm {
+    pub capacity: usize,
+    pub pages_per_block: u32,
+    /// None: dynamic.
+    pub fixed: Option<u32>,
+    pub threshold: u32,
+    pub fewest_pages: bool,
+    pub compensation: bool,
+    pub read_hits_count: bool,
+    pub alpha: f64,
+    pub beta: f64,
+    pub settle: u64,
+    pub changed_at: u64,
+    pub nodes: Vec<Node>,
+    /// The page region, the most recently used page first.
+    pub pages: Vec<u32>,
+}
+
+impl Hbm {
+    fn held(&self) -> usize {
+        self.nodes.iter().map(|node| node.block.pages.len()).sum()
+    }
+
+    fn region(&self) -> usize {
+        self.nodes.iter().filter(|node| node.migrated).map(|node| node.block.pages.len()).sum()
+    }
+
+    fn node(&mut self, number: u32) -> Option<&mut Node> {
+        self.nodes.iter_mut().find(|node| node.block.number == number)
+    }
+
+    /// The block region's victim, ties by the lowest number.
+    fn victim(&self) -> Option<u32> {
+        let region = || self.nodes.iter().filter(|node| node.migrated);
+        let least = region().map(|node| node.popularity).min()?;
+        let popular = || region().filter(|node| node.popularity == least);
+        let sizes = popular().map(|node| node.block.pages.len());
+        let size = if self.fewest_pages { sizes.min()? } else { sizes.max()? };
+        popular().filter(|node| node.block.pages.len() == size).map(|node| node.block.number).min()
+    }
+
+    fn discharge(&mut self, number: u32, done: &mut Decisions) {
+        let at = self.nodes.iter().position(|node| node.block.number == number).unwrap();
+        let node = self.nodes.remove(at);
+        self.pages.retain(|page| page / self.pages_per_block != number);
+        let dirty = node.block.pages.iter().any(|page| page.1);
+        done.leave(if dirty { Action::Flush } else { Action::Drop }, node.block.pages);
+    }
+
+    fn replace(&mut self, done: &mut Decisions) {
+        if let Some(number) = self.victim() {
+            return self.discharge(number, done);
+        }
+        let page = *self.pages.last().unwrap();
+        let number = page / self.pages_per_block;
+        if self.compensation {
+            return self.discharge(number, done);
+        }
+        self.pages.pop();
+        let node = self.node(number).unwrap();
+        let left = node.block.pages.iter().copied().find(|held| held.0 == page).unwrap();
+        node.block.pages.retain(|held| held.0 != page);
+        self.nodes.retain(|node| !node.block.pages.is_empty());
+        done.leave(if left.1 { Action::Flush } else { Action::Drop }, vec![left]);
+    }
+
+    fn migrate(&mut self, number: u32) {
+        let threshold = self.threshold as usize;
+        let ppb = self.pages_per_block;
+        let node = self.node(number).unwrap();
+        if !node.migrated && node.block.pages.len() >= threshold {
+            node.migrated = true;
+            self.pages.retain(|page| page / ppb != number);
+        }
+    }
+
+    fn adjust(&mut self, request: u64) {
+        if self.fixed.is_some() || request - self.changed_at < self.settle {
+            return;
+        }
+        let gamma = self.region() as f64 / self.capacity as f64;
+        let before = self.threshold;
+        if gamma > self.beta && self.threshold <= self.pages_per_block {
+            self.threshold += 1;
+        }
+        if gamma < self.alpha && self.threshold >= 2 {
+            self.threshold -= 1;
+        }
+        if self.threshold != before {
+            self.changed_at = request;
+        }
+    }
+}
+
+impl Reference for Hbm {
+    fn access(&mut self, span: &Span) -> Decisions {
+        let mut done = Decisions::default();
+        let number = span.first / self.pages_per_block;
+        let region = self.region();
+        let mut counted = false;
+        for page in span.first..span.first + span.count {
+            let hit = self.nodes.iter().any(|node| node.block.has(page));
+            done.hits.push(hit);
+            if !hit && self.held() == self.capacity {
+                self.replace(&mut done);
+            }
+            let counts = !hit || span.write || self.read_hits_count;
+            if let Some(node) = self.node(number) {
+                if counts && !counted {
+                    node.popularity += 1;
+                    counted = true;
+                }
+            } else {
+                let block = Block { number, pages: Vec::new() };
+                self.nodes.push(Node { block, popularity: 1, migrated: false });
+                counted = true;
+            }
+            let node = self.node(number).unwrap();
+            if !hit {
+                node.block.put(page, span.write);
+            } else if span.write {
+                node.block.set_dirty(page);
+            }
+            if !node.migrated {
+                self.pages.retain(|&held| held != page);
+                self.pages.insert(0, page);
+            }
+            self.migrate(number);
+        }
+        if self.region() != region {
+            self.adjust(span.request);
+        }
+        done
+    }
+
+    fn trim(&mut self, page: u32) {
+        self.pages.retain(|&held| held != page);
+        for node in &mut self.nodes {
+            node.block.pages.retain(|held| held.0 != page);
+        }
+        self.nodes.retain(|node| !node.block.pages.is_empty());
+    }
+
+    fn flush(&mut self) -> Decisions {
+        let mut done = Decisions::default();
+        // In the order in which they would have to make room: the block region empties first.
+        let mut order = Vec::new();
+        let mut waiting: Vec<u32> =
+            self.nodes.iter().filter(|node| node.migrated).map(|node| node.block.number).collect();
+        while let Some(number) = self.victim() {
+            order.push(number);
+            self.node(number).unwrap().migrated = false;
+        }
+        for number in waiting.drain(..) {
+            self.node(number).unwrap().migrated = true;
+        }
+        for page in self.pages.iter().rev() {
+            let number = page / self.pages_per_block;
+            if !order.contains(&number) {
+                order.push(number);
+            }
+        }
+        for number in order {
+            done.left.extend(self.node(number).unwrap().block.write_back());
+        }
+        done
+    }
+}

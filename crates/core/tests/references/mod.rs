@@ -1,0 +1,69 @@
+//! Schemes written a second time, straight from their papers: plain lists, scans, no speed.
+
+pub mod bplru;
+pub mod fab;
+pub mod hbm;
+
+use eraseblock_core::buffer::{Action, Span};
+
+/// What one call made a scheme do: for each page of the span whether it was a hit, and what left, in order.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Decisions {
+    pub hits: Vec<bool>,
+    pub left: Vec<(Action, Vec<(u32, bool)>)>,
+}
+
+/// A scheme from its paper.
+pub trait Reference {
+    /// Reads or writes consecutive pages of one block.
+    fn access(&mut self, span: &Span) -> Decisions;
+    /// The host gives a page up.
+    fn trim(&mut self, page: u32);
+    /// Everything dirty is written.
+    fn flush(&mut self) -> Decisions;
+}
+
+/// Pages of one block in a buffer: page and whether it is dirty, upwards.
+#[derive(Debug, Clone, Default)]
+pub struct Block {
+    pub number: u32,
+    pub pages: Vec<(u32, bool)>,
+}
+
+impl Block {
+    pub fn put(&mut self, page: u32, dirty: bool) {
+        self.pages.push((page, dirty));
+        self.pages.sort_unstable();
+    }
+
+    pub fn has(&self, page: u32) -> bool {
+        self.pages.iter().any(|&(held, _)| held == page)
+    }
+
+    pub fn set_dirty(&mut self, page: u32) {
+        self.pages.iter_mut().filter(|(held, _)| *held == page).for_each(|(_, dirty)| *dirty = true);
+    }
+
+    pub fn dirty(&self) -> Vec<(u32, bool)> {
+        self.pages.iter().copied().filter(|page| page.1).collect()
+    }
+
+    pub fn clean(&self) -> Vec<(u32, bool)> {
+        self.pages.iter().copied().filter(|page| !page.1).collect()
+    }
+
+    /// Dirty pages are written and stay.
+    pub fn write_back(&mut self) -> Option<(Action, Vec<(u32, bool)>)> {
+        let dirty = self.dirty();
+        self.pages.iter_mut().for_each(|page| page.1 = false);
+        (!dirty.is_empty()).then_some((Action::WriteBack, dirty))
+    }
+}
+
+impl Decisions {
+    pub fn leave(&mut self, action: Action, pages: Vec<(u32, bool)>) {
+        if !pages.is_empty() {
+            self.left.push((action, pages));
+        }
+    }
+}
