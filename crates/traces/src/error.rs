@@ -15,6 +15,8 @@ pub struct TraceError(Box<Kind>);
 enum Kind {
     #[error("{file}:{line}: found {found}, expected {expected}")]
     Line { file: String, line: u64, found: String, expected: String },
+    #[error("{file}: {} at byte {offset}: found {found}, expected {expected}", record_name(*record))]
+    Record { file: String, record: u64, offset: u64, found: String, expected: String },
     #[error("{file}: {problem}")]
     File { file: String, problem: String },
     #[error("{file}: {doing}: {source}")]
@@ -46,8 +48,15 @@ impl TraceError {
     }
 
     /// One line of a file is not what its format promises.
-    pub(crate) fn line(file: &str, line: u64, found: String, expected: String) -> Self {
+    pub(crate) fn line(file: &str, line: u64, unexpected: Unexpected) -> Self {
+        let Unexpected { found, expected } = unexpected;
         Self(Box::new(Kind::Line { file: file.to_owned(), line, found, expected }))
+    }
+
+    /// One record of a binary file, from 1, is not what its format promises; record 0 is the header.
+    pub(crate) fn record(file: &str, record: u64, offset: u64, unexpected: Unexpected) -> Self {
+        let Unexpected { found, expected } = unexpected;
+        Self(Box::new(Kind::Record { file: file.to_owned(), record, offset, found, expected }))
     }
 
     /// A file as a whole cannot be used.
@@ -88,6 +97,46 @@ impl TraceError {
             None => String::new(),
         };
         Self::file(&file, format!("no such file{hint}"))
+    }
+}
+
+fn record_name(record: u64) -> String {
+    if record == 0 { "header".to_owned() } else { format!("record {record}") }
+}
+
+/// A line or record that is not what the format promises.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Unexpected {
+    pub found: String,
+    pub expected: String,
+}
+
+impl Unexpected {
+    pub fn new(found: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self { found: found.into(), expected: expected.into() }
+    }
+}
+
+/// Why the next line or record could not be read.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// It is not what the format promises; the one after it can be read.
+    Bad(Unexpected),
+    /// It is not what the format promises, and where the one after it begins cannot be told.
+    Lost(Unexpected),
+    /// The file cannot be read on.
+    File(TraceError),
+}
+
+impl From<Unexpected> for Fault {
+    fn from(unexpected: Unexpected) -> Self {
+        Self::Bad(unexpected)
+    }
+}
+
+impl From<TraceError> for Fault {
+    fn from(error: TraceError) -> Self {
+        Self::File(error)
     }
 }
 

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use eraseblock_core::host::{Op, Request};
 
 use crate::config::OutOfOrder;
-use crate::error::TraceError;
-use crate::input::TextFile;
+use crate::error::{Fault, TraceError, Unexpected};
+use crate::input::ByteFile;
 use crate::order::{Moved, Order};
-use crate::readers::{Format, Line, LineParser, ReadOptions};
+use crate::readers::{Content, Format, Line, ReadOptions};
 
 /// How to read a trace file; cheap to copy, so that each pass opens the file anew.
 #[derive(Debug, Clone)]
@@ -22,15 +22,14 @@ pub(crate) struct TraceFile {
 /// What reading a file showed beside its requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Reading {
-    /// Lines without a request, by what they are.
+    /// Lines or records without a request, by what they are.
     pub other_lines: Vec<(&'static str, u64)>,
     pub moved: Moved,
 }
 
 /// One pass over a trace file.
 pub(crate) struct TraceReader {
-    text: TextFile,
-    parser: Box<dyn LineParser>,
+    content: Content,
     format: &'static Format,
     /// The second request of a line that holds two.
     second: Option<Request>,
@@ -41,9 +40,9 @@ pub(crate) struct TraceReader {
 
 impl TraceReader {
     pub fn open(file: &TraceFile, hash: bool) -> Result<Self, TraceError> {
+        let bytes = ByteFile::open(&file.path, hash)?;
         Ok(Self {
-            text: TextFile::open(&file.path, hash)?,
-            parser: file.format.parser(file.options),
+            content: Content::new(bytes, file.format, file.options),
             format: file.format,
             second: None,
             order: Order::new(file.out_of_order, file.format.disorder),
@@ -70,28 +69,31 @@ impl TraceReader {
             return Ok(Some(second));
         }
         loop {
-            let Some(line) = self.text.next_line()? else {
-                if self.any {
-                    return Ok(None);
-                }
-                let problem =
-                    format!("holds no request; expected {} ({})", self.parser.missing(), self.format.name);
-                return Err(TraceError::file(self.text.name(), problem));
-            };
-            match self.parser.line(line) {
-                Ok(Line::Request(request)) => {
+            match self.content.next() {
+                Ok(Some(Line::Request(request))) => {
                     self.any = true;
                     return Ok(Some(request));
                 }
-                Ok(Line::FlushThen(request)) => {
+                Ok(Some(Line::FlushThen(request))) => {
                     self.any = true;
                     self.second = Some(request);
                     return Ok(Some(Request { offset: 0, len: 0, op: Op::Flush, fua: false, ..request }));
                 }
-                Ok(Line::Other(what)) => self.count_other(what),
-                Err(unexpected) => return Err(self.bad_line(unexpected.found, unexpected.expected)),
+                Ok(Some(Line::Other(what))) => self.count_other(what),
+                Ok(None) if self.any => return Ok(None),
+                Ok(None) => return Err(self.no_request()),
+                Err(Fault::Bad(unexpected) | Fault::Lost(unexpected)) => {
+                    return Err(self.content.bad(unexpected));
+                }
+                Err(Fault::File(error)) => return Err(error),
             }
         }
+    }
+
+    #[cold]
+    fn no_request(&self) -> TraceError {
+        let problem = format!("holds no request; expected {} ({})", self.content.missing(), self.format.name);
+        TraceError::file(self.content.bytes().name(), problem)
     }
 
     fn count_other(&mut self, what: &'static str) {
@@ -105,18 +107,20 @@ impl TraceReader {
     /// An error about the request handed out last; sorted requests have left their lines behind.
     pub fn bad_request(&self, found: String, expected: &str) -> TraceError {
         if self.order.sorts() {
-            return TraceError::file(self.text.name(), format!("found {found}, expected {expected}"));
+            let problem = format!("found {found}, expected {expected}");
+            return TraceError::file(self.content.bytes().name(), problem);
         }
         self.bad_line(found, expected.to_owned())
     }
 
+    /// An error about the line or record read last.
     fn bad_line(&self, found: String, expected: String) -> TraceError {
-        TraceError::line(self.text.name(), self.text.number(), found, expected)
+        self.content.bad(Unexpected { found, expected })
     }
 
     /// What the whole file showed, and its sha256; after the last request.
     pub fn finish(self) -> (Reading, String) {
-        let sha256 = self.text.sha256();
+        let sha256 = self.content.bytes().sha256();
         (Reading { other_lines: self.other_lines, moved: self.order.moved() }, sha256)
     }
 }

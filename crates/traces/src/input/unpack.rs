@@ -1,7 +1,6 @@
 //! Compression, told by a file's first bytes.
 
 use std::fmt;
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 
 use flate2::bufread::MultiGzDecoder;
@@ -36,9 +35,12 @@ const OTHERS: &[(&[u8], &str)] = &[
     (b"\x04\x22\x4d\x18", "lz4"),
 ];
 
-/// The unpacked bytes of `file`.
-pub(super) fn open(file: File, name: &str) -> Result<(Packing, Box<dyn Read + Send>), TraceError> {
-    let mut reader = BufReader::with_capacity(1 << 16, file);
+/// The unpacked bytes of `packed`.
+pub(super) fn open(
+    packed: Box<dyn Read + Send>,
+    name: &str,
+) -> Result<(Packing, Box<dyn Read + Send>), TraceError> {
+    let mut reader = BufReader::with_capacity(1 << 16, packed);
     let head = reader.fill_buf().map_err(|error| TraceError::io(name, "cannot be read", error))?;
     if let Some((_, other)) = OTHERS.iter().find(|(magic, _)| head.starts_with(magic)) {
         let problem =

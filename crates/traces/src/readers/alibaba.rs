@@ -3,7 +3,8 @@
 use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, comma, extent, time_ns, whole};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Sample, Unexpected, mostly, quote};
+use super::sample::{either, lines};
+use super::{Disorder, Family, Format, Guess, Line, LineParser, Parser, Sample, Unexpected, mostly, quote};
 
 const COLUMNS: &str = "device_id,opcode,offset,length,timestamp";
 
@@ -17,7 +18,13 @@ pub(super) static FAMILY: Family = Family {
         reference: "Li et al., An in-depth analysis of cloud block storage workloads in large-scale production, IISWC 2020; the traces' README",
         extensions: &["alibaba"],
         disorder: Disorder::None,
-        parser: |_| Box::new(Alibaba),
+        parser: Parser::Lines(|_| Box::new(Alibaba)),
+        sample: |requests| {
+            lines("", requests, |request| {
+                let Request { arrival_ns, offset, len, .. } = request;
+                format!("0,{},{offset},{len},{}", either(request, "R", "W"), arrival_ns / 1000)
+            })
+        },
     }],
     recognise,
 };

@@ -8,144 +8,115 @@ use eraseblock_core::host::{Op, Request};
 use crate::error::size;
 
 use super::fields::{TimeUnit, extent, time_ns, whole};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Sample, Unexpected, mostly, quote};
+use super::sample::{either, lines};
+use super::{Disorder, Family, Format, Guess, Line, LineParser, Parser, Sample, Unexpected, mostly, quote};
 
 const COLUMNS: &str = "time device address size type";
 
-const fn member(
-    name: &'static str,
-    title: &'static str,
-    units: &'static str,
-    recognised_by: &'static str,
-    reference: &'static str,
-    extensions: &'static [&'static str],
-    parser: fn(super::ReadOptions) -> Box<dyn LineParser>,
-) -> Format {
-    Format {
-        name,
-        title,
-        columns: COLUMNS,
-        units,
-        recognised_by,
-        reference,
-        extensions,
-        disorder: Disorder::None,
-        parser,
-    }
+/// A member of the family.
+macro_rules! member {
+    (
+        $name:literal,
+        $title:literal,
+        $columns:expr,
+        $units:literal,
+        $recognised_by:expr,
+        $reference:literal,
+        $extensions:expr
+    ) => {
+        Format {
+            name: $name,
+            title: $title,
+            columns: COLUMNS,
+            units: $units,
+            recognised_by: $recognised_by,
+            reference: $reference,
+            extensions: $extensions,
+            disorder: Disorder::None,
+            parser: Parser::Lines(|_| Box::new(Ascii { name: $name, columns: $columns })),
+            sample: |requests| {
+                let columns: Columns = $columns;
+                lines("", requests, |request| columns.line(request))
+            },
+        }
+    };
 }
 
 const NAMED: &str = "five blank-separated numbers, and its name: the lines alone do not tell it";
 
 pub(super) static FAMILY: Family = Family {
     formats: &[
-        member(
+        member!(
             "disksim",
             "DiskSim ASCII",
+            Columns { unit: TimeUnit::Millis, scale: 512, types: Types::Flags },
             "time in ms, address and size in 512-byte sectors, type = flags in hexadecimal with bit 0 set for a read",
             "five blank-separated numbers, times with fractions",
             "The DiskSim Simulation Environment, Version 4.0 Reference Manual, ASCII input traces",
-            &["disksim"],
-            |_| Box::new(Ascii { name: "disksim", unit: TimeUnit::Millis, scale: 512, types: Types::Flags }),
+            &["disksim"]
         ),
-        member(
+        member!(
             "ssdsim",
             "SSDsim",
+            Columns { unit: TimeUnit::Nanos, scale: 512, types: Types::ReadIsOne },
             "time in whole ns, address and size in 512-byte sectors, type 1 = read, 0 = write",
             "five blank-separated numbers, times without fractions",
             "Hu et al., Performance impact and interplay of SSD parallelism, ICS 2011; the simulator's manual",
-            &["ssdsim"],
-            |_| {
-                Box::new(Ascii { name: "ssdsim", unit: TimeUnit::Nanos, scale: 512, types: Types::ReadIsOne })
-            },
+            &["ssdsim"]
         ),
-        member(
+        member!(
             "mqsim",
             "MQSim ASCII with the time unit of its samples",
+            Columns { unit: TimeUnit::Nanos, scale: 512, types: Types::ReadIsOne },
             "time in whole ns, address and size in 512-byte sectors, type 1 = read, 0 = write",
             "as ssdsim, which reads the same requests from the same lines",
             "Tavakkol et al., MQSim, FAST 2018; Time_Unit NANOSECOND in the workload file",
-            &["mqsim"],
-            |_| Box::new(Ascii { name: "mqsim", unit: TimeUnit::Nanos, scale: 512, types: Types::ReadIsOne }),
+            &["mqsim"]
         ),
-        member(
+        member!(
             "mqsim-ps",
             "MQSim ASCII in picoseconds",
+            Columns { unit: TimeUnit::Picos, scale: 512, types: Types::ReadIsOne },
             "time in whole ps, address and size in 512-byte sectors, type 1 = read, 0 = write",
             NAMED,
             "Tavakkol et al., MQSim, FAST 2018; Time_Unit PICOSECOND in the workload file",
-            &["mqsim-ps"],
-            |_| {
-                Box::new(Ascii {
-                    name: "mqsim-ps",
-                    unit: TimeUnit::Picos,
-                    scale: 512,
-                    types: Types::ReadIsOne,
-                })
-            },
+            &["mqsim-ps"]
         ),
-        member(
+        member!(
             "ascii-us",
             "The family's columns in microseconds (MQSim: Time_Unit MICROSECOND)",
+            Columns { unit: TimeUnit::Micros, scale: 512, types: Types::ReadIsOne },
             "time in us, address and size in 512-byte sectors, type 1 = read, 0 = write",
             NAMED,
             "as mqsim",
-            &["ascii-us"],
-            |_| {
-                Box::new(Ascii {
-                    name: "ascii-us",
-                    unit: TimeUnit::Micros,
-                    scale: 512,
-                    types: Types::ReadIsOne,
-                })
-            },
+            &["ascii-us"]
         ),
-        member(
+        member!(
             "ascii-ms",
             "The family's columns in milliseconds",
+            Columns { unit: TimeUnit::Millis, scale: 512, types: Types::ReadIsOne },
             "time in ms, address and size in 512-byte sectors, type 1 = read, 0 = write",
             NAMED,
             "as disksim, with SSDsim's last column",
-            &["ascii-ms"],
-            |_| {
-                Box::new(Ascii {
-                    name: "ascii-ms",
-                    unit: TimeUnit::Millis,
-                    scale: 512,
-                    types: Types::ReadIsOne,
-                })
-            },
+            &["ascii-ms"]
         ),
-        member(
+        member!(
             "ascii-s",
             "The family's columns in seconds",
+            Columns { unit: TimeUnit::Seconds, scale: 512, types: Types::ReadIsOne },
             "time in s, address and size in 512-byte sectors, type 1 = read, 0 = write",
             NAMED,
             "as disksim, with SSDsim's last column",
-            &["ascii-s"],
-            |_| {
-                Box::new(Ascii {
-                    name: "ascii-s",
-                    unit: TimeUnit::Seconds,
-                    scale: 512,
-                    types: Types::ReadIsOne,
-                })
-            },
+            &["ascii-s"]
         ),
-        member(
+        member!(
             "heimdall",
             "Heimdall and replayer (also named ascii-ms-bytes)",
+            Columns { unit: TimeUnit::Millis, scale: 1, types: Types::ReadIsOne },
             "time in ms, address and size in bytes, type 1 = read, 0 = write",
             "asked about, beside disksim, where every address and size is a multiple of 512",
             "Kurniawan et al., Heimdall, EuroSys 2025; README of the replayer it uses",
-            &["heimdall", "ascii-ms-bytes"],
-            |_| {
-                Box::new(Ascii {
-                    name: "heimdall",
-                    unit: TimeUnit::Millis,
-                    scale: 1,
-                    types: Types::ReadIsOne,
-                })
-            },
+            &["heimdall", "ascii-ms-bytes"]
         ),
     ],
     recognise,
@@ -160,12 +131,25 @@ enum Types {
     Flags,
 }
 
-struct Ascii {
-    name: &'static str,
+/// What the columns of one member mean.
+#[derive(Clone, Copy)]
+struct Columns {
     unit: TimeUnit,
     /// Bytes per unit of address and size.
     scale: u64,
     types: Types,
+}
+
+impl Columns {
+    fn line(self, request: &Request) -> String {
+        let (time, kind) = (self.unit.text(request.arrival_ns), either(request, "1", "0"));
+        format!("{time} 0 {} {} {kind}", request.offset / self.scale, request.len / self.scale)
+    }
+}
+
+struct Ascii {
+    name: &'static str,
+    columns: Columns,
 }
 
 impl LineParser for Ascii {
@@ -180,11 +164,12 @@ impl LineParser for Ascii {
                 format!("5: {COLUMNS}"),
             ));
         };
-        let arrival_ns = time_ns(time, self.unit)?;
+        let Columns { unit, scale, types } = self.columns;
+        let arrival_ns = time_ns(time, unit)?;
         let volume = whole(device, "the device")?;
         let address = whole(address, "the address")?;
-        let (offset, len) = extent(address, self.scale, whole(size, "the size")?, self.scale)?;
-        let op = match (self.types, kind) {
+        let (offset, len) = extent(address, scale, whole(size, "the size")?, scale)?;
+        let op = match (types, kind) {
             (_, "1") => Op::Read,
             (_, "0") => Op::Write,
             (Types::Flags, flags) => match hexadecimal(flags) {
@@ -401,7 +386,7 @@ mod tests {
     }
 
     fn guess(lines: &[&str]) -> Option<Guess> {
-        recognise(&Sample { lines: lines.iter().map(|&line| line.to_owned()).collect() })
+        recognise(&Sample::of_text(&lines.join("\n")))
     }
 
     fn settled(lines: &[&str]) -> (&'static str, String) {

@@ -3,8 +3,9 @@
 use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, device_number, extent, time_ns, whole};
+use super::sample::{either, lines};
 use super::{
-    Disorder, Family, Format, Guess, Line, LineParser, ReadOptions, Sample, Unexpected, mostly, quote,
+    Disorder, Family, Format, Guess, Line, LineParser, Parser, ReadOptions, Sample, Unexpected, mostly, quote,
 };
 use crate::config::Action;
 
@@ -18,7 +19,15 @@ pub(super) static FAMILY: Family = Family {
         reference: "blkparse(1), sections TRACE ACTIONS, OUTPUT DESCRIPTION AND FORMATTING and DEFAULT OUTPUT",
         extensions: &["blkparse"],
         disorder: Disorder::Sorted,
-        parser: |options: ReadOptions| Box::new(Blkparse::new(options.action)),
+        parser: Parser::Lines(|options: ReadOptions| Box::new(Blkparse::new(options.action))),
+        sample: |requests| {
+            lines("", requests, |request| {
+                let time = TimeUnit::Seconds.text(request.arrival_ns);
+                let (sector, sectors) = (request.offset / 512, request.len / 512);
+                let kind = either(request, "R", "W");
+                format!("  0,0    1       41 {time:>14}  4021  D {kind:>3} {sector} + {sectors} [made]")
+            })
+        },
     }],
     recognise,
 };

@@ -3,7 +3,8 @@
 use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, extent, time_ns, whole};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Sample, Unexpected, quote};
+use super::{Disorder, Family, Format, Guess, Line, LineParser, Parser, Sample, Unexpected, quote};
+use crate::write::in_memory;
 
 pub(super) static FAMILY: Family = Family {
     formats: &[Format {
@@ -15,7 +16,8 @@ pub(super) static FAMILY: Family = Family {
         reference: "blkreplay's documentation; the header text of each file",
         extensions: &["load"],
         disorder: Disorder::None,
-        parser: |_| Box::new(Blkreplay { in_rows: false }),
+        parser: Parser::Lines(|_| Box::new(Blkreplay { in_rows: false })),
+        sample: |requests| in_memory("blkreplay", requests),
     }],
     recognise,
 };

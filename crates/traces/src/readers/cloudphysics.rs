@@ -3,7 +3,10 @@
 use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, comma, extent, time_ns, whole};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Sample, Unexpected, mostly, quote, scsi};
+use super::sample::{either, lines};
+use super::{
+    Disorder, Family, Format, Guess, Line, LineParser, Parser, Sample, Unexpected, mostly, quote, scsi,
+};
 
 const COLUMNS: &str = "version,time,op,size,lbn";
 
@@ -17,7 +20,14 @@ pub(super) static FAMILY: Family = Family {
         reference: "Waldspurger et al., SHARDS, FAST 2015; libCacheSim's data folder",
         extensions: &["cloudphysics"],
         disorder: Disorder::None,
-        parser: |_| Box::new(CloudPhysics),
+        parser: Parser::Lines(|_| Box::new(CloudPhysics)),
+        sample: |requests| {
+            lines(COLUMNS, requests, |request| {
+                let Request { arrival_ns, offset, len, .. } = request;
+                let code = either(request, "28", "2a");
+                format!("1,{},{code},{len},{}", arrival_ns / 1_000_000_000, offset / 512)
+            })
+        },
     }],
     recognise,
 };

@@ -3,7 +3,8 @@
 use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, extent, time_ns, whole};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Sample, Unexpected, mostly, quote};
+use super::sample::{either, lines};
+use super::{Disorder, Family, Format, Guess, Line, LineParser, Parser, Sample, Unexpected, mostly, quote};
 
 const COLUMNS: &str = "# Time Duration Disk Request Sector Length, separated by tabs";
 const DAY_NS: u64 = 86_400_000_000_000;
@@ -18,7 +19,14 @@ pub(super) static FAMILY: Family = Family {
         reference: "Sysinternals DiskMon 2; its saved list",
         extensions: &["diskmon"],
         disorder: Disorder::None,
-        parser: |_| Box::new(DiskMon::default()),
+        parser: Parser::Lines(|_| Box::new(DiskMon::default())),
+        sample: |requests| {
+            lines("", requests, |request| {
+                let time = TimeUnit::Seconds.text(request.arrival_ns);
+                let kind = either(request, "Read", "Write");
+                format!("0\t{time}\t0.0001\t0\t{kind}\t{}\t{}", request.offset / 512, request.len / 512)
+            })
+        },
     }],
     recognise,
 };

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, extent, time_ns, whole};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Sample, Unexpected, mostly, quote};
+use super::sample::{either, lines};
+use super::{Disorder, Family, Format, Guess, Line, LineParser, Parser, Sample, Unexpected, mostly, quote};
 
 pub(super) static FAMILY: Family = Family {
     formats: &[Format {
@@ -17,7 +18,17 @@ pub(super) static FAMILY: Family = Family {
         reference: "Kavalanekar et al., Characterization of storage workload traces from production Windows servers, IISWC 2008; xperf's dumper action",
         extensions: &["etw"],
         disorder: Disorder::None,
-        parser: |_| Box::new(Etw::default()),
+        parser: Parser::Lines(|_| Box::new(Etw::default())),
+        sample: |requests| {
+            lines("", requests, |request| {
+                let Request { arrival_ns, offset, len, .. } = request;
+                let event = either(request, "DiskRead", "DiskWrite");
+                format!(
+                    "{event}, {:10}, made.exe (1204), 992, 0xfffffa80, {offset:#014x}, {len:#010x}, 90, 0",
+                    arrival_ns / 1000
+                )
+            })
+        },
     }],
     recognise,
 };

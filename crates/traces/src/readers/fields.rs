@@ -32,6 +32,19 @@ impl TimeUnit {
     }
 }
 
+impl TimeUnit {
+    /// `ns` as `time_ns` reads it; for samples.
+    pub fn text(self, ns: u64) -> String {
+        match self {
+            Self::Seconds => format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000),
+            Self::Millis => format!("{}.{:06}", ns / 1_000_000, ns % 1_000_000),
+            Self::Micros => format!("{}.{:03}", ns / 1000, ns % 1000),
+            Self::Nanos => ns.to_string(),
+            Self::Picos => format!("{ns}000"),
+        }
+    }
+}
+
 /// The first `N` comma-separated fields of a line, without blanks around them; further ones are left alone.
 pub(super) fn comma<'a, const N: usize>(line: &'a str, columns: &str) -> Result<[&'a str; N], Unexpected> {
     let mut fields = [""; N];

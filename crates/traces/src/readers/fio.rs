@@ -4,8 +4,11 @@ use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, extent, time_ns, whole};
 use super::names::Names;
-use super::{Disorder, Family, Format, Guess, Line, LineParser, ReadOptions, Sample, Unexpected, quote};
+use super::{
+    Disorder, Family, Format, Guess, Line, LineParser, Parser, ReadOptions, Sample, Unexpected, quote,
+};
 use crate::config::{IologUnit, IologWaits};
+use crate::write::in_memory;
 
 const V2: &str = "fio version 2 iolog";
 const V3: &str = "fio version 3 iolog";
@@ -20,7 +23,8 @@ pub(super) static FAMILY: Family = Family {
         reference: "fio's manual, section Trace file format; for what it replays, iolog.c",
         extensions: &["iolog"],
         disorder: Disorder::None,
-        parser: |options: ReadOptions| Box::new(Fio::new(options)),
+        parser: Parser::Lines(|options: ReadOptions| Box::new(Fio::new(options))),
+        sample: |requests| in_memory("fio", requests),
     }],
     recognise,
 };

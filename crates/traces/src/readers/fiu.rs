@@ -3,7 +3,8 @@
 use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, device_number, extent, time_ns, whole};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Sample, Unexpected, mostly, quote};
+use super::sample::{either, lines};
+use super::{Disorder, Family, Format, Guess, Line, LineParser, Parser, Sample, Unexpected, mostly, quote};
 
 const COLUMNS: &str = "time pid process lba size op major minor [md5]";
 
@@ -17,7 +18,14 @@ pub(super) static FAMILY: Family = Family {
         reference: "Koller and Rangaswami, I/O Deduplication, FAST 2010; SNIA IOTTA, FIU traces, README",
         extensions: &["fiu"],
         disorder: Disorder::None,
-        parser: |_| Box::new(Fiu),
+        parser: Parser::Lines(|_| Box::new(Fiu)),
+        sample: |requests| {
+            lines("", requests, |request| {
+                let Request { arrival_ns, offset, len, .. } = request;
+                let (lba, size, op) = (offset / 512, len / 512, either(request, "R", "W"));
+                format!("{arrival_ns} 313 made {lba} {size} {op} 0 0 0123456789abcdef0123456789abcdef")
+            })
+        },
     }],
     recognise,
 };

@@ -5,6 +5,7 @@ mod ascii;
 mod blkparse;
 mod blkreplay;
 mod cloudphysics;
+mod content;
 mod detect;
 mod diskmon;
 mod etw;
@@ -14,21 +15,27 @@ mod fiu;
 mod msr;
 mod names;
 mod nbdkit_log;
+mod sample;
 mod scsi;
 mod spc;
 mod systor;
 mod tencent;
+#[cfg(test)]
+mod testing;
+mod vscsi;
 
 use std::str::FromStr;
 
-use eraseblock_core::host::Request;
+use eraseblock_core::host::{Op, Request};
 use serde::Serialize;
 
 use crate::config::{Action, IologUnit, IologWaits, WorkloadConfig, Zeroes};
-use crate::error::nearest;
+use crate::error::{Unexpected, nearest};
 use crate::order::Disorder;
 
+pub(crate) use content::{Content, Line, LineParser, Parser, RecordParser};
 pub(crate) use detect::{Detected, detect};
+use sample::{Guess, Sample, mostly};
 
 /// A trace format, by name.
 #[derive(Debug, Serialize)]
@@ -37,7 +44,7 @@ pub struct Format {
     pub name: &'static str,
     /// What it is.
     pub title: &'static str,
-    /// Columns of a line, in order.
+    /// Columns of a line, or fields of a record, in order.
     pub columns: &'static str,
     /// Units of time, address and length, and how the operation is written.
     pub units: &'static str,
@@ -50,7 +57,11 @@ pub struct Format {
     /// How far its recorders write requests out of order.
     pub disorder: Disorder,
     #[serde(skip)]
-    parser: fn(ReadOptions) -> Box<dyn LineParser>,
+    parser: Parser,
+    /// Writes a file of this format that holds these requests. They are what every format can say: reads and writes of
+    /// whole sectors on volume 0, in order of time. Tests, benchmarks and fuzzing begin with such files.
+    #[serde(skip)]
+    sample: fn(&[Request]) -> Vec<u8>,
 }
 
 impl PartialEq for Format {
@@ -67,6 +78,7 @@ struct Family {
 
 /// A new format is one file and one line here.
 static FAMILIES: &[&Family] = &[
+    &vscsi::FAMILY,
     &fio::FAMILY,
     &etw::FAMILY,
     &spc::FAMILY,
@@ -89,8 +101,34 @@ pub fn formats() -> impl Iterator<Item = &'static Format> {
 }
 
 impl Format {
-    pub(crate) fn parser(&self, options: ReadOptions) -> Box<dyn LineParser> {
-        (self.parser)(options)
+    /// A file of this format with `count` made-up requests, 100 us apart: what benchmarks and fuzzing begin with.
+    pub fn sample(&self, count: u64) -> Vec<u8> {
+        (self.sample)(&made_up(count, 100_000))
+    }
+}
+
+/// Small reads and writes all over 32 GiB of one volume.
+fn made_up(count: u64, gap_ns: u64) -> Vec<Request> {
+    let scattered = |i: u64| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    let request = |i| Request {
+        arrival_ns: i * gap_ns,
+        offset: scattered(i) % (1 << 26) * 512,
+        len: 4096 * (1 + i % 5),
+        volume: 0,
+        op: if i % 3 == 1 { Op::Read } else { Op::Write },
+        fua: false,
+    };
+    (0..count).map(request).collect()
+}
+
+#[cfg(test)]
+impl Format {
+    /// The parser of a text format.
+    fn parser(&self, options: ReadOptions) -> Box<dyn LineParser> {
+        match self.parser {
+            Parser::Lines(parser) => parser(options),
+            Parser::Records(_) => panic!("{} is a binary format", self.name),
+        }
     }
 }
 
@@ -131,71 +169,6 @@ impl ReadOptions {
     }
 }
 
-/// Turns the lines of one file into requests; it may remember what earlier lines said.
-pub(crate) trait LineParser: Send {
-    /// Reads one line. Times are those written in the file, from any origin.
-    fn line(&mut self, line: &str) -> Result<Line, Unexpected>;
-
-    /// What the file should have held, where it ended before the first request could be read.
-    fn missing(&self) -> &'static str {
-        "at least one request"
-    }
-}
-
-/// What a line holds.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Line {
-    Request(Request),
-    /// A flush of the request's volume and then, at the same time, the request.
-    FlushThen(Request),
-    /// No request; counted under this name.
-    Other(&'static str),
-}
-
-/// A line that is not what the format promises.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Unexpected {
-    pub found: String,
-    pub expected: String,
-}
-
-impl Unexpected {
-    fn new(found: impl Into<String>, expected: impl Into<String>) -> Self {
-        Self { found: found.into(), expected: expected.into() }
-    }
-}
-
-/// The first lines of a file.
-pub(crate) struct Sample {
-    lines: Vec<String>,
-}
-
-impl Sample {
-    /// Lines that are not blank.
-    fn filled(&self) -> impl Iterator<Item = &str> {
-        self.lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty())
-    }
-}
-
-/// What a family makes of a sample that looks like one of its own.
-enum Guess {
-    /// One format, and why.
-    Settled { format: &'static str, evidence: String },
-    /// Several that would read different requests from the same lines, and why that cannot be told.
-    Open { formats: Vec<&'static str>, why: String },
-}
-
-/// True if at least half of the sample, and one line at least, satisfies `test`: a single bad line is then
-/// reported by its number, not as an unknown format.
-fn mostly(sample: &Sample, test: impl Fn(&str) -> bool) -> bool {
-    let (mut good, mut all) = (0, 0);
-    for line in sample.filled() {
-        all += 1;
-        good += u64::from(test(line));
-    }
-    good > 0 && 2 * good >= all
-}
-
 /// Text from a file, fit for a message: short, in quotes, without control characters.
 pub(crate) fn quote(text: &str) -> String {
     const SHOWN: usize = 60;
@@ -211,6 +184,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::error::Fault;
 
     #[test]
     fn names_are_unique_and_near_misses_are_answered() {
@@ -237,15 +211,59 @@ mod tests {
         assert_eq!(quote(&"x".repeat(100)).len(), 65);
     }
 
+    /// Reads all of `bytes`, passing over what is wrong.
+    fn read(format: &Format, bytes: &[u8]) -> Vec<Request> {
+        let mut content = testing::content(format, bytes, ReadOptions::default());
+        let mut requests = Vec::new();
+        loop {
+            match content.next() {
+                Ok(Some(Line::Request(request) | Line::FlushThen(request))) => {
+                    assert!(
+                        request.offset.checked_add(request.len).is_some_and(|end| end <= fields::MAX_END)
+                    );
+                    requests.push(request);
+                }
+                Ok(Some(Line::Other(_))) | Err(Fault::Bad(_)) => {}
+                Ok(None) | Err(Fault::Lost(_) | Fault::File(_)) => return requests,
+            }
+        }
+    }
+
+    #[test]
+    fn samples_are_read_back() {
+        // Some formats count whole seconds.
+        let written = made_up(100, 1_000_000_000);
+        for format in formats() {
+            let read = read(format, &(format.sample)(&written));
+            assert_eq!(read.len(), written.len(), "{}", format.name);
+            for (read, written) in read.iter().zip(&written) {
+                let place = |request: &Request| (request.offset, request.len, request.volume, request.fua);
+                assert_eq!(place(read), place(written), "{}", format.name);
+            }
+            let gaps = |requests: &[Request]| -> Vec<u64> {
+                requests.windows(2).map(|pair| pair[1].arrival_ns - pair[0].arrival_ns).collect()
+            };
+            assert_eq!(gaps(&read), gaps(&written), "{}", format.name);
+            let reads = read.iter().filter(|request| request.op == Op::Read).count();
+            // A format without a column for the operation takes all requests for the same.
+            assert!(reads == 33 || reads % 100 == 0, "{}: {reads} reads", format.name);
+        }
+    }
+
     proptest! {
-        /// Whatever a line holds, each parser answers and never panics.
+        /// Whatever a file holds, each parser answers and never panics.
+        #[test]
+        fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+            for format in formats() {
+                read(format, &bytes);
+            }
+        }
+
+        /// The same for text.
         #[test]
         fn any_line_is_answered(lines in prop::collection::vec("\\PC{0,40}", 0..8)) {
             for format in formats() {
-                let mut parser = format.parser(ReadOptions::default());
-                for line in &lines {
-                    let _ = parser.line(line);
-                }
+                read(format, lines.join("\n").as_bytes());
             }
         }
 
@@ -255,12 +273,23 @@ mod tests {
             lines in prop::collection::vec("[-0-9a-fx.,; \tRWrwTZ:=]{0,60}|[0-9]{1,25} [0-9]{1,25} [0-9]{1,25} [0-9]{1,25} [01]", 0..8)
         ) {
             for format in formats() {
-                let mut parser = format.parser(ReadOptions::default());
-                for line in &lines {
-                    if let Ok(Line::Request(request)) = parser.line(line) {
-                        prop_assert!(request.offset.checked_add(request.len).is_some());
-                    }
+                read(format, lines.join("\n").as_bytes());
+            }
+        }
+
+        /// The same for files of each format with some bytes overwritten, and an end that is missing.
+        #[test]
+        fn any_damage_is_answered(
+            damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+            end in any::<prop::sample::Index>(),
+        ) {
+            for format in formats() {
+                let mut bytes = format.sample(20);
+                for (place, byte) in &damage {
+                    *place.get_mut(&mut bytes) = *byte;
                 }
+                read(format, &bytes);
+                read(format, &bytes[..end.index(bytes.len())]);
             }
         }
     }

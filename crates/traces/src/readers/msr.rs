@@ -4,7 +4,8 @@ use eraseblock_core::host::{Op, Request};
 
 use super::fields::{comma, extent, whole};
 use super::names::Names;
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Sample, Unexpected, mostly, quote};
+use super::sample::{either, lines};
+use super::{Disorder, Family, Format, Guess, Line, LineParser, Parser, Sample, Unexpected, mostly, quote};
 
 const COLUMNS: &str = "Timestamp,Hostname,DiskNumber,Type,Offset,Size[,ResponseTime]";
 
@@ -18,7 +19,14 @@ pub(super) static FAMILY: Family = Family {
         reference: "Narayanan et al., Write off-loading, FAST 2008; SNIA IOTTA, MSR Cambridge Traces, README",
         extensions: &["msr"],
         disorder: Disorder::None,
-        parser: |_| Box::new(Msr::default()),
+        parser: Parser::Lines(|_| Box::new(Msr::default())),
+        sample: |requests| {
+            lines("", requests, |request| {
+                let Request { arrival_ns, offset, len, .. } = request;
+                let (ticks, kind) = (arrival_ns / 100, either(request, "Read", "Write"));
+                format!("{},made,0,{kind},{offset},{len},900", 128_166_372_000_000_000 + ticks)
+            })
+        },
     }],
     recognise,
 };

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, extent, time_ns, whole};
+use super::sample::lines;
 use super::{
-    Disorder, Family, Format, Guess, Line, LineParser, ReadOptions, Sample, Unexpected, mostly, quote,
+    Disorder, Family, Format, Guess, Line, LineParser, Parser, ReadOptions, Sample, Unexpected, mostly, quote,
 };
 use crate::config::Zeroes;
 
@@ -21,7 +22,8 @@ pub(super) static FAMILY: Family = Family {
         extensions: &["nbdkit"],
         // The filter takes the time before it takes the log's lock.
         disorder: Disorder::Clamped(1_000_000_000),
-        parser: |options: ReadOptions| Box::new(NbdkitLog::new(options.zeroes)),
+        parser: Parser::Lines(|options: ReadOptions| Box::new(NbdkitLog::new(options.zeroes))),
+        sample: |requests| lines("", requests, sample_line),
     }],
     recognise,
 };
@@ -169,6 +171,17 @@ fn days_since_1970(year: u64, month: u64, day: u64) -> u64 {
         + BEFORE_MONTH[month as usize - 1]
         + u64::from(leap && month > 2)
         + (day - 1)
+}
+
+fn sample_line(request: &Request) -> String {
+    let (s, us) = (request.arrival_ns / 1_000_000_000, request.arrival_ns / 1000 % 1_000_000);
+    let (day, hour, minute, second) = (1 + s / 86_400, s / 3600 % 24, s / 60 % 60, s % 60);
+    let (action, flags) = if request.op == Op::Read { ("Read", "") } else { ("Write", " fua=0") };
+    format!(
+        "2020-01-{day:02} {hour:02}:{minute:02}:{second:02}.{us:06} connection=1 {action} id=1 \
+         offset={:#x} count={:#x}{flags} ...",
+        request.offset, request.len
+    )
 }
 
 fn recognise(sample: &Sample) -> Option<Guess> {

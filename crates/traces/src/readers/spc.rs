@@ -3,7 +3,8 @@
 use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, comma, extent, time_ns, whole};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Sample, Unexpected, mostly, quote};
+use super::{Disorder, Family, Format, Guess, Line, LineParser, Parser, Sample, Unexpected, mostly, quote};
+use crate::write::in_memory;
 
 pub(super) static FAMILY: Family = Family {
     formats: &[Format {
@@ -15,7 +16,8 @@ pub(super) static FAMILY: Family = Family {
         reference: "Storage Performance Council: SPC Trace File Format Specification, revision 1.0.1 (2002)",
         extensions: &["spc"],
         disorder: Disorder::None,
-        parser: |_| Box::new(Spc),
+        parser: Parser::Lines(|_| Box::new(Spc)),
+        sample: |requests| in_memory("spc", requests),
     }],
     recognise,
 };

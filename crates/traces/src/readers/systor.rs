@@ -3,7 +3,8 @@
 use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, comma, extent, time_ns, whole};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Sample, Unexpected, mostly, quote};
+use super::sample::{either, lines};
+use super::{Disorder, Family, Format, Guess, Line, LineParser, Parser, Sample, Unexpected, mostly, quote};
 
 const COLUMNS: &str = "Timestamp,Response,IOType,LUN,Offset,Size";
 
@@ -17,7 +18,14 @@ pub(super) static FAMILY: Family = Family {
         reference: "Lee et al., Understanding storage traffic characteristics on enterprise virtual desktop infrastructure, SYSTOR 2017; SNIA IOTTA, README of the traces",
         extensions: &["systor"],
         disorder: Disorder::Sorted,
-        parser: |_| Box::new(Systor),
+        parser: Parser::Lines(|_| Box::new(Systor)),
+        sample: |requests| {
+            lines(COLUMNS, requests, |request| {
+                let Request { arrival_ns, offset, len, .. } = request;
+                let time = TimeUnit::Seconds.text(*arrival_ns);
+                format!("{time},0.000812,{},0,{offset},{len}", either(request, "R", "W"))
+            })
+        },
     }],
     recognise,
 };

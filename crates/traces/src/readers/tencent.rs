@@ -3,7 +3,8 @@
 use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, comma, extent, time_ns, whole};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Sample, Unexpected, mostly, quote};
+use super::sample::{either, lines};
+use super::{Disorder, Family, Format, Guess, Line, LineParser, Parser, Sample, Unexpected, mostly, quote};
 
 const COLUMNS: &str = "Timestamp,Offset,Size,IOType,VolumeID";
 
@@ -17,7 +18,14 @@ pub(super) static FAMILY: Family = Family {
         reference: "Zhang et al., OSCA, USENIX ATC 2020; SNIA IOTTA, Tencent Block Storage Traces, README",
         extensions: &["tencent"],
         disorder: Disorder::None,
-        parser: |_| Box::new(Tencent),
+        parser: Parser::Lines(|_| Box::new(Tencent)),
+        sample: |requests| {
+            lines("", requests, |request| {
+                let Request { arrival_ns, offset, len, .. } = request;
+                let (seconds, kind) = (1_538_323_200 + arrival_ns / 1_000_000_000, either(request, "0", "1"));
+                format!("{seconds},{},{},{kind},0", offset / 512, len / 512)
+            })
+        },
     }],
     recognise,
 };

@@ -70,10 +70,7 @@ pub fn write_trace(
     let failed = |error: io::Error| TraceError::io(&name, "cannot be written", error);
     let mut out = OutFile::create(path, packing, options.overwrite)?;
     let mut narrowing = Narrowing::new(format, options.lossy);
-    let mut encoder = match format.encoding {
-        Encoding::Compact => Encoder::Compact(CompactWriter::new(&options.provenance)),
-        Encoding::Lines(writer) => Encoder::Lines { writer: writer(), line: Vec::new() },
-    };
+    let mut encoder = Encoder::new(format, &options.provenance);
     encoder.begin(&mut out, &options.provenance).map_err(failed)?;
     let mut written = 0;
     for request in requests {
@@ -96,6 +93,22 @@ pub fn write_trace(
         sha256: finished.sha256,
         losses: narrowing.losses(),
     })
+}
+
+/// The bytes of a file in the format of this name, which holds all of `requests`.
+pub(crate) fn in_memory(format: &str, requests: &[Request]) -> Vec<u8> {
+    let format: &WriteFormat = format.parse().expect("a format that can be written");
+    let mut encoder = Encoder::new(format, &[]);
+    let mut bytes = Vec::new();
+    let mut write = || -> io::Result<()> {
+        encoder.begin(&mut bytes, &[])?;
+        for request in requests {
+            encoder.request(&mut bytes, request)?;
+        }
+        Ok(())
+    };
+    write().and_then(|()| encoder.end(&mut bytes)).expect("memory takes everything");
+    bytes
 }
 
 /// Packing and format of the file at `path`.
@@ -128,6 +141,13 @@ enum Encoder {
 }
 
 impl Encoder {
+    fn new(format: &WriteFormat, provenance: &[(String, String)]) -> Self {
+        match format.encoding {
+            Encoding::Compact => Self::Compact(CompactWriter::new(provenance)),
+            Encoding::Lines(writer) => Self::Lines { writer: writer(), line: Vec::new() },
+        }
+    }
+
     fn begin(&mut self, out: &mut dyn Write, provenance: &[(String, String)]) -> io::Result<()> {
         match self {
             Self::Compact(writer) => writer.begin(out),

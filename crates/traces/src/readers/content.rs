@@ -1,0 +1,116 @@
+//! A file and the parser that turns its lines or records into requests.
+
+use eraseblock_core::host::Request;
+
+use super::{Format, ReadOptions};
+use crate::error::{Fault, TraceError, Unexpected};
+use crate::input::{ByteFile, RecordFile, TextFile};
+
+/// Makes the parser for one file of a format.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Parser {
+    /// Of a text format.
+    Lines(fn(ReadOptions) -> Box<dyn LineParser>),
+    /// Of a binary format.
+    Records(fn(ReadOptions) -> Box<dyn RecordParser>),
+}
+
+/// Turns the lines of one file into requests; it may remember what earlier lines said.
+pub(crate) trait LineParser: Send {
+    /// Reads one line. Times are those written in the file, from any origin.
+    fn line(&mut self, line: &str) -> Result<Line, Unexpected>;
+
+    /// What the file should have held, where it ended before the first request could be read.
+    fn missing(&self) -> &'static str {
+        "at least one request"
+    }
+}
+
+/// Turns the records of one binary file into requests; it may remember what earlier records said.
+pub(crate) trait RecordParser: Send {
+    /// Reads what stands before the first record.
+    fn header(&mut self, _file: &mut RecordFile) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// Takes the next record from `file`, which `RecordFile::begin` begins; `None` after the last. Times are those written
+    /// in the file, from any origin. A record that is wrong is `Fault::Bad` if all of it was taken (an `Unexpected` becomes that through `?`)
+    /// and `Fault::Lost` if it does not show where the next one begins.
+    fn record(&mut self, file: &mut RecordFile) -> Result<Option<Line>, Fault>;
+
+    /// What the file should have held, where it ended before the first request could be read.
+    fn missing(&self) -> &'static str {
+        "at least one request"
+    }
+}
+
+/// What a line or record holds.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Line {
+    Request(Request),
+    /// A flush of the request's volume and then, at the same time, the request.
+    FlushThen(Request),
+    /// No request; counted under this name.
+    Other(&'static str),
+}
+
+/// The lines or records of one file.
+pub(crate) struct Content(Kind);
+
+enum Kind {
+    Lines { file: TextFile, parser: Box<dyn LineParser> },
+    Records { file: RecordFile, parser: Box<dyn RecordParser>, header_read: bool },
+}
+
+impl Content {
+    pub fn new(bytes: ByteFile, format: &Format, options: ReadOptions) -> Self {
+        Self(match format.parser {
+            Parser::Lines(parser) => Kind::Lines { file: TextFile::new(bytes), parser: parser(options) },
+            Parser::Records(parser) => {
+                Kind::Records { file: RecordFile::new(bytes), parser: parser(options), header_read: false }
+            }
+        })
+    }
+
+    /// What the next line or record holds; `None` at the end of the file.
+    #[inline]
+    pub fn next(&mut self) -> Result<Option<Line>, Fault> {
+        match &mut self.0 {
+            Kind::Lines { file, parser } => match file.next_line()? {
+                Some(line) => Ok(Some(parser.line(line)?)),
+                None => Ok(None),
+            },
+            Kind::Records { file, parser, header_read } => {
+                if !*header_read {
+                    *header_read = true;
+                    parser.header(file)?;
+                }
+                parser.record(file)
+            }
+        }
+    }
+
+    /// An error about the line or record read last.
+    pub fn bad(&self, unexpected: Unexpected) -> TraceError {
+        match &self.0 {
+            Kind::Lines { file, .. } => file.bad_line(unexpected),
+            Kind::Records { file, .. } => file.bad_record(unexpected),
+        }
+    }
+
+    /// What the file should have held, where it ended before the first request could be read.
+    pub fn missing(&self) -> &'static str {
+        match &self.0 {
+            Kind::Lines { parser, .. } => parser.missing(),
+            Kind::Records { parser, .. } => parser.missing(),
+        }
+    }
+
+    /// The file's bytes.
+    pub fn bytes(&self) -> &ByteFile {
+        match &self.0 {
+            Kind::Lines { file, .. } => file.bytes(),
+            Kind::Records { file, .. } => file.bytes(),
+        }
+    }
+}
