@@ -206,32 +206,38 @@ mod tests {
         ("ascii-s", "0.000001 0 8 16 1\n0.000002 0 24 16 0\n"),
     ];
 
-    /// `content` is taken for `format`, or the user is asked, and `format` is among the answers.
-    fn detected_or_asked(format: &str, content: impl AsRef<[u8]>) {
-        let shown =
-            String::from_utf8_lossy(&content.as_ref()[..content.as_ref().len().min(200)]).into_owned();
-        match detected("trace", content) {
-            Ok(found) => {
-                assert_eq!(found.format.name, format, "{shown}{}", found.evidence);
-                assert!(!found.evidence.is_empty());
-            }
-            Err(error) => {
-                let error = error.to_string();
-                let (_, asked) = error.split_once("(--format): ").expect(&error);
-                assert!(asked.split(", ").any(|name| name == format), "{shown}{error}");
+    #[test]
+    fn no_format_is_taken_for_another() {
+        for (format, content) in SAMPLES {
+            match detected("trace", content) {
+                Ok(found) => {
+                    assert_eq!(found.format.name, *format, "{content}{}", found.evidence);
+                    assert!(!found.evidence.is_empty());
+                }
+                Err(error) => {
+                    let error = error.to_string();
+                    let (_, asked) = error.split_once("(--format): ").expect(&error);
+                    assert!(asked.split(", ").any(|name| name == *format), "{content}{error}");
+                }
             }
         }
     }
 
     #[test]
-    fn no_format_is_taken_for_another() {
-        for (format, content) in SAMPLES {
-            detected_or_asked(format, content);
-        }
-        // ssdsim and mqsim read the same requests from the same lines; the first is named.
-        for format in formats().filter(|format| format.name != "mqsim") {
-            detected_or_asked(format.name, format.sample(1));
-            detected_or_asked(format.name, format.sample(5000));
+    fn samples_are_taken_for_their_family() {
+        for format in formats() {
+            for count in [1, 5000] {
+                match detected("trace", format.sample(count)) {
+                    Ok(found) => {
+                        assert!(same_family(found.format, format), "{}: {}", format.name, found.evidence);
+                    }
+                    Err(error) => {
+                        let error = error.to_string();
+                        let (_, asked) = error.split_once("(--format): ").expect(&error);
+                        assert!(asked.split(", ").all(|name| same_family(by_name(name), format)), "{error}");
+                    }
+                }
+            }
         }
     }
 
