@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use eraseblock_traces::{Workload, WorkloadConfig};
+use proptest::prelude::*;
+use proptest::sample::Index;
 
 struct Case {
     format: &'static str,
@@ -232,6 +234,32 @@ fn times_that_run_backwards_are_an_error_where_recorders_keep_order() {
                 assert!(error.starts_with(&format!("t:{number}: found a time ")), "{error}");
                 assert!(error.contains(" ns before that of an earlier request"), "{error}");
             }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// A file with some of its bytes changed is read, or refused with a message; what is read lies in range.
+    #[test]
+    fn any_near_miss_of_a_file_is_answered(
+        case in any::<Index>(),
+        edits in prop::collection::vec((any::<Index>(), "[-0-9a-fx.,;: \t\nRWFDNA+()\\[\\]#/é]"), 1..6),
+    ) {
+        let case = case.get(CASES);
+        let mut text: Vec<_> = format!("{}{}\n{}\n", case.head, case.first, case.second).chars().collect();
+        for (at, put) in edits {
+            let at = at.index(text.len());
+            text.splice(at..=at, put.chars());
+        }
+        let text: String = text.into_iter().collect();
+        match prepare(case.format, text.as_bytes()) {
+            Ok(workload) => {
+                let end = workload.summary().figures.highest_end;
+                prop_assert!(end.is_none_or(|end| end <= 1 << 60));
+            }
+            Err(error) => prop_assert!(error.starts_with("t:"), "{error}"),
         }
     }
 }
