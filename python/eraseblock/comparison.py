@@ -14,7 +14,7 @@ from eraseblock.sweep import Outcome
 DEFAULT_DEVICE = "nvme-tlc"
 # What a comparison calls itself in the engine's messages, and the option that sets each key.
 _SOURCE = "compare"
-_OPTIONS = {
+OPTIONS = {
     "buffer.size": "--buffer-size",
     "buffer.scheme": "--buffers",
     "ftl.mapping": "--ftls",
@@ -57,7 +57,7 @@ def in_options(message: str) -> str:
     """The engine's message about a key, told in terms of the option that set it."""
     text, found = re.subn(rf"^{_SOURCE}:\d+: ", "", message)
     if found:
-        for key, option in _OPTIONS.items():
+        for key, option in OPTIONS.items():
             text = text.replace(f"`{key}`", option)
     return text
 

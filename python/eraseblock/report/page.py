@@ -1,9 +1,9 @@
-"""Builds the page: gathers panels, tables and configuration, and fills the template."""
+"""Builds the page: packs the data of the runs and fills the template with it, the style and the scripts."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from importlib import resources
 from typing import Any
 
@@ -12,43 +12,72 @@ import vl_convert
 from markupsafe import Markup
 
 from eraseblock import _core
-from eraseblock.report.charts import charts_of
+from eraseblock.report.columns import axes_of, figures_of, keys_of, sentences_of, settings_of
+from eraseblock.report.commands import commands_of
+from eraseblock.report.details import details_of, pack
 from eraseblock.report.palette import colours
-from eraseblock.report.summary import findings_of
-from eraseblock.results import units
-from eraseblock.results.advice import advice_of
-from eraseblock.results.flatten import flatten
-from eraseblock.results.ranking import Good, is_best
-from eraseblock.results.view import Row, groups_of, rows_of, schemes_of
+from eraseblock.results.advice import Advice, advice_of
+from eraseblock.results.view import rows_of
 from eraseblock.sweep import Record
 
-# The plotting code that goes into the page; the page's own script calls `plot`.
-_PLOT_BUNDLE = "window.plot = vegaEmbed;"
-_TABLE: tuple[tuple[str, str, Callable[[float | None], str], Good | None], ...] = (
-    ("Mean response", "response_ns.all.mean", units.duration, "low"),
-    ("Read", "response_ns.read.mean", units.duration, "low"),
-    ("Write", "response_ns.write.mean", units.duration, "low"),
-    ("p99", "response_ns.all.p99", units.duration, "low"),
-    ("Hit ratio", "hit_ratio.all", units.share, "high"),
-    ("Erases", "flash.erases.total", units.count, "low"),
-    ("WAF", "waf", units.ratio, "low"),
-    ("Pages per flush", "flush_pages.after_padding.mean", units.pages, None),
-    ("Requests/s", "throughput.iops", units.count, None),
-    ("Energy (mJ)", "energy_mj", units.count, "low"),
-    ("Buffer metadata", "buffer_metadata_bytes", units.size, None),
+# More runs than this would make a page that is too large; those left out are counted in it.
+MOST_RUNS = 10_000
+# The plotting code that goes into the page, and the name that the page's own scripts use.
+_PLOT_BUNDLE = "window.vegaEmbed = vegaEmbed;"
+# In the order in which they need each other; `main` starts the page.
+_SCRIPTS = (
+    "dom",
+    "data",
+    "units",
+    "theme",
+    "download",
+    "plot",
+    "scales",
+    "state",
+    "command",
+    "figures",
+    "panels",
+    "filters",
+    "table",
+    "latency",
+    "series",
+    "wear",
+    "run",
+    "main",
 )
+_STYLES = ("page", "parts")
+# Advice about many runs names them shortly.
+_LONG = 160
 
 
-def build_page(records: Sequence[Record]) -> str:
-    """The whole report as one HTML text that needs nothing from outside."""
-    rows = rows_of(records)
-    schemes = schemes_of(rows)
-    panels = [
-        _panel(f"panel{index}", group, schemes)
-        for index, group in enumerate(groups_of(rows).values(), start=1)
-    ]
-    common, differing = _settings(records)
-    light, dark = colours(schemes)
+def build_page(records: Sequence[Record], sources: Sequence[str] = ()) -> str:
+    """The whole report as one HTML text that needs nothing from outside.
+
+    Args:
+        records: the runs.
+        sources: for each run the results it is from, where they are from several.
+    """
+    shown = records[:MOST_RUNS]
+    rows = rows_of(shown)
+    details = details_of(shown)
+    axes = axes_of(rows, sources or [""] * len(rows))
+    name = next((str(record["name"]) for record in shown if record.get("name")), "results")
+    data = {
+        "name": name,
+        "version": _core.version(),
+        "made": sorted({str(record.get("version")) for record in shown}),
+        "count": len(rows),
+        "left_out": len(records) - len(shown),
+        "merged": details.merged,
+        "keys": keys_of(shown),
+        "axes": axes,
+        "figures": figures_of(shown),
+        "config": settings_of([record["config"] for record in shown]),
+        "traces": settings_of([record["trace"] for record in shown]),
+        "notes": sentences_of(shown),
+        "commands": commands_of(shown),
+    }
+    light, dark = colours()
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("eraseblock.report"),
         autoescape=True,
@@ -56,91 +85,49 @@ def build_page(records: Sequence[Record]) -> str:
         lstrip_blocks=True,
     )
     return environment.get_template("page.html.j2").render(
-        style=_asset("page.css"),
-        script=_asset("page.js"),
+        name=name,
+        styles=[_asset("styles", f"{style}.css") for style in _STYLES],
+        scripts=[_asset("scripts", f"{script}.js") for script in _SCRIPTS],
         plotting=_plotting(),
-        specs=_json({chart.id: chart.spec for panel in panels for chart in panel["charts"]}),
-        light=light,
-        dark=dark,
-        panels=panels,
-        schemes=schemes,
-        columns=[title for title, *_ in _TABLE],
-        advice=advice_of(rows),
-        runs=len(rows),
-        common=common,
-        differing=differing,
-        traces=_traces(rows),
-        version=_core.version(),
-        name=next((str(record["name"]) for record in records if record.get("name")), "results"),
+        data=Markup(pack(data)),
+        details=Markup("\n".join(details.packed)),
+        colours={key: (light[key], dark[key]) for key in light},
+        counts=_counts(axes, len(rows)),
+        advice=[_shortened(item) for item in advice_of(rows)],
+        left_out=data["left_out"],
+        version=data["version"],
     )
 
 
-def _panel(panel: str, rows: Sequence[Row], schemes: Sequence[str]) -> dict[str, Any]:
-    size, findings = findings_of(rows)
-    return {
-        "id": panel,
-        "trace": rows[0].trace,
-        "ftl": rows[0].ftl,
-        "variant": rows[0].variant,
-        "largest": size,
-        "findings": findings,
-        "charts": charts_of(panel, rows, schemes),
-        "rows": [
-            {
-                "size": units.size(row.buffer_bytes),
-                "scheme": row.scheme,
-                "index": schemes.index(row.scheme),
-                "trusted": row.trusted,
-                "cells": [
-                    (show(row.figure(path)), is_best(row, path, good, rows)) for _, path, show, good in _TABLE
-                ],
-            }
-            for row in rows
-        ],
-    }
+def _counts(axes: Sequence[dict[str, Any]], runs: int) -> list[str]:
+    """How many there are of what: `24 runs`, `4 schemes`."""
+    counts = [f"{runs} run{'s' if runs != 1 else ''}"]
+    for axis in axes:
+        number = len(axis["labels"])
+        if number > 1:
+            title = axis["title"]
+            counts.append(f"{number} values of {title}" if "." in title else f"{number} {_plural(title)}")
+    return counts
 
 
-def _settings(records: Sequence[Record]) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """Settings that all runs share, and those that differ with their values in order."""
-    flat = [flatten(record["config"]) for record in records]
-    keys = dict.fromkeys(key for config in flat for key in config)
-    common, differing = {}, {}
-    for key in keys:
-        # A key that only some schemes have is the same for all of those.
-        values = list(dict.fromkeys(_plain(config[key]) for config in flat if config.get(key) is not None))
-        if len(values) > 1:
-            differing[key] = values
-        elif values:
-            common[key] = values[0]
-    return common, differing
+def _plural(title: str) -> str:
+    word = title if title == "FTL" else title.lower()
+    return word if word.endswith("results") else f"{word}s"
 
 
-def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+def _shortened(advice: Advice) -> Advice:
+    if len(advice.runs) <= _LONG:
+        return advice
+    start = advice.runs[:_LONG].rpartition(",")[0]
+    return replace(advice, runs=f"{advice.count} runs, such as {start}")
 
 
-def _traces(rows: Sequence[Row]) -> list[Mapping[str, str]]:
-    """Identity of each trace, once, without counts of what did not happen."""
-    traces: dict[str, dict[str, str]] = {}
-    for row in rows:
-        identity = row.record["trace"]
-        traces.setdefault(
-            row.trace, {key: _plain(value) for key, value in flatten(identity).items() if value}
-        )
-    return list(traces.values())
-
-
-def _asset(name: str) -> Markup:
-    return Markup(
-        resources.files("eraseblock.report").joinpath("templates", name).read_text(encoding="utf-8")
-    )
+def _asset(folder: str, name: str) -> Markup:
+    file = resources.files("eraseblock.report").joinpath(folder, name)
+    return Markup(file.read_text(encoding="utf-8"))
 
 
 def _plotting() -> Markup:
-    """The plotting library, unable to end its script element early."""
-    return Markup(vl_convert.javascript_bundle(_PLOT_BUNDLE).replace("</script", "<\\/script"))
-
-
-def _json(value: Any) -> Markup:
-    """JSON that stays inside its script element."""
-    return Markup(json.dumps(value).replace("<", "\\u003c"))
+    """The plotting library, unable to end its script element early, its own names kept to itself."""
+    bundle = vl_convert.javascript_bundle(_PLOT_BUNDLE).replace("</script", "<\\/script")
+    return Markup(f"(() => {{{bundle}}})();")

@@ -16,6 +16,7 @@ class Advice:
     sentence: str
     runs: str
     distrust: bool
+    count: int
 
 
 def advice_of(rows: Sequence[Row]) -> list[Advice]:
@@ -26,7 +27,7 @@ def advice_of(rows: Sequence[Row]) -> list[Advice]:
             for sentence in row.record.get(key) or []:
                 found.setdefault((distrust, str(sentence)), []).append(row)
     return [
-        Advice(sentence, describe_runs(about, rows), distrust)
+        Advice(sentence, describe_runs(about, rows), distrust, len(about))
         for (distrust, sentence), about in found.items()
     ]
 

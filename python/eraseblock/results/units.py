@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 _SIZES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
@@ -16,6 +17,17 @@ def bytes_of(text: str) -> int:
     """Bytes of a size in the engine's own spelling, such as `16 MiB`."""
     number, unit = text.split()
     return int(number) * (_SIZES | _DECIMAL_SIZES)[unit]
+
+
+def number_of(text: str) -> float | None:
+    """The number behind a value such as `0.2`, `16 MiB` (in bytes) or `25 us` (in ns); None for a word."""
+    number, _, unit = text.partition(" ")
+    scale = (_SIZES | _DECIMAL_SIZES | dict(_TIMES) | {"": 1}).get(unit)
+    try:
+        value = None if scale is None else float(number) * scale
+    except ValueError:
+        return None
+    return value if value is not None and math.isfinite(value) else None
 
 
 def size(count: float | None) -> str:

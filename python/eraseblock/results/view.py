@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,10 +24,16 @@ class Row:
 
     trace: str
     ftl: str
-    variant: str
     scheme: str
     buffer_bytes: int
+    # Settings beside these that differ between the runs of a trace, in the order of the configuration.
+    settings: dict[str, str]
     record: Record
+
+    @property
+    def variant(self) -> str:
+        """The further settings in one line."""
+        return ", ".join(f"{key} = {value}" for key, value in self.settings.items())
 
     @property
     def group(self) -> tuple[str, str, str]:
@@ -49,7 +56,7 @@ class Row:
 
 
 def rows_of(records: Sequence[Record]) -> list[Row]:
-    """One row per record, in order; settings that differ beyond scheme, FTL and size become the variant."""
+    """One row per record, in order; what differs beyond scheme, FTL and size goes into `settings`."""
     configs = [flatten(_as_tables(record["config"])) for record in records]
     traces = [str(record["trace"]["name"]) for record in records]
     varying = _varying(zip(traces, configs, strict=True))
@@ -60,11 +67,9 @@ def rows_of(records: Sequence[Record]) -> list[Row]:
             Row(
                 trace=trace,
                 ftl=_label(config, _MAPPING, configs),
-                variant=", ".join(
-                    f"{key} = {_plain(config[key])}" for key in own if config.get(key) is not None
-                ),
                 scheme=_label(config, _SCHEME, configs),
                 buffer_bytes=bytes_of(config["buffer.size"]),
+                settings={key: plain(config[key]) for key in own if config.get(key) is not None},
                 record=record,
             )
         )
@@ -117,11 +122,14 @@ def _label(config: dict[str, Any], path: str, configs: Sequence[dict[str, Any]])
     options = []
     for key, value in config.items():
         if key.startswith(f"{path}.") and len({repr(other.get(key)) for other in same}) > 1:
-            options.append(f"{key.removeprefix(f'{path}.')}={_plain(value)}")
+            options.append(f"{key.removeprefix(f'{path}.')}={plain(value)}")
     return f"{kind} ({', '.join(options)})" if options else kind
 
 
-def _plain(value: Any) -> str:
+def plain(value: Any) -> str:
+    """A value of a configuration as people write it."""
+    if isinstance(value, list):
+        return json.dumps(value, ensure_ascii=False)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return str(value).lower() if isinstance(value, bool) else str(value)

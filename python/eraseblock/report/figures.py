@@ -1,0 +1,110 @@
+"""What the report knows of each figure: words, unit, which end of it is good, and where it is shown."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Unit = Literal["time", "share", "count", "ratio", "pages", "size", "seconds", "number"]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of a run. `table`: a column from the start; `plot`: a plot from the start."""
+
+    path: str
+    title: str
+    unit: Unit
+    good: Literal["low", "high"] | None = None
+    note: str = ""
+    table: bool = False
+    plot: bool = False
+
+
+_KNOWN = (
+    Figure("response_ns.all.mean", "Mean response time", "time", "low", table=True, plot=True),
+    Figure("response_ns.read.mean", "Mean read response", "time", "low", table=True),
+    Figure("response_ns.write.mean", "Mean write response", "time", "low", table=True),
+    Figure("response_ns.all.p99", "99th percentile response", "time", "low", table=True, plot=True),
+    Figure("hit_ratio.all", "Hit ratio", "share", "high", "host pages found in the buffer", True, True),
+    Figure("flash.erases.total", "Block erases", "count", "low", table=True, plot=True),
+    Figure("waf", "Write amplification", "ratio", "low", "pages programmed per host page", True, True),
+    Figure(
+        "flush_pages.after_padding.mean",
+        "Pages per flush",
+        "pages",
+        None,
+        "mean length of a flush",
+        True,
+        True,
+    ),
+    Figure("throughput.iops", "Requests per second", "count", table=True),
+    Figure("energy_mj", "Energy (mJ)", "count", "low", table=True),
+    Figure("buffer_metadata_bytes", "Buffer metadata", "size", table=True),
+    Figure("hit_ratio.read", "Read hit ratio", "share", "high"),
+    Figure("hit_ratio.write", "Write hit ratio", "share", "high"),
+    Figure("co_hit.read", "Reads found whole", "share", "high"),
+    Figure("co_hit.write", "Writes found whole", "share", "high"),
+    Figure("throughput.bytes_per_s", "Bytes per second", "size"),
+    Figure("simulated_s", "Simulated time", "seconds"),
+    Figure("wear.erases_mean", "Mean erases of a block", "ratio", "low"),
+    Figure("wear.erases_max", "Most erases of a block", "count", "low"),
+    Figure("wear.cv_block", "Unevenness of erases over blocks", "ratio", "low", "coefficient of variation"),
+    Figure("wear.cv_channel", "Unevenness of erases over channels", "ratio", "low"),
+    Figure("map_bytes", "Mapping state", "size", "low"),
+    Figure("padded_pages", "Padded pages", "count", "low"),
+    Figure("merges.switch", "Switch merges", "count"),
+    Figure("merges.partial", "Partial merges", "count", "low"),
+    Figure("merges.full", "Full merges", "count", "low"),
+)
+_RESPONSES = {"all": "Response", "read": "Read response", "write": "Write response"}
+_POINTS = {
+    "mean": "mean",
+    "p50": "median",
+    "p90": "90th percentile",
+    "p99": "99th percentile",
+    "p999": "99.9th percentile",
+    "max": "maximum",
+}
+_KINDS = {"flash.reads.": "Flash reads", "flash.programs.": "Flash programs", "flash.erases.": "Flash erases"}
+_CAUSES = {"gc": "garbage collection", "wear": "wear levelling"}
+# How the end of a path tells the unit of a figure that is not listed.
+_SUFFIXES: tuple[tuple[str, Unit], ...] = (
+    ("_bytes", "size"),
+    ("bytes_per_s", "size"),
+    ("_ns", "time"),
+    ("seconds", "seconds"),
+    ("_s", "seconds"),
+    ("waf", "ratio"),
+)
+
+
+def describe(path: str) -> dict[str, Any]:
+    """The figure at a dotted path, for the page; what is not listed here is told by its path."""
+    known = next((figure for figure in _KNOWN if figure.path == path), None)
+    described = asdict(known or _guess(path))
+    return {key: value for key, value in described.items() if value not in (None, "", False)}
+
+
+def in_order(paths: list[str]) -> list[str]:
+    """The listed figures first, in their order; then the others in theirs."""
+    places = {figure.path: place for place, figure in enumerate(_KNOWN)}
+    return sorted(paths, key=lambda path: places.get(path, len(places)))
+
+
+def _guess(path: str) -> Figure:
+    head, _, last = path.rpartition(".")
+    if path.startswith("response_ns."):
+        kind = _RESPONSES.get(path.split(".")[1], path.split(".")[1])
+        if last == "count":
+            return Figure(path, f"{kind}: requests", "count")
+        return Figure(path, f"{kind}: {_POINTS.get(last, last)}", "time", "low")
+    for prefix, title in _KINDS.items():
+        if path.startswith(prefix):
+            return Figure(path, f"{title}: {_CAUSES.get(last, last)}", "count", "low")
+    if head.startswith("flush_pages"):
+        return Figure(path, path, "pages")
+    for suffix, unit in _SUFFIXES:
+        if last.endswith(suffix):
+            return Figure(path, path, unit)
+    return Figure(path, path, "number")

@@ -1,0 +1,139 @@
+"use strict";
+// Cards with a plot: drawn when they come near the window, drawn anew when colours or choices change, and saved as files.
+
+// id of the plot -> { card, element, build, view, near, drawing }
+const plots = new Map();
+const PICTURE = { width: 640, height: 360 };
+const watcher = new IntersectionObserver((entries) => {
+  for (const entry of entries) {
+    const plot = plots.get(entry.target.id);
+    if (!plot) continue;
+    plot.near = entry.isIntersecting;
+    if (plot.near && !plot.drawn) drawSoon(plot);
+  }
+}, { rootMargin: "300px" });
+
+/// A figure with a caption, controls and a menu. `build({ picture })` gives `{ spec, columns, rows }`, or `{ empty: sentence }`.
+function plotCard({ id, title, note = "", build, controls = [], runs = null, wide = false, height = 255 }) {
+  // Its height before it is drawn, so that little moves then.
+  const element = h("div", { class: "plot", id, style: `min-height: ${height}px` });
+  const plot = { id, title, build, element, view: null, near: false, drawn: false, drawing: 0, after: [] };
+  const items = [
+    ["CSV", async () => {
+      const { columns, rows } = await build({ picture: false });
+      save(`${fileName(data.name, id)}.csv`, csv(columns ?? [], rows ?? []), "text/csv");
+    }],
+    ["SVG", async () => save(`${fileName(data.name, id)}.svg`, await pictureOf(plot), "image/svg+xml")],
+    ["PNG", async () => save(`${fileName(data.name, id)}.png`, await pngOf(await pictureOf(plot)), "image/png")],
+  ];
+  if (runs) items.push(["Command", () => showCommand(`${title}: the command that makes it`, runs())]);
+  const caption = h("figcaption", {}, h("b", {}, title), h("span", { class: "hint" }, note), saveMenu(title, items));
+  plot.card = h("figure", { class: wide ? "wide" : null, "aria-label": title }, caption,
+    controls.length ? h("div", { class: "controls" }, controls) : null, element);
+  plot.note = caption.querySelector(".hint");
+  plots.set(id, plot);
+  watcher.observe(element);
+  return plot.card;
+}
+
+/// Forgets the plots inside an element that is about to go.
+function dropPlots(parent) {
+  for (const [id, plot] of plots) {
+    if (!parent.contains(plot.element)) continue;
+    watcher.unobserve(plot.element);
+    plot.view?.finalize();
+    plots.delete(id);
+  }
+}
+
+/// Draws again what is near the window; the rest when it comes near.
+function redraw(which = () => true) {
+  for (const plot of plots.values()) {
+    if (!which(plot)) continue;
+    plot.drawn = false;
+    if (plot.near) drawSoon(plot);
+  }
+}
+
+let queue = Promise.resolve();
+
+function drawSoon(plot) {
+  const turn = plot.drawing + 1;
+  plot.drawing = turn;
+  // One after the other, and only the latest wish of each, so that the page answers between them.
+  queue = queue.then(async () => {
+    if (plot.drawing !== turn || !plots.has(plot.id)) return;
+    await drawNow(plot, turn);
+  });
+}
+
+async function drawNow(plot, turn) {
+  const built = await plot.build({ picture: false });
+  if (plot.drawing !== turn) return;
+  plot.view?.finalize();
+  plot.view = null;
+  if (built.empty) {
+    plot.element.replaceChildren(h("p", { class: "empty" }, built.empty));
+  } else {
+    const spec = { $schema: "https://vega.github.io/schema/vega-lite/v6.json", ...built.spec, width: "container", description: plot.title };
+    const drawn = await vegaEmbed(plot.element, spec, plotOptions());
+    plot.view = drawn.view;
+    plot.view.addEventListener("click", (event, item) => {
+      const run = runOf(item);
+      // A finger points by touching; only a mouse's click means to go there.
+      if (run !== undefined && event.pointerType !== "touch" && built.opens !== false) location.hash = runAddress(run);
+    });
+    plot.view.addEventListener("pointermove", (event, item) => light(runOf(item), plot));
+    plot.view.addEventListener("pointerout", () => light(undefined, plot));
+  }
+  plot.drawn = true;
+}
+
+/// `tickText(value, unit)` is what specifications print ticks with.
+const plotOptions = (background) => ({ renderer: "svg", actions: false, config: plotTheme(background), expressionFunctions: { tickText: tick } });
+
+function runOf(item) {
+  return (item?.datum?.datum ?? item?.datum)?.run;
+}
+
+/// The plot as an SVG text on a ground of its own, with title and legend.
+async function pictureOf(plot) {
+  const built = await plot.build({ picture: true });
+  const place = h("div", { class: "offstage", style: `width: ${PICTURE.width}px` });
+  document.body.append(place);
+  try {
+    const subtitle = [plot.note.textContent, built.about].filter(Boolean).join(" · ");
+    const spec = { ...(built.spec ?? { data: { values: [] }, mark: "point" }), width: PICTURE.width, height: built.spec?.height ?? PICTURE.height,
+      padding: 20, title: { text: plot.title, subtitle: subtitle || undefined } };
+    const drawn = await vegaEmbed(place, spec, plotOptions(colour("--card")));
+    const text = await drawn.view.toSVG();
+    drawn.view.finalize();
+    return text;
+  } finally {
+    place.remove();
+  }
+}
+
+let lit;
+
+/// Marks a run in all plots and in the table while something points at it.
+function light(run, from = null) {
+  if (run === lit) return;
+  lit = run;
+  for (const row of document.querySelectorAll("tr.lit")) row.classList.remove("lit");
+  if (run !== undefined) document.querySelector(`#table tr[data-run="${run}"]`)?.classList.add("lit");
+  for (const plot of plots.values()) {
+    if (plot.view && plot.near && plot !== from && plot.view.getState().signals.lit !== undefined) {
+      plot.view.signal("lit", run ?? -1).runAsync();
+    }
+  }
+}
+
+/// Settles when everything near the window is drawn.
+async function settled() {
+  let before;
+  do {
+    before = queue;
+    await before;
+  } while (before !== queue);
+}
