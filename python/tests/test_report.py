@@ -1,4 +1,4 @@
-"""The report: one file that needs nothing from outside and holds every figure, plot, setting and warning."""
+"""The report: one file that needs nothing from outside and holds every run, figure, setting and warning."""
 
 from __future__ import annotations
 
@@ -10,18 +10,14 @@ from pathlib import Path
 
 import polars
 import pytest
+from report_page import column, data_of, details_of, figures, many
 
 import eraseblock
+from eraseblock.report import page as page_module
+from eraseblock.report.details import detail
 from eraseblock.report.page import build_page
 
-CHARTS = ("mean", "p99", "hits", "erases", "waf", "flush", "lengths", "programs")
-
-
-def specs_of(page: str) -> dict[str, dict[str, object]]:
-    found = re.search(r'<script type="application/json" id="specs">(.*?)</script>', page, re.DOTALL)
-    assert found is not None
-    specs: dict[str, dict[str, object]] = json.loads(found[1])
-    return specs
+LIMIT = 6_000_000
 
 
 @pytest.fixture(scope="module")
@@ -30,43 +26,117 @@ def page(results_folder: Path) -> str:
 
 
 def test_it_stands_alone(page: str) -> None:
-    assert len(page) < 6_000_000
+    assert len(page.encode()) < LIMIT
     without_scripts = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
     assert not re.search(r"""(src|href)\s*=\s*["']?(https?:)?//""", without_scripts)
     assert "@import" not in without_scripts
     assert "url(" not in without_scripts
 
 
-def test_every_panel_has_every_plot_with_every_scheme(page: str) -> None:
-    specs = specs_of(page)
-    assert list(specs) == [f"panel{panel}-{chart}" for panel in (1, 2) for chart in CHARTS]
-    for name, spec in specs.items():
-        text = json.dumps(spec)
-        for scheme in ("lru", "fab", "bplru"):
-            assert f'"{scheme}"' in text, (name, scheme)
-
-
-def test_plots_show_the_records(page: str, records: list[eraseblock.Record]) -> None:
-    text = json.dumps(specs_of(page)["panel2-erases"])
-    wanted = [
-        r["flash"]["erases"]["total"] for r in records if r["config"]["ftl"]["mapping"]["kind"] == "bast"
+def test_every_figure_of_every_run_is_in_it(page: str, records: list[eraseblock.Record]) -> None:
+    data = data_of(page)
+    assert data["count"] == len(records) == 24
+    assert figures(data, "flash.erases.total") == [r["flash"]["erases"]["total"] for r in records]
+    for path in ("waf", "hit_ratio.all", "response_ns.all.p99", "wear.erases_mean"):
+        wanted = []
+        for record in records:
+            value = record
+            for key in path.split("."):
+                value = value[key]
+            wanted.append(value)
+        assert figures(data, path) == pytest.approx(wanted, rel=1e-8)
+    assert not [
+        one["path"] for one in data["figures"] if "series" in one["path"] or "wear.map" in one["path"]
     ]
-    assert len(wanted) == 12
-    for erases in wanted:
-        assert f'"y": {float(erases)}' in text
 
 
-def test_every_setting_and_identity_is_shown(page: str, records: list[eraseblock.Record]) -> None:
-    for text in (
-        "nand.timing.read",
-        "host.replay",
-        "precondition.state",
-        "buffer.size",
-        "workload.generate.kind",
-    ):
-        assert f"<dt>{text}</dt>" in page
-    assert records[0]["trace"]["sha256"] in page
-    assert "128 KiB · 512 KiB · 2 MiB" in page
+def test_runs_are_told_apart_by_what_differs(page: str, records: list[eraseblock.Record]) -> None:
+    axes = {axis["id"]: axis for axis in data_of(page)["axes"]}
+    assert axes["ftl"]["labels"] == ["page", "bast"]
+    assert axes["scheme"]["labels"] == ["none", "lru", "fab", "bplru"]
+    assert axes["size"]["labels"] == ["128 KiB", "512 KiB", "2 MiB"]
+    assert axes["size"]["numbers"] == [131072, 524288, 2097152]
+    assert [axes["size"]["labels"][place] for place in axes["size"]["of"]] == [
+        record["config"]["buffer"]["size"] for record in records
+    ]
+    assert len(axes) == 4
+
+
+def test_a_setting_that_differs_is_an_axis_in_the_order_of_its_numbers(
+    records: list[eraseblock.Record],
+) -> None:
+    changed = copy.deepcopy(records[:3])
+    for record, speedup in zip(changed, (10, 0.5, 2), strict=True):
+        record["config"]["host"]["speedup"] = speedup
+    axis = next(axis for axis in data_of(build_page(changed))["axes"] if axis["id"] == "host.speedup")
+    assert (axis["labels"], axis["of"]) == (["0.5", "2", "10"], [2, 0, 1])
+
+
+def test_every_setting_and_identity_is_in_it(page: str, records: list[eraseblock.Record]) -> None:
+    data = data_of(page)
+    config = {one["key"]: one for one in data["config"]}
+    for key in ("nand.timing.read", "host.replay", "precondition.state", "workload.generate.kind"):
+        assert config[key]["values"], key
+    assert config["buffer.size"]["values"] == ["128 KiB", "512 KiB", "2 MiB"]
+    # A key that only some schemes have is told from one with a value.
+    kinds = [record["config"]["buffer"]["scheme"] for record in records]
+    padding = column(config["buffer.scheme.padding"]["of"], 24)
+    assert [place is not None for place in padding] == ["padding" in kind for kind in kinds]
+    identity = {one["key"]: one["values"] for one in data["traces"]}
+    assert identity["sha256"] == [records[0]["trace"]["sha256"]]
+
+
+def test_each_run_brings_its_course(page: str, records: list[eraseblock.Record]) -> None:
+    details = details_of(page)
+    assert len(details) == 24
+    record, shown = records[17], details[17]
+    histogram = record["response_ns"]["all"]["histogram"]
+    assert shown["latency"]["all"]["count"] == [count for _, count in histogram]
+    assert shown["latency"]["all"]["upper"] == pytest.approx([upper for upper, _ in histogram], rel=1e-4)
+    assert shown["series"]["requests"] == record["series"]["requests"]
+    assert shown["series"]["programs"] == record["series"]["programs"]
+    ends = [sum(shown["series"]["end_ticks"][: step + 1]) for step in range(len(record["series"]["end_ns"]))]
+    times = [tick * shown["series"]["end_unit_ns"] for tick in ends]
+    last = record["series"]["end_ns"][-1]
+    assert times == pytest.approx(record["series"]["end_ns"], abs=last / 10_000)
+    assert shown["wear"]["max"] == record["wear"]["map"]["max"]
+
+
+def test_merged_steps_keep_their_sums(records: list[eraseblock.Record]) -> None:
+    fine, coarse = detail(records[17]), detail(records[17], merge=4)
+    for key in ("requests", "programs", "erases", "host_pages"):
+        assert sum(coarse["series"][key]) == sum(fine["series"][key])
+        assert len(coarse["series"][key]) == -(-len(fine["series"][key]) // 4)
+    assert max(coarse["series"]["backlog_max"]) == max(fine["series"]["backlog_max"])
+    assert sum(coarse["series"]["end_ticks"]) == sum(fine["series"]["end_ticks"])
+    assert max(map(max, coarse["wear"]["max"])) == max(map(max, fine["wear"]["max"]))
+    assert coarse["wear"]["blocks_per_cell"] == 4 * fine["wear"]["blocks_per_cell"]
+
+
+def test_older_results_without_a_course_are_shown(records: list[eraseblock.Record]) -> None:
+    old = copy.deepcopy(records[:4])
+    for record in old:
+        del record["series"], record["wear"]["map"]
+        for kind in record["response_ns"].values():
+            del kind["histogram"]
+    page = build_page(old)
+    assert [sorted(one) for one in details_of(page)] == [["lengths"]] * 4
+    assert figures(data_of(page), "waf") == pytest.approx([record["waf"] for record in old])
+
+
+@pytest.mark.slow
+def test_a_set_of_any_size_stays_within_the_limit(
+    records: list[eraseblock.Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = build_page(many(records, 1500))
+    data = data_of(page)
+    assert len(page.encode()) < LIMIT
+    assert data["count"] == len(details_of(page)) == 1500
+    assert data["merged"] > 1
+    monkeypatch.setattr(page_module, "MOST_RUNS", 30)
+    page = build_page(many(records, 34))
+    assert (data_of(page)["count"], data_of(page)["left_out"]) == (30, 4)
+    assert "4 further runs are not in this page" in page
 
 
 def test_advice_and_distrust_are_told(records: list[eraseblock.Record]) -> None:
@@ -81,15 +151,19 @@ def test_advice_and_distrust_are_told(records: list[eraseblock.Record]) -> None:
     assert html.escape("the backlog grew to <9> requests") in page
     assert "lru at 128 KiB" in page
     assert "garbage collection never ran" in page
-    assert page.count('class="flag"') == 1
+    notes = data_of(page)["notes"]
+    assert notes["trusted"] == [1, 0, *[1] * 22]
+    assert [notes["sentences"][place] for place in notes["reasons"][1]] == changed[1]["reasons"]
 
 
-def test_records_without_time_leave_their_plots_out(records: list[eraseblock.Record]) -> None:
+def test_figures_that_no_run_has_are_left_out(records: list[eraseblock.Record]) -> None:
     untimed = copy.deepcopy(records[:12])
     for record in untimed:
         for kind in record["response_ns"].values():
             kind.update(dict.fromkeys(("mean", "p50", "p90", "p99", "p999", "max")))
-    assert list(specs_of(build_page(untimed))) == [f"panel1-{chart}" for chart in CHARTS[2:]]
+    paths = [figure["path"] for figure in data_of(build_page(untimed))["figures"]]
+    assert "response_ns.all.mean" not in paths
+    assert "hit_ratio.all" in paths
 
 
 def test_names_cannot_break_the_page(records: list[eraseblock.Record]) -> None:
@@ -97,14 +171,22 @@ def test_names_cannot_break_the_page(records: list[eraseblock.Record]) -> None:
     for record in evil:
         record["trace"]["name"] = "</script><script>alert(1)</script>"
         record["name"] = "<b>"
+        record["reasons"] = ["<img src=x>"]
     page = build_page(evil)
     assert "<script>alert(1)" not in page
     assert "&lt;b&gt;" in page
+    assert "<img src=x>" not in page
 
 
-def test_one_buffer_size_gives_bars(records: list[eraseblock.Record]) -> None:
-    spec = specs_of(build_page(records[:4]))["panel1-waf"]
-    assert spec["mark"]["type"] == "bar"  # type: ignore[index]
+def test_runs_of_several_results_are_told_apart(records: list[eraseblock.Record]) -> None:
+    data = data_of(build_page([*records[:4], *records[:4]], ["old"] * 4 + ["new"] * 4))
+    axis = data["axes"][-1]
+    assert (axis["id"], axis["labels"], axis["of"]) == ("results", ["old", "new"], [0] * 4 + [1] * 4)
+    assert len(set(data["keys"])) == 8
+
+
+def test_the_same_records_give_the_same_page(records: list[eraseblock.Record], page: str) -> None:
+    assert build_page(records) == page
 
 
 def test_the_data_frame_has_a_row_for_each_run(
@@ -115,4 +197,7 @@ def test_the_data_frame_has_a_row_for_each_run(
     assert frame["waf"].to_list() == pytest.approx([record["waf"] for record in records], nan_ok=True)
     assert frame["config.buffer.size"].unique().sort().to_list() == ["128 KiB", "2 MiB", "512 KiB"]
     assert frame.schema["flush_pages.after_padding.cdf_by_page"] == polars.List(polars.List(polars.Float64))
+    assert not [
+        name for name in frame.columns if "histogram" in name or name.startswith(("series", "wear.map"))
+    ]
     assert json.loads((results_folder / "results.json").read_text(encoding="utf-8")) == records

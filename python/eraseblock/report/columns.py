@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eraseblock.report.figures import describe, in_order
-from eraseblock.results.flatten import flatten
+from eraseblock.results.flatten import columns_of, flatten
 from eraseblock.results.units import number_of, size
 from eraseblock.results.view import Row, plain
 from eraseblock.sweep import Record
@@ -27,8 +27,8 @@ def axes_of(rows: Sequence[Row], sources: Sequence[str]) -> list[Json]:
         _axis("scheme", "Scheme", [row.scheme for row in rows]),
         _axis("size", "Buffer size", [size(row.buffer_bytes) for row in rows]),
     ]
-    for key in dict.fromkeys(key for row in rows for key in row.settings):
-        axes.append(_axis(key, key, [row.settings.get(key, "-") for row in rows]))
+    keys = dict.fromkeys(key for row in rows for key in row.settings)
+    axes += [_axis(key, key, [row.settings.get(key, "-") for row in rows]) for key in keys]
     if len(set(sources)) > 1:
         axes.append(_axis("results", "Results", list(sources)))
     return axes
@@ -57,7 +57,7 @@ def figures_of(records: Sequence[Record]) -> list[Json]:
     columns: dict[str, list[Any]] = {}
     for index, record in enumerate(records):
         parts = {key: value for key, value in record.items() if key not in _NOT_FIGURES}
-        for path, value in flatten(parts).items():
+        for path, value in columns_of(parts).items():
             if isinstance(value, int | float) and not isinstance(value, bool):
                 columns.setdefault(path, [None] * len(records))[index] = _short(value)
     return [{**describe(path), "of": _column(columns[path])} for path in in_order(list(columns))]

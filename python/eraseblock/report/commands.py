@@ -1,8 +1,8 @@
 """The command that makes a run again, in parts: the page joins the parts of several runs into one command.
 
-A run of a trace becomes `eraseblock compare` with a `--set` for each value that differs from its preset. What that
-cannot say (a generated workload, a drive without a preset) becomes an experiment for `eraseblock run -`.
-Each is resolved here and compared with the configuration of the record, so that a command never is almost right.
+A run of a trace becomes `eraseblock compare` with a `--set` for each value that differs from its preset. What
+that cannot say (a generated workload, a drive without a preset) becomes an experiment for `eraseblock run -`.
+Each is resolved here and compared with the record's configuration, so that no command is almost right.
 """
 
 from __future__ import annotations
@@ -127,10 +127,11 @@ def _kind(value: Any) -> str:
 
 
 def _explicit(config: Json) -> str:
-    """The whole configuration as an experiment file."""
+    """The whole configuration as an experiment file; a preset would only fill in what all stands there."""
     import tomli_w
 
-    return tomli_w.dumps(_without_nothing(config)).strip()
+    whole = {key: value for key, value in _without_nothing(config).items() if key != "preset"}
+    return tomli_w.dumps(whole).strip()
 
 
 def _without_nothing(value: Any) -> Any:

@@ -24,9 +24,10 @@ BUDGET = 3_800_000
 _MERGES = (1, 2, 4, 8, 16)
 _SAMPLE = 24
 _KINDS = ("all", "read", "write")
-# Summed over merged steps; `backlog_max` is the largest, `end_ns` the last.
+# Summed over merged steps, or the largest of them; `end_ns` is the last.
 _SUMMED = (
     "requests",
+    "answers",
     "host_pages",
     "hit_pages",
     "host_pages_written",
@@ -35,6 +36,7 @@ _SUMMED = (
     "erases",
     "response_sum_ns",
 )
+_LARGEST = ("backlog_max", "admission_wait_max_ns")
 
 
 @dataclass(frozen=True)
@@ -99,8 +101,9 @@ def _series(series: Json | None, merge: int) -> Json:
         values = series.get(key)
         if values:
             found[key] = [_sum(group) for group in _groups(values, merge)]
-    if series.get("backlog_max"):
-        found["backlog_max"] = [max(group) for group in _groups(series["backlog_max"], merge)]
+    for key in _LARGEST:
+        if series.get(key):
+            found[key] = [_digits(max(group), 6) for group in _groups(series[key], merge)]
     ends = series.get("end_ns")
     if ends and ends[-1]:
         last = [group[-1] for group in _groups(ends, merge)]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
+
+# Lists with hundreds of entries each: they would make nearly all of a Parquet file.
+_LONG = re.compile(r"series\.|wear\.map\.|response_ns\.\w+\.histogram$")
 
 
 def flatten(nested: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -16,6 +20,11 @@ def flatten(nested: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         else:
             row[name] = value
     return row
+
+
+def columns_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record's row in a data frame: all but the long lists of a run's course, which results.json has."""
+    return {name: uniform(value) for name, value in flatten(record).items() if not _LONG.match(name)}
 
 
 def uniform(value: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from eraseblock import _core
 from eraseblock.experiments import unreadable
-from eraseblock.results.flatten import flatten, uniform
+from eraseblock.results.flatten import columns_of
 from eraseblock.sweep import Record
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def to_frame(records: Sequence[Record]) -> polars.DataFrame:
     """One row per record, nested keys as dotted columns."""
     import polars
 
-    rows = [{name: uniform(value) for name, value in flatten(record).items()} for record in records]
+    rows = [columns_of(record) for record in records]
     names: dict[str, None] = {}
     for row in rows:
         names.update(dict.fromkeys(row))

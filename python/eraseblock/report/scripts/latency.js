@@ -4,6 +4,7 @@
 const LATENCY_VIEWS = [["cumulative", "Cumulative"], ["tail", "Tail"], ["histogram", "Histogram"]];
 const LATENCY_KINDS = [["all", "All"], ["read", "Reads"], ["write", "Writes"]];
 const PERCENTILES = [["p50", "50 %"], ["p90", "90 %"], ["p99", "99 %"], ["p999", "99.9 %"]];
+const LATENCY_HEIGHT = 280;
 const latency = { view: "cumulative", kind: "all" };
 
 function latencyCard(runs, look) {
@@ -75,7 +76,7 @@ async function latencyPlot(runs, look, { picture }) {
       });
     }),
     about: `${{ all: "all requests", read: "reads", write: "writes" }[latency.kind]}`,
-    spec: { height: 280, data: { values }, layer },
+    spec: { height: LATENCY_HEIGHT, data: { values }, layer },
   };
 }
 
@@ -103,19 +104,20 @@ function curveOf(run, histogram, floor, look) {
 /// Enough decimals that 99.99 % is not 100 %.
 const percent = (share) => `${Number((100 * share).toPrecision(share > 0.9 ? 6 : 3))} %`;
 
-/// Where the percentiles lie, named at the top.
+/// Where the percentiles lie, each named at the end of its rule where no other rule and little of the curve passes:
+/// at the bottom of a cumulative curve, from the top elsewhere.
 function percentileRules(run, floor) {
-  const marks = PERCENTILES.map(([key, name]) => ({ key, name, value: figureOf(run, `response_ns.${latency.kind}.${key}`) }))
-    .filter((mark) => mark.value !== null)
-    .map((mark, place) => ({ x: Math.max(mark.value, floor), name: `${mark.name}: ${show(mark.value, "time")}`, place: 8 + 15 * place }));
+  const known = PERCENTILES.map(([key, name]) => ({ name, value: figureOf(run, `response_ns.${latency.kind}.${key}`) })).filter((mark) => mark.value !== null);
+  const low = latency.view === "cumulative";
+  const marks = known.map((mark, place) => ({
+    x: Math.max(mark.value, floor), name: `${mark.name}: ${show(mark.value, "time")}`,
+    y: low ? LATENCY_HEIGHT - 10 - 15 * (known.length - 1 - place) : 8 + 15 * (known.length - 1 - place), end: low ? 0 : LATENCY_HEIGHT,
+  }));
   const x = { field: "x", type: "quantitative" };
+  const y = { field: "y", type: "quantitative", scale: null, axis: null };
   return [
-    { data: { values: marks }, mark: { type: "rule", strokeDash: [3, 3], color: colour("--soft") }, encoding: { x } },
-    // One below the other, on a ground of their own: the last percentiles are close together.
-    ...[{ stroke: colour("--card"), strokeWidth: 4 }, {}].map((ground) => ({
-      data: { values: marks }, mark: { type: "text", align: "right", dx: -4, fontSize: 10.5, color: colour("--soft"), ...ground },
-      encoding: { x, y: { field: "place", type: "quantitative", scale: null, axis: null }, text: { field: "name" } },
-    })),
+    { data: { values: marks }, mark: { type: "rule", strokeDash: [3, 3], color: colour("--soft") }, encoding: { x, y, y2: { field: "end" } } },
+    { data: { values: marks }, mark: { type: "text", align: "right", dx: -4, fontSize: 10.5, color: colour("--soft") }, encoding: { x, y, text: { field: "name" } } },
   ];
 }
 

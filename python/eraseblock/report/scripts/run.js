@@ -32,7 +32,7 @@ async function drawRuns(runs) {
     notesOf(runs, look),
     section("Figures", keyFigures(runs, look)),
     section("Distributions", h("div", { class: "charts halves" }, latencyCard(runs, look), lengthsCard(runs, look), programsCard(runs, look))),
-    section("In the course of the run", timed ? alongSwitch() : null, cards.length ? h("div", { class: "charts thirds" }, cards)
+    section("In the course of the run", timed ? alongSwitch() : null, cards.length ? h("div", { class: "charts" }, cards)
       : h("p", { class: "empty" }, whyEmpty("These results have no series: they are from an older version.")), reducedNote()),
     section("Wear", maps.length ? [wearSwitch(), h("div", { class: "charts halves" }, maps)]
       : h("p", { class: "empty" }, whyEmpty("These results have no wear map: they are from an older version."))),

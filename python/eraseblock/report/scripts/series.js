@@ -6,8 +6,9 @@ const BY_STEP = [
   { id: "waf", title: "Write amplification", unit: "ratio", note: "pages programmed per page that the host wrote", value: (s, i) => ratioOf(s.programs, s.host_pages_written, i) },
   { id: "copies", title: "Collection and merges", unit: "pages", note: "pages copied by garbage collection and merges, per request", value: (s, i) => ratioOf(s.gc_programs, s.requests, i) },
   { id: "erases", title: "Block erases", unit: "number", note: "per 1000 requests", value: (s, i) => scaledBy(1000, ratioOf(s.erases, s.requests, i)) },
-  { id: "backlog", title: "Backlog", unit: "count", note: "most requests waiting or under way", value: (s, i) => s.backlog_max?.[i] ?? null },
-  { id: "response", title: "Mean response time", unit: "time", note: "of the requests of a step", value: (s, i) => ratioOf(s.response_sum_ns, s.requests, i) },
+  { id: "backlog", title: "Requests under way", unit: "count", note: "most at once", value: (s, i) => s.backlog_max?.[i] ?? null },
+  { id: "wait", title: "Backlog", unit: "time", note: "longest wait of a request to be admitted", value: (s, i) => s.admission_wait_max_ns?.[i] ?? null },
+  { id: "response", title: "Mean response time", unit: "time", note: "of the requests answered in a step", value: (s, i) => ratioOf(s.response_sum_ns, s.answers ?? s.requests, i) },
 ];
 const seriesState = { along: "time" };
 

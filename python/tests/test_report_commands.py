@@ -1,0 +1,84 @@
+"""The commands of a report: their parts give the very configuration of the run."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import eraseblock
+from eraseblock.experiments import resolve_mapping
+from eraseblock.report.commands import commands_of, toml_value
+
+
+@pytest.fixture
+def compared(trace: Path) -> list[eraseblock.Record]:
+    return eraseblock.compare(
+        trace,
+        buffers=["lru", "bplru"],
+        sizes=["128 KiB"],
+        ftls=["bast"],
+        device="hbm-2010",
+        workload={"first": 300},
+        sets=["nand.blocks_per_plane=300", 'ftl.exported="32 MiB"', "host.speedup=0.5"],
+        verify=True,
+    )
+
+
+def test_a_comparison_is_made_again_by_options_and_sets(
+    compared: list[eraseblock.Record], trace: Path
+) -> None:
+    first, second = commands_of(compared)
+    assert first["device"] == "hbm-2010"
+    assert first["trace"] == str(trace)
+    assert (first["size"], first["scheme"], first["ftl"]) == ("128KiB", "lru", "bast")
+    assert first["options"] == [["--first", "300"]]
+    assert sorted(first["sets"]) == [
+        'ftl.exported="32 MiB"',
+        "host.speedup=0.5",
+        "nand.blocks_per_plane=300",
+    ]
+    assert first["verify"] is True
+    assert second == {**first, "scheme": "bplru"}
+
+
+def test_an_option_of_a_scheme_is_set_by_its_key(compared: list[eraseblock.Record]) -> None:
+    changed = copy.deepcopy(compared[1])
+    changed["config"]["buffer"]["scheme"]["padding"] = False
+    [parts] = commands_of([changed])
+    assert "buffer.scheme.padding=false" in parts["sets"]
+
+
+def test_what_a_comparison_cannot_say_becomes_an_experiment(records: list[eraseblock.Record]) -> None:
+    [parts] = commands_of(records[:1])
+    assert resolved(parts["toml"]) == {**records[0]["config"], "preset": None}
+
+
+def test_a_preset_that_is_gone_becomes_an_experiment(compared: list[eraseblock.Record]) -> None:
+    changed = copy.deepcopy(compared[0])
+    changed["config"]["preset"] = "a-drive-of-tomorrow"
+    [parts] = commands_of([changed])
+    assert resolved(parts["toml"]) == {**changed["config"], "preset": None}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("a b", '"a b"'),
+        (True, "true"),
+        (0.5, "0.5"),
+        ([1, "x"], '[1, "x"]'),
+        ({"kind": "lru", "none": None}, '{ kind = "lru" }'),
+    ],
+)
+def test_values_are_written_in_one_line(value: Any, text: str) -> None:
+    assert toml_value(value) == text
+
+
+def resolved(toml: str) -> dict[str, Any]:
+    import tomllib
+
+    [experiment] = resolve_mapping(tomllib.loads(toml), "again")
+    return experiment.config
