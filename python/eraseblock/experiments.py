@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +33,7 @@ def resolve(
     """Expand an experiment into its runs, in the order of its axes.
 
     Args:
-        source: path of a TOML file, `-` for standard input, or the same keys as a mapping; a list is an axis.
+        source: path of a TOML file, or the same keys as a mapping; a list is an axis.
         sets: overrides such as `"host.speedup=2"` or `"seed=[1, 2]"`.
 
     Example:
@@ -45,8 +44,6 @@ def resolve(
     """
     if source is None or isinstance(source, Mapping):
         return resolve_mapping(source or {}, "<mapping>", sets)
-    if str(source) == "-":
-        return _expand(sys.stdin.read(), "standard input", Path(), sets)
     path = Path(source)
     try:
         text = path.read_text(encoding="utf-8")
@@ -54,7 +51,9 @@ def resolve(
         raise _core.InputError(unreadable(path, error)) from error
     except UnicodeDecodeError as error:
         raise _core.InputError(f"{path}: not a text file: byte {error.start} is not UTF-8") from error
-    return _expand(text, str(path), path.parent, sets)
+    # What comes through a pipe lies in no folder: its paths start from the current one.
+    base = Path() if path.is_relative_to("/dev") else path.parent
+    return [Experiment(one, base) for one in _core.resolve(text, str(path), list(sets))]
 
 
 def resolve_mapping(config: Mapping[str, Any], name: str, sets: Sequence[str] = ()) -> list[Experiment]:
@@ -65,11 +64,7 @@ def resolve_mapping(config: Mapping[str, Any], name: str, sets: Sequence[str] = 
         text = tomli_w.dumps(config)
     except TypeError as error:
         raise _core.ConfigError(f"{name}: {error}") from error
-    return _expand(text, name, Path(), sets)
-
-
-def _expand(text: str, name: str, base: Path, sets: Sequence[str]) -> list[Experiment]:
-    return [Experiment(one, base) for one in _core.resolve(text, name, list(sets))]
+    return [Experiment(one, Path()) for one in _core.resolve(text, name, list(sets))]
 
 
 def unreadable(path: Path, error: OSError) -> str:

@@ -1,16 +1,12 @@
-"""What tests need to look into a report: its packed data, its runs, and sets made larger than they are."""
+"""What tests need to look into a report: its packed data and its runs."""
 
 from __future__ import annotations
 
 import base64
-import copy
 import gzip
 import json
 import re
-from collections.abc import Sequence
 from typing import Any
-
-import eraseblock
 
 
 def unpack(text: str) -> Any:
@@ -46,15 +42,3 @@ def figures(data: dict[str, Any], path: str) -> list[Any]:
     """The values of a figure."""
     [figure] = [one for one in data["figures"] if one["path"] == path]
     return column(figure["of"], data["count"])
-
-
-def many(records: Sequence[eraseblock.Record], count: int) -> list[eraseblock.Record]:
-    """So many runs: the given ones again and again, each time as if another seed had been set."""
-    copies = []
-    for index in range(count):
-        seed, place = divmod(index, len(records))
-        record = copy.deepcopy(records[place])
-        record["key"] = f"{index * 2654435761 % 2**32:08x}{index:024x}"
-        record["config"]["seed"] = seed
-        copies.append(record)
-    return copies

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import polars
 import pytest
-from report_page import column, data_of, details_of, figures, many
+from report_page import column, data_of, details_of, figures
+from time_report import many
 
 import eraseblock
 from eraseblock.report import page as page_module

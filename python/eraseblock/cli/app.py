@@ -33,5 +33,5 @@ def build_app() -> App:
     app.command(listing.listing, name="list", help_epilogue=listing.EXAMPLES)
     app.command(schema.schema, help_epilogue=schema.EXAMPLES)
     app.command(trace.app)
-    app.command(report.report, help_epilogue=report.EXAMPLES)
+    app.command(report.report, help_epilogue=report.EXAMPLES, usage=report.USAGE)
     return app

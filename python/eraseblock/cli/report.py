@@ -1,27 +1,69 @@
-"""`eraseblock report`: builds the page of a folder of results again."""
+"""`eraseblock report`: builds the page of a folder of results again, or one page of several."""
 
 from __future__ import annotations
 
 import json
 import sys
 from pathlib import Path
+from typing import Annotated
 
+from cyclopts import Parameter
+
+from eraseblock import _core
 from eraseblock.cli.options import AsJson
 
+USAGE = "eraseblock report [OPTIONS] FOLDER..."
 EXAMPLES = """\
 Examples:
 
     eraseblock report out/demo
+    eraseblock report out/demo --open
+    eraseblock report out/before out/after -o out/both
 """
 
 
-def report(folder: Path, /, *, as_json: AsJson = False) -> None:
-    """Rebuild report.html from the results.json of a folder.
+def report(
+    *folders: Path,
+    output: Annotated[
+        Path | None,
+        Parameter(name=["--output", "-o"], help="Folder for report.html; default: the folder of the results."),
+    ] = None,
+    open_: Annotated[
+        bool, Parameter(name="--open", negative="", help="Open the page in the browser.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Rebuild report.html from the results.json of a folder; of several, put their runs into one page.
 
     Args:
-        folder: What `-o` of `compare` or `run` named.
+        folders: What `-o` of `compare` or `run` named.
     """
-    from eraseblock.results.store import read_records, write_report
+    from eraseblock.results.store import make_folder, read_records, write_report
 
-    path = write_report(read_records(folder), folder)
+    if not folders:
+        raise _core.ConfigError("report needs a FOLDER of results, as in: eraseblock report out/demo")
+    if output is None and len(folders) > 1:
+        raise _core.ConfigError("report of several folders: say with -o into which folder the page goes")
+    found = [(folder, read_records(folder)) for folder in folders]
+    records = [record for _, some in found for record in some]
+    names = _names(folders)
+    sources = [name for name, (_, some) in zip(names, found, strict=True) for _ in some]
+    if output is not None:
+        make_folder(output)
+    path = write_report(records, output or folders[0], sources)
     sys.stdout.write((json.dumps({"report": str(path)}) if as_json else f"report: {path}") + "\n")
+    if open_:
+        _open(path)
+
+
+def _names(folders: tuple[Path, ...]) -> list[str]:
+    """The folders' own names where those differ, else their paths."""
+    names = [folder.resolve().name for folder in folders]
+    return names if len(set(names)) == len(names) else [str(folder) for folder in folders]
+
+
+def _open(path: Path) -> None:
+    import webbrowser
+
+    if not webbrowser.open(path.resolve().as_uri()):
+        raise _core.InputError(f"{path}: found no browser to open it with; the page is written")

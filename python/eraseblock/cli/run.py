@@ -12,7 +12,6 @@ Examples:
     eraseblock run experiment.toml
     eraseblock run experiment.toml --set seed=7 --verify
     eraseblock run experiment.toml --set 'buffer.size=["1 MiB", "4 MiB"]'
-    eraseblock run - < experiment.toml
     eraseblock run experiment.toml --json -o out/experiment > records.json
 """
 
@@ -30,7 +29,7 @@ def run(
     """Run every experiment that a TOML file describes; a list in the place of a value is an axis.
 
     Args:
-        experiment: The TOML file, or - for standard input; `eraseblock schema` describes its keys.
+        experiment: The TOML file; `eraseblock schema` describes its keys.
     """
     from eraseblock.cli.deliver import Delivery
     from eraseblock.experiments import resolve

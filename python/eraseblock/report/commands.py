@@ -1,7 +1,7 @@
 """The command that makes a run again, in parts: the page joins the parts of several runs into one command.
 
 A run of a trace becomes `eraseblock compare` with a `--set` for each value that differs from its preset. What
-that cannot say (a generated workload, a drive without a preset) becomes an experiment for `eraseblock run -`.
+that cannot say (a generated workload, a drive without a preset) becomes an experiment for `eraseblock run`.
 Each is resolved here and compared with the record's configuration, so that no command is almost right.
 """
 

@@ -123,6 +123,8 @@ def _wear(wear: Json | None, merge: int) -> Json:
 
 
 def _groups(values: Sequence[Any], merge: int) -> list[Sequence[Any]]:
+    if merge == 1:
+        return [[value] for value in values]
     return [values[start : start + merge] for start in range(0, len(values), merge)]
 
 
@@ -132,5 +134,7 @@ def _sum(group: Sequence[float | None]) -> float | None:
 
 
 def _digits(number: float, digits: int) -> float:
+    if isinstance(number, int) and number < 10**digits:
+        return number
     short = float(f"{number:.{digits}g}")
     return int(short) if short.is_integer() else short

@@ -70,12 +70,12 @@ def save_results(records: Sequence[Record], folder: str | Path) -> Path:
     return write_report(records, folder)
 
 
-def write_report(records: Sequence[Record], folder: Path) -> Path:
-    """Build the page alone; returns its path."""
+def write_report(records: Sequence[Record], folder: Path, sources: Sequence[str] = ()) -> Path:
+    """Build the page alone; returns its path. `sources`: for each record the results it is from, if several."""
     from eraseblock.report.page import build_page
 
     path = folder / REPORT_NAME
-    _write(path, build_page(records).encode())
+    _write(path, build_page(records, sources).encode())
     return path
 
 

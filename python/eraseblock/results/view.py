@@ -60,14 +60,15 @@ def rows_of(records: Sequence[Record]) -> list[Row]:
     configs = [flatten(_as_tables(record["config"])) for record in records]
     traces = [str(record["trace"]["name"]) for record in records]
     varying = _varying(zip(traces, configs, strict=True))
+    labels = [_labels(configs, path) for path in (_MAPPING, _SCHEME)]
     rows = []
-    for record, trace, config in zip(records, traces, configs, strict=True):
+    for record, trace, config, ftl, scheme in zip(records, traces, configs, *labels, strict=True):
         own = [key for key in varying[trace] if not key.startswith((f"{_SCHEME}.", f"{_MAPPING}."))]
         rows.append(
             Row(
                 trace=trace,
-                ftl=_label(config, _MAPPING, configs),
-                scheme=_label(config, _SCHEME, configs),
+                ftl=ftl,
+                scheme=scheme,
                 buffer_bytes=bytes_of(config["buffer.size"]),
                 settings={key: plain(config[key]) for key in own if config.get(key) is not None},
                 record=record,
@@ -82,11 +83,6 @@ def groups_of(rows: Iterable[Row]) -> dict[tuple[str, str, str], list[Row]]:
     for row in rows:
         groups[row.group].append(row)
     return dict(groups)
-
-
-def schemes_of(rows: Iterable[Row]) -> list[str]:
-    """Labels of the schemes, in the order in which they first appear."""
-    return list(dict.fromkeys(row.scheme for row in rows))
 
 
 def _as_tables(config: dict[str, Any]) -> dict[str, Any]:
@@ -115,15 +111,24 @@ def _varying(configs: Iterable[tuple[str, dict[str, Any]]]) -> dict[str, list[st
     return result
 
 
-def _label(config: dict[str, Any], path: str, configs: Sequence[dict[str, Any]]) -> str:
-    """The kind, and those of its options that tell it from others of the same kind."""
-    kind = str(config[f"{path}.kind"])
-    same = [other for other in configs if other[f"{path}.kind"] == kind]
-    options = []
-    for key, value in config.items():
-        if key.startswith(f"{path}.") and len({repr(other.get(key)) for other in same}) > 1:
-            options.append(f"{key.removeprefix(f'{path}.')}={plain(value)}")
-    return f"{kind} ({', '.join(options)})" if options else kind
+def _labels(configs: Sequence[dict[str, Any]], path: str) -> list[str]:
+    """For each run the kind, and those of its options that tell it from others of the same kind."""
+    values: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for config in configs:
+        kind = str(config[f"{path}.kind"])
+        for key, value in config.items():
+            if key.startswith(f"{path}."):
+                values[kind][key].add(repr(value))
+    labels = []
+    for config in configs:
+        kind = str(config[f"{path}.kind"])
+        telling = [
+            f"{key.removeprefix(f'{path}.')}={plain(config[key])}"
+            for key, found in values[kind].items()
+            if len(found) > 1 and key in config
+        ]
+        labels.append(f"{kind} ({', '.join(telling)})" if telling else kind)
+    return labels
 
 
 def plain(value: Any) -> str:

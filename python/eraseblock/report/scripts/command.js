@@ -57,7 +57,7 @@ function compareCommand({ piece, trace, ftl, size, scheme }, folder) {
 }
 
 function runCommand(toml, verify, folder) {
-  return `eraseblock run - ${verify ? "--verify " : ""}-o ${folder} <<'EXPERIMENT'\n${toml}\nEXPERIMENT`;
+  return `eraseblock run /dev/stdin ${verify ? "--verify " : ""}-o ${folder} <<'EXPERIMENT'\n${toml}\nEXPERIMENT`;
 }
 
 async function copyText(text) {

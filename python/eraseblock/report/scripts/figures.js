@@ -49,8 +49,8 @@ function tooltipOf(run, value, title) {
   return words;
 }
 
-/// The tooltip of a mark: the words that its data bring along.
-const tooltip = { value: { expr: "datum.tip" } };
+/// The tooltip of a mark: the words that its data bring along. Where the nearest mark counts, that mark is the datum.
+const tooltip = { value: { expr: "(datum.datum || datum).tip" } };
 
 /// Scales of colour, shape and dash for the series that occur.
 function seriesScales(runs) {
