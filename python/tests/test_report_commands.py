@@ -44,11 +44,11 @@ def test_a_comparison_is_made_again_by_options_and_sets(
     assert second == {**first, "scheme": "bplru"}
 
 
-def test_an_option_of_a_scheme_is_set_by_its_key(compared: list[eraseblock.Record]) -> None:
+def test_options_of_a_scheme_are_set_with_it(compared: list[eraseblock.Record]) -> None:
     changed = copy.deepcopy(compared[1])
     changed["config"]["buffer"]["scheme"]["padding"] = False
     [parts] = commands_of([changed])
-    assert "buffer.scheme.padding=false" in parts["sets"]
+    assert 'buffer.scheme={ kind = "bplru", padding = false }' in parts["sets"]
 
 
 def test_what_a_comparison_cannot_say_becomes_an_experiment(records: list[eraseblock.Record]) -> None:

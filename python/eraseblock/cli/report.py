@@ -26,7 +26,9 @@ def report(
     *folders: Path,
     output: Annotated[
         Path | None,
-        Parameter(name=["--output", "-o"], help="Folder for report.html; default: the folder of the results."),
+        Parameter(
+            name=["--output", "-o"], help="Folder for report.html; default: the folder of the results."
+        ),
     ] = None,
     open_: Annotated[
         bool, Parameter(name="--open", negative="", help="Open the page in the browser.")

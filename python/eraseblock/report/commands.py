@@ -73,14 +73,14 @@ class _Writer:
         wanted = _comparable(config)
         changed = {key: value for key, value in wanted.items() if key not in base or base[key] != value}
         options, sets = [], []
-        for key, value in changed.items():
+        for key, value in _whole_schemes(changed, named).items():
             option = OPTIONS.get(key)
             if option and key not in _AXES and isinstance(value, str | int):
                 options.append([option, str(value)])
             else:
                 sets.append(f"{key}={toml_value(value)}")
         parts = {**named, "options": options, "sets": sets}
-        return parts if self._says(parts, changed, wanted) else None
+        return parts if self._says(parts, wanted) else None
 
     def _base(self, named: Json) -> dict[str, Any]:
         """The configuration that the named values alone give; nothing where they give none."""
@@ -89,11 +89,12 @@ class _Writer:
             self.bases[key] = _resolved(named, [])
         return self.bases[key]
 
-    def _says(self, parts: Json, changed: Json, wanted: Json) -> bool:
+    def _says(self, parts: Json, wanted: Json) -> bool:
         key = repr({**parts, "trace": ""})
         if key not in self.checked:
-            sets = [f"{name}={toml_value(value)}" for name, value in changed.items()]
-            self.checked[key] = _resolved(parts, sets) == wanted
+            keys = {option: key for key, option in OPTIONS.items()}
+            options = [f"{keys[option]}={_as_value(text)}" for option, text in parts["options"]]
+            self.checked[key] = _resolved(parts, [*options, *parts["sets"]]) == wanted
         return self.checked[key]
 
 
@@ -101,8 +102,8 @@ def _resolved(named: Json, sets: Sequence[str]) -> dict[str, Any]:
     config = {
         "preset": named["device"],
         "workload": {"path": named["trace"]},
-        "buffer": {"size": named["size"], "scheme": named["scheme"]},
-        "ftl": {"mapping": named["ftl"]},
+        "buffer": {"size": [named["size"]], "scheme": [named["scheme"]]},
+        "ftl": {"mapping": [named["ftl"]]},
     }
     try:
         runs = resolve_mapping(config, "command", sets)
@@ -110,6 +111,23 @@ def _resolved(named: Json, sets: Sequence[str]) -> dict[str, Any]:
         # Such as a preset that a later version knows no more: the explicit experiment is given instead.
         return {}
     return _comparable(runs[0].config) if len(runs) == 1 else {}
+
+
+def _whole_schemes(changed: Json, named: Json) -> Json:
+    """The same with options of a scheme or mapping as one table each: in `compare` both are lists of names."""
+    found: Json = {}
+    for key, value in changed.items():
+        for path, name in (("buffer.scheme", "scheme"), ("ftl.mapping", "ftl")):
+            if key.startswith(f"{path}."):
+                found.setdefault(path, {"kind": named[name]})[key.removeprefix(f"{path}.")] = value
+                break
+        else:
+            found[key] = value
+    return found
+
+
+def _as_value(text: str) -> str:
+    return text if text.isdigit() else toml_value(text)
 
 
 def _comparable(config: Json) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def save_results(records: Sequence[Record], folder: str | Path) -> Path:
 
 
 def write_report(records: Sequence[Record], folder: Path, sources: Sequence[str] = ()) -> Path:
-    """Build the page alone; returns its path. `sources`: for each record the results it is from, if several."""
+    """Build the page alone; returns its path. `sources`: where each record is from, if from several."""
     from eraseblock.report.page import build_page
 
     path = folder / REPORT_NAME

@@ -91,7 +91,7 @@ function lines(values, figure, picture) {
         mark: { type: "line", strokeWidth: acrossAxis().numbers ? 2 : 1, opacity: acrossAxis().numbers ? 1 : 0.45 },
         encoding: {
           ...shared, color: { field: "series", type: "nominal", scale: colours, legend: legend(picture) },
-          strokeDash: { field: "series", type: "nominal", scale: dashes, legend: null }, detail: { field: "series" },
+          strokeDash: { field: "series", type: "nominal", scale: dashes, legend: legend(picture) }, detail: { field: "series" },
         },
       },
       {
@@ -99,8 +99,9 @@ function lines(values, figure, picture) {
         mark: { type: "point", opacity: 1, strokeWidth: 1.5, cursor: "pointer" },
         encoding: {
           ...shared,
-          fill: { field: "series", type: "nominal", scale: colours, legend: null },
-          stroke: { field: "series", type: "nominal", scale: colours, legend: null },
+          // In a picture the legends of all channels are one, since they say the same.
+          fill: { field: "series", type: "nominal", scale: colours, legend: legend(picture) },
+          stroke: { field: "series", type: "nominal", scale: colours, legend: legend(picture) },
           shape: { field: "series", type: "nominal", scale: shapes, legend: legend(picture) },
           size: { condition: [{ param: "hover", empty: false, value: 170 }, strong], value: 60 },
           fillOpacity: { condition: { test: "datum.trusted", value: 1 }, value: 0 },

@@ -24,7 +24,6 @@ async function start() {
   }
 }
 
-let overviewDrawnFor = null;
 let leftAt = 0;
 
 async function follow() {
@@ -52,10 +51,10 @@ async function follow() {
     if (overviewDrawnFor !== words.toString() || !cameBack) {
       readState(words);
       drawOverview();
+      overviewDrawnFor = words.toString();
     }
     if (cameBack) window.scrollTo(0, leftAt);
   }
-  overviewDrawnFor = words.has("run") ? overviewDrawnFor ?? stateAddress() : words.toString();
   // The plots near the window are known one frame later.
   requestAnimationFrame(() => setTimeout(async () => {
     await settled();

@@ -69,6 +69,8 @@ function stateAddress() {
 }
 
 let startingPoint = {};
+// The address that the overview is drawn for.
+let overviewDrawnFor = null;
 
 /// Takes the choices of an address; what it names but the set has not is left as it is.
 function readState(words) {
@@ -88,9 +90,15 @@ function readState(words) {
   if (words.has("sort")) state.sort = { key: words.get("sort").replace(/^-/, ""), down: words.get("sort").startsWith("-") };
 }
 
-/// The overview again after a choice; the address follows without a step in the history.
-function changed({ controls = true } = {}) {
+/// The address follows a choice without a step in the history.
+function noteAddress() {
   const address = stateAddress();
   history.replaceState(null, "", address ? `#${address}` : location.pathname + location.search);
+  overviewDrawnFor = address;
+}
+
+/// The overview again after a choice.
+function changed({ controls = true } = {}) {
+  noteAddress();
   drawOverview({ controls });
 }

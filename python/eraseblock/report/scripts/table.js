@@ -37,7 +37,7 @@ function sortBy(key) {
   if (state.sort?.key !== key) state.sort = { key, down: firstDown };
   else if (state.sort.down === firstDown) state.sort = { key, down: !firstDown };
   else state.sort = null;
-  history.replaceState(null, "", stateAddress() ? `#${stateAddress()}` : location.pathname + location.search);
+  noteAddress();
   drawTable(shownRuns());
   document.querySelector(`#table [data-sort="${CSS.escape(key)}"]`)?.focus();
 }
