@@ -114,7 +114,7 @@ def _resolved(named: Json, sets: Sequence[str]) -> dict[str, Any]:
 
 
 def _whole_schemes(changed: Json, named: Json) -> Json:
-    """The same with options of a scheme or mapping as one table each: in `compare` both are lists of names."""
+    """The same, options of a scheme or mapping as one table each: `compare` has lists of names there."""
     found: Json = {}
     for key, value in changed.items():
         for path, name in (("buffer.scheme", "scheme"), ("ftl.mapping", "ftl")):
