@@ -7,7 +7,7 @@ use eraseblock_core::buffer::{Answer, Buffer, BufferConfig, Outcome, Shape, Span
 use eraseblock_core::host::Op;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
-use references::{Decisions, Reference, bplru::Bplru, fab::Fab, hbm::Hbm};
+use references::{Decisions, Reference, bplru::Bplru, fab::Fab, hbm::Hbm, lb_clock::LbClock};
 use serde_json::{Value, json};
 
 /// A drive below a buffer that asks nothing.
@@ -83,7 +83,24 @@ fn hbm(shape: Shape, random: &mut Pcg64Mcg) -> Pair {
     (fast, Box::new(slow))
 }
 
-const PAIRS: [(&str, fn(Shape, &mut Pcg64Mcg) -> Pair); 3] = [("fab", fab), ("bplru", bplru), ("hbm", hbm)];
+fn lb_clock(shape: Shape, random: &mut Pcg64Mcg) -> Pair {
+    let (heuristics, read_hits_count) = (random.random(), random.random());
+    let slow = LbClock {
+        capacity: shape.capacity as usize,
+        pages_per_block: shape.pages_per_block,
+        heuristics,
+        read_hits_count,
+        ring: Vec::new(),
+        hand: 0,
+        last_victim: None,
+    };
+    let fast = json!({"kind": "lb-clock", "heuristics": heuristics, "read_hits_count": read_hits_count});
+    (fast, Box::new(slow))
+}
+
+type Make = fn(Shape, &mut Pcg64Mcg) -> Pair;
+
+const PAIRS: [(&str, Make); 4] = [("fab", fab), ("bplru", bplru), ("hbm", hbm), ("lb-clock", lb_clock)];
 
 fn decisions(out: &Outcome) -> Decisions {
     Decisions {

@@ -156,6 +156,31 @@ fn hbm_counts_a_block_once_for_each_request() {
     assert_eq!(left[0].1.iter().map(|page| page.0).collect::<Vec<_>>(), [0, 1, 2, 3]);
 }
 
+/// The ring 0, 5, 3, 7 with the hand at 0 and bits 1, 0, 1, 0: page 48 sends block 7 away, not block 5 where the hand stops,
+/// and block 12 enters before block 0. Block 1 fills the buffer.
+#[test]
+fn lb_clock_figure_2_4() {
+    let mut clock = buffer(json!({"kind": "lb-clock", "heuristics": false}), 10);
+    run(&mut *clock, &[&[0], &[20], &[12], &[28, 29, 30], &[60, 61, 62, 63]]);
+    // All bits are set: a round of the hand clears them, and the fullest block leaves. Then blocks 0 and 3 are written.
+    assert_eq!(run(&mut *clock, &[&[1], &[13], &[4, 5]]).1, [[60, 61, 62, 63]]);
+    assert_eq!(clock.dump(), [vec![0, 1], vec![20], vec![12, 13], vec![28, 29, 30], vec![4, 5]]);
+    assert_eq!(run(&mut *clock, &[&[48]]).1, [[28, 29, 30]]);
+    assert_eq!(clock.dump(), [vec![20], vec![12, 13], vec![4, 5], vec![48], vec![0, 1]]);
+}
+
+#[test]
+fn lb_clock_expects_no_return_after_the_last_page() {
+    // The last victim had two pages: 37, 38, 39 are more, and block 9 is a candidate although just written.
+    let mut clock = buffer(json!("lb-clock"), 4);
+    assert_eq!(run(&mut *clock, &[&[0, 1], &[4], &[8], &[37, 38, 39]]).1, [vec![0, 1], vec![4]]);
+    // A full block is one, too, and goes first although just written.
+    let mut clock = buffer(json!("lb-clock"), 6);
+    assert_eq!(run(&mut *clock, &[&[0], &[8], &[4, 5, 6, 7], &[12]]).1, [[4, 5, 6, 7]]);
+    let mut plain = buffer(json!({"kind": "lb-clock", "heuristics": false}), 6);
+    assert_eq!(run(&mut *plain, &[&[0, 1], &[8], &[4, 5, 6], &[12], &[7, 8]]).1, [vec![4, 5, 6]]);
+}
+
 #[test]
 fn fab_evicts_the_fullest_block() {
     let mut fab = buffer(json!("fab"), 8);

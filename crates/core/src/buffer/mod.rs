@@ -8,6 +8,7 @@ pub mod blocks;
 pub mod bplru;
 pub mod fab;
 pub mod hbm;
+pub mod lb_clock;
 pub mod lru;
 pub mod none;
 pub mod pages;
@@ -266,5 +267,6 @@ crate::registry! {
     "lru" => Lru in lru,
     "fab" => Fab in fab,
     "bplru" => Bplru in bplru,
+    "lb-clock" => LbClock in lb_clock,
     "hbm" => Hbm in hbm,
 }

@@ -128,6 +128,11 @@ impl List {
         links.nodes[node as usize][0]
     }
 
+    /// The node after `node`, towards the back, or [`NONE`].
+    pub fn after(&self, links: &Links, node: u32) -> u32 {
+        links.nodes[node as usize][1]
+    }
+
     /// The nodes from front to back.
     pub fn iter<'a>(&self, links: &'a Links) -> impl Iterator<Item = u32> + 'a {
         let mut node = self.front;

@@ -3,6 +3,7 @@
 pub mod bplru;
 pub mod fab;
 pub mod hbm;
+pub mod lb_clock;
 
 use eraseblock_core::buffer::{Action, Span};
 
