@@ -108,7 +108,7 @@ impl LbClock {
         self.candidates.set(node, (lacks, self.met[node as usize]));
     }
 
-    fn to_the_end(&mut self, node: u32) {
+    fn go_last(&mut self, node: u32) {
         self.turn += 1;
         self.met[node as usize] = self.turn;
         self.ring.push_back(&mut self.links, node);
@@ -121,7 +121,7 @@ impl LbClock {
             while self.is_referenced(self.ring.front()) {
                 let passed = self.ring.front();
                 self.ring.remove(&mut self.links, passed);
-                self.to_the_end(passed);
+                self.go_last(passed);
                 self.clear_reference(passed);
                 if self.swept == NONE {
                     self.swept = passed;
@@ -188,7 +188,7 @@ impl LbClock {
     fn enter(&mut self, node: u32) {
         // Where the hand has gone all the way round, that place is just behind it.
         if self.swept == NONE || self.swept == self.ring.front() {
-            self.to_the_end(node);
+            self.go_last(node);
         } else {
             self.met[node as usize] = self.met[self.swept as usize] - 1;
             self.ring.insert_before(&mut self.links, node, self.swept);
