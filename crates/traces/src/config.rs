@@ -63,6 +63,10 @@ pub struct WorkloadConfig {
     pub iolog_unit: IologUnit,
     /// fio iolog version 2: what the number of a `wait` line says.
     pub iolog_waits: IologWaits,
+    /// libCacheSim oracleGeneral, which records no operations: what all requests are.
+    pub oracle_op: OracleOp,
+    /// libCacheSim oracleGeneral: an object lies at its number times this.
+    pub oracle_block: Bytes,
 }
 
 /// What happens when the workload reaches beyond the drive. Each request is accounted for, and a mapping that even so
@@ -175,6 +179,17 @@ pub enum IologWaits {
     Clock,
 }
 
+/// What the requests of a trace are that records no operations.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OracleOp {
+    /// All are reads.
+    #[default]
+    Read,
+    /// All are writes.
+    Write,
+}
+
 /// Format of a trace file.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum FormatChoice {
@@ -246,6 +261,8 @@ impl Default for WorkloadConfig {
             action: Action::default(),
             iolog_unit: IologUnit::default(),
             iolog_waits: IologWaits::default(),
+            oracle_op: OracleOp::default(),
+            oracle_block: Bytes(512),
         }
     }
 }
@@ -270,6 +287,12 @@ impl WorkloadConfig {
     /// Names the key of the `[workload]` table that is wrong or missing.
     pub fn check(&self) -> Result<(), TraceError> {
         self.check_selection()?;
+        if self.oracle_block == Bytes(0) {
+            return Err(TraceError::key(
+                "oracle_block",
+                "found 0 B, expected the size of a block, such as \"512 B\"",
+            ));
+        }
         match (&self.path, &self.generate) {
             (Some(path), None) if path.is_empty() => {
                 Err(TraceError::key("path", "is empty, expected a trace file"))
@@ -383,6 +406,7 @@ mod tests {
             ),
             ("path = 'a'\ntime_scale = inf".to_owned(), "workload.time_scale: found inf"),
             ("path = 'a'\nops = 'writes'".to_owned(), "did you mean `write`?"),
+            ("path = 'a'\noracle_block = '0 B'".to_owned(), "workload.oracle_block: found 0 B"),
             ("path = 'a'\nformat = 'spd'".to_owned(), "did you mean `spc`?"),
             ("path = 'a'\nvolumes = 'all'".to_owned(), "found `all`, expected \"concat\""),
             ("path = 'a'\nvolumes = -1".to_owned(), "expected \"concat\", the number of a volume"),

@@ -40,7 +40,9 @@ mod workload;
 mod write;
 
 pub use chosen::{Ops, Volumes};
-pub use config::{Action, FitMode, FormatChoice, IologUnit, IologWaits, OutOfOrder, WorkloadConfig, Zeroes};
+pub use config::{
+    Action, FitMode, FormatChoice, IologUnit, IologWaits, OracleOp, OutOfOrder, WorkloadConfig, Zeroes,
+};
 pub use error::TraceError;
 pub use fit::{DriveShape, FitReport, FittedWorkload, Requests, VolumePlace};
 pub use generate::{Arrivals, GenerateConfig, Pattern};

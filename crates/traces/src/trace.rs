@@ -25,6 +25,8 @@ pub(crate) struct Reading {
     /// Lines or records without a request, by what they are.
     pub other_lines: Vec<(&'static str, u64)>,
     pub moved: Moved,
+    /// What the file does not say and the reader has assumed, or the user told it.
+    pub assumed: Option<String>,
 }
 
 /// One pass over a trace file.
@@ -120,7 +122,11 @@ impl TraceReader {
 
     /// What the whole file showed, and its sha256; after the last request.
     pub fn finish(self) -> (Reading, String) {
-        let sha256 = self.content.bytes().sha256();
-        (Reading { other_lines: self.other_lines, moved: self.order.moved() }, sha256)
+        let reading = Reading {
+            other_lines: self.other_lines,
+            moved: self.order.moved(),
+            assumed: self.content.assumes(),
+        };
+        (reading, self.content.bytes().sha256())
     }
 }

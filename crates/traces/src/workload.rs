@@ -28,7 +28,7 @@ pub struct TraceIdentity {
     pub name: String,
     /// Name of the format; `generated` for a generator.
     pub format: &'static str,
-    /// Why it was taken to be this format.
+    /// Why it was taken to be this format, and what the file leaves open.
     pub evidence: String,
     /// Of the unpacked content; for a generator, of its parameters.
     pub sha256: String,
@@ -54,7 +54,7 @@ pub struct TraceSummary {
     pub name: String,
     /// Name of the format; `generated` for a generator.
     pub format: &'static str,
-    /// Why it was taken to be this format.
+    /// Why it was taken to be this format, and what the file leaves open.
     pub evidence: String,
     /// Of the unpacked content; for a generator, of its parameters.
     pub sha256: String,
@@ -188,7 +188,10 @@ impl WorkloadConfig {
         if selected.requests == 0 {
             return Err(nothing_left(&names.name, &whole, left_out));
         }
-        let Names { name, format, evidence, sha256 } = names;
+        let Names { name, format, mut evidence, sha256 } = names;
+        if let Some(assumed) = reading.assumed {
+            evidence = format!("{evidence}; {assumed}");
+        }
         let other_lines: BTreeMap<_, _> = reading.other_lines.into_iter().collect();
         let identity = TraceIdentity {
             name: name.clone(),

@@ -1,5 +1,7 @@
 //! A file as numbered binary records.
 
+use memchr::memchr;
+
 use super::ByteFile;
 use crate::error::{Fault, TraceError, Unexpected};
 
@@ -31,13 +33,64 @@ impl RecordFile {
     /// The next `N` bytes, which are `what`.
     #[inline]
     pub fn array<const N: usize>(&mut self, what: &str) -> Result<[u8; N], Fault> {
-        if !self.reach(N)? {
-            let found = self.bytes.ahead().len() as u64;
-            return Err(cut_off(self.bytes.offset(), found, N as u64, what));
-        }
         let mut array = [0; N];
-        array.copy_from_slice(self.bytes.take(N));
+        self.fill(&mut array, what)?;
         Ok(array)
+    }
+
+    /// Fills `into` with the next bytes, which are `what`.
+    #[inline]
+    pub fn fill(&mut self, into: &mut [u8], what: &str) -> Result<(), Fault> {
+        if !self.reach(into.len())? {
+            let found = self.bytes.ahead().len() as u64;
+            return Err(cut_off(self.bytes.offset(), found, into.len() as u64, what));
+        }
+        into.copy_from_slice(self.bytes.take(into.len()));
+        Ok(())
+    }
+
+    /// Passes over `count` bytes, which are `what`.
+    #[inline]
+    pub fn skip(&mut self, count: u64, what: &str) -> Result<(), Fault> {
+        let from = self.bytes.offset();
+        let mut skipped = 0;
+        while skipped < count {
+            if !self.reach(1)? {
+                return Err(cut_off(from, skipped, count, what));
+            }
+            let step = (self.bytes.ahead().len() as u64).min(count - skipped);
+            self.bytes.take(step as usize);
+            skipped += step;
+        }
+        Ok(())
+    }
+
+    /// The next bytes, at most `count`, without taking them; fewer only where the file ends.
+    pub fn peek(&mut self, count: usize) -> Result<&[u8], TraceError> {
+        self.reach(count)?;
+        let ahead = self.bytes.ahead();
+        Ok(&ahead[..count.min(ahead.len())])
+    }
+
+    /// The bytes up to and with the next `end`, at most `limit`, which are `what`.
+    pub fn until(&mut self, end: u8, limit: usize, what: &str) -> Result<&[u8], Fault> {
+        let mut searched = 0;
+        loop {
+            let ahead = &self.bytes.ahead()[searched..];
+            if let Some(at) = memchr(end, ahead) {
+                return Ok(self.bytes.take(searched + at + 1));
+            }
+            searched += ahead.len();
+            let more = searched < limit && self.reach(searched + 1)?;
+            if !more {
+                let found = if searched < limit {
+                    format!("the end of the file after {searched} bytes")
+                } else {
+                    format!("no end within {limit} bytes")
+                };
+                return Err(Fault::Lost(Unexpected::new(found, what)));
+            }
+        }
     }
 
     #[inline]

@@ -38,6 +38,11 @@ pub(crate) trait RecordParser: Send {
     /// and `Fault::Lost` if it does not show where the next one begins.
     fn record(&mut self, file: &mut RecordFile) -> Result<Option<Line>, Fault>;
 
+    /// What the file does not say and the reader has assumed, or the user told it; known after the last record.
+    fn assumes(&self) -> Option<String> {
+        None
+    }
+
     /// What the file should have held, where it ended before the first request could be read.
     fn missing(&self) -> &'static str {
         "at least one request"
@@ -103,6 +108,14 @@ impl Content {
         match &self.0 {
             Kind::Lines { parser, .. } => parser.missing(),
             Kind::Records { parser, .. } => parser.missing(),
+        }
+    }
+
+    /// What the file does not say and the reader has assumed, or the user told it; known at the end of the file.
+    pub fn assumes(&self) -> Option<String> {
+        match &self.0 {
+            Kind::Lines { .. } => None,
+            Kind::Records { parser, .. } => parser.assumes(),
         }
     }
 

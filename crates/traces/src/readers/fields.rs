@@ -117,6 +117,13 @@ pub(super) fn time_ns(text: &str, unit: TimeUnit) -> Result<u64, Unexpected> {
     Ok(if unit == TimeUnit::Picos { value / 1000 } else { value })
 }
 
+/// A time of so many units of `unit_ns` each, in ns.
+pub(super) fn binary_time_ns(time: u64, unit_ns: u64, unit: &str) -> Result<u64, Unexpected> {
+    time.checked_mul(unit_ns)
+        .filter(|&ns| i64::try_from(ns).is_ok())
+        .ok_or_else(|| Unexpected::new(format!("time {time} {unit}"), "a time below 2^63 ns"))
+}
+
 /// Byte address and length, from `scale` bytes per unit each.
 pub(super) fn extent(
     address: u64,

@@ -4,6 +4,7 @@ mod alibaba;
 mod ascii;
 mod blkparse;
 mod blkreplay;
+mod blktrace;
 mod cloudphysics;
 mod content;
 mod detect;
@@ -15,9 +16,12 @@ mod fiu;
 mod msr;
 mod names;
 mod nbdkit_log;
+mod numbers;
+mod oracle;
 mod sample;
 mod scsi;
 mod spc;
+mod srt;
 mod systor;
 mod tencent;
 #[cfg(test)]
@@ -26,10 +30,11 @@ mod vscsi;
 
 use std::str::FromStr;
 
+use eraseblock_core::config::Bytes;
 use eraseblock_core::host::{Op, Request};
 use serde::Serialize;
 
-use crate::config::{Action, IologUnit, IologWaits, WorkloadConfig, Zeroes};
+use crate::config::{Action, IologUnit, IologWaits, OracleOp, WorkloadConfig, Zeroes};
 use crate::error::{Unexpected, nearest};
 use crate::order::Disorder;
 
@@ -78,7 +83,10 @@ struct Family {
 
 /// A new format is one file and one line here.
 static FAMILIES: &[&Family] = &[
+    &blktrace::FAMILY,
+    &srt::FAMILY,
     &vscsi::FAMILY,
+    &oracle::FAMILY,
     &fio::FAMILY,
     &etw::FAMILY,
     &spc::FAMILY,
@@ -150,12 +158,20 @@ impl FromStr for &'static Format {
 }
 
 /// What the user chose about reading.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct ReadOptions {
     pub zeroes: Zeroes,
     pub action: Action,
     pub iolog_unit: IologUnit,
     pub iolog_waits: IologWaits,
+    pub oracle_op: OracleOp,
+    pub oracle_block: Bytes,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self::of(&WorkloadConfig::default())
+    }
 }
 
 impl ReadOptions {
@@ -165,6 +181,8 @@ impl ReadOptions {
             action: config.action,
             iolog_unit: config.iolog_unit,
             iolog_waits: config.iolog_waits,
+            oracle_op: config.oracle_op,
+            oracle_block: config.oracle_block,
         }
     }
 }

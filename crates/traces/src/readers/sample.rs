@@ -13,6 +13,8 @@ const SAMPLE_BYTES: usize = 64 << 10;
 pub(crate) struct Sample {
     bytes: Vec<u8>,
     lines: Vec<String>,
+    /// The file holds more than the sample.
+    goes_on: bool,
 }
 
 impl Sample {
@@ -26,6 +28,7 @@ impl Sample {
         // The last line is cut off where the sample ends.
         let mut sample = Self::new(&ahead[..SAMPLE_BYTES]);
         sample.lines.pop();
+        sample.goes_on = true;
         Ok(sample)
     }
 
@@ -38,7 +41,7 @@ impl Sample {
             .take_while(|line| !line.contains('\0'))
             .map(str::to_owned)
             .collect();
-        Self { bytes: bytes.to_vec(), lines }
+        Self { bytes: bytes.to_vec(), lines, goes_on: false }
     }
 
     /// A text file.
@@ -50,6 +53,11 @@ impl Sample {
     /// The first bytes of the file.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// True if the file holds more bytes than these.
+    pub fn goes_on(&self) -> bool {
+        self.goes_on
     }
 
     /// True if the file holds nothing, or nothing but blank lines.

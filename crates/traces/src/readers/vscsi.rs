@@ -2,7 +2,8 @@
 
 use eraseblock_core::host::{Op, Request};
 
-use super::fields::extent;
+use super::fields::{binary_time_ns, extent};
+use super::numbers::Numbers;
 use super::{Disorder, Family, Format, Guess, Line, Parser, RecordParser, Sample, scsi};
 use crate::error::{Fault, Unexpected};
 use crate::input::RecordFile;
@@ -73,36 +74,26 @@ struct Record {
 
 impl Record {
     fn v1(bytes: [u8; 32]) -> Self {
+        let record = Numbers::little(&bytes);
         Self {
-            command: u16_at(&bytes, 12),
-            version: u16_at(&bytes, 14),
-            len: u32_at(&bytes, 4),
-            block: u64_at(&bytes, 16),
-            time_us: u64_at(&bytes, 24),
+            command: record.u16(12),
+            version: record.u16(14),
+            len: record.u32(4),
+            block: record.u64(16),
+            time_us: record.u64(24),
         }
     }
 
     fn v2(bytes: [u8; 40]) -> Self {
+        let record = Numbers::little(&bytes);
         Self {
-            command: u16_at(&bytes, 0),
-            version: u16_at(&bytes, 2),
-            len: u32_at(&bytes, 8),
-            block: u64_at(&bytes, 16),
-            time_us: u64_at(&bytes, 24),
+            command: record.u16(0),
+            version: record.u16(2),
+            len: record.u32(8),
+            block: record.u64(16),
+            time_us: record.u64(24),
         }
     }
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> u16 {
-    u16::from_le_bytes([bytes[at], bytes[at + 1]])
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    u32::from(u16_at(bytes, at)) | u32::from(u16_at(bytes, at + 2)) << 16
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
 }
 
 struct Vscsi(Layout);
@@ -132,9 +123,7 @@ fn request(layout: Layout, record: &Record) -> Result<Line, Unexpected> {
         let expected = "a SCSI operation code below 0x100, such as 0x28 (read) or 0x2a (write)";
         return Err(Unexpected::new(format!("command 0x{:04x}", record.command), expected));
     };
-    let Some(arrival_ns) = record.time_us.checked_mul(1000).filter(|&ns| i64::try_from(ns).is_ok()) else {
-        return Err(Unexpected::new(format!("time {} us", record.time_us), "a time below 2^63 ns"));
-    };
+    let arrival_ns = binary_time_ns(record.time_us, 1000, "us")?;
     let Some(op) = scsi::operation(command) else { return Ok(Line::Other("other SCSI commands")) };
     let (mut offset, mut len) = (0, 0);
     if op != Op::Flush {
