@@ -182,6 +182,33 @@ fn lb_clock_expects_no_return_after_the_last_page() {
 }
 
 #[test]
+fn cflru_lets_clean_pages_of_the_window_go_first() {
+    let (r, w) = (false, true);
+    let requests = [(1, 1, w), (2, 1, r), (3, 1, w), (4, 1, r), (5, 1, r), (6, 1, r), (7, 1, r)];
+    for (window, expected) in [
+        (0.75, [(2, false), (4, false), (5, false)]),
+        (0.25, [(1, true), (2, false), (3, true)]),
+        (0.0, [(1, true), (2, false), (3, true)]),
+    ] {
+        let mut cflru = buffer(json!({"kind": "cflru", "window": window}), 4);
+        let left: Vec<_> = serve(&mut *cflru, &requests).into_iter().flat_map(|(_, pages)| pages).collect();
+        assert_eq!(left, expected, "window {window}");
+    }
+}
+
+#[test]
+fn separate_lists_keep_reads_and_writes_apart() {
+    let (r, w) = (false, true);
+    let mut split = buffer(json!({"kind": "split-lru", "dirty_share": 0.5}), 4);
+    let left =
+        serve(&mut *split, &[(1, 1, w), (2, 1, w), (3, 1, r), (4, 1, w), (5, 1, r), (6, 1, r), (5, 1, w)]);
+    // The third write makes the first dirty page go, the third read the first clean one; page 5 moves over, and 2 goes.
+    let left: Vec<_> = left.into_iter().flat_map(|(_, pages)| pages).collect();
+    assert_eq!(left, [(1, true), (3, false), (2, true)]);
+    assert_eq!(split.dump().concat(), [5, 4, 6]);
+}
+
+#[test]
 fn fab_evicts_the_fullest_block() {
     let mut fab = buffer(json!("fab"), 8);
     let (_, flushes) = run(&mut *fab, &HBM_TABLE_1_1[..4]);

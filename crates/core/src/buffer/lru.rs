@@ -4,8 +4,9 @@
 //! there, a read's page clean and a write's dirty. The page at the end leaves: a dirty one is written, a clean one
 //! dropped. The baseline of every paper.
 //!
-//! **Silent in the papers.** Whether reads allocate: they do, as in HBM's and SUPA's comparisons; `reads = "bypass"`
-//! makes it the write buffer that BPLRU compares with, where a read neither allocates nor moves anything.
+//! **Silent in the papers.** Whether reads allocate: they do, as in HBM's and SUPA's comparisons, where this is the *unified*
+//! buffer; `reads = "bypass"` makes it the write buffer that BPLRU compares with, SUPA's *dirty-only* one, where a read neither
+//! allocates nor moves anything.
 //!
 //! Cost of a page access: O(1).
 
@@ -13,9 +14,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::Reads;
+use super::paged::{PageOrder, Paged, Victim};
 use super::pages::PageTable;
-use super::{Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
-use crate::support::NONE;
+use super::{Buffer, Reason, Shape};
 use crate::support::list::{Links, List};
 use crate::support::registry::About;
 
@@ -42,118 +43,47 @@ impl Config {
     /// # Errors
     /// No room for a page.
     pub fn build(&self, shape: Shape) -> Result<Box<dyn Buffer>, String> {
-        super::blocks::require_room(shape, 1)?;
-        let pages = PageTable::new(shape);
-        let links = Links::new(pages.slots());
-        Ok(Box::new(Lru { reads: self.reads, pages, links, order: List::default() }))
+        let order = |slots| Lru { links: Links::new(slots), order: List::default() };
+        Paged::build("lru", shape, self.reads, order)
     }
 }
 
 /// Why a page makes room.
-const LEAST_RECENT: Reason = "least recently used page";
+pub(super) const LEAST_RECENT: Reason = "least recently used page";
 
 #[derive(Debug)]
 struct Lru {
-    reads: Reads,
-    pages: PageTable,
     links: Links,
     order: List,
 }
 
-impl Lru {
+impl PageOrder for Lru {
     #[inline]
-    fn leave(&mut self, slot: u32, reason: Reason, out: &mut Outcome) {
-        self.order.remove(&mut self.links, slot);
-        let page = self.pages.remove(slot);
-        out.evict_page(page, reason);
-    }
-
-    /// Writes a page if it is dirty. A buffer that serves reads keeps it.
-    fn write_back(&mut self, slot: u32, reason: Reason, out: &mut Outcome) {
-        if self.reads == Reads::Bypass {
-            self.leave(slot, reason, out);
-        } else {
-            self.pages.write_back(slot, reason, out);
-        }
+    fn hit(&mut self, slot: u32, _write: bool, _pages: &PageTable) -> Option<Victim> {
+        self.order.touch(&mut self.links, slot);
+        None
     }
 
     #[inline]
-    fn insert(&mut self, lpn: u32, dirty: bool, out: &mut Outcome) {
-        if self.pages.is_full() {
-            self.leave(self.order.back(), LEAST_RECENT, out);
-        }
-        let slot = self.pages.insert(lpn, dirty);
+    fn make_room(&mut self, _lpn: u32, _write: bool, pages: &PageTable) -> Option<Victim> {
+        let full = pages.is_full();
+        full.then(|| self.order.pop_back(&mut self.links)).flatten().map(|slot| (slot, LEAST_RECENT))
+    }
+
+    #[inline]
+    fn insert(&mut self, slot: u32, _lpn: u32, _write: bool) {
         self.order.push_front(&mut self.links, slot);
     }
-}
 
-impl Buffer for Lru {
-    fn access(&mut self, span: &Span, _view: &dyn View, out: &mut Outcome) {
-        let bypass = !span.write && self.reads == Reads::Bypass;
-        for lpn in span.first..span.first + span.count {
-            let answer = match self.pages.find(lpn) {
-                Some(slot) => {
-                    if span.write {
-                        self.pages.set_dirty(slot, true);
-                    }
-                    if !bypass {
-                        self.order.touch(&mut self.links, slot);
-                    }
-                    Answer::Hit
-                }
-                None if bypass => Answer::Bypass,
-                None => {
-                    self.insert(lpn, span.write, out);
-                    if span.write { Answer::Insert } else { Answer::Fill }
-                }
-            };
-            out.answers.push(answer);
-        }
+    fn remove(&mut self, slot: u32, _pages: &PageTable) {
+        self.order.remove(&mut self.links, slot);
     }
 
-    fn trim(&mut self, first: u32, count: u32) {
-        for lpn in first..first + count {
-            if let Some(slot) = self.pages.find(lpn) {
-                self.order.remove(&mut self.links, slot);
-                self.pages.remove(slot);
-            }
-        }
+    fn slots(&self) -> Vec<u32> {
+        self.order.iter(&self.links).collect()
     }
 
-    fn flush(&mut self, out: &mut Outcome) {
-        let mut at = self.order.back();
-        while at != NONE {
-            let before = self.order.before(&self.links, at);
-            self.write_back(at, FLUSH_COMMAND, out);
-            at = before;
-        }
-    }
-
-    fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
-        for lpn in first..first + count {
-            if let Some(slot) = self.pages.find(lpn) {
-                self.write_back(slot, FORCED, out);
-            }
-        }
-    }
-
-    fn len(&self) -> u32 {
-        self.pages.len()
-    }
-
-    fn holds(&self, lpn: u32) -> bool {
-        self.pages.find(lpn).is_some()
-    }
-
-    fn check(&self) -> Result<(), String> {
-        self.pages.check(self.order.iter(&self.links)).map_err(|problem| format!("lru: {problem}"))
-    }
-
-    fn metadata_bytes(&self) -> usize {
-        self.pages.bytes() + self.links.bytes()
-    }
-
-    fn dump(&self) -> Vec<Vec<u32>> {
-        self.order.iter(&self.links).map(|slot| vec![self.pages.get(slot).lpn]).collect()
+    fn bytes(&self) -> usize {
+        self.links.bytes()
     }
 }

@@ -6,12 +6,16 @@
 
 pub mod blocks;
 pub mod bplru;
+pub mod cflru;
 pub mod fab;
+pub mod fifo;
 pub mod hbm;
 pub mod lb_clock;
 pub mod lru;
 pub mod none;
+pub mod paged;
 pub mod pages;
+pub mod split_lru;
 
 /// What a buffer is built for.
 #[derive(Debug, Clone, Copy)]
@@ -264,7 +268,10 @@ crate::registry! {
     /// Replacement scheme: a name, or a table with `kind` and the scheme's options.
     "buffer scheme" BufferConfig builds Box<dyn Buffer>, from Shape;
     "none" => None in none,
+    "fifo" => Fifo in fifo,
     "lru" => Lru in lru,
+    "split-lru" => SplitLru in split_lru,
+    "cflru" => Cflru in cflru,
     "fab" => Fab in fab,
     "bplru" => Bplru in bplru,
     "lb-clock" => LbClock in lb_clock,

@@ -1,0 +1,206 @@
+//! CFLRU: page LRU that lets clean pages go before dirty ones, within a window at the end of the list.
+//!
+//! **What it does.** One list of pages in the order of use. The last `window` share of the buffer is the clean-first window: the clean
+//! page nearest the end leaves; only if all pages of the window are dirty, the page at the end does, by a write.
+//!
+//! **When it wins**: where programs cost much more than reads and clean pages are about. **When it loses**: read-heavy work, whose pages
+//! it gives away early.
+//!
+//! S. Park et al., "CFLRU: A replacement algorithm for flash memory", CASES 2006; built after its description in the SUPA
+//! paper (2017).
+//!
+//! **Where that is silent.** The window's size: a quarter of the buffer (`window`); 0 is page LRU. It holds the last pages
+//! of the list while the buffer is full, fewer until then. A page that a flush command cleans counts as clean in its place.
+//!
+//! Cost of a page access: O(log n) where a clean page is in the window, else O(1).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::blocks::Reads;
+use super::lru::LEAST_RECENT;
+use super::paged::{PageOrder, Paged, Victim};
+use super::pages::PageTable;
+use super::{Buffer, Reason, Shape};
+use crate::support::NONE;
+use crate::support::bits::Bits;
+use crate::support::heap::Heap;
+use crate::support::list::{Links, List};
+use crate::support::registry::About;
+
+/// What `list` says.
+pub const ABOUT: About = About {
+    title: "CFLRU",
+    summary: "Page LRU that lets clean pages go first, within a window at the end of the list.",
+    paper: "Park et al., CFLRU: A replacement algorithm for flash memory, CASES",
+    year: Some(2006),
+    reconstruction: false,
+};
+
+/// Options.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Share of the buffer that the clean-first window takes, 0 to 1.
+    pub window: f64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { window: 0.25 }
+    }
+}
+
+impl Config {
+    /// Builds it.
+    ///
+    /// # Errors
+    /// No room for a page, or a window that is no share.
+    pub fn build(&self, shape: Shape) -> Result<Box<dyn Buffer>, String> {
+        if !(0.0..=1.0).contains(&self.window) {
+            return Err(format!("buffer.scheme.window: found {}, expected a share from 0 to 1", self.window));
+        }
+        let order = |slots: usize| Cflru {
+            window: libm::round(self.window * slots as f64) as u32,
+            slots: slots as u32,
+            order: List::default(),
+            links: Links::new(slots),
+            first: NONE,
+            inside: Bits::new(slots),
+            in_window: 0,
+            len: 0,
+            used: vec![0; slots],
+            clock: 0,
+            clean: Heap::new(slots),
+            dirty: Bits::new(slots),
+        };
+        Paged::build("cflru", shape, Reads::Allocate, order)
+    }
+}
+
+const CLEAN_FIRST: Reason = "clean page nearest the end of the window";
+
+#[derive(Debug)]
+struct Cflru {
+    /// Pages that the window holds when the buffer is full.
+    window: u32,
+    slots: u32,
+    order: List,
+    links: Links,
+    /// The window's page nearest the front, or [`NONE`].
+    first: u32,
+    inside: Bits,
+    in_window: u32,
+    len: u32,
+    /// When each page was used.
+    used: Vec<u64>,
+    clock: u64,
+    /// Clean pages of the window, by use.
+    clean: Heap<u64>,
+    dirty: Bits,
+}
+
+impl Cflru {
+    /// The window takes in pages until it has as many as it should: all but the first ones of a full buffer.
+    fn widen(&mut self) {
+        while self.len + self.window > self.slots && self.in_window < self.len + self.window - self.slots {
+            let next = match self.first {
+                NONE => self.order.back(),
+                first => self.order.before(&self.links, first),
+            };
+            self.inside.set(next as usize);
+            self.in_window += 1;
+            self.first = next;
+            if !self.dirty.get(next as usize) {
+                self.clean.set(next, self.used[next as usize]);
+            }
+        }
+    }
+
+    fn unlink(&mut self, slot: u32) {
+        if self.inside.clear(slot as usize) {
+            self.in_window -= 1;
+            self.clean.remove(slot);
+            if self.first == slot {
+                self.first = self.order.after(&self.links, slot);
+            }
+        }
+        self.order.remove(&mut self.links, slot);
+        self.len -= 1;
+    }
+
+    fn link(&mut self, slot: u32, write: bool) {
+        self.clock += 1;
+        self.used[slot as usize] = self.clock;
+        if write {
+            self.dirty.set(slot as usize);
+        }
+        self.order.push_front(&mut self.links, slot);
+        self.len += 1;
+        self.widen();
+    }
+}
+
+impl PageOrder for Cflru {
+    fn hit(&mut self, slot: u32, write: bool, _pages: &PageTable) -> Option<Victim> {
+        self.unlink(slot);
+        self.link(slot, write);
+        None
+    }
+
+    fn make_room(&mut self, _lpn: u32, _write: bool, pages: &PageTable) -> Option<Victim> {
+        if !pages.is_full() {
+            return None;
+        }
+        let victim = match self.clean.first() {
+            Some((_, slot)) => (slot, CLEAN_FIRST),
+            None => (self.order.back(), LEAST_RECENT),
+        };
+        self.unlink(victim.0);
+        Some(victim)
+    }
+
+    fn insert(&mut self, slot: u32, _lpn: u32, write: bool) {
+        self.dirty.clear(slot as usize);
+        self.link(slot, write);
+    }
+
+    fn remove(&mut self, slot: u32, _pages: &PageTable) {
+        self.unlink(slot);
+    }
+
+    fn cleaned(&mut self, slot: u32) {
+        self.dirty.clear(slot as usize);
+        if self.inside.get(slot as usize) {
+            self.clean.set(slot, self.used[slot as usize]);
+        }
+    }
+
+    fn slots(&self) -> Vec<u32> {
+        self.order.iter(&self.links).collect()
+    }
+
+    fn check(&self, pages: &PageTable) -> Result<(), String> {
+        let slots = self.slots();
+        let outside = slots.len() - self.in_window as usize;
+        for (place, &slot) in slots.iter().enumerate() {
+            let inside = place >= outside;
+            let clean = !pages.get(slot).dirty;
+            if self.inside.get(slot as usize) != inside || self.clean.key(slot).is_some() != (inside && clean)
+            {
+                return Err(format!(
+                    "slot {slot}, at place {place} with {outside} before the window, is not marked so"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> usize {
+        self.links.bytes()
+            + self.inside.bytes()
+            + self.dirty.bytes()
+            + self.used.len() * 8
+            + self.clean.bytes()
+    }
+}

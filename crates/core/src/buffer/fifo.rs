@@ -1,0 +1,82 @@
+//! FIFO: the page that came first leaves first, however often it was used since.
+//!
+//! **What it does.** One list of pages in the order of their arrival. A hit moves nothing. A dirty page that leaves is
+//! written, a clean one dropped. The least that a scheme can do: what another gains over it, it gains by looking at use.
+//!
+//! Reads allocate; `reads = "bypass"` makes it a write buffer. Cost of a page access: O(1).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::blocks::Reads;
+use super::paged::{PageOrder, Paged, Victim};
+use super::pages::PageTable;
+use super::{Buffer, Reason, Shape};
+use crate::support::list::{Links, List};
+use crate::support::registry::About;
+
+/// What `list` says.
+pub const ABOUT: About = About {
+    title: "FIFO",
+    summary: "Pages in the order of arrival; the oldest one leaves alone.",
+    paper: "",
+    year: None,
+    reconstruction: false,
+};
+
+/// Options.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// What reads do.
+    pub reads: Reads,
+}
+
+impl Config {
+    /// Builds it.
+    ///
+    /// # Errors
+    /// No room for a page.
+    pub fn build(&self, shape: Shape) -> Result<Box<dyn Buffer>, String> {
+        let order = |slots| Fifo { links: Links::new(slots), order: List::default() };
+        Paged::build("fifo", shape, self.reads, order)
+    }
+}
+
+const OLDEST: Reason = "oldest page";
+
+#[derive(Debug)]
+struct Fifo {
+    links: Links,
+    order: List,
+}
+
+impl PageOrder for Fifo {
+    #[inline]
+    fn hit(&mut self, _slot: u32, _write: bool, _pages: &PageTable) -> Option<Victim> {
+        None
+    }
+
+    #[inline]
+    fn make_room(&mut self, _lpn: u32, _write: bool, pages: &PageTable) -> Option<Victim> {
+        let full = pages.is_full();
+        full.then(|| self.order.pop_back(&mut self.links)).flatten().map(|slot| (slot, OLDEST))
+    }
+
+    #[inline]
+    fn insert(&mut self, slot: u32, _lpn: u32, _write: bool) {
+        self.order.push_front(&mut self.links, slot);
+    }
+
+    fn remove(&mut self, slot: u32, _pages: &PageTable) {
+        self.order.remove(&mut self.links, slot);
+    }
+
+    fn slots(&self) -> Vec<u32> {
+        self.order.iter(&self.links).collect()
+    }
+
+    fn bytes(&self) -> usize {
+        self.links.bytes()
+    }
+}

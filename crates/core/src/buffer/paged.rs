@@ -1,0 +1,169 @@
+//! What page-granular write-back schemes have in common: a table of pages, and an order that says which one leaves.
+//!
+//! A hit on a page and a miss ask the scheme's [`PageOrder`]; everything else (answers, dirty marks, trims, flush commands) is the
+//! same for all of them and done here. A flush command writes dirty pages and keeps them, clean; a write-only buffer
+//! (`reads = "bypass"`) has nothing to keep them for, and lets them go.
+
+use super::blocks::Reads;
+use super::pages::PageTable;
+use super::{Answer, Buffer, Evicted, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
+
+/// A page that has to leave, by slot, and why.
+pub type Victim = (u32, Reason);
+
+/// The order of a page-granular scheme. Slots are those of the [`PageTable`].
+pub trait PageOrder: std::fmt::Debug + Send {
+    /// The host uses a page that is held. Where a victim is returned, it has been taken out of the order.
+    fn hit(&mut self, slot: u32, write: bool, pages: &PageTable) -> Option<Victim>;
+
+    /// Page `lpn`, which is not held, is about to be taken in. If there is no room, some page has to leave; it is taken out of the
+    /// order and returned.
+    fn make_room(&mut self, lpn: u32, write: bool, pages: &PageTable) -> Option<Victim>;
+
+    /// That page now lies in `slot`.
+    fn insert(&mut self, slot: u32, lpn: u32, write: bool);
+
+    /// The page of a slot is gone without having been chosen.
+    fn remove(&mut self, slot: u32, pages: &PageTable);
+
+    /// The page of a slot has been written to flash and is clean now.
+    fn cleaned(&mut self, _slot: u32) {}
+
+    /// All slots, those that would leave first last.
+    fn slots(&self) -> Vec<u32>;
+
+    /// Compares redundant state.
+    ///
+    /// # Errors
+    /// What does not agree.
+    fn check(&self, _pages: &PageTable) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Bytes held.
+    fn bytes(&self) -> usize;
+}
+
+/// A page-granular scheme.
+#[derive(Debug)]
+pub struct Paged<O> {
+    name: &'static str,
+    reads: Reads,
+    pages: PageTable,
+    order: O,
+}
+
+impl<O: PageOrder + 'static> Paged<O> {
+    /// An empty buffer; `order` makes the order for so many slots.
+    ///
+    /// # Errors
+    /// No room for a page.
+    pub fn build(
+        name: &'static str,
+        shape: Shape,
+        reads: Reads,
+        order: impl FnOnce(usize) -> O,
+    ) -> Result<Box<dyn Buffer>, String> {
+        super::blocks::require_room(shape, 1)?;
+        let pages = PageTable::new(shape);
+        let order = order(pages.slots());
+        Ok(Box::new(Self { name, reads, pages, order }))
+    }
+
+    #[inline]
+    fn discharge(&mut self, victim: Option<Victim>, out: &mut Outcome) {
+        if let Some((slot, reason)) = victim {
+            let page = self.pages.remove(slot);
+            out.evict_page(page, reason);
+        }
+    }
+
+    /// Writes a page if it is dirty. A buffer that serves reads keeps it.
+    fn write_back(&mut self, slot: u32, reason: Reason, out: &mut Outcome) {
+        if self.reads == Reads::Bypass {
+            self.order.remove(slot, &self.pages);
+            self.discharge(Some((slot, reason)), out);
+        } else if self.pages.get(slot).dirty {
+            self.pages.write_back(slot, reason, out);
+            self.order.cleaned(slot);
+        }
+    }
+}
+
+impl<O: PageOrder + 'static> Buffer for Paged<O> {
+    fn access(&mut self, span: &Span, _view: &dyn View, out: &mut Outcome) {
+        let bypass = !span.write && self.reads == Reads::Bypass;
+        for lpn in span.first..span.first + span.count {
+            let answer = match self.pages.find(lpn) {
+                Some(_) if bypass => Answer::Hit,
+                Some(slot) => {
+                    let victim = self.order.hit(slot, span.write, &self.pages);
+                    if span.write {
+                        self.pages.set_dirty(slot, true);
+                    }
+                    self.discharge(victim, out);
+                    Answer::Hit
+                }
+                None if bypass => Answer::Bypass,
+                None => {
+                    let victim = self.order.make_room(lpn, span.write, &self.pages);
+                    self.discharge(victim, out);
+                    let slot = self.pages.insert(lpn, span.write);
+                    self.order.insert(slot, lpn, span.write);
+                    if span.write { Answer::Insert } else { Answer::Fill }
+                }
+            };
+            out.answers.push(answer);
+        }
+    }
+
+    fn trim(&mut self, first: u32, count: u32) {
+        for lpn in first..first + count {
+            if let Some(slot) = self.pages.find(lpn) {
+                self.order.remove(slot, &self.pages);
+                self.pages.remove(slot);
+            }
+        }
+    }
+
+    fn flush(&mut self, out: &mut Outcome) {
+        for slot in self.order.slots().into_iter().rev() {
+            self.write_back(slot, FLUSH_COMMAND, out);
+        }
+    }
+
+    fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
+        for lpn in first..first + count {
+            if let Some(slot) = self.pages.find(lpn) {
+                self.write_back(slot, FORCED, out);
+            }
+        }
+    }
+
+    fn len(&self) -> u32 {
+        self.pages.len()
+    }
+
+    fn holds(&self, lpn: u32) -> bool {
+        self.pages.find(lpn).is_some()
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.pages
+            .check(self.order.slots().into_iter())
+            .and_then(|()| self.order.check(&self.pages))
+            .map_err(|problem| format!("{}: {problem}", self.name))
+    }
+
+    fn metadata_bytes(&self) -> usize {
+        self.pages.bytes() + self.order.bytes()
+    }
+
+    fn dump(&self) -> Vec<Vec<u32>> {
+        let page = |slot| {
+            let Evicted { lpn, .. } = self.pages.get(slot);
+            vec![lpn]
+        };
+        self.order.slots().into_iter().map(page).collect()
+    }
+}
