@@ -17,6 +17,7 @@
 //! # }
 //! ```
 
+pub mod characterise;
 mod chosen;
 #[allow(
     dead_code,
@@ -39,6 +40,7 @@ mod watch;
 mod workload;
 mod write;
 
+pub use characterise::{CharacteriseOptions, Profile};
 pub use chosen::{Ops, Volumes};
 pub use config::{
     Action, FitMode, FormatChoice, IologUnit, IologWaits, OracleOp, OutOfOrder, WorkloadConfig, Zeroes,

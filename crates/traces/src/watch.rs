@@ -24,7 +24,16 @@ impl<'a> Pace<'a> {
     pub fn step(&mut self) -> Result<(), TraceError> {
         let ask = self.passed.is_multiple_of(EVERY);
         self.passed += 1;
-        if ask && !(self.watch)(self.passed - 1) { Err(TraceError::cancelled()) } else { Ok(()) }
+        if ask { self.ask(self.passed - 1) } else { Ok(()) }
+    }
+
+    /// Asks in the middle of a request that takes long.
+    pub fn rest(&mut self) -> Result<(), TraceError> {
+        self.ask(self.passed)
+    }
+
+    fn ask(&mut self, passed: u64) -> Result<(), TraceError> {
+        if (self.watch)(passed) { Ok(()) } else { Err(TraceError::cancelled()) }
     }
 }
 

@@ -129,10 +129,16 @@ impl WorkloadConfig {
     ///
     /// As [`Self::prepare`].
     pub fn prepare_watched(&self, base: &Path, watch: Watch<'_>) -> Result<Workload, TraceError> {
+        let mut pace = Pace::new(watch);
+        self.prepare_seen(base, &mut |_| pace.step())
+    }
+
+    /// The same, and shows `see` each request that is replayed, as it is replayed; its error ends the pass.
+    pub(crate) fn prepare_seen(&self, base: &Path, see: See<'_>) -> Result<Workload, TraceError> {
         self.check()?;
         match (&self.path, &self.generate) {
-            (_, Some(generate)) => self.prepare_generated(generate, watch),
-            (path, None) => self.prepare_trace(&base.join(path.as_deref().unwrap_or_default()), watch),
+            (_, Some(generate)) => self.prepare_generated(generate, see),
+            (path, None) => self.prepare_trace(&base.join(path.as_deref().unwrap_or_default()), see),
         }
     }
 
@@ -142,7 +148,7 @@ impl WorkloadConfig {
         self.generate.as_ref().map(parameters_sha256)
     }
 
-    fn prepare_generated(&self, generate: &GenerateConfig, watch: Watch<'_>) -> Result<Workload, TraceError> {
+    fn prepare_generated(&self, generate: &GenerateConfig, see: See<'_>) -> Result<Workload, TraceError> {
         let names = Names {
             name: generate.kind.name().to_owned(),
             format: "generated",
@@ -151,11 +157,11 @@ impl WorkloadConfig {
         };
         let source = Source::Generated(generate.clone());
         let mut records = source.open(false)?;
-        let counts = Counts::of(&mut records, self, watch)?;
+        let counts = Counts::of(&mut records, self, see)?;
         self.finish(source, names, counts, Reading::default())
     }
 
-    fn prepare_trace(&self, path: &Path, watch: Watch<'_>) -> Result<Workload, TraceError> {
+    fn prepare_trace(&self, path: &Path, see: See<'_>) -> Result<Workload, TraceError> {
         let Detected { format, evidence } = match self.format {
             FormatChoice::Auto => detect(path)?,
             FormatChoice::Named(format) => Detected { format, evidence: "named by the user".to_owned() },
@@ -167,7 +173,7 @@ impl WorkloadConfig {
             out_of_order: self.out_of_order,
         });
         let mut records = source.open(true)?;
-        let counts = Counts::of(&mut records, self, watch)?;
+        let counts = Counts::of(&mut records, self, see)?;
         let (reading, sha256) = match records {
             Records::Trace(reader) => reader.finish(),
             Records::Generated(_) => unreachable!("a trace file is read by a trace reader"),
@@ -252,6 +258,9 @@ fn parameters_sha256(generate: &GenerateConfig) -> String {
     hex(&Sha256::digest(parameters))
 }
 
+/// Sees each request of a trace as it is replayed; nothing for one that is left out.
+type See<'a> = &'a mut dyn FnMut(Option<&Request>) -> Result<(), TraceError>;
+
 /// What names a workload.
 struct Names {
     name: String,
@@ -269,15 +278,14 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(records: &mut Records, config: &WorkloadConfig, watch: Watch<'_>) -> Result<Self, TraceError> {
-        let mut pace = Pace::new(watch);
+    fn of(records: &mut Records, config: &WorkloadConfig, see: See<'_>) -> Result<Self, TraceError> {
         let mut selection = Selection::new(config);
         let mut whole = Tally::default();
         // Until the first request is left out, those selected are the whole.
         let mut selected: Option<Tally> = (!selection.keeps_times()).then(Tally::default);
         while let Some(request) = records.next_request()? {
-            pace.step()?;
             let taken = selection.take(&request);
+            see(taken.as_ref())?;
             if taken.is_none() && selected.is_none() {
                 selected = Some(whole.clone());
             }
