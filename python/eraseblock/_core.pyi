@@ -42,5 +42,11 @@ def run(
 ) -> str:
     """Run one resolved experiment; what `progress(phase, done, total)` raises ends the run."""
 
-def trace_info(path: str, format: str | None = None) -> str:  # noqa: A002
-    """What a trace holds, as JSON."""
+def trace_info(
+    experiment_json: str,
+    base: str,
+    page_size: str | None = None,
+    sample: float | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> str:
+    """Characterise the workload of a resolved experiment, as JSON; what `progress` raises ends it."""

@@ -17,7 +17,7 @@ pub use experiment::Experiment;
 pub use load::resolve;
 pub use presets::preset_names;
 pub use registry::registry_json;
-pub use run::{Identity, Progress, Record, RunError, Runner, run, trace_info};
+pub use run::{Identity, InfoOptions, Progress, Record, RunError, Runner, run, trace_info};
 pub use schema::schema_json;
 
 /// Version of the engine, and a hash of the source that decides its results: two builds with the same one give the same

@@ -2,6 +2,7 @@
 
 mod advice;
 mod error;
+mod info;
 mod laws;
 mod record;
 mod workloads;
@@ -12,12 +13,12 @@ use std::path::Path;
 use std::time::Instant;
 
 use eraseblock_core::device::{Device, Options};
-use eraseblock_traces::{DriveShape, WorkloadConfig};
+use eraseblock_traces::DriveShape;
 use serde::Serialize;
-use serde_json::Value as Json;
 
 use crate::experiment::Experiment;
 pub use error::RunError;
+pub use info::{InfoOptions, trace_info};
 pub use record::Record;
 use workloads::{Stamp, Workloads, changed};
 
@@ -170,24 +171,4 @@ pub fn run(
 
 fn reading(passed: u64) -> Progress {
     Progress { phase: "read", done: passed, total: 0 }
-}
-
-/// What a trace holds, as JSON; `format` names its format, or it is told from the content. `progress` may end it, as in
-/// [`Runner::run`].
-///
-/// # Errors
-/// The file cannot be read, or is not what the format promises.
-pub fn trace_info(
-    path: &Path,
-    format: Option<&str>,
-    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-) -> Result<String, RunError> {
-    let path = path.to_str().ok_or_else(|| RunError::Option(format!("{} is not UTF-8", path.display())))?;
-    let mut workload = WorkloadConfig::trace(path);
-    if let Some(name) = format {
-        workload.format = name.parse().map_err(RunError::Option)?;
-    }
-    let mut read = |passed| progress(reading(passed)).is_continue();
-    let workload = workload.prepare_watched(Path::new(""), &mut read)?;
-    Ok(Json::Object(record::object(workload.summary())).to_string())
 }

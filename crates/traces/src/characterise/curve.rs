@@ -3,10 +3,14 @@
 //! A page that is used again after d other pages hits in every LRU buffer of more than d pages. Two buffers are told apart: one that
 //! serves reads and writes, and a write buffer that reads go past. Flushes move nothing; trims make room.
 //!
-//! From a sample (one page in 1/R), distances and counts are scaled by 1/R, and the difference between the accesses that there were and
-//! those that the sample stands for goes to the shortest distance (SHARDS-adj). A page is in the sample with all its accesses, so that
-//! it is pages that vary: with a accesses for each, the hit ratio of s pages has a standard error of at most sqrt(sum of a^2) / (sum of a),
-//! times sqrt(1 - R). This is what [`MissRatio::expected_error`] says; it is 1 / sqrt(s) where all pages are used alike.
+//! From a sample (one page in 1/R), distances and counts are scaled by 1/R, and the difference between the accesses that
+//! there were and those that the sample stands for goes to the shortest distance (SHARDS-adj). The error has two parts.
+//! *Which pages*: a page is in the sample with all its accesses. Where m of them miss, the misses of the sample have a standard
+//! deviation of sqrt((1 - R) * sum of m^2). In a buffer of c pages a page misses at most once for every c accesses, and never more often
+//! than it is used, which bounds each m.
+//! *How far*: of d pages, a sample holds R * d with a standard deviation of sqrt(R * (1 - R) * d), so that a point of the curve at d pages
+//! may belong sqrt(d * (1 - R) / R) pages away; how much that matters is read off the curve.
+//! [`MissRatio::expected_error`] is the mean of their sum over the points of the curve.
 
 use serde::Serialize;
 
@@ -121,6 +125,51 @@ impl Hits {
     }
 }
 
+/// The pages of a sample, from the least used one on.
+struct Sample {
+    uses: Vec<u64>,
+    /// Sum of the squares of the uses up to and with each.
+    squares: Vec<f64>,
+    accesses: f64,
+    all_accesses: u64,
+    unknown: f64,
+}
+
+impl Sample {
+    fn new(mut uses: Vec<u64>, all_accesses: u64, sample_rate: f64) -> Self {
+        uses.sort_unstable();
+        let mut sum = 0.0;
+        let squares = uses.iter().map(|&count| {
+            sum += count as f64 * count as f64;
+            sum
+        });
+        let squares = squares.collect();
+        let accesses = uses.iter().sum::<u64>() as f64;
+        Self { uses, squares, accesses, all_accesses, unknown: 1.0 - sample_rate }
+    }
+
+    /// Standard error of the miss ratio of a buffer, because other pages could have come into the sample.
+    fn error_of_pages(&self, buffer_pages: u64, miss_ratio: f64) -> f64 {
+        let Some(&most) = self.uses.last() else { return 1.0 };
+        let limit = (self.all_accesses / buffer_pages + 1).min(most);
+        let below = self.uses.partition_point(|&count| count <= limit);
+        let above = (self.uses.len() - below) as f64;
+        let limit = limit as f64;
+        let by_page = below.checked_sub(1).map_or(0.0, |last| self.squares[last]) + above * limit * limit;
+        let by_sum = limit * miss_ratio * self.accesses;
+        (self.unknown * by_page.min(by_sum)).sqrt() / self.accesses
+    }
+}
+
+impl Hits {
+    /// Half the change of the ratio between the sizes that a sample may take for this one.
+    fn error_of_distance(&self, pages: u64, sample_rate: f64) -> f64 {
+        let deviation = (pages as f64 * (1.0 - sample_rate) / sample_rate).sqrt().ceil() as u64;
+        let change = self.at(pages + deviation) - self.at(pages.saturating_sub(deviation));
+        0.5 * change as f64 / self.accesses.max(1) as f64
+    }
+}
+
 /// The miss-ratio curve of LRU.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MissRatio {
@@ -179,16 +228,16 @@ pub(super) struct Distances {
 }
 
 /// What is known of the pages that were followed.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Sampled {
+#[derive(Debug)]
+pub(super) struct Followed {
     pub page_bytes: u64,
     pub shift: u32,
-    pub pages: u64,
     /// Pages in all, exactly or as the sample has it.
     pub footprint_pages: u64,
-    /// Accesses of the pages followed, and the sum of their squares over pages.
-    pub accesses: u64,
-    pub squares: u128,
+    /// Pages that were followed.
+    pub followed: u64,
+    /// Accesses of each of them, where they are a sample.
+    pub uses: Vec<u64>,
 }
 
 impl Distances {
@@ -230,8 +279,8 @@ impl Distances {
         ]
     }
 
-    pub fn miss_ratio(self, sampled: Sampled) -> MissRatio {
-        let Sampled { page_bytes, shift, pages, footprint_pages, accesses, squares } = sampled;
+    pub fn miss_ratio(self, followed: Followed) -> MissRatio {
+        let Followed { page_bytes, shift, footprint_pages, followed, uses } = followed;
         let (reads, writes) = (self.read_accesses, self.write_accesses);
         let all = self.read.join(&self.write);
         let hits = [
@@ -241,14 +290,7 @@ impl Distances {
             self.write_only.hits(shift, writes),
         ];
         let sample_rate = 1.0 / (1u64 << shift) as f64;
-        let expected_error = if shift == 0 {
-            0.0
-        } else if accesses == 0 {
-            1.0
-        } else {
-            ((1.0 - sample_rate) * squares as f64).sqrt() / accesses as f64
-        };
-        let points = sizes_up_to(footprint_pages)
+        let points: Vec<_> = sizes_up_to(footprint_pages)
             .map(|buffer_pages| MissRatioPoint {
                 buffer_pages,
                 buffer_bytes: buffer_pages * page_bytes,
@@ -258,10 +300,21 @@ impl Distances {
                 write_only: hits[3].miss_ratio(buffer_pages),
             })
             .collect();
+        let expected_error = if shift == 0 {
+            0.0
+        } else {
+            let sample = Sample::new(uses, reads + writes, sample_rate);
+            let errors = points.iter().map(|point| {
+                let miss_ratio = point.all.unwrap_or(1.0);
+                sample.error_of_pages(point.buffer_pages, miss_ratio)
+                    + hits[0].error_of_distance(point.buffer_pages, sample_rate)
+            });
+            (errors.sum::<f64>() / points.len().max(1) as f64).min(1.0)
+        };
         MissRatio {
             method: if shift == 0 { "exact" } else { "sampled" },
             sample_rate,
-            sampled_pages: pages,
+            sampled_pages: followed,
             expected_error,
             points,
             hits,
@@ -296,9 +349,9 @@ mod tests {
         distances.mixed(false, Some(4), 1);
         distances.mixed(true, Some(2), 1);
         distances.write_only(None, 1);
-        let sampled =
-            Sampled { page_bytes: 512, shift: 0, pages: 6, footprint_pages: 6, accesses: 4, squares: 4 };
-        let found = distances.miss_ratio(sampled);
+        let followed =
+            Followed { page_bytes: 512, shift: 0, footprint_pages: 6, followed: 6, uses: Vec::new() };
+        let found = distances.miss_ratio(followed);
         let all: Vec<_> = (0..8).map(|pages| found.hits(Accesses::All, pages)).collect();
         assert_eq!(all, [0, 1, 1, 2, 2, 3, 3, 3]);
         assert_eq!(found.at(Accesses::Read, 4), Some(2.0 / 3.0));

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::curve::{MissRatio, Reuse, Sampled};
+use super::curve::{Followed, MissRatio, Reuse};
 use super::hot::Concentration;
-use super::pages::Pages;
+use super::pages::{Page, Pages};
 use super::sizes::ByKind;
 
 /// The pages that a workload touches. Where a sample of pages is followed, numbers of pages are estimates.
@@ -48,11 +48,7 @@ pub(super) fn finish(pages: Pages) -> PageFigures {
     let weight = pages.weight();
     let page_bytes = pages.page_bytes();
     let (mut read, mut written, mut both) = (0, 0, 0);
-    let (mut accesses, mut squares) = (0, 0);
     for page in pages.followed() {
-        let uses = u64::from(page.reads) + u64::from(page.writes);
-        accesses += uses;
-        squares += u128::from(uses) * u128::from(uses);
         read += u64::from(page.reads > 0);
         written += u64::from(page.writes > 0);
         both += u64::from(page.reads > 0 && page.writes > 0);
@@ -73,7 +69,7 @@ pub(super) fn finish(pages: Pages) -> PageFigures {
         page_writes,
         overwrite_ratio: share(page_writes, written * weight),
     };
-    let uses = |uses: fn(&super::pages::Page) -> u32| Concentration::of(pages.followed().iter().map(uses));
+    let uses = |uses: fn(&Page) -> u32| Concentration::of(pages.followed().iter().map(uses));
     let hot_spots = ByKind {
         all: uses(|page| page.reads.saturating_add(page.writes)),
         read: uses(|page| page.reads),
@@ -84,13 +80,16 @@ pub(super) fn finish(pages: Pages) -> PageFigures {
     let times = [&all_times, &pages.read_times, &pages.write_times].map(super::distribution::Spread::finish);
     let shift = weight.ilog2();
     let [all, read, write, reuse_write_only] = pages.distances.reuse(shift, times);
-    let sampled =
-        Sampled { page_bytes, shift, pages: followed, footprint_pages: footprint.pages, accesses, squares };
+    // Only the error of a sample asks for the uses of each page.
+    let each = |page: &Page| u64::from(page.reads) + u64::from(page.writes);
+    let sample = if shift == 0 { &[] } else { pages.followed() };
+    let uses = sample.iter().map(each).collect();
+    let followed = Followed { page_bytes, shift, footprint_pages: footprint.pages, followed, uses };
     PageFigures {
         footprint,
         hot_spots,
         reuse: ByKind { all, read, write },
         reuse_write_only,
-        miss_ratio: pages.distances.miss_ratio(sampled),
+        miss_ratio: pages.distances.miss_ratio(followed),
     }
 }
