@@ -109,12 +109,28 @@ def schema() -> dict[str, Any]:
     return parsed
 
 
-def trace_info(path: str | Path, *, format: str | None = None) -> dict[str, Any]:  # noqa: A002
-    """What a trace holds: requests, bytes, duration, volumes, footprint.
+def trace_info(
+    path: str | Path,
+    *,
+    format: str | None = None,  # noqa: A002
+    workload: Mapping[str, Any] | None = None,
+    page_size: str | None = None,
+    sample: float | None = None,
+) -> dict[str, Any]:
+    """What a trace holds and what it is like; docs/trace-info.md says what each figure means.
+
+    Args:
+        path: trace file, plain or packed.
+        format: its format; default: told from the content.
+        workload: further keys of the workload, such as `{"ops": "w", "first": 10_000}`: the part to characterise.
+        page_size: page in which footprint, re-use and the miss-ratio curve are counted; default: `"4 KiB"`.
+        sample: share of the pages to follow; default: all, up to 64 GiB of them.
 
     Example:
-        >>> trace_info("mysql.load.zst")["requests"]  # doctest: +SKIP
+        >>> trace_info("mysql.load.zst")["profile"]["footprint"]["bytes"]  # doctest: +SKIP
         123456
     """
-    parsed: dict[str, Any] = json.loads(_core.trace_info(str(path), format))
-    return parsed
+    from eraseblock.profile.gather import characterise, plan
+
+    [experiment] = plan([str(path)], workload={"format": format, **(workload or {})})
+    return characterise(experiment, page_size=page_size, sample=sample)

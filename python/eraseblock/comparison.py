@@ -50,12 +50,12 @@ def plan(
     try:
         return resolve_mapping(config, _SOURCE, sets)
     except _core.ConfigError as error:
-        raise _core.ConfigError(in_options(str(error))) from None
+        raise _core.ConfigError(in_options(str(error), _SOURCE)) from None
 
 
-def in_options(message: str) -> str:
+def in_options(message: str, source: str) -> str:
     """The engine's message about a key, told in terms of the option that set it."""
-    text, found = re.subn(rf"^{_SOURCE}:\d+: ", "", message)
+    text, found = re.subn(rf"^{source}:\d+: ", "", message)
     if found:
         for key, option in OPTIONS.items():
             text = text.replace(f"`{key}`", option)

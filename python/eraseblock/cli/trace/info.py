@@ -1,89 +1,97 @@
-"""`eraseblock trace info`: says what traces hold."""
+"""`eraseblock trace info`: says what traces hold and what they are like."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from eraseblock import _core
-from eraseblock.cli.options import AsJson
+from eraseblock.cli.options import AsJson, Sets
+
+if TYPE_CHECKING:
+    from eraseblock.profile.gather import Info
 
 EXAMPLES = """\
 Examples:
 
     eraseblock trace info mysql.load.zst
-    eraseblock trace info a.spc b.spc --format spc --json
+    eraseblock trace info mysql.load.zst --ops w --page-size 16KiB
+    eraseblock trace info mysql.load.zst --plot mysql.svg
+    eraseblock trace info *.spc --compare
+    eraseblock trace info huge.spc.zst --sample 0.01 --json
 """
 
 
 def info(
     *traces: str,
     format: Annotated[str | None, Parameter(help="Trace format; see `eraseblock list formats`.")] = None,  # noqa: A002
+    volumes: Annotated[
+        str | None, Parameter(help="A trace of several disks: concat, or the number of one.")
+    ] = None,
+    ops: Annotated[str | None, Parameter(help="Only r (reads), w (writes) or rw (both).")] = None,
+    first: Annotated[int | None, Parameter(help="Only the first N requests.")] = None,
+    set_: Sets = None,
+    page_size: Annotated[
+        str | None,
+        Parameter(help="Page in which footprint, re-use and miss ratios are counted; default: 4KiB."),
+    ] = None,
+    sample: Annotated[
+        float | None,
+        Parameter(help="Follow this share of the pages, as in 0.01; default: all, up to 16 million."),
+    ] = None,
+    compare: Annotated[bool, Parameter(negative="", help="One row for each trace, side by side.")] = False,
+    plot: Annotated[Path | None, Parameter(help="Write a picture: .png, .svg or .html.")] = None,
+    dark: Annotated[bool, Parameter(negative="", help="Light on dark (.png and .svg).")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say what traces hold: requests, bytes, duration, volumes, footprint.
+    """Say what traces hold and what they are like, in one pass over each.
+
+    Requests, sizes, sequentiality, bursts, footprint, hot spots, re-use, and the miss ratio of an LRU buffer of any
+    size. Options that choose a part of the trace (--ops, --first, --set workload.KEY=VALUE) hold for all of this.
 
     Args:
-        traces: Trace files, plain or packed (.gz, .zst).
+        traces: Trace files, plain or packed.
     """
     if not traces:
         raise _core.ConfigError("trace info needs at least one trace")
-    # In threads, so that Ctrl-C is heard while the engine reads.
-    pool = ThreadPoolExecutor(max_workers=1)
-    try:
-        found = [json.loads(text) for text in pool.map(lambda path: _core.trace_info(path, format), traces)]
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+    if plot is not None:
+        from eraseblock.profile.picture import check_name
+
+        check_name(plot)
+    from eraseblock.profile.gather import plan
+    from eraseblock.terminal.reading import read_all
+
+    workload = {"format": format, "volumes": volumes, "ops": ops, "first": first}
+    experiments = plan(traces, workload=workload, sets=set_ or [])
+    found = read_all(experiments, page_size=page_size, sample=sample)
     if as_json:
         sys.stdout.write(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
-        return
-    for path, summary in zip(traces, found, strict=True):
-        _print(path, summary)
+    else:
+        _show(found, side_by_side=compare)
+    if plot is not None:
+        from eraseblock.profile.picture import save
+        from eraseblock.terminal.console import err, out
+
+        save(found, plot, dark=dark)
+        (err() if as_json else out()).print(f"picture: {plot}", soft_wrap=True)
 
 
-def _print(path: str, summary: Mapping[str, Any]) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    from eraseblock.results.flatten import flatten
+def _show(found: list[Info], *, side_by_side: bool) -> None:
     from eraseblock.terminal.console import out
 
-    table = Table(
-        title=path,
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        show_header=False,
-        pad_edge=False,
-    )
-    table.add_column(style="cyan", no_wrap=True)
-    table.add_column(overflow="fold")
-    for key, value in flatten(summary).items():
-        if value is not None:
-            table.add_row(key.replace("_", " ").removesuffix(" ns"), Text(_show(key, value)))
-    out().print(table)
+    console = out()
+    if side_by_side:
+        from eraseblock.terminal.side_by_side import print_comparison
 
+        print_comparison(console, found)
+        return
+    from eraseblock.terminal.sheet import print_sheet
 
-def _show(key: str, value: Any) -> str:
-    """A figure with its unit, which the end of its name tells."""
-    from eraseblock.results import units
-
-    if isinstance(value, list):
-        return "\n".join(
-            ", ".join(f"{k.replace('_', ' ')} {_show(k, v)}" for k, v in one.items()) for one in value
-        )
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
-    if key.endswith("_ns"):
-        return units.duration(value)
-    if key.endswith(("_bytes", "_byte", "_end")):
-        return f"{units.size(value)} ({value:,.0f} B)" if value >= 1024 else f"{value:,.0f} B"
-    if key.endswith("_share"):
-        return units.share(value)
-    return f"{value:,}"
+    for index, one in enumerate(found):
+        if index:
+            console.print()
+        print_sheet(console, one)
