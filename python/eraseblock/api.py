@@ -122,7 +122,7 @@ def trace_info(
     Args:
         path: trace file, plain or packed.
         format: its format; default: told from the content.
-        workload: further keys of the workload, such as `{"ops": "w", "first": 10_000}`: the part to characterise.
+        workload: further keys of the workload, such as `{"ops": "w"}`: the part to characterise.
         page_size: page in which footprint, re-use and the miss-ratio curve are counted; default: `"4 KiB"`.
         sample: share of the pages to follow; default: all, up to 64 GiB of them.
 

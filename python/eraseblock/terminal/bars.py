@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 
@@ -18,7 +19,7 @@ def resample(values: Sequence[float], width: int) -> list[float]:
     if len(values) <= width:
         return list(values)
     edges = [index * len(values) // width for index in range(width + 1)]
-    return [max(values[low:high]) for low, high in zip(edges, edges[1:], strict=False)]
+    return [max(values[low:high]) for low, high in pairwise(edges)]
 
 
 def columns(values: Sequence[float], height: int) -> list[str]:

@@ -31,7 +31,7 @@ def print_sheet(console: Console, info: Figures) -> None:
     console.print()
     console.print(_mix(profile, width))
     console.print()
-    console.print(_lines(_sizes(profile, width)))
+    console.print(_lines(_sizes(profile)))
     console.print(_lines(_time(profile, width)))
     console.print()
     console.print(_lines(_pages(profile)))
@@ -60,11 +60,12 @@ def _head(info: Figures) -> Iterator[Text]:
     span = (info["highest_end"] or 0) - (info["lowest_byte"] or 0)
     addresses = f"{volumes} volumes" if volumes > 1 else f"addresses over {units.size(span)}"
     yield _joined(
-        f"{info['format']} ({info['evidence']})" if info["evidence"] else info["format"],
+        str(info["format"]),
         f"{units.count(info['requests'])} requests",
         units.duration(info["duration_ns"]),
         addresses,
     )
+    yield Text(f"format told by: {info['evidence']}", "dim", overflow="fold")
     if profile["requests"] != info["requests"]:
         reasons = [
             f"{units.count(count)} {name.replace('_', ' ')}"
@@ -76,16 +77,17 @@ def _head(info: Figures) -> Iterator[Text]:
     if info["clamped"]:
         back = units.duration(info["clamped_max_ns"])
         yield Text(f"{units.count(info['clamped'])} requests were out of order by up to {back}", "yellow")
-    for what, count in info["other_lines"].items():
-        yield Text(f"{units.count(count)} lines without a request: {what}", "dim")
+    others = ", ".join(f"{units.count(count)} {what}" for what, count in info["other_lines"].items())
+    if others:
+        yield Text(f"lines without a request: {others}", "dim")
 
 
 def _mix(profile: Figures, width: int) -> Table:
     narrow = width < _NARROW
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(width=_NAME - 1)
-    titles = ["requests", "", "bytes", "", "mean", "median", "99 %", "4K-aligned", "sequential", "in runs"]
-    dropped = {3, 5, 7} if narrow else set()
+    table = Table.grid(padding=(0, 1 if narrow else 2, 0, 0))
+    table.add_column(width=_NAME - (5 if narrow else 1))
+    titles = ["requests", "", "bytes", "", "mean", "median", "99 %", "aligned", "seq.", "in runs"]
+    dropped = {3, 5, 7, 9} if narrow else set()
     shown = [index for index in range(len(titles)) if index not in dropped]
     for _ in shown:
         table.add_column(justify="right", no_wrap=True)
@@ -96,34 +98,34 @@ def _mix(profile: Figures, width: int) -> Table:
             continue
         cells = [units.count(part["requests"]), units.share(part["requests_share"])]
         if kind != "flush":
-            cells += [units.size(part["bytes"]), units.share(part["bytes_share"])]
+            share = part["bytes_share"]
+            cells += [units.size(part["bytes"]), "" if share is None else units.share(share)]
         if kind in ("read", "write"):
             sizes = profile["size_bytes"][kind]
             cells += [units.size(sizes[key]) for key in ("mean", "p50", "p99")]
             order = profile[f"sequential_{kind}s"]
             aligned = dict(profile["alignment"][kind])[4096]
-            cells += [units.share(share) for share in (aligned, order["stream_share"], order["run_bytes_share"])]
+            cells += [
+                units.share(share) for share in (aligned, order["stream_share"], order["run_bytes_share"])
+            ]
         cells += [""] * (len(titles) - len(cells))
         table.add_row(Text(kind, style), *(cells[index] for index in shown))
     return table
 
 
-def _sizes(profile: Figures, width: int) -> Iterator[tuple[str, Text]]:
+def _sizes(profile: Figures) -> Iterator[tuple[str, Text]]:
     """Requests by power of two of their size, reads beside writes."""
     histograms = {kind: dict(profile["size_bytes"][kind]["histogram"]) for kind in ("read", "write")}
     sizes = [size for histogram in histograms.values() for size in histogram if size]
     if not sizes:
         return
     powers = range(min(sizes).bit_length(), max(sizes).bit_length() + 1)
-    text = Text(f"{units.size(1 << (powers[0] - 1))} ", "dim")
+    first, last = (units.size(1 << (power - 1)) for power in (powers[0], powers[-1]))
     for kind, style in (("read", READ), ("write", WRITE)):
         values = [histograms[kind].get(1 << (power - 1), 0) for power in powers]
         if any(values):
-            text.append(f"{kind} ", "dim")
-            text.append(f"▕{sparkline(values)}▏ ", style)
-    text.append(units.size(1 << (powers[-1] - 1)), "dim")
-    yield "sizes", text
-    del width
+            line = (sparkline(values), style)
+            yield f"{kind} sizes", Text.assemble((f"{first} ▕", "dim"), line, (f"▏ {last}", "dim"))
 
 
 def _time(profile: Figures, width: int) -> Iterator[tuple[str, Text]]:
@@ -167,7 +169,8 @@ def _time(profile: Figures, width: int) -> Iterator[tuple[str, Text]]:
         "working set",
         _joined(
             f"mean {units.size(over_time['pages_mean'] * page)}",
-            f"largest {units.size(over_time['pages_max'] * page)} in {units.duration(over_time['window_ns'])}",
+            f"largest {units.size(over_time['pages_max'] * page)}",
+            f"in windows of {units.duration(over_time['window_ns'])}",
         ),
     )
     flushes = profile["flushes"]
@@ -258,23 +261,26 @@ def _miss_ratio(profile: Figures, width: int) -> Iterator[Text | Table | Padding
 
 
 def _miss_table(points: list[Figures], width: int) -> Table:
-    """The ratios at some sizes: each four times the last, from one that misses less than the smallest."""
+    """The ratios at some sizes."""
     chosen = _chosen(points, max(3, (width - _NAME) // 11))
     table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(width=_NAME - 2, style="dim", no_wrap=True)
+    table.add_column(width=_NAME - 1, style="dim", no_wrap=True)
     for _ in chosen:
         table.add_column(justify="right", no_wrap=True)
     table.add_row("buffer", *(Text(units.size(point["buffer_bytes"]), "dim") for point in chosen))
     names = {"all": ALL, "read": READ, "write": WRITE, "write_only": WRITE}
+    labels = {"write_only": "write alone"}
     for name, style in names.items():
-        if chosen[-1][name] is None or (name == "write_only" and chosen[-1]["read"] is None):
+        one_kind = chosen[-1]["read"] is None or chosen[-1]["write"] is None
+        if chosen[-1][name] is None or (name != "all" and one_kind):
             continue
         cells = (Text(units.share(point[name]), style) for point in chosen)
-        table.add_row(name.replace("write_only", "writes alone"), *cells)
+        table.add_row(labels.get(name, name), *cells)
     return table
 
 
 def _chosen(points: list[Figures], most: int) -> list[Figures]:
+    """Powers of two, evenly spaced, and all pages."""
     powers = [point for point in points[:-1] if point["buffer_pages"].bit_count() == 1]
     step = max(1, -(-len(powers) // max(1, most - 1)))
     return [*powers[::-1][::step][::-1], points[-1]]

@@ -50,8 +50,9 @@ def info(
 ) -> None:
     """Say what traces hold and what they are like, in one pass over each.
 
-    Requests, sizes, sequentiality, bursts, footprint, hot spots, re-use, and the miss ratio of an LRU buffer of any
-    size. Options that choose a part of the trace (--ops, --first, --set workload.KEY=VALUE) hold for all of this.
+    Requests, sizes, sequentiality, bursts, footprint, hot spots, re-use, and the miss ratio of an LRU
+    buffer of any size. Options that choose a part of the trace (--ops, --first, --set workload.KEY=VALUE)
+    hold for all of this.
 
     Args:
         traces: Trace files, plain or packed.
