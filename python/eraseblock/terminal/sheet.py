@@ -74,9 +74,11 @@ def _head(info: Figures) -> Iterator[Text]:
         ]
         text = f"below: {units.count(profile['requests'])} of them; left out: {', '.join(reasons)}"
         yield Text(text, "yellow")
-    if info["clamped"]:
-        back = units.duration(info["clamped_max_ns"])
-        yield Text(f"{units.count(info['clamped'])} requests were out of order by up to {back}", "yellow")
+    for how in ("clamped", "sorted"):
+        if info[how]:
+            back = units.duration(info[f"{how}_max_ns"])
+            text = f"{units.count(info[how])} requests came up to {back} late in the file and were {how}"
+            yield Text(text, "yellow")
     others = ", ".join(f"{units.count(count)} {what}" for what, count in info["other_lines"].items())
     if others:
         yield Text(f"lines without a request: {others}", "dim")

@@ -51,10 +51,10 @@ def print_comparison(console: Console, infos: Sequence[Figures]) -> None:
     shown = [title for title, _ in _COLUMNS]
     names = max(12, min(max(len(info["name"]) for info in infos), console.width // 3))
     for title in _LEAST:
-        if names + sum(max(len(one), 8) + 2 for one in shown) > console.width:
+        if names + sum(max(len(one), 8) + 2 for one in shown) >= console.width:
             shown.remove(title)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("trace", max_width=names, overflow="fold")
+    table.add_column("trace", width=names, overflow="fold")
     chosen = [(title, show) for title, show in _COLUMNS if title in shown]
     for title, _ in chosen:
         table.add_column(title, justify="right", no_wrap=True)

@@ -15,6 +15,7 @@ use std::time::Instant;
 use eraseblock_core::device::{Device, Options};
 use eraseblock_traces::DriveShape;
 use serde::Serialize;
+use serde_json::Value as Json;
 
 use crate::experiment::Experiment;
 pub use error::RunError;

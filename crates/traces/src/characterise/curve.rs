@@ -235,7 +235,7 @@ pub(super) struct Followed {
     /// Pages in all, exactly or as the sample has it.
     pub footprint_pages: u64,
     /// Pages that were followed.
-    pub followed: u64,
+    pub pages: u64,
     /// Accesses of each of them, where they are a sample.
     pub uses: Vec<u64>,
 }
@@ -280,7 +280,7 @@ impl Distances {
     }
 
     pub fn miss_ratio(self, followed: Followed) -> MissRatio {
-        let Followed { page_bytes, shift, footprint_pages, followed, uses } = followed;
+        let Followed { page_bytes, shift, footprint_pages, pages, uses } = followed;
         let (reads, writes) = (self.read_accesses, self.write_accesses);
         let all = self.read.join(&self.write);
         let hits = [
@@ -314,7 +314,7 @@ impl Distances {
         MissRatio {
             method: if shift == 0 { "exact" } else { "sampled" },
             sample_rate,
-            sampled_pages: followed,
+            sampled_pages: pages,
             expected_error,
             points,
             hits,
@@ -349,8 +349,7 @@ mod tests {
         distances.mixed(false, Some(4), 1);
         distances.mixed(true, Some(2), 1);
         distances.write_only(None, 1);
-        let followed =
-            Followed { page_bytes: 512, shift: 0, footprint_pages: 6, followed: 6, uses: Vec::new() };
+        let followed = Followed { page_bytes: 512, shift: 0, footprint_pages: 6, pages: 6, uses: Vec::new() };
         let found = distances.miss_ratio(followed);
         let all: Vec<_> = (0..8).map(|pages| found.hits(Accesses::All, pages)).collect();
         assert_eq!(all, [0, 1, 1, 2, 2, 3, 3, 3]);

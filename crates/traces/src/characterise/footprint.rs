@@ -6,6 +6,7 @@ use super::curve::{Followed, MissRatio, Reuse};
 use super::hot::Concentration;
 use super::pages::{Page, Pages};
 use super::sizes::ByKind;
+use super::windows::Windows;
 
 /// The pages that a workload touches. Where a sample of pages is followed, numbers of pages are estimates.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -44,7 +45,8 @@ pub(super) struct PageFigures {
 }
 
 /// The figures of all pages.
-pub(super) fn finish(pages: Pages) -> PageFigures {
+pub(super) fn finish(mut pages: Pages, windows: &mut Windows) -> PageFigures {
+    pages.catch_up(windows);
     let weight = pages.weight();
     let page_bytes = pages.page_bytes();
     let (mut read, mut written, mut both) = (0, 0, 0);
@@ -84,7 +86,7 @@ pub(super) fn finish(pages: Pages) -> PageFigures {
     let each = |page: &Page| u64::from(page.reads) + u64::from(page.writes);
     let sample = if shift == 0 { &[] } else { pages.followed() };
     let uses = sample.iter().map(each).collect();
-    let followed = Followed { page_bytes, shift, footprint_pages: footprint.pages, followed, uses };
+    let followed = Followed { page_bytes, shift, footprint_pages: footprint.pages, pages: followed, uses };
     PageFigures {
         footprint,
         hot_spots,

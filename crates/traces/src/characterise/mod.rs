@@ -158,10 +158,10 @@ impl Characteriser {
         self.pages.add(request, &mut self.windows, pace)
     }
 
-    fn finish(self) -> Profile {
+    fn finish(mut self) -> Profile {
         let (mix, size_bytes, alignment) = self.sizes.finish();
         let (arrivals, flushes) = self.arrivals.finish();
-        let pages = footprint::finish(self.pages);
+        let pages = footprint::finish(self.pages, &mut self.windows);
         Profile {
             requests: self.requests,
             mix,

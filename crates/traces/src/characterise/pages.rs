@@ -9,7 +9,7 @@ use hashbrown::HashTable;
 
 use super::curve::Distances;
 use super::distribution::Spread;
-use super::stack::Stack;
+use super::stack::{NOWHERE, SlotOf, Stack};
 use super::volumes::PerVolume;
 use super::windows::Windows;
 use crate::error::{TraceError, size};
@@ -24,7 +24,31 @@ pub(super) struct Page {
     last_ns: u64,
     pub reads: u32,
     pub writes: u32,
+    /// In the order of all accesses, and in that of writes.
+    slots: [u32; 2],
 }
+
+/// The slots in one of the two orders.
+struct Slots<'a, const ORDER: usize>(&'a mut [Page]);
+
+impl<const ORDER: usize> SlotOf for Slots<'_, ORDER> {
+    #[inline]
+    fn slot_of(&mut self, page: u32) -> &mut u32 {
+        &mut self.0[page as usize].slots[ORDER]
+    }
+}
+
+/// An access that waits for its turn.
+#[derive(Debug, Clone, Copy)]
+struct Access {
+    key: u64,
+    now_ns: u64,
+    page: u32,
+    write: bool,
+}
+
+/// Accesses that are looked up together: the looks into memory then overlap, which makes up most of the time.
+const BATCH: usize = 64;
 
 /// What the user chose about pages.
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +67,7 @@ pub(super) struct Pages {
     volumes: PerVolume<()>,
     table: HashTable<u32>,
     followed: Vec<Page>,
+    waiting: Vec<Access>,
     /// All accesses, and writes alone.
     stack: Stack,
     write_stack: Stack,
@@ -60,6 +85,7 @@ impl Pages {
             volumes: PerVolume::default(),
             table: HashTable::new(),
             followed: Vec::new(),
+            waiting: Vec::with_capacity(BATCH),
             stack: Stack::default(),
             write_stack: Stack::default(),
             distances: Distances::default(),
@@ -110,6 +136,7 @@ impl Pages {
         }
         let base = (self.volumes.place(request.volume) as u64) << PAGE_BITS;
         if request.op == Op::Trim {
+            self.catch_up(windows);
             return self.trim(base + first, base + last, pace);
         }
         let write = request.op == Op::Write;
@@ -118,59 +145,78 @@ impl Pages {
             if key % REST == 0 && last - first > REST {
                 pace.rest()?;
             }
-            self.access(key, request.arrival_ns, write, windows);
+            if self.is_followed(mix(key)) {
+                self.waiting.push(Access { key, now_ns: request.arrival_ns, page: 0, write });
+                if self.waiting.len() == BATCH {
+                    self.catch_up(windows);
+                }
+            }
         }
         Ok(())
     }
 
-    #[inline]
-    fn access(&mut self, key: u64, now_ns: u64, write: bool, windows: &mut Windows) {
-        let hash = mix(key);
-        if !self.is_followed(hash) {
-            return;
+    /// Gives the accesses that wait their turn.
+    pub fn catch_up(&mut self, windows: &mut Windows) {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        for access in &mut waiting {
+            access.page = self.find(access.key);
         }
+        for access in waiting.drain(..) {
+            self.access(access, windows);
+        }
+        self.waiting = waiting;
+        while self.followed.len() > self.options.limit {
+            self.thin();
+        }
+    }
+
+    /// The number of a page, which may be new.
+    #[inline]
+    fn find(&mut self, key: u64) -> u32 {
+        let hash = table_hash(mix(key));
         let pages = &mut self.followed;
-        let found = self.table.find(table_hash(hash), |&id| pages[id as usize].key == key);
-        let id = if let Some(&id) = found {
-            id
-        } else {
-            let id = pages.len() as u32;
-            pages.push(Page { key, last_ns: 0, reads: 0, writes: 0 });
-            self.table.insert_unique(table_hash(hash), id, |&id| table_hash(mix(pages[id as usize].key)));
-            id
-        };
+        if let Some(&page) = self.table.find(hash, |&page| pages[page as usize].key == key) {
+            return page;
+        }
+        let page = pages.len() as u32;
+        pages.push(Page { key, last_ns: 0, reads: 0, writes: 0, slots: [NOWHERE; 2] });
+        self.table.insert_unique(hash, page, |&page| table_hash(mix(pages[page as usize].key)));
+        page
+    }
+
+    #[inline]
+    fn access(&mut self, access: Access, windows: &mut Windows) {
+        let Access { now_ns, page: number, write, .. } = access;
         let weight = 1 << self.options.shift;
-        let page = &mut pages[id as usize];
+        let page = &mut self.followed[number as usize];
         let last_ns = (page.reads | page.writes > 0).then_some(page.last_ns);
         page.last_ns = now_ns;
-        windows.page(last_ns, weight);
-        let depth = self.stack.access(id);
+        if write {
+            if page.writes == 0 && page.reads > 0 {
+                self.read_before_written += weight;
+            }
+            page.writes = page.writes.saturating_add(1);
+        } else {
+            page.reads = page.reads.saturating_add(1);
+        }
+        windows.page(now_ns, last_ns, weight);
+        let depth = self.stack.access(number, &mut Slots::<0>(&mut self.followed));
         self.distances.mixed(write, depth, weight);
         if let (Some(last_ns), Some(_)) = (last_ns, depth) {
             let times = if write { &mut self.write_times } else { &mut self.read_times };
             times.add_many(now_ns - last_ns, weight);
         }
         if write {
-            if page.writes == 0 && page.reads > 0 {
-                self.read_before_written += weight;
-            }
-            page.writes = page.writes.saturating_add(1);
-            let depth = self.write_stack.access(id);
+            let depth = self.write_stack.access(number, &mut Slots::<1>(&mut self.followed));
             self.distances.write_only(depth, weight);
-        } else {
-            page.reads = page.reads.saturating_add(1);
-        }
-        if self.followed.len() > self.options.limit {
-            self.thin();
         }
     }
 
     fn trim(&mut self, first: u64, last: u64, pace: &mut Pace<'_>) -> Result<(), TraceError> {
         if last - first > self.followed.len() as u64 {
-            for (id, page) in (0..).zip(&self.followed) {
-                if (first..last).contains(&page.key) {
-                    self.stack.trim(id);
-                    self.write_stack.trim(id);
+            for page in 0..self.followed.len() as u32 {
+                if (first..last).contains(&self.followed[page as usize].key) {
+                    self.forget(page);
                 }
             }
             return pace.rest();
@@ -178,14 +224,19 @@ impl Pages {
         for key in first..last {
             let hash = mix(key);
             if self.is_followed(hash)
-                && let Some(&id) =
-                    self.table.find(table_hash(hash), |&id| self.followed[id as usize].key == key)
+                && let Some(&page) =
+                    self.table.find(table_hash(hash), |&page| self.followed[page as usize].key == key)
             {
-                self.stack.trim(id);
-                self.write_stack.trim(id);
+                self.forget(page);
             }
         }
         Ok(())
+    }
+
+    /// A page is trimmed.
+    fn forget(&mut self, page: u32) {
+        self.stack.trim(page, &mut Slots::<0>(&mut self.followed));
+        self.write_stack.trim(page, &mut Slots::<1>(&mut self.followed));
     }
 
     #[inline]
@@ -211,8 +262,9 @@ impl Pages {
             let rehash = |&id: &u32| table_hash(mix(pages[id as usize].key));
             self.table.insert_unique(table_hash(mix(page.key)), id, rehash);
         }
-        self.stack.thin(|page| numbers[page as usize]);
-        self.write_stack.thin(|page| numbers[page as usize]);
+        let number = |page: u32| numbers[page as usize];
+        self.stack.thin(number, &mut Slots::<0>(&mut self.followed));
+        self.write_stack.thin(number, &mut Slots::<1>(&mut self.followed));
         self.distances.thin();
     }
 }

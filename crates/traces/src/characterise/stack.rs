@@ -11,7 +11,7 @@
 use std::collections::BinaryHeap;
 
 /// A page that has no slot.
-const NOWHERE: u32 = u32::MAX;
+pub(super) const NOWHERE: u32 = u32::MAX;
 /// What stands in the slot of a hole.
 const HOLE: u32 = u32::MAX;
 /// Slots that share one entry of the tree.
@@ -22,11 +22,14 @@ const LEAST: usize = 1 << 14;
 /// Slots for each page in use when the slots are laid out anew.
 const ROOM: usize = 4;
 
-/// Pages in the order of their last use.
+/// Where the slot of each page is kept: beside what else is known of the page, so that one look into memory finds both.
+pub(super) trait SlotOf {
+    fn slot_of(&mut self, page: u32) -> &mut u32;
+}
+
+/// Pages in the order of their last use. Their slots, `NOWHERE` at first, are kept by the caller.
 #[derive(Debug)]
 pub(super) struct Stack {
-    /// Slot of each page.
-    slot_of: Vec<u32>,
     /// Page in each slot, `HOLE`, or what was there before it left; slots from `slots.len()` on are still free.
     slots: Vec<u32>,
     capacity: usize,
@@ -42,7 +45,6 @@ pub(super) struct Stack {
 impl Default for Stack {
     fn default() -> Self {
         let mut stack = Self {
-            slot_of: Vec::new(),
             slots: Vec::new(),
             capacity: 0,
             left: Vec::new(),
@@ -50,19 +52,25 @@ impl Default for Stack {
             left_count: 0,
             holes: BinaryHeap::new(),
         };
-        stack.lay_out(Vec::new());
+        stack.lay_out(Vec::new(), &mut Nobody);
         stack
+    }
+}
+
+/// The pages of an empty stack.
+struct Nobody;
+
+impl SlotOf for Nobody {
+    fn slot_of(&mut self, _: u32) -> &mut u32 {
+        unreachable!("an empty stack has no pages")
     }
 }
 
 impl Stack {
     /// Uses a page. Its depth before that, 0 for the one used last; `None` if it was never used, or trimmed since.
     #[inline]
-    pub fn access(&mut self, page: u32) -> Option<u32> {
-        if page as usize >= self.slot_of.len() {
-            self.slot_of.resize(page as usize + 1, NOWHERE);
-        }
-        let old = self.slot_of[page as usize];
+    pub fn access(&mut self, page: u32, pages: &mut impl SlotOf) -> Option<u32> {
+        let old = *pages.slot_of(page);
         if old != NOWHERE && old as usize + 1 == self.slots.len() {
             return Some(0);
         }
@@ -81,18 +89,16 @@ impl Stack {
         }
         if self.slots.len() == self.capacity {
             let slots = std::mem::take(&mut self.slots);
-            self.slot_of[page as usize] = NOWHERE;
-            self.close_up(&slots, Some);
+            self.close_up(&slots, Some, pages);
         }
-        self.slot_of[page as usize] = self.slots.len() as u32;
+        *pages.slot_of(page) = self.slots.len() as u32;
         self.slots.push(page);
         depth
     }
 
     /// Takes a page out; its room stays.
-    pub fn trim(&mut self, page: u32) {
-        let Some(slot) = self.slot_of.get_mut(page as usize) else { return };
-        let slot = std::mem::replace(slot, NOWHERE);
+    pub fn trim(&mut self, page: u32, pages: &mut impl SlotOf) {
+        let slot = std::mem::replace(pages.slot_of(page), NOWHERE);
         if slot != NOWHERE {
             self.slots[slot as usize] = HOLE;
             self.holes.push(slot);
@@ -101,10 +107,9 @@ impl Stack {
 
     /// Forgets every page but those for which `number` has a new number, and every second hole: half of the pages were
     /// taken out of the sample.
-    pub fn thin(&mut self, number: impl Fn(u32) -> Option<u32>) {
+    pub fn thin(&mut self, number: impl Fn(u32) -> Option<u32>, pages: &mut impl SlotOf) {
         let slots = std::mem::take(&mut self.slots);
-        self.slot_of.clear();
-        self.close_up(&slots, number);
+        self.close_up(&slots, number, pages);
         let mut holes = std::mem::take(&mut self.holes).into_sorted_vec();
         for hole in holes.iter().skip(1).step_by(2) {
             self.leave(*hole);
@@ -118,7 +123,7 @@ impl Stack {
     }
 
     /// Moves what is in use to the front, in the same order, pages under their new numbers.
-    fn close_up(&mut self, slots: &[u32], number: impl Fn(u32) -> Option<u32>) {
+    fn close_up(&mut self, slots: &[u32], number: impl Fn(u32) -> Option<u32>, pages: &mut impl SlotOf) {
         let mut kept = Vec::with_capacity(slots.len() - self.left_count as usize);
         for (word, chunk) in self.left.iter().zip(slots.chunks(64)) {
             for (bit, &page) in chunk.iter().enumerate() {
@@ -132,11 +137,11 @@ impl Stack {
                 }
             }
         }
-        self.lay_out(kept);
+        self.lay_out(kept, pages);
     }
 
     /// Begins anew with the slots of `kept`.
-    fn lay_out(&mut self, kept: Vec<u32>) {
+    fn lay_out(&mut self, kept: Vec<u32>, pages: &mut impl SlotOf) {
         self.capacity = (ROOM * kept.len()).max(LEAST).next_multiple_of(BLOCK);
         self.holes.clear();
         for (slot, &page) in kept.iter().enumerate() {
@@ -144,10 +149,7 @@ impl Stack {
                 self.holes.push(slot as u32);
                 continue;
             }
-            if page as usize >= self.slot_of.len() {
-                self.slot_of.resize(page as usize + 1, NOWHERE);
-            }
-            self.slot_of[page as usize] = slot as u32;
+            *pages.slot_of(page) = slot as u32;
         }
         self.slots = kept;
         self.slots.reserve_exact(self.capacity - self.slots.len());
@@ -196,6 +198,15 @@ mod tests {
 
     use super::*;
 
+    /// The slots of pages that nothing else is known of.
+    struct Slots(Vec<u32>);
+
+    impl SlotOf for Slots {
+        fn slot_of(&mut self, page: u32) -> &mut u32 {
+            &mut self.0[page as usize]
+        }
+    }
+
     /// Real LRU buffers of every size up to 12 pages, each a plain list.
     struct Buffers(Vec<Vec<u32>>);
 
@@ -227,14 +238,14 @@ mod tests {
         /// The depth is the size of the smallest real buffer that holds the page, trims included.
         #[test]
         fn depths_are_those_of_real_buffers(ops in prop::collection::vec((0u8..10, 0u32..14), 1..400)) {
-            let mut stack = Stack::default();
+            let (mut stack, mut slots) = (Stack::default(), Slots(vec![NOWHERE; 14]));
             let mut buffers = Buffers(vec![Vec::new(); 12]);
             for (op, page) in ops {
                 if op < 3 {
-                    stack.trim(page);
+                    stack.trim(page, &mut slots);
                     buffers.trim(page);
                 } else {
-                    let depth = stack.access(page).filter(|&depth| depth < 12);
+                    let depth = stack.access(page, &mut slots).filter(|&depth| depth < 12);
                     prop_assert_eq!(depth, buffers.access(page));
                 }
             }
@@ -243,14 +254,14 @@ mod tests {
 
     #[test]
     fn depths_survive_many_layouts() {
-        let mut stack = Stack::default();
+        let (mut stack, mut slots) = (Stack::default(), Slots(vec![NOWHERE; 300]));
         let mut list: Vec<u32> = Vec::new();
         let mut state = 1u64;
         for step in 0..200_000u32 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let page = (state >> 33) as u32 % 300;
             let at = list.iter().position(|&held| held == page);
-            assert_eq!(stack.access(page), at.map(|at| at as u32), "step {step}");
+            assert_eq!(stack.access(page, &mut slots), at.map(|at| at as u32), "step {step}");
             if let Some(at) = at {
                 list.remove(at);
             }
@@ -260,16 +271,17 @@ mod tests {
 
     #[test]
     fn thinning_keeps_the_order_of_what_stays() {
-        let mut stack = Stack::default();
+        let (mut stack, mut slots) = (Stack::default(), Slots(vec![NOWHERE; 100]));
         for page in 0..100 {
-            stack.access(page);
+            stack.access(page, &mut slots);
         }
-        stack.trim(3);
-        stack.trim(5);
-        stack.thin(|page| page.is_multiple_of(2).then_some(page / 2));
-        assert_eq!(stack.access(49), Some(0));
-        assert_eq!(stack.access(40), Some(9));
+        stack.trim(3, &mut slots);
+        stack.trim(5, &mut slots);
+        slots.0 = vec![NOWHERE; 50];
+        stack.thin(|page| page.is_multiple_of(2).then_some(page / 2), &mut slots);
+        assert_eq!(stack.access(49, &mut slots), Some(0));
+        assert_eq!(stack.access(40, &mut slots), Some(9));
         // Above it lie 49 pages and one of the two holes.
-        assert_eq!(stack.access(0), Some(50));
+        assert_eq!(stack.access(0, &mut slots), Some(50));
     }
 }

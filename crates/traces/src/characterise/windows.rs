@@ -71,40 +71,41 @@ pub(super) struct Windows {
     /// Logarithm of the width in units.
     width: u32,
     sums: Vec<Sums>,
-    now: u64,
+    /// Window of the latest request.
     at: usize,
 }
 
 impl Windows {
-    /// A request arrives; what follows belongs to it.
+    /// A request arrives.
     pub fn request(&mut self, arrival_ns: u64) {
-        self.now = arrival_ns / UNIT_NS;
-        while self.now >> self.width >= WINDOWS as u64 {
+        let now = arrival_ns / UNIT_NS;
+        while now >> self.width >= WINDOWS as u64 {
             self.widen();
         }
-        self.at = (self.now >> self.width) as usize;
+        self.at = (now >> self.width) as usize;
         if self.at >= self.sums.len() {
             self.sums.resize_with(self.at + 1, Sums::default);
         }
         self.sums[self.at].requests += 1;
     }
 
-    /// The request moves so many bytes.
+    /// The latest request moves so many bytes.
     pub fn bytes(&mut self, len: u64, write: bool) {
         let sums = &mut self.sums[self.at];
         let bytes = if write { &mut sums.write_bytes } else { &mut sums.read_bytes };
         *bytes = bytes.saturating_add(len);
     }
 
-    /// The request uses a page, that stands for `weight` ones, and was used before at `last_ns`.
+    /// A request that arrived uses a page, that stands for `weight` ones, and was used before at `last_ns`.
     #[inline]
-    pub fn page(&mut self, last_ns: Option<u64>, weight: u64) {
+    pub fn page(&mut self, arrival_ns: u64, last_ns: Option<u64>, weight: u64) {
+        let now = arrival_ns / UNIT_NS;
         let apart = match last_ns {
-            Some(last_ns) => 64 - (self.now ^ (last_ns / UNIT_NS)).leading_zeros(),
+            Some(last_ns) => 64 - (now ^ (last_ns / UNIT_NS)).leading_zeros(),
             None => 64,
         };
         if apart > self.width {
-            self.sums[self.at].first_uses[apart as usize] += weight;
+            self.sums[(now >> self.width) as usize].first_uses[apart as usize] += weight;
         }
     }
 
@@ -163,7 +164,7 @@ mod tests {
             let page = (state >> 33) % 97;
             windows.request(now_ns);
             windows.bytes(512, page.is_multiple_of(2));
-            windows.page(last.insert(page, now_ns), 3);
+            windows.page(now_ns, last.insert(page, now_ns), 3);
             uses.push((now_ns, page));
         }
         let found = windows.finish();
@@ -185,7 +186,7 @@ mod tests {
     fn a_workload_without_time_is_one_window() {
         let mut windows = Windows::default();
         windows.request(0);
-        windows.page(None, 1);
+        windows.page(0, None, 1);
         let found = windows.finish();
         assert_eq!((found.window_ns, found.windows.len(), found.pages_max), (1000, 1, 1));
     }
