@@ -76,7 +76,7 @@ def test_options_choose_a_part_and_a_page(cli: Cli, known: Path) -> None:
         (("--page-size", "5KB"), "page size: found 5000 B, expected a power of two from 512 B to 1 GiB"),
         (("--page-size", "4"), "page size: "),
         (("--sample", "2"), "sample: found 2, expected a share of the pages above 0 and up to 1"),
-        (("--ops", "x"), "--ops: unknown name `x`"),
+        (("--ops", "x"), "--ops: found `x`, expected"),
         (("--plot", "a.jpg"), "--plot: a.jpg ends in none of .png, .svg, .html"),
         (("--set", "workload.opps='w'"), "did you mean `workload.ops`?"),
     ],
@@ -141,6 +141,7 @@ def test_a_comparison_has_a_row_for_each_trace(cli: Cli, known: Path) -> None:
     assert run.returncode == 0
     rows = [line.split() for line in run.stdout.splitlines() if line.strip()]
     assert max(map(len, run.stdout.splitlines())) <= 100
+    assert ["trace", "requests"] == rows[0][:2]
     assert ["known.spc", "170"] in [row[:2] for row in rows]
     assert ["pgbench-ext4.nbdkit.zst", "74,000"] in [row[:2] for row in rows]
 

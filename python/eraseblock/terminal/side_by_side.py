@@ -51,7 +51,7 @@ def print_comparison(console: Console, infos: Sequence[Figures]) -> None:
     shown = [title for title, _ in _COLUMNS]
     names = max(12, min(max(len(info["name"]) for info in infos), console.width // 3))
     for title in _LEAST:
-        if names + sum(max(len(one), 8) + 2 for one in shown) >= console.width:
+        if names + sum(max(len(one), 8) + 3 for one in shown) >= console.width:
             shown.remove(title)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("trace", width=names, overflow="fold")
