@@ -29,9 +29,7 @@ def schema() -> str:
 def resolve(toml_text: str | None, file_name: str, sets: list[str]) -> list[str]:
     """Read an experiment and expand its axes; one JSON text per run, every key explicit."""
 
-def identify(
-    experiment_json: str, base: str, progress: Callable[[str, int, int], None] | None = None
-) -> str:
+def identify(experiment_json: str, base: str, progress: Callable[[str, int, int], None] | None = None) -> str:
     """Say which record a resolved experiment will give, as JSON: `key`, and labels of its `trace`."""
 
 def run(

@@ -141,7 +141,7 @@ def test_a_comparison_has_a_row_for_each_trace(cli: Cli, known: Path) -> None:
     assert run.returncode == 0
     rows = [line.split() for line in run.stdout.splitlines() if line.strip()]
     assert max(map(len, run.stdout.splitlines())) <= 100
-    assert ["trace", "requests"] == rows[0][:2]
+    assert rows[0][:2] == ["trace", "requests"]
     assert ["known.spc", "170"] in [row[:2] for row in rows]
     assert ["pgbench-ext4.nbdkit.zst", "74,000"] in [row[:2] for row in rows]
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import altair as alt
 
-from eraseblock.report.axes import SIZE_LABEL, label_of
 from eraseblock.results import units
 
 Figures = Mapping[str, Any]
@@ -15,6 +14,13 @@ Data = list[dict[str, Any]]
 Chart = alt.Chart | alt.LayerChart
 
 WIDTH, HEIGHT = 440, 190
+# Vega expressions that print the values of an axis.
+_SIZE_LABEL = (
+    "datum.value >= 1073741824 ? format(datum.value / 1073741824, '~r') + ' GiB' : "
+    "datum.value >= 1048576 ? format(datum.value / 1048576, '~r') + ' MiB' : "
+    "datum.value >= 1024 ? format(datum.value / 1024, '~r') + ' KiB' : datum.value + ' B'"
+)
+_SHARE_LABEL = "format(datum.value, '~%')"
 # In the order in which the colours of the theme's category range are taken.
 KINDS = ("all", "read", "write", "write alone")
 
@@ -123,7 +129,7 @@ def _miss_ratio(profile: Figures) -> Chart | None:
         _chart(data, "Miss ratio against buffer size", note)
         .mark_line(interpolate="step-after", strokeWidth=2)
         .encode(
-            x=_log_axis(sizes, "Buffer size", SIZE_LABEL),
+            x=_log_axis(sizes, "Buffer size", _SIZE_LABEL),
             y=_share_axis(),
             color=_colour(_kinds_in(data)),
             tooltip=["kind:N", "Buffer:N", "Miss ratio:N"],
@@ -299,7 +305,7 @@ def _hot_spots(profile: Figures) -> Chart | None:
                 "x:Q",
                 title="Pages used most",
                 scale=alt.Scale(type="log", domain=[0.001, 1], nice=False),
-                axis=alt.Axis(values=[0.001, 0.01, 0.1, 1], labelExpr=label_of("share"), grid=False),
+                axis=alt.Axis(values=[0.001, 0.01, 0.1, 1], labelExpr=_SHARE_LABEL, grid=False),
             ),
             y=_share_axis(),
             color=_colour(),
