@@ -342,6 +342,17 @@ def test_runs_are_set_side_by_side(browser: webdriver.Chrome, records: list[eras
     assert "buffer.size" not in differing
 
 
+def test_a_single_run_is_told_by_its_own_page(
+    chromium: webdriver.Chrome, records: list[eraseblock.Record], tmp_path: Path
+) -> None:
+    page = tmp_path / "report.html"
+    page.write_text(build_page(records[9:10]), encoding="utf-8")
+    open_report(chromium, page)
+    assert texts(chromium, "#runs .title") == ["Run 1: lru · 2 MiB"]
+    assert every(chromium, "#latency svg")
+    assert not every(chromium, ".crumbs")
+
+
 def test_an_unknown_run_is_named(browser: webdriver.Chrome) -> None:
     go_to(browser, "#run=ffffffff")
     assert texts(browser, "#runs .title") == ["No such run"]

@@ -42,10 +42,13 @@ function settingOf(column, run) {
   return place === null ? null : column.values[place];
 }
 
+// Axes whose values speak for themselves; others are settings, which need their key beside them.
+const PLAIN_AXES = ["trace", "ftl", "scheme", "size", "results"];
+
 /// What tells a run from the others: `lru · 4 MiB`; of a single run its scheme and buffer.
 function runName(run, axes = data.varying) {
   const telling = axes.length ? axes : [data.axisById.get("scheme"), data.axisById.get("size")];
-  return telling.map((axis) => (axis.id.includes(".") ? `${axis.id} = ${labelOf(run, axis)}` : labelOf(run, axis))).join(" · ");
+  return telling.map((axis) => (PLAIN_AXES.includes(axis.id) ? labelOf(run, axis) : `${axis.id} = ${labelOf(run, axis)}`)).join(" · ");
 }
 
 const runAddress = (...runs) => `#run=${runs.map((run) => encodeURIComponent(data.keys[run])).join(",")}`;

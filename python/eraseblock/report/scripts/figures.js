@@ -116,8 +116,8 @@ function lines(values, figure, picture) {
 function bars(values, figure, picture) {
   const { domain, colours } = seriesScales(values.map((value) => value.run));
   return {
-    height: Math.max(HEIGHT - 60, BAR * domain.length), params: LIT, data: { values },
-    mark: { type: "bar", cornerRadiusEnd: 3, height: { band: 0.65 }, cursor: "pointer" },
+    height: Math.max(60, BAR * domain.length), params: LIT, data: { values },
+    mark: { type: "bar", cornerRadiusEnd: 3, size: 0.65 * BAR, cursor: "pointer" },
     encoding: {
       y: { field: "series", type: "nominal", sort: domain, title: picture ? colourAxis().title : null, axis: { labelLimit: 160 } },
       x: { field: "y", type: "quantitative", title: null, axis: { tickCount: 4, labelOverlap: "greedy", ...tickLabels(figure.unit) } },
@@ -147,8 +147,8 @@ function programsPlot(all, { picture }, nameOf = (run) => labelOf(run, colourAxi
     rows: values.map((value) => [data.keys[value.run], value.series, value.cause, value.count]),
     about: aboutAt(),
     spec: {
-      height: Math.max(HEIGHT - 90, BAR * domain.length), params: LIT, data: { values },
-      mark: { type: "bar", height: { band: 0.65 }, cursor: "pointer" },
+      height: Math.max(60, BAR * domain.length), params: LIT, data: { values },
+      mark: { type: "bar", size: 0.65 * BAR, cursor: "pointer" },
       encoding: {
         y: { field: "series", type: "nominal", sort: domain, title: null, axis: { labelLimit: 140 } },
         x: { field: "count", type: "quantitative", title: "Flash pages programmed", axis: { tickCount: 4, labelOverlap: "greedy", ...tickLabels("count") } },

@@ -30,8 +30,9 @@ async function follow() {
   const words = new URLSearchParams(location.hash.slice(1));
   delete document.body.dataset.drawn;
   const overview = document.getElementById("overview");
-  if (words.has("run")) {
-    const asked = words.get("run").split(",").filter(Boolean);
+  // A single run is told by its own page; there is nothing to compare it with.
+  if (words.has("run") || data.count === 1) {
+    const asked = (words.get("run") ?? data.keys[0]).split(",").filter(Boolean);
     const runs = [...new Set(asked.map(findRun).filter((run) => run !== undefined))].slice(0, MOST_PICKED);
     if (state.across === null) readState(new URLSearchParams());
     if (!overview.hidden) leftAt = window.scrollY;

@@ -1,7 +1,7 @@
 "use strict";
 // Cards with a plot: drawn when they come near the window, drawn anew when colours or choices change, and saved as files.
 
-// id of the plot -> { card, element, build, view, near, drawing }
+// By the id of their element; `near`: to the window; `queued`: waits to be drawn.
 const plots = new Map();
 const PICTURE = { width: 640, height: 360 };
 const watcher = new IntersectionObserver((entries) => {
@@ -17,7 +17,7 @@ const watcher = new IntersectionObserver((entries) => {
 function plotCard({ id, title, note = "", build, controls = [], runs = null, wide = false, height = 255 }) {
   // Its height before it is drawn, so that little moves then.
   const element = h("div", { class: "plot", id, style: `min-height: ${height}px` });
-  const plot = { id, title, build, element, view: null, near: false, drawn: false, drawing: 0, after: [] };
+  const plot = { id, title, build, element, view: null, near: false, drawn: false, queued: false };
   const items = [
     ["CSV", async () => {
       const { columns, rows } = await build({ picture: false });
@@ -57,19 +57,19 @@ function redraw(which = () => true) {
 
 let queue = Promise.resolve();
 
+/// One after the other, so that the page answers between them; what is built is what holds when the turn comes.
 function drawSoon(plot) {
-  const turn = plot.drawing + 1;
-  plot.drawing = turn;
-  // One after the other, and only the latest wish of each, so that the page answers between them.
+  if (plot.queued) return;
+  plot.queued = true;
   queue = queue.then(async () => {
-    if (plot.drawing !== turn || !plots.has(plot.id)) return;
-    await drawNow(plot, turn);
+    plot.queued = false;
+    if (plots.get(plot.id) === plot) await drawNow(plot);
   });
 }
 
-async function drawNow(plot, turn) {
+async function drawNow(plot) {
+  plot.drawn = true;
   const built = await plot.build({ picture: false });
-  if (plot.drawing !== turn) return;
   plot.view?.finalize();
   plot.view = null;
   if (built.empty) {
@@ -86,7 +86,6 @@ async function drawNow(plot, turn) {
     plot.view.addEventListener("pointermove", (event, item) => light(runOf(item), plot));
     plot.view.addEventListener("pointerout", () => light(undefined, plot));
   }
-  plot.drawn = true;
 }
 
 /// `tickText(value, unit)` is what specifications print ticks with.

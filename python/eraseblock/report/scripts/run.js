@@ -46,6 +46,7 @@ async function drawRuns(runs) {
 const section = (title, ...children) => h("section", { class: "part", "aria-label": title }, h("h2", {}, title), children);
 
 function runsNavigation(runs) {
+  if (data.count === 1) return null;
   const step = (run, text, rel) => (run >= 0 && run < data.count ? h("a", { href: runAddress(run), rel }, text) : null);
   const others = data.runs.filter((run) => !runs.includes(run));
   const options = [{ value: "", label: "choose a run" }, ...others.map((run) => ({ value: String(run), label: `${run + 1}: ${runName(run)}` }))];

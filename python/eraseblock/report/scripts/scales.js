@@ -23,6 +23,8 @@ const tickLabels = (unit) => ({ labelExpr: `tickText(datum.value, '${unit ?? "nu
 
 /// A scale and an axis for figures of one unit; a ratio need not start at 0.
 function figureScale(values, unit, { zero = unit !== "ratio", title = null, count = 5 } = {}) {
+  const symmetric = values.length && symlogScale(values, unit, title);
+  if (symmetric) return symmetric;
   if (!values.length || !isLogarithmic(values)) {
     const flat = values.length && values.every((value) => value === 0);
     return { scale: flat ? { domain: [0, 1] } : { zero, nice: true }, axis: { title, tickCount: count, ...tickLabels(unit) } };
@@ -33,6 +35,16 @@ function figureScale(values, unit, { zero = unit !== "ratio", title = null, coun
     scale: { type: "log", domain: [Math.min(ticks[0], low), Math.max(ticks.at(-1), high)], nice: false },
     axis: { title, values: ticks, labelOverlap: "greedy", ...tickLabels(unit) },
   };
+}
+
+/// Zeroes beside peaks far above what is usual: linear up to the median, logarithmic beyond. Nothing where that is not so.
+function symlogScale(values, unit, title) {
+  const positive = values.filter((value) => value > 0).sort((one, other) => one - other);
+  if (positive.length === values.length || !positive.length || Math.min(...values) < 0) return null;
+  const [median, high] = [positive[Math.floor(positive.length / 2)], positive.at(-1)];
+  if (high / median <= LOG_FROM) return null;
+  const ticks = [0, ...decades(median, high).filter((value) => value >= median / 2 && value <= high)];
+  return { scale: { type: "symlog", constant: median, domain: [0, high], nice: false }, axis: { title, values: ticks, labelOverlap: "greedy", ...tickLabels(unit) } };
 }
 
 /// The horizontal axis along the values of an axis of the set: by their size where they are numbers, else one after another.
