@@ -61,6 +61,7 @@ async function follow() {
     await settled();
     document.body.dataset.drawn = "yes";
     document.body.dataset.drawnAfterMs ??= Math.round(performance.now());
+    whenIdle(drawAhead);
   }));
 }
 

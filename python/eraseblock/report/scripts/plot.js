@@ -113,6 +113,22 @@ async function pictureOf(plot) {
   }
 }
 
+// So many plots are drawn without being looked at, for a print and a quick scroll.
+const DRAWN_AHEAD = 60;
+
+/// Draws what is far from the window, one after the other, while nothing else is to be done.
+async function drawAhead() {
+  const waiting = [...plots.values()].find((plot) => !plot.drawn && !plot.queued);
+  const drawn = [...plots.values()].filter((plot) => plot.drawn).length;
+  if (!waiting || drawn >= DRAWN_AHEAD) return;
+  drawSoon(waiting);
+  await settled();
+  whenIdle(drawAhead);
+}
+
+// Safari has no idle callbacks.
+const whenIdle = (what) => (window.requestIdleCallback ?? setTimeout)(what);
+
 let lit;
 
 /// Marks a run in all plots and in the table while something points at it.

@@ -73,7 +73,7 @@ function plotTheme(background = "transparent") {
     title: { color: ink, subtitleColor: soft, fontSize: 14, subtitleFontSize: 11, anchor: "start", fontWeight: 600, offset: 12 },
     axis: {
       labelColor: soft, titleColor: soft, titleFontWeight: 400, labelFontSize: 11, titleFontSize: 11,
-      gridColor: grid, domainColor: rule, tickColor: rule, labelPadding: 5,
+      gridColor: grid, domainColor: rule, tickColor: rule, labelPadding: 5, labelSeparation: 6,
     },
     axisY: { domain: false, ticks: false },
     legend: { labelColor: soft, titleColor: soft, labelFontSize: 11, titleFontSize: 11, titleFontWeight: 400, symbolSize: 80, labelLimit: 220 },
