@@ -42,6 +42,7 @@ def assert_one_line(run: Run, code: int, *parts: str) -> None:
         (["run", "no-such.toml"], ["no-such.toml", "no such file"]),
         (["report", "no-such-folder"], ["no-such-folder", "no such file"]),
         (["report"], ["FOLDER"]),
+        (["report", "a", "b"], ["several folders", "-o"]),
     ],
 )
 def test_wrong_calls(cli: Cli, arguments: list[str], parts: list[str]) -> None:
