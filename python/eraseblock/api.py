@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
 from eraseblock import _core
 from eraseblock.comparison import DEFAULT_DEVICE, plan, split_errors
-from eraseblock.experiments import resolve
-from eraseblock.sweep import Record, Watcher, run_all
+from eraseblock.experiments import Experiment, resolve
+from eraseblock.results.runs import opened
+from eraseblock.results.store import make_folder, write_results
+from eraseblock.sweep import Outcome, Record, Watcher, Way, run_all
 
 
 def run(
@@ -21,6 +24,9 @@ def run(
     jobs: int | None = None,
     verify: bool = False,
     watcher: Watcher | None = None,
+    out: str | Path | None = None,
+    fresh: bool = False,
+    executor: Executor | None = None,
 ) -> list[Record]:
     """Run an experiment, one record for each point of its axes, in their order.
 
@@ -30,18 +36,23 @@ def run(
         jobs: runs at a time; default: one per processor.
         verify: check every read, and the laws of the drive after each run.
         watcher: is told how the runs get on.
+        out: folder of results; each run is stored there as it ends, and what is there is not run again.
+        fresh: run everything, whatever the folder holds.
+        executor: runs experiments in the place of threads of its own; a pool of processes, for instance.
 
     Raises:
         ConfigError: a wrong key or value.
         InputError: a trace or a combination that cannot be run.
-        SimulationError: a run that failed on the way.
+        SimulationError: a run that failed on the way; the others have run, and are stored.
 
     Example:
         >>> records = run("experiment.toml", sets=["seed=7"])  # doctest: +SKIP
         >>> records[0]["hit_ratio"]["all"]  # doctest: +SKIP
         0.42
     """
-    outcomes = run_all(resolve(source, sets=sets), jobs=jobs, verify=verify, watcher=watcher)
+    experiments = resolve(source, sets=sets)
+    how = Way(jobs=jobs, verify=verify, watcher=watcher, executor=executor)
+    outcomes = _run(experiments, how, out, fresh=fresh)
     for outcome in outcomes:
         if outcome.error is not None:
             raise outcome.error
@@ -59,6 +70,10 @@ def compare(
     sets: Sequence[str] = (),
     jobs: int | None = None,
     verify: bool = False,
+    watcher: Watcher | None = None,
+    out: str | Path | None = None,
+    fresh: bool = False,
+    executor: Executor | None = None,
 ) -> list[Record]:
     """Replay traces against every combination of FTL, buffer size and buffer scheme.
 
@@ -74,6 +89,10 @@ def compare(
         sets: overrides such as `"host.speedup=2"`.
         jobs: runs at a time; default: one per processor.
         verify: check every read, and the laws of the drive after each run.
+        watcher: is told how the runs get on.
+        out: folder of results; each run is stored there as it ends, and what is there is not run again.
+        fresh: run everything, whatever the folder holds.
+        executor: runs experiments in the place of threads of its own; a pool of processes, for instance.
 
     Example:
         >>> records = compare("mysql.load.zst", sizes=["1 MiB", "4 MiB"])  # doctest: +SKIP
@@ -88,7 +107,8 @@ def compare(
         workload=workload,
         sets=sets,
     )
-    outcomes = run_all(experiments, jobs=jobs, verify=verify)
+    how = Way(jobs=jobs, verify=verify, watcher=watcher, executor=executor)
+    outcomes = _run(experiments, how, out, fresh=fresh)
     failures, refusals = split_errors(outcomes)
     if failures:
         assert failures[0].error is not None
@@ -96,6 +116,27 @@ def compare(
     for sentence in dict.fromkeys(str(refusal.error) for refusal in refusals):
         warnings.warn(f"refused: {sentence}", stacklevel=2)
     return [outcome.record for outcome in outcomes if outcome.record is not None]
+
+
+def _run(
+    experiments: Sequence[Experiment], how: Way, out: str | Path | None, *, fresh: bool
+) -> list[Outcome]:
+    """Run everything, and where there is a folder for it, keep it there."""
+    if out is None:
+        if fresh:
+            raise _core.ConfigError("fresh: is about a folder of results; name it with `out`")
+        return run_all(experiments, how)
+    folder = Path(out)
+    make_folder(folder)
+    with opened(folder, fresh=fresh) as store:
+        outcomes = run_all(experiments, how, store)
+        if records := [outcome.record for outcome in outcomes if outcome.record is not None]:
+            write_results(records, folder)
+            store.delivered()
+    for sentence in (*store.notices, store.left_out().sentence(folder)):
+        if sentence:
+            warnings.warn(sentence, stacklevel=3)
+    return outcomes
 
 
 def schema() -> dict[str, Any]:

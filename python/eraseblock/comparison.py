@@ -62,6 +62,11 @@ def in_options(message: str, source: str) -> str:
     return text
 
 
+def all_failures(outcomes: Sequence[Outcome]) -> tuple[list[Outcome], list[Outcome]]:
+    """Every error is a failure: nobody asked for the combination but the user."""
+    return [outcome for outcome in outcomes if outcome.error is not None], []
+
+
 def split_errors(outcomes: Sequence[Outcome]) -> tuple[list[Outcome], list[Outcome]]:
     """Failures, and refusals: combinations that the engine does not build while it builds others.
 

@@ -1,23 +1,26 @@
-"""Runs many experiments at once, in threads: the engine works outside Python's lock."""
+"""Runs many experiments at once, in threads unless told otherwise: the engine works outside Python's lock."""
 
 from __future__ import annotations
 
 import json
-import os
-import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from eraseblock import _core
 from eraseblock.experiments import Experiment
+from eraseblock.pool import Call, Pool, Progress, Result, StoppedError
+from eraseblock.results.runs import RunId, RunStore, Wanted
 
 Record = dict[str, Any]
 
 
 class Watcher(Protocol):
     """Is told how runs get on, from the threads that run them."""
+
+    def found(self, runs: int) -> None:
+        """So many runs are stored already, and are not run again."""
 
     def update(self, index: int, phase: str, done: int, total: int) -> None:
         """Run `index` has done so much of its phase."""
@@ -35,50 +38,144 @@ class Outcome:
     error: _core.EraseblockError | None = None
 
 
-class _CancelledError(Exception):
-    """Ends a run whose result nobody waits for any more."""
+@dataclass(frozen=True)
+class Way:
+    """How experiments are run: which of them at once, checked or not, and who is told."""
 
-
-def default_jobs() -> int:
-    """Processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    jobs: int | None = None
+    verify: bool = False
+    watcher: Watcher | None = None
+    executor: Executor | None = None
 
 
 def run_all(
-    experiments: Sequence[Experiment],
-    *,
-    jobs: int | None = None,
-    verify: bool = False,
-    watcher: Watcher | None = None,
+    experiments: Sequence[Experiment], how: Way | None = None, store: RunStore | None = None
 ) -> list[Outcome]:
-    """Run everything, `jobs` at a time; outcomes come in the order of `experiments`."""
-    cancelled = threading.Event()
+    """Run everything; outcomes come in the order of `experiments`.
 
-    def one(index: int) -> Outcome:
-        def progress(phase: str, done: int, total: int) -> None:
-            if cancelled.is_set():
-                raise _CancelledError
-            if watcher is not None:
-                watcher.update(index, phase, done, total)
-
-        experiment = experiments[index]
-        try:
-            text = _core.run(experiment.text, str(experiment.base), verify, progress)
-            return Outcome(experiment, record=json.loads(text))
-        except _core.EraseblockError as error:
-            return Outcome(experiment, error=error)
-        finally:
-            if watcher is not None:
-                watcher.finished(index)
-
-    pool = ThreadPoolExecutor(max_workers=max(1, jobs or default_jobs()), thread_name_prefix="eraseblock")
+    What `store` holds is not run again; what ends is stored at once, whatever becomes of the rest.
+    """
+    how = how or Way()
+    sweep = _Sweep(experiments, how, store)
     try:
-        outcomes = list(pool.map(one, range(len(experiments))))
-    except BaseException:
-        cancelled.set()
-        pool.shutdown(wait=False, cancel_futures=True)
-        raise
-    pool.shutdown()
-    return outcomes
+        if store is not None:
+            with Pool(how.jobs) as pool:
+                sweep.identify(pool, store)
+        with Pool(how.jobs, how.executor) as pool:
+            sweep.run(pool)
+    except BrokenExecutor as error:
+        raise _core.SimulationError(
+            f"a process that ran experiments has died ({error}); perhaps there was not enough memory"
+        ) from error
+    return sweep.outcomes()
+
+
+class _Sweep:
+    """The state of one sweep; its methods are told of ends by many threads."""
+
+    def __init__(self, experiments: Sequence[Experiment], how: Way, store: RunStore | None) -> None:
+        self._experiments = experiments
+        self._verify = how.verify
+        self._watcher = how.watcher
+        self._store = store
+        self._wanted: list[Wanted | None] = [None] * len(experiments)
+        self._records: list[Record | None] = [None] * len(experiments)
+        self._errors: list[_core.EraseblockError | None] = [None] * len(experiments)
+
+    def identify(self, pool: Pool, store: RunStore) -> None:
+        """Find out which records are wanted, and which of them are there."""
+        engine = _core.engine()
+
+        def identified(index: int, result: Result) -> None:
+            try:
+                identity = json.loads(result())
+            except _core.EraseblockError as error:
+                self._errors[index] = error
+                return
+            config = self._experiments[index].config
+            labels = {"name": config["name"], "preset": config["preset"], "trace": identity["trace"]}
+            if "path" in config["workload"]:
+                labels["path"] = config["workload"]["path"]
+            self._wanted[index] = Wanted(RunId(engine, identity["key"], self._verify), labels)
+
+        calls: list[Call] = [
+            (_core.identify, (one.text, str(one.base), self._progress(index, pool)))
+            for index, one in enumerate(self._experiments)
+        ]
+        pool.each(calls, identified)
+        store.begin([wanted for wanted in self._wanted if wanted is not None])
+        if self._watcher is not None and store.found:
+            self._watcher.found(store.found)
+
+    def run(self, pool: Pool) -> None:
+        """Run what is not there, each once."""
+        todo = self._todo()
+
+        def ended(number: int, result: Result) -> None:
+            index = todo[number]
+            try:
+                self._keep(index, result())
+            except _core.EraseblockError as error:
+                self._errors[index] = error
+            finally:
+                if self._watcher is not None:
+                    self._watcher.finished(index)
+
+        calls: list[Call] = []
+        for index in todo:
+            one = self._experiments[index]
+            progress = self._progress(index, pool) if pool.shares_memory else None
+            calls.append((run_one, (one.text, str(one.base), self._verify, progress)))
+        pool.each(calls, ended)
+
+    def outcomes(self) -> list[Outcome]:
+        """How everything ended."""
+        outcomes = []
+        errors = {
+            wanted.id: error
+            for wanted, error in zip(self._wanted, self._errors, strict=True)
+            if wanted and error
+        }
+        for experiment, wanted, record, error in zip(
+            self._experiments, self._wanted, self._records, self._errors, strict=True
+        ):
+            if self._store is not None and wanted is not None:
+                record = self._store.get(wanted)  # noqa: PLW2901 (the stored one stands for all with its id)
+                error = error or errors.get(wanted.id)  # noqa: PLW2901
+            outcomes.append(Outcome(experiment, record=None if error else record, error=error))
+        return outcomes
+
+    def _todo(self) -> list[int]:
+        """Runs that are not stored; of several with the same id the first."""
+        if self._store is None:
+            return list(range(len(self._experiments)))
+        first: dict[RunId, int] = {}
+        for index, wanted in enumerate(self._wanted):
+            if wanted is not None and wanted not in self._store:
+                first.setdefault(wanted.id, index)
+        return list(first.values())
+
+    def _keep(self, index: int, text: str) -> None:
+        wanted = self._wanted[index]
+        if self._store is None or wanted is None:
+            self._records[index] = json.loads(text)
+            return
+        key = json.loads(text)["key"]
+        self._store.add(RunId(wanted.id.engine, key, wanted.id.verify), text)
+        if key != wanted.id.key:
+            path = self._experiments[index].config["workload"].get("path")
+            raise _core.InputError(f"{path}: changed while the sweep was at work; say the same command again")
+
+    def _progress(self, index: int, pool: Pool) -> Progress:
+        def progress(phase: str, done: int, total: int) -> None:
+            if pool.stopped.is_set():
+                raise StoppedError
+            if self._watcher is not None:
+                self._watcher.update(index, phase, done, total)
+
+        return progress
+
+
+def run_one(text: str, base: str, verify: bool, progress: Progress | None = None) -> str:
+    """Run one resolved experiment; a function of its own so that other processes find it by name."""
+    return _core.run(text, base, verify, progress)

@@ -83,6 +83,9 @@ def test_progress_is_told_and_what_it_raises_ends_the_run() -> None:
         def __init__(self) -> None:
             self.calls: list[tuple[str, int, int]] = []
 
+        def found(self, runs: int) -> None:
+            raise AssertionError(f"{runs} runs found without a folder")
+
         def update(self, index: int, phase: str, done: int, total: int) -> None:
             assert index == 0
             self.calls.append((phase, done, total))

@@ -17,6 +17,7 @@ import eraseblock
 from eraseblock.report import page as page_module
 from eraseblock.report.details import detail
 from eraseblock.report.page import build_page
+from eraseblock.results.store import read_records
 
 LIMIT = 6_000_000
 
@@ -201,4 +202,7 @@ def test_the_data_frame_has_a_row_for_each_run(
     assert not [
         name for name in frame.columns if "histogram" in name or name.startswith(("series", "wear.map"))
     ]
-    assert json.loads((results_folder / "results.json").read_text(encoding="utf-8")) == records
+    assert frame["engine.wall_s"].to_list() == [record["engine"]["wall_s"] for record in records]
+    assert read_records(results_folder) == records
+    results = (results_folder / "results.json").read_text(encoding="utf-8")
+    assert json.loads(results) == [{k: v for k, v in record.items() if k != "engine"} for record in records]

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
 from eraseblock import _core
 from eraseblock.terminal.console import say_error
 
-# The conventional exit code of a program that Ctrl-C ended.
+# The conventional exit code of a program that Ctrl-C ended; SIGTERM is taken for the same.
 INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 2 for a wrong call or input, 1 for a failure."""
-    from eraseblock.cli.app import build_app
-
     tokens = list(sys.argv[1:] if arguments is None else arguments)
     try:
+        # A batch system's polite end is the same as Ctrl-C.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        from eraseblock.cli.app import build_app
+
         code = build_app()(
             tokens, exit_on_error=False, print_error=False, verbose=False, result_action="return_value"
         )
@@ -28,8 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader has gone, which is its right; nothing more may be written, not even while Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except KeyboardInterrupt:
-        sys.stderr.write("eraseblock: interrupted\n")
+    except KeyboardInterrupt as interrupt:
+        sys.stderr.write("; ".join(("eraseblock: interrupted", *map(str, interrupt.args))) + "\n")
         sys.stderr.flush()
         # Threads that are inside the engine are not waited for.
         os._exit(INTERRUPTED)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from eraseblock.cli.options import AsJson, Jobs, Output, Sets, Verify, check_jobs, split
+from eraseblock.cli.options import AsJson, Fresh, Jobs, Output, Prune, Sets, Verify, check_jobs, split
 from eraseblock.comparison import DEFAULT_DEVICE
 
 USAGE = "eraseblock compare [OPTIONS] TRACE..."
@@ -50,6 +50,8 @@ def compare(
     verify: Verify = False,
     as_json: AsJson = False,
     output: Output = None,
+    fresh: Fresh = False,
+    prune: Prune = False,
 ) -> int:
     """Replay TRACES against every combination of buffer scheme, buffer size and FTL, and print a table.
 
@@ -61,7 +63,7 @@ def compare(
     from eraseblock.cli.deliver import Delivery
     from eraseblock.comparison import plan, split_errors
 
-    delivery = Delivery(as_json=as_json, folder=output)
+    delivery = Delivery(as_json=as_json, folder=output, fresh=fresh, prune=prune)
     experiments = plan(
         traces,
         buffers=split(buffers, "--buffers"),
@@ -71,6 +73,4 @@ def compare(
         workload={"format": format, "fit": fit, "volumes": volumes, "ops": ops, "first": first},
         sets=set_ or [],
     )
-    outcomes = delivery.run(experiments, jobs=check_jobs(jobs), verify=verify)
-    failures, refusals = split_errors(outcomes)
-    return delivery.finish(outcomes, failures, refusals)
+    return delivery.run(experiments, jobs=check_jobs(jobs), verify=verify, judge=split_errors)

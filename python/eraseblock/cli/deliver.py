@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from eraseblock import _core
 from eraseblock.experiments import Experiment
-from eraseblock.results.store import make_folder, records_json, save_results
-from eraseblock.sweep import Outcome, Record, run_all
+from eraseblock.results.runs import RunStore, opened
+from eraseblock.results.store import make_folder, records_json, write_results
+from eraseblock.sweep import Outcome, Record, Way, run_all
 from eraseblock.terminal.console import err, out, say_error
 from eraseblock.terminal.progress import ProgressBar
+
+# Tells failures from refusals.
+Judge = Callable[[Sequence[Outcome]], tuple[list[Outcome], list[Outcome]]]
 
 
 @dataclass(frozen=True)
@@ -21,22 +25,53 @@ class Delivery:
 
     as_json: bool
     folder: Path | None
+    fresh: bool = False
+    prune: bool = False
 
-    def run(self, experiments: Sequence[Experiment], *, jobs: int | None, verify: bool) -> list[Outcome]:
-        """Run everything under a progress bar."""
-        if self.folder is not None:
-            make_folder(self.folder)
-        with ProgressBar(len(experiments)) as bar:
-            return run_all(experiments, jobs=jobs, verify=verify, watcher=bar)
+    def run(self, experiments: Sequence[Experiment], *, jobs: int | None, verify: bool, judge: Judge) -> int:
+        """Run everything under a progress bar, hand out what came of it, and return the exit code."""
+        if self.folder is None:
+            if self.fresh or self.prune:
+                option = "--fresh" if self.fresh else "--prune"
+                raise _core.ConfigError(f"{option}: is about a folder of results; name it with -o")
+            with ProgressBar(len(experiments)) as bar:
+                outcomes = run_all(experiments, Way(jobs, verify, bar))
+            return self._finish(outcomes, *judge(outcomes))
+        make_folder(self.folder)
+        with opened(self.folder, fresh=self.fresh, prune=self.prune) as store:
+            for notice in store.notices:
+                say_error(notice)
+            try:
+                with ProgressBar(len(experiments)) as bar:
+                    outcomes = run_all(experiments, Way(jobs, verify, bar), store)
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt(
+                    f"{store.done()} of {len(experiments)} runs are stored in {self.folder}; "
+                    "the same command goes on from there"
+                ) from None
+            self._tell(store, len(experiments))
+            return self._finish(outcomes, *judge(outcomes), store)
 
-    def finish(
-        self, outcomes: Sequence[Outcome], failures: Sequence[Outcome], refusals: Sequence[Outcome] = ()
+    def _tell(self, store: RunStore, runs: int) -> None:
+        """What a reader of the results should know of the folder they came from."""
+        if store.found:
+            say_error(f"{store.found} of {runs} runs found in {self.folder}")
+        if sentence := store.left_out().sentence(store.folder):
+            say_error(sentence)
+
+    def _finish(
+        self,
+        outcomes: Sequence[Outcome],
+        failures: Sequence[Outcome],
+        refusals: Sequence[Outcome],
+        store: RunStore | None = None,
     ) -> int:
         """Print and write the records, name what did not run, and return the exit code."""
         records = [outcome.record for outcome in outcomes if outcome.record is not None]
         if records:
             self._print(records)
-            self._save(records)
+        if records and store is not None:
+            self._save(records, store)
         for sentence, runs in _by_sentence(refusals).items():
             say_error(f"refused {_runs(runs)}: {sentence}")
         for sentence, runs in _by_sentence(failures).items():
@@ -54,11 +89,11 @@ class Delivery:
 
         print_results(out(), rows_of(records))
 
-    def _save(self, records: Sequence[Record]) -> None:
-        if self.folder is not None:
-            report = save_results(records, self.folder)
-            console = err() if self.as_json else out()
-            console.print(f"report: {report}", soft_wrap=True)
+    def _save(self, records: Sequence[Record], store: RunStore) -> None:
+        report = write_results(records, store.folder)
+        store.delivered()
+        console = err() if self.as_json else out()
+        console.print(f"report: {report}", soft_wrap=True)
 
 
 def _by_sentence(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:

@@ -27,7 +27,20 @@ AsJson = Annotated[
 ]
 Output = Annotated[
     Path | None,
-    Parameter(name=["--output", "-o"], help="Folder for results.json, results.parquet and report.html."),
+    Parameter(
+        name=["--output", "-o"],
+        help="Folder for results.json, results.parquet and report.html. Each run is stored there as it ends: "
+        "the same command goes on where it was stopped, and runs nothing twice.",
+    ),
+]
+Fresh = Annotated[
+    bool, Parameter(negative="", help="With -o: run everything anew, whatever the folder holds of it.")
+]
+Prune = Annotated[
+    bool,
+    Parameter(
+        negative="", help="With -o: drop what the folder holds of other sweeps, traces and engine versions."
+    ),
 ]
 
 

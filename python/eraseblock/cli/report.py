@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from eraseblock import _core
 from eraseblock.cli.options import AsJson
+from eraseblock.terminal.console import say_error
+
+if TYPE_CHECKING:
+    from eraseblock.sweep import Record
 
 USAGE = "eraseblock report [OPTIONS] FOLDER..."
 EXAMPLES = """\
@@ -35,18 +39,20 @@ def report(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Rebuild report.html from the results.json of a folder; of several, put their runs into one page.
+    """Rebuild report.html from the results in a folder; of several, put their runs into one page.
+
+    Of a sweep that has not ended, the runs that have are shown.
 
     Args:
         folders: What `-o` of `compare` or `run` named.
     """
-    from eraseblock.results.store import make_folder, read_records, write_report
+    from eraseblock.results.store import make_folder, write_report
 
     if not folders:
         raise _core.ConfigError("report needs a FOLDER of results, as in: eraseblock report out/demo")
     if output is None and len(folders) > 1:
         raise _core.ConfigError("report of several folders: say with -o into which folder the page goes")
-    found = [(folder, read_records(folder)) for folder in folders]
+    found = [(folder, _records_of(folder)) for folder in folders]
     records = [record for _, some in found for record in some]
     names = _names(folders)
     sources = [name for name, (_, some) in zip(names, found, strict=True) for _ in some]
@@ -56,6 +62,22 @@ def report(
     sys.stdout.write((json.dumps({"report": str(path)}) if as_json else f"report: {path}") + "\n")
     if open_:
         _open(path)
+
+
+def _records_of(folder: Path) -> list[Record]:
+    """The records of a folder; says so where they are not those of the whole sweep."""
+    from eraseblock.results.runs import has_runs, is_delivered, read_runs
+    from eraseblock.results.store import read_records
+
+    if not has_runs(folder) or is_delivered(folder):
+        return read_records(folder)
+    stored = read_runs(folder)
+    if not stored.records:
+        raise _core.InputError(f"{folder}: no run of its sweep has ended yet")
+    for notice in stored.notices:
+        say_error(notice)
+    say_error(f"{len(stored.records)} of {stored.asked_for} runs of the sweep in {folder} have ended")
+    return stored.records
 
 
 def _names(folders: tuple[Path, ...]) -> list[str]:

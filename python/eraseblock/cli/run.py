@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from eraseblock.cli.options import AsJson, Jobs, Output, Sets, Verify, check_jobs
+from eraseblock.cli.options import AsJson, Fresh, Jobs, Output, Prune, Sets, Verify, check_jobs
 
 EXAMPLES = """\
 Examples:
@@ -25,6 +25,8 @@ def run(
     verify: Verify = False,
     as_json: AsJson = False,
     output: Output = None,
+    fresh: Fresh = False,
+    prune: Prune = False,
 ) -> int:
     """Run every experiment that a TOML file describes; a list in the place of a value is an axis.
 
@@ -32,8 +34,9 @@ def run(
         experiment: The TOML file; `eraseblock schema` describes its keys.
     """
     from eraseblock.cli.deliver import Delivery
+    from eraseblock.comparison import all_failures
     from eraseblock.experiments import resolve
 
-    delivery = Delivery(as_json=as_json, folder=output)
-    outcomes = delivery.run(resolve(experiment, sets=set_ or []), jobs=check_jobs(jobs), verify=verify)
-    return delivery.finish(outcomes, [outcome for outcome in outcomes if outcome.error is not None])
+    delivery = Delivery(as_json=as_json, folder=output, fresh=fresh, prune=prune)
+    experiments = resolve(experiment, sets=set_ or [])
+    return delivery.run(experiments, jobs=check_jobs(jobs), verify=verify, judge=all_failures)

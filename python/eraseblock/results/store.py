@@ -1,4 +1,4 @@
-"""Writes a folder of results and reads it again: results.json, results.parquet, report.html."""
+"""Writes a folder of results and reads it again: results.json, engine.json, results.parquet, report.html."""
 
 from __future__ import annotations
 
@@ -6,18 +6,23 @@ import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eraseblock import _core
 from eraseblock.experiments import unreadable
+from eraseblock.results.files import replace_file
 from eraseblock.results.flatten import columns_of
+from eraseblock.results.runs import has_runs, is_delivered, read_runs
 from eraseblock.sweep import Record
 
 if TYPE_CHECKING:
     import polars
 
 JSON_NAME = "results.json"
+# How fast each run was, apart from the results: those are the same bytes whenever and wherever they are made.
+ENGINE_NAME = "engine.json"
 PARQUET_NAME = "results.parquet"
 REPORT_NAME = "report.html"
 
@@ -58,15 +63,29 @@ def make_folder(folder: Path) -> None:
 def save_results(records: Sequence[Record], folder: str | Path) -> Path:
     """Write `results.json`, `results.parquet` and `report.html`; returns the report's path.
 
+    A folder that a sweep keeps its runs in (`out=`, `-o`) is refused: its results come from those runs.
+
     Example:
         >>> report = save_results(records, "out/mysql")  # doctest: +SKIP
     """
     folder = Path(folder)
     make_folder(folder)
-    _write(folder / JSON_NAME, records_json(records).encode())
-    frame_path = folder / f"{PARQUET_NAME}.part"
-    to_frame(records).write_parquet(frame_path)
-    frame_path.replace(folder / PARQUET_NAME)
+    if has_runs(folder):
+        raise _core.InputError(
+            f"{folder}: holds the runs of a sweep, which its results are made from; name another folder"
+        )
+    return write_results(records, folder)
+
+
+def write_results(records: Sequence[Record], folder: Path) -> Path:
+    """Write everything that is made from records; returns the report's path."""
+    results = [{key: value for key, value in record.items() if key != "engine"} for record in records]
+    speeds = [{"key": record["key"], **record["engine"]} for record in records if "engine" in record]
+    replace_file(folder / JSON_NAME, [records_json(results).encode()])
+    replace_file(folder / ENGINE_NAME, [records_json(speeds).encode()])
+    frame = BytesIO()
+    to_frame(results).write_parquet(frame)
+    replace_file(folder / PARQUET_NAME, [frame.getvalue()])
     return write_report(records, folder)
 
 
@@ -75,27 +94,42 @@ def write_report(records: Sequence[Record], folder: Path, sources: Sequence[str]
     from eraseblock.report.page import build_page
 
     path = folder / REPORT_NAME
-    _write(path, build_page(records, sources).encode())
+    replace_file(path, [build_page(records, sources).encode()])
     return path
 
 
 def read_records(folder: str | Path) -> list[Record]:
-    """The records of a folder that `save_results` wrote."""
-    path = Path(folder) / JSON_NAME
+    """The records of a folder; where a sweep has not ended, those of the runs that have."""
+    folder = Path(folder)
+    if has_runs(folder) and not is_delivered(folder):
+        return read_runs(folder).records
+    records = _read_array(folder / JSON_NAME, "config")
+    if (folder / ENGINE_NAME).exists():
+        speeds = _read_array(folder / ENGINE_NAME, "key")
+        if [speed["key"] for speed in speeds] == [record.get("key") for record in records]:
+            for record, speed in zip(records, speeds, strict=True):
+                record["engine"] = {name: value for name, value in speed.items() if name != "key"}
+    return records
+
+
+def _read_array(path: Path, needed: str) -> list[Record]:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise _core.InputError(unreadable(path, error)) from error
-    problem = "expected an array of result records"
     with suppress(ValueError):
-        records = json.loads(text)
-        if isinstance(records, list) and all(isinstance(one, dict) and "config" in one for one in records):
-            return records
-    raise _core.InputError(f"{path}: {problem}, as `eraseblock compare -o` and `run -o` write it")
+        entries = json.loads(text)
+        if isinstance(entries, list) and all(isinstance(one, dict) and needed in one for one in entries):
+            return entries
+    raise _core.InputError(
+        f"{path}: expected an array of result records, as `eraseblock compare -o` and `run -o` write it"
+    )
 
 
 def load_results(folder: str | Path) -> polars.DataFrame:
     """The results of a folder as a data frame: one row per run, columns such as `response_ns.all.mean`.
+
+    Where a sweep has not ended, the runs that have.
 
     Example:
         >>> frame = load_results("out/demo")  # doctest: +SKIP
@@ -103,17 +137,18 @@ def load_results(folder: str | Path) -> polars.DataFrame:
     """
     import polars
 
-    path = Path(folder) / PARQUET_NAME
+    folder = Path(folder)
+    if has_runs(folder) and not is_delivered(folder):
+        return to_frame(read_runs(folder).records)
+    path = folder / PARQUET_NAME
     try:
-        return polars.read_parquet(path)
+        frame = polars.read_parquet(path)
     except OSError as error:
         raise _core.InputError(unreadable(path, error)) from error
     except polars.exceptions.PolarsError as error:
         raise _core.InputError(f"{path}: not a Parquet file of results: {error}") from error
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Replace `path` in one step, so that a stopped program leaves the old file or the new one."""
-    part = path.with_name(f"{path.name}.part")
-    part.write_bytes(content)
-    part.replace(path)
+    if "key" in frame and (folder / ENGINE_NAME).exists():
+        speeds = to_frame([{"engine": one} for one in _read_array(folder / ENGINE_NAME, "key")])
+        if speeds.height == frame.height and speeds["engine.key"].equals(frame["key"]):
+            return frame.hstack(speeds.drop("engine.key"))
+    return frame

@@ -32,6 +32,9 @@ class ProgressBar:
         self._runs = runs
         self._share = [0.0] * runs
         self._replayed = [0] * runs
+        self._shares = 0.0
+        self._all_replayed = 0
+        self._found = 0
         self._ended = 0
         self._lock = threading.Lock()
         self._bar = Progress(
@@ -57,28 +60,42 @@ class ProgressBar:
         """Remove the bar."""
         self._bar.stop()
 
+    def found(self, runs: int) -> None:
+        """Take note of runs that are there already; rate and time left are those of the others."""
+        with self._lock:
+            self._found = runs
+            self._bar.update(self._task, total=float(self._runs - runs))
+            self._draw("starting")
+
     def update(self, index: int, phase: str, done: int, total: int) -> None:
         """Take note of one run's progress; only the replay of requests moves the bar."""
         with self._lock:
             if phase == "replay" and total > 0:
-                self._share[index] = max(self._share[index], min(1.0, done / total))
+                self._move(index, min(1.0, done / total))
+                self._all_replayed += done - self._replayed[index]
                 self._replayed[index] = done
             self._draw(phase)
 
     def finished(self, index: int) -> None:
         """Take note of one run's end."""
         with self._lock:
-            self._share[index] = 1.0
+            self._move(index, 1.0)
             self._ended += 1
             self._draw("replay")
+
+    def _move(self, index: int, share: float) -> None:
+        if share > self._share[index]:
+            self._shares += share - self._share[index]
+            self._share[index] = share
 
     def _draw(self, phase: str) -> None:
         self._bar.update(
             self._task,
-            completed=sum(self._share),
-            replayed=sum(self._replayed),
+            completed=self._shares,
+            replayed=self._all_replayed,
             description=self._text(phase),
         )
 
     def _text(self, phase: str) -> str:
-        return f"{phase:<12} run {min(self._ended + 1, self._runs)}/{self._runs}"
+        found = f" ({self._found} found)" if self._found else ""
+        return f"{phase:<12} run {min(self._found + self._ended + 1, self._runs)}/{self._runs}{found}"

@@ -1,0 +1,29 @@
+"""Writes files so that a crash leaves the old content or the new one, never a part."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def replace_file(path: Path, parts: Iterable[bytes]) -> None:
+    """Put `parts` in the place of `path` in one step; on the disk when this returns."""
+    part = path.with_name(f"{path.name}.part")
+    with part.open("wb") as file:
+        file.writelines(parts)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make new names in `folder` last."""
+    if os.name != "posix":
+        return  # elsewhere a folder cannot be opened, nor need it be
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
