@@ -133,8 +133,9 @@ class RunStore:
                 self._contents.runs[run] = self._journal.append(body)
 
     def done(self) -> int:
-        """How many of the wanted runs are stored."""
-        return sum(one in self for one in self._plan)
+        """How many of the wanted runs are stored; one that is being stored is waited for."""
+        with self._turn:
+            return sum(one in self for one in self._plan)
 
     def left_out(self) -> LeftOut:
         """What is stored beside the wanted runs."""
