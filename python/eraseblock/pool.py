@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from functools import partial
 from queue import SimpleQueue
 from types import TracebackType
@@ -68,8 +68,6 @@ class Pool:
         def note(index: int, result: Result) -> None:
             try:
                 ended(index, result)
-            except (CancelledError, StoppedError):
-                outcomes.put(None)
             except BaseException as error:  # noqa: BLE001 (raised again by the thread that waits)
                 outcomes.put(error)
             else:

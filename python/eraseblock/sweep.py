@@ -91,6 +91,8 @@ class _Sweep:
                 identity = json.loads(result())
             except _core.EraseblockError as error:
                 self._errors[index] = error
+                if self._watcher is not None:
+                    self._watcher.finished(index)
                 return
             config = self._experiments[index].config
             labels = {"name": config["name"], "preset": config["preset"], "trace": identity["trace"]}

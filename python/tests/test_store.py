@@ -29,7 +29,7 @@ Call = Callable[..., tuple[int, str, str]]
 @pytest.fixture(autouse=True)
 def _no_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """The page of results has its own tests, and takes longer than all that is tested here."""
-    monkeypatch.setattr(results_store, "write_report", lambda _, folder, sources=(): folder / "report.html")
+    monkeypatch.setattr(results_store, "write_report", lambda _, folder, *__: folder / "report.html")
 
 
 @pytest.fixture
@@ -271,6 +271,8 @@ def test_a_folder_of_a_sweep_under_way_can_be_read(call: Call, trace: Path, tmp_
     assert "3 of 4 runs of the sweep in out have ended" in said
     assert counted(config(trace), out) == (3, 1)
     assert eraseblock.load_results(out)["engine.wall_s"].len() == 4
+    (out / "results.json").unlink()
+    assert len(read_records(out)) == 4
     with pytest.raises(eraseblock.InputError, match="holds the runs of a sweep"):
         eraseblock.save_results(read_records(out)[:1], out)
 

@@ -66,10 +66,10 @@ def report(
 
 def _records_of(folder: Path) -> list[Record]:
     """The records of a folder; says so where they are not those of the whole sweep."""
-    from eraseblock.results.runs import has_runs, is_delivered, read_runs
-    from eraseblock.results.store import read_records
+    from eraseblock.results.runs import read_runs
+    from eraseblock.results.store import is_under_way, read_records
 
-    if not has_runs(folder) or is_delivered(folder):
+    if not is_under_way(folder):
         return read_records(folder)
     stored = read_runs(folder)
     if not stored.records:

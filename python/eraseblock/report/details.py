@@ -82,7 +82,7 @@ def detail(record: Record, merge: int = 1) -> Json:
 def _histograms(record: Record, merge: int) -> Json:
     found = {}
     for kind in _KINDS:
-        buckets = (record.get("response_ns") or {}).get(kind, {}).get("histogram")
+        buckets = ((record.get("response_ns") or {}).get(kind) or {}).get("histogram")
         if buckets:
             # A quarter of the merging is enough: there are fewer buckets than steps.
             groups = _groups(buckets, max(1, merge // 4))

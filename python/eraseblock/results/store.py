@@ -98,10 +98,16 @@ def write_report(records: Sequence[Record], folder: Path, sources: Sequence[str]
     return path
 
 
+def is_under_way(folder: Path) -> bool:
+    """Whether the folder's runs say more than the files that were made from them."""
+    names = (JSON_NAME, PARQUET_NAME)
+    return has_runs(folder) and not (is_delivered(folder) and all((folder / name).exists() for name in names))
+
+
 def read_records(folder: str | Path) -> list[Record]:
     """The records of a folder; where a sweep has not ended, those of the runs that have."""
     folder = Path(folder)
-    if has_runs(folder) and not is_delivered(folder):
+    if is_under_way(folder):
         return read_runs(folder).records
     records = _read_array(folder / JSON_NAME, "config")
     if (folder / ENGINE_NAME).exists():
@@ -138,7 +144,7 @@ def load_results(folder: str | Path) -> polars.DataFrame:
     import polars
 
     folder = Path(folder)
-    if has_runs(folder) and not is_delivered(folder):
+    if is_under_way(folder):
         return to_frame(read_runs(folder).records)
     path = folder / PARQUET_NAME
     try:
