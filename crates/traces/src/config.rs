@@ -17,7 +17,7 @@ use crate::readers::{Format, formats};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WorkloadConfig {
-    /// Trace file, plain, .gz or .zst; a relative path starts at the folder of the experiment's file.
+    /// Trace file, plain or packed (.gz, .zst, .bz2, .xz); a relative path starts at the folder of the experiment's file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Format of the trace file; `auto` tells it from the content and says why, or asks.

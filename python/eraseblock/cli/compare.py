@@ -58,7 +58,7 @@ def compare(
     A combination that cannot be built is named and left out; the others run.
 
     Args:
-        traces: Trace files, plain or packed (.gz, .zst).
+        traces: Trace files, plain or packed (.gz, .zst, .bz2, .xz).
     """
     from eraseblock.cli.deliver import Delivery
     from eraseblock.comparison import plan, split_errors

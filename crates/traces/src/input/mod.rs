@@ -9,13 +9,16 @@ mod zstd;
 pub(crate) use bytes::{ByteFile, hex};
 pub(crate) use records::RecordFile;
 pub(crate) use text::TextFile;
+pub(crate) use unpack::PACKED_EXTENSIONS;
 
 #[cfg(test)]
 mod tests {
     use std::io::Write;
 
+    use bzip2::write::BzEncoder;
     use flate2::Compression;
     use flate2::write::GzEncoder;
+    use lzma_rust2::{XzOptions, XzWriter};
     use sha2::{Digest, Sha256};
 
     use super::*;
@@ -46,24 +49,42 @@ mod tests {
         encoder.finish().unwrap()
     }
 
+    fn bzip2(text: &[u8]) -> Vec<u8> {
+        let mut encoder = BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn xz(text: &[u8]) -> Vec<u8> {
+        let mut encoder = XzWriter::new(Vec::new(), XzOptions::with_preset(1)).unwrap();
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    type Pack = fn(&[u8]) -> Vec<u8>;
+    const PACKERS: [Pack; 4] = [gzip, zstd, bzip2, xz];
+
     fn zstd(text: &[u8]) -> Vec<u8> {
         ruzstd::encoding::compress_to_vec(text, ruzstd::encoding::CompressionLevel::Fastest)
     }
 
     #[test]
-    fn plain_gzip_and_zstd_give_the_same_lines_and_hash() {
+    fn every_packing_gives_the_same_lines_and_hash() {
         let plain = lines(TEXT.as_bytes()).unwrap();
         assert_eq!(plain.0, ["one", "", "two", "three"]);
         assert_eq!(plain.1, hex(&Sha256::digest(TEXT)));
-        assert_eq!(lines(&gzip(TEXT.as_bytes())).unwrap(), plain);
-        assert_eq!(lines(&zstd(TEXT.as_bytes())).unwrap(), plain);
+        for pack in PACKERS {
+            assert_eq!(lines(&pack(TEXT.as_bytes())).unwrap(), plain);
+        }
     }
 
     #[test]
     fn files_of_several_members_are_read_whole() {
         let (head, tail) = TEXT.as_bytes().split_at(6);
         let plain = lines(TEXT.as_bytes()).unwrap();
-        assert_eq!(lines(&[gzip(head), gzip(tail)].concat()).unwrap(), plain);
+        for pack in PACKERS {
+            assert_eq!(lines(&[pack(head), pack(tail)].concat()).unwrap(), plain);
+        }
         let skippable = [&0x184D_2A50_u32.to_le_bytes()[..], &3_u32.to_le_bytes(), b"xyz"].concat();
         assert_eq!(lines(&[zstd(head), skippable.clone(), zstd(tail)].concat()).unwrap(), plain);
         assert_eq!(lines(&[skippable, zstd(TEXT.as_bytes())].concat()).unwrap(), plain);
@@ -72,16 +93,30 @@ mod tests {
     #[test]
     fn damage_is_reported() {
         let long = (0..20_000).map(|i| format!("{i} {}", i * 7919 % 1000)).collect::<Vec<_>>().join("\n");
-        for packed in [gzip(long.as_bytes()), zstd(long.as_bytes())] {
-            let error = lines(&packed[..packed.len() / 2]).unwrap_err();
+        for pack in PACKERS {
+            let packed = pack(long.as_bytes());
+            let mut flipped = packed.clone();
+            flipped[packed.len() / 2] ^= 0x10;
+            for damaged in [&packed[..packed.len() / 2], &packed[..packed.len() - 2], &flipped] {
+                let error = lines(damaged).unwrap_err();
+                assert!(error.to_string().contains("damaged or cut off after line"), "{error}");
+                assert!(error.is_input());
+            }
+            let error = lines(&[packed, b"garbage".to_vec()].concat()).unwrap_err();
             assert!(error.to_string().contains("damaged or cut off after line"), "{error}");
-            let error = lines(&packed[..packed.len() - 2]).unwrap_err();
-            assert!(error.to_string().contains("damaged or cut off after line"), "{error}");
-            assert!(error.is_input());
         }
-        let mut garbage = zstd(TEXT.as_bytes());
-        garbage.extend_from_slice(b"garbage");
-        assert!(lines(&garbage).unwrap_err().to_string().contains("damaged"));
+    }
+
+    #[test]
+    fn an_xz_file_does_not_take_all_memory() {
+        // The block's header follows the stream's: its length, flags, a filter and the size of its window, a checksum.
+        let mut packed = xz(b"1\n");
+        let (header, checksum) = (12, 12 + 4 * usize::from(packed[12]));
+        packed[header + 4] = 40;
+        let sum = crc32fast::hash(&packed[header..checksum]);
+        packed[checksum..checksum + 4].copy_from_slice(&sum.to_le_bytes());
+        let error = lines(&packed).unwrap_err().to_string();
+        assert!(error.contains("too big for mem_limit"), "{error}");
     }
 
     #[test]
@@ -92,8 +127,11 @@ mod tests {
         assert!(error.contains(":1: found bytes that are not UTF-8 text (at byte 2)"), "{error}");
         let error = lines(&vec![b'x'; 70_000]).unwrap_err().to_string();
         assert!(error.contains("a line of more than 65536 bytes"), "{error}");
-        let error = lines(b"\xfd7zXZ\0rest").unwrap_err().to_string();
-        assert!(error.contains("is packed with xz"), "{error}");
+        let error = lines(b"PK\x03\x04rest").unwrap_err().to_string();
+        assert!(
+            error.contains("is packed with zip; gzip, zstd, bzip2 and xz are read as they are"),
+            "{error}"
+        );
     }
 
     #[test]

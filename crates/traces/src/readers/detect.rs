@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{FAMILIES, Format, Guess, Sample, formats};
 use crate::error::TraceError;
-use crate::input::ByteFile;
+use crate::input::{ByteFile, PACKED_EXTENSIONS};
 
 /// A format and why the file is taken to be it.
 #[derive(Debug)]
@@ -108,7 +108,7 @@ fn by_name(name: &str) -> &'static Format {
 /// The format that the extension stands for, without the packing's.
 fn format_of_name(path: &Path) -> Option<(&'static str, &'static Format)> {
     let name = path.file_name()?.to_str()?;
-    let name = [".gz", ".zst"].iter().find_map(|packing| name.strip_suffix(packing)).unwrap_or(name);
+    let name = PACKED_EXTENSIONS.iter().find_map(|packing| name.strip_suffix(packing)).unwrap_or(name);
     let (_, extension) = name.rsplit_once('.')?;
     formats().find_map(|format| {
         format

@@ -57,7 +57,7 @@ pub struct Format {
     pub recognised_by: &'static str,
     /// Where it is documented.
     pub reference: &'static str,
-    /// File name extensions (before `.gz` or `.zst`) that say it is this format; they are names for it too.
+    /// File name extensions (before `.gz` and the like) that say it is this format; they are names for it too.
     pub extensions: &'static [&'static str],
     /// How far its recorders write requests out of order.
     pub disorder: Disorder,
