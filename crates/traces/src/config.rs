@@ -55,6 +55,9 @@ pub struct WorkloadConfig {
     pub fit: FitMode,
     /// What happens when a request's time lies before that of the request above it.
     pub out_of_order: OutOfOrder,
+    /// Lines and records that are not what the format promises are skipped and counted; without it the first one is an
+    /// error. A damaged record of a binary file whose length is not known ends the reading there.
+    pub skip_bad_lines: bool,
     /// nbdkit logs: what a Zero request is to the drive.
     pub zeroes: Zeroes,
     /// blkparse and blktrace: which event of a request's life is taken as the request.
@@ -257,6 +260,7 @@ impl Default for WorkloadConfig {
             time_scale: 1.0,
             fit: FitMode::default(),
             out_of_order: OutOfOrder::default(),
+            skip_bad_lines: false,
             zeroes: Zeroes::default(),
             action: Action::default(),
             iolog_unit: IologUnit::default(),

@@ -15,8 +15,8 @@ pub struct TraceError(Box<Kind>);
 enum Kind {
     #[error("{file}:{line}: found {found}, expected {expected}")]
     Line { file: String, line: u64, found: String, expected: String },
-    #[error("{file}: {} at byte {offset}: found {found}, expected {expected}", record_name(*record))]
-    Record { file: String, record: u64, offset: u64, found: String, expected: String },
+    #[error("{file}: {place}: found {found}, expected {expected}")]
+    Record { file: String, place: String, found: String, expected: String },
     #[error("{file}: {problem}")]
     File { file: String, problem: String },
     #[error("{file}: {doing}: {source}")]
@@ -53,10 +53,11 @@ impl TraceError {
         Self(Box::new(Kind::Line { file: file.to_owned(), line, found, expected }))
     }
 
-    /// One record of a binary file, from 1, is not what its format promises; record 0 is the header.
-    pub(crate) fn record(file: &str, record: u64, offset: u64, unexpected: Unexpected) -> Self {
+    /// The record of a binary file at `place` is not what its format promises.
+    pub(crate) fn record(file: &str, place: &str, unexpected: Unexpected) -> Self {
         let Unexpected { found, expected } = unexpected;
-        Self(Box::new(Kind::Record { file: file.to_owned(), record, offset, found, expected }))
+        let (file, place) = (file.to_owned(), place.to_owned());
+        Self(Box::new(Kind::Record { file, place, found, expected }))
     }
 
     /// A file as a whole cannot be used.
@@ -98,10 +99,6 @@ impl TraceError {
         };
         Self::file(&file, format!("no such file{hint}"))
     }
-}
-
-fn record_name(record: u64) -> String {
-    if record == 0 { "header".to_owned() } else { format!("record {record}") }
 }
 
 /// A line or record that is not what the format promises.

@@ -17,6 +17,7 @@
 //! # }
 //! ```
 
+mod bad;
 pub mod characterise;
 mod chosen;
 #[allow(
@@ -40,6 +41,7 @@ mod watch;
 mod workload;
 mod write;
 
+pub use bad::BadLines;
 pub use characterise::{CharacteriseOptions, Profile};
 pub use chosen::{Ops, Volumes};
 pub use config::{

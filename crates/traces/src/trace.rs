@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use eraseblock_core::host::{Op, Request};
 
+use crate::bad::BadLines;
 use crate::config::OutOfOrder;
 use crate::error::{Fault, TraceError, Unexpected};
 use crate::input::ByteFile;
@@ -17,6 +18,7 @@ pub(crate) struct TraceFile {
     pub format: &'static Format,
     pub options: ReadOptions,
     pub out_of_order: OutOfOrder,
+    pub skip_bad_lines: bool,
 }
 
 /// What reading a file showed beside its requests.
@@ -25,6 +27,7 @@ pub(crate) struct Reading {
     /// Lines or records without a request, by what they are.
     pub other_lines: Vec<(&'static str, u64)>,
     pub moved: Moved,
+    pub bad_lines: BadLines,
     /// What the file does not say and the reader has assumed, or the user told it.
     pub assumed: Option<String>,
 }
@@ -38,6 +41,8 @@ pub(crate) struct TraceReader {
     order: Order,
     any: bool,
     other_lines: Vec<(&'static str, u64)>,
+    /// Where bad lines are counted; without it the first one is an error.
+    bad_lines: Option<BadLines>,
 }
 
 impl TraceReader {
@@ -50,6 +55,7 @@ impl TraceReader {
             order: Order::new(file.out_of_order, file.format.disorder),
             any: false,
             other_lines: Vec::new(),
+            bad_lines: file.skip_bad_lines.then(BadLines::default),
         })
     }
 
@@ -84,17 +90,37 @@ impl TraceReader {
                 Ok(Some(Line::Other(what))) => self.count_other(what),
                 Ok(None) if self.any => return Ok(None),
                 Ok(None) => return Err(self.no_request()),
-                Err(Fault::Bad(unexpected) | Fault::Lost(unexpected)) => {
-                    return Err(self.content.bad(unexpected));
-                }
-                Err(Fault::File(error)) => return Err(error),
+                Err(fault) => self.pass_over(fault)?,
             }
         }
     }
 
+    /// Passes over a bad line or record if the user said so; what follows a record that does not show where it ends
+    /// cannot be read.
+    #[cold]
+    fn pass_over(&mut self, fault: Fault) -> Result<(), TraceError> {
+        let (unexpected, lost) = match fault {
+            Fault::Bad(unexpected) => (unexpected, false),
+            Fault::Lost(unexpected) => (unexpected, true),
+            Fault::File(error) => return Err(error),
+        };
+        let Some(bad_lines) = &mut self.bad_lines else { return Err(self.content.bad(unexpected)) };
+        bad_lines.add(&self.content.place(), unexpected);
+        if lost {
+            bad_lines.unread_bytes += self.content.skip_rest()?;
+        }
+        Ok(())
+    }
+
     #[cold]
     fn no_request(&self) -> TraceError {
-        let problem = format!("holds no request; expected {} ({})", self.content.missing(), self.format.name);
+        let bad = self.bad_lines.as_ref().and_then(BadLines::sentence);
+        let problem = format!(
+            "holds no request; expected {} ({}){}",
+            self.content.missing(),
+            self.format.name,
+            bad.map_or_else(String::new, |bad| format!("; {bad}"))
+        );
         TraceError::file(self.content.bytes().name(), problem)
     }
 
@@ -125,6 +151,7 @@ impl TraceReader {
         let reading = Reading {
             other_lines: self.other_lines,
             moved: self.order.moved(),
+            bad_lines: self.bad_lines.unwrap_or_default(),
             assumed: self.content.assumes(),
         };
         (reading, self.content.bytes().sha256())

@@ -7,6 +7,7 @@ use eraseblock_core::host::Request;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use crate::bad::BadLines;
 use crate::chosen::Volumes;
 use crate::config::{FitMode, FormatChoice, WorkloadConfig};
 use crate::error::TraceError;
@@ -45,6 +46,8 @@ pub struct TraceIdentity {
     pub moved: Moved,
     /// Lines of the file that hold no request, by what they are.
     pub other_lines: BTreeMap<&'static str, u64>,
+    /// Lines that are not what the format promises and were skipped, because `skip_bad_lines` says so.
+    pub bad_lines: BadLines,
 }
 
 /// What the whole trace is made of.
@@ -66,6 +69,8 @@ pub struct TraceSummary {
     pub moved: Moved,
     /// Lines of the file that hold no request, by what they are.
     pub other_lines: BTreeMap<&'static str, u64>,
+    /// Lines that are not what the format promises and were skipped, because `skip_bad_lines` says so.
+    pub bad_lines: BadLines,
 }
 
 /// A workload that has been read once from end to end.
@@ -171,6 +176,7 @@ impl WorkloadConfig {
             format,
             options: ReadOptions::of(self),
             out_of_order: self.out_of_order,
+            skip_bad_lines: self.skip_bad_lines,
         });
         let mut records = source.open(true)?;
         let counts = Counts::of(&mut records, self, see)?;
@@ -210,6 +216,7 @@ impl WorkloadConfig {
             start_ns,
             moved: reading.moved,
             other_lines: other_lines.clone(),
+            bad_lines: reading.bad_lines.clone(),
         };
         let summary = TraceSummary {
             name,
@@ -219,6 +226,7 @@ impl WorkloadConfig {
             figures: whole,
             moved: reading.moved,
             other_lines,
+            bad_lines: reading.bad_lines,
         };
         Ok(Workload { source, selection: Selection::new(self), fit: self.fit, identity, summary, selected })
     }

@@ -79,6 +79,13 @@ def _head(info: Figures) -> Iterator[Text]:
             back = units.duration(info[f"{how}_max_ns"])
             text = f"{units.count(info[how])} requests came up to {back} late in the file and were {how}"
             yield Text(text, "yellow")
+    bad = info["bad_lines"]
+    if bad["count"]:
+        yield Text(f"bad and skipped: {units.count(bad['count'])} lines or records, the first:", "yellow")
+        for line in bad["first"]:
+            yield Text(f"  {line}", "yellow", overflow="fold")
+        if bad["unread_bytes"]:
+            yield Text(f"  not read: {units.count(bad['unread_bytes'])} bytes after the last one", "yellow")
     others = ", ".join(f"{units.count(count)} {what}" for what, count in info["other_lines"].items())
     if others:
         yield Text(f"lines without a request: {others}", "dim")

@@ -13,6 +13,10 @@ pub(super) fn warnings(trace: &TraceIdentity, fit: &FitReport) -> Vec<String> {
         }
     };
     warn(
+        trace.bad_lines.count > 0,
+        format!("of the trace, {}", trace.bad_lines.sentence().unwrap_or_default()),
+    );
+    warn(
         trace.moved.clamped > 0,
         format!(
             "{} requests of the trace have times before that of an earlier one, by up to {} ns; \
@@ -60,7 +64,7 @@ mod tests {
     use std::path::Path;
 
     use eraseblock_core::config::Bytes;
-    use eraseblock_traces::{DriveShape, GenerateConfig, LeftOut, Moved, Pattern, WorkloadConfig};
+    use eraseblock_traces::{BadLines, DriveShape, GenerateConfig, LeftOut, Moved, Pattern, WorkloadConfig};
 
     use super::*;
 
@@ -95,12 +99,14 @@ mod tests {
         assert_eq!(warnings(workload.identity(), &fit), Vec::<String>::new());
         let left_out = LeftOut { zero_length: 3, ..LeftOut::default() };
         let moved = Moved { clamped: 2, clamped_max_ns: 70, sorted: 5, sorted_max_ns: 80 };
-        let trace = TraceIdentity { moved, left_out, ..workload.identity().clone() };
+        let bad_lines = BadLines { count: 1, first: vec!["line 7: noise".to_owned()], ..BadLines::default() };
+        let trace = TraceIdentity { bad_lines, moved, left_out, ..workload.identity().clone() };
         let fit = FitReport { untouched_trims: 4, ..fit };
         let all = warnings(&trace, &fit);
-        assert!(all[0].starts_with("2 requests of the trace have times before"), "{}", all[0]);
-        assert!(all[1].ends_with("by up to 80 ns; they were moved to their place in time"), "{}", all[1]);
-        assert_eq!(all[2], "3 requests of the trace have no bytes and were left out");
-        assert!(all[3].starts_with("4 of 10 requests are trims"), "{}", all[3]);
+        assert_eq!(all[0], "of the trace, 1 line or record was bad and was skipped (line 7: noise)");
+        assert!(all[1].starts_with("2 requests of the trace have times before"), "{}", all[1]);
+        assert!(all[2].ends_with("by up to 80 ns; they were moved to their place in time"), "{}", all[2]);
+        assert_eq!(all[3], "3 requests of the trace have no bytes and were left out");
+        assert!(all[4].starts_with("4 of 10 requests are trims"), "{}", all[4]);
     }
 }

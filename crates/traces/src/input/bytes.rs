@@ -113,6 +113,18 @@ impl ByteFile {
         Ok(true)
     }
 
+    /// Passes over all that is left, so that the hash covers it; the number of bytes.
+    pub fn skip_rest(&mut self) -> Result<u64, TraceError> {
+        let from = self.offset;
+        loop {
+            self.take(self.end - self.start);
+            let offset = self.offset;
+            if self.more(|| format!("after byte {offset}"))? == 0 {
+                return Ok(self.offset - from);
+            }
+        }
+    }
+
     fn unreadable(&self, place: &str, error: io::Error) -> TraceError {
         match self.packing {
             Packing::Plain => TraceError::io(&self.name, format!("cannot be read {place}"), error),

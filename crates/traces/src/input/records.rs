@@ -99,9 +99,19 @@ impl RecordFile {
         self.bytes.reach(count, || format!("after byte {offset}"))
     }
 
+    /// The record begun last.
+    pub fn place(&self) -> String {
+        format!("{} at byte {}", record_name(self.number), self.start)
+    }
+
+    /// Passes over all that follows; the number of bytes.
+    pub fn skip_rest(&mut self) -> Result<u64, TraceError> {
+        self.bytes.skip_rest()
+    }
+
     /// An error about the record begun last.
     pub fn bad_record(&self, unexpected: Unexpected) -> TraceError {
-        TraceError::record(self.bytes.name(), self.number, self.start, unexpected)
+        TraceError::record(self.bytes.name(), &self.place(), unexpected)
     }
 
     pub fn bytes(&self) -> &ByteFile {
@@ -116,4 +126,8 @@ fn cut_off(from: u64, found: u64, expected: u64, what: &str) -> Fault {
         format!("{found} bytes from byte {from} to the end of the file"),
         format!("{expected} bytes: {what}; the file is cut off"),
     ))
+}
+
+fn record_name(record: u64) -> String {
+    if record == 0 { "header".to_owned() } else { format!("record {record}") }
 }

@@ -78,6 +78,16 @@ impl TextFile {
         self.bytes.more(|| format!("after line {number}"))
     }
 
+    /// The line read last.
+    pub fn place(&self) -> String {
+        format!("line {}", self.number)
+    }
+
+    /// Passes over all that follows; the number of bytes.
+    pub fn skip_rest(&mut self) -> Result<u64, TraceError> {
+        self.bytes.skip_rest()
+    }
+
     /// An error about the line read last.
     pub fn bad_line(&self, unexpected: Unexpected) -> TraceError {
         TraceError::line(self.bytes.name(), self.number, unexpected)

@@ -103,6 +103,22 @@ impl Content {
         }
     }
 
+    /// The line or record read last, for a message about this file.
+    pub fn place(&self) -> String {
+        match &self.0 {
+            Kind::Lines { file, .. } => file.place(),
+            Kind::Records { file, .. } => file.place(),
+        }
+    }
+
+    /// Passes over all that follows; the number of bytes.
+    pub fn skip_rest(&mut self) -> Result<u64, TraceError> {
+        match &mut self.0 {
+            Kind::Lines { file, .. } => file.skip_rest(),
+            Kind::Records { file, .. } => file.skip_rest(),
+        }
+    }
+
     /// What the file should have held, where it ended before the first request could be read.
     pub fn missing(&self) -> &'static str {
         match &self.0 {
