@@ -4,6 +4,7 @@
 //! [`run`] runs one and gives its [`Record`], a [`Runner`] many of them;
 //! [`registry_json`] and [`schema_json`] tell what can be configured.
 
+mod convert;
 mod error;
 mod experiment;
 mod load;
@@ -12,6 +13,7 @@ mod registry;
 mod run;
 mod schema;
 
+pub use convert::{ConvertOptions, Converted, convert};
 pub use error::ConfigError;
 pub use experiment::Experiment;
 pub use load::resolve;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use eraseblock_experiment as experiment;
+use eraseblock_experiment::{self as experiment, ConvertOptions};
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -28,7 +28,32 @@ fn trace_info(
     watched(py, progress, |watch| experiment::trace_info(&one, Path::new(&base), &options, watch))
 }
 
+/// Writes the workload of a resolved experiment to the trace file `out`; what became of it, as JSON.
+///
+/// `options_json` says how: `to`, `capacity`, `page_size`, `block_size`, `lossy`, `overwrite`. `progress` is called as that
+/// of `run`; what it raises ends the work, and no file is left.
+#[pyfunction]
+#[pyo3(signature = (experiment_json, base, out, options_json, progress=None))]
+#[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
+fn trace_convert(
+    py: Python<'_>,
+    experiment_json: String,
+    base: String,
+    out: String,
+    options_json: String,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let one = experiment::Experiment::from_json(&experiment_json).map_err(errors::config)?;
+    watched(py, progress, |watch| {
+        let options = ConvertOptions::from_json(&options_json)?;
+        let converted =
+            experiment::convert(&one.workload, Path::new(&base), Path::new(&out), &options, watch)?;
+        Ok(converted.to_json())
+    })
+}
+
 /// Adds the functions of this file to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(trace_info, module)?)
+    module.add_function(wrap_pyfunction!(trace_info, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_convert, module)?)
 }

@@ -42,8 +42,9 @@ impl TraceError {
         matches!(*self.0, Kind::Cancelled)
     }
 
-    /// The caller ended the reading.
-    pub(crate) fn cancelled() -> Self {
+    /// The caller ended the reading, as an item of a stream of requests that it wraps.
+    #[must_use]
+    pub fn cancelled() -> Self {
         Self(Box::new(Kind::Cancelled))
     }
 

@@ -33,6 +33,18 @@ pub struct WriteOptions {
     pub overwrite: bool,
 }
 
+impl WriteOptions {
+    /// Checks, before there is anything to write, that `path` can be written.
+    ///
+    /// # Errors
+    ///
+    /// The format or the packing cannot be told from the name, or a file is there that may not be replaced.
+    pub fn check(&self, path: &Path) -> Result<(), TraceError> {
+        target(path, self)?;
+        packed::check(path, self.overwrite)
+    }
+}
+
 /// What was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WriteReport {

@@ -142,6 +142,18 @@ impl Sink {
     }
 }
 
+/// Whether a file can be written at `target`, as far as its name shows.
+pub(super) fn check(target: &Path, overwrite: bool) -> Result<(), TraceError> {
+    let name = target.display().to_string();
+    if target.is_dir() || target.file_name().is_none() {
+        return Err(TraceError::file(&name, "is a folder, not a file to write"));
+    }
+    if !overwrite && target.exists() {
+        return Err(TraceError::file(&name, exists()));
+    }
+    Ok(())
+}
+
 /// A file that is removed unless it gets its final name.
 struct Part {
     path: PathBuf,
@@ -152,16 +164,9 @@ struct Part {
 
 impl Part {
     fn create(target: &Path, overwrite: bool) -> Result<(Self, File), TraceError> {
+        check(target, overwrite)?;
         let name = target.display().to_string();
-        let Some(file_name) = target.file_name() else {
-            return Err(TraceError::file(&name, "is no name of a file to write"));
-        };
-        if target.is_dir() {
-            return Err(TraceError::file(&name, "is a folder, not a file to write"));
-        }
-        if !overwrite && target.exists() {
-            return Err(TraceError::file(&name, exists()));
-        }
+        let file_name = target.file_name().unwrap_or_default();
         let mut part_name = std::ffi::OsString::from(".");
         part_name.push(file_name);
         part_name.push(format!(".{}.part", std::process::id()));
