@@ -40,6 +40,15 @@ def run(
 ) -> str:
     """Run one resolved experiment; what `progress(phase, done, total)` raises ends the run."""
 
+def trace_convert(
+    experiment_json: str,
+    base: str,
+    out: str,
+    options_json: str,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> str:
+    """Write the workload of a resolved experiment to a trace file; JSON about what became of it."""
+
 def trace_info(
     experiment_json: str,
     base: str,

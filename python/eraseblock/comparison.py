@@ -18,11 +18,13 @@ OPTIONS = {
     "buffer.size": "--buffer-size",
     "buffer.scheme": "--buffers",
     "ftl.mapping": "--ftls",
-    "workload.format": "--format",
-    "workload.fit": "--fit",
-    "workload.volumes": "--volumes",
-    "workload.ops": "--ops",
-    "workload.first": "--first",
+    **{
+        f"workload.{key}": f"--{key.replace('_', '-')}"
+        for key in (
+            *("format", "volumes", "ops", "from", "until", "from_byte", "until_byte", "skip", "first"),
+            *("time_scale", "fit"),
+        )
+    },
 }
 
 

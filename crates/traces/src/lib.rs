@@ -20,11 +20,6 @@
 mod bad;
 pub mod characterise;
 mod chosen;
-#[allow(
-    dead_code,
-    unused_imports,
-    reason = "its reader is registered together with those of other binary formats"
-)]
 mod compact;
 mod config;
 mod error;

@@ -7,6 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from eraseblock.cli.options import AsJson, Fresh, Jobs, Output, Prune, Sets, Verify, check_jobs, split
+from eraseblock.cli.workload import Workload, WorkloadOptions
 from eraseblock.comparison import DEFAULT_DEVICE
 
 USAGE = "eraseblock compare [OPTIONS] TRACE..."
@@ -18,6 +19,7 @@ Examples:
     eraseblock compare mysql.load.zst --buffer-size 1MiB,4MiB,16MiB
     eraseblock compare mysql.load.zst --ftls page,bast --json > records.json
     eraseblock compare big.ascii.zst --fit compact -o out/big
+    eraseblock compare server.ebt --volumes 0,2 --ops write,flush --from 1h --until 2h
 """
 
 
@@ -33,18 +35,7 @@ def compare(
     device: Annotated[
         str, Parameter(help="Preset of the drive; see `eraseblock list devices`.")
     ] = DEFAULT_DEVICE,
-    fit: Annotated[
-        str | None,
-        Parameter(
-            help="A workload larger than the drive: refuse (default), wrap, compact, clip, scale or remap."
-        ),
-    ] = None,
-    volumes: Annotated[
-        str | None, Parameter(help="A trace of several disks: concat, or the number of one.")
-    ] = None,
-    format: Annotated[str | None, Parameter(help="Trace format; see `eraseblock list formats`.")] = None,  # noqa: A002
-    ops: Annotated[str | None, Parameter(help="Replay r (reads), w (writes) or rw (both) only.")] = None,
-    first: Annotated[int | None, Parameter(help="Replay the first N requests only.")] = None,
+    workload: Workload = None,
     set_: Sets = None,
     jobs: Jobs = None,
     verify: Verify = False,
@@ -70,7 +61,7 @@ def compare(
         sizes=split(buffer_size, "--buffer-size"),
         ftls=split(ftls, "--ftls"),
         device=device,
-        workload={"format": format, "fit": fit, "volumes": volumes, "ops": ops, "first": first},
+        workload=(workload or WorkloadOptions()).table(),
         sets=set_ or [],
     )
     return delivery.run(experiments, jobs=check_jobs(jobs), verify=verify, judge=split_errors)

@@ -62,7 +62,7 @@ pub(super) fn encode(requests: &[Request], out: &mut Vec<u8>) {
 
 /// Room for the columns, kept from block to block.
 #[derive(Debug, Default)]
-pub(super) struct Columns {
+pub(crate) struct Columns {
     gaps: Vec<u64>,
     steps: Vec<u64>,
     lengths: Vec<u64>,

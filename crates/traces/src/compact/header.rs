@@ -6,10 +6,10 @@ use super::{CHECKSUM, VERSION, u32_at};
 pub(crate) const MAGIC: [u8; 8] = *b"\x89EBT\r\n\x1a\n";
 
 /// Bytes before the provenance: magic, version, length of the provenance.
-pub(super) const FIXED: usize = 16;
+pub(crate) const HEADER_HEAD: usize = 16;
 
 /// Longest provenance that is believed.
-pub(super) const MAX_PROVENANCE: usize = 1 << 20;
+pub(crate) const MAX_PROVENANCE: usize = 1 << 20;
 
 /// A header with what `provenance` says; pairs that no longer find room are left out.
 pub(super) fn encode(provenance: &[(String, String)]) -> Vec<u8> {
@@ -32,9 +32,9 @@ pub(super) fn encode(provenance: &[(String, String)]) -> Vec<u8> {
     header
 }
 
-/// The pairs of a header that has come whole; `None` where no writer makes such a header.
-pub(super) fn decode(header: &[u8]) -> Option<Vec<(String, String)>> {
-    let mut rest = header.get(FIXED..header.len().checked_sub(CHECKSUM)?)?;
+/// What a whole header says about where the requests come from; `None` where no writer makes such a header.
+pub(crate) fn provenance(header: &[u8]) -> Option<Vec<(String, String)>> {
+    let mut rest = header.get(HEADER_HEAD..header.len().checked_sub(CHECKSUM)?)?;
     let mut pairs = Vec::new();
     while !rest.is_empty() {
         let key = text(&mut rest)?;

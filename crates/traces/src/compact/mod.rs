@@ -7,41 +7,42 @@
 mod block;
 mod columns;
 mod header;
-mod reader;
 mod writer;
 
-pub(crate) use header::MAGIC;
-pub(crate) use reader::{CompactReader, Problem, Source};
+pub(crate) use block::Columns;
+pub(crate) use header::{HEADER_HEAD, MAGIC, MAX_PROVENANCE, provenance};
 pub(crate) use writer::CompactWriter;
 
 /// The version that is written, and the latest that is read.
-const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 
 /// Requests in a block, at most.
-const MAX_BLOCK_REQUESTS: usize = 1 << 16;
+pub(crate) const MAX_BLOCK_REQUESTS: usize = 1 << 16;
+
+/// Longest payload of a block: the fixed part, and of each request five nibbles and four numbers.
+pub(crate) const MAX_PAYLOAD: usize = 32 + MAX_BLOCK_REQUESTS * 35;
 
 /// Bytes before a block's payload: count and length.
-const BLOCK_HEAD: usize = 8;
+pub(crate) const BLOCK_HEAD: usize = 8;
 
 /// Bytes of a checksum: CRC-32 (IEEE 802.3) of everything in the header or block before it.
-const CHECKSUM: usize = 4;
+pub(crate) const CHECKSUM: usize = 4;
 
 /// Payload of the end marker: requests and blocks in the file.
-const END_PAYLOAD: usize = 16;
+pub(crate) const END_PAYLOAD: usize = 16;
 
-/// Times lie below this; addresses end at or below it: 1 EiB.
+/// Addresses end at or below this: 1 EiB.
 const MAX_END: u64 = 1 << 60;
+
+/// Times lie at or below this.
 const MAX_TIME_NS: u64 = i64::MAX as u64;
 
 /// The four bytes at `at`.
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes)
 }
 
 /// The eight bytes at `at`.
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes)
 }
-
-#[cfg(test)]
-mod tests;

@@ -41,11 +41,7 @@ impl RecordFile {
     /// Fills `into` with the next bytes, which are `what`.
     #[inline]
     pub fn fill(&mut self, into: &mut [u8], what: &str) -> Result<(), Fault> {
-        if !self.reach(into.len())? {
-            let found = self.bytes.ahead().len() as u64;
-            return Err(cut_off(self.bytes.offset(), found, into.len() as u64, what));
-        }
-        into.copy_from_slice(self.bytes.take(into.len()));
+        into.copy_from_slice(self.bytes_of(what, into.len())?);
         Ok(())
     }
 
@@ -91,6 +87,16 @@ impl RecordFile {
                 return Err(Fault::Lost(Unexpected::new(found, what)));
             }
         }
+    }
+
+    /// The next `count` bytes, which are `what`; they are held in memory.
+    #[inline]
+    pub fn bytes_of(&mut self, what: &str, count: usize) -> Result<&[u8], Fault> {
+        if !self.reach(count)? {
+            let found = self.bytes.ahead().len() as u64;
+            return Err(cut_off(self.bytes.offset(), found, count as u64, what));
+        }
+        Ok(self.bytes.take(count))
     }
 
     #[inline]

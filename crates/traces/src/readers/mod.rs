@@ -9,6 +9,7 @@ mod cloudphysics;
 mod content;
 mod detect;
 mod diskmon;
+mod ebt;
 mod etw;
 mod fields;
 mod fio;
@@ -83,6 +84,7 @@ struct Family {
 
 /// A new format is one file and one line here.
 static FAMILIES: &[&Family] = &[
+    &ebt::FAMILY,
     &blktrace::FAMILY,
     &srt::FAMILY,
     &vscsi::FAMILY,

@@ -3,8 +3,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
-use crate::compact::{CompactReader, Problem};
-use crate::{DriveShape, WorkloadConfig};
+use crate::WorkloadConfig;
 
 fn request(arrival_ns: u64, op: Op, volume: u32, offset: u64, len: u64) -> Request {
     Request { arrival_ns, offset, len, volume, op, fua: false }
@@ -27,36 +26,13 @@ fn write_to(
     report
 }
 
-/// The requests of a file, each at the address it has in its volume.
+/// The requests of a file, which the reader of the same name reads.
 fn read_back(folder: &TempDir, report: &WriteReport) -> Vec<Request> {
-    if report.format == "ebt" {
-        let content = std::fs::read(&report.path).unwrap();
-        let (mut bytes, mut all, mut block) = (&content[..], Vec::new(), Vec::new());
-        let mut reader = CompactReader::default();
-        reader.header(&mut bytes).unwrap();
-        while reader.next_block(&mut bytes, &mut block).unwrap_or_else(|problem| match problem {
-            Problem::Damage { found, .. } => panic!("{found}"),
-            Problem::Source(never) => match never {},
-        }) {
-            all.append(&mut block);
-        }
-        return all;
-    }
     let mut config = WorkloadConfig::trace(&report.path);
     config.format = report.format.parse().unwrap();
     let workload = config.prepare(folder.path()).unwrap();
     assert_eq!(workload.identity().sha256, report.sha256);
-    let fitted =
-        workload.fit(DriveShape { exported_bytes: 1 << 62, page_bytes: 512, block_bytes: 512 }).unwrap();
-    let base = |volume| {
-        fitted.report().volumes.iter().find(|place| place.volume == volume).map_or(0, |place| place.base)
-    };
-    let all = fitted.requests().map(|request| {
-        let request = request.unwrap();
-        let base = if request.op == Op::Flush { 0 } else { base(request.volume) };
-        Request { offset: request.offset - base, ..request }
-    });
-    all.collect()
+    workload.requests().map(|request| request.unwrap()).collect()
 }
 
 fn everything() -> Vec<Request> {

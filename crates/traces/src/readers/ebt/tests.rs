@@ -1,20 +1,11 @@
-use std::convert::Infallible;
-
 use eraseblock_core::host::{Op, Request};
 use proptest::prelude::*;
 
+use super::super::testing;
 use super::*;
 
-impl Source for &[u8] {
-    type Error = Infallible;
-
-    fn fill(&mut self, into: &mut [u8]) -> Result<usize, Infallible> {
-        let (head, rest) = self.split_at(into.len().min(self.len()));
-        into[..head.len()].copy_from_slice(head);
-        *self = rest;
-        Ok(head.len())
-    }
-}
+const MAX_END: u64 = 1 << 60;
+const END_MARKER: usize = BLOCK_HEAD + END_PAYLOAD + CHECKSUM;
 
 fn written(requests: &[Request]) -> Vec<u8> {
     let provenance = [("source".to_owned(), "a.spc".to_owned()), ("empty".to_owned(), String::new())];
@@ -33,23 +24,13 @@ fn write(requests: &[Request], provenance: &[(String, String)]) -> Vec<u8> {
 }
 
 /// What could be read before the end or the first problem.
-fn read(mut bytes: &[u8]) -> (Vec<Request>, Result<(), String>) {
-    let mut all = Vec::new();
-    let mut reader = CompactReader::default();
-    let mut go = || {
-        let pairs = reader.header(&mut bytes)?;
-        assert_eq!(pairs[0], ("source".to_owned(), "a.spc".to_owned()));
-        let mut block = Vec::new();
-        while reader.next_block(&mut bytes, &mut block)? {
-            all.append(&mut block);
-        }
-        Ok(())
-    };
-    let end = go().map_err(|problem: Problem<Infallible>| match problem {
-        Problem::Damage { found, expected } => format!("found {found}, expected {expected}"),
-        Problem::Source(never) => match never {},
+fn read(bytes: &[u8]) -> (Vec<Request>, Result<(), String>) {
+    let (lines, error) = testing::read("ebt", bytes);
+    let requests = lines.into_iter().map(|line| match line {
+        Line::Request(request) => request,
+        other => panic!("{other:?}"),
     });
-    (all, end)
+    (requests.collect(), error.map_or(Ok(()), Err))
 }
 
 fn request(arrival_ns: u64, op: Op, volume: u32, offset: u64, len: u64) -> Request {
@@ -85,32 +66,24 @@ fn any_requests() -> impl Strategy<Value = Vec<Request>> {
     })
 }
 
+/// The bytes of the example in the format's page; `None` for those of checksums.
+fn documented() -> Vec<Option<u8>> {
+    let page = include_str!("../../../../../docs/trace-format.md");
+    let (_, example) = page.split_once("## An example").unwrap();
+    let lines = example.lines().filter_map(|line| line.strip_prefix("    "));
+    let hex = lines.flat_map(|line| line.split("   ").next().unwrap().split_ascii_whitespace());
+    hex.map(|byte| if byte == "xx" { None } else { Some(u8::from_str_radix(byte, 16).unwrap()) }).collect()
+}
+
 #[test]
 fn the_documented_file_is_what_is_written() {
     let requests = [request(1_000, Op::Write, 0, 4096, 4096), request(3_000, Op::Read, 0, 8192, 512)];
     let found = write(&requests, &[("source".to_owned(), "a.spc".to_owned())]);
-    let expected: &[&[u8]] = &[
-        b"\x89EBT\r\n\x1a\n",
-        &[1, 0, 0, 0, 19, 0, 0, 0],
-        &[6, 0, 0, 0],
-        b"source",
-        &[5, 0, 0, 0],
-        b"a.spc",
-        &found[35..39],
-        // A block: two requests in 26 bytes; from 1000 ns, in steps of 2000 ns, of 2^9 bytes.
-        &[2, 0, 0, 0, 26, 0, 0, 0],
-        &[0xe8, 3, 0, 0, 0, 0, 0, 0, 0xd0, 7, 0, 0, 0, 0, 0, 0, 9],
-        &[0x0d],
-        &[0x10, 1],
-        &[0x01, 16],
-        &[0x11, 8, 1],
-        &[0x00],
-        &found[73..77],
-        &[0, 0, 0, 0, 16, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0],
-        &found[101..105],
-    ];
-    assert_eq!(found, expected.concat());
+    let expected = documented();
+    let shown: Vec<_> = found.iter().zip(&expected).map(|(byte, known)| known.map(|_| *byte)).collect();
+    assert_eq!((shown, found.len()), (expected.clone(), expected.len()));
     for (from, checksum) in [(0, 35), (39, 73), (77, 101)] {
+        assert_eq!(expected[checksum..checksum + 4], [None; 4]);
         assert_eq!(u32_at(&found, checksum), Some(crc32fast::hash(&found[from..checksum])));
     }
 }
@@ -143,29 +116,35 @@ fn each_truncation_and_each_addition_is_found() {
     let whole = written(&few());
     for length in 0..whole.len() {
         let (requests, end) = read(&whole[..length]);
-        assert!(end.unwrap_err().contains("the end of the file after"), "{length}");
+        assert!(end.unwrap_err().contains("the file is cut off"), "{length}");
         assert!(requests.is_empty() || requests == few());
     }
     let (_, end) = read(&[&whole[..], b"\n"].concat());
-    assert!(end.unwrap_err().contains("bytes after the end marker"));
+    assert!(end.unwrap_err().contains("bytes behind the end marker"));
 }
 
 #[test]
 fn missing_and_doubled_blocks_are_found() {
     let many: Vec<_> = (0..12_000).map(|n| request(n, Op::Write, 0, n * 4096, 4096)).collect();
     let whole = written(&many);
-    let header = written(&[]).len() - 28;
+    let header = written(&[]).len() - END_MARKER;
     let block = BLOCK_HEAD + u32_at(&whole, header + 4).unwrap() as usize + CHECKSUM;
     let missing = [&whole[..header], &whole[header + block..]].concat();
-    assert!(read(&missing).1.unwrap_err().contains("an end marker after 7904 requests in 2 blocks"));
+    assert!(read(&missing).1.unwrap_err().contains("found the end marker after 7904 requests in 2 blocks"));
     let doubled = [&whole[..header + block], &whole[header..]].concat();
     let error = read(&doubled).1.unwrap_err();
-    assert!(error.contains(&format!("block 2 (from request 4097, at byte {})", header + block)), "{error}");
+    let place = format!("memory: record 2 at byte {}: found a block that no writer makes", header + block);
+    assert!(error.starts_with(&place), "{error}");
     let mut damaged = whole.clone();
     damaged[header + block + 1000] ^= 1;
     let (requests, end) = read(&damaged);
     assert_eq!(requests, many[..4096]);
-    assert!(end.unwrap_err().starts_with("found block 2 (from request 4097, at byte "));
+    let error = end.unwrap_err();
+    assert!(
+        error.starts_with(&format!("memory: record 2 at byte {}: found checksum ", header + block)),
+        "{error}"
+    );
+    assert!(error.ends_with("; this block, which begins with request 4097, is damaged"), "{error}");
 }
 
 #[test]
@@ -174,7 +153,7 @@ fn newer_versions_are_told_from_damage() {
     newer[8] = 2;
     assert_eq!(
         read(&newer).1.unwrap_err(),
-        "found version 2 of the format, expected at most 1; a newer eraseblock has written this file, and is needed to read it"
+        "memory: header at byte 0: found version 2 of the format, expected at most 1; a newer eraseblock has written this file, and is needed to read it"
     );
     newer[8] = 0;
     assert!(
@@ -210,7 +189,7 @@ proptest! {
         block.extend(payload);
         block.extend(crc32fast::hash(&block).to_le_bytes());
         let header = written(&[]);
-        let (requests, end) = read(&[&header[..header.len() - 28], &block].concat());
+        let (requests, end) = read(&[&header[..header.len() - END_MARKER], &block].concat());
         prop_assert!(end.is_err());
         for request in requests {
             prop_assert!(request.offset + request.len <= MAX_END);
