@@ -118,22 +118,19 @@ pub fn convert(
         let at = Progress { phase: "write", done: passed - 1, total: expected };
         if ask && progress(at).is_break() { Err(TraceError::cancelled()) } else { Ok(()) }
     };
-    let written = match &fitted {
+    let written = if let Some(fitted) = &fitted {
         // The volumes have become one.
-        Some(fitted) => {
-            let requests = fitted.requests().map(|request| {
-                step()?;
-                request.map(|request| Request { volume: 0, ..request })
-            });
-            write_trace(requests, out, &write)?
-        }
-        None => {
-            let requests = workload.requests().map(|request| {
-                step()?;
-                request
-            });
-            write_trace(requests, out, &write)?
-        }
+        let requests = fitted.requests().map(|request| {
+            step()?;
+            request.map(|request| Request { volume: 0, ..request })
+        });
+        write_trace(requests, out, &write)?
+    } else {
+        let requests = workload.requests().map(|request| {
+            step()?;
+            request
+        });
+        write_trace(requests, out, &write)?
     };
     let accounted = written.requests + written.losses.dropped();
     if accounted != expected {
@@ -173,7 +170,6 @@ fn provenance(
 
 #[cfg(test)]
 mod tests {
-    use eraseblock_core::host::Request;
     use eraseblock_traces::{GenerateConfig, Pattern};
 
     use super::*;

@@ -7,7 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from eraseblock.cli.options import AsJson, Fresh, Jobs, Output, Prune, Sets, Verify, check_jobs, split
-from eraseblock.cli.workload import Workload, WorkloadOptions
+from eraseblock.cli.workload import Fit, Workload, WorkloadOptions
 from eraseblock.comparison import DEFAULT_DEVICE
 
 USAGE = "eraseblock compare [OPTIONS] TRACE..."
@@ -36,6 +36,7 @@ def compare(
         str, Parameter(help="Preset of the drive; see `eraseblock list devices`.")
     ] = DEFAULT_DEVICE,
     workload: Workload = None,
+    fit: Fit = None,
     set_: Sets = None,
     jobs: Jobs = None,
     verify: Verify = False,
@@ -61,7 +62,7 @@ def compare(
         sizes=split(buffer_size, "--buffer-size"),
         ftls=split(ftls, "--ftls"),
         device=device,
-        workload=(workload or WorkloadOptions()).table(),
+        workload={**(workload or WorkloadOptions()).table(), "fit": fit},
         sets=set_ or [],
     )
     return delivery.run(experiments, jobs=check_jobs(jobs), verify=verify, judge=split_errors)

@@ -1,4 +1,4 @@
-"""Options that say which requests of a trace are meant; `compare` and `trace convert` share them."""
+"""Options that say which requests of a trace are meant, and where they lie on a drive."""
 
 from __future__ import annotations
 
@@ -35,12 +35,6 @@ class WorkloadOptions:
     time_scale: Annotated[
         float | None, Parameter(help="Multiply times: 2 makes a trace twice as long; default: 1.")
     ] = None
-    fit: Annotated[
-        str | None,
-        Parameter(
-            help="A workload larger than the drive: refuse (default), wrap, compact, clip, scale or remap."
-        ),
-    ] = None
 
     def table(self) -> dict[str, Any]:
         """What was given, by the keys of the table."""
@@ -48,3 +42,9 @@ class WorkloadOptions:
 
 
 Workload = Annotated[WorkloadOptions | None, Parameter(name="*")]
+Fit = Annotated[
+    str | None,
+    Parameter(
+        help="A workload larger than the drive: refuse (default), wrap, compact, clip, scale or remap."
+    ),
+]

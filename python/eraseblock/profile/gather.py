@@ -11,21 +11,23 @@ from eraseblock.comparison import DEFAULT_DEVICE, in_options
 from eraseblock.experiments import Experiment, resolve_mapping
 
 Info = dict[str, Any]
-# What this command calls itself in the engine's messages.
-_SOURCE = "trace info"
 
 
 def plan(
-    traces: Sequence[str], *, workload: Mapping[str, Any] | None = None, sets: Sequence[str] = ()
+    traces: Sequence[str],
+    *,
+    workload: Mapping[str, Any] | None = None,
+    sets: Sequence[str] = (),
+    source: str = "trace info",
 ) -> list[Experiment]:
-    """One experiment for each trace, of which only the workload matters here."""
+    """One experiment for each trace, of which only the workload matters; messages name the command `source`."""
     table: dict[str, Any] = {"path": list(traces)}
     table.update({key: value for key, value in (workload or {}).items() if value is not None})
     config = {"name": "trace", "preset": DEFAULT_DEVICE, "workload": table}
     try:
-        return resolve_mapping(config, _SOURCE, sets)
+        return resolve_mapping(config, source, sets)
     except _core.ConfigError as error:
-        raise _core.ConfigError(in_options(str(error), _SOURCE)) from None
+        raise _core.ConfigError(in_options(str(error), source)) from None
 
 
 def characterise(

@@ -6,6 +6,18 @@ from cyclopts import App
 
 from eraseblock.cli.trace import convert, info
 
-app = App(name="trace", help="Look at traces, and convert them.", help_epilogue=f"{info.EXAMPLES}{convert.EXAMPLES.removeprefix('Examples:\n\n')}", help_format="plaintext")
+_EXAMPLES = """\
+Examples:
+
+    eraseblock trace info mysql.load.zst
+    eraseblock trace convert mysql.load.zst mysql.ebt
+"""
+
+app = App(
+    name="trace",
+    help="Look at traces, and convert them.",
+    help_epilogue=_EXAMPLES,
+    help_format="plaintext",
+)
 app.command(info.info, help_epilogue=info.EXAMPLES)
 app.command(convert.convert, help_epilogue=convert.EXAMPLES)

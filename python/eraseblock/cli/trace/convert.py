@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from eraseblock import _core
 from eraseblock.cli.options import AsJson, Sets
-from eraseblock.cli.workload import Workload, WorkloadOptions
+from eraseblock.cli.workload import Fit, Workload, WorkloadOptions
 
 EXAMPLES = """\
 Examples:
@@ -32,9 +32,12 @@ def convert(
     *,
     to: Annotated[
         str | None,
-        Parameter(help="Format to write: ebt, spc, disksim, ssdsim, mqsim, blkreplay or fio; default: OUT's."),
+        Parameter(
+            help="Format to write: ebt, spc, disksim, ssdsim, mqsim, blkreplay or fio; default: OUT's."
+        ),
     ] = None,
     workload: Workload = None,
+    fit: Fit = None,
     capacity: Annotated[
         str | None,
         Parameter(help="Lay volumes one after another and fit them to a drive of this size, as --fit says."),
@@ -54,25 +57,23 @@ def convert(
 ) -> None:
     """Write a trace, or a part of it, to another file: in the compact format ebt, or for another program.
 
-    OUT appears when it is whole. Its name says the format (.ebt, .spc, .disksim, .ssdsim, .mqsim, .load, .iolog) and, with
-    .gz or .zst behind that, that it is packed.
+    OUT appears when it is whole. Its name says the format (.ebt, .spc, .disksim, .ssdsim, .mqsim, .load,
+    .iolog) and, with .gz or .zst behind that, that it is packed.
 
     Args:
         trace: Trace file, plain or packed.
         out: File to write.
     """
-    from eraseblock.comparison import in_options
-    from eraseblock.experiments import resolve_mapping
+    from eraseblock.profile.gather import plan
     from eraseblock.terminal.steps import StepBar
 
     source = "trace convert"
-    config = {"name": "convert", "workload": {"path": trace, **(workload or WorkloadOptions()).table()}}
-    try:
-        experiments = resolve_mapping(config, source, set_ or [])
-    except _core.ConfigError as error:
-        raise _core.ConfigError(in_options(str(error), source)) from None
+    table = {**(workload or WorkloadOptions()).table(), "fit": fit}
+    experiments = plan([trace], workload=table, sets=set_ or [], source=source)
     if len(experiments) != 1:
-        raise _core.ConfigError(f"{source}: --set with a list stands for {len(experiments)} traces; give one value")
+        raise _core.ConfigError(
+            f"{source}: --set with a list stands for {len(experiments)} traces; give one value"
+        )
     options = {"to": to, "lossy": lossy, "overwrite": force}
     drive = {"capacity": capacity, "page_size": page_size, "block_size": block_size}
     given = {key: value for key, value in {**options, **drive}.items() if value is not None}
@@ -91,25 +92,30 @@ def _lines(trace: str, found: Mapping[str, Any]) -> Iterator[str]:
     from eraseblock.results import units
 
     read, fit, written = found["read"], found["fit"], found["written"]
-    yield f"read:      {trace} ({read['format']}), {read['requests_in_trace']:,} requests"
-    yield from _counts("left out:  ", read["left_out"])
-    yield from _counts("moved:     ", {key: read[key] for key in ("clamped", "sorted")})
-    yield from _counts("no request:", read["other_lines"])
+    yield _line("read", f"{trace} ({read['format']}), {read['requests_in_trace']:,} requests")
+    yield from _counts("no request", read["other_lines"])
+    yield from _counts("reordered", {key: read[key] for key in ("clamped", "sorted")})
+    yield from _counts("left out", read["left_out"])
     if fit is not None:
-        counted = ("moved", "split", "beyond_drive", "untouched_trims", "shortened_trims")
         size = f"{units.size(fit['workload_bytes'])} on {units.size(fit['drive_bytes'])}"
-        yield f"fit:       {size}, {fit['mode']}; {fit['submitted']:,} of {fit['requests']:,} requests"
-        yield from _counts("           ", {key: fit[key] for key in counted})
-    yield from _counts("lost:      ", written["losses"])
+        yield _line("fit", f"{fit['mode']}, {size}; {fit['submitted']:,} from {fit['requests']:,} requests")
+        counted = ("moved", "split", "beyond_drive", "untouched_trims", "shortened_trims")
+        yield from _counts("", {key: fit[key] for key in counted})
+    yield from _counts("lost", written["losses"])
     packing = "" if written["packing"] == "plain" else f", {written['packing']}"
-    yield (
-        f"written:   {written['path']} ({written['format']}{packing}), {written['requests']:,} requests, "
-        f"{units.size(written['file_bytes'])}"
+    size = units.size(written["file_bytes"])
+    yield _line(
+        "written",
+        f"{written['path']} ({written['format']}{packing}), {written['requests']:,} requests, {size}",
     )
+
+
+def _line(title: str, text: str) -> str:
+    return f"{title:<10}  {text}"
 
 
 def _counts(title: str, counts: Mapping[str, int]) -> Iterator[str]:
     """One line with what is not 0; none if everything is."""
     shown = [f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items() if count]
     if shown:
-        yield f"{title} {', '.join(shown)}"
+        yield _line(title, ", ".join(shown))

@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from eraseblock import _core
 from eraseblock.cli.options import AsJson, Sets
+from eraseblock.cli.workload import Workload, WorkloadOptions
 
 if TYPE_CHECKING:
     from eraseblock.profile.gather import Info
@@ -28,12 +29,7 @@ Examples:
 
 def info(
     *traces: str,
-    format: Annotated[str | None, Parameter(help="Trace format; see `eraseblock list formats`.")] = None,  # noqa: A002
-    volumes: Annotated[
-        str | None, Parameter(help="A trace of several disks: concat, or the number of one.")
-    ] = None,
-    ops: Annotated[str | None, Parameter(help="Only r (reads), w (writes) or rw (both).")] = None,
-    first: Annotated[int | None, Parameter(help="Only the first N requests.")] = None,
+    workload: Workload = None,
     set_: Sets = None,
     page_size: Annotated[
         str | None,
@@ -51,8 +47,8 @@ def info(
     """Say what traces hold and what they are like, in one pass over each.
 
     Requests, sizes, sequentiality, bursts, footprint, hot spots, re-use, and the miss ratio of an LRU
-    buffer of any size. Options that choose a part of the trace (--ops, --first, --set workload.KEY=VALUE)
-    hold for all of this.
+    buffer of any size. Options that choose a part of the trace (--volumes to --time-scale, and --set
+    workload.KEY=VALUE) hold for all of this.
 
     Args:
         traces: Trace files, plain or packed.
@@ -66,8 +62,7 @@ def info(
     from eraseblock.profile.gather import plan
     from eraseblock.terminal.reading import read_all
 
-    workload = {"format": format, "volumes": volumes, "ops": ops, "first": first}
-    experiments = plan(traces, workload=workload, sets=set_ or [])
+    experiments = plan(traces, workload=(workload or WorkloadOptions()).table(), sets=set_ or [])
     found = read_all(experiments, page_size=page_size, sample=sample)
     if as_json:
         sys.stdout.write(json.dumps(found, indent=2, ensure_ascii=False) + "\n")

@@ -105,10 +105,10 @@ impl Ebt {
         })?;
         if count == 0 {
             self.check_end(payload)?;
-            return match file.begin()? {
-                true => Err(lost("bytes behind the end marker", "the end of the file")),
-                false => Ok(false),
-            };
+            if file.begin()? {
+                return Err(lost("bytes behind the end marker", "the end of the file"));
+            }
+            return Ok(false);
         }
         let read = self.columns.decode(payload, count, &mut self.block).is_some();
         if !read || self.block.first().is_some_and(|first| first.arrival_ns < self.last_ns) {
