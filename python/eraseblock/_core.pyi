@@ -1,6 +1,6 @@
 """Types of the compiled engine; `eraseblock` is the public face of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 class EraseblockError(Exception):
     """Base of everything that eraseblock raises."""
@@ -19,6 +19,9 @@ def version() -> str:
 
 def engine() -> str:
     """Version and source hash of the engine: builds with the same one give the same records."""
+
+def end_after_signal(signals: Sequence[int], grace_s: float, code: int, last_words: str) -> int:
+    """Make a pipe for `signal.set_wakeup_fd`; `grace_s` after one of `signals` the process ends."""
 
 def registry() -> str:
     """Everything that has a name (buffers, FTLs, devices, formats), as JSON."""

@@ -8,6 +8,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -200,6 +201,22 @@ def test_ctrl_c_ends_the_reading_of_a_trace_at_once(tmp_path: Path) -> None:
     finally:
         process.kill()
         process.wait()
+
+
+def test_a_library_that_never_looks_up_is_not_waited_for() -> None:
+    # `sum` of a range keeps Python's lock for minutes, and no handler of a signal runs meanwhile.
+    program = "from eraseblock import cli; cli._heed_signals(); print(1, flush=True); sum(range(10**12))"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "1\n"
+    time.sleep(0.2)
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert time.monotonic() - began < AT_ONCE_S
+    assert (process.returncode, said) == (130, "eraseblock: interrupted\n")
 
 
 def test_progress_tells_what_was_found(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 mod errors;
 mod interrupt;
+#[cfg(unix)]
+mod last_resort;
 mod traces;
 
 use std::path::Path;
@@ -104,5 +106,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(identify, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    #[cfg(unix)]
+    last_resort::register(module)?;
     traces::register(module)
 }

@@ -12,14 +12,16 @@ from eraseblock.terminal.console import say_error
 
 # The conventional exit code of a program that Ctrl-C ended; SIGTERM is taken for the same.
 INTERRUPTED = 130
+# Time to put the last run on the disk and to say where it is.
+GRACE_S = 0.5
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 2 for a wrong call or input, 1 for a failure."""
     tokens = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        # A batch system's polite end is the same as Ctrl-C.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        if arguments is None:
+            _heed_signals()
         from eraseblock.cli.app import build_app
 
         code = build_app()(
@@ -42,6 +44,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         say_error(message)
         return code
+
+
+def _heed_signals() -> None:
+    """Take SIGTERM for Ctrl-C, and end even where a library keeps Python from noticing either."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if os.name == "posix":
+        signals = [signal.SIGINT, signal.SIGTERM]
+        pipe = _core.end_after_signal(signals, GRACE_S, INTERRUPTED, "eraseblock: interrupted")
+        os.set_blocking(pipe, False)
+        signal.set_wakeup_fd(pipe, warn_on_full_buffer=False)
 
 
 def _explain(error: Exception) -> tuple[int, str | None]:
