@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
-"""Describes a log of nbdkit's log filter in Markdown: its mix, sizes, footprint and reuse, phase by phase.
+"""Describes logs of nbdkit's log filter in Markdown: mix, sizes, footprint and reuse, phase by phase.
 
-usage: describe.py PHASES.tsv [PAGE.md] < LOG
+usage: describe.py NAME.nbdkit.zst   prints the figures; the phases are in NAME.phases.tsv beside it
+       describe.py --write           puts the figures of every recording here into its page and into README.md
+       describe.py --check           fails where a page here does not hold the figures of its recording
 
-With PAGE.md: compares instead of printing, and fails where the page does not hold these very figures.
-
-  cd workloads
-  zstd -dc pgbench-ext4.nbdkit.zst | python3 describe.py pgbench-ext4.phases.tsv
-  zstd -dc pgbench-ext4.nbdkit.zst | python3 describe.py pgbench-ext4.phases.tsv README.md
+It reads packed logs with polars, which `make` installs: .venv/bin/python workloads/describe.py --check
 """
 
+import difflib
+import hashlib
 import re
-import signal
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -21,13 +20,21 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NoReturn
 
+import polars
+
+FOLDER = Path(__file__).resolve().parent
+ENDING = ".nbdkit.zst"
+FIGURES = re.compile(r"(<!-- figures: by describe.py -->\n).*?(<!-- end of figures -->)", re.DOTALL)
+# The cells of the index that people write: name, program, file system, workload of the paper.
+INDEX_CELLS = 4
+
 PAGE = 4096
 MIB = 1024 * 1024
 RECENT_MIB = (1, 4, 16, 64)
-KINDS = ("Read", "Write", "Zero", "Trim", "Flush")
+KINDS = ("Read", "Write", "Trim", "Flush")
 # "2026-11-21 11:00:34.921362 connection=1 Read id=3 offset=0x0 count=0x1000 ..."
-CALL = re.compile(r"(\S+ \S+) connection=\d+ (Read|Write|Zero|Trim|Flush) id=(\d+) (.*)\.\.\.$")
-RETURN = re.compile(r"\S+ \S+ connection=\d+ \.\.\.(?:Read|Write|Zero|Trim|Flush) id=(\d+) return=0$")
+CALL = re.compile(r"(\S+ \S+) connection=\d+ (Read|Write|Trim|Flush) id=(\d+) (.*)\.\.\.$")
+RETURN = re.compile(r"\S+ \S+ connection=\d+ \.\.\.(?:Read|Write|Trim|Flush) id=(\d+) return=0$")
 # The server's own life and the client's coming and going: no requests.
 OTHER = re.compile(r"\S+ \S+ (?:connection=\d+ (?:Connect|Disconnect) |Ready |Fork|(?:\.\.\.)?Preconnect )")
 
@@ -90,6 +97,7 @@ class Log:
     """What is counted over the whole log."""
 
     phases: list[Phase]
+    sha256: str = ""
     total: dict[str, Tally] = field(default_factory=lambda: {kind: Tally() for kind in KINDS})
     by_phase: dict[str, dict[str, Tally]] = field(default_factory=dict)
     times: list[datetime] = field(default_factory=list)
@@ -109,7 +117,7 @@ def stop(message: str, status: int = 2) -> NoReturn:
 
 def moment(text: str) -> datetime:
     """The time stamp at the start of a line."""
-    return datetime.strptime(text, "%Y-%m-%d %H:%M:%S.%f")
+    return datetime.fromisoformat(text)
 
 
 def read_phases(path: Path) -> list[Phase]:
@@ -120,6 +128,20 @@ def read_phases(path: Path) -> list[Phase]:
     except (OSError, ValueError) as error:
         stop(f"{path}: {error}; expected lines of time, tab, name of the phase")
     return [Phase(name, start, end) for (start, name), (end, _) in pairwise(starts)]
+
+
+def read_recording(path: Path) -> Log:
+    """Unpacks a log and counts its requests."""
+    if not path.name.endswith(ENDING):
+        stop(f"{path}: expected a file whose name ends in {ENDING}")
+    phases = read_phases(path.with_name(path.name.removesuffix(ENDING) + ".phases.tsv"))
+    try:
+        lines = polars.read_lines(path).to_series().to_list()
+    except (OSError, polars.exceptions.PolarsError) as error:
+        stop(f"{path}: {error}")
+    log = read_log(lines, phases)
+    log.sha256 = hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+    return log
 
 
 def read_log(lines: Iterable[str], phases: list[Phase]) -> Log:
@@ -167,18 +189,23 @@ def share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "-"
 
 
+def footprint_mib(log: Log) -> float:
+    """The 4 KiB pages that were read or written."""
+    return len(log.total["Read"].pages | log.total["Write"].pages) * PAGE / MIB
+
+
 def facts(log: Log) -> list[str]:
     """What holds for the log as a whole."""
     requests, seconds = len(log.times), (log.times[-1] - log.times[0]).total_seconds()
     busiest = Counter(at.replace(microsecond=0) for at in log.times).most_common(1)[0][1]
     again = (f"{mib} MiB {share(log.rewrites.recent[mib], log.rewrites.page_writes)}" for mib in RECENT_MIB)
-    footprint = len(log.total["Read"].pages | log.total["Write"].pages) * PAGE / MIB
     return [
+        f"- sha256 of the unpacked log: `{log.sha256}`",
         f"- {requests:,} requests in {seconds:.1f} s, {requests / seconds:.0f} a second; "
         f"{busiest:,} in the busiest second",
         f"- first request {log.times[0]} UTC, last {log.times[-1]} UTC; time never runs backwards",
         f"- addresses from byte {log.first_byte:,} to {log.end_byte:,}",
-        f"- footprint (4 KiB pages read or written): {footprint:.1f} MiB",
+        f"- footprint (4 KiB pages read or written): {footprint_mib(log):.1f} MiB",
         f"- page writes to a page that was also among the last so many MiB written: {', '.join(again)}",
         f"- requests not aligned to 4 KiB: {log.unaligned}; with FUA: {log.fua}",
         f"- most requests under way at once: {log.under_way_max}",
@@ -191,23 +218,23 @@ def kind_table(log: Log) -> list[str]:
     tallies = [log.total[kind] for kind in kinds]
     moving = [of for of in tallies if of.pages]  # a flush moves nothing
 
-    def figures(name: str, cells: list[str]) -> str:
+    def line(name: str, cells: list[str]) -> str:
         return row(name, *cells, *[""] * (len(kinds) - len(cells)))
 
     return [
         row("", *(kind.lower() for kind in kinds)),
         row("---", *["---:"] * len(kinds)),
-        figures("requests", [f"{of.requests:,}" for of in tallies]),
-        figures("share of requests", [share(of.requests, len(log.times)) for of in tallies]),
-        figures("bytes", [f"{of.bytes:,}" for of in moving]),
-        figures("mean size, bytes", [f"{of.bytes / of.requests:,.0f}" for of in moving]),
-        figures("8 KiB or less", [share(of.small, of.requests) for of in moving]),
-        figures("64 KiB or more", [share(of.large, of.requests) for of in moving]),
-        figures(
+        line("requests", [f"{of.requests:,}" for of in tallies]),
+        line("share of requests", [share(of.requests, len(log.times)) for of in tallies]),
+        line("bytes", [f"{of.bytes:,}" for of in moving]),
+        line("mean size, bytes", [f"{of.bytes / of.requests:,.0f}" for of in moving]),
+        line("8 KiB or less", [share(of.small, of.requests) for of in moving]),
+        line("64 KiB or more", [share(of.large, of.requests) for of in moving]),
+        line(
             "begin where the last of their kind ended", [share(of.sequential, of.requests) for of in moving]
         ),
-        figures("different pages, MiB", [f"{len(of.pages) * PAGE / MIB:.1f}" for of in moving]),
-        figures("times each page", [f"{of.accesses / len(of.pages):.1f}" for of in moving]),
+        line("different pages, MiB", [f"{len(of.pages) * PAGE / MIB:.1f}" for of in moving]),
+        line("times each page", [f"{of.accesses / len(of.pages):.1f}" for of in moving]),
     ]
 
 
@@ -227,22 +254,84 @@ def phase_table(log: Log) -> list[str]:
     return lines
 
 
-def main() -> None:
-    """Reads the log from standard input; prints its description, or compares it with a page."""
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` may stop reading
-    arguments = sys.argv[1:]
-    if arguments in (["-h"], ["--help"]):
-        sys.stdout.write(__doc__ or "")
-        return
-    if len(arguments) not in (1, 2):
-        stop("expected PHASES.tsv [PAGE.md] and the log on standard input (-h for help)")
-    log = read_log(sys.stdin, read_phases(Path(arguments[0])))
-    text = "\n".join([*facts(log), "", *kind_table(log), "", *phase_table(log), ""])
-    if len(arguments) == 1:
-        sys.stdout.write(text)
-    elif text not in Path(arguments[1]).read_text():
-        stop(f"{arguments[1]} does not hold the figures of this log; put these there:\n{text}", status=1)
+def figures(log: Log) -> str:
+    """Everything that a page says in figures."""
+    return "\n".join([*facts(log), "", *kind_table(log), "", *phase_table(log), ""])
+
+
+def index_cells(log: Log, path: Path) -> list[str]:
+    """What the index says of a recording in figures."""
+    requests = [log.total[kind].requests for kind in KINDS]
+    return [
+        f"{len(log.times):,}",
+        *(f"{100 * count / len(log.times):.0f}" if count else "" for count in requests),
+        f"{log.total['Write'].bytes / MIB:,.0f}",
+        f"{footprint_mib(log):,.0f}",
+        f"{(log.times[-1] - log.times[0]).total_seconds():.0f}",
+        f"{path.stat().st_size / MIB:.2f}",
+    ]
+
+
+def fill_in(page: Path, name: str, block: str) -> str:
+    """The page with its figures replaced."""
+    text = page.read_text(encoding="utf-8") if page.exists() else ""
+    if not FIGURES.search(text):
+        stop(f"{page}: no place for the figures of {name}; give it {FIGURES.pattern.replace('.*?', ' ')!r}")
+    return FIGURES.sub(lambda found: f"{found[1]}{block}{found[2]}", text)
+
+
+def fill_in_index(text: str, name: str, cells: list[str]) -> str:
+    """The index with the row of one recording replaced."""
+    lines = text.splitlines()
+    rows = [number for number, line in enumerate(lines) if line.startswith(f"| [`{name}`]({name}.md) |")]
+    if len(rows) != 1:
+        stop(f"README.md: expected one row that begins with '| [`{name}`]({name}.md) |', found {len(rows)}")
+    written = [cell.strip() for cell in lines[rows[0]].strip("|").split("|")][:INDEX_CELLS]
+    lines[rows[0]] = row(*written, *cells)
+    return "\n".join(lines) + "\n"
+
+
+def pages() -> dict[Path, str]:
+    """Each page of this folder as it should be."""
+    index = FOLDER / "README.md"
+    result = {}
+    text = index.read_text(encoding="utf-8")
+    for path in sorted(FOLDER.glob(f"*{ENDING}")):
+        name = path.name.removesuffix(ENDING)
+        log = read_recording(path)
+        text = fill_in_index(text, name, index_cells(log, path))
+        page = FOLDER / f"{name}.md"
+        result[page] = fill_in(page, name, figures(log))
+    return {index: text, **result}
+
+
+def check(page: Path, wanted: str) -> bool:
+    """Shows where a page differs from what it should be."""
+    present = page.read_text(encoding="utf-8")
+    names = (f"{page.name} as it is", "with the figures of the recording")
+    sys.stderr.writelines(
+        difflib.unified_diff(present.splitlines(keepends=True), wanted.splitlines(keepends=True), *names, n=0)
+    )
+    return present == wanted
+
+
+def main() -> int:
+    """Does what the call asks for."""
+    match sys.argv[1:]:
+        case ["-h" | "--help"]:
+            sys.stdout.write(__doc__ or "")
+        case ["--write"]:
+            for page, text in pages().items():
+                page.write_text(text, encoding="utf-8")
+        case ["--check"]:
+            if [page for page, text in pages().items() if not check(page, text)]:
+                stop("pages differ from the recordings; --write puts the figures right", status=1)
+        case [path] if not path.startswith("-"):
+            sys.stdout.write(figures(read_recording(Path(path))))
+        case _:
+            stop("expected NAME.nbdkit.zst, --write or --check (-h for help)")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
