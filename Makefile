@@ -16,7 +16,7 @@ DEPENDENCIES := $(VENV)/.dependencies
 EXTENSION := $(VENV)/.extension
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' \) 2>/dev/null) Cargo.toml Cargo.lock
 
-WORKLOADS = $(wildcard workloads/*.nbdkit.zst)
+WORKLOAD := workloads/pgbench-ext4.nbdkit.zst
 DEMO := out/demo
 
 .PHONY: help demo test quick lint format figures bench lock clean
@@ -26,8 +26,8 @@ help: ## What can be made
 
 # The drive of the HBM thesis, a battery behind its RAM (the papers know no flush commands), the workload at a fifth of its
 # speed: that is what such a drive can bear.
-demo: $(EXTENSION) ## Replay the bundled workload against every buffer: a table, and a report under out/demo
-	$(BIN)/eraseblock compare $(WORKLOADS) --device hbm-2010 --buffers all --buffer-size 1MiB,4MiB,16MiB,64MiB \
+demo: $(EXTENSION) ## Replay a recorded workload against every buffer: a table, and a report under out/demo
+	$(BIN)/eraseblock compare $(WORKLOAD) --device hbm-2010 --buffers all --buffer-size 1MiB,4MiB,16MiB,64MiB \
 	    --set 'name="demo"' --set buffer.battery=true --set host.speedup=0.2 -o $(DEMO)
 
 test: lint ## Lint, then all tests
