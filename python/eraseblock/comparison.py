@@ -22,7 +22,7 @@ OPTIONS = {
         f"workload.{key}": f"--{key.replace('_', '-')}"
         for key in (
             *("format", "volumes", "ops", "from", "until", "from_byte", "until_byte", "skip", "first"),
-            *("time_scale", "fit"),
+            *("time_scale", "skip_bad_lines", "fit"),
         )
     },
 }

@@ -141,6 +141,17 @@ def test_wrong_calls(cli: Cli, tmp_path: Path, arguments: list[str], parts: list
     assert [path.name for path in tmp_path.iterdir()] == ["a.spc"]
 
 
+def test_bad_lines_are_passed_over_and_counted(cli: Cli, trace: Path) -> None:
+    lines = spc_lines(2000)
+    lines[7] = "what is this\n"
+    trace.write_text("".join(lines))
+    assert_one_line(cli("trace", "convert", trace, "b.ebt"), 2, "a.spc:8: found", "5 fields")
+    done = cli("trace", "convert", trace, "b.ebt", "--skip-bad-lines")
+    assert done.returncode == 0, done.stderr
+    assert "bad lines   1 skipped" in done.stdout
+    assert "1,999 requests" in done.stdout
+
+
 def test_damage_is_named_by_block(cli: Cli, trace: Path, tmp_path: Path) -> None:
     assert cli("trace", "convert", trace, "b.ebt").returncode == 0
     whole = (tmp_path / "b.ebt").read_bytes()

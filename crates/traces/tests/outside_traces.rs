@@ -4,7 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use eraseblock_traces::{Action, DriveShape, FitMode, Moved, TraceSummary, WorkloadConfig};
+use eraseblock_traces::{
+    Action, DriveShape, FitMode, Moved, TraceSummary, WorkloadConfig, WriteOptions, write_trace,
+};
 
 /// The folder of traces, a relative one counted from the repository; without it the tests say what they skip.
 fn folder(test: &str) -> Option<PathBuf> {
@@ -310,6 +312,32 @@ fn figures_agree_with_those_established_elsewhere() {
         assert_eq!(figures.volumes.len(), expected.volumes, "{file}");
         let (sorted, sorted_max_ns) = expected.steps_back;
         assert_eq!(summary.moved, Moved { sorted, sorted_max_ns, ..Moved::default() }, "{file}");
+    }
+}
+
+#[test]
+fn the_compact_format_holds_every_trace() {
+    let Some(folder) = folder("the_compact_format_holds_every_trace") else { return };
+    let out = tempfile::tempdir().unwrap();
+    for expected in TRACES {
+        let mut config = WorkloadConfig::trace(expected.file);
+        config.format = expected.format.parse().unwrap();
+        let workload = config.prepare(&folder).unwrap();
+        let path = out.path().join(format!("{}.ebt", expected.file));
+        let written = write_trace(workload.requests(), &path, &WriteOptions::default()).unwrap();
+        assert_eq!(written.requests, workload.identity().requests);
+        let copy = WorkloadConfig::trace(path.to_str().unwrap()).prepare(Path::new(".")).unwrap();
+        assert_eq!(&copy.summary().figures, workload.selected(), "{}", expected.file);
+        let (mut before, mut after) = (workload.requests(), copy.requests());
+        loop {
+            let pair = (before.next().transpose().unwrap(), after.next().transpose().unwrap());
+            assert_eq!(pair.0, pair.1, "{}", expected.file);
+            if pair == (None, None) {
+                break;
+            }
+        }
+        let per_request = written.file_bytes as f64 / written.requests as f64;
+        assert!(per_request < 13.0, "{}: {per_request} bytes a request", expected.file);
     }
 }
 

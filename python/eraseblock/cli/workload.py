@@ -36,6 +36,11 @@ class WorkloadOptions:
         float | None, Parameter(help="Multiply times: 2 makes a trace twice as long; default: 1.")
     ] = None
 
+    skip_bad_lines: Annotated[
+        bool | None,
+        Parameter(negative="", help="Pass over lines and records that are wrong, and count them."),
+    ] = None
+
     def table(self) -> dict[str, Any]:
         """What was given, by the keys of the table."""
         return {key.rstrip("_"): value for key, value in asdict(self).items() if value is not None}

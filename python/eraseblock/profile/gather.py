@@ -20,7 +20,7 @@ def plan(
     sets: Sequence[str] = (),
     source: str = "trace info",
 ) -> list[Experiment]:
-    """One experiment for each trace, of which only the workload matters; messages name the command `source`."""
+    """One experiment for each trace, of which only the workload matters; messages are about `source`."""
     table: dict[str, Any] = {"path": list(traces)}
     table.update({key: value for key, value in (workload or {}).items() if value is not None})
     config = {"name": "trace", "preset": DEFAULT_DEVICE, "workload": table}

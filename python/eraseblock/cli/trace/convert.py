@@ -94,6 +94,8 @@ def _lines(trace: str, found: Mapping[str, Any]) -> Iterator[str]:
     read, fit, written = found["read"], found["fit"], found["written"]
     yield _line("read", f"{trace} ({read['format']}), {read['requests_in_trace']:,} requests")
     yield from _counts("no request", read["other_lines"])
+    bad = read["bad_lines"]
+    yield from _counts("bad lines", {"skipped": bad["count"], "bytes not read": bad["unread_bytes"]})
     yield from _counts("reordered", {key: read[key] for key in ("clamped", "sorted")})
     yield from _counts("left out", read["left_out"])
     if fit is not None:

@@ -35,10 +35,13 @@ struct Ebt {
     requests: u64,
     blocks: u64,
     last_ns: u64,
+    /// The end marker has been read, or what cannot be: damage hides where the next block begins.
+    ended: bool,
 }
 
 impl RecordParser for Ebt {
     fn header(&mut self, file: &mut RecordFile) -> Result<(), Fault> {
+        self.ended = true;
         let mut header = file.array::<HEADER_HEAD>("a header")?.to_vec();
         if header[..MAGIC.len()] != MAGIC {
             return Err(lost("other first bytes", "those of an ebt file (89 45 42 54 0d 0a 1a 0a)"));
@@ -60,16 +63,24 @@ impl RecordParser for Ebt {
         }
         header.extend_from_slice(file.bytes_of("the rest of the header", length + CHECKSUM)?);
         verify(&[], &header)?;
-        match provenance(&header) {
-            Some(_) => Ok(()),
-            None => Err(lost("a header whose parts do not add up", "pairs of texts")),
+        if provenance(&header).is_none() {
+            return Err(lost("a header whose parts do not add up", "pairs of texts"));
         }
+        self.ended = false;
+        Ok(())
     }
 
     #[inline]
     fn record(&mut self, file: &mut RecordFile) -> Result<Option<Line>, Fault> {
-        if self.next == self.block.len() && !self.read_block(file)? {
-            return Ok(None);
+        if self.next == self.block.len() {
+            if self.ended {
+                return Ok(None);
+            }
+            self.ended = true;
+            self.ended = !self.read_block(file)?;
+            if self.ended {
+                return Ok(None);
+            }
         }
         self.next += 1;
         Ok(Some(Line::Request(self.block[self.next - 1])))

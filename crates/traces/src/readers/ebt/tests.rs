@@ -3,6 +3,7 @@ use proptest::prelude::*;
 
 use super::super::testing;
 use super::*;
+use crate::WorkloadConfig;
 
 const MAX_END: u64 = 1 << 60;
 const END_MARKER: usize = BLOCK_HEAD + END_PAYLOAD + CHECKSUM;
@@ -145,6 +146,19 @@ fn missing_and_doubled_blocks_are_found() {
         "{error}"
     );
     assert!(error.ends_with("; this block, which begins with request 4097, is damaged"), "{error}");
+}
+
+#[test]
+fn what_lies_before_damage_can_be_read() {
+    let many: Vec<_> = (0..5_000).map(|n| request(n, Op::Read, 0, n * 4096, 4096)).collect();
+    let whole = written(&many);
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.ebt"), &whole[..whole.len() - 40]).unwrap();
+    let config = WorkloadConfig { skip_bad_lines: true, ..WorkloadConfig::trace("a.ebt") };
+    let workload = config.prepare(folder.path()).unwrap();
+    assert_eq!((workload.identity().requests, workload.identity().bad_lines.count), (4096, 1));
+    let read: Result<Vec<_>, _> = workload.requests().collect();
+    assert_eq!(read.unwrap(), many[..4096]);
 }
 
 #[test]
