@@ -55,7 +55,7 @@ format: $(EXTENSION) ## Format all code and generate pages anew
 figures: $(EXTENSION) ## Put the demo's present table and picture into the README
 	$(BIN)/python tools/refresh_demo.py
 
-bench: ## Speed of the engine, one thread
+bench: ## Speed of the engine and of the trace readers, one thread
 	cargo run --release --locked --quiet -p eraseblock-bench
 
 lock: $(DEPENDENCIES) ## Pin the Python packages anew (needs uv)

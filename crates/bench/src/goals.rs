@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::drive::{self, PAGE, Scale};
 use crate::load::Uniform;
 use crate::measure::{Run, best, run};
+use crate::readers;
 
 /// Which way is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -75,6 +76,7 @@ pub const GOALS: &[Goal] = &[
     Goal { name: "b", measure: collecting },
     Goal { name: "c", measure: buffered },
     Goal { name: "e", measure: merging },
+    Goal { name: "f", measure: reading },
 ];
 
 /// (a) and (d): an empty drive takes uniform writes.
@@ -163,5 +165,22 @@ fn merging(scale: Scale) -> Result<Vec<Figure>, String> {
         measure("e1", 1, false)?,
         measure("e-cb", 32, true)?,
         measure("e1-cb", 1, true)?,
+    ])
+}
+
+/// (f): a trace in SPC text, from a file that is not packed.
+fn reading(scale: Scale) -> Result<Vec<Figure>, String> {
+    let rate = readers::rate("spc".parse()?, scale)?;
+    let goal = (Better::More, 5.0);
+    Ok(vec![
+        Figure::new("f", "SPC text read for replay", rate.rate, "M reqs/s", goal, rate.hash.clone()),
+        Figure::new(
+            "f+",
+            "the same, hashed and counted: the first pass",
+            rate.first_pass_rate,
+            "M reqs/s",
+            goal,
+            rate.hash,
+        ),
     ])
 }

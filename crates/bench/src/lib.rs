@@ -1,4 +1,4 @@
-//! Speed and cost of the engine, each figure beside its goal.
+//! Speed and cost of engine and readers, each figure beside its goal.
 //!
 //! This crate alone looks at the wall clock. Each figure comes with a hash of what was simulated: a change that makes
 //! the engine faster must leave it as it is.
@@ -9,4 +9,5 @@ pub mod goals;
 pub mod instructions;
 pub mod load;
 pub mod measure;
+pub mod readers;
 pub mod table;

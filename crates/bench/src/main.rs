@@ -1,4 +1,4 @@
-//! `cargo run --release -p eraseblock-bench`: speed of the engine beside its goals.
+//! `cargo run --release -p eraseblock-bench`: speed of engine and readers beside their goals.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A command line prints.
 
@@ -6,14 +6,14 @@ use std::process::ExitCode;
 
 use eraseblock_bench::drive::Scale;
 use eraseblock_bench::goals::GOALS;
-use eraseblock_bench::{buffers, instructions, table};
+use eraseblock_bench::{buffers, instructions, readers, table};
 use lexopt::{Arg, Parser, ValueExt as _};
 
 const HELP: &str = "\
-Speed and cost of the engine, each figure beside its goal.
+Speed and cost of engine and trace readers, each figure beside its goal.
 
 Usage:
-  eraseblock-bench [--quick] [--json] [--only a,b,c,e,buffers] [--runs N]
+  eraseblock-bench [--quick] [--json] [--only a,b,c,e,f,buffers,readers] [--runs N]
   eraseblock-bench instructions [--quick] [--json]   instructions per access of each buffer (needs valgrind)
   eraseblock-bench access BUFFER BYTES N             fill a buffer and make N accesses: what valgrind counts
 
@@ -25,6 +25,7 @@ Options:
 
 Examples:
   cargo run --release -p eraseblock-bench -- --only e --runs 1
+  cargo run --release -p eraseblock-bench -- --only f,readers
   cargo run --release -p eraseblock-bench -- instructions
 ";
 
@@ -87,10 +88,12 @@ fn parse() -> Result<Option<Call>, lexopt::Error> {
             _ => return Err(arg.unexpected()),
         }
     }
-    let known = |name: &String| name == "buffers" || GOALS.iter().any(|goal| goal.name == name);
+    let known =
+        |name: &String| name == "buffers" || name == "readers" || GOALS.iter().any(|goal| goal.name == name);
     match call.only.iter().flatten().find(|name| !known(name)) {
         Some(name) => {
-            Err(format!("--only: `{name}` is no bench, expected some of a, b, c, e, buffers").into())
+            Err(format!("--only: `{name}` is no bench, expected some of a, b, c, e, f, buffers, readers")
+                .into())
         }
         None => Ok(Some(call)),
     }
@@ -106,8 +109,9 @@ fn speed(call: &Call) -> Result<bool, String> {
         figures.extend((goal.measure)(scale).map_err(|e| format!("bench {}: {e}", goal.name))?);
     }
     let rates = if wanted("buffers") { buffers::rates(scale)? } else { Vec::new() };
+    let read_rates = if wanted("readers") { readers::rates(scale)? } else { Vec::new() };
     if call.json {
-        println!("{:#}", serde_json::json!({ "goals": figures, "buffers": rates }));
+        println!("{:#}", serde_json::json!({ "goals": figures, "buffers": rates, "readers": read_rates }));
         return Ok(true);
     }
     if !figures.is_empty() {
@@ -118,6 +122,9 @@ fn speed(call: &Call) -> Result<bool, String> {
     }
     if !rates.is_empty() {
         println!("{}", table::rates(&rates));
+    }
+    if !read_rates.is_empty() {
+        println!("{}", table::read_rates(&read_rates));
     }
     Ok(true)
 }

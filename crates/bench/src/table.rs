@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use crate::buffers::Rate;
 use crate::goals::{Better, Figure};
 use crate::instructions::Cost;
+use crate::readers::ReadRate;
 
 /// Goals and figures.
 pub fn figures(figures: &[Figure]) -> String {
@@ -51,6 +52,26 @@ pub fn rates(rates: &[Rate]) -> String {
             r.rate,
             r.hit_ratio,
             r.flash_ops_per_access,
+            &r.hash[..6]
+        );
+    }
+    text
+}
+
+/// Trace formats.
+pub fn read_rates(rates: &[ReadRate]) -> String {
+    let mut text = format!(
+        "{:<20}{:>16}{:>12}{:>24}  {}\n",
+        "trace format, read", "M requests/s", "MB/s", "first pass, M requests/s", "file"
+    );
+    for r in rates {
+        let _ = writeln!(
+            text,
+            "{:<20}{:>16.2}{:>12.0}{:>24.2}  {}",
+            r.name,
+            r.rate,
+            r.megabytes,
+            r.first_pass_rate,
             &r.hash[..6]
         );
     }

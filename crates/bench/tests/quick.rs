@@ -2,7 +2,7 @@
 
 use eraseblock_bench::drive::Scale;
 use eraseblock_bench::goals::GOALS;
-use eraseblock_bench::{buffers, instructions, table};
+use eraseblock_bench::{buffers, instructions, readers, table};
 use eraseblock_core::buffer;
 
 #[test]
@@ -28,6 +28,14 @@ fn every_registered_buffer_has_a_rate() {
         assert_eq!(rate.hit_ratio > 0.4, rate.name != "none", "{rate:?}");
     }
     assert!(table::rates(&rates).lines().all(|line| line.chars().count() <= 100));
+}
+
+#[test]
+fn every_registered_format_has_a_rate() {
+    let rates = readers::rates(Scale::QUICK).unwrap();
+    assert_eq!(rates.len(), eraseblock_traces::formats().count());
+    assert!(rates.iter().all(|r| r.rate > 0.0 && r.megabytes > 0.0 && r.first_pass_rate > 0.0), "{rates:?}");
+    assert!(table::read_rates(&rates).lines().all(|line| line.chars().count() <= 100));
 }
 
 #[test]
