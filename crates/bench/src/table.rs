@@ -61,13 +61,13 @@ pub fn rates(rates: &[Rate]) -> String {
 /// Trace formats.
 pub fn read_rates(rates: &[ReadRate]) -> String {
     let mut text = format!(
-        "{:<20}{:>16}{:>12}{:>24}  {}\n",
+        "{:<20}{:>16}{:>10}{:>28}  {}\n",
         "trace format, read", "M requests/s", "MB/s", "first pass, M requests/s", "file"
     );
     for r in rates {
         let _ = writeln!(
             text,
-            "{:<20}{:>16.2}{:>12.0}{:>24.2}  {}",
+            "{:<20}{:>16.2}{:>10.0}{:>28.2}  {}",
             r.name,
             r.rate,
             r.megabytes,

@@ -24,6 +24,7 @@ pub(crate) struct ByteFile {
     end: usize,
     /// Place of `buffer[start]` in the unpacked content.
     offset: u64,
+    ended: bool,
 }
 
 impl ByteFile {
@@ -48,7 +49,17 @@ impl ByteFile {
     pub fn over(name: String, packed: Box<dyn Read + Send>, hash: bool) -> Result<Self, TraceError> {
         let (packing, source) = unpack::open(packed, &name)?;
         let digest = hash.then(Sha256::new);
-        Ok(Self { name, packing, source, digest, buffer: vec![0; BUFFER], start: 0, end: 0, offset: 0 })
+        Ok(Self {
+            name,
+            packing,
+            source,
+            digest,
+            buffer: vec![0; BUFFER],
+            start: 0,
+            end: 0,
+            offset: 0,
+            ended: false,
+        })
     }
 
     /// Path as the user wrote it.
@@ -80,6 +91,10 @@ impl ByteFile {
     /// Reads further ahead; the number of bytes that came, 0 at the end of the file. `place` tells how far the reader
     /// has got, for the message about damage.
     pub fn more(&mut self, place: impl FnOnce() -> String) -> Result<usize, TraceError> {
+        // A reader may ask again for each request that it still holds.
+        if self.ended {
+            return Ok(0);
+        }
         if self.end == self.buffer.len() {
             self.buffer.copy_within(self.start..self.end, 0);
             self.end -= self.start;
@@ -99,6 +114,7 @@ impl ByteFile {
             digest.update(&self.buffer[self.end..self.end + count]);
         }
         self.end += count;
+        self.ended = count == 0;
         Ok(count)
     }
 

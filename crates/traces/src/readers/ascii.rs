@@ -7,7 +7,7 @@ use eraseblock_core::host::{Op, Request};
 
 use crate::error::size;
 
-use super::fields::{TimeUnit, extent, time_ns, whole};
+use super::fields::{TimeUnit, extent, time_ns, trimmed, whole};
 use super::sample::{either, lines};
 use super::{Disorder, Family, Format, Guess, Line, LineParser, Parser, Sample, Unexpected, mostly, quote};
 
@@ -154,7 +154,7 @@ struct Ascii {
 
 impl LineParser for Ascii {
     fn line(&mut self, line: &str) -> Result<Line, Unexpected> {
-        if line.trim().is_empty() {
+        if trimmed(line).is_empty() {
             return Ok(Line::Other("blank lines"));
         }
         let Some([time, device, address, size, kind]) = five(line) else {

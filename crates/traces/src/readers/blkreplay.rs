@@ -2,7 +2,7 @@
 
 use eraseblock_core::host::{Op, Request};
 
-use super::fields::{TimeUnit, extent, time_ns, whole};
+use super::fields::{TimeUnit, extent, time_ns, trimmed, whole};
 use super::{Disorder, Family, Format, Guess, Line, LineParser, Parser, Sample, Unexpected, quote};
 use crate::write::in_memory;
 
@@ -31,7 +31,7 @@ struct Blkreplay {
 
 impl LineParser for Blkreplay {
     fn line(&mut self, line: &str) -> Result<Line, Unexpected> {
-        if line.trim().is_empty() {
+        if trimmed(line).is_empty() {
             return Ok(Line::Other("blank lines"));
         }
         if !self.in_rows {

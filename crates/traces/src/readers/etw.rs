@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use eraseblock_core::host::{Op, Request};
 
-use super::fields::{TimeUnit, extent, time_ns, whole};
+use super::fields::{TimeUnit, extent, time_ns, trimmed, whole};
 use super::sample::{either, lines};
 use super::{Disorder, Family, Format, Guess, Line, LineParser, Parser, Sample, Unexpected, mostly, quote};
 
@@ -91,7 +91,7 @@ impl LineParser for Etw {
     fn line(&mut self, line: &str) -> Result<Line, Unexpected> {
         let event = line.split(',').next().unwrap_or_default().trim();
         match event {
-            "" if line.trim().is_empty() => return Ok(Line::Other("blank lines")),
+            "" if trimmed(line).is_empty() => return Ok(Line::Other("blank lines")),
             "BeginHeader" => self.in_header = true,
             "EndHeader" => self.in_header = false,
             _ if self.in_header => self.header(event, line)?,

@@ -21,6 +21,16 @@ impl TimeUnit {
         if self == Self::Picos { "ps" } else { "ns" }
     }
 
+    /// Digits after the point that are more than 1 ns.
+    fn digits(self) -> usize {
+        match self {
+            Self::Seconds => 9,
+            Self::Millis => 6,
+            Self::Micros => 3,
+            Self::Nanos | Self::Picos => 0,
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::Seconds => "s",
@@ -46,16 +56,29 @@ impl TimeUnit {
 }
 
 /// The first `N` comma-separated fields of a line, without blanks around them; further ones are left alone.
+#[inline]
 pub(super) fn comma<'a, const N: usize>(line: &'a str, columns: &str) -> Result<[&'a str; N], Unexpected> {
     let mut fields = [""; N];
-    let mut rest = line.split(',');
+    let mut start = 0;
     for (count, field) in fields.iter_mut().enumerate() {
-        let Some(text) = rest.next() else {
+        let Some(rest) = line.get(start..) else {
             return Err(Unexpected::new(format!("{count} of the {N} fields in {}", quote(line)), columns));
         };
-        *field = text.trim();
+        let length = rest.bytes().position(|byte| byte == b',').unwrap_or(rest.len());
+        *field = trimmed(&rest[..length]);
+        start += length + 1;
     }
     Ok(fields)
+}
+
+/// `str::trim`, fast where there is nothing to trim.
+#[inline]
+pub(super) fn trimmed(text: &str) -> &str {
+    match text.as_bytes() {
+        [first, .., last] if first.is_ascii_graphic() && last.is_ascii_graphic() => text,
+        [only] if only.is_ascii_graphic() => text,
+        _ => text.trim(),
+    }
 }
 
 /// A Linux device as one number, as the kernel and blktrace's records write it.
@@ -68,53 +91,92 @@ pub(super) fn device_number(major: &str, minor: &str) -> Result<u32, Unexpected>
 }
 
 /// A whole decimal number.
-pub(super) fn whole<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, Unexpected> {
-    if text.bytes().all(|byte| byte.is_ascii_digit())
-        && let Ok(number) = text.parse()
+#[inline]
+pub(super) fn whole<T: TryFrom<u64>>(text: &str, what: &str) -> Result<T, Unexpected> {
+    if !text.is_empty()
+        && let Some(number) = decimal(text.bytes())
+        && let Ok(number) = T::try_from(number)
     {
         return Ok(number);
     }
+    Err(not_whole(text, what))
+}
+
+#[cold]
+fn not_whole(text: &str, what: &str) -> Unexpected {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let expected =
         if digits { format!("{what}, a smaller number") } else { format!("{what}, a whole number") };
-    Err(Unexpected::new(quote(text), expected))
+    Unexpected::new(quote(text), expected)
+}
+
+/// The number that these digits write; `None` for other bytes, and above `u64::MAX`.
+#[inline]
+fn decimal(digits: impl ExactSizeIterator<Item = u8>) -> Option<u64> {
+    let mut value = 0_u64;
+    if digits.len() < 20 {
+        // Nineteen digits always fit.
+        for digit in digits {
+            value = 10 * value + digit_of(digit)?;
+        }
+        return Some(value);
+    }
+    for digit in digits {
+        value = value.checked_mul(10)?.checked_add(digit_of(digit)?)?;
+    }
+    Some(value)
+}
+
+#[inline]
+fn digit_of(byte: u8) -> Option<u64> {
+    let digit = byte.wrapping_sub(b'0');
+    (digit < 10).then_some(u64::from(digit))
 }
 
 /// A time in ns. Nanoseconds and picoseconds are whole numbers, the longer units may have a fraction, of which digits
 /// below 1 ns are cut off.
+#[inline]
 pub(super) fn time_ns(text: &str, unit: TimeUnit) -> Result<u64, Unexpected> {
-    let digits = match unit {
-        TimeUnit::Seconds => 9,
-        TimeUnit::Millis => 6,
-        TimeUnit::Micros => 3,
-        TimeUnit::Nanos | TimeUnit::Picos => 0,
-    };
-    let fail = |expected: String| Err(Unexpected::new(format!("time {}", quote(text)), expected));
+    match scaled(text.as_bytes(), unit.digits()).filter(|&value| i64::try_from(value).is_ok()) {
+        Some(value) => Ok(if unit == TimeUnit::Picos { value / 1000 } else { value }),
+        None => Err(wrong_time(text, unit)),
+    }
+}
+
+/// A decimal number with at most `digits` digits of its fraction, times 10^`digits`.
+#[inline]
+fn scaled(text: &[u8], digits: usize) -> Option<u64> {
+    const POWERS: [u64; 10] =
+        [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
+    let point = text.iter().position(|&byte| byte == b'.').unwrap_or(text.len());
+    let (integer, fraction) = (&text[..point], text.get(point + 1..).unwrap_or_default());
+    if integer.is_empty() && fraction.is_empty() || digits == 0 && point < text.len() {
+        return None;
+    }
+    let (shown, cut_off) = fraction.split_at(fraction.len().min(digits));
+    if !cut_off.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let (whole, part) = (decimal(integer.iter().copied())?, decimal(shown.iter().copied())?);
+    whole.checked_mul(POWERS[digits])?.checked_add(part * POWERS[digits - shown.len()])
+}
+
+#[cold]
+fn wrong_time(text: &str, unit: TimeUnit) -> Unexpected {
+    let digits = unit.digits();
     let (integer, fraction) = text.split_once('.').unwrap_or((text, ""));
     let numeric = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    if digits == 0 && text.contains('.') {
-        return fail(format!(
+    let expected = if digits == 0 && text.contains('.') {
+        format!(
             "a whole number of {}; formats of the same columns with fractions are disksim (ms), ascii-s and ascii-us",
             unit.name()
-        ));
-    }
-    if !numeric(integer) || !numeric(fraction) || text.len() <= usize::from(text.contains('.')) {
-        return fail(format!(
-            "a time in {} such as {}",
-            unit.name(),
-            if digits == 0 { "1250" } else { "12.5" }
-        ));
-    }
-    let mut value = 0_u64;
-    let padding = std::iter::repeat_n(b'0', digits);
-    let shown = integer.bytes().chain(fraction.bytes().chain(padding).take(digits));
-    for digit in shown {
-        value = match value.checked_mul(10).and_then(|v| v.checked_add(u64::from(digit - b'0'))) {
-            Some(value) if i64::try_from(value).is_ok() => value,
-            _ => return fail(format!("a time in {} below 2^63 {}", unit.name(), unit.smallest())),
-        };
-    }
-    Ok(if unit == TimeUnit::Picos { value / 1000 } else { value })
+        )
+    } else if numeric(integer) && numeric(fraction) && text.len() > usize::from(text.contains('.')) {
+        format!("a time in {} below 2^63 {}", unit.name(), unit.smallest())
+    } else {
+        format!("a time in {} such as {}", unit.name(), if digits == 0 { "1250" } else { "12.5" })
+    };
+    Unexpected::new(format!("time {}", quote(text)), expected)
 }
 
 /// A time of so many units of `unit_ns` each, in ns.
@@ -125,6 +187,7 @@ pub(super) fn binary_time_ns(time: u64, unit_ns: u64, unit: &str) -> Result<u64,
 }
 
 /// Byte address and length, from `scale` bytes per unit each.
+#[inline]
 pub(super) fn extent(
     address: u64,
     address_scale: u64,
@@ -161,6 +224,13 @@ mod tests {
             ("11413000", TimeUnit::Nanos, 11_413_000),
             ("1999", TimeUnit::Picos, 1),
             ("0", TimeUnit::Nanos, 0),
+            ("9223372036854775807", TimeUnit::Nanos, i64::MAX as u64),
+            ("9223372036.854775807", TimeUnit::Seconds, i64::MAX as u64),
+            (
+                "00000000000000000000000000000000001.50000000000000000000000000000",
+                TimeUnit::Seconds,
+                1_500_000_000,
+            ),
         ] {
             assert_eq!(time_ns(text, unit), Ok(ns), "{text}");
         }
@@ -175,12 +245,26 @@ mod tests {
             ("1e5", TimeUnit::Millis, "a time in ms such as 12.5"),
             ("1.2.3", TimeUnit::Millis, "a time in ms such as 12.5"),
             ("x", TimeUnit::Nanos, "a time in ns such as 1250"),
+            ("1.0000000000x", TimeUnit::Seconds, "a time in s such as 12.5"),
+            ("9223372036854775808", TimeUnit::Nanos, "a time in ns below 2^63 ns"),
+            ("9223372036.854775808", TimeUnit::Seconds, "a time in s below 2^63 ns"),
             ("9300000000000000000", TimeUnit::Picos, "a time in ps below 2^63 ps"),
             ("99999999999", TimeUnit::Seconds, "a time in s below 2^63 ns"),
         ] {
             assert_eq!(time_ns(text, unit).unwrap_err().expected, expected, "{text}");
         }
         assert!(time_ns("1.5", TimeUnit::Nanos).unwrap_err().expected.contains("disksim (ms)"));
+    }
+
+    #[test]
+    fn fields_stand_between_commas() {
+        assert_eq!(comma(" a ,,c d,\te", "columns").unwrap(), ["a", "", "c d", "e"]);
+        assert_eq!(comma("a,b", "columns").unwrap(), ["a"]);
+        assert_eq!(comma("\u{a0}a\u{a0},\u{e9},", "columns").unwrap(), ["a", "\u{e9}", ""]);
+        assert_eq!(
+            comma::<3>("a,b", "columns").unwrap_err(),
+            Unexpected::new("2 of the 3 fields in `a,b`", "columns")
+        );
     }
 
     #[test]
@@ -203,6 +287,9 @@ mod tests {
     #[test]
     fn whole_numbers_have_digits_only() {
         assert_eq!(whole::<u32>("12", "a size").unwrap(), 12);
+        assert_eq!(whole::<u64>("18446744073709551615", "a size").unwrap(), u64::MAX);
+        assert_eq!(whole::<u64>("000000000000000000000000000007", "a size").unwrap(), 7);
+        assert!(whole::<u64>("18446744073709551616", "a size").unwrap_err().expected.contains("smaller"));
         for text in ["", "+1", "-1", "1.0", "0x1"] {
             assert_eq!(whole::<u64>(text, "a size").unwrap_err().expected, "a size, a whole number");
         }

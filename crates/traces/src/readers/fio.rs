@@ -2,7 +2,7 @@
 
 use eraseblock_core::host::{Op, Request};
 
-use super::fields::{TimeUnit, extent, time_ns, whole};
+use super::fields::{TimeUnit, extent, time_ns, trimmed, whole};
 use super::names::Names;
 use super::{
     Disorder, Family, Format, Guess, Line, LineParser, Parser, ReadOptions, Sample, Unexpected, quote,
@@ -107,7 +107,7 @@ impl Fio {
 
 impl LineParser for Fio {
     fn line(&mut self, line: &str) -> Result<Line, Unexpected> {
-        if line.trim().is_empty() {
+        if trimmed(line).is_empty() {
             return Ok(Line::Other("blank lines"));
         }
         let Some(version) = self.version else { return self.header(line) };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use eraseblock_core::host::{Op, Request};
 
-use super::fields::{TimeUnit, extent, time_ns, whole};
+use super::fields::{TimeUnit, extent, time_ns, trimmed, whole};
 use super::sample::lines;
 use super::{
     Disorder, Family, Format, Guess, Line, LineParser, Parser, ReadOptions, Sample, Unexpected, mostly, quote,
@@ -66,7 +66,7 @@ impl NbdkitLog {
 
 impl LineParser for NbdkitLog {
     fn line(&mut self, line: &str) -> Result<Line, Unexpected> {
-        if line.trim().is_empty() {
+        if trimmed(line).is_empty() {
             return Ok(Line::Other("blank lines"));
         }
         let (arrival_ns, rest) = timestamp(line).ok_or_else(|| {

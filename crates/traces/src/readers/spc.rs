@@ -2,7 +2,7 @@
 
 use eraseblock_core::host::{Op, Request};
 
-use super::fields::{TimeUnit, comma, extent, time_ns, whole};
+use super::fields::{TimeUnit, comma, extent, time_ns, trimmed, whole};
 use super::{Disorder, Family, Format, Guess, Line, LineParser, Parser, Sample, Unexpected, mostly, quote};
 use crate::write::in_memory;
 
@@ -26,16 +26,16 @@ struct Spc;
 
 impl LineParser for Spc {
     fn line(&mut self, line: &str) -> Result<Line, Unexpected> {
-        if line.trim().is_empty() {
+        if trimmed(line).is_empty() {
             return Ok(Line::Other("blank lines"));
         }
         let [asu, lba, size, opcode, time] = comma(line, "ASU,LBA,size,opcode,timestamp")?;
         let volume = whole(asu, "the ASU")?;
         let (offset, len) = extent(whole(lba, "the LBA")?, 512, whole(size, "the size in bytes")?, 1)?;
-        let op = match opcode {
-            "r" | "R" => Op::Read,
-            "w" | "W" => Op::Write,
-            other => return Err(Unexpected::new(format!("opcode {}", quote(other)), "r or w")),
+        let op = match opcode.as_bytes() {
+            [b'r' | b'R'] => Op::Read,
+            [b'w' | b'W'] => Op::Write,
+            _ => return Err(Unexpected::new(format!("opcode {}", quote(opcode)), "r or w")),
         };
         let arrival_ns = time_ns(time, TimeUnit::Seconds)?;
         Ok(Line::Request(Request { arrival_ns, offset, len, volume, op, fua: false }))

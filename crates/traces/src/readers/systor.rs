@@ -2,7 +2,7 @@
 
 use eraseblock_core::host::{Op, Request};
 
-use super::fields::{TimeUnit, comma, extent, time_ns, whole};
+use super::fields::{TimeUnit, comma, extent, time_ns, trimmed, whole};
 use super::sample::{either, lines};
 use super::{Disorder, Family, Format, Guess, Line, LineParser, Parser, Sample, Unexpected, mostly, quote};
 
@@ -34,7 +34,7 @@ struct Systor;
 
 impl LineParser for Systor {
     fn line(&mut self, line: &str) -> Result<Line, Unexpected> {
-        if line.trim().is_empty() {
+        if trimmed(line).is_empty() {
             return Ok(Line::Other("blank lines"));
         }
         if line.trim() == COLUMNS {
