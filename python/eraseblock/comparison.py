@@ -76,15 +76,13 @@ def split_errors(outcomes: Sequence[Outcome]) -> tuple[list[Outcome], list[Outco
     """
     failures: list[Outcome] = []
     refusals: list[Outcome] = []
-    for outcome in outcomes:
+    traces = [str(outcome.experiment.config["workload"]) for outcome in outcomes]
+    ends: dict[str, set[str]] = {}
+    for trace, outcome in zip(traces, outcomes, strict=True):
+        ends.setdefault(trace, set()).add(str(outcome.error))
+    for trace, outcome in zip(traces, outcomes, strict=True):
         if outcome.error is None:
             continue
-        peers = [other for other in outcomes if _trace(other) == _trace(outcome)]
-        shared = all(str(peer.error) == str(outcome.error) for peer in peers)
-        refused = isinstance(outcome.error, _core.InputError) and not shared
+        refused = isinstance(outcome.error, _core.InputError) and len(ends[trace]) > 1
         (refusals if refused else failures).append(outcome)
     return failures, refusals
-
-
-def _trace(outcome: Outcome) -> str:
-    return str(outcome.experiment.config["workload"])

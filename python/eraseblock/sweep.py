@@ -166,7 +166,9 @@ class _Sweep:
         self._store.add(RunId(wanted.id.engine, key, wanted.id.verify), text)
         if key != wanted.id.key:
             path = self._experiments[index].config["workload"].get("path")
-            raise _core.InputError(f"{path}: changed while the sweep was at work; say the same command again")
+            raise _core.SimulationError(
+                f"{path}: changed while the sweep was at work; say the same command again"
+            )
 
     def _progress(self, index: int, pool: Pool) -> Progress:
         def progress(phase: str, done: int, total: int) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from conftest import SMALL_DRIVE, SMALL_SETS, Cli, Run, spc_lines
+
+import eraseblock
 
 
 def assert_one_line(run: Run, code: int, *parts: str) -> None:
@@ -95,10 +98,36 @@ def test_an_output_folder_that_cannot_be(cli: Cli, trace: Path) -> None:
     assert_one_line(run, 2, "below", "cannot be written")
 
 
-@pytest.mark.parametrize("content", ["{", "{}", "[1]", ""])
+@pytest.mark.parametrize(
+    "content", ["{", "{}", "[1]", "", '[{"config": {}}]', '[{"config": 1, "trace": {"name": "a"}}]']
+)
 def test_a_folder_without_results(cli: Cli, tmp_path: Path, content: str) -> None:
     (tmp_path / "results.json").write_text(content, encoding="utf-8")
     assert_one_line(cli("report", "."), 2, "results.json", "array of result records")
+
+
+def test_a_folder_with_no_record(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "results.json").write_text("[]\n", encoding="utf-8")
+    assert_one_line(cli("report", "."), 2, "results.json", "holds no runs")
+    with pytest.raises(eraseblock.InputError, match="no records to save"):
+        eraseblock.save_results([], tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names of files are bytes only there")
+def test_a_name_that_is_no_text(cli: Cli, trace: Path) -> None:
+    name = os.fsdecode(b"bad\xff.spc")
+    try:
+        trace.with_name(name).write_bytes(trace.read_bytes())
+    except OSError:
+        pytest.skip("this file system takes UTF-8 only")
+    assert_one_line(cli("compare", name, *SMALL_SETS, "--buffers", "lru"), 2, "bad\\udcff.spc", "UTF-8")
+
+
+def test_an_output_without_the_letters(cli: Cli, trace: Path) -> None:
+    other = trace.rename(trace.with_name("é.spc"))
+    run = cli("compare", other, *SMALL_SETS, "--buffers", "lru", "--json", PYTHONIOENCODING="ascii")
+    assert_one_line(run, 1, "output: ascii lacks letters", "PYTHONIOENCODING=utf-8")
 
 
 def test_good_traces_are_not_lost_to_a_bad_one(cli: Cli, trace: Path, tmp_path: Path) -> None:

@@ -191,6 +191,42 @@ def test_a_reader_that_has_gone_is_not_complained_about(command: list[str]) -> N
     assert (run.returncode, run.stderr) == (1, "")
 
 
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_results_are_written_even_if_nobody_reads_what_is_printed(
+    trace: Path, tmp_path: Path, options: list[str]
+) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [
+        COMMAND,
+        "compare",
+        str(trace),
+        *SMALL_SETS,
+        "--buffers",
+        "lru",
+        "-o",
+        str(tmp_path / "out"),
+        *options,
+    ]
+    try:
+        run = subprocess.run(
+            command, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        )
+    finally:
+        os.close(writer)
+    assert run.returncode == 1
+    assert {"results.json", "results.parquet", "report.html"} <= {
+        one.name for one in (tmp_path / "out").iterdir()
+    }
+
+
+def test_brackets_in_the_name_of_a_folder_are_no_markup(cli: Cli, trace: Path) -> None:
+    folder = "a [bold] b [" + os.sep + "x]"
+    run = cli("compare", trace, *SMALL_SETS, "--buffers", "lru", "-o", folder)
+    assert run.returncode == 0
+    assert run.stdout.endswith(f"report: {Path(folder) / 'report.html'}\n")
+
+
 def test_paths_start_at_the_experiment_file(cli: Cli, trace: Path, tmp_path: Path) -> None:
     folder = tmp_path / "elsewhere"
     folder.mkdir()

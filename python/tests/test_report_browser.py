@@ -353,6 +353,38 @@ def test_a_single_run_is_told_by_its_own_page(
     assert not every(chromium, ".crumbs")
 
 
+def test_a_course_of_a_single_step_is_drawn(
+    chromium: webdriver.Chrome, records: list[eraseblock.Record], tmp_path: Path
+) -> None:
+    record = copy.deepcopy(records[9])
+    for key, value in record["series"].items():
+        if isinstance(value, list):
+            record["series"][key] = value[:1]
+    page = tmp_path / "report.html"
+    page.write_text(build_page([record]), encoding="utf-8")
+    look(chromium)
+    open_report(chromium, page)
+    line = "return document.querySelector('#series-hits .mark-line path')?.getBBox().width ?? 0"
+    until(lambda: chromium.execute_script(line) > 50)
+
+
+def test_a_long_name_leaves_room_for_the_figures(
+    chromium: webdriver.Chrome, records: list[eraseblock.Record], tmp_path: Path
+) -> None:
+    changed = copy.deepcopy(records[:4])
+    for record in changed[:2]:
+        record["trace"]["name"] = "long" * 60
+    page = tmp_path / "report.html"
+    page.write_text(build_page(changed), encoding="utf-8")
+    for width in WIDTHS:
+        look(chromium, width)
+        open_report(chromium, page)
+        root = "document.documentElement"
+        assert chromium.execute_script(f"return {root}.scrollWidth <= {root}.clientWidth")
+        name = "return document.querySelector('#table td.text').getBoundingClientRect().width"
+        assert chromium.execute_script(name) < 400
+
+
 def test_an_unknown_run_is_named(browser: webdriver.Chrome) -> None:
     go_to(browser, "#run=ffffffff")
     assert texts(browser, "#runs .title") == ["No such run"]

@@ -187,6 +187,21 @@ def test_ctrl_c_ends_every_phase_at_once(tmp_path: Path, phase: str, text: str) 
         os.close(terminal)
 
 
+def test_an_interrupted_fresh_sweep_does_not_advise_to_start_anew(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(LONG, encoding="utf-8")
+    process, terminal = start_on_terminal(tmp_path, "run", "x.toml", "-o", "out", "--fresh")
+    assert process.stdout is not None
+    try:
+        read_until(terminal, b"requests/s", 60)
+        process.send_signal(signal.SIGINT)
+        assert b"the same command without --fresh goes on from there" in read_until(terminal, b"there", 60)
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        os.close(terminal)
+
+
 def test_ctrl_c_ends_the_reading_of_a_trace_at_once(tmp_path: Path) -> None:
     packed(tmp_path / "big.spc.gz")
     process = start(tmp_path, "trace", "info", "big.spc.gz", "--format", "spc")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Callable
@@ -16,9 +17,13 @@ from conftest import SMALL_SETS, spc_lines
 import eraseblock
 from eraseblock import _core
 from eraseblock.cli import main
+from eraseblock.comparison import plan, split_errors
+from eraseblock.experiments import Experiment
 from eraseblock.results import store as results_store
+from eraseblock.results.files import replace_file
 from eraseblock.results.runs import JOURNAL_NAME, RunId, RunStore, Wanted, opened, read_runs
 from eraseblock.results.store import read_records
+from eraseblock.sweep import Outcome
 
 DRIVE = {"preset": "hbm-2010", "nand": {"blocks_per_plane": 300}, "ftl": {"exported": "32 MiB"}}
 
@@ -247,7 +252,7 @@ def test_a_trace_that_changes_between_hash_and_run_is_not_stored_under_the_old_o
         patch.setattr(RunStore, "begin", begin)
         with (
             pytest.warns(UserWarning, match="2 that this sweep does not ask for"),
-            pytest.raises(eraseblock.InputError, match="changed while the sweep was at work"),
+            pytest.raises(eraseblock.SimulationError, match="changed while the sweep was at work"),
         ):
             eraseblock.run(source, out=tmp_path / "out")
     assert counted(source, tmp_path / "out") == (2, 0)
@@ -346,6 +351,42 @@ def test_a_damaged_byte_anywhere_is_noticed(three: tuple[Path, bytes]) -> None:
         if damaged[at] == ord("\n"):
             continue
         check_reopened(folder, 2, f"line 3 (byte {start}) is damaged; passed over")
+
+
+def test_a_full_disk_is_named_and_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "results.json"
+    replace_file(path, [b"old"])
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with opened(tmp_path) as store:
+        store.begin([wanted(0)])
+        before = (tmp_path / JOURNAL_NAME).read_bytes()
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", full)
+            with pytest.raises(OSError, match=r"No space left.*results\.json'"):
+                replace_file(path, [b"new"])
+            with pytest.raises(OSError, match=rf"No space left.*{JOURNAL_NAME}'"):
+                store.add(wanted(0).id, small_record(0))
+        assert (tmp_path / JOURNAL_NAME).read_bytes() == before
+        assert path.read_bytes() == b"old"
+        assert not list(tmp_path.glob("*.part"))
+
+
+def test_many_refusals_are_sorted_out_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = plan(["a.spc"], buffers=["lru"], sets=[f"seed={list(range(50))}"])
+    looks: list[str] = []
+
+    def config_of(one: Experiment) -> dict[str, Any]:
+        looks.append(one.text)
+        return dict(json.loads(one.text))
+
+    monkeypatch.setattr(Experiment, "config", property(config_of))
+    ends = [Outcome(one, error=_core.InputError("too small")) for one in asked]
+    assert tuple(map(len, split_errors(ends))) == (50, 0)
+    assert tuple(map(len, split_errors([Outcome(asked[0], record={}), *ends[1:]]))) == (0, 49)
+    assert len(looks) == 100
 
 
 @pytest.mark.parametrize(

@@ -60,15 +60,26 @@ def _explain(error: Exception) -> tuple[int, str | None]:
     """Exit code and sentence for what a user can mend; no sentence for a fault of this program."""
     from cyclopts import CycloptsError
 
+    code, message = 1, None
     match error:
         case CycloptsError():
-            return 2, f"{error} (see --help)"
+            code, message = 2, f"{error} (see --help)"
         case _core.ConfigError() | _core.InputError():
-            return 2, str(error)
+            code, message = 2, str(error)
         case _core.SimulationError():
-            return 1, str(error)
+            message = str(error)
         case MemoryError():
-            return 1, "not enough memory for this run; use a smaller drive or fewer --jobs"
+            message = "not enough memory for this run; use a smaller drive or fewer --jobs"
+        case UnicodeEncodeError(encoding="utf-8"):
+            # Python stands in for such bytes of a name with what no text may hold.
+            around = error.object[max(0, error.start - 40) : error.end + 20]
+            line = next(line for line in around.splitlines() if not line.isprintable())
+            code, message = (
+                2,
+                f"{line!a}: this is no UTF-8; rename the file, or link to it under a plain name",
+            )
+        case UnicodeEncodeError():
+            message = f"output: {error.encoding} lacks letters that are needed; set PYTHONIOENCODING=utf-8"
         case OSError():
-            return 1, f"{error.filename or 'output'}: {(error.strerror or str(error)).lower()}"
-    return 1, None
+            message = f"{error.filename or 'output'}: {(error.strerror or str(error)).lower()}"
+    return code, message

@@ -45,9 +45,10 @@ class Delivery:
                 with ProgressBar(len(experiments)) as bar:
                     outcomes = run_all(experiments, Way(jobs, verify, bar), store)
             except KeyboardInterrupt:
+                again = "the same command without --fresh" if self.fresh else "the same command"
                 raise KeyboardInterrupt(
                     f"{store.done()} of {len(experiments)} runs are stored in {self.folder}; "
-                    "the same command goes on from there"
+                    f"{again} goes on from there"
                 ) from None
             self._tell(store, len(experiments))
             return self._finish(outcomes, *judge(outcomes), store)
@@ -68,10 +69,14 @@ class Delivery:
     ) -> int:
         """Print and write the records, name what did not run, and return the exit code."""
         records = [outcome.record for outcome in outcomes if outcome.record is not None]
+        # Written before anything is printed: whoever reads stdout may go, or its disk may be full.
+        report = self._save(records, store) if records and store is not None else None
         if records:
             self._print(records)
-        if records and store is not None:
-            self._save(records, store)
+        if report is not None:
+            console = err() if self.as_json else out()
+            # As it is: a name may have brackets, which would be taken for markup.
+            console.print(f"report: {report}", soft_wrap=True, markup=False)
         for sentence, runs in _by_sentence(refusals).items():
             say_error(f"refused {_runs(runs)}: {sentence}")
         for sentence, runs in _by_sentence(failures).items():
@@ -89,11 +94,10 @@ class Delivery:
 
         print_results(out(), rows_of(records))
 
-    def _save(self, records: Sequence[Record], store: RunStore) -> None:
+    def _save(self, records: Sequence[Record], store: RunStore) -> Path:
         report = write_results(records, store.folder)
         store.delivered()
-        console = err() if self.as_json else out()
-        console.print(f"report: {report}", soft_wrap=True)
+        return report
 
 
 def _by_sentence(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:

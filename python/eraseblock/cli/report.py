@@ -67,10 +67,13 @@ def report(
 def _records_of(folder: Path) -> list[Record]:
     """The records of a folder; says so where they are not those of the whole sweep."""
     from eraseblock.results.runs import read_runs
-    from eraseblock.results.store import is_under_way, read_records
+    from eraseblock.results.store import JSON_NAME, is_under_way, read_records
 
     if not is_under_way(folder):
-        return read_records(folder)
+        records = read_records(folder)
+        if not records:
+            raise _core.InputError(f"{folder / JSON_NAME}: holds no runs")
+        return records
     stored = read_runs(folder)
     if not stored.records:
         raise _core.InputError(f"{folder}: no run of its sweep has ended yet")

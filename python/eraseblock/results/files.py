@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
 def replace_file(path: Path, parts: Iterable[bytes]) -> None:
     """Put `parts` in the place of `path` in one step; on the disk when this returns."""
     part = path.with_name(f"{path.name}.part")
-    with part.open("wb") as file:
-        file.writelines(parts)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    with naming(path):
+        try:
+            with part.open("wb") as file:
+                file.writelines(parts)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(path)
+        except OSError:
+            # Half a file takes room that a full disk has not.
+            with suppress(OSError):
+                part.unlink()
+            raise
     sync_folder(path.parent)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Make a failed write say which file it was for; the system names it only where opening fails."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = str(path)
+        raise
 
 
 def sync_folder(folder: Path) -> None:

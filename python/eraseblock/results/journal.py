@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from eraseblock import _core
-from eraseblock.results.files import replace_file
+from eraseblock.results.files import naming, replace_file
 
 _HEADER = b'{"format":"eraseblock runs","version":1}'
 _CHECK_BYTES = 8
@@ -110,16 +110,17 @@ class Journal:
         """Add an object; it is on the disk when this returns."""
         sealed = _sealed(body)
         line = Line(self._end, len(sealed))
-        try:
-            self._file.seek(line.offset)
-            written = 0
-            while written < len(sealed):
-                written += self._file.write(sealed[written:])
-            os.fsync(self._file.fileno())
-        except OSError:
-            # Half a line would take the next one with it.
-            self._file.truncate(line.offset)
-            raise
+        with naming(self.path):
+            try:
+                self._file.seek(line.offset)
+                written = 0
+                while written < len(sealed):
+                    written += self._file.write(sealed[written:])
+                os.fsync(self._file.fileno())
+            except OSError:
+                # Half a line would take the next one with it.
+                self._file.truncate(line.offset)
+                raise
         self._end += len(sealed)
         return line
 

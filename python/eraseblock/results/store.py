@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eraseblock import _core
 from eraseblock.experiments import unreadable
@@ -69,6 +69,8 @@ def save_results(records: Sequence[Record], folder: str | Path) -> Path:
         >>> report = save_results(records, "out/mysql")  # doctest: +SKIP
     """
     folder = Path(folder)
+    if not records:
+        raise _core.InputError(f"{folder}: there are no records to save")
     make_folder(folder)
     if has_runs(folder):
         raise _core.InputError(
@@ -109,23 +111,42 @@ def read_records(folder: str | Path) -> list[Record]:
     folder = Path(folder)
     if is_under_way(folder):
         return read_runs(folder).records
-    records = _read_array(folder / JSON_NAME, "config")
+    records = _read_array(folder / JSON_NAME, _is_record)
     if (folder / ENGINE_NAME).exists():
-        speeds = _read_array(folder / ENGINE_NAME, "key")
+        speeds = _read_array(folder / ENGINE_NAME, _is_speed)
         if [speed["key"] for speed in speeds] == [record.get("key") for record in records]:
             for record, speed in zip(records, speeds, strict=True):
                 record["engine"] = {name: value for name, value in speed.items() if name != "key"}
     return records
 
 
-def _read_array(path: Path, needed: str) -> list[Record]:
+def _is_record(entry: dict[str, Any]) -> bool:
+    """Whether it has what every table and page starts from."""
+    try:
+        config, name = entry["config"], entry["trace"]["name"]
+        parts = (
+            config["workload"],
+            config["buffer"]["size"],
+            config["buffer"]["scheme"],
+            config["ftl"]["mapping"],
+        )
+    except (KeyError, TypeError):
+        return False
+    return None not in (name, *parts)
+
+
+def _is_speed(entry: dict[str, Any]) -> bool:
+    return "key" in entry
+
+
+def _read_array(path: Path, right: Callable[[dict[str, Any]], bool]) -> list[Record]:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise _core.InputError(unreadable(path, error)) from error
     with suppress(ValueError):
         entries = json.loads(text)
-        if isinstance(entries, list) and all(isinstance(one, dict) and needed in one for one in entries):
+        if isinstance(entries, list) and all(isinstance(one, dict) and right(one) for one in entries):
             return entries
     raise _core.InputError(
         f"{path}: expected an array of result records, as `eraseblock compare -o` and `run -o` write it"
@@ -154,7 +175,7 @@ def load_results(folder: str | Path) -> polars.DataFrame:
     except polars.exceptions.PolarsError as error:
         raise _core.InputError(f"{path}: not a Parquet file of results: {error}") from error
     if "key" in frame and (folder / ENGINE_NAME).exists():
-        speeds = to_frame([{"engine": one} for one in _read_array(folder / ENGINE_NAME, "key")])
+        speeds = to_frame([{"engine": one} for one in _read_array(folder / ENGINE_NAME, _is_speed)])
         if speeds.height == frame.height and speeds["engine.key"].equals(frame["key"]):
             return frame.hstack(speeds.drop("engine.key"))
     return frame

@@ -43,13 +43,15 @@ function seriesPlot(kind, runs, look, details, along, { picture }) {
     const { series } = details[place];
     if (!series) return [];
     const ends = endsOf(series, along);
-    return ends.map((end, step) => {
+    const points = ends.map((end, step) => {
       const y = kind.value(series, step);
       return {
-        x: end, y, from: step ? ends[step - 1] : 0, series: look.nameOf(run), run: undefined,
+        x: end, y, series: look.nameOf(run), run: undefined,
         tip: { ...(look.several ? { Run: look.nameOf(run) } : {}), [along === "time" ? "Until" : "Request"]: show(end, unit), [kind.title]: show(y, kind.unit) },
       };
     });
+    // A step is drawn from the end of the one before it; the first one has none.
+    return [{ ...points[0], x: 0 }, ...points];
   });
   const known = values.map((value) => value.y).filter((y) => y !== null);
   if (!known.length) return { empty: "No run has this." };
