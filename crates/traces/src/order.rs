@@ -100,7 +100,7 @@ impl Order {
                 moved.clamped_max_ns = moved.clamped_max_ns.max(back_ns);
                 Ok(())
             }
-            Way::Sort(sorter) if request.arrival_ns < sorter.emitted_ns => Err(TooLate {
+            Way::Sort(sorter) if request.arrival_ns < sorter.settled_ns => Err(TooLate {
                 found: format!("a time {back_ns} ns before that of a request more than {} requests above", sorter.kept()),
                 expected: "at most that much disorder; sort the trace by time first".to_owned(),
             }),
@@ -154,13 +154,14 @@ struct Sorter {
     /// Of `held`, those before `ready` are in order, those before `next` have left.
     ready: usize,
     next: usize,
-    emitted_ns: u64,
+    /// Time of the last request that is in order: one that comes later in the file must not lie before it.
+    settled_ns: u64,
     closed: bool,
 }
 
 impl Sorter {
     fn new(window: usize) -> Self {
-        Self { window, held: Vec::new(), ready: 0, next: 0, emitted_ns: 0, closed: false }
+        Self { window, held: Vec::new(), ready: 0, next: 0, settled_ns: 0, closed: false }
     }
 
     /// Requests that stay when the window is full: one may come as many requests too late.
@@ -175,7 +176,6 @@ impl Sorter {
         }
         let request = *self.held[..self.ready].get(self.next)?;
         self.next += 1;
-        self.emitted_ns = request.arrival_ns;
         Some(request)
     }
 
@@ -185,6 +185,9 @@ impl Sorter {
         self.next = 0;
         self.held.sort_by_key(|request| request.arrival_ns);
         self.ready = if self.closed { self.held.len() } else { self.held.len().saturating_sub(self.kept()) };
+        if let Some(last) = self.ready.checked_sub(1) {
+            self.settled_ns = self.held[last].arrival_ns;
+        }
     }
 
     fn close(&mut self) {
@@ -252,6 +255,9 @@ mod tests {
         times.push(99);
         let error = ordered(sort_within(8), &times).unwrap_err();
         assert_eq!(error.found, "a time 8 ns before that of a request more than 4 requests above");
+        // Among those that are in order and have not all left yet.
+        let error = ordered(sort_within(8), &[0, 10, 20, 30, 40, 50, 60, 70, 15, 80, 90, 100]).unwrap_err();
+        assert_eq!(error.found, "a time 55 ns before that of a request more than 4 requests above");
     }
 
     proptest! {
