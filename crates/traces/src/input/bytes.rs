@@ -31,8 +31,8 @@ impl ByteFile {
     /// Opens `path`; with `hash`, the sha256 of the unpacked content is known at the end.
     pub fn open(path: &Path, hash: bool) -> Result<Self, TraceError> {
         let name = path.display().to_string();
-        let file = File::open(path).map_err(|error| TraceError::open(path, &error))?;
-        let meta = file.metadata().map_err(|error| TraceError::io(&name, "cannot be looked at", error))?;
+        // Before it is opened: opening a named pipe waits until somebody writes to it.
+        let meta = path.metadata().map_err(|error| TraceError::open(path, &error))?;
         if meta.is_dir() {
             return Err(TraceError::file(&name, "is a folder, not a trace file"));
         }
@@ -42,6 +42,7 @@ impl ByteFile {
                 "is not a regular file; a trace is read more than once, so save it to a file first",
             ));
         }
+        let file = File::open(path).map_err(|error| TraceError::open(path, &error))?;
         Self::over(name, Box::new(file), hash)
     }
 

@@ -14,6 +14,10 @@ pub(crate) use unpack::PACKED_EXTENSIONS;
 #[cfg(test)]
 mod tests {
     use std::io::Write;
+    use std::process::Command;
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
 
     use bzip2::write::BzEncoder;
     use flate2::Compression;
@@ -139,6 +143,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let error = ByteFile::open(folder.path(), false).err().unwrap().to_string();
         assert!(error.contains("is a folder"), "{error}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_named_pipe_is_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let (sender, receiver) = mpsc::channel();
+        thread::spawn(move || sender.send(ByteFile::open(&path, false).err().unwrap().to_string()));
+        let error = receiver.recv_timeout(Duration::from_secs(20)).unwrap();
+        assert!(error.contains("is not a regular file"), "{error}");
     }
 
     #[test]
