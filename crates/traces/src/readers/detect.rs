@@ -22,6 +22,11 @@ pub(crate) fn detect(path: &Path) -> Result<Detected, TraceError> {
     }
     let named = format_of_name(path);
     let guess = one_guess(FAMILIES.iter().filter_map(|family| (family.recognise)(&sample)).collect());
+    if guess.is_none()
+        && let Some(problem) = sample.wrapping()
+    {
+        return Err(TraceError::file(&file, problem));
+    }
     match (guess, named) {
         (Some(Guess::Settled { format, evidence }), None) => {
             Ok(Detected { format: by_name(format), evidence })
@@ -131,6 +136,20 @@ mod tests {
     }
 
     const WHOLE: &str = "0 0 8 16 1\n7000 0 24 16 0\n20000000 1 24 9 0\n";
+
+    #[test]
+    fn wrappings_are_named_with_what_to_do() {
+        let utf16 = [0xff_u8, 0xfe].into_iter().chain("0,8,512,w,0.5\n".bytes().flat_map(|byte| [byte, 0]));
+        let mut tar = vec![0; 1024];
+        tar[..5].copy_from_slice(b"a.spc");
+        tar[257..262].copy_from_slice(b"ustar");
+        for (content, said) in [(utf16.collect(), "is UTF-16 text"), (tar, "is a tar archive")] {
+            for name in ["trace", "trace.spc"] {
+                let error = detected(name, &content).unwrap_err().to_string();
+                assert!(error.contains(said), "{error}");
+            }
+        }
+    }
 
     #[test]
     fn content_settles_it() {

@@ -6,21 +6,22 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(super) struct Names {
     numbers: BTreeMap<String, u32>,
-    /// The name asked for last, mostly the next one too.
-    recent: String,
-    recent_number: u32,
+    /// The name asked for last and its number, mostly the next one too.
+    recent: Option<(String, u32)>,
 }
 
 impl Names {
     /// The number of a name that was added before.
     pub fn get(&mut self, name: &str) -> Option<u32> {
-        if self.recent == name && !self.numbers.is_empty() {
-            return Some(self.recent_number);
+        if let Some((recent, number)) = &self.recent
+            && recent == name
+        {
+            return Some(*number);
         }
         let number = *self.numbers.get(name)?;
-        self.recent.clear();
-        self.recent.push_str(name);
-        self.recent_number = number;
+        let (recent, recent_number) = self.recent.get_or_insert_default();
+        name.clone_into(recent);
+        *recent_number = number;
         Some(number)
     }
 
@@ -43,7 +44,8 @@ mod tests {
     fn names_are_numbered_as_they_come() {
         let mut names = Names::default();
         assert_eq!((names.get(""), names.get("b")), (None, None));
-        assert_eq!([names.add("b"), names.add("a"), names.add("b"), names.add("")], [0, 1, 0, 2]);
+        assert_eq!((names.add("b"), names.get("")), (0, None));
+        assert_eq!([names.add("a"), names.add("b"), names.add("")], [1, 0, 2]);
         assert_eq!([names.get("a"), names.get("c"), names.get("b")], [Some(1), None, Some(0)]);
     }
 }

@@ -65,6 +65,19 @@ impl Sample {
         self.bytes.iter().all(u8::is_ascii_whitespace)
     }
 
+    /// What the file is, and what to do with it, where it holds a trace in a wrapping that people meet.
+    pub fn wrapping(&self) -> Option<&'static str> {
+        if [b"\xff\xfe", b"\xfe\xff"].iter().any(|mark| self.bytes.starts_with(*mark)) {
+            return Some(
+                "is UTF-16 text, as Windows PowerShell writes it; turn it into UTF-8 first, as with \
+                 `iconv -f UTF-16 -t UTF-8`",
+            );
+        }
+        // Where the header of the first file in an archive says what it is.
+        let is_tar = self.bytes.get(257..262) == Some(b"ustar");
+        is_tar.then_some("is a tar archive; take the trace out of it first, as with `tar -xf`")
+    }
+
     /// The first line, or the first bytes of a binary file, for a message.
     pub fn beginning(&self) -> String {
         match self.filled().next() {
