@@ -100,6 +100,14 @@ def test_a_sample_says_so(cli: Cli) -> None:
     assert "one page in 4" in shown
 
 
+def test_a_sample_may_miss_every_page(cli: Cli, tmp_path: Path) -> None:
+    trace = tmp_path / "one.spc"
+    trace.write_text("0,0,4096,w,0.0\n", encoding="utf-8")
+    curve = profile_of(cli, trace, "--sample", "1e-9")["miss_ratio"]
+    assert (curve["sampled_pages"], curve["expected_error"], curve["points"]) == (0, 1.0, [])
+    assert "none of the pages is in the sample" in cli("trace", "info", trace, "--sample", "1e-9").stdout
+
+
 def test_the_sheet_fits_its_terminal(cli: Cli) -> None:
     for columns, most in ((100, 40), (80, 44), (60, 54)):
         shown = on_terminal(columns, "trace", "info", str(BUNDLED))

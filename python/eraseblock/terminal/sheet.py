@@ -241,6 +241,9 @@ def _miss_ratio(profile: Figures, width: int) -> Iterator[Text | Table | Padding
     curve = profile["miss_ratio"]
     points = [point for point in curve["points"] if point["all"] is not None]
     if not points:
+        footprint = profile["footprint"]
+        if footprint["page_reads"] + footprint["page_writes"] > 0:
+            yield Text("none of the pages is in the sample: follow a larger share (--sample)", "yellow")
         return
     title = Text("Miss ratio of an LRU buffer", "bold")
     if curve["method"] == "sampled":

@@ -179,7 +179,7 @@ pub struct MissRatio {
     pub sample_rate: f64,
     /// Pages that were followed.
     pub sampled_pages: u64,
-    /// Mean absolute error to be expected of the ratios below; 0 where exact.
+    /// Mean absolute error to be expected of the ratios below; 0 where exact, 1 where the sample holds no page.
     pub expected_error: f64,
     /// From one page to all.
     pub points: Vec<MissRatioPoint>,
@@ -309,7 +309,8 @@ impl Distances {
                 sample.error_of_pages(point.buffer_pages, miss_ratio)
                     + hits[0].error_of_distance(point.buffer_pages, sample_rate)
             });
-            (errors.sum::<f64>() / points.len().max(1) as f64).min(1.0)
+            // A sample without a page says nothing.
+            if points.is_empty() { 1.0 } else { (errors.sum::<f64>() / points.len() as f64).min(1.0) }
         };
         MissRatio {
             method: if shift == 0 { "exact" } else { "sampled" },
@@ -358,5 +359,14 @@ mod tests {
         assert_eq!(found.at(Accesses::WriteOnly, 100), Some(1.0));
         assert_eq!((found.method, found.expected_error), ("exact", 0.0));
         assert_eq!(found.points.last().unwrap().buffer_bytes, 3072);
+    }
+
+    #[test]
+    fn a_sample_without_a_page_says_nothing() {
+        let mut distances = Distances::default();
+        distances.count(true, 5);
+        let followed = Followed { page_bytes: 512, shift: 7, footprint_pages: 0, pages: 0, uses: Vec::new() };
+        let found = distances.miss_ratio(followed);
+        assert_eq!((found.method, found.points.len(), found.expected_error), ("sampled", 0, 1.0));
     }
 }

@@ -51,7 +51,7 @@ pub struct CharacteriseOptions {
 }
 
 impl Default for CharacteriseOptions {
-    /// Pages of 4 KiB, and at most 16 Mi of them: a footprint of 64 GiB, in about a gigabyte of memory.
+    /// Pages of 4 KiB, and at most 16 Mi of them: a footprint of 64 GiB, in about 1.6 GB of memory.
     fn default() -> Self {
         Self { page_bytes: 4096, sample: None, max_pages: 1 << 24 }
     }
