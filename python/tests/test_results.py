@@ -11,7 +11,7 @@ from eraseblock.results import units
 from eraseblock.results.advice import advice_of
 from eraseblock.results.flatten import flatten
 from eraseblock.results.ranking import is_best
-from eraseblock.results.view import groups_of, rows_of
+from eraseblock.results.view import Row, groups_of, rows_of
 
 
 @pytest.mark.parametrize(
@@ -96,3 +96,24 @@ def test_advice_is_said_once(records: list[eraseblock.Record]) -> None:
         (True, "the backlog grew", "bast: lru at 512 KiB"),
         (False, "garbage collection never ran", "page: all runs"),
     ]
+
+
+def test_many_sentences_are_gathered_in_one_pass(
+    records: list[eraseblock.Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed = copy.deepcopy(records)
+    for number, record in enumerate(changed):
+        record["reasons"], record["warnings"] = [f"the wait was {number} s"], []
+    rows = rows_of(changed)
+    read = Row.group.fget  # type: ignore[attr-defined]
+    looks: list[Row] = []
+
+    def group_of(row: Row) -> tuple[str, str, str]:
+        looks.append(row)
+        return read(row)  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(Row, "group", property(group_of))
+    found = advice_of(rows)
+    assert len(found) == len(rows)
+    assert found[0].runs.endswith(f"{rows[0].scheme} at {units.size(rows[0].buffer_bytes)}")
+    assert len(looks) == 2 * len(rows)

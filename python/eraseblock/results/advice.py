@@ -26,28 +26,39 @@ def advice_of(rows: Sequence[Row]) -> list[Advice]:
         for row in rows:
             for sentence in row.record.get(key) or []:
                 found.setdefault((distrust, str(sentence)), []).append(row)
+    whole = _Whole.of(rows)
     return [
-        Advice(sentence, describe_runs(about, rows), distrust, len(about))
+        Advice(sentence, whole.describe(about), distrust, len(about))
         for (distrust, sentence), about in found.items()
     ]
 
 
-def describe_runs(some: Sequence[Row], everything: Sequence[Row]) -> str:
-    """Says which runs are meant, as shortly as it can be said."""
-    if len(some) == len(everything):
-        return "all runs" if len(everything) > 1 else "the run"
-    groups = groups_of(everything)
-    parts = []
-    for group, about in groups_of(some).items():
-        text = _within_group(about, groups[group])
-        # A name is given to the group only where there are several.
-        parts.append(f"{_group_name(group, list(groups))}{text}")
-    return "; ".join(parts)
+@dataclass(frozen=True)
+class _Whole:
+    """All runs in their groups, looked through once: each run may have a sentence of its own."""
 
+    groups: dict[tuple[str, str, str], list[Row]]
+    runs: int
+    # Parts of a group's name in which the groups differ.
+    telling: list[int]
 
-def _group_name(group: tuple[str, ...], groups: Sequence[tuple[str, ...]]) -> str:
-    telling = [part for index, part in enumerate(group) if len({other[index] for other in groups}) > 1]
-    return f"{' / '.join(telling)}: " if telling else ""
+    @staticmethod
+    def of(rows: Sequence[Row]) -> _Whole:
+        groups = groups_of(rows)
+        telling = [part for part in range(3) if len({group[part] for group in groups}) > 1]
+        return _Whole(groups, len(rows), telling)
+
+    def describe(self, some: Sequence[Row]) -> str:
+        """Say which runs are meant, as shortly as it can be said."""
+        if len(some) == self.runs:
+            return "all runs" if self.runs > 1 else "the run"
+        parts = []
+        for group, about in groups_of(some).items():
+            # A name is given to the group only where there are several.
+            name = " / ".join(group[part] for part in self.telling)
+            text = _within_group(about, self.groups[group])
+            parts.append(f"{name}: {text}" if name else text)
+        return "; ".join(parts)
 
 
 def _within_group(some: Sequence[Row], everything: Sequence[Row]) -> str:
