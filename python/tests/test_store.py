@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -372,6 +374,31 @@ def test_a_full_disk_is_named_and_keeps_the_old_file(tmp_path: Path, monkeypatch
         assert (tmp_path / JOURNAL_NAME).read_bytes() == before
         assert path.read_bytes() == b"old"
         assert not list(tmp_path.glob("*.part"))
+
+
+def test_two_processes_may_replace_a_file_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    call = "from eraseblock.results.files import *; import sys; replace_file(Path(sys.argv[1]), [b'other'])"
+
+    def parts() -> Iterator[bytes]:
+        yield b"mi"
+        subprocess.run([sys.executable, "-c", call, str(path)], check=True, timeout=60)
+        assert path.read_bytes() == b"other"
+        yield b"ne"
+
+    replace_file(path, parts())
+    assert path.read_bytes() == b"mine"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_killed_processes_left_is_removed(trace: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    left = [out / f"{name}.1.part" for name in (JOURNAL_NAME, "results.json", "results.parquet")]
+    for path in left:
+        path.write_bytes(b"half")
+    eraseblock.run(config(trace, "128 KiB"), out=out)
+    assert not [path for path in left if path.exists()]
 
 
 def test_many_refusals_are_sorted_out_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:

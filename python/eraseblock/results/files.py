@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+_PART = ".part"
+
 
 def replace_file(path: Path, parts: Iterable[bytes]) -> None:
     """Put `parts` in the place of `path` in one step; on the disk when this returns."""
-    part = path.with_name(f"{path.name}.part")
+    # A name of its own: a report may be built while a sweep builds it too.
+    part = path.with_name(f"{path.name}.{os.getpid()}{_PART}")
     with naming(path):
         try:
             with part.open("wb") as file:
@@ -24,6 +28,12 @@ def replace_file(path: Path, parts: Iterable[bytes]) -> None:
                 part.unlink()
             raise
     sync_folder(path.parent)
+
+
+def drop_parts(path: Path) -> None:
+    """Remove what processes that were killed left of `path`; only where no other one may write it."""
+    for part in path.parent.glob(f"{glob.escape(path.name)}.*{_PART}"):
+        part.unlink(missing_ok=True)
 
 
 @contextmanager

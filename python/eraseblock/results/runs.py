@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from eraseblock import _core
+from eraseblock.results.files import drop_parts
 from eraseblock.results.journal import Journal, Line, Scan, last_object
 
 JOURNAL_NAME = "runs.jsonl"
@@ -178,6 +179,7 @@ class _Contents:
 def opened(folder: Path, *, fresh: bool = False, prune: bool = False) -> Iterator[RunStore]:
     """A folder's runs, for this process alone."""
     with _locked(folder):
+        drop_parts(folder / JOURNAL_NAME)
         store = RunStore(folder, fresh=fresh, prune=prune)
         try:
             yield store

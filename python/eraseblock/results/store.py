@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from eraseblock import _core
 from eraseblock.experiments import unreadable
-from eraseblock.results.files import replace_file
+from eraseblock.results.files import drop_parts, replace_file
 from eraseblock.results.flatten import columns_of
 from eraseblock.results.runs import has_runs, is_delivered, read_runs
 from eraseblock.sweep import Record
@@ -83,6 +83,8 @@ def write_results(records: Sequence[Record], folder: Path) -> Path:
     """Write everything that is made from records; returns the report's path."""
     results = [{key: value for key, value in record.items() if key != "engine"} for record in records]
     speeds = [{"key": record["key"], **record["engine"]} for record in records if "engine" in record]
+    for name in (JSON_NAME, ENGINE_NAME, PARQUET_NAME):
+        drop_parts(folder / name)
     replace_file(folder / JSON_NAME, [records_json(results).encode()])
     replace_file(folder / ENGINE_NAME, [records_json(speeds).encode()])
     frame = BytesIO()
