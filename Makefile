@@ -19,10 +19,10 @@ ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' \) 2>/de
 WORKLOAD := workloads/pgbench-ext4.nbdkit.zst
 DEMO := out/demo
 
-.PHONY: help demo test quick lint format figures bench lock clean
+.PHONY: help demo test quick lint format figures bench fuzz-readers lock clean
 
 help: ## What can be made
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 20
 
 # The drive of the HBM thesis, a battery behind its RAM (the papers know no flush commands), the workload at a fifth of its
 # speed: that is what such a drive can bear.
@@ -41,6 +41,7 @@ quick: $(EXTENSION) ## The tests that end within two minutes
 
 lint: $(EXTENSION) ## Formatting, lints, types, and whether generated pages are up to date
 	cargo fmt --all --check
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/ruff check --quiet
@@ -49,6 +50,7 @@ lint: $(EXTENSION) ## Formatting, lints, types, and whether generated pages are 
 
 format: $(EXTENSION) ## Format all code and generate pages anew
 	cargo fmt --all
+	cargo fmt --manifest-path fuzz/Cargo.toml
 	$(BIN)/ruff format --quiet
 	$(BIN)/python tools/generate_docs.py
 
@@ -58,12 +60,18 @@ figures: $(EXTENSION) ## Put the demo's present table and picture into the READM
 bench: ## Speed of the engine and of the trace readers, one thread
 	cargo run --release --locked --quiet -p eraseblock-bench
 
+# TIME is in seconds for each target; FORMAT names one of them.
+fuzz-readers: TIME ?= 60
+fuzz-readers: JOBS ?= $(shell nproc)
+fuzz-readers: ## Feed damaged files to every trace reader (TIME=600 FORMAT=spc)
+	$(PYTHON) tools/fuzz_readers.py --time $(TIME) --jobs $(JOBS) $(if $(FORMAT),--format $(FORMAT))
+
 lock: $(DEPENDENCIES) ## Pin the Python packages anew (needs uv)
 	uv pip compile pyproject.toml --group development --universal --python-version 3.11 --generate-hashes \
 	    --no-header --no-annotate --quiet --output-file requirements.lock
 
 clean: ## Remove everything that make built
-	rm -rf target out $(VENV) .mypy_cache .ruff_cache .pytest_cache python/eraseblock/_core*.so
+	rm -rf target fuzz/target fuzz/seeds out $(VENV) .mypy_cache .ruff_cache .pytest_cache python/eraseblock/_core*.so
 	find python tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(DEPENDENCIES): requirements.lock

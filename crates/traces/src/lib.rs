@@ -24,6 +24,8 @@ mod compact;
 mod config;
 mod error;
 mod fit;
+#[doc(hidden)]
+pub mod fuzzing;
 mod generate;
 mod input;
 mod order;

@@ -47,8 +47,12 @@ pub(crate) struct TraceReader {
 
 impl TraceReader {
     pub fn open(file: &TraceFile, hash: bool) -> Result<Self, TraceError> {
-        let bytes = ByteFile::open(&file.path, hash)?;
-        Ok(Self {
+        Ok(Self::over(ByteFile::open(&file.path, hash)?, file))
+    }
+
+    /// Reads `bytes` in the way that `file` says.
+    pub fn over(bytes: ByteFile, file: &TraceFile) -> Self {
+        Self {
             content: Content::new(bytes, file.format, file.options),
             format: file.format,
             second: None,
@@ -56,7 +60,7 @@ impl TraceReader {
             any: false,
             other_lines: Vec::new(),
             bad_lines: file.skip_bad_lines.then(BadLines::default),
-        })
+        }
     }
 
     /// The next request in order of time, its arrival counted from the file's first request; `None` after the last.

@@ -15,12 +15,19 @@ pub(crate) struct Detected {
 
 /// Tells the format of the file at `path` from its first bytes, and where these leave a choice, from its name.
 pub(crate) fn detect(path: &Path) -> Result<Detected, TraceError> {
-    let sample = Sample::read(&mut ByteFile::open(path, false)?)?;
-    let file = path.display().to_string();
+    detect_in(&mut ByteFile::open(path, false)?, format_of_name(path))
+}
+
+/// The same for a file at its beginning; `named` is the extension of its name, and the format that it stands for.
+pub(crate) fn detect_in(
+    file: &mut ByteFile,
+    named: Option<(&'static str, &'static Format)>,
+) -> Result<Detected, TraceError> {
+    let sample = Sample::read(file)?;
+    let file = file.name();
     if sample.is_empty() {
-        return Err(TraceError::file(&file, "is empty; a trace holds at least one request"));
+        return Err(TraceError::file(file, "is empty; a trace holds at least one request"));
     }
-    let named = format_of_name(path);
     let guess = one_guess(FAMILIES.iter().filter_map(|family| (family.recognise)(&sample)).collect());
     if guess.is_none()
         && let Some(problem) = sample.wrapping()
@@ -51,7 +58,7 @@ pub(crate) fn detect(path: &Path) -> Result<Detected, TraceError> {
                 Ok(Detected { format: named, evidence: said_by_name(extension, named) })
             }
             _ => Err(TraceError::file(
-                &file,
+                file,
                 format!(
                     "its content fits several formats: {why}; name the right one as the format (--format): {}",
                     formats.join(", ")
@@ -64,7 +71,7 @@ pub(crate) fn detect(path: &Path) -> Result<Detected, TraceError> {
         (None, None) => {
             let known: Vec<_> = formats().map(|format| format.name).collect();
             Err(TraceError::file(
-                &file,
+                file,
                 format!(
                     "no known format fits {}; name the format (--format) if it is one of {}",
                     sample.beginning(),

@@ -40,7 +40,7 @@ use crate::error::{Unexpected, nearest};
 use crate::order::Disorder;
 
 pub(crate) use content::{Content, Line, LineParser, Parser, RecordParser};
-pub(crate) use detect::{Detected, detect};
+pub(crate) use detect::{Detected, detect, detect_in};
 use sample::{Guess, Sample, mostly};
 
 /// A trace format, by name.
