@@ -19,7 +19,7 @@ ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' \) 2>/de
 WORKLOAD := workloads/pgbench-ext4.nbdkit.zst
 DEMO := out/demo
 
-.PHONY: help demo test quick lint format figures bench fuzz-readers lock clean
+.PHONY: help demo test quick lint format figures stand-ins bench fuzz-readers lock clean
 
 help: ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 20
@@ -47,6 +47,7 @@ lint: $(EXTENSION) ## Formatting, lints, types, and whether generated pages are 
 	$(BIN)/ruff check --quiet
 	$(BIN)/mypy --no-error-summary
 	$(BIN)/python tools/generate_docs.py --check
+	$(BIN)/python tools/measure_stand_ins.py --check
 
 format: $(EXTENSION) ## Format all code and generate pages anew
 	cargo fmt --all
@@ -56,6 +57,9 @@ format: $(EXTENSION) ## Format all code and generate pages anew
 
 figures: $(EXTENSION) ## Put the demo's present table and picture into the README
 	$(BIN)/python tools/refresh_demo.py
+
+stand-ins: $(EXTENSION) ## Measure all stand-ins whole, and write docs/stand-ins.md
+	$(BIN)/python tools/measure_stand_ins.py
 
 bench: ## Speed of the engine and of the trace readers, one thread
 	cargo run --release --locked --quiet -p eraseblock-bench

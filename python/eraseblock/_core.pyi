@@ -24,7 +24,7 @@ def end_after_signal(signals: Sequence[int], grace_s: float, code: int, last_wor
     """Make a pipe for `signal.set_wakeup_fd`; `grace_s` after one of `signals` the process ends."""
 
 def registry() -> str:
-    """Everything that has a name (buffers, FTLs, devices, formats), as JSON."""
+    """Everything that has a name (buffers, FTLs, devices, formats, generators, stand-ins), as JSON."""
 
 def schema() -> str:
     """JSON Schema of an experiment file."""
@@ -60,3 +60,22 @@ def trace_info(
     progress: Callable[[str, int, int], None] | None = None,
 ) -> str:
     """Characterise the workload of a resolved experiment, as JSON; what `progress` raises ends it."""
+
+def generate_trace(
+    generator: tuple[str | None, tuple[str, str] | None, list[str]],
+    output: str,
+    format: str | None = None,  # noqa: A002
+    overwrite: bool = False,
+    lossy: bool = False,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> str:
+    """Write the trace of a generator (name, spec file, sets); what was written comes back as JSON."""
+
+def stand_in(name: str) -> str:
+    """What a stand-in matches and cannot know, as JSON."""
+
+def measure_stand_in(
+    generator: tuple[str | None, tuple[str, str] | None, list[str]],
+    progress: Callable[[str, int, int], None] | None = None,
+) -> str:
+    """The published statistics of a stand-in beside the generated ones, as JSON."""

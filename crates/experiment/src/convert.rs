@@ -170,13 +170,12 @@ fn provenance(
 
 #[cfg(test)]
 mod tests {
-    use eraseblock_traces::{GenerateConfig, Pattern};
+    use eraseblock_traces::GenerateConfig;
 
     use super::*;
 
     fn workload() -> WorkloadConfig {
-        let mut config =
-            WorkloadConfig::generated(GenerateConfig::new(Pattern::Sequential, 100_000, Bytes(1 << 20)));
+        let mut config = WorkloadConfig::generated(GenerateConfig::sequential(100_000, Bytes(1 << 20)));
         config.first = Some(50_000);
         config
     }

@@ -7,6 +7,7 @@
 mod convert;
 mod error;
 mod experiment;
+mod generate;
 mod load;
 mod presets;
 mod registry;
@@ -14,9 +15,11 @@ mod run;
 mod schema;
 
 pub use convert::{ConvertOptions, Converted, convert};
+pub use eraseblock_traces::GenerateConfig;
 pub use error::ConfigError;
 pub use experiment::Experiment;
-pub use load::resolve;
+pub use generate::{Output, generate_trace, measure_json, stand_in_json};
+pub use load::{resolve, resolve_generator};
 pub use presets::preset_names;
 pub use registry::registry_json;
 pub use run::{Identity, InfoOptions, Progress, Record, RunError, Runner, run, trace_info};

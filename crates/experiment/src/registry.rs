@@ -1,4 +1,4 @@
-//! What can be configured: every buffer, FTL, device and trace format, with its options.
+//! What can be configured: every buffer, FTL, device, trace format, generator and stand-in, with its options.
 
 use eraseblock_core::support::registry::Entry;
 use eraseblock_core::{buffer, ftl};
@@ -14,6 +14,10 @@ struct Registry {
     ftls: Vec<Item>,
     devices: Vec<Item>,
     formats: Vec<Json>,
+    generators: Vec<Item>,
+    arrivals: Vec<Item>,
+    #[serde(rename = "stand-ins")]
+    stand_ins: Vec<Item>,
 }
 
 /// One thing that has a name in a configuration.
@@ -43,13 +47,16 @@ struct OptionItem {
     doc: String,
 }
 
-/// Every buffer, FTL, device and trace format as one JSON object, for `list`, the documentation and other programs.
+/// Every buffer, FTL, device, trace format and generator as one JSON object, for `list`, the documentation and other programs.
 pub fn registry_json() -> String {
     let registry = Registry {
         buffers: buffer::registry().iter().map(scheme).collect(),
         ftls: ftl::registry().iter().map(scheme).collect(),
         devices: presets::all().iter().map(device).collect(),
         formats: eraseblock_traces::formats().map(format).collect(),
+        generators: eraseblock_traces::generators().iter().map(scheme).collect(),
+        arrivals: eraseblock_traces::arrivals().iter().map(scheme).collect(),
+        stand_ins: eraseblock_traces::stand_ins().iter().map(stand_in).collect(),
     };
     serde_json::to_string(&registry).expect("names and documents are texts")
 }
@@ -78,6 +85,21 @@ fn device(preset: &presets::Preset) -> Item {
         reconstruction: false,
         options: Vec::new(),
         values: Some(preset.defaults().expect("presets are tested").to_json()),
+    }
+}
+
+/// A stand-in; what it matches is told by `trace generate NAME --describe`.
+fn stand_in(stand_in: &eraseblock_traces::StandIn) -> Item {
+    let count = stand_in.statistics.len();
+    Item {
+        name: stand_in.name.clone(),
+        title: stand_in.title.clone(),
+        summary: format!("meets {count} published statistics."),
+        paper: stand_in.source.clone(),
+        year: Some(stand_in.year),
+        reconstruction: false,
+        options: Vec::new(),
+        values: None,
     }
 }
 

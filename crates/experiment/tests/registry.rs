@@ -14,7 +14,7 @@ fn names(section: &[Value]) -> Vec<&str> {
 
 #[test]
 fn every_item_is_described() {
-    for name in ["buffers", "ftls", "devices", "formats"] {
+    for name in ["buffers", "ftls", "devices", "formats", "generators", "arrivals", "stand-ins"] {
         let items = section(name);
         assert!(!items.is_empty(), "{name}");
         for item in &items {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use eraseblock_experiment::{self as experiment, ConvertOptions};
+use eraseblock_experiment::{self as experiment, ConvertOptions, Output};
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -52,8 +52,60 @@ fn trace_convert(
     })
 }
 
+/// Writes the trace of a generator; what was written comes back as JSON. `progress` is called as in a run.
+#[pyfunction]
+#[pyo3(signature = (generator, output, format=None, overwrite=false, lossy=false, progress=None))]
+#[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
+fn generate_trace(
+    py: Python<'_>,
+    generator: GeneratorSpec,
+    output: String,
+    format: Option<String>,
+    overwrite: bool,
+    lossy: bool,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let generate = generator.resolve()?;
+    let how = Output { format: format.as_deref(), overwrite, lossy };
+    watched(py, progress, |watch| experiment::generate_trace(&generate, Path::new(&output), how, watch))
+}
+
+/// What a stand-in matches, how it is made and what it cannot know, as JSON.
+#[pyfunction]
+fn stand_in(name: &str) -> PyResult<String> {
+    experiment::stand_in_json(name).map_err(errors::run)
+}
+
+/// The published statistics of a stand-in beside those of its requests, as JSON.
+#[pyfunction]
+#[pyo3(signature = (generator, progress=None))]
+#[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
+fn measure_stand_in(
+    py: Python<'_>,
+    generator: GeneratorSpec,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let generate = generator.resolve()?;
+    watched(py, progress, |watch| experiment::measure_json(&generate, watch))
+}
+
+/// A generator as Python gives it: `(name, (text, file name), sets)`.
+#[derive(FromPyObject)]
+struct GeneratorSpec(Option<String>, Option<(String, String)>, Vec<String>);
+
+impl GeneratorSpec {
+    fn resolve(&self) -> PyResult<experiment::GenerateConfig> {
+        let Self(name, file, sets) = self;
+        let file = file.as_ref().map(|(text, name)| (text.as_str(), name.as_str()));
+        experiment::resolve_generator(name.as_deref(), file, sets).map_err(errors::config)
+    }
+}
+
 /// Adds the functions of this file to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
-    module.add_function(wrap_pyfunction!(trace_convert, module)?)
+    module.add_function(wrap_pyfunction!(trace_convert, module)?)?;
+    module.add_function(wrap_pyfunction!(generate_trace, module)?)?;
+    module.add_function(wrap_pyfunction!(stand_in, module)?)?;
+    module.add_function(wrap_pyfunction!(measure_stand_in, module)?)
 }

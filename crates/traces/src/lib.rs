@@ -3,9 +3,9 @@
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use eraseblock_core::config::Bytes;
-//! use eraseblock_traces::{DriveShape, GenerateConfig, Pattern, WorkloadConfig};
+//! use eraseblock_traces::{DriveShape, GenerateConfig, WorkloadConfig};
 //!
-//! let config = WorkloadConfig::generated(GenerateConfig::new(Pattern::Uniform, 1000, Bytes(1 << 20)));
+//! let config = WorkloadConfig::generated(GenerateConfig::uniform(1000, Bytes(1 << 20)));
 //! let workload = config.prepare(std::path::Path::new("."))?;
 //! assert_eq!(workload.identity().requests, 1000);
 //!
@@ -46,7 +46,10 @@ pub use config::{
 };
 pub use error::TraceError;
 pub use fit::{DriveShape, FitReport, FittedWorkload, Requests, VolumePlace};
-pub use generate::{Arrivals, GenerateConfig, Pattern};
+pub use generate::{
+    Arrivals, GenerateConfig, Generator, MeasuredStatistic, Sizes, StandIn, Statistic,
+    arrivals_registry as arrivals, measure_stand_in, registry as generators, stand_ins,
+};
 pub use order::{Disorder, Moved};
 pub use pass::SelectedRequests;
 pub use readers::{Format, formats};

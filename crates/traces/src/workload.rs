@@ -88,7 +88,7 @@ pub struct Workload {
 #[derive(Debug, Clone)]
 pub(crate) enum Source {
     Trace(TraceFile),
-    Generated(GenerateConfig),
+    Generated(Box<GenerateConfig>),
 }
 
 impl Source {
@@ -96,7 +96,7 @@ impl Source {
     pub fn open(&self, hash: bool) -> Result<Records, TraceError> {
         Ok(match self {
             Self::Trace(file) => Records::Trace(Box::new(TraceReader::open(file, hash)?)),
-            Self::Generated(config) => Records::Generated(Box::new(Generator::new(config))),
+            Self::Generated(config) => Records::Generated(config.generator()?),
         })
     }
 }
@@ -104,7 +104,7 @@ impl Source {
 /// One pass over all requests of a source.
 pub(crate) enum Records {
     Trace(Box<TraceReader>),
-    Generated(Box<Generator>),
+    Generated(Generator),
 }
 
 impl Records {
@@ -155,12 +155,12 @@ impl WorkloadConfig {
 
     fn prepare_generated(&self, generate: &GenerateConfig, see: See<'_>) -> Result<Workload, TraceError> {
         let names = Names {
-            name: generate.kind.name().to_owned(),
+            name: generate.title().to_owned(),
             format: "generated",
-            evidence: format!("made by the {} generator from seed {}", generate.kind.name(), generate.seed),
+            evidence: format!("made by the {} generator from seed {}", generate.name(), generate.seed()),
             sha256: parameters_sha256(generate),
         };
-        let source = Source::Generated(generate.clone());
+        let source = Source::Generated(Box::new(generate.clone()));
         let mut records = source.open(false)?;
         let counts = Counts::of(&mut records, self, see)?;
         self.finish(source, names, counts, Reading::default())
@@ -262,8 +262,7 @@ fn nothing_left(name: &str, whole: &Figures, left_out: LeftOut) -> TraceError {
 }
 
 fn parameters_sha256(generate: &GenerateConfig) -> String {
-    let parameters = serde_json::to_vec(generate).expect("parameters have text keys");
-    hex(&Sha256::digest(parameters))
+    hex(&Sha256::digest(generate.parameters()))
 }
 
 /// Sees each request of a trace as it is replayed; nothing for one that is left out.

@@ -3,12 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use eraseblock_core::buffer::{Answer, BufferConfig, Outcome, Shape, Span, View};
-use eraseblock_core::config::{Bytes, Nanos};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_traces::characterise::{Accesses, MissRatio};
-use eraseblock_traces::{
-    CharacteriseOptions, DriveShape, FitMode, GenerateConfig, Ops, Pattern, Profile, Workload, WorkloadConfig,
-};
+use eraseblock_traces::{CharacteriseOptions, DriveShape, FitMode, Ops, Profile, Workload, WorkloadConfig};
+use serde_json::json;
 
 const PAGE: u64 = 4096;
 const BLOCK_PAGES: u64 = 64;
@@ -23,13 +21,12 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads")
 }
 
-fn generated(kind: Pattern, requests: u64, footprint: u64, size: u64) -> WorkloadConfig {
-    WorkloadConfig::generated(GenerateConfig {
-        size: Bytes(size),
-        read_share: 0.4,
-        interval: Nanos(20_000),
-        ..GenerateConfig::new(kind, requests, Bytes(footprint))
-    })
+fn generated(kind: &str, requests: u64, footprint: u64, size: u64) -> WorkloadConfig {
+    let parameters = json!({
+        "kind": kind, "requests": requests, "footprint": format!("{footprint} B"), "size": format!("{size} B"),
+        "read_share": 0.4, "interval": "20 us",
+    });
+    WorkloadConfig::generated(serde_json::from_value(parameters).unwrap())
 }
 
 fn characterised(config: &WorkloadConfig, options: CharacteriseOptions) -> (Workload, Profile) {
@@ -100,8 +97,8 @@ fn hits_of_the_buffer(requests: &[Request], scheme: &str, capacity: u64) -> [u64
 fn the_curve_is_that_of_the_lru_buffer() {
     for config in [
         bundled(),
-        generated(Pattern::Zipf, 60_000, 64 << 20, 12 << 10),
-        generated(Pattern::Sequential, 30_000, 16 << 20, 6 << 10),
+        generated("zipf", 60_000, 64 << 20, 12 << 10),
+        generated("sequential", 30_000, 16 << 20, 6 << 10),
     ] {
         let (workload, profile) = characterised(&config, CharacteriseOptions::default());
         let name = &workload.identity().name;
@@ -136,15 +133,15 @@ fn mean_error(exact: &MissRatio, other: &MissRatio) -> f64 {
 
 #[test]
 fn samples_err_no_more_than_they_say() {
-    let zipf = |theta| {
-        let mut config = generated(Pattern::Zipf, 300_000, 400 << 20, PAGE);
-        config.generate.as_mut().unwrap().theta = Some(theta);
-        config
+    let zipf = |theta: f64| {
+        let mut parameters = serde_json::to_value(generated("zipf", 300_000, 400 << 20, PAGE)).unwrap();
+        parameters["generate"]["theta"] = theta.into();
+        serde_json::from_value(parameters).unwrap()
     };
     for (name, config) in [
         ("bundled", bundled()),
-        ("uniform", generated(Pattern::Uniform, 300_000, 200 << 20, PAGE)),
-        ("sequential", generated(Pattern::Sequential, 100_000, 100 << 20, 16 << 10)),
+        ("uniform", generated("uniform", 300_000, 200 << 20, PAGE)),
+        ("sequential", generated("sequential", 100_000, 100 << 20, 16 << 10)),
         ("zipf 0.7", zipf(0.7)),
         ("zipf 0.99", zipf(0.99)),
     ] {
@@ -163,7 +160,7 @@ fn samples_err_no_more_than_they_say() {
 
 #[test]
 fn a_footprint_beyond_the_limit_is_sampled() {
-    let config = generated(Pattern::Zipf, 200_000, 400 << 20, PAGE);
+    let config = generated("zipf", 200_000, 400 << 20, PAGE);
     let exact = profile(&config);
     let options = CharacteriseOptions { max_pages: 4000, ..Default::default() };
     let (_, sampled) = characterised(&config, options);
@@ -201,7 +198,7 @@ fn the_selected_part_is_characterised_alone() {
 
 #[test]
 fn figures_of_a_profile_agree_with_one_another() {
-    for config in [bundled(), generated(Pattern::Zipf, 50_000, 64 << 20, 20 << 10)] {
+    for config in [bundled(), generated("zipf", 50_000, 64 << 20, 20 << 10)] {
         let found = profile(&config);
         assert_eq!(found, profile(&config), "two passes");
         let footprint = &found.footprint;
@@ -235,7 +232,7 @@ fn figures_of_a_profile_agree_with_one_another() {
 #[test]
 fn options_that_cannot_be_are_refused() {
     let error = |options| {
-        let config = generated(Pattern::Uniform, 10, 1 << 20, PAGE);
+        let config = generated("uniform", 10, 1 << 20, PAGE);
         config.characterise(Path::new("."), options, &mut |_| true).unwrap_err().to_string()
     };
     let odd = CharacteriseOptions { page_bytes: 5000, ..Default::default() };

@@ -1,8 +1,8 @@
-//! The page about workloads names every format and every fit, and its examples are valid.
+//! The page about workloads names every format, fit and generator, and its examples are valid.
 
 use std::path::Path;
 
-use eraseblock_traces::{FitMode, WorkloadConfig, formats};
+use eraseblock_traces::{FitMode, GenerateConfig, WorkloadConfig, formats};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -27,10 +27,11 @@ fn examples_are_valid() {
 }
 
 #[test]
-fn formats_and_fits_are_all_there() {
+fn formats_fits_and_generators_are_all_there() {
     let page = page();
     let rows: String = page.lines().filter(|line| line.starts_with('|')).collect();
-    for name in formats().map(|format| format.name).chain(FitMode::ALL.map(FitMode::name)) {
+    let names = formats().map(|format| format.name).chain(FitMode::ALL.map(FitMode::name));
+    for name in names.chain(GenerateConfig::NAMES.iter().copied()) {
         assert!(rows.contains(&format!("`{name}`")), "{name} is missing");
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use eraseblock_core::config::{Bytes, Nanos};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_traces::{
-    Action, DriveShape, FitMode, FitReport, GenerateConfig, Ops, OutOfOrder, Pattern, Volumes, Workload,
+    Action, DriveShape, FitMode, FitReport, GenerateConfig, Ops, OutOfOrder, Volumes, Workload,
     WorkloadConfig,
 };
 use proptest::prelude::*;
@@ -313,14 +313,14 @@ fn a_trace_that_changes_between_passes_is_noticed() {
 
 #[test]
 fn a_generator_is_known_by_its_parameters() {
-    let generate = GenerateConfig::new(Pattern::Uniform, 1000, Bytes(1 << 16));
+    let generate = GenerateConfig::uniform(1000, Bytes(1 << 16));
     let prepare = |generate: &GenerateConfig| {
         WorkloadConfig::generated(generate.clone()).prepare(Path::new(".")).unwrap()
     };
     let workload = prepare(&generate);
     assert_eq!((workload.identity().name.as_str(), workload.identity().format), ("uniform", "generated"));
     assert_eq!(workload.identity().sha256, prepare(&generate).identity().sha256);
-    let other = GenerateConfig { seed: 2, ..generate };
+    let other = GenerateConfig::uniform(1001, Bytes(1 << 16));
     assert_ne!(workload.identity().sha256, prepare(&other).identity().sha256);
     assert_eq!(workload.fit(DRIVE).unwrap().requests().count(), 1000);
 }

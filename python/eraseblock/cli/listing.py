@@ -10,13 +10,22 @@ from eraseblock import _core
 from eraseblock.cli.options import AsJson
 from eraseblock.names import nearest, registry, source_of
 
-_TITLES = {"buffers": "Buffers", "ftls": "FTLs", "devices": "Devices", "formats": "Trace formats"}
+_TITLES = {
+    "buffers": "Buffers",
+    "ftls": "FTLs",
+    "devices": "Devices",
+    "formats": "Trace formats",
+    "generators": "Generators",
+    "arrivals": "Arrival processes of generators",
+    "stand-ins": "Stand-ins for published workloads",
+}
 
 EXAMPLES = """\
 Examples:
 
     eraseblock list
     eraseblock list buffers
+    eraseblock list generators
     eraseblock list devices --json
 """
 
@@ -25,7 +34,7 @@ def listing(kind: str | None = None, /, *, as_json: AsJson = False) -> None:
     """List what can be named in a command or an experiment.
 
     Args:
-        kind: buffers, ftls, devices or formats; all four if left out.
+        kind: buffers, ftls, devices, formats, generators, arrivals or stand-ins; all if left out.
     """
     entries = registry()
     if kind is not None:

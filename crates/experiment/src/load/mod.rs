@@ -1,6 +1,7 @@
 //! From what people write to experiments: preset, then file, then `--set`, one experiment for each point of the axes.
 
 mod axes;
+mod generator;
 mod merge;
 mod parse;
 mod suggest;
@@ -79,4 +80,5 @@ pub(crate) fn preset_tree(text: &str, name: &str) -> Result<Node, ConfigError> {
     parse::preset(text, name)
 }
 
+pub use generator::resolve_generator;
 pub(crate) use tree::Node as Tree;

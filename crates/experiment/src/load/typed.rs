@@ -1,6 +1,8 @@
-//! From a tree to an experiment, and from serde's errors to lines that a person can act on.
+//! From a tree to an experiment or a generator, and from serde's errors to lines that a person can act on.
 
 use eraseblock_core::nand::Geometry;
+use eraseblock_traces::GenerateConfig;
+use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use serde_path_to_error::Segment;
 
@@ -12,20 +14,51 @@ use crate::{presets, schema};
 
 /// Reads the tree as an experiment.
 pub(super) fn experiment(tree: &Node) -> Result<Experiment, ConfigError> {
+    read(tree, &EXPERIMENT, checked)
+}
+
+/// Reads the tree as a generator.
+pub(super) fn generator(tree: &Node) -> Result<GenerateConfig, ConfigError> {
+    read(tree, &GENERATOR, |generate: &GenerateConfig| {
+        let message = |error: eraseblock_traces::TraceError| error.to_string();
+        generate.generator().map(drop).map_err(message).map_err(|message| {
+            message.strip_prefix("workload.generate.").map_or_else(|| message.clone(), str::to_owned)
+        })
+    })
+}
+
+/// What is read, for what its errors say.
+struct Subject {
+    /// Serde's error, if a value cannot be read.
+    error: fn(&Json) -> Option<serde_path_to_error::Error<serde_json::Error>>,
+    /// What to write where `kind` is missing.
+    kind: &'static str,
+    /// Keys belong to an experiment, where a preset may give them and a like one may stand in another table.
+    in_experiment: bool,
+}
+
+const EXPERIMENT: Subject = Subject { error: error_of::<Experiment>, kind: "lru", in_experiment: true };
+const GENERATOR: Subject =
+    Subject { error: error_of::<GenerateConfig>, kind: "uniform", in_experiment: false };
+
+fn error_of<T: DeserializeOwned>(json: &Json) -> Option<serde_path_to_error::Error<serde_json::Error>> {
+    serde_path_to_error::deserialize::<_, T>(json).err()
+}
+
+fn read<T: DeserializeOwned>(
+    tree: &Node,
+    subject: &'static Subject,
+    check: impl Fn(&T) -> Result<(), String>,
+) -> Result<T, ConfigError> {
     let json = tree.to_json();
-    match serde_path_to_error::deserialize::<_, Experiment>(&json) {
-        Ok(experiment) => match checked(&experiment) {
-            Ok(()) => Ok(experiment),
-            Err(message) => {
-                let (path, message) = split_path(Vec::new(), message);
-                Err(Fault { tree, json, path, message }.explain())
-            }
+    let (path, message) = match serde_path_to_error::deserialize::<_, T>(&json) {
+        Ok(value) => match check(&value) {
+            Ok(()) => return Ok(value),
+            Err(message) => split_path(Vec::new(), message),
         },
-        Err(error) => {
-            let (path, message) = split_error(&error);
-            Err(Fault { tree, json, path, message }.explain())
-        }
-    }
+        Err(error) => split_error(&error),
+    };
+    Err(Fault { tree, subject, json, path, message }.explain())
 }
 
 /// What a single key cannot show by itself, and takes no time to check; the rest shows when the drive is built.
@@ -62,6 +95,7 @@ fn split_path(mut path: Vec<String>, mut message: String) -> (Vec<String>, Strin
 /// One error of serde, and where it happened.
 struct Fault<'t> {
     tree: &'t Node,
+    subject: &'static Subject,
     json: Json,
     path: Vec<String>,
     message: String,
@@ -102,7 +136,8 @@ impl Fault<'_> {
         let key = format!("{prefix}{word}");
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
         let meant = suggest::nearest(word, &known).map(|near| format!("{prefix}{near}"));
-        let meant = meant.or_else(|| schema::path_ending_in(word)).filter(|near| *near != key);
+        let elsewhere = || self.subject.in_experiment.then(|| schema::path_ending_in(word)).flatten();
+        let meant = meant.or_else(elsewhere).filter(|near| *near != key);
         let meant = meant.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
         let known = match (self.scheme(parent), known.is_empty()) {
             (Some(scheme), true) => format!("`{scheme}` has no options"),
@@ -123,9 +158,9 @@ impl Fault<'_> {
         path.push(name.to_owned());
         let key = path.join(".");
         let hint = match (name, self.tree.get("preset")) {
-            ("kind", _) => "; name the scheme, for example kind = \"lru\"".to_owned(),
+            ("kind", _) => format!("; name it, for example kind = \"{}\"", self.subject.kind),
             ("workload", _) => "; say what to replay, for example workload.path = \"TRACE\"".to_owned(),
-            (_, None) => format!(
+            (_, None) if self.subject.in_experiment => format!(
                 "; give it, or start from a preset, for example preset = \"{}\"",
                 presets::preset_names().join("\" or \"")
             ),
@@ -172,7 +207,7 @@ impl Fault<'_> {
     fn names(&self) -> Option<String> {
         let mut json = self.json.clone();
         *json.pointer_mut(&pointer(&self.path))? = Json::from("");
-        let error = serde_path_to_error::deserialize::<_, Experiment>(&json).err()?;
+        let error = (self.subject.error)(&json)?;
         let (path, message) = split_error(&error);
         let names = quoted(message.strip_prefix("unknown variant ")?);
         (path == self.path).then(|| format!("one of {}", names[1..].join(", ")))

@@ -64,13 +64,12 @@ mod tests {
     use std::path::Path;
 
     use eraseblock_core::config::Bytes;
-    use eraseblock_traces::{BadLines, DriveShape, GenerateConfig, LeftOut, Moved, Pattern, WorkloadConfig};
+    use eraseblock_traces::{BadLines, DriveShape, GenerateConfig, LeftOut, Moved, WorkloadConfig};
 
     use super::*;
 
     fn fitted(mode: FitMode) -> (TraceIdentity, FitReport) {
-        let mut config =
-            WorkloadConfig::generated(GenerateConfig::new(Pattern::Sequential, 100, Bytes(400 << 10)));
+        let mut config = WorkloadConfig::generated(GenerateConfig::sequential(100, Bytes(400 << 10)));
         config.fit = mode;
         let workload = config.prepare(Path::new(".")).unwrap();
         let drive = DriveShape { exported_bytes: 200 << 10, page_bytes: 4096, block_bytes: 8192 };
@@ -92,7 +91,7 @@ mod tests {
 
     #[test]
     fn an_untouched_workload_needs_no_words() {
-        let config = WorkloadConfig::generated(GenerateConfig::new(Pattern::Uniform, 10, Bytes(1 << 16)));
+        let config = WorkloadConfig::generated(GenerateConfig::uniform(10, Bytes(1 << 16)));
         let workload = config.prepare(Path::new(".")).unwrap();
         let drive = DriveShape { exported_bytes: 1 << 16, page_bytes: 4096, block_bytes: 8192 };
         let fit = workload.fit(drive).unwrap().report().clone();

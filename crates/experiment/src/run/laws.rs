@@ -44,14 +44,13 @@ pub(super) fn check(
 #[cfg(test)]
 mod tests {
     use eraseblock_core::config::Bytes;
-    use eraseblock_traces::{DriveShape, FitMode, GenerateConfig, Pattern, WorkloadConfig};
+    use eraseblock_traces::{DriveShape, FitMode, GenerateConfig, WorkloadConfig};
     use serde_json::json;
 
     use super::*;
 
     fn accounts() -> (TraceIdentity, FitReport) {
-        let mut config =
-            WorkloadConfig::generated(GenerateConfig::new(Pattern::Uniform, 100, Bytes(1 << 20)));
+        let mut config = WorkloadConfig::generated(GenerateConfig::uniform(100, Bytes(1 << 20)));
         config.first = Some(60);
         config.fit = FitMode::Clip;
         let workload = config.prepare(std::path::Path::new(".")).unwrap();

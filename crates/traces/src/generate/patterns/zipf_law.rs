@@ -6,7 +6,7 @@
 
 /// Draws ranks 1..=n with probabilities proportional to rank^-theta.
 #[derive(Debug, Clone)]
-pub(super) struct Zipf {
+pub(super) struct ZipfLaw {
     ranks: f64,
     theta: f64,
     /// H at the two ends of the hat.
@@ -16,7 +16,7 @@ pub(super) struct Zipf {
     quick: f64,
 }
 
-impl Zipf {
+impl ZipfLaw {
     pub fn new(ranks: u64, theta: f64) -> Self {
         let mut zipf = Self { ranks: ranks as f64, theta, low: 0.0, high: 0.0, quick: 0.0 };
         zipf.low = zipf.integral(1.5) - 1.0;
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn inverse_undoes_the_integral() {
         for theta in [0.1, 0.99, 1.0, 1.0 + 1e-12, 2.0, 10.0] {
-            let zipf = Zipf::new(1000, theta);
+            let zipf = ZipfLaw::new(1000, theta);
             for x in [0.6, 1.0, 1.5, 3.0] {
                 let back = zipf.inverse(zipf.integral(x));
                 assert!((back / x - 1.0).abs() < 1e-9, "theta {theta}: {x} became {back}");
@@ -81,7 +81,7 @@ mod tests {
     fn ranks_stay_in_range_at_the_ends() {
         for ranks in [1, 2, 1 << 48] {
             for theta in [1e-9, 1.0, 10.0] {
-                let zipf = Zipf::new(ranks, theta);
+                let zipf = ZipfLaw::new(ranks, theta);
                 for end in [0.0, 0.5, 1.0 - f64::EPSILON / 2.0] {
                     let mut numbers = [end, 0.25, 0.75, 0.999, 0.001].into_iter().cycle();
                     let rank = zipf.draw(|| numbers.next().unwrap());
