@@ -32,7 +32,7 @@ pub(crate) fn detect_in(
     if guess.is_none()
         && let Some(problem) = sample.wrapping()
     {
-        return Err(TraceError::file(&file, problem));
+        return Err(TraceError::file(file, problem));
     }
     match (guess, named) {
         (Some(Guess::Settled { format, evidence }), None) => {
