@@ -61,7 +61,7 @@ figures: $(EXTENSION) ## Put the demo's present table and picture into the READM
 stand-ins: $(EXTENSION) ## Measure all stand-ins whole, and write docs/stand-ins.md
 	$(BIN)/python tools/measure_stand_ins.py
 
-bench: ## Speed of the engine and of the trace readers, one thread
+bench: ## Speed of the engine, of trace readers and of generators, one thread
 	cargo run --release --locked --quiet -p eraseblock-bench
 
 # TIME is in seconds for each target; FORMAT names one of them.

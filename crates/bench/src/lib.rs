@@ -5,6 +5,7 @@
 
 pub mod buffers;
 pub mod drive;
+pub mod generators;
 pub mod goals;
 pub mod instructions;
 pub mod load;

@@ -1,4 +1,4 @@
-//! `cargo run --release -p eraseblock-bench`: speed of engine and readers beside their goals.
+//! `cargo run --release -p eraseblock-bench`: speed of engine, readers and generators beside their goals.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A command line prints.
 
@@ -6,14 +6,14 @@ use std::process::ExitCode;
 
 use eraseblock_bench::drive::Scale;
 use eraseblock_bench::goals::GOALS;
-use eraseblock_bench::{buffers, instructions, readers, table};
+use eraseblock_bench::{buffers, generators, instructions, readers, table};
 use lexopt::{Arg, Parser, ValueExt as _};
 
 const HELP: &str = "\
-Speed and cost of engine and trace readers, each figure beside its goal.
+Speed and cost of engine, trace readers and generators, each figure beside its goal.
 
 Usage:
-  eraseblock-bench [--quick] [--json] [--only a,b,c,e,f,buffers,readers] [--runs N]
+  eraseblock-bench [--quick] [--json] [--only a,b,c,e,f,buffers,readers,generators] [--runs N]
   eraseblock-bench instructions [--quick] [--json]   instructions per access of each buffer (needs valgrind)
   eraseblock-bench access BUFFER BYTES N             fill a buffer and make N accesses: what valgrind counts
 
@@ -88,12 +88,14 @@ fn parse() -> Result<Option<Call>, lexopt::Error> {
             _ => return Err(arg.unexpected()),
         }
     }
-    let known =
-        |name: &String| name == "buffers" || name == "readers" || GOALS.iter().any(|goal| goal.name == name);
+    let known = |name: &String| {
+        ["buffers", "readers", "generators"].contains(&name.as_str())
+            || GOALS.iter().any(|goal| goal.name == name)
+    };
     match call.only.iter().flatten().find(|name| !known(name)) {
         Some(name) => {
-            Err(format!("--only: `{name}` is no bench, expected some of a, b, c, e, f, buffers, readers")
-                .into())
+            let known = "a, b, c, e, f, buffers, readers, generators";
+            Err(format!("--only: `{name}` is no bench, expected some of {known}").into())
         }
         None => Ok(Some(call)),
     }
@@ -110,8 +112,12 @@ fn speed(call: &Call) -> Result<bool, String> {
     }
     let rates = if wanted("buffers") { buffers::rates(scale)? } else { Vec::new() };
     let read_rates = if wanted("readers") { readers::rates(scale)? } else { Vec::new() };
+    let make_rates = if wanted("generators") { generators::rates(scale)? } else { Vec::new() };
     if call.json {
-        println!("{:#}", serde_json::json!({ "goals": figures, "buffers": rates, "readers": read_rates }));
+        let all = serde_json::json!({
+            "goals": figures, "buffers": rates, "readers": read_rates, "generators": make_rates,
+        });
+        println!("{all:#}");
         return Ok(true);
     }
     if !figures.is_empty() {
@@ -125,6 +131,9 @@ fn speed(call: &Call) -> Result<bool, String> {
     }
     if !read_rates.is_empty() {
         println!("{}", table::read_rates(&read_rates));
+    }
+    if !make_rates.is_empty() {
+        println!("{}", table::make_rates(&make_rates));
     }
     Ok(true)
 }

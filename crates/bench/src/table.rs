@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::buffers::Rate;
+use crate::generators::MakeRate;
 use crate::goals::{Better, Figure};
 use crate::instructions::Cost;
 use crate::readers::ReadRate;
@@ -74,6 +75,15 @@ pub fn read_rates(rates: &[ReadRate]) -> String {
             r.first_pass_rate,
             &r.hash[..6]
         );
+    }
+    text
+}
+
+/// Generators.
+pub fn make_rates(rates: &[MakeRate]) -> String {
+    let mut text = format!("{:<20}{:>16}  {}\n", "generator", "M requests/s", "result");
+    for r in rates {
+        let _ = writeln!(text, "{:<20}{:>16.2}  {}", r.name, r.rate, &r.hash[..6]);
     }
     text
 }

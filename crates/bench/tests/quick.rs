@@ -2,7 +2,7 @@
 
 use eraseblock_bench::drive::Scale;
 use eraseblock_bench::goals::GOALS;
-use eraseblock_bench::{buffers, instructions, readers, table};
+use eraseblock_bench::{buffers, generators, instructions, readers, table};
 use eraseblock_core::buffer;
 
 #[test]
@@ -46,4 +46,16 @@ fn counted_accesses_fill_the_buffer() {
     }
     let error = instructions::access("lrv", 1 << 20, 1).unwrap_err();
     assert!(error.contains("`lrv`") && error.contains("lru"), "{error}");
+}
+
+#[test]
+fn every_registered_generator_has_a_rate() {
+    let hashes = || {
+        let rates = generators::rates(Scale::QUICK).unwrap();
+        assert_eq!(rates.len(), eraseblock_traces::generators().len());
+        assert!(rates.iter().all(|rate| rate.rate > 0.0), "{rates:?}");
+        assert!(table::make_rates(&rates).lines().all(|line| line.chars().count() <= 100));
+        rates.into_iter().map(|rate| rate.hash).collect::<Vec<_>>()
+    };
+    assert_eq!(hashes(), hashes());
 }

@@ -175,7 +175,9 @@ def comparison_cells(row: dict[str, Any]) -> list[str]:
     published, generated = row["published"], row["generated"]
     decimals = len(published.partition(".")[2])
     digits = decimals + 1 if decimals or row["unit"] else 0
-    deviation = "" if row["deviation"] is None else f"{row['deviation'] * 100:+.2f} %"
+    deviation = (
+        "" if row["deviation"] is None else f"{row['deviation'] * 100:+.2f} %".replace("-0.00", "+0.00")
+    )
     if row["met"] and row["deviation"] is not None and abs(row["deviation"]) > 0.02:
         deviation += ", rounds to it"
     elif not row["met"]:
