@@ -139,8 +139,25 @@ fn digit_of(byte: u8) -> Option<u64> {
 pub(super) fn time_ns(text: &str, unit: TimeUnit) -> Result<u64, Unexpected> {
     match scaled(text.as_bytes(), unit.digits()).filter(|&value| i64::try_from(value).is_ok()) {
         Some(value) => Ok(if unit == TimeUnit::Picos { value / 1000 } else { value }),
-        None => Err(wrong_time(text, unit)),
+        None => scientific(text, unit.digits()).ok_or_else(|| wrong_time(text, unit)),
     }
+}
+
+/// A number such as `5e-05`, as programs print small times, times 10^`digits`.
+#[cold]
+fn scientific(text: &str, digits: usize) -> Option<u64> {
+    let (mantissa, exponent) = text.split_once(['e', 'E'])?;
+    let exponent: i32 = exponent.parse().ok().filter(|exponent| (-40..=18).contains(exponent))?;
+    let (integer, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    if digits == 0 || integer.is_empty() || mantissa.len() > 40 {
+        return None;
+    }
+    // The same digits with the point where the exponent puts it.
+    let zeros = "0".repeat(40);
+    let shown = format!("{zeros}{integer}{fraction}{zeros}");
+    let point = (40 + integer.len()) as i32 + exponent;
+    let (integer, fraction) = shown.split_at_checked(usize::try_from(point).ok()?)?;
+    scaled(format!("{integer}.{fraction}").as_bytes(), digits).filter(|&value| i64::try_from(value).is_ok())
 }
 
 /// A decimal number with at most `digits` digits of its fraction, times 10^`digits`.
@@ -212,6 +229,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn times_with_an_exponent_are_exact() {
+        for (text, unit, ns) in [
+            ("5e-05", TimeUnit::Seconds, 50_000),
+            ("1.25E2", TimeUnit::Millis, 125_000_000),
+            ("9.999999999e0", TimeUnit::Seconds, 9_999_999_999),
+            ("1e-12", TimeUnit::Seconds, 0),
+            ("123.5e+3", TimeUnit::Micros, 123_500_000),
+        ] {
+            assert_eq!(time_ns(text, unit), Ok(ns), "{text}");
+        }
+    }
+
+    #[test]
     fn times_are_exact() {
         for (text, unit, ns) in [
             ("0.026214", TimeUnit::Seconds, 26_214_000),
@@ -242,7 +272,10 @@ mod tests {
             ("", TimeUnit::Seconds, "a time in s such as 12.5"),
             (".", TimeUnit::Seconds, "a time in s such as 12.5"),
             ("-1", TimeUnit::Millis, "a time in ms such as 12.5"),
-            ("1e5", TimeUnit::Millis, "a time in ms such as 12.5"),
+            ("1x5", TimeUnit::Millis, "a time in ms such as 12.5"),
+            ("1e", TimeUnit::Millis, "a time in ms such as 12.5"),
+            ("1e5", TimeUnit::Nanos, "a time in ns such as 1250"),
+            ("1e30", TimeUnit::Seconds, "a time in s such as 12.5"),
             ("1.2.3", TimeUnit::Millis, "a time in ms such as 12.5"),
             ("x", TimeUnit::Nanos, "a time in ns such as 1250"),
             ("1.0000000000x", TimeUnit::Seconds, "a time in s such as 12.5"),
