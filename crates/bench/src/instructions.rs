@@ -18,7 +18,7 @@ pub const SIZES: [Bytes; 3] = [Bytes(1 << 20), Bytes(64 << 20), Bytes(1 << 30)];
 /// How much dearer the dearest size may be than the cheapest.
 const LIMIT: f64 = 1.3;
 /// Schemes whose accesses are meant to cost O(log n), and what they may differ by.
-const LOGARITHMIC: &[&str] = &[];
+const LOGARITHMIC: &[&str] = &["cflru", "lb-clock", "hbm"];
 const LOGARITHMIC_LIMIT: f64 = 2.0;
 const PAGES_PER_BLOCK: u32 = 64;
 
