@@ -5,9 +5,9 @@
 
 use std::process::Command;
 
-use eraseblock_core::buffer::{self, BufferConfig, Outcome, Shape, Span, View};
+use eraseblock_core::buffer::{self, BufferConfig, Idle, Outcome, Shape, Span};
 use eraseblock_core::config::Bytes;
-use eraseblock_core::support::registry::Entry;
+use eraseblock_core::support::registry::{Cost as Growth, Entry};
 use serde::Serialize;
 
 use crate::drive::PAGE;
@@ -15,10 +15,9 @@ use crate::load::Uniform;
 
 /// Buffer sizes that are compared.
 pub const SIZES: [Bytes; 3] = [Bytes(1 << 20), Bytes(64 << 20), Bytes(1 << 30)];
-/// How much dearer the dearest size may be than the cheapest.
+/// How much dearer the dearest size may be than the cheapest, where an access costs O(1).
 const LIMIT: f64 = 1.3;
-/// Schemes whose accesses are meant to cost O(log n), and what they may differ by.
-const LOGARITHMIC: &[&str] = &["cflru", "lb-clock", "hbm"];
+/// The same where it costs O(log n).
 const LOGARITHMIC_LIMIT: f64 = 2.0;
 const PAGES_PER_BLOCK: u32 = 64;
 
@@ -33,24 +32,6 @@ pub struct Cost {
     pub ratio: f64,
     /// What that may be.
     pub limit: f64,
-}
-
-/// A drive that does nothing: the cost is the scheme's alone.
-struct Nothing;
-
-impl View for Nothing {
-    fn units(&self) -> u32 {
-        1
-    }
-    fn unit_of(&self, _lpn: u32) -> Option<u32> {
-        None
-    }
-    fn queued(&self, _unit: u32) -> u32 {
-        0
-    }
-    fn free_blocks(&self, _unit: u32) -> u32 {
-        1
-    }
 }
 
 /// What the child does: fills a buffer, then makes `accesses` more. Uniform pages, half of them read, over twice as
@@ -72,7 +53,7 @@ pub fn access(name: &str, bytes: u64, accesses: u64) -> Result<u64, String> {
         let (page, read) = load.page();
         out.clear();
         let span = Span { first: page as u32, count: 1, write: !read, request };
-        scheme.access(&span, &Nothing, &mut out);
+        scheme.access(&span, &Idle, &mut out);
         left += out.pages.len() as u64;
     };
     // Four times the capacity brings any mixture of hits and misses to where it stays.
@@ -100,7 +81,10 @@ pub fn costs(sizes: &[Bytes], accesses: u64) -> Result<Option<Vec<Cost>>, String
             .collect::<Result<Vec<_>, String>>()?;
         let (low, high) =
             instructions.iter().fold((f64::MAX, 0.0f64), |(low, high), &(_, n)| (low.min(n), high.max(n)));
-        let limit = if LOGARITHMIC.contains(&entry.name) { LOGARITHMIC_LIMIT } else { LIMIT };
+        let limit = match entry.about.cost {
+            Growth::Constant => LIMIT,
+            Growth::Logarithmic => LOGARITHMIC_LIMIT,
+        };
         Ok(Cost { name: entry.name, instructions, ratio: high / low, limit })
     };
     buffer::registry().iter().map(cost).collect::<Result<Vec<_>, String>>().map(Some)

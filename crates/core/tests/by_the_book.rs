@@ -3,30 +3,12 @@
 
 mod references;
 
-use eraseblock_core::buffer::{Answer, Buffer, BufferConfig, Outcome, Shape, Span, View};
+use eraseblock_core::buffer::{Answer, Buffer, BufferConfig, Idle, Outcome, Shape, Span};
 use eraseblock_core::host::Op;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use references::{Decisions, Reference, bplru::Bplru, fab::Fab, hbm::Hbm, lb_clock::LbClock};
 use serde_json::{Value, json};
-
-/// A drive below a buffer that asks nothing.
-struct Nothing;
-
-impl View for Nothing {
-    fn units(&self) -> u32 {
-        1
-    }
-    fn unit_of(&self, _lpn: u32) -> Option<u32> {
-        None
-    }
-    fn queued(&self, _unit: u32) -> u32 {
-        0
-    }
-    fn free_blocks(&self, _unit: u32) -> u32 {
-        0
-    }
-}
 
 /// A scheme's configuration, and the same scheme by the book.
 type Pair = (Value, Box<dyn Reference>);
@@ -146,7 +128,7 @@ fn random_sequences_are_served_the_same() {
                     Decisions::default()
                 } else {
                     let span = Span { first, count, write: random.random_range(0..3) > 0, request };
-                    quick.access(&span, &Nothing, &mut out);
+                    quick.access(&span, &Idle, &mut out);
                     slow.access(&span)
                 };
                 assert_eq!(
@@ -200,7 +182,7 @@ fn the_recorded_workload_is_served_the_same() {
                     write: request.op == Op::Write,
                     request: number as u64,
                 };
-                quick.access(&span, &Nothing, &mut out);
+                quick.access(&span, &Idle, &mut out);
                 evictions += out.evictions.len();
                 assert_eq!(decisions(&out), slow.access(&span), "{name}, request {number}: {fast}");
             }

@@ -2,28 +2,10 @@
 
 mod support;
 
-use eraseblock_core::buffer::{Action, Answer, Buffer, BufferConfig, Outcome, Shape, Span, View};
+use eraseblock_core::buffer::{Action, Answer, Buffer, BufferConfig, Idle, Outcome, Shape, Span};
 use eraseblock_core::device::Device;
 use serde_json::{Value, json};
 use support::{cost, device, write};
-
-/// A drive below a buffer that asks nothing.
-struct Nothing;
-
-impl View for Nothing {
-    fn units(&self) -> u32 {
-        1
-    }
-    fn unit_of(&self, _lpn: u32) -> Option<u32> {
-        None
-    }
-    fn queued(&self, _unit: u32) -> u32 {
-        0
-    }
-    fn free_blocks(&self, _unit: u32) -> u32 {
-        0
-    }
-}
 
 fn buffer(scheme: Value, capacity: u32) -> Box<dyn Buffer> {
     let config: BufferConfig = serde_json::from_value(scheme).unwrap();
@@ -37,7 +19,7 @@ fn run(buffer: &mut dyn Buffer, requests: &[&[u32]]) -> (usize, Vec<Vec<u32>>) {
         for span in pages.chunk_by(|a, b| a + 1 == *b && a / 4 == b / 4) {
             let mut out = Outcome::default();
             let span = Span { first: span[0], count: span.len() as u32, write: true, request: 0 };
-            buffer.access(&span, &Nothing, &mut out);
+            buffer.access(&span, &Idle, &mut out);
             hits += out.answers.iter().filter(|a| **a == Answer::Hit).count();
             flushes.extend(
                 out.evictions.iter().map(|e| out.pages_of(e).iter().map(|p| p.lpn).collect::<Vec<_>>()),
@@ -94,7 +76,7 @@ fn serve(buffer: &mut dyn Buffer, requests: &[(u32, u32, bool)]) -> Vec<(Action,
     let mut left = Vec::new();
     for (number, &(first, count, write)) in requests.iter().enumerate() {
         let mut out = Outcome::default();
-        buffer.access(&Span { first, count, write, request: number as u64 }, &Nothing, &mut out);
+        buffer.access(&Span { first, count, write, request: number as u64 }, &Idle, &mut out);
         left.extend(
             out.evictions
                 .iter()
@@ -138,7 +120,7 @@ fn hbm_figure_3_5_three_pages_of_a_block_move_together() {
     run(&mut *hbm, &[&[0], &[5], &[1]]);
     assert_eq!(hbm.dump(), [[1], [5], [0]]);
     let mut out = Outcome { watched: true, ..Outcome::default() };
-    hbm.access(&Span { first: 2, count: 1, write: true, request: 3 }, &Nothing, &mut out);
+    hbm.access(&Span { first: 2, count: 1, write: true, request: 3 }, &Idle, &mut out);
     assert_eq!(hbm.dump(), [vec![5], vec![0, 1, 2]]);
     assert_eq!((out.notes[0].what, out.note_pages.as_slice()), ("moved to the block region", &[0, 1, 2][..]));
     // Later pages of the block join it.

@@ -64,11 +64,11 @@ pub fn registry_json() -> String {
 fn scheme(entry: &Entry) -> Item {
     Item {
         name: entry.name.to_owned(),
-        title: entry.title.to_owned(),
-        summary: entry.summary.to_owned(),
-        paper: entry.paper.to_owned(),
-        year: entry.year,
-        reconstruction: entry.reconstruction,
+        title: entry.about.title.to_owned(),
+        summary: entry.about.summary.to_owned(),
+        paper: entry.about.paper.to_owned(),
+        year: entry.about.year,
+        reconstruction: entry.about.reconstruction,
         options: options(&(entry.schema)().to_value(), &(entry.defaults)()),
         values: None,
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use eraseblock_core::buffer::{Answer, BufferConfig, Outcome, Shape, Span, View};
+use eraseblock_core::buffer::{Answer, BufferConfig, Idle, Outcome, Shape, Span};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_traces::characterise::{Accesses, MissRatio};
 use eraseblock_traces::{CharacteriseOptions, DriveShape, FitMode, Ops, Profile, Workload, WorkloadConfig};
@@ -37,24 +37,6 @@ fn profile(config: &WorkloadConfig) -> Profile {
     characterised(config, CharacteriseOptions::default()).1
 }
 
-/// A drive that the buffer asks nothing of.
-struct Nothing;
-
-impl View for Nothing {
-    fn units(&self) -> u32 {
-        1
-    }
-    fn unit_of(&self, _: u32) -> Option<u32> {
-        None
-    }
-    fn queued(&self, _: u32) -> u32 {
-        0
-    }
-    fn free_blocks(&self, _: u32) -> u32 {
-        0
-    }
-}
-
 /// Page hits of reads and of writes in the simulator's own buffer, which gets what a drive would give it, but no flushes.
 fn hits_of_the_buffer(requests: &[Request], scheme: &str, capacity: u64) -> [u64; 2] {
     let shape = Shape {
@@ -82,7 +64,7 @@ fn hits_of_the_buffer(requests: &[Request], scheme: &str, capacity: u64) -> [u64
                     let count = (last - at).min(BLOCK_PAGES - at % BLOCK_PAGES);
                     out.clear();
                     let span = Span { first: at as u32, count: count as u32, write, request: number };
-                    buffer.access(&span, &Nothing, &mut out);
+                    buffer.access(&span, &Idle, &mut out);
                     let found = out.answers.iter().filter(|&&answer| answer == Answer::Hit).count();
                     hits[usize::from(write)] += found as u64;
                     at += count;

@@ -27,7 +27,7 @@ use super::blocks::{Directory, require_room};
 use super::{Action, Answer, Buffer, Evicted, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
 use crate::support::NONE;
 use crate::support::list::{Links, List};
-use crate::support::registry::About;
+use crate::support::registry::{About, Choice};
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -35,7 +35,13 @@ pub const ABOUT: About = About {
     summary: "Write buffer of whole blocks in LRU order; pads a block before it writes it, sends sequential ones first.",
     paper: "Kim and Ahn, BPLRU: A buffer management scheme for improving random writes in flash storage, FAST",
     year: Some(2008),
-    reconstruction: false,
+    choices: &[Choice {
+        option: "evict_order",
+        others: &[r#""touch-first""#],
+        open: "whether room is made before or after the written block moves to the front",
+    }],
+    source: include_str!("bplru.rs"),
+    ..About::PLAIN
 };
 
 /// When room is made for a page whose block is already buffered.

@@ -26,7 +26,7 @@ use crate::support::NONE;
 use crate::support::bits::Bits;
 use crate::support::heap::Heap;
 use crate::support::list::{Links, List};
-use crate::support::registry::About;
+use crate::support::registry::{About, Choice, Cost};
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -34,7 +34,14 @@ pub const ABOUT: About = About {
     summary: "Page LRU that lets clean pages go first, within a window at the end of the list.",
     paper: "Park et al., CFLRU: A replacement algorithm for flash memory, CASES",
     year: Some(2006),
-    reconstruction: false,
+    cost: Cost::Logarithmic,
+    choices: &[Choice {
+        option: "window",
+        others: &["0.1", "0.5"],
+        open: "the size of the clean-first window",
+    }],
+    source: include_str!("cflru.rs"),
+    ..About::PLAIN
 };
 
 /// Options.

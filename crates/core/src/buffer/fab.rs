@@ -28,7 +28,7 @@ use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shap
 use crate::support::NONE;
 use crate::support::bits::Bits;
 use crate::support::list::{Links, List};
-use crate::support::registry::About;
+use crate::support::registry::{About, Choice};
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -36,7 +36,20 @@ pub const ABOUT: About = About {
     summary: "Buffer of whole blocks; the one with the most pages leaves, the least recently used among equals.",
     paper: "Jo et al., FAB: Flash-aware buffer management policy for portable media players, IEEE TCE 52(2)",
     year: Some(2006),
-    reconstruction: false,
+    choices: &[
+        Choice {
+            option: "evict_order",
+            others: &[r#""touch-first""#],
+            open: "whether room is made before or after the used block moves to the front",
+        },
+        Choice {
+            option: "reads",
+            others: &[r#""bypass""#],
+            open: "the papers that compare with it disagree on whether reads are kept",
+        },
+    ],
+    source: include_str!("fab.rs"),
+    ..About::PLAIN
 };
 
 /// Options.

@@ -3,7 +3,9 @@
 //! **What it does.** One list of pages in the order of their arrival. A hit moves nothing. A dirty page that leaves is
 //! written, a clean one dropped. The least that a scheme can do: what another gains over it, it gains by looking at use.
 //!
-//! Reads allocate; `reads = "bypass"` makes it a write buffer. Cost of a page access: O(1).
+//! Reads allocate; `reads = "bypass"` makes it a write buffer.
+//!
+//! Cost of a page access: O(1).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,9 +21,8 @@ use crate::support::registry::About;
 pub const ABOUT: About = About {
     title: "FIFO",
     summary: "Pages in the order of arrival; the oldest one leaves alone.",
-    paper: "",
-    year: None,
-    reconstruction: false,
+    source: include_str!("fifo.rs"),
+    ..About::PLAIN
 };
 
 /// Options.

@@ -26,6 +26,8 @@
 //! a table over logical blocks, two bits a page, and a heap over the blocks of the block region: O(1) for a page, O(log n) where a block's rank
 //! changes. `buffer_paper_bytes` counts as section 3.5.3 does: 16 bytes a page, and for a block 8 and 4 for each of its pages,
 //! with 16 in leaves and 8 in inner nodes of the tree; 52 bytes where each page is a block of its own.
+//!
+//! Cost of a page access: O(1), O(log n) in the blocks of the block region where a block's rank changes.
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg32;
@@ -38,7 +40,7 @@ use super::{Action, Answer, Buffer, Evicted, FLUSH_COMMAND, FORCED, Outcome, Rea
 use crate::support::frequency::Frequency;
 use crate::support::heap::Heap;
 use crate::support::list::{Links, List};
-use crate::support::registry::About;
+use crate::support::registry::{About, Choice, Cost};
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -46,7 +48,36 @@ pub const ABOUT: About = About {
     summary: "Single pages in LRU order until enough of a block came together; then the least popular, fullest block leaves.",
     paper: "Gong, Hybrid buffer management for solid state drives, thesis",
     year: Some(2010),
-    reconstruction: false,
+    cost: Cost::Logarithmic,
+    choices: &[
+        Choice {
+            option: "size_tie",
+            others: &[r#""fewest-pages""#],
+            open: "Algorithm 3.3 takes the block with most pages, section 3.5.2 the one with fewest",
+        },
+        Choice {
+            option: "tie",
+            others: &[r#""lowest-block""#],
+            open: "which block leaves where popularity and pages are equal",
+        },
+        Choice {
+            option: "read_hits_count",
+            others: &["false"],
+            open: "the definition of popularity counts reads, Algorithm 3.1 leaves read hits out",
+        },
+        Choice {
+            option: "page_region_counts",
+            others: &["false"],
+            open: "whether a block has popularity before it enters the block region",
+        },
+        Choice {
+            option: "page_order",
+            others: &[r#""lfu""#],
+            open: "section 3.1 allows LFU in the page region",
+        },
+    ],
+    source: include_str!("hbm.rs"),
+    ..About::PLAIN
 };
 
 /// How many pages of a block make it move to the block region.

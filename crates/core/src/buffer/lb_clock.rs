@@ -29,7 +29,7 @@ use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shap
 use crate::support::NONE;
 use crate::support::heap::Heap;
 use crate::support::list::{Links, List};
-use crate::support::registry::About;
+use crate::support::registry::{About, Choice, Cost};
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -37,7 +37,21 @@ pub const ABOUT: About = About {
     summary: "Write buffer of blocks on a clock; of those not written since the hand passed, the fullest leaves.",
     paper: "Debnath et al., Large block CLOCK (LB-CLOCK): A write caching algorithm for solid state disks, MASCOTS",
     year: Some(2009),
-    reconstruction: false,
+    cost: Cost::Logarithmic,
+    choices: &[
+        Choice {
+            option: "read_hits_count",
+            others: &["true"],
+            open: "whether a read of a buffered page sets the reference bit",
+        },
+        Choice {
+            option: "heuristics",
+            others: &["false"],
+            open: "its candidates by sequential writes are described in one sentence each",
+        },
+    ],
+    source: include_str!("lb_clock.rs"),
+    ..About::PLAIN
 };
 
 /// Options.

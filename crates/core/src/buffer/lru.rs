@@ -24,9 +24,8 @@ use crate::support::registry::About;
 pub const ABOUT: About = About {
     title: "page LRU",
     summary: "Pages in the order of use; the least recently used one leaves alone.",
-    paper: "",
-    year: None,
-    reconstruction: false,
+    source: include_str!("lru.rs"),
+    ..About::PLAIN
 };
 
 /// Options.

@@ -196,6 +196,25 @@ pub trait View {
     fn free_blocks(&self, unit: u32) -> u32;
 }
 
+/// A drive of one unit that has nothing to do and holds nothing: what a scheme sees that runs by itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Idle;
+
+impl View for Idle {
+    fn units(&self) -> u32 {
+        1
+    }
+    fn unit_of(&self, _lpn: u32) -> Option<u32> {
+        None
+    }
+    fn queued(&self, _unit: u32) -> u32 {
+        0
+    }
+    fn free_blocks(&self, _unit: u32) -> u32 {
+        1
+    }
+}
+
 /// What the host will do, for schemes that need the future.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Foreseen {

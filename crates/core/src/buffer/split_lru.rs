@@ -19,7 +19,7 @@ use super::pages::PageTable;
 use super::{Buffer, Reason, Shape};
 use crate::support::bits::Bits;
 use crate::support::list::{Links, List};
-use crate::support::registry::About;
+use crate::support::registry::{About, Choice};
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -27,7 +27,13 @@ pub const ABOUT: About = About {
     summary: "One LRU list of clean pages, one of dirty pages, each with its own part of the RAM.",
     paper: "Kim, Park and Youn, SUPA, figure 2a",
     year: Some(2017),
-    reconstruction: false,
+    choices: &[Choice {
+        option: "dirty_share",
+        others: &["0.25", "0.75"],
+        open: "how the RAM is divided between clean and dirty pages",
+    }],
+    source: include_str!("split_lru.rs"),
+    ..About::PLAIN
 };
 
 /// Options.

@@ -1,6 +1,7 @@
 //! The registry of a folder of schemes: one line a scheme makes the configuration, the list and the tests know it.
 
 use schemars::Schema;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -9,23 +10,45 @@ use serde_json::{Map, Value};
 pub struct Entry {
     /// Name in configurations.
     pub name: &'static str,
-    /// Name in prose.
-    pub title: &'static str,
-    /// One sentence.
-    pub summary: &'static str,
-    /// Where it was published; empty for a baseline without a paper.
-    pub paper: &'static str,
-    /// Year of that publication.
-    pub year: Option<u16>,
-    /// Built from an abstract and from hearsay, because the paper could not be read.
-    pub reconstruction: bool,
+    /// What its file says of it.
+    pub about: &'static About,
     /// JSON Schema of its options.
     pub schema: fn() -> Schema,
     /// Its options with their defaults.
     pub defaults: fn() -> Value,
 }
 
+impl Entry {
+    /// The scheme's page of the documentation: the comment that its file begins with, as Markdown.
+    pub fn page(&self) -> String {
+        let comment = self.about.source.lines().map_while(|line| line.strip_prefix("//!"));
+        comment.map(|line| line.strip_prefix(' ').unwrap_or(line)).flat_map(|line| [line, "\n"]).collect()
+    }
+}
+
+/// How the cost of a step grows with the size of what a scheme keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cost {
+    /// O(1).
+    Constant,
+    /// O(log n).
+    Logarithmic,
+}
+
+/// A choice that the scheme's paper leaves to its reader; a sensitivity run tries the other readings.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Choice {
+    /// The option that holds it.
+    pub option: &'static str,
+    /// Other values that a reader of the paper can defend, each as JSON.
+    pub others: &'static [&'static str],
+    /// What the paper leaves open, as a short clause.
+    pub open: &'static str,
+}
+
 /// What each scheme's file says of itself.
+#[derive(Debug)]
 pub struct About {
     /// Name in prose.
     pub title: &'static str,
@@ -37,6 +60,26 @@ pub struct About {
     pub year: Option<u16>,
     /// Built without having read the paper.
     pub reconstruction: bool,
+    /// What an access costs as it grows.
+    pub cost: Cost,
+    /// What its paper leaves open.
+    pub choices: &'static [Choice],
+    /// The text of the scheme's file, by `include_str!`: the comment at its head is the scheme's page of the documentation.
+    pub source: &'static str,
+}
+
+impl About {
+    /// Something with neither a paper nor choices, at constant cost.
+    pub const PLAIN: Self = Self {
+        title: "",
+        summary: "",
+        paper: "",
+        year: None,
+        reconstruction: false,
+        cost: Cost::Constant,
+        choices: &[],
+        source: "",
+    };
 }
 
 /// Splits `"name"` or `{kind = "name", ...}` into the name and the table of options.
@@ -162,11 +205,7 @@ macro_rules! registry {
         pub fn registry() -> &'static [$crate::support::registry::Entry] {
             const ENTRIES: &[$crate::support::registry::Entry] = &[$($crate::support::registry::Entry {
                 name: $name,
-                title: $module::ABOUT.title,
-                summary: $module::ABOUT.summary,
-                paper: $module::ABOUT.paper,
-                year: $module::ABOUT.year,
-                reconstruction: $module::ABOUT.reconstruction,
+                about: &$module::ABOUT,
                 schema: || schemars::schema_for!($module::Config),
                 defaults: || serde_json::to_value($module::Config::default()).unwrap_or_default(),
             }),*];

@@ -19,9 +19,7 @@ use super::{GenerateConfig, Generator, Given};
 pub(crate) const ABOUT: About = About {
     title: "mixed",
     summary: "Several generators side by side, each with its own region, sizes and rate, or one after another.",
-    paper: "",
-    year: None,
-    reconstruction: false,
+    ..About::PLAIN
 };
 
 /// Parameters of a mixture.

@@ -40,7 +40,7 @@ use crate::nand::{Cause, Flash, Geometry, Oob, Ppn, Role};
 use crate::support::NONE;
 use crate::support::bits::Bits;
 use crate::support::list::{Links, List};
-use crate::support::registry::About;
+use crate::support::registry::{About, Choice};
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -48,7 +48,26 @@ pub const ABOUT: About = About {
     summary: "Block mapping with log blocks of one logical block each; switch, partial and full merges.",
     paper: "Kim et al., A space-efficient flash translation layer for CompactFlash systems, IEEE TCE 48(2)",
     year: Some(2002),
-    reconstruction: false,
+    choices: &[
+        Choice { option: "victim", others: &[r#""fifo""#], open: "which log block goes when all are in use" },
+        Choice {
+            option: "merge_timing",
+            others: &[r#""eager""#],
+            open: "whether a full log block is merged at once or when the next write comes",
+        },
+        Choice {
+            option: "direct_first_write",
+            others: &["true"],
+            open: "whether the first write to an erased page of a data block needs a log block",
+        },
+        Choice {
+            option: "partial_merge",
+            others: &["false"],
+            open: "the BPLRU paper knows no partial merges",
+        },
+    ],
+    source: include_str!("mod.rs"),
+    ..About::PLAIN
 };
 
 /// When a full log block is merged.

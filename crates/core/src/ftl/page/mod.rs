@@ -44,7 +44,8 @@ pub const ABOUT: About = About {
     summary: "Any logical page in any flash page; units in turn, greedy garbage collection inside each unit.",
     paper: "Ban, US Patent 5,404,485 (1995)",
     year: Some(1995),
-    reconstruction: false,
+    source: include_str!("mod.rs"),
+    ..About::PLAIN
 };
 
 /// Options.

@@ -19,7 +19,7 @@ pub(super) const ABOUT: About = About {
     summary: "Bursts within bursts: the share `bias` of each span's requests falls into one half of it.",
     paper: "Wang et al., Data mining meets performance evaluation: fast algorithms for modeling bursty traffic, ICDE (2002)",
     year: Some(2002),
-    reconstruction: false,
+    ..About::PLAIN
 };
 
 /// How bursty it is.

@@ -9,9 +9,7 @@ use super::{Clock, Gaps, Timing};
 pub(super) const ABOUT: About = About {
     title: "exponential",
     summary: "Gaps are exponential: arrivals are a Poisson process.",
-    paper: "",
-    year: None,
-    reconstruction: false,
+    ..About::PLAIN
 };
 
 /// It has no options.

@@ -13,7 +13,7 @@ pub(super) const ABOUT: About = About {
     summary: "A Poisson process whose rate switches between a busy and a calm value.",
     paper: "Fischer and Meier-Hellstern, The Markov-modulated Poisson process (MMPP) cookbook, Performance Evaluation 18 (1993)",
     year: Some(1993),
-    reconstruction: false,
+    ..About::PLAIN
 };
 
 /// Lengths of the two states and how their rates compare.

@@ -11,9 +11,7 @@ use super::{Clock, Gaps, Timing};
 pub(super) const ABOUT: About = About {
     title: "on-off",
     summary: "A Poisson process while it is on, nothing while it is off; both last exponentially long.",
-    paper: "",
-    year: None,
-    reconstruction: false,
+    ..About::PLAIN
 };
 
 /// Lengths of the two states. They should be long beside `interval`.

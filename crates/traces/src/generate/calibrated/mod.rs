@@ -26,9 +26,7 @@ use space::{Layout, Recent, Shape, Touched};
 pub(crate) const ABOUT: About = About {
     title: "calibrated model",
     summary: "Meets given statistics exactly: counts, mix, sizes, sequential share, footprint, span, rate.",
-    paper: "",
-    year: None,
-    reconstruction: false,
+    ..About::PLAIN
 };
 
 /// Statistics that the model meets.

@@ -29,7 +29,7 @@ pub(crate) const ABOUT: About = About {
     summary: "Sequential, local and random requests as DiskSim's generator draws them; set up like HBM's synthetic trace.",
     paper: "Bucy et al., The DiskSim simulation environment version 4.0 reference manual, CMU-PDL-08-101 (2008)",
     year: Some(2008),
-    reconstruction: false,
+    ..About::PLAIN
 };
 
 /// Parameters of `DiskSim`'s generator.

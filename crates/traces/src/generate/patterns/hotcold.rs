@@ -12,9 +12,7 @@ use crate::generate::{Generator, Given};
 pub(crate) const ABOUT: About = About {
     title: "hot and cold",
     summary: "A share of the requests goes to a share of the footprint, another to a warm part, the rest to what is left.",
-    paper: "",
-    year: None,
-    reconstruction: false,
+    ..About::PLAIN
 };
 
 pattern! {

@@ -8,9 +8,7 @@ use crate::generate::{Generator, Given};
 pub(crate) const ABOUT: About = About {
     title: "sequential",
     summary: "Each request right behind the one before, and again from the start when the footprint ends.",
-    paper: "",
-    year: None,
-    reconstruction: false,
+    ..About::PLAIN
 };
 
 pattern! {

@@ -11,9 +11,7 @@ use crate::generate::{Generator, Given};
 pub(crate) const ABOUT: About = About {
     title: "uniform",
     summary: "Requests anywhere in the footprint, with equal probability.",
-    paper: "",
-    year: None,
-    reconstruction: false,
+    ..About::PLAIN
 };
 
 pattern! {

@@ -13,9 +13,7 @@ use crate::generate::{Generator, Given};
 pub(crate) const ABOUT: About = About {
     title: "Zipf",
     summary: "Places by Zipf's law; the popular ones are scattered over the footprint by a fixed permutation.",
-    paper: "",
-    year: None,
-    reconstruction: false,
+    ..About::PLAIN
 };
 
 pattern! {

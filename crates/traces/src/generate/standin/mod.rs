@@ -23,9 +23,7 @@ use crate::error::nearest;
 pub(crate) const ABOUT: About = About {
     title: "stand-in",
     summary: "Stands in for a published workload that cannot be had: meets every statistic that was published of it.",
-    paper: "",
-    year: None,
-    reconstruction: false,
+    ..About::PLAIN
 };
 
 /// Which workload is stood in for.
