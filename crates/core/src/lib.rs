@@ -12,4 +12,5 @@ pub mod nand;
 pub mod metrics;
 
 pub mod device;
+pub mod example;
 pub mod support;

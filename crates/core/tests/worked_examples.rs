@@ -1,4 +1,4 @@
-//! The worked examples of the papers, as far as their schemes are built.
+//! The worked examples of the papers, beside those that the schemes' files hold (`examples.rs`).
 
 mod support;
 
@@ -32,45 +32,6 @@ fn run(buffer: &mut dyn Buffer, requests: &[&[u32]]) -> (usize, Vec<Vec<u32>>) {
 const HBM_TABLE_1_1: &[&[u32]] =
     &[&[0, 1, 2, 3], &[5, 9, 11, 14], &[7], &[3], &[11], &[2], &[14], &[1], &[10], &[7]];
 
-/// Flushes of more than one page whose pages follow one another.
-fn sequential(flushes: &[Vec<u32>]) -> usize {
-    flushes.iter().filter(|f| f.len() > 1 && f.windows(2).all(|w| w[0] + 1 == w[1])).count()
-}
-
-#[test]
-fn hbm_table_1_1_page_lru() {
-    let mut lru = buffer(json!("lru"), 8);
-    let (hits, flushes) = run(&mut *lru, HBM_TABLE_1_1);
-    assert_eq!((hits, &flushes, sequential(&flushes)), (6, &vec![vec![0], vec![5]], 0));
-    assert_eq!(lru.dump().concat(), [7, 10, 1, 14, 2, 11, 3, 9]);
-}
-
-#[test]
-fn hbm_table_1_1_block_lru() {
-    for order in ["evict-first", "touch-first"] {
-        let mut blocks = buffer(
-            json!({"kind": "bplru", "padding": false, "compensation": false, "evict_order": order}),
-            8,
-        );
-        let (hits, flushes) = run(&mut *blocks, HBM_TABLE_1_1);
-        assert_eq!((hits, &flushes, sequential(&flushes)), (2, &vec![vec![0, 1, 2, 3], vec![5, 7]], 1));
-        assert_eq!(blocks.dump(), [vec![7], vec![9, 10, 11], vec![1, 2, 3], vec![14]]);
-    }
-}
-
-/// Only full blocks in the block region; a page that has to leave takes its block along or not.
-#[test]
-fn hbm_table_1_1_hybrid() {
-    for (compensation, expected_hits, last) in [(false, 3, vec![5]), (true, 2, vec![5, 7])] {
-        let scheme = json!({"kind": "hbm", "threshold": 4, "compensation": compensation});
-        let mut hybrid = buffer(scheme, 8);
-        let (hits, flushes) = run(&mut *hybrid, HBM_TABLE_1_1);
-        assert_eq!((hits, &flushes[1]), (expected_hits, &last));
-        assert_eq!((flushes[0].as_slice(), flushes.len()), (&[0, 1, 2, 3][..], 2));
-        assert_eq!(hybrid.dump().concat(), [7, 10, 1, 14, 2, 11, 3, 9]);
-    }
-}
-
 /// Reads and writes of `(first page, pages, write)`, each a request; what leaves, each page with whether it is dirty.
 fn serve(buffer: &mut dyn Buffer, requests: &[(u32, u32, bool)]) -> Vec<(Action, Vec<(u32, bool)>)> {
     let mut left = Vec::new();
@@ -87,48 +48,6 @@ fn serve(buffer: &mut dyn Buffer, requests: &[(u32, u32, bool)]) -> Vec<(Action,
 }
 
 #[test]
-fn hbm_figure_3_4_the_least_popular_and_fullest_block_leaves() {
-    let (r, w) = (false, true);
-    let scheme = json!({"kind": "hbm", "threshold": 1});
-    let a = [
-        (0, 3, w),
-        (3, 1, r),
-        (8, 2, w),
-        (10, 1, w),
-        (19, 1, r),
-        (11, 1, w),
-        (1, 2, w),
-        (16, 3, w),
-        (24, 1, w),
-    ];
-    // Popularity 3, 3 and 2: block 4 goes, with the clean page 19.
-    let expected = (Action::Flush, vec![(16, true), (17, true), (18, true), (19, false)]);
-    assert_eq!(serve(&mut *buffer(scheme.clone(), 12), &a), [expected]);
-    let b = [(0, 3, w), (3, 1, r), (8, 2, w), (19, 1, r), (11, 1, w), (1, 2, w), (16, 3, r), (24, 1, w)];
-    // Popularity 3, 2 and 2: block 4 has four pages, block 2 three; all of block 4 is clean.
-    let expected = (Action::Drop, vec![(16, false), (17, false), (18, false), (19, false)]);
-    assert_eq!(serve(&mut *buffer(scheme, 11), &b), [expected]);
-    // Section 3.5.2's reading: the block with fewest pages.
-    let fewest = json!({"kind": "hbm", "threshold": 1, "size_tie": "fewest-pages"});
-    let expected = (Action::Flush, vec![(8, true), (9, true), (11, true)]);
-    assert_eq!(serve(&mut *buffer(fewest, 11), &b), [expected]);
-}
-
-#[test]
-fn hbm_figure_3_5_three_pages_of_a_block_move_together() {
-    let mut hbm = buffer(json!({"kind": "hbm", "threshold": 3}), 8);
-    run(&mut *hbm, &[&[0], &[5], &[1]]);
-    assert_eq!(hbm.dump(), [[1], [5], [0]]);
-    let mut out = Outcome { watched: true, ..Outcome::default() };
-    hbm.access(&Span { first: 2, count: 1, write: true, request: 3 }, &Idle, &mut out);
-    assert_eq!(hbm.dump(), [vec![5], vec![0, 1, 2]]);
-    assert_eq!((out.notes[0].what, out.note_pages.as_slice()), ("moved to the block region", &[0, 1, 2][..]));
-    // Later pages of the block join it.
-    run(&mut *hbm, &[&[3]]);
-    assert_eq!(hbm.dump(), [vec![5], vec![0, 1, 2, 3]]);
-}
-
-#[test]
 fn hbm_counts_a_block_once_for_each_request() {
     // Four pages in one request against three requests of one page each: the first is less popular.
     let left = serve(
@@ -136,19 +55,6 @@ fn hbm_counts_a_block_once_for_each_request() {
         &[(4, 1, true), (5, 1, true), (6, 1, true), (0, 4, true), (8, 1, true)],
     );
     assert_eq!(left[0].1.iter().map(|page| page.0).collect::<Vec<_>>(), [0, 1, 2, 3]);
-}
-
-/// The ring 0, 5, 3, 7 with the hand at 0 and bits 1, 0, 1, 0: page 48 sends block 7 away, not block 5 where the hand stops,
-/// and block 12 enters before block 0. Block 1 fills the buffer.
-#[test]
-fn lb_clock_figure_2_4() {
-    let mut clock = buffer(json!({"kind": "lb-clock", "heuristics": false}), 10);
-    run(&mut *clock, &[&[0], &[20], &[12], &[28, 29, 30], &[60, 61, 62, 63]]);
-    // All bits are set: a round of the hand clears them, and the fullest block leaves. Then blocks 0 and 3 are written.
-    assert_eq!(run(&mut *clock, &[&[1], &[13], &[4, 5]]).1, [[60, 61, 62, 63]]);
-    assert_eq!(clock.dump(), [vec![0, 1], vec![20], vec![12, 13], vec![28, 29, 30], vec![4, 5]]);
-    assert_eq!(run(&mut *clock, &[&[48]]).1, [[28, 29, 30]]);
-    assert_eq!(clock.dump(), [vec![20], vec![12, 13], vec![4, 5], vec![48], vec![0, 1]]);
 }
 
 #[test]
@@ -164,33 +70,6 @@ fn lb_clock_expects_no_return_after_the_last_page() {
 }
 
 #[test]
-fn cflru_lets_clean_pages_of_the_window_go_first() {
-    let (r, w) = (false, true);
-    let requests = [(1, 1, w), (2, 1, r), (3, 1, w), (4, 1, r), (5, 1, r), (6, 1, r), (7, 1, r)];
-    for (window, expected) in [
-        (0.75, [(2, false), (4, false), (5, false)]),
-        (0.25, [(1, true), (2, false), (3, true)]),
-        (0.0, [(1, true), (2, false), (3, true)]),
-    ] {
-        let mut cflru = buffer(json!({"kind": "cflru", "window": window}), 4);
-        let left: Vec<_> = serve(&mut *cflru, &requests).into_iter().flat_map(|(_, pages)| pages).collect();
-        assert_eq!(left, expected, "window {window}");
-    }
-}
-
-#[test]
-fn separate_lists_keep_reads_and_writes_apart() {
-    let (r, w) = (false, true);
-    let mut split = buffer(json!({"kind": "split-lru", "dirty_share": 0.5}), 4);
-    let left =
-        serve(&mut *split, &[(1, 1, w), (2, 1, w), (3, 1, r), (4, 1, w), (5, 1, r), (6, 1, r), (5, 1, w)]);
-    // The third write makes the first dirty page go, the third read the first clean one; page 5 moves over, and 2 goes.
-    let left: Vec<_> = left.into_iter().flat_map(|(_, pages)| pages).collect();
-    assert_eq!(left, [(1, true), (3, false), (2, true)]);
-    assert_eq!(split.dump().concat(), [5, 4, 6]);
-}
-
-#[test]
 fn fab_evicts_the_fullest_block() {
     let mut fab = buffer(json!("fab"), 8);
     let (_, flushes) = run(&mut *fab, &HBM_TABLE_1_1[..4]);
@@ -202,30 +81,6 @@ fn fab_evicts_the_fullest_block() {
     // With one page a block it is page LRU.
     let mut single = buffer(json!("fab"), 4);
     assert_eq!(run(&mut *single, &[&[0], &[4], &[8], &[12], &[0], &[16]]).1, [[4]]);
-}
-
-#[test]
-fn bplru_figure_3_evicts_the_block_written_longest_ago() {
-    let mut bplru = buffer(json!({"kind": "bplru", "padding": false}), 8);
-    // Eight pages of four blocks, block 1 last in the list; then 15 again and one more page.
-    let (hits, flushes) = run(&mut *bplru, &[&[5, 6], &[12], &[15], &[0], &[8], &[9], &[10], &[15]]);
-    assert_eq!((hits, flushes.len()), (1, 0));
-    assert_eq!(bplru.dump()[0], [12, 15]);
-    assert_eq!(run(&mut *bplru, &[&[20]]).1, [[5, 6]]);
-}
-
-#[test]
-fn bplru_figure_5_sends_a_sequential_block_to_the_end() {
-    let writes: &[&[u32]] = &[&[0], &[12], &[8], &[9], &[10], &[11], &[4], &[5]];
-    let mut bplru = buffer(json!("bplru"), 8);
-    run(&mut *bplru, writes);
-    let order: Vec<u32> = bplru.dump().iter().map(|pages| pages[0] / 4).collect();
-    assert_eq!(order, [1, 3, 0, 2]);
-    assert_eq!(run(&mut *bplru, &[&[16]]).1, [[8, 9, 10, 11]]);
-    // Without compensation the block written longest ago goes.
-    let mut plain = buffer(json!({"kind": "bplru", "compensation": false}), 8);
-    run(&mut *plain, writes);
-    assert_eq!(run(&mut *plain, &[&[16]]).1, [[0]]);
 }
 
 #[test]

@@ -27,7 +27,7 @@ use super::blocks::{Directory, require_room};
 use super::{Action, Answer, Buffer, Evicted, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
 use crate::support::NONE;
 use crate::support::list::{Links, List};
-use crate::support::registry::{About, Choice};
+use crate::support::registry::{About, Choice, Example};
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -40,6 +40,32 @@ pub const ABOUT: About = About {
         others: &[r#""touch-first""#],
         open: "whether room is made before or after the written block moves to the front",
     }],
+    examples: &[
+        Example {
+            source: "the paper's figure 3",
+            shows: "Page 15 is written again, and its block goes to the front; block 1 was written longest ago and makes room for page 20. Without padding, to show the order alone.",
+            capacity: 8,
+            pages_per_block: 4,
+            options: r#"{"padding": false}"#,
+            requests: "W 5-6, W 12, W 15, W 0, W 8-10, W 15, W 20",
+        },
+        Example {
+            source: "the paper's figure 4",
+            shows: "The block of pages 12 and 15 leaves: pages 13 and 14 are read from flash, and four pages are written in order.",
+            capacity: 2,
+            pages_per_block: 4,
+            options: "",
+            requests: "W 12, W 15, W 16",
+        },
+        Example {
+            source: "the paper's figure 5",
+            shows: "Block 2 is written from its first page to its last, so nobody expects it to be written again soon: it goes to the end of the list, and leaves first.",
+            capacity: 8,
+            pages_per_block: 4,
+            options: "",
+            requests: "W 0, W 12, W 8-11, W 4-5, W 16",
+        },
+    ],
     source: include_str!("bplru.rs"),
     ..About::PLAIN
 };

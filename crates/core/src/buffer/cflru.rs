@@ -26,7 +26,7 @@ use crate::support::NONE;
 use crate::support::bits::Bits;
 use crate::support::heap::Heap;
 use crate::support::list::{Links, List};
-use crate::support::registry::{About, Choice, Cost};
+use crate::support::registry::{About, Choice, Cost, Example};
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -39,6 +39,14 @@ pub const ABOUT: About = About {
         option: "window",
         others: &["0.1", "0.5"],
         open: "the size of the clean-first window",
+    }],
+    examples: &[Example {
+        source: "",
+        shows: "The window is the last three pages of the list. Clean pages 2, 4 and 5 go, the dirty ones used before them stay.",
+        capacity: 4,
+        pages_per_block: 4,
+        options: r#"{"window": 0.75}"#,
+        requests: "W 1, R 2, W 3, R 4, R 5, R 6, R 7",
     }],
     source: include_str!("cflru.rs"),
     ..About::PLAIN

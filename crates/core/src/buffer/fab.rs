@@ -28,7 +28,7 @@ use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shap
 use crate::support::NONE;
 use crate::support::bits::Bits;
 use crate::support::list::{Links, List};
-use crate::support::registry::{About, Choice};
+use crate::support::registry::{About, Choice, Example};
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -48,6 +48,14 @@ pub const ABOUT: About = About {
             open: "the papers that compare with it disagree on whether reads are kept",
         },
     ],
+    examples: &[Example {
+        source: "",
+        shows: "Room for page 14 is made by block 0, which has most pages. Then two blocks have two pages each: the one used longer ago leaves.",
+        capacity: 8,
+        pages_per_block: 4,
+        options: "",
+        requests: "W 0-3, W 5, W 9, W 11, W 14, W 7, W 3, W 12, W 16-17, W 20",
+    }],
     source: include_str!("fab.rs"),
     ..About::PLAIN
 };

@@ -15,12 +15,20 @@ use super::paged::{PageOrder, Paged, Victim};
 use super::pages::PageTable;
 use super::{Buffer, Reason, Shape};
 use crate::support::list::{Links, List};
-use crate::support::registry::About;
+use crate::support::registry::{About, Example};
 
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "FIFO",
     summary: "Pages in the order of arrival; the oldest one leaves alone.",
+    examples: &[Example {
+        source: "",
+        shows: "Page 0 leaves first although it was just read: a hit changes nothing in the order.",
+        capacity: 4,
+        pages_per_block: 4,
+        options: "",
+        requests: "W 0-3, R 0, W 4, R 0, W 5",
+    }],
     source: include_str!("fifo.rs"),
     ..About::PLAIN
 };

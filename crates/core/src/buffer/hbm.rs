@@ -40,7 +40,7 @@ use super::{Action, Answer, Buffer, Evicted, FLUSH_COMMAND, FORCED, Outcome, Rea
 use crate::support::frequency::Frequency;
 use crate::support::heap::Heap;
 use crate::support::list::{Links, List};
-use crate::support::registry::{About, Choice, Cost};
+use crate::support::registry::{About, Choice, Cost, Example};
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -74,6 +74,40 @@ pub const ABOUT: About = About {
             option: "page_order",
             others: &[r#""lfu""#],
             open: "section 3.1 allows LFU in the page region",
+        },
+    ],
+    examples: &[
+        Example {
+            source: "the thesis's table 1.1, hybrid",
+            shows: "Only full blocks are in the block region. Block 0 leaves first, whole. Then the block region is empty: page 5 is the last page of the page region, and page 7 leaves with it. (The table counts three hits, which takes `compensation = false`.)",
+            capacity: 8,
+            pages_per_block: 4,
+            options: r#"{"threshold": 4}"#,
+            requests: "W 0-3, W 5, W 9, W 11, W 14, W 7, W 3, W 11, W 2, W 14, W 1, W 10, W 7",
+        },
+        Example {
+            source: "the thesis's figure 3.4(a)",
+            shows: "Blocks 0 and 2 are touched by three requests each, block 4 by two: it leaves, with page 19, which is clean, to be written in one piece.",
+            capacity: 12,
+            pages_per_block: 4,
+            options: r#"{"threshold": 1}"#,
+            requests: "W 0-2, R 3, W 8-9, W 10, R 19, W 11, W 1-2, W 16-18, W 24",
+        },
+        Example {
+            source: "the thesis's figure 3.4(b)",
+            shows: "Blocks 2 and 4 are equally popular, and block 4 has more pages. All of them are clean: it is dropped, and nothing is written.",
+            capacity: 11,
+            pages_per_block: 4,
+            options: r#"{"threshold": 1}"#,
+            requests: "W 0-2, R 3, W 8-9, R 19, W 11, W 1-2, R 16-18, W 24",
+        },
+        Example {
+            source: "the thesis's figure 3.5",
+            shows: "The third page of block 0 makes all three move to the block region; page 3 joins them there.",
+            capacity: 8,
+            pages_per_block: 4,
+            options: r#"{"threshold": 3}"#,
+            requests: "W 0, W 5, W 1, W 2, W 3",
         },
     ],
     source: include_str!("hbm.rs"),

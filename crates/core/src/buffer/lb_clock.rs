@@ -29,7 +29,7 @@ use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shap
 use crate::support::NONE;
 use crate::support::heap::Heap;
 use crate::support::list::{Links, List};
-use crate::support::registry::{About, Choice, Cost};
+use crate::support::registry::{About, Choice, Cost, Example};
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -48,6 +48,24 @@ pub const ABOUT: About = About {
             option: "heuristics",
             others: &["false"],
             open: "its candidates by sequential writes are described in one sentence each",
+        },
+    ],
+    examples: &[
+        Example {
+            source: "HBM thesis, figure 2.4",
+            shows: "Page 48 needs room. The hand clears the bit of block 0 and stops at block 5; blocks 5 and 7 have not been written since it passed, and block 7 has more pages. Without the heuristics.",
+            capacity: 10,
+            pages_per_block: 4,
+            options: r#"{"heuristics": false}"#,
+            requests: "W 0, W 20, W 12, W 28-30, W 60-63, W 1, W 13, W 4-5, W 48",
+        },
+        Example {
+            source: "",
+            shows: "The last page of block 1 was written after the others: the block is not expected to be written again and leaves, although it was the last one written.",
+            capacity: 6,
+            pages_per_block: 4,
+            options: "",
+            requests: "W 0, W 8, W 4-7, W 12",
         },
     ],
     source: include_str!("lb_clock.rs"),

@@ -18,12 +18,20 @@ use super::paged::{PageOrder, Paged, Victim};
 use super::pages::PageTable;
 use super::{Buffer, Reason, Shape};
 use crate::support::list::{Links, List};
-use crate::support::registry::About;
+use crate::support::registry::{About, Example};
 
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "page LRU",
     summary: "Pages in the order of use; the least recently used one leaves alone.",
+    examples: &[Example {
+        source: "HBM thesis, table 1.1",
+        shows: "Six hits; pages 0 and 5 leave, each by itself, although their blocks hold more.",
+        capacity: 8,
+        pages_per_block: 4,
+        options: "",
+        requests: "W 0-3, W 5, W 9, W 11, W 14, W 7, W 3, W 11, W 2, W 14, W 1, W 10, W 7",
+    }],
     source: include_str!("lru.rs"),
     ..About::PLAIN
 };

@@ -12,12 +12,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Answer, Buffer, Outcome, Shape, Span, View};
-use crate::support::registry::About;
+use crate::support::registry::{About, Example};
 
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "no buffer",
     summary: "Every request goes straight to flash; a write is answered when it is stored.",
+    examples: &[Example {
+        source: "",
+        shows: "Nothing is kept: the read of page 1 goes to flash although it was just written.",
+        capacity: 4,
+        pages_per_block: 4,
+        options: "",
+        requests: "W 0-2, R 1, W 1",
+    }],
     source: include_str!("none.rs"),
     ..About::PLAIN
 };

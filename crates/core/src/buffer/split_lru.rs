@@ -19,7 +19,7 @@ use super::pages::PageTable;
 use super::{Buffer, Reason, Shape};
 use crate::support::bits::Bits;
 use crate::support::list::{Links, List};
-use crate::support::registry::{About, Choice};
+use crate::support::registry::{About, Choice, Example};
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -31,6 +31,14 @@ pub const ABOUT: About = About {
         option: "dirty_share",
         others: &["0.25", "0.75"],
         open: "how the RAM is divided between clean and dirty pages",
+    }],
+    examples: &[Example {
+        source: "",
+        shows: "Two pages for each part. The third write makes a dirty page go, the third read a clean one; page 5 is written, moves over, and page 2 goes.",
+        capacity: 4,
+        pages_per_block: 4,
+        options: r#"{"dirty_share": 0.5}"#,
+        requests: "W 1, W 2, R 3, W 4, R 5, R 6, W 5",
     }],
     source: include_str!("split_lru.rs"),
     ..About::PLAIN

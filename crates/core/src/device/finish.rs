@@ -1,6 +1,7 @@
 //! The end of a run: everything under way ends, the accounts are checked, the figures are written down.
 
-use super::{Cx, Device, DeviceError, NOBODY, cx};
+use super::{Cx, Device, DeviceError, NOBODY, Occasion, cx};
+use crate::buffer::Outcome;
 use crate::config::{EndOfRun, Precondition};
 use crate::metrics::report::{
     ByKind, CoHit, EndOfRun as EndOfRunFigures, Flash, FlashWork, FlushPages, FlushSizes, HostPages, Merges,
@@ -59,8 +60,10 @@ impl Device {
     /// What the configuration asks for after the last request.
     fn end_of_run(&mut self) -> Result<EndOfRunFigures, DeviceError> {
         let (before, started) = (self.counters.clone(), self.engine.now());
-        if self.config.host.end_of_run != EndOfRun::Keep {
-            self.empty_buffer()?;
+        if self.config.host.end_of_run == EndOfRun::Keep {
+            self.tell(|| Occasion::End, &Outcome::default())?;
+        } else {
+            self.empty_buffer(Occasion::End)?;
             self.flush_mapping(NOBODY)?;
         }
         if self.config.host.end_of_run == EndOfRun::Merge {

@@ -16,6 +16,7 @@ mod power;
 mod serve;
 mod space;
 mod time;
+mod watch;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -24,6 +25,7 @@ use hashbrown::HashMap;
 
 pub use error::DeviceError;
 pub use power::{Crash, Fate};
+pub use watch::{Decision, Occasion, Watcher};
 
 use crate::buffer::{self, Buffer, Outcome};
 use crate::config::{DeviceConfig, Replay};
@@ -90,6 +92,8 @@ pub struct Device {
     job_plan: Plan,
     /// The buffer's decisions on the span being served; taken out meanwhile.
     out: Option<Box<Outcome>>,
+    /// Is told of these decisions.
+    watcher: Option<Box<dyn Watcher>>,
     batch: Vec<PageOut>,
     /// The drive's own work: no request waits for it.
     quiet: bool,
@@ -200,6 +204,7 @@ impl Device {
             plan: Plan::default(),
             job_plan: Plan::default(),
             out: Some(Box::default()),
+            watcher: None,
             batch: Vec::new(),
             quiet: false,
             forced: false,

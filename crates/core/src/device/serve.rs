@@ -1,7 +1,7 @@
 //! One request through buffer, FTL and flash.
 
 use super::time::READS;
-use super::{Cx, Device, DeviceError, NOBODY, Own, PageOut, Reads, cx};
+use super::{Cx, Device, DeviceError, NOBODY, Occasion, Own, PageOut, Reads, cx};
 use crate::buffer::{Action, Answer, Eviction, Outcome, Span, View};
 use crate::config::{PartialPage, WriteBack};
 use crate::ftl::Mapping;
@@ -43,7 +43,7 @@ impl Device {
             Op::Flush => self.serve_flush(id),
             Op::Trim => {
                 if let Some(pages) = split::pages(request, self.geometry.by_page()) {
-                    self.serve_trim(pages);
+                    self.serve_trim(pages)?;
                 }
                 Ok(())
             }
@@ -71,6 +71,7 @@ impl Device {
     #[expect(clippy::unnecessary_box_returns, reason = "the box is what is put back")]
     fn take_outcome(&mut self) -> Box<Outcome> {
         let mut out = self.out.take().unwrap_or_default();
+        out.watched = self.watcher.is_some();
         out.clear();
         out
     }
@@ -88,7 +89,9 @@ impl Device {
         } else {
             self.counters.pages_read += u64::from(span.count);
         }
-        let result = self.follow(id, &span, pages, &out);
+        let Span { first, count, write, .. } = span;
+        let told = self.tell(|| Occasion::Access { first, count, write }, &out);
+        let result = told.and_then(|()| self.follow(id, &span, pages, &out));
         let leaves_nothing = out.evictions.is_empty();
         let takes_in = out.answers.iter().any(|answer| matches!(answer, Answer::Insert | Answer::Fill));
         if self.timed && self.config.nand.timing.ram.0 > 0 {
@@ -422,12 +425,10 @@ impl Device {
     fn force(&mut self, id: u32, first: u32, count: u32) -> Result<(), DeviceError> {
         let mut out = self.take_outcome();
         self.buffer.flush_pages(first, count, &mut out);
+        let told = self.tell(|| Occasion::Force { first, count }, &out);
         let own = self.writes_join(id);
-        let result = out
-            .evictions
-            .iter()
-            .filter(|e| e.action != Action::Drop)
-            .try_for_each(|e| self.flush_out(own, e, &out));
+        let mut leaving = out.evictions.iter().filter(|e| e.action != Action::Drop);
+        let result = told.and_then(|()| leaving.try_for_each(|e| self.flush_out(own, e, &out)));
         self.out = Some(out);
         result?;
         if self.geometry.program_pages > 1 {
@@ -440,9 +441,9 @@ impl Device {
     /// A flush: everything written and trimmed before it survives a power cut once it is answered.
     fn serve_flush(&mut self, id: u32) -> Result<(), DeviceError> {
         if self.config.buffer.battery {
-            return Ok(());
+            return self.tell(|| Occasion::Flush { battery: true }, &Outcome::default());
         }
-        self.empty_buffer()?;
+        self.empty_buffer(Occasion::Flush { battery: false })?;
         self.flush_mapping(NOBODY)?;
         if self.timed {
             self.pending[id as usize].conditions += 1;
@@ -452,19 +453,24 @@ impl Device {
     }
 
     /// Writes everything dirty that the buffer holds.
-    pub(super) fn empty_buffer(&mut self) -> Result<(), DeviceError> {
+    pub(super) fn empty_buffer(&mut self, occasion: Occasion) -> Result<(), DeviceError> {
         let mut out = self.take_outcome();
         self.buffer.flush(&mut out);
-        let result = out.evictions.iter().filter(|e| e.action != Action::Drop).try_for_each(|e| {
-            self.flush_out(NOBODY, e, &out)?;
-            self.issue();
-            self.start_jobs()
+        let told = self.tell(|| occasion, &out);
+        let mut leaving = out.evictions.iter().filter(|e| e.action != Action::Drop);
+        let result = told.and_then(|()| {
+            leaving.try_for_each(|e| {
+                self.flush_out(NOBODY, e, &out)?;
+                self.issue();
+                self.start_jobs()
+            })
         });
         self.out = Some(out);
         result
     }
 
-    fn serve_trim(&mut self, pages: Pages) {
+    fn serve_trim(&mut self, pages: Pages) -> Result<(), DeviceError> {
+        self.tell_of_trim(pages.first, pages.count)?;
         self.counters.pages_trimmed += u64::from(pages.count);
         self.buffer.trim(pages.first, pages.count);
         if let Some(shadow) = self.engine.shadow_mut() {
@@ -474,6 +480,7 @@ impl Device {
         }
         self.mapping.trim(&mut cx!(self, plan, NOBODY), pages.first, pages.count);
         self.issue();
+        Ok(())
     }
 
     /// A buffer that claims to hold a page must hold it, and must not lose a dirty one.

@@ -47,6 +47,23 @@ pub struct Choice {
     pub open: &'static str,
 }
 
+/// Requests that show a buffer scheme's rules at work; `buffer::example` plays them.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Example {
+    /// Where it is from, such as `figure 3.4(a) of the thesis`; empty where it is our own.
+    pub source: &'static str,
+    /// What there is to see, in a sentence or two.
+    pub shows: &'static str,
+    /// Pages that the buffer holds.
+    pub capacity: u32,
+    /// Pages of a logical block.
+    pub pages_per_block: u32,
+    /// Options that differ from the defaults, as a JSON object; empty where none does.
+    pub options: &'static str,
+    /// Such as `W 0-2, R 3, W 9 fua, T 4-7, F`: writes and reads of pages, forced unit access, a trim, a flush command.
+    pub requests: &'static str,
+}
+
 /// What each scheme's file says of itself.
 #[derive(Debug)]
 pub struct About {
@@ -64,6 +81,8 @@ pub struct About {
     pub cost: Cost,
     /// What its paper leaves open.
     pub choices: &'static [Choice],
+    /// What shows its rules; the papers' own examples where there are any.
+    pub examples: &'static [Example],
     /// The text of the scheme's file, by `include_str!`: the comment at its head is the scheme's page of the documentation.
     pub source: &'static str,
 }
@@ -78,6 +97,7 @@ impl About {
         reconstruction: false,
         cost: Cost::Constant,
         choices: &[],
+        examples: &[],
         source: "",
     };
 }
