@@ -7,82 +7,18 @@ use eraseblock_core::buffer::{Answer, Buffer, BufferConfig, Idle, Outcome, Shape
 use eraseblock_core::host::Op;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
-use references::{Decisions, Reference, bplru::Bplru, fab::Fab, hbm::Hbm, lb_clock::LbClock};
-use serde_json::{Value, json};
-
-/// A scheme's configuration, and the same scheme by the book.
-type Pair = (Value, Box<dyn Reference>);
-
-fn fab(shape: Shape, _: &mut Pcg64Mcg) -> Pair {
-    let capacity = shape.capacity as usize;
-    let slow = Fab { capacity, pages_per_block: shape.pages_per_block, blocks: Vec::new() };
-    (json!("fab"), Box::new(slow))
-}
-
-fn bplru(shape: Shape, random: &mut Pcg64Mcg) -> Pair {
-    let (padding, compensation, touch_first) = (random.random(), random.random(), random.random());
-    let slow = Bplru {
-        capacity: shape.capacity as usize,
-        pages_per_block: shape.pages_per_block,
-        padding,
-        compensation,
-        touch_first,
-        blocks: Vec::new(),
-    };
-    let order = if touch_first { "touch-first" } else { "evict-first" };
-    let fast = json!({
-        "kind": "bplru", "padding": padding, "compensation": compensation, "evict_order": order,
-    });
-    (fast, Box::new(slow))
-}
-
-fn hbm(shape: Shape, random: &mut Pcg64Mcg) -> Pair {
-    let fixed = random.random::<bool>().then(|| random.random_range(1..=shape.pages_per_block + 1));
-    let (fewest_pages, compensation, read_hits_count) = (random.random(), random.random(), random.random());
-    let (alpha, beta, settle) =
-        (random.random_range(0.0..0.5), random.random_range(0.5..1.0), random.random_range(1..6u64));
-    let slow = Hbm {
-        capacity: shape.capacity as usize,
-        pages_per_block: shape.pages_per_block,
-        fixed,
-        threshold: fixed.unwrap_or(1),
-        fewest_pages,
-        compensation,
-        read_hits_count,
-        alpha,
-        beta,
-        settle,
-        changed_at: 0,
-        nodes: Vec::new(),
-        pages: Vec::new(),
-    };
-    let fast = json!({
-        "kind": "hbm", "threshold": fixed.map_or(json!("dynamic"), |pages| json!(pages)),
-        "size_tie": if fewest_pages { "fewest-pages" } else { "most-pages" }, "tie": "lowest-block",
-        "compensation": compensation, "read_hits_count": read_hits_count, "alpha": alpha, "beta": beta,
-        "settle": settle,
-    });
-    (fast, Box::new(slow))
-}
-
-fn lb_clock(shape: Shape, random: &mut Pcg64Mcg) -> Pair {
-    let (heuristics, read_hits_count) = (random.random(), random.random());
-    let slow = LbClock {
-        capacity: shape.capacity as usize,
-        pages_per_block: shape.pages_per_block,
-        heuristics,
-        read_hits_count,
-        ring: Vec::new(),
-        hand: 0,
-        last_victim: None,
-    };
-    let fast = json!({"kind": "lb-clock", "heuristics": heuristics, "read_hits_count": read_hits_count});
-    (fast, Box::new(slow))
-}
+use references::{Decisions, Pair, block_lru, bplru, fab, hbm, lb_clock};
+use serde_json::Value;
 
 type Make = fn(Shape, &mut Pcg64Mcg) -> Pair;
 
-const PAIRS: [(&str, Make); 4] = [("fab", fab), ("bplru", bplru), ("hbm", hbm), ("lb-clock", lb_clock)];
+const PAIRS: [(&str, Make); 5] = [
+    ("block-lru", block_lru::pair),
+    ("fab", fab::pair),
+    ("bplru", bplru::pair),
+    ("hbm", hbm::pair),
+    ("lb-clock", lb_clock::pair),
+];
 
 fn decisions(out: &Outcome) -> Decisions {
     Decisions {

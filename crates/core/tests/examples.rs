@@ -71,9 +71,9 @@ fn hbm_table_1_1_page_lru() {
 #[test]
 fn hbm_table_1_1_block_lru() {
     for order in ["evict-first", "touch-first"] {
-        let options = format!(r#"{{"padding": false, "compensation": false, "evict_order": "{order}"}}"#);
-        let blocks = Example { options: options.leak(), ..example("lru", "table 1.1") };
-        let blocks = Played::new("bplru", &blocks);
+        let options = format!(r#"{{"evict_order": "{order}"}}"#);
+        let blocks = Example { options: options.leak(), ..example("block-lru", "table 1.1") };
+        let blocks = Played::new("block-lru", &blocks);
         assert_eq!(
             (blocks.hits, blocks.pages(), blocks.sequential()),
             (2, vec![vec![0, 1, 2, 3], vec![5, 7]], 1)

@@ -83,6 +83,21 @@ fn fab_evicts_the_fullest_block() {
     assert_eq!(run(&mut *single, &[&[0], &[4], &[8], &[12], &[0], &[16]]).1, [[4]]);
 }
 
+/// SUPA's arrangements of block lists: a read takes its pages in and moves its block, or does neither.
+#[test]
+fn block_lru_keeps_reads_or_serves_writes_alone() {
+    let (r, w) = (false, true);
+    let requests = [(0, 2, w), (4, 1, w), (8, 1, r), (1, 1, r), (12, 1, w)];
+    let unified = serve(&mut *buffer(json!("block-lru"), 4), &requests);
+    assert_eq!(unified, [(Action::Flush, vec![(4, true)])]);
+    let mut dirty_only = buffer(json!({"kind": "block-lru", "reads": "bypass"}), 4);
+    assert_eq!(serve(&mut *dirty_only, &requests), []);
+    assert_eq!(serve(&mut *dirty_only, &[(16, 1, w)]), [(Action::Flush, vec![(0, true), (1, true)])]);
+    // A block with clean and dirty pages writes the dirty ones and drops the others.
+    let mixed = serve(&mut *buffer(json!("block-lru"), 3), &[(0, 2, r), (1, 1, w), (2, 1, w), (4, 1, r)]);
+    assert_eq!(mixed, [(Action::Flush, vec![(1, true), (2, true)]), (Action::Drop, vec![(0, false)])]);
+}
+
 #[test]
 fn a_trim_forgets_dirty_pages_and_a_flush_empties_the_write_buffer() {
     for name in BufferConfig::NAMES {
@@ -159,18 +174,21 @@ fn bplru_table_1(scheme: &Value) -> u64 {
 #[test]
 fn bplru_table_1_merges() {
     assert_eq!(bplru_table_1(&json!({"kind": "lru", "reads": "bypass"})), 12);
-    let block = |order| {
-        bplru_table_1(
-            &json!({"kind": "bplru", "padding": false, "compensation": false, "evict_order": order}),
-        )
-    };
-    assert_eq!(block("evict-first"), 7);
-    assert_eq!(block("touch-first"), 6);
+    for scheme in [
+        json!({"kind": "block-lru", "reads": "bypass"}),
+        json!({"kind": "bplru", "padding": false, "compensation": false}),
+    ] {
+        for (order, merges) in [("evict-first", 7), ("touch-first", 6)] {
+            let mut scheme = scheme.clone();
+            scheme["evict_order"] = json!(order);
+            assert_eq!(bplru_table_1(&scheme), merges, "{scheme}");
+        }
+    }
 }
 
 #[test]
 fn bplru_table_1_stream() {
-    let mut blocks = buffer(json!({"kind": "bplru", "padding": false, "compensation": false}), 8);
+    let mut blocks = buffer(json!({"kind": "block-lru", "reads": "bypass"}), 8);
     let writes: Vec<[u32; 1]> = [0, 4, 8, 12, 16, 1, 5, 9, 13, 17, 2, 6, 10, 14].map(|p| [p]).to_vec();
     let requests: Vec<&[u32]> = writes.iter().map(<[u32; 1]>::as_slice).collect();
     let (_, mut flushes) = run(&mut *blocks, &requests);

@@ -16,15 +16,16 @@
 //! rows are possible only so. *Written sequentially* means: its next write began where the last one of it ended, from
 //! page 0 to the last page, with all of them buffered; a write at page 0 begins anew, any other breaks it off until
 //! then. A page that was never written is not read for padding, but written all the same. `padding` and
-//! `compensation` can be switched off one by one: without both it is block-level LRU.
+//! `compensation` can be switched off one by one: without both it is `block-lru` with `reads = "bypass"`.
 //!
 //! Cost of a page access: O(1); of an eviction O(pages of a block).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{Directory, require_room};
-use super::{Action, Answer, Buffer, Evicted, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
+use super::blocked::{BlockOrder, Blocked, EvictOrder};
+use super::blocks::{Directory, Reads};
+use super::{Action, Buffer, Reason, Shape};
 use crate::support::NONE;
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice, Example};
@@ -70,17 +71,6 @@ pub const ABOUT: About = About {
     ..About::PLAIN
 };
 
-/// When room is made for a page whose block is already buffered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum EvictOrder {
-    /// Before that block moves to the front; it may be the one that leaves.
-    #[default]
-    EvictFirst,
-    /// After it has moved to the front.
-    TouchFirst,
-}
-
 /// Options.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -105,26 +95,27 @@ impl Config {
     /// # Errors
     /// No room for a page.
     pub fn build(&self, shape: Shape) -> Result<Box<dyn Buffer>, String> {
-        require_room(shape, 1)?;
-        let blocks = Directory::new(shape);
-        let nodes = blocks.nodes();
-        Ok(Box::new(Bplru {
-            config: self.clone(),
-            blocks,
+        let order = |nodes| Bplru {
+            padding: self.padding,
+            compensation: self.compensation,
             order: List::default(),
             links: Links::new(nodes),
             next_offset: vec![0; nodes],
-        }))
+        };
+        Blocked::build("bplru", shape, Reads::Bypass, self.evict_order, order)
     }
 }
+
+const SEQUENTIAL: Reason = "block written sequentially";
+const LEAST_RECENT: Reason = "least recently written block";
 
 /// In `next_offset`: the sequence was broken off.
 const BROKEN: u32 = NONE;
 
 #[derive(Debug)]
 struct Bplru {
-    config: Config,
-    blocks: Directory,
+    padding: bool,
+    compensation: bool,
     order: List,
     links: Links,
     /// Where the next write of each block has to begin for it to be sequential.
@@ -132,56 +123,15 @@ struct Bplru {
 }
 
 impl Bplru {
-    fn reason(&self, victim: u32) -> Reason {
-        if self.is_compensated(victim) {
-            "block written sequentially"
-        } else {
-            "least recently written block"
-        }
-    }
-
     /// Whether a block was written from its first to its last page in order, and not since.
-    fn is_compensated(&self, node: u32) -> bool {
-        let ppb = self.blocks.pages_per_block();
-        self.config.compensation && self.next_offset[node as usize] == ppb && self.blocks.pages(node) == ppb
-    }
-
-    fn leave(&mut self, node: u32, reason: Reason, out: &mut Outcome) {
-        self.order.remove(&mut self.links, node);
-        let action = if self.config.padding { Action::FlushPadded } else { Action::Flush };
-        self.blocks.evict(node, action, reason, out);
-    }
-
-    fn write(&mut self, lpn: u32, out: &mut Outcome) -> Answer {
-        let ppb = self.blocks.pages_per_block();
-        let hit = self.blocks.holds(lpn);
-        if hit {
-            self.blocks.mark_dirty(lpn);
-            let node = self.blocks.node(lpn / ppb);
-            self.order.touch(&mut self.links, node);
-        } else {
-            let node = self.blocks.node(lpn / ppb);
-            if node != NONE && self.config.evict_order == EvictOrder::TouchFirst {
-                self.order.touch(&mut self.links, node);
-            }
-            if self.blocks.is_full() {
-                let victim = self.order.back();
-                self.leave(victim, self.reason(victim), out);
-            }
-            let (node, fresh) = self.blocks.insert(lpn, true);
-            if fresh {
-                self.order.push_front(&mut self.links, node);
-                self.next_offset[node as usize] = BROKEN;
-            } else {
-                self.order.touch(&mut self.links, node);
-            }
-        }
-        self.follow(self.blocks.node(lpn / ppb), lpn % ppb);
-        if hit { Answer::Hit } else { Answer::Insert }
+    fn is_compensated(&self, node: u32, blocks: &Directory) -> bool {
+        let ppb = blocks.pages_per_block();
+        self.compensation && self.next_offset[node as usize] == ppb && blocks.pages(node) == ppb
     }
 
     /// Keeps track of sequential writing, and compensates when a block is complete.
-    fn follow(&mut self, node: u32, offset: u32) {
+    fn follow(&mut self, node: u32, lpn: u32, blocks: &Directory) {
+        let offset = lpn % blocks.pages_per_block();
         let next = &mut self.next_offset[node as usize];
         *next = if offset == 0 {
             1
@@ -190,69 +140,56 @@ impl Bplru {
         } else {
             BROKEN
         };
-        if self.is_compensated(node) {
+        if self.is_compensated(node, blocks) {
             self.order.remove(&mut self.links, node);
             self.order.push_back(&mut self.links, node);
         }
     }
 }
 
-impl Buffer for Bplru {
-    fn access(&mut self, span: &Span, _view: &dyn View, out: &mut Outcome) {
-        for lpn in span.first..span.first + span.count {
-            let answer = if span.write {
-                self.write(lpn, out)
-            } else if self.blocks.holds(lpn) {
-                Answer::Hit
-            } else {
-                Answer::Bypass
-            };
-            out.answers.push(answer);
+impl BlockOrder for Bplru {
+    fn action(&self) -> Action {
+        if self.padding { Action::FlushPadded } else { Action::Flush }
+    }
+
+    fn raise(&mut self, node: u32, _blocks: &Directory) {
+        self.order.touch(&mut self.links, node);
+    }
+
+    fn touch(&mut self, node: u32, lpn: u32, blocks: &Directory) {
+        self.raise(node, blocks);
+        self.follow(node, lpn, blocks);
+    }
+
+    fn insert(&mut self, node: u32, lpn: u32, fresh: bool, blocks: &Directory) {
+        if fresh {
+            self.order.push_front(&mut self.links, node);
+            self.next_offset[node as usize] = BROKEN;
+        } else {
+            self.raise(node, blocks);
         }
+        self.follow(node, lpn, blocks);
     }
 
-    fn trim(&mut self, first: u32, count: u32) {
-        for lpn in first..first + count {
-            if self.blocks.holds(lpn) {
-                let node = self.blocks.node(lpn / self.blocks.pages_per_block());
-                self.next_offset[node as usize] = BROKEN;
-                if self.blocks.remove(lpn).1 {
-                    self.order.remove(&mut self.links, node);
-                }
-            }
-        }
+    fn victim(&self, blocks: &Directory) -> Option<(u32, Reason)> {
+        let node = self.order.back();
+        let sequential = || self.is_compensated(node, blocks);
+        (node != NONE).then(|| (node, if sequential() { SEQUENTIAL } else { LEAST_RECENT }))
     }
 
-    fn flush(&mut self, out: &mut Outcome) {
-        while !self.order.is_empty() {
-            self.leave(self.order.back(), FLUSH_COMMAND, out);
-        }
+    fn remove(&mut self, node: u32, _blocks: &Directory) {
+        self.order.remove(&mut self.links, node);
     }
 
-    fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
-        if (first..first + count).any(|lpn| self.blocks.holds(lpn)) {
-            self.leave(self.blocks.node(first / self.blocks.pages_per_block()), FORCED, out);
-        }
+    fn shrink(&mut self, node: u32, _blocks: &Directory) {
+        self.next_offset[node as usize] = BROKEN;
     }
 
-    fn len(&self) -> u32 {
-        self.blocks.len()
+    fn nodes(&self) -> Vec<u32> {
+        self.order.iter(&self.links).collect()
     }
 
-    fn holds(&self, lpn: u32) -> bool {
-        self.blocks.holds(lpn)
-    }
-
-    fn check(&self) -> Result<(), String> {
-        self.blocks.check(self.order.iter(&self.links))
-    }
-
-    fn metadata_bytes(&self) -> usize {
-        self.blocks.bytes() + self.links.bytes() + self.next_offset.len() * 4
-    }
-
-    fn dump(&self) -> Vec<Vec<u32>> {
-        let pages = |node| self.blocks.iter(node).map(|Evicted { lpn, .. }| lpn).collect();
-        self.order.iter(&self.links).map(pages).collect()
+    fn bytes(&self) -> usize {
+        self.links.bytes() + self.next_offset.len() * 4
     }
 }

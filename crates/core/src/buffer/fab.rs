@@ -22,12 +22,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{Directory, Reads, require_room};
-use super::bplru::EvictOrder;
-use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
+use super::blocked::{BlockOrder, Blocked, EvictOrder};
+use super::blocks::{Directory, Reads};
+use super::by_size::BySize;
+use super::{Buffer, Reason, Shape};
 use crate::support::NONE;
-use crate::support::bits::Bits;
-use crate::support::list::{Links, List};
+use crate::support::list::Links;
 use crate::support::registry::{About, Choice, Example};
 
 /// What `list` says.
@@ -76,17 +76,9 @@ impl Config {
     /// # Errors
     /// No room for a page.
     pub fn build(&self, shape: Shape) -> Result<Box<dyn Buffer>, String> {
-        require_room(shape, 1)?;
-        let blocks = Directory::new(shape);
-        let (nodes, counts) = (blocks.nodes(), shape.pages_per_block as usize + 1);
-        Ok(Box::new(Fab {
-            config: self.clone(),
-            blocks,
-            by_pages: vec![List::default(); counts],
-            filled: Bits::new(counts),
-            list_of: vec![0; nodes],
-            links: Links::new(nodes),
-        }))
+        let order =
+            |nodes| Fab { by_size: BySize::new(nodes, shape.pages_per_block), links: Links::new(nodes) };
+        Blocked::build("fab", shape, self.reads, self.evict_order, order)
     }
 }
 
@@ -95,160 +87,49 @@ const MOST_PAGES: Reason = "block with the most pages, least recently used among
 
 #[derive(Debug)]
 struct Fab {
-    config: Config,
-    blocks: Directory,
-    /// Blocks by number of pages.
-    by_pages: Vec<List>,
-    /// Which of the lists are not empty.
-    filled: Bits,
-    /// The list that each node is in.
-    list_of: Vec<u32>,
+    by_size: BySize,
     links: Links,
 }
 
-impl Fab {
-    fn unlink(&mut self, node: u32) {
-        let count = self.list_of[node as usize] as usize;
-        self.by_pages[count].remove(&mut self.links, node);
-        if self.by_pages[count].is_empty() {
-            self.filled.clear(count);
-        }
+impl BlockOrder for Fab {
+    fn raise(&mut self, node: u32, blocks: &Directory) {
+        self.by_size.put(&mut self.links, node, blocks.pages(node));
     }
 
-    /// The most recent block among those with as many pages.
-    fn link(&mut self, node: u32) {
-        let count = self.blocks.pages(node);
-        self.list_of[node as usize] = count;
-        self.by_pages[count as usize].push_front(&mut self.links, node);
-        self.filled.set(count as usize);
+    fn touch(&mut self, node: u32, _lpn: u32, blocks: &Directory) {
+        self.raise(node, blocks);
     }
 
-    fn victim(&self) -> Option<u32> {
-        self.filled.last_set(self.by_pages.len()).map(|count| self.by_pages[count].back())
+    fn insert(&mut self, node: u32, _lpn: u32, _fresh: bool, blocks: &Directory) {
+        self.raise(node, blocks);
     }
 
-    fn leave(&mut self, node: u32, reason: Reason, out: &mut Outcome) {
-        self.unlink(node);
-        self.blocks.evict(node, Action::Flush, reason, out);
+    fn victim(&self, _blocks: &Directory) -> Option<(u32, Reason)> {
+        let fullest = self.by_size.fullest();
+        (fullest != NONE).then_some((fullest, MOST_PAGES))
     }
 
-    fn touch(&mut self, lbn: u32) {
-        let node = self.blocks.node(lbn);
-        if node != NONE {
-            self.unlink(node);
-            self.link(node);
-        }
+    fn remove(&mut self, node: u32, _blocks: &Directory) {
+        self.by_size.remove(&mut self.links, node);
     }
 
-    fn insert(&mut self, lpn: u32, dirty: bool, out: &mut Outcome) {
-        if self.config.evict_order == EvictOrder::TouchFirst {
-            self.touch(lpn / self.blocks.pages_per_block());
-        }
-        if self.blocks.is_full()
-            && let Some(victim) = self.victim()
-        {
-            self.leave(victim, MOST_PAGES, out);
-        }
-        let (node, fresh) = self.blocks.insert(lpn, dirty);
-        if !fresh {
-            self.unlink(node);
-        }
-        self.link(node);
-    }
-}
-
-impl Buffer for Fab {
-    fn access(&mut self, span: &Span, _view: &dyn View, out: &mut Outcome) {
-        let bypass = !span.write && self.config.reads == Reads::Bypass;
-        for lpn in span.first..span.first + span.count {
-            let answer = if self.blocks.holds(lpn) {
-                if span.write {
-                    self.blocks.mark_dirty(lpn);
-                }
-                if !bypass {
-                    self.touch(lpn / self.blocks.pages_per_block());
-                }
-                Answer::Hit
-            } else if bypass {
-                Answer::Bypass
-            } else {
-                self.insert(lpn, span.write, out);
-                if span.write { Answer::Insert } else { Answer::Fill }
-            };
-            out.answers.push(answer);
-        }
+    fn shrink(&mut self, node: u32, blocks: &Directory) {
+        self.raise(node, blocks);
     }
 
-    fn trim(&mut self, first: u32, count: u32) {
-        for lpn in first..first + count {
-            if self.blocks.holds(lpn) {
-                let node = self.blocks.node(lpn / self.blocks.pages_per_block());
-                self.unlink(node);
-                if !self.blocks.remove(lpn).1 {
-                    self.link(node);
-                }
-            }
-        }
+    fn nodes(&self) -> Vec<u32> {
+        self.by_size.iter(&self.links).collect()
     }
 
-    fn flush(&mut self, out: &mut Outcome) {
-        if self.config.reads == Reads::Bypass {
-            while let Some(victim) = self.victim() {
-                self.leave(victim, FLUSH_COMMAND, out);
-            }
-            return;
-        }
-        for count in (1..self.by_pages.len()).rev() {
-            let mut node = self.by_pages[count].back();
-            while node != NONE {
-                self.blocks.write_back(node, FLUSH_COMMAND, out);
-                node = self.by_pages[count].before(&self.links, node);
-            }
-        }
+    fn leaving(&self) -> Vec<u32> {
+        self.by_size.leaving(&self.links)
     }
 
-    fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
-        if (first..first + count).any(|lpn| self.blocks.holds(lpn)) {
-            let node = self.blocks.node(first / self.blocks.pages_per_block());
-            if self.config.reads == Reads::Bypass {
-                self.leave(node, FORCED, out);
-            } else {
-                self.blocks.write_back(node, FORCED, out);
-            }
-        }
+    fn check(&self, blocks: &Directory) -> Result<(), String> {
+        self.by_size.check(&self.links, |node| blocks.pages(node))
     }
 
-    fn len(&self) -> u32 {
-        self.blocks.len()
-    }
-
-    fn holds(&self, lpn: u32) -> bool {
-        self.blocks.holds(lpn)
-    }
-
-    fn check(&self) -> Result<(), String> {
-        for (count, list) in self.by_pages.iter().enumerate() {
-            if list.is_empty() == self.filled.get(count) {
-                return Err(format!("fab: the list of {count}-page blocks is not marked as it is"));
-            }
-            if let Some(node) = list.iter(&self.links).find(|&node| self.blocks.pages(node) as usize != count)
-            {
-                return Err(format!("fab: node {node} is in the list of {count}-page blocks"));
-            }
-        }
-        self.blocks.check(self.by_pages.iter().flat_map(|list| list.iter(&self.links)))
-    }
-
-    fn metadata_bytes(&self) -> usize {
-        self.blocks.bytes()
-            + self.links.bytes()
-            + self.list_of.len() * 4
-            + self.by_pages.len() * size_of::<List>()
-            + self.filled.bytes()
-    }
-
-    fn dump(&self) -> Vec<Vec<u32>> {
-        let nodes = self.by_pages.iter().rev().flat_map(|list| list.iter(&self.links));
-        nodes.map(|node| self.blocks.iter(node).map(|page| page.lpn).collect()).collect()
+    fn bytes(&self) -> usize {
+        self.by_size.bytes() + self.links.bytes()
     }
 }

@@ -4,8 +4,11 @@
 //! decisions into an [`Outcome`]; the device carries them out in time. A scheme never asks for the time; what it may
 //! ask of the drive below it goes through [`View`].
 
+pub mod block_lru;
+pub mod blocked;
 pub mod blocks;
 pub mod bplru;
+pub mod by_size;
 pub mod cflru;
 pub mod fab;
 pub mod fifo;
@@ -289,6 +292,7 @@ crate::registry! {
     "none" => None in none,
     "fifo" => Fifo in fifo,
     "lru" => Lru in lru,
+    "block-lru" => BlockLru in block_lru,
     "split-lru" => SplitLru in split_lru,
     "cflru" => Cflru in cflru,
     "fab" => Fab in fab,

@@ -1,8 +1,29 @@
 //! BPLRU: a write buffer of blocks in the order of their last write, with padding and compensation.
 
-use eraseblock_core::buffer::{Action, Span};
+use eraseblock_core::buffer::{Action, Shape, Span};
+use rand::RngExt as _;
+use rand_pcg::Pcg64Mcg;
+use serde_json::json;
 
-use super::{Block, Decisions, Reference};
+use super::{Block, Decisions, Pair, Reference};
+
+/// The scheme with random options, and by the book.
+pub fn pair(shape: Shape, random: &mut Pcg64Mcg) -> Pair {
+    let (padding, compensation, touch_first) = (random.random(), random.random(), random.random());
+    let slow = Bplru {
+        capacity: shape.capacity as usize,
+        pages_per_block: shape.pages_per_block,
+        padding,
+        compensation,
+        touch_first,
+        blocks: Vec::new(),
+    };
+    let order = if touch_first { "touch-first" } else { "evict-first" };
+    let fast = json!({
+        "kind": "bplru", "padding": padding, "compensation": compensation, "evict_order": order,
+    });
+    (fast, Box::new(slow))
+}
 
 pub struct Bplru {
     pub capacity: usize,

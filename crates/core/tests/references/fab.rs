@@ -1,8 +1,17 @@
 //! FAB: blocks in order of use; the one with most pages leaves, the least recently used among equals.
 
-use eraseblock_core::buffer::{Action, Span};
+use eraseblock_core::buffer::{Shape, Span};
+use rand_pcg::Pcg64Mcg;
+use serde_json::json;
 
-use super::{Block, Decisions, Reference};
+use super::{Block, Decisions, Pair, Reference};
+
+/// The scheme with random options, and by the book.
+pub fn pair(shape: Shape, _: &mut Pcg64Mcg) -> Pair {
+    let capacity = shape.capacity as usize;
+    let slow = Fab { capacity, pages_per_block: shape.pages_per_block, blocks: Vec::new() };
+    (json!("fab"), Box::new(slow))
+}
 
 pub struct Fab {
     pub capacity: usize,
@@ -20,15 +29,12 @@ impl Fab {
     }
 
     fn make_room(&mut self, done: &mut Decisions) {
-        let held: usize = self.blocks.iter().map(|block| block.pages.len()).sum();
-        if held < self.capacity {
+        if super::held(&self.blocks) < self.capacity {
             return;
         }
         let most = self.blocks.iter().map(|block| block.pages.len()).max().unwrap();
         let victim = self.blocks.iter().rposition(|block| block.pages.len() == most).unwrap();
-        let block = self.blocks.remove(victim);
-        done.leave(Action::Flush, block.dirty());
-        done.leave(Action::Drop, block.clean());
+        self.blocks.remove(victim).leave(done);
     }
 }
 
@@ -46,11 +52,7 @@ impl Reference for Fab {
                 }
             }
             self.touch(number);
-            if !hit {
-                self.blocks[0].put(page, span.write);
-            } else if span.write {
-                self.blocks[0].set_dirty(page);
-            }
+            self.blocks[0].serve(page, span.write);
         }
         done
     }
@@ -60,7 +62,7 @@ impl Reference for Fab {
         if self.blocks.iter().any(|block| block.has(page)) {
             // As any other change of a block, this makes it the most recent of its size.
             self.touch(number);
-            self.blocks[0].pages.retain(|&(held, _)| held != page);
+            self.blocks[0].drop(page);
         }
         self.blocks.retain(|block| !block.pages.is_empty());
     }

@@ -1,8 +1,41 @@
 //! HBM: Algorithms 3.1 to 3.4 of the thesis, with a list of blocks that is scanned for each victim.
 
-use eraseblock_core::buffer::{Action, Span};
+use eraseblock_core::buffer::{Action, Shape, Span};
+use rand::RngExt as _;
+use rand_pcg::Pcg64Mcg;
+use serde_json::json;
 
-use super::{Block, Decisions, Reference};
+use super::{Block, Decisions, Pair, Reference};
+
+/// The scheme with random options, and by the book.
+pub fn pair(shape: Shape, random: &mut Pcg64Mcg) -> Pair {
+    let fixed = random.random::<bool>().then(|| random.random_range(1..=shape.pages_per_block + 1));
+    let (fewest_pages, compensation, read_hits_count) = (random.random(), random.random(), random.random());
+    let (alpha, beta, settle) =
+        (random.random_range(0.0..0.5), random.random_range(0.5..1.0), random.random_range(1..6u64));
+    let slow = Hbm {
+        capacity: shape.capacity as usize,
+        pages_per_block: shape.pages_per_block,
+        fixed,
+        threshold: fixed.unwrap_or(1),
+        fewest_pages,
+        compensation,
+        read_hits_count,
+        alpha,
+        beta,
+        settle,
+        changed_at: 0,
+        nodes: Vec::new(),
+        pages: Vec::new(),
+    };
+    let fast = json!({
+        "kind": "hbm", "threshold": fixed.map_or(json!("dynamic"), |pages| json!(pages)),
+        "size_tie": if fewest_pages { "fewest-pages" } else { "most-pages" }, "tie": "lowest-block",
+        "compensation": compensation, "read_hits_count": read_hits_count, "alpha": alpha, "beta": beta,
+        "settle": settle,
+    });
+    (fast, Box::new(slow))
+}
 
 pub struct Node {
     pub block: Block,
@@ -128,11 +161,7 @@ impl Reference for Hbm {
                 counted = true;
             }
             let node = self.node(number).unwrap();
-            if !hit {
-                node.block.put(page, span.write);
-            } else if span.write {
-                node.block.set_dirty(page);
-            }
+            node.block.serve(page, span.write);
             if !node.migrated {
                 self.pages.retain(|&held| held != page);
                 self.pages.insert(0, page);

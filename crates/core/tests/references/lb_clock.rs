@@ -1,8 +1,27 @@
 //! LB-CLOCK: a ring of blocks with a hand, after section 2.4.3 of Gong's thesis.
 
-use eraseblock_core::buffer::{Action, Span};
+use eraseblock_core::buffer::{Action, Shape, Span};
+use rand::RngExt as _;
+use rand_pcg::Pcg64Mcg;
+use serde_json::json;
 
-use super::{Block, Decisions, Reference};
+use super::{Block, Decisions, Pair, Reference};
+
+/// The scheme with random options, and by the book.
+pub fn pair(shape: Shape, random: &mut Pcg64Mcg) -> Pair {
+    let (heuristics, read_hits_count) = (random.random(), random.random());
+    let slow = LbClock {
+        capacity: shape.capacity as usize,
+        pages_per_block: shape.pages_per_block,
+        heuristics,
+        read_hits_count,
+        ring: Vec::new(),
+        hand: 0,
+        last_victim: None,
+    };
+    let fast = json!({"kind": "lb-clock", "heuristics": heuristics, "read_hits_count": read_hits_count});
+    (fast, Box::new(slow))
+}
 
 pub struct LbClock {
     pub capacity: usize,

@@ -1,11 +1,16 @@
 //! Schemes written a second time, straight from their papers: plain lists, scans, no speed.
 
+pub mod block_lru;
 pub mod bplru;
 pub mod fab;
 pub mod hbm;
 pub mod lb_clock;
 
 use eraseblock_core::buffer::{Action, Span};
+use serde_json::Value;
+
+/// A scheme's configuration, and the same scheme by the book.
+pub type Pair = (Value, Box<dyn Reference>);
 
 /// What one call made a scheme do: for each page of the span whether it was a hit, and what left, in order.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -45,6 +50,25 @@ impl Block {
         self.pages.iter_mut().filter(|(held, _)| *held == page).for_each(|(_, dirty)| *dirty = true);
     }
 
+    /// A page is read or written; it joins if it is not there.
+    pub fn serve(&mut self, page: u32, write: bool) {
+        if !self.has(page) {
+            self.put(page, write);
+        } else if write {
+            self.set_dirty(page);
+        }
+    }
+
+    pub fn drop(&mut self, page: u32) {
+        self.pages.retain(|&(held, _)| held != page);
+    }
+
+    /// The whole block leaves: dirty pages are written, clean ones dropped.
+    pub fn leave(self, done: &mut Decisions) {
+        done.leave(Action::Flush, self.dirty());
+        done.leave(Action::Drop, self.clean());
+    }
+
     pub fn dirty(&self) -> Vec<(u32, bool)> {
         self.pages.iter().copied().filter(|page| page.1).collect()
     }
@@ -59,6 +83,11 @@ impl Block {
         self.pages.iter_mut().for_each(|page| page.1 = false);
         (!dirty.is_empty()).then_some((Action::WriteBack, dirty))
     }
+}
+
+/// Pages of all blocks.
+pub fn held(blocks: &[Block]) -> usize {
+    blocks.iter().map(|block| block.pages.len()).sum()
 }
 
 impl Decisions {

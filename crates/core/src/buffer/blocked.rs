@@ -1,0 +1,206 @@
+//! What block-granular schemes have in common: a directory of blocks, and an order that says which one leaves.
+//!
+//! A page served and a block that has to go ask the scheme's [`BlockOrder`]; everything else (answers, dirty marks, trims, flush
+//! commands) is the same for all of them and done here. A block leaves as a whole: its dirty pages are written upwards, its
+//! clean ones dropped. A flush command writes dirty pages and keeps them, clean; a write-only buffer (`reads = "bypass"`)
+//! has nothing to keep them for, and lets the blocks go.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::blocks::{Directory, Reads, require_room};
+use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
+use crate::support::NONE;
+
+/// When room is made for a page whose block is already buffered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EvictOrder {
+    /// Before that block moves to the front; it may be the one that leaves.
+    #[default]
+    EvictFirst,
+    /// After it has moved to the front.
+    TouchFirst,
+}
+
+/// The order of a block-granular scheme. Nodes are those of the [`Directory`].
+pub trait BlockOrder: std::fmt::Debug + Send {
+    /// How dirty pages leave.
+    fn action(&self) -> Action {
+        Action::Flush
+    }
+
+    /// A page is about to join a block that is held, which counts as use before room is made ([`EvictOrder::TouchFirst`]).
+    fn raise(&mut self, node: u32, blocks: &Directory);
+
+    /// The host uses page `lpn`, which is held.
+    fn touch(&mut self, node: u32, lpn: u32, blocks: &Directory);
+
+    /// Page `lpn` has come to a block, which is `fresh` if it was not held before.
+    fn insert(&mut self, node: u32, lpn: u32, fresh: bool, blocks: &Directory);
+
+    /// The block that leaves next, and why.
+    fn victim(&self, blocks: &Directory) -> Option<(u32, Reason)>;
+
+    /// A block is gone, or about to be.
+    fn remove(&mut self, node: u32, blocks: &Directory);
+
+    /// A block has lost a page to a trim, and still holds others.
+    fn shrink(&mut self, node: u32, blocks: &Directory);
+
+    /// All blocks, the most recent or otherwise safest first.
+    fn nodes(&self) -> Vec<u32>;
+
+    /// All blocks in the order in which they would have to make room.
+    fn leaving(&self) -> Vec<u32> {
+        let mut nodes = self.nodes();
+        nodes.reverse();
+        nodes
+    }
+
+    /// Compares redundant state.
+    ///
+    /// # Errors
+    /// What does not agree.
+    fn check(&self, _blocks: &Directory) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Bytes held.
+    fn bytes(&self) -> usize;
+}
+
+/// A block-granular scheme.
+#[derive(Debug)]
+pub struct Blocked<O> {
+    name: &'static str,
+    reads: Reads,
+    evict_order: EvictOrder,
+    blocks: Directory,
+    order: O,
+}
+
+impl<O: BlockOrder + 'static> Blocked<O> {
+    /// An empty buffer; `order` makes the order for so many nodes.
+    ///
+    /// # Errors
+    /// No room for a page.
+    pub fn build(
+        name: &'static str,
+        shape: Shape,
+        reads: Reads,
+        evict_order: EvictOrder,
+        order: impl FnOnce(usize) -> O,
+    ) -> Result<Box<dyn Buffer>, String> {
+        require_room(shape, 1)?;
+        let blocks = Directory::new(shape);
+        let order = order(blocks.nodes());
+        Ok(Box::new(Self { name, reads, evict_order, blocks, order }))
+    }
+
+    fn node_of(&self, lpn: u32) -> u32 {
+        self.blocks.node(lpn / self.blocks.pages_per_block())
+    }
+
+    fn leave(&mut self, node: u32, reason: Reason, out: &mut Outcome) {
+        self.order.remove(node, &self.blocks);
+        self.blocks.evict(node, self.order.action(), reason, out);
+    }
+
+    fn insert(&mut self, lpn: u32, dirty: bool, out: &mut Outcome) {
+        let node = self.node_of(lpn);
+        if node != NONE && self.evict_order == EvictOrder::TouchFirst {
+            self.order.raise(node, &self.blocks);
+        }
+        if self.blocks.is_full()
+            && let Some((victim, reason)) = self.order.victim(&self.blocks)
+        {
+            self.leave(victim, reason, out);
+        }
+        let (node, fresh) = self.blocks.insert(lpn, dirty);
+        self.order.insert(node, lpn, fresh, &self.blocks);
+    }
+}
+
+impl<O: BlockOrder + 'static> Buffer for Blocked<O> {
+    fn access(&mut self, span: &Span, _view: &dyn View, out: &mut Outcome) {
+        let bypass = !span.write && self.reads == Reads::Bypass;
+        for lpn in span.first..span.first + span.count {
+            let answer = if self.blocks.holds(lpn) {
+                if span.write {
+                    self.blocks.mark_dirty(lpn);
+                }
+                if !bypass {
+                    self.order.touch(self.node_of(lpn), lpn, &self.blocks);
+                }
+                Answer::Hit
+            } else if bypass {
+                Answer::Bypass
+            } else {
+                self.insert(lpn, span.write, out);
+                if span.write { Answer::Insert } else { Answer::Fill }
+            };
+            out.answers.push(answer);
+        }
+    }
+
+    fn trim(&mut self, first: u32, count: u32) {
+        for lpn in first..first + count {
+            if self.blocks.holds(lpn) {
+                let node = self.node_of(lpn);
+                if self.blocks.remove(lpn).1 {
+                    self.order.remove(node, &self.blocks);
+                } else {
+                    self.order.shrink(node, &self.blocks);
+                }
+            }
+        }
+    }
+
+    fn flush(&mut self, out: &mut Outcome) {
+        if self.reads == Reads::Bypass {
+            while let Some((victim, _)) = self.order.victim(&self.blocks) {
+                self.leave(victim, FLUSH_COMMAND, out);
+            }
+            return;
+        }
+        for node in self.order.leaving() {
+            self.blocks.write_back(node, FLUSH_COMMAND, out);
+        }
+    }
+
+    fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
+        if (first..first + count).any(|lpn| self.blocks.holds(lpn)) {
+            let node = self.node_of(first);
+            if self.reads == Reads::Bypass {
+                self.leave(node, FORCED, out);
+            } else {
+                self.blocks.write_back(node, FORCED, out);
+            }
+        }
+    }
+
+    fn len(&self) -> u32 {
+        self.blocks.len()
+    }
+
+    fn holds(&self, lpn: u32) -> bool {
+        self.blocks.holds(lpn)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.order
+            .check(&self.blocks)
+            .and_then(|()| self.blocks.check(self.order.nodes().into_iter()))
+            .map_err(|problem| format!("{}: {problem}", self.name))
+    }
+
+    fn metadata_bytes(&self) -> usize {
+        self.blocks.bytes() + self.order.bytes()
+    }
+
+    fn dump(&self) -> Vec<Vec<u32>> {
+        let pages = |node| self.blocks.iter(node).map(|page| page.lpn).collect();
+        self.order.nodes().into_iter().map(pages).collect()
+    }
+}
