@@ -1,6 +1,7 @@
 //! Named drives: every paper's table of parameters and a modern drive.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
 use crate::error::ConfigError;
 use crate::load::{Tree, preset_tree};
@@ -30,6 +31,21 @@ pub(crate) struct About {
     pub paper: String,
     /// Year of that publication.
     pub year: u16,
+    /// What the publication leaves open; a sensitivity run tries the other readings.
+    #[serde(default)]
+    pub choices: Vec<Choice>,
+}
+
+/// A choice that a drive's publication leaves to its reader.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Choice {
+    /// Path of the key that holds it, such as `buffer.write_back`.
+    pub option: String,
+    /// Other values that a reader can defend.
+    pub others: Vec<Json>,
+    /// What is left open, as a short clause.
+    pub open: String,
 }
 
 /// The names that `preset = "..."` takes.

@@ -1,6 +1,6 @@
 //! What can be configured: every buffer, FTL, device, trace format, generator and stand-in, with its options.
 
-use eraseblock_core::support::registry::Entry;
+use eraseblock_core::support::registry::{Choice, Entry};
 use eraseblock_core::{buffer, ftl};
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -32,6 +32,9 @@ struct Item {
     /// Built without having read the paper.
     reconstruction: bool,
     options: Vec<OptionItem>,
+    /// What its source leaves open.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    choices: Vec<ChoiceItem>,
     /// The values that a device sets.
     #[serde(skip_serializing_if = "Option::is_none")]
     values: Option<Json>,
@@ -45,6 +48,19 @@ struct OptionItem {
     kind: String,
     default: Json,
     doc: String,
+}
+
+/// A choice that a source leaves to its reader.
+#[derive(Debug, Serialize)]
+struct ChoiceItem {
+    /// The option that holds it: of a scheme its name, of a device its path.
+    option: String,
+    /// The value that holds where nothing else is said.
+    default: Json,
+    /// Other values that a reader can defend.
+    others: Vec<Json>,
+    /// What is left open.
+    open: String,
 }
 
 /// Every buffer, FTL, device, trace format and generator as one JSON object, for `list`, the documentation and other programs.
@@ -70,12 +86,33 @@ fn scheme(entry: &Entry) -> Item {
         year: entry.about.year,
         reconstruction: entry.about.reconstruction,
         options: options(&(entry.schema)().to_value(), &(entry.defaults)()),
+        choices: entry.about.choices.iter().map(|choice| scheme_choice(entry, choice)).collect(),
         values: None,
+    }
+}
+
+fn scheme_choice(entry: &Entry, choice: &Choice) -> ChoiceItem {
+    let value = |text: &&str| serde_json::from_str(text).expect("other readings are tested to be JSON");
+    ChoiceItem {
+        option: choice.option.to_owned(),
+        default: (entry.defaults)().get(choice.option).cloned().unwrap_or_default(),
+        others: choice.others.iter().map(value).collect(),
+        open: choice.open.to_owned(),
     }
 }
 
 fn device(preset: &presets::Preset) -> Item {
     let about = preset.about();
+    let values = preset.defaults().expect("presets are tested").to_json();
+    let choice = |choice: presets::Choice| ChoiceItem {
+        default: values
+            .pointer(&format!("/{}", choice.option.replace('.', "/")))
+            .cloned()
+            .unwrap_or_default(),
+        option: choice.option,
+        others: choice.others,
+        open: choice.open,
+    };
     Item {
         name: preset.name.to_owned(),
         title: about.title,
@@ -84,7 +121,8 @@ fn device(preset: &presets::Preset) -> Item {
         year: Some(about.year),
         reconstruction: false,
         options: Vec::new(),
-        values: Some(preset.defaults().expect("presets are tested").to_json()),
+        choices: about.choices.into_iter().map(choice).collect(),
+        values: Some(values),
     }
 }
 
@@ -99,6 +137,7 @@ fn stand_in(stand_in: &eraseblock_traces::StandIn) -> Item {
         year: Some(stand_in.year),
         reconstruction: false,
         options: Vec::new(),
+        choices: Vec::new(),
         values: None,
     }
 }

@@ -1,6 +1,6 @@
 //! The presets hold the numbers that their papers print, and leave the room that their FTLs need.
 
-use eraseblock_experiment::{Experiment, preset_names, resolve};
+use eraseblock_experiment::{Experiment, preset_names, registry_json, resolve};
 use serde_json::Value;
 
 fn preset(name: &str) -> (Experiment, Value) {
@@ -116,4 +116,29 @@ fn the_nvme_drive() {
 #[test]
 fn every_preset_is_checked_here() {
     assert_eq!(preset_names(), ["bplru-2008", "hbm-2010", "nvme-tlc"]);
+}
+
+/// What a preset's paper leaves open is a key of the preset, and every other reading of it can be had.
+#[test]
+fn every_other_reading_of_a_drive_can_be_configured() {
+    let registry: Value = serde_json::from_str(&registry_json()).unwrap();
+    let mut readings = 0;
+    for device in registry["devices"].as_array().unwrap() {
+        for choice in device["choices"].as_array().into_iter().flatten() {
+            let (name, option) = (device["name"].as_str().unwrap(), choice["option"].as_str().unwrap());
+            let pointer = format!("/{}", option.replace('.', "/"));
+            assert_eq!(preset(name).1.pointer(&pointer), Some(&choice["default"]), "{name}: {option}");
+            assert!(!choice["open"].as_str().unwrap().is_empty(), "{name}: {option}");
+            for other in choice["others"].as_array().unwrap() {
+                assert_ne!(other, &choice["default"], "{name}: {option}");
+                let sets =
+                    [format!("preset={name}"), "workload.path=w".to_owned(), format!("{option}={other}")];
+                let experiment = resolve(None, "", &sets).unwrap().remove(0);
+                let json: Value = serde_json::from_str(&experiment.to_json()).unwrap();
+                assert_eq!(json.pointer(&pointer), Some(other), "{name}: {option}");
+                readings += 1;
+            }
+        }
+    }
+    assert!(readings >= 8, "{readings}");
 }

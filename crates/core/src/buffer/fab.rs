@@ -36,18 +36,11 @@ pub const ABOUT: About = About {
     summary: "Buffer of whole blocks; the one with the most pages leaves, the least recently used among equals.",
     paper: "Jo et al., FAB: Flash-aware buffer management policy for portable media players, IEEE TCE 52(2)",
     year: Some(2006),
-    choices: &[
-        Choice {
-            option: "evict_order",
-            others: &[r#""touch-first""#],
-            open: "whether room is made before or after the used block moves to the front",
-        },
-        Choice {
-            option: "reads",
-            others: &[r#""bypass""#],
-            open: "the papers that compare with it disagree on whether reads are kept",
-        },
-    ],
+    choices: &[Choice {
+        option: "evict_order",
+        others: &[r#""touch-first""#],
+        open: "whether room is made before or after the used block moves to the front",
+    }],
     examples: &[Example {
         source: "",
         shows: "Room for page 14 is made by block 0, which has most pages. Then two blocks have two pages each: the one used longer ago leaves.",

@@ -75,6 +75,11 @@ pub const ABOUT: About = About {
             others: &[r#""lfu""#],
             open: "section 3.1 allows LFU in the page region",
         },
+        Choice {
+            option: "beta",
+            others: &["0.1", "0.2"],
+            open: "Table 3.1 goes by the buffer's size and excepts small ones, section 4.3.4 knows no exception",
+        },
     ],
     examples: &[
         Example {

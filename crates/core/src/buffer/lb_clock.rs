@@ -47,7 +47,7 @@ pub const ABOUT: About = About {
         Choice {
             option: "heuristics",
             others: &["false"],
-            open: "its candidates by sequential writes are described in one sentence each",
+            open: "what becomes of a block that is a candidate by its last page is told in a sentence",
         },
     ],
     examples: &[

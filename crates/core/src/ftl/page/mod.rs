@@ -36,7 +36,7 @@ use crate::nand::{Engine, Flash, Geometry, Ppn, Role};
 use crate::support::NONE;
 use crate::support::bits::Bits;
 use crate::support::minima::{ABSENT, Minima};
-use crate::support::registry::About;
+use crate::support::registry::{About, Choice};
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -44,6 +44,18 @@ pub const ABOUT: About = About {
     summary: "Any logical page in any flash page; units in turn, greedy garbage collection inside each unit.",
     paper: "Ban, US Patent 5,404,485 (1995)",
     year: Some(1995),
+    choices: &[
+        Choice {
+            option: "gc_free_blocks",
+            others: &["1", "4"],
+            open: "how many erased blocks a unit has left when its collection begins",
+        },
+        Choice {
+            option: "gc_step_pages",
+            others: &["1", "64"],
+            open: "how many pages collection copies before host requests come in between",
+        },
+    ],
     source: include_str!("mod.rs"),
     ..About::PLAIN
 };
