@@ -10,7 +10,7 @@ Example:
 """
 
 from eraseblock._core import ConfigError, EraseblockError, InputError, SimulationError
-from eraseblock.api import compare, run, schema, trace_info
+from eraseblock.api import compare, run, schema, sensitivity, trace_info
 from eraseblock.experiments import Experiment, resolve
 from eraseblock.names import registry
 from eraseblock.results.store import load_results, save_results
@@ -30,5 +30,6 @@ __all__ = [
     "run",
     "save_results",
     "schema",
+    "sensitivity",
     "trace_info",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,56 @@ def run(
         if outcome.error is not None:
             raise outcome.error
     return [outcome.record for outcome in outcomes if outcome.record is not None]
+
+
+def sensitivity(
+    source: str | Path | Mapping[str, Any],
+    *,
+    sets: Sequence[str] = (),
+    jobs: int | None = None,
+    verify: bool = False,
+    watcher: Watcher | None = None,
+    out: str | Path | None = None,
+    fresh: bool = False,
+    executor: Executor | None = None,
+) -> dict[str, Any]:
+    """Run an experiment and all other readings of its papers; docs/sensitivity.md says what comes back.
+
+    Args:
+        source: path of a TOML file, or the same keys as a mapping; a list is an axis.
+        sets: overrides such as `"host.speedup=2"`.
+        jobs: runs at a time; default: one per processor.
+        verify: check every read, and the laws of the drive after each run.
+        watcher: is told how the runs get on.
+        out: folder of results; the runs of all readings are stored there as they end.
+        fresh: run everything, whatever the folder holds.
+        executor: runs experiments in the place of threads of its own; a pool of processes, for instance.
+
+    Raises:
+        ConfigError: a wrong key or value.
+        InputError: a trace or a combination that cannot be run; refused readings are in the result.
+        SimulationError: a run that failed on the way.
+
+    Example:
+        >>> found = sensitivity("experiment.toml")  # doctest: +SKIP
+        >>> [reading["reading"] for reading in found["readings"] if reading["reverses"]]  # doctest: +SKIP
+        ['bplru evict_order = "touch-first"']
+    """
+    from eraseblock.readings.analysis import Analysis, analyse
+    from eraseblock.readings.plan import plan
+
+    readings = plan(resolve(source, sets=sets))
+    how = Way(jobs=jobs, verify=verify, watcher=watcher, executor=executor)
+    own = len(readings.runs)
+
+    def made(outcomes: Sequence[Outcome]) -> Analysis:
+        return analyse(readings, outcomes)
+
+    outcomes = _run(readings.experiments, how, out, fresh=fresh, own=own, analyse=made)
+    for number, outcome in enumerate(outcomes):
+        if outcome.error is not None and (number < own or isinstance(outcome.error, _core.SimulationError)):
+            raise outcome.error
+    return made(outcomes)
 
 
 def compare(
@@ -119,9 +169,18 @@ def compare(
 
 
 def _run(
-    experiments: Sequence[Experiment], how: Way, out: str | Path | None, *, fresh: bool
+    experiments: Sequence[Experiment],
+    how: Way,
+    out: str | Path | None,
+    *,
+    fresh: bool,
+    own: int | None = None,
+    analyse: Callable[[Sequence[Outcome]], dict[str, Any]] | None = None,
 ) -> list[Outcome]:
-    """Run everything, and where there is a folder for it, keep it there."""
+    """Run everything, and where there is a folder for it, keep it there.
+
+    The first `own` of the experiments are the results proper; `analyse` says what all of them mean.
+    """
     if out is None:
         if fresh:
             raise _core.ConfigError("fresh: is about a folder of results; name it with `out`")
@@ -130,8 +189,9 @@ def _run(
     make_folder(folder)
     with opened(folder, fresh=fresh) as store:
         outcomes = run_all(experiments, how, store)
-        if records := [outcome.record for outcome in outcomes if outcome.record is not None]:
-            write_results(records, folder)
+        records = [outcome.record for outcome in outcomes[:own] if outcome.record is not None]
+        if records:
+            write_results(records, folder, None if analyse is None else analyse(outcomes))
             store.delivered()
     for sentence in (*store.notices, store.left_out().sentence(folder)):
         if sentence:

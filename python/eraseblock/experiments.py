@@ -19,6 +19,8 @@ class Experiment:
 
     text: str
     base: Path
+    # The other reading of a paper that it stands for, if it is not one of the experiment's own runs.
+    reading: str | None = None
 
     @property
     def config(self) -> Config:

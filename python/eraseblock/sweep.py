@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from eraseblock import _core
 from eraseblock.experiments import Experiment
 from eraseblock.pool import Call, Pool, Progress, Result, StoppedError
-from eraseblock.results.runs import RunId, RunStore, Wanted
+from eraseblock.results.runs import READING, RunId, RunStore, Wanted
 
 Record = dict[str, Any]
 
@@ -96,6 +96,8 @@ class _Sweep:
                 return
             config = self._experiments[index].config
             labels = {"name": config["name"], "preset": config["preset"], "trace": identity["trace"]}
+            if (reading := self._experiments[index].reading) is not None:
+                labels[READING] = reading
             if "path" in config["workload"]:
                 labels["path"] = config["workload"]["path"]
             self._wanted[index] = Wanted(RunId(engine, identity["key"], self._verify), labels)

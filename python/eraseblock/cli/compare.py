@@ -6,7 +6,18 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from eraseblock.cli.options import AsJson, Fresh, Jobs, Output, Prune, Sets, Verify, check_jobs, split
+from eraseblock.cli.options import (
+    AsJson,
+    Fresh,
+    Jobs,
+    Output,
+    Prune,
+    Sensitivity,
+    Sets,
+    Verify,
+    check_jobs,
+    split,
+)
 from eraseblock.cli.workload import Fit, Workload, WorkloadOptions
 from eraseblock.comparison import DEFAULT_DEVICE
 
@@ -18,6 +29,7 @@ Examples:
     eraseblock compare a.spc b.spc --buffers lru,bplru --device hbm-2010
     eraseblock compare mysql.load.zst --buffer-size 1MiB,4MiB,16MiB
     eraseblock compare mysql.load.zst --ftls page,bast --json > records.json
+    eraseblock compare mysql.load.zst --device hbm-2010 --buffers hbm,bplru --sensitivity
     eraseblock compare big.ascii.zst --fit compact -o out/big
     eraseblock compare server.ebt --volumes 0,2 --ops write,flush --from 1h --until 2h
 """
@@ -44,6 +56,7 @@ def compare(
     output: Output = None,
     fresh: Fresh = False,
     prune: Prune = False,
+    sensitivity: Sensitivity = False,
 ) -> int:
     """Replay TRACES against every combination of buffer scheme, buffer size and FTL, and print a table.
 
@@ -55,7 +68,7 @@ def compare(
     from eraseblock.cli.deliver import Delivery
     from eraseblock.comparison import plan, split_errors
 
-    delivery = Delivery(as_json=as_json, folder=output, fresh=fresh, prune=prune)
+    delivery = Delivery(as_json=as_json, folder=output, fresh=fresh, prune=prune, sensitivity=sensitivity)
     experiments = plan(
         traces,
         buffers=split(buffers, "--buffers"),

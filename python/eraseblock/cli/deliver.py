@@ -6,14 +6,18 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from eraseblock import _core
 from eraseblock.experiments import Experiment
 from eraseblock.results.runs import RunStore, opened
-from eraseblock.results.store import make_folder, records_json, write_results
+from eraseblock.results.store import Analysis, analysis_json, make_folder, records_json, write_results
 from eraseblock.sweep import Outcome, Record, Way, run_all
 from eraseblock.terminal.console import err, out, say_error
 from eraseblock.terminal.progress import ProgressBar
+
+if TYPE_CHECKING:
+    from eraseblock.readings.plan import Plan
 
 # Tells failures from refusals.
 Judge = Callable[[Sequence[Outcome]], tuple[list[Outcome], list[Outcome]]]
@@ -27,16 +31,21 @@ class Delivery:
     folder: Path | None
     fresh: bool = False
     prune: bool = False
+    # Run the other readings of the papers as well, and say which conclusions move.
+    sensitivity: bool = False
 
     def run(self, experiments: Sequence[Experiment], *, jobs: int | None, verify: bool, judge: Judge) -> int:
         """Run everything under a progress bar, hand out what came of it, and return the exit code."""
+        plan = _readings(experiments) if self.sensitivity else None
+        if plan is not None:
+            experiments = plan.experiments
         if self.folder is None:
             if self.fresh or self.prune:
                 option = "--fresh" if self.fresh else "--prune"
                 raise _core.ConfigError(f"{option}: is about a folder of results; name it with -o")
             with ProgressBar(len(experiments)) as bar:
                 outcomes = run_all(experiments, Way(jobs, verify, bar))
-            return self._finish(outcomes, *judge(outcomes))
+            return self._judge(outcomes, judge, plan)
         make_folder(self.folder)
         with opened(self.folder, fresh=self.fresh, prune=self.prune) as store:
             for notice in store.notices:
@@ -51,7 +60,20 @@ class Delivery:
                     f"{again} goes on from there"
                 ) from None
             self._tell(store, len(experiments))
+            return self._judge(outcomes, judge, plan, store)
+
+    def _judge(
+        self, outcomes: Sequence[Outcome], judge: Judge, plan: Plan | None, store: RunStore | None = None
+    ) -> int:
+        """Tell failures from refusals; of other readings, refusals are part of their analysis."""
+        if plan is None:
             return self._finish(outcomes, *judge(outcomes), store)
+        from eraseblock.readings.analysis import analyse
+
+        own, others = outcomes[: len(plan.runs)], outcomes[len(plan.runs) :]
+        failures, refusals = judge(own)
+        failures += [one for one in others if isinstance(one.error, _core.SimulationError)]
+        return self._finish(own, failures, refusals, store, analyse(plan, outcomes))
 
     def _tell(self, store: RunStore, runs: int) -> None:
         """What a reader of the results should know of the folder they came from."""
@@ -66,13 +88,14 @@ class Delivery:
         failures: Sequence[Outcome],
         refusals: Sequence[Outcome],
         store: RunStore | None = None,
+        analysis: Analysis | None = None,
     ) -> int:
         """Print and write the records, name what did not run, and return the exit code."""
         records = [outcome.record for outcome in outcomes if outcome.record is not None]
         # Written before anything is printed: whoever reads stdout may go, or its disk may be full.
-        report = self._save(records, store) if records and store is not None else None
+        report = self._save(records, store, analysis) if records and store is not None else None
         if records:
-            self._print(records)
+            self._print(records, analysis)
         if report is not None:
             console = err() if self.as_json else out()
             # As it is: a name may have brackets, which would be taken for markup.
@@ -85,19 +108,29 @@ class Delivery:
             return 1
         return 0 if records and not failures else 2
 
-    def _print(self, records: Sequence[Record]) -> None:
+    def _print(self, records: Sequence[Record], analysis: Analysis | None) -> None:
         if self.as_json:
-            sys.stdout.write(records_json(records))
+            sys.stdout.write(records_json(records) if analysis is None else analysis_json(analysis))
             return
         from eraseblock.results.view import rows_of
         from eraseblock.terminal.table import print_results
 
         print_results(out(), rows_of(records))
+        if analysis is not None:
+            from eraseblock.terminal.sensitivity import print_sensitivity
 
-    def _save(self, records: Sequence[Record], store: RunStore) -> Path:
-        report = write_results(records, store.folder)
+            print_sensitivity(out(), analysis)
+
+    def _save(self, records: Sequence[Record], store: RunStore, analysis: Analysis | None) -> Path:
+        report = write_results(records, store.folder, analysis)
         store.delivered()
         return report
+
+
+def _readings(experiments: Sequence[Experiment]) -> Plan:
+    from eraseblock.readings.plan import plan
+
+    return plan(experiments)
 
 
 def _by_sentence(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:

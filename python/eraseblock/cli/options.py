@@ -33,6 +33,14 @@ Output = Annotated[
         "the same command goes on where it was stopped, and runs nothing twice.",
     ),
 ]
+Sensitivity = Annotated[
+    bool,
+    Parameter(
+        negative="",
+        help="Repeat the runs with each choice that the papers of their schemes and drive leave open "
+        "switched, one at a time, and say which conclusions move.",
+    ),
+]
 Fresh = Annotated[
     bool, Parameter(negative="", help="With -o: run everything anew, whatever the folder holds of it.")
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from eraseblock.cli.options import AsJson, Fresh, Jobs, Output, Prune, Sets, Verify, check_jobs
+from eraseblock.cli.options import AsJson, Fresh, Jobs, Output, Prune, Sensitivity, Sets, Verify, check_jobs
 
 EXAMPLES = """\
 Examples:
@@ -13,6 +13,7 @@ Examples:
     eraseblock run experiment.toml --set seed=7 --verify
     eraseblock run experiment.toml --set 'buffer.size=["1 MiB", "4 MiB"]'
     eraseblock run experiment.toml --json -o out/experiment > records.json
+    eraseblock run experiment.toml --sensitivity -o out/experiment
 """
 
 
@@ -27,6 +28,7 @@ def run(
     output: Output = None,
     fresh: Fresh = False,
     prune: Prune = False,
+    sensitivity: Sensitivity = False,
 ) -> int:
     """Run every experiment that a TOML file describes; a list in the place of a value is an axis.
 
@@ -37,6 +39,6 @@ def run(
     from eraseblock.comparison import all_failures
     from eraseblock.experiments import resolve
 
-    delivery = Delivery(as_json=as_json, folder=output, fresh=fresh, prune=prune)
+    delivery = Delivery(as_json=as_json, folder=output, fresh=fresh, prune=prune, sensitivity=sensitivity)
     experiments = resolve(experiment, sets=set_ or [])
     return delivery.run(experiments, jobs=check_jobs(jobs), verify=verify, judge=all_failures)

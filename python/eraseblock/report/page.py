@@ -16,6 +16,7 @@ from eraseblock.report.columns import axes_of, figures_of, keys_of, sentences_of
 from eraseblock.report.commands import commands_of
 from eraseblock.report.details import details_of, pack
 from eraseblock.report.palette import colours
+from eraseblock.report.sensitivity import section_of
 from eraseblock.results.advice import Advice, advice_of
 from eraseblock.results.view import rows_of
 from eraseblock.sweep import Record
@@ -45,17 +46,20 @@ _SCRIPTS = (
     "run",
     "main",
 )
-_STYLES = ("page", "parts")
+_STYLES = ("page", "parts", "readings")
 # Advice about many runs names them shortly.
 _LONG = 160
 
 
-def build_page(records: Sequence[Record], sources: Sequence[str] = ()) -> str:
+def build_page(
+    records: Sequence[Record], sources: Sequence[str] = (), analysis: dict[str, Any] | None = None
+) -> str:
     """The whole report as one HTML text that needs nothing from outside.
 
     Args:
         records: the runs.
         sources: for each run the results it is from, where they are from several.
+        analysis: what other readings of the papers make of these runs, if they were tried.
     """
     shown = records[:MOST_RUNS]
     rows = rows_of(shown)
@@ -95,6 +99,7 @@ def build_page(records: Sequence[Record], sources: Sequence[str] = ()) -> str:
         counts=_counts(axes, len(rows)),
         advice=[_shortened(item) for item in advice_of(rows)],
         left_out=data["left_out"],
+        section=None if analysis is None else section_of(analysis),
         version=data["version"],
     )
 

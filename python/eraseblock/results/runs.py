@@ -20,6 +20,8 @@ from eraseblock.results.journal import Journal, Line, Scan, last_object
 JOURNAL_NAME = "runs.jsonl"
 LOCK_NAME = "runs.lock"
 _RECORD = b',"record":'
+# A label of runs that stand for another reading of a paper: they are no part of the results proper.
+READING = "reading"
 
 Record = dict[str, Any]
 
@@ -213,7 +215,7 @@ def read_runs(folder: Path) -> Stored:
     with path.open("rb") as file:
         scan = Scan(path, file)
         contents = _Contents(iter(scan))
-        plan = _wanted_of(contents.plan)
+        plan = [one for one in _wanted_of(contents.plan) if READING not in one.labels]
         for one in plan:
             if (line := contents.runs.get(one.id)) is not None:
                 file.seek(line.offset)

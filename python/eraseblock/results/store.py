@@ -25,6 +25,10 @@ JSON_NAME = "results.json"
 ENGINE_NAME = "engine.json"
 PARQUET_NAME = "results.parquet"
 REPORT_NAME = "report.html"
+SENSITIVITY_NAME = "sensitivity.json"
+
+# What `eraseblock.readings.analysis` makes of the runs of all readings.
+Analysis = dict[str, Any]
 
 
 def records_json(records: Sequence[Record]) -> str:
@@ -79,17 +83,24 @@ def save_results(records: Sequence[Record], folder: str | Path) -> Path:
     return write_results(records, folder)
 
 
-def write_results(records: Sequence[Record], folder: Path) -> Path:
-    """Write everything that is made from records; returns the report's path."""
+def write_results(records: Sequence[Record], folder: Path, analysis: Analysis | None = None) -> Path:
+    """Write everything that is made from records; returns the report's path.
+
+    An analysis of other records that is there goes, as their results do.
+    """
     results = [{key: value for key, value in record.items() if key != "engine"} for record in records]
     speeds = [{"key": record["key"], **record["engine"]} for record in records if "engine" in record]
-    for name in (JSON_NAME, ENGINE_NAME, PARQUET_NAME):
+    for name in (JSON_NAME, ENGINE_NAME, PARQUET_NAME, SENSITIVITY_NAME):
         drop_parts(folder / name)
     replace_file(folder / JSON_NAME, [records_json(results).encode()])
     replace_file(folder / ENGINE_NAME, [records_json(speeds).encode()])
     frame = BytesIO()
     to_frame(results).write_parquet(frame)
     replace_file(folder / PARQUET_NAME, [frame.getvalue()])
+    if analysis is not None:
+        replace_file(folder / SENSITIVITY_NAME, [analysis_json(analysis).encode()])
+    elif read_analysis(folder, records) is None:
+        (folder / SENSITIVITY_NAME).unlink(missing_ok=True)
     return write_report(records, folder)
 
 
@@ -98,8 +109,30 @@ def write_report(records: Sequence[Record], folder: Path, sources: Sequence[str]
     from eraseblock.report.page import build_page
 
     path = folder / REPORT_NAME
-    replace_file(path, [build_page(records, sources).encode()])
+    analysis = None if sources else read_analysis(folder, records)
+    replace_file(path, [build_page(records, sources, analysis).encode()])
     return path
+
+
+def analysis_json(analysis: Analysis) -> str:
+    """An analysis as text, its parts on lines of their own."""
+    return json.dumps(analysis, ensure_ascii=False, indent=1) + "\n"
+
+
+def read_analysis(folder: Path, records: Sequence[Record]) -> Analysis | None:
+    """The analysis of a folder, if there is one and it is of these very records."""
+    from eraseblock.readings.analysis import is_of
+
+    path = folder / SENSITIVITY_NAME
+    try:
+        analysis = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise _core.InputError(
+            f"{path}: not an analysis as `--sensitivity` writes it ({error}); remove it, or run again"
+        ) from error
+    return analysis if is_of(analysis, records) else None
 
 
 def is_under_way(folder: Path) -> bool:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
 from rich import box
 from rich.console import Console
@@ -13,30 +11,11 @@ from rich.text import Text
 
 from eraseblock.results import units
 from eraseblock.results.advice import advice_of
-from eraseblock.results.ranking import Good, is_best
+from eraseblock.results.headline import COLUMNS, Column
+from eraseblock.results.ranking import is_best
 from eraseblock.results.view import Row, groups_of
 
 WIDTH = 100
-
-
-@dataclass(frozen=True)
-class Column:
-    """One figure of a run: where it stands, how it is printed, and which end of it is good."""
-
-    title: str
-    path: str
-    show: Callable[[Any], str]
-    good: Good | None = "low"
-
-
-COLUMNS = (
-    Column("mean", "response_ns.all.mean", units.duration),
-    Column("p99", "response_ns.all.p99", units.duration),
-    Column("hits", "hit_ratio.all", units.share, "high"),
-    Column("erases", "flash.erases.total", units.count),
-    Column("WAF", "waf", units.ratio),
-    Column("pages/flush", "flush_pages.after_padding.mean", units.pages, None),
-)
 
 
 def print_results(console: Console, rows: Sequence[Row]) -> None:

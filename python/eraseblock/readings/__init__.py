@@ -1,0 +1,1 @@
+"""Repeats an experiment under other readings of its papers, and says which conclusions move."""
