@@ -46,7 +46,7 @@ def report(
     Args:
         folders: What `-o` of `compare` or `run` named.
     """
-    from eraseblock.results.store import make_folder, write_report
+    from eraseblock.results.store import make_folder, read_analysis, write_report
 
     if not folders:
         raise _core.ConfigError("report needs a FOLDER of results, as in: eraseblock report out/demo")
@@ -58,7 +58,9 @@ def report(
     sources = [name for name, (_, some) in zip(names, found, strict=True) for _ in some]
     if output is not None:
         make_folder(output)
-    path = write_report(records, output or folders[0], sources)
+    # What is said about the readings of one folder does not hold for several together.
+    analysis = read_analysis(folders[0], records) if len(folders) == 1 else None
+    path = write_report(records, output or folders[0], sources, analysis)
     sys.stdout.write((json.dumps({"report": str(path)}) if as_json else f"report: {path}") + "\n")
     if open_:
         _open(path)

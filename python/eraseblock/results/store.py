@@ -99,17 +99,21 @@ def write_results(records: Sequence[Record], folder: Path, analysis: Analysis | 
     replace_file(folder / PARQUET_NAME, [frame.getvalue()])
     if analysis is not None:
         replace_file(folder / SENSITIVITY_NAME, [analysis_json(analysis).encode()])
-    elif read_analysis(folder, records) is None:
+    elif (analysis := read_analysis(folder, records)) is None:
         (folder / SENSITIVITY_NAME).unlink(missing_ok=True)
-    return write_report(records, folder)
+    return write_report(records, folder, analysis=analysis)
 
 
-def write_report(records: Sequence[Record], folder: Path, sources: Sequence[str] = ()) -> Path:
+def write_report(
+    records: Sequence[Record],
+    folder: Path,
+    sources: Sequence[str] = (),
+    analysis: Analysis | None = None,
+) -> Path:
     """Build the page alone; returns its path. `sources`: where each record is from, if from several."""
     from eraseblock.report.page import build_page
 
     path = folder / REPORT_NAME
-    analysis = None if sources else read_analysis(folder, records)
     replace_file(path, [build_page(records, sources, analysis).encode()])
     return path
 
