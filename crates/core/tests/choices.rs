@@ -79,7 +79,9 @@ fn parting(scheme: &Value, other: &Value, (shape, requests): (Shape, u64), seed:
     let mut random = Random::new(seed);
     let stream = stream(&mut random, shape, requests);
     for buffer in pair.iter_mut().filter(|buffer| buffer.needs_future()) {
-        stream.iter().for_each(|span| buffer.foresee(Foreseen::Access(*span)));
+        for span in &stream {
+            buffer.foresee(Foreseen::Access(*span));
+        }
         buffer.foresee(Foreseen::End);
     }
     let mut outs = [Outcome::default(), Outcome::default()];
