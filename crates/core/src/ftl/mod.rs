@@ -7,6 +7,7 @@ pub mod bast;
 pub mod cx;
 pub mod page;
 pub mod pool;
+pub mod store;
 
 pub use cx::{Cx, Own, PageOut};
 

@@ -1,19 +1,19 @@
 //! Greedy garbage collection of one unit, a few pages a step.
 
-use super::{PageMap, TOMB};
+use super::{DATA, Owners, Store};
 use crate::ftl::Reclaim;
 use crate::ftl::cx::{Cx, Move, PageOut, Place};
 use crate::nand::Cause;
 use crate::support::NONE;
 use crate::support::minima::ABSENT;
 
-impl PageMap {
+impl Store {
     /// One step of collecting `unit`.
-    pub(super) fn collect(&mut self, cx: &mut Cx<'_>, unit: u32) -> Reclaim {
+    pub fn collect(&mut self, cx: &mut Cx<'_>, unit: u32, owners: &mut impl Owners) -> Reclaim {
         let first_block = unit * self.geometry.blocks_per_unit;
         let u = &mut self.units[unit as usize];
         if u.victim == NONE {
-            if self.pool.free(unit) > self.config.gc_free_blocks {
+            if self.pool.free(unit) > self.limits.gc_free_blocks {
                 u.collecting = false;
                 return Reclaim::Done;
             }
@@ -26,9 +26,9 @@ impl PageMap {
                 }
                 _ => {
                     u.collecting = false;
-                    if u.host.block == NONE && u.gc.block != NONE {
-                        // All closed blocks are fully valid: what is not lies in the collection block itself.
-                        std::mem::swap(&mut u.host, &mut u.gc);
+                    if let Some((from, to)) = self.lendable(unit) {
+                        // All closed blocks are fully valid: what is not lies in an open block.
+                        self.open.swap(from, to);
                         return Reclaim::Done;
                     }
                     return Reclaim::Stuck;
@@ -37,12 +37,12 @@ impl PageMap {
         }
         let victim = self.units[unit as usize].victim;
         let before = self.valid_of[victim as usize];
-        self.copy_some(cx, unit);
+        self.copy_some(cx, unit, owners);
         if before > 0 && self.valid_of[victim as usize] == before {
             return self.give_up(unit);
         }
         if self.valid_of[victim as usize] == 0 {
-            if !self.trimmed.is_empty() && !self.bury_before_erase(cx, unit) {
+            if !owners.before_erase(self, cx, unit, victim) {
                 return self.give_up(unit);
             }
             cx.erase(victim, Cause::Gc, NONE, NONE);
@@ -53,12 +53,13 @@ impl PageMap {
     }
 
     /// Copies the next valid pages of the victim. All of one step fit, by the reserve.
-    pub(super) fn copy_some(&mut self, cx: &mut Cx<'_>, unit: u32) {
+    fn copy_some(&mut self, cx: &mut Cx<'_>, unit: u32, owners: &mut impl Owners) {
         let (ppb, program_pages) = (self.ppb(), self.geometry.program_pages);
         let victim = self.units[unit as usize].victim;
+        let class = self.class_of(victim);
         let base = (victim * ppb) as usize;
         // Whole program units: the rest of one is lost to fillers.
-        let mut budget = (self.config.gc_step_pages / program_pages).max(1) * program_pages;
+        let mut budget = (self.limits.gc_step_pages / program_pages).max(1) * program_pages;
         let mut moves = std::mem::take(&mut self.moves);
         while budget > 0 && self.valid_of[victim as usize] > 0 {
             // One run: as many pages as fit the budget and what is left of the open block.
@@ -74,19 +75,11 @@ impl PageMap {
                     break;
                 };
                 let owner = self.reverse[at];
-                let Some((block, page)) = self.place(cx, unit, true, owner) else { break };
+                let Some((block, page)) = self.place(cx, unit, class, true, owner) else { break };
                 if into == NONE {
                     (into, first) = (block, page);
                 }
-                let ppn = block * ppb + page;
-                let out = if owner & TOMB == 0 {
-                    self.map[owner as usize] = ppn;
-                    PageOut::data(owner, Cause::Gc)
-                } else {
-                    let tomb = &mut self.tombs[(owner & !TOMB) as usize];
-                    tomb.ppn = ppn;
-                    PageOut::tombstone(tomb.list, Cause::Gc)
-                };
+                let out = owners.moved(owner, block * ppb + page);
                 moves.push(Move { page: (at - base) as u32, out });
                 self.invalidate(at as u32);
                 self.units[unit as usize].scan = (at - base) as u32 + 1;
@@ -95,29 +88,63 @@ impl PageMap {
             if moves.is_empty() {
                 break;
             }
-            while !(moves.len() as u32).is_multiple_of(program_pages) {
-                if let Some((block, page)) = self.place(cx, unit, true, NONE) {
-                    self.invalidate(block * ppb + page);
-                }
-                moves.push(Move { page: NONE, out: PageOut::filler() });
-            }
-            let label = self.units[unit as usize].gc.label;
+            self.fill_unit(cx, (unit, class), &mut moves);
+            let label = self.open[self.slot(unit, class, true)].label;
             for chunk in moves.chunks(if program_pages == 1 { moves.len() } else { program_pages as usize }) {
                 cx.relocate(victim, chunk, Place { block: into, page: first, label }, Cause::Gc, NONE);
                 first += chunk.len() as u32;
             }
-            self.close_if_full(unit, true);
+            self.close_if_full(unit, class, true);
         }
         self.moves = moves;
     }
 
+    /// Completes the program unit that `moves` end in with fillers.
+    fn fill_unit(&mut self, cx: &mut Cx<'_>, (unit, class): (u32, u32), moves: &mut Vec<Move>) {
+        while !(moves.len() as u32).is_multiple_of(self.geometry.program_pages) {
+            if let Some((block, page)) = self.place(cx, unit, class, true, NONE) {
+                self.invalidate(block * self.ppb() + page);
+            }
+            moves.push(Move { page: NONE, out: PageOut::filler() });
+        }
+    }
+
+    /// Writes one page of `owner` among those that collection moves out of `victim`: it is stored before the erase.
+    /// Blocks in `pins` are not erased before that either.
+    pub fn append_moved(
+        &mut self,
+        cx: &mut Cx<'_>,
+        (unit, class): (u32, u32),
+        victim: u32,
+        out: PageOut,
+        owner: u32,
+        pins: &[u32],
+    ) -> Option<u32> {
+        let (block, page) = self.place(cx, unit, class, true, owner)?;
+        let mut moves = vec![Move { page: NONE, out }];
+        self.fill_unit(cx, (unit, class), &mut moves);
+        let label = self.open[self.slot(unit, class, true)].label;
+        let mut pinned = Vec::new();
+        for &block in pins.iter().filter(|&&block| block != NONE) {
+            cx.pin(block, &mut pinned);
+        }
+        cx.relocate(victim, &moves, Place { block, page, label }, Cause::Mapping, NONE);
+        cx.unpin(&mut pinned);
+        self.close_if_full(unit, class, true);
+        Some(block * self.ppb() + page)
+    }
+
     /// There is no room to collect `unit` now; the victim goes back among the closed blocks.
-    pub(super) fn give_up(&mut self, unit: u32) -> Reclaim {
+    fn give_up(&mut self, unit: u32) -> Reclaim {
         let u = &mut self.units[unit as usize];
         let victim = std::mem::replace(&mut u.victim, NONE);
-        let leaf = (victim - unit * self.geometry.blocks_per_unit) as usize;
-        u.closed.set(leaf, self.valid_of[victim as usize]);
         u.collecting = false;
+        self.close(unit, victim);
         Reclaim::Stuck
+    }
+
+    /// The class of the pages in a block.
+    fn class_of(&self, block: u32) -> u32 {
+        self.class_of.get(block as usize).map_or(DATA, |&class| u32::from(class))
     }
 }

@@ -1,0 +1,462 @@
+//! Flash pages that may hold anything: what page-level mappings write into, whatever they keep their map in.
+//!
+//! **Owners.** Each valid flash page has an *owner*, a number that only the mapping above understands: a logical page, a
+//! tombstone ([`table`]), a page of the map itself. The store tells the mapping when it copies an owner's page
+//! ([`Owners`]).
+//!
+//! **Streams.** Pages come in *classes* that lie in blocks of their own (one class: the data; DFTL adds its translation
+//! pages). In each unit a class has one open block for fresh pages, and one for those that collection moves.
+//!
+//! **Collection.** A unit that has filled an open block and has no more than `gc_free_blocks` erased ones is collected:
+//! the closed block with the fewest valid pages (lowest number among equals) is emptied into the open block for moved
+//! pages of its class, a few pages a step, and erased.
+//!
+//! **Reserve.** One erased block of each unit is never given to fresh pages. A victim has at least one invalid page and
+//! goes to one open block, so that what is valid always fits into what is left there and the reserve, and the erase
+//! gives back what that took: collection cannot run dry. If all closed blocks are fully valid, fresh pages go on in
+//! whatever open block has room.
+
+mod collect;
+mod recovery;
+pub mod table;
+
+use std::collections::VecDeque;
+
+use super::cx::{After, Cx, Label, Move, PageOut, Place};
+use super::pool::Pool;
+use crate::nand::{Engine, Flash, Geometry, Ppn, Role};
+use crate::support::NONE;
+use crate::support::bits::Bits;
+use crate::support::minima::{ABSENT, Minima};
+
+/// The class of the host's pages.
+pub const DATA: u32 = 0;
+
+/// What a store needs to know of its mapping.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// A unit with so many erased blocks, or fewer, is collected.
+    pub gc_free_blocks: u32,
+    /// Pages that one step of collection copies at most.
+    pub gc_step_pages: u32,
+    /// Kinds of pages that lie in blocks of their own, at least 1.
+    pub classes: u32,
+}
+
+/// The mapping above a store, as far as collection needs it.
+pub trait Owners {
+    /// `owner`'s page is being copied to `ppn`, and valid there from now on. Returns what is written.
+    fn moved(&mut self, owner: u32, ppn: Ppn) -> PageOut;
+
+    /// Nothing valid is left in `victim`, which is going to be erased. Plans what has to be stored before that;
+    /// `false` when there is no room for it.
+    fn before_erase(&mut self, store: &mut Store, cx: &mut Cx<'_>, unit: u32, victim: u32) -> bool;
+}
+
+/// Pages that a unit can hold so that collection always gains something. It keeps its reserve and one block's worth of
+/// pages that are not valid. Collection writes whole program units, and gains nothing from a block with fewer invalid
+/// pages than that. Where there are several units, the new version of a page may be counted in one before the old one
+/// is forgotten in another.
+pub fn room(g: &Geometry, gc_free_blocks: u32) -> u64 {
+    let useful = u64::from(g.pages_per_block - (g.program_pages - 1));
+    let blocks = u64::from(g.blocks_per_unit).saturating_sub(u64::from(gc_free_blocks) + 1);
+    (blocks * useful).saturating_sub(u64::from(g.units > 1))
+}
+
+/// A block that is being written.
+#[derive(Debug, Clone, Default)]
+struct Open {
+    /// The block, or [`NONE`].
+    block: u32,
+    /// Next page.
+    page: u32,
+    label: Label,
+    /// Pages of the program unit that is not full yet.
+    pending: Vec<PageOut>,
+    /// Pins of the blocks that hold the versions which they replace.
+    pinned: Vec<u32>,
+}
+
+#[derive(Debug, Clone)]
+struct Unit {
+    /// Pages of it that are valid.
+    valid: u32,
+    /// It waits for, or is under, collection.
+    collecting: bool,
+    /// Block being emptied, or [`NONE`].
+    victim: u32,
+    /// Page of the victim at which the next step goes on.
+    scan: u32,
+    /// Closed blocks by valid pages.
+    closed: Minima,
+}
+
+/// The flash as a page-level mapping uses it.
+#[derive(Debug)]
+pub struct Store {
+    limits: Limits,
+    geometry: Geometry,
+    /// Owner of each flash page that is valid.
+    reverse: Vec<u32>,
+    valid: Bits,
+    valid_of: Vec<u16>,
+    /// Class of each block's pages, where there are several.
+    class_of: Vec<u8>,
+    units: Vec<Unit>,
+    /// Open blocks: for each unit and class the one for fresh pages, then the one for moved pages.
+    open: Vec<Open>,
+    pool: Pool,
+    /// Unit that the next program unit goes to.
+    turn: u32,
+    /// No unit takes fresh pages while it has more valid ones than this.
+    share: u32,
+    /// Units that wait for collection.
+    waiting: VecDeque<u32>,
+    moves: Vec<Move>,
+}
+
+impl Store {
+    /// An erased store for at most `pages` valid pages.
+    pub fn new(limits: Limits, geometry: Geometry, pages: u32) -> Self {
+        let unit = |_| Unit {
+            valid: 0,
+            collecting: false,
+            victim: NONE,
+            scan: 0,
+            closed: Minima::new(geometry.blocks_per_unit as usize),
+        };
+        // A unit may run ahead of the others by half of the spare pages.
+        let physical = geometry.blocks_per_unit * geometry.pages_per_block;
+        let even = pages.div_ceil(geometry.units);
+        let most = room(&geometry, limits.gc_free_blocks) as u32;
+        let share = (even + (physical - even) / 2).min(most).max(even);
+        let open = Open { block: NONE, ..Open::default() };
+        Self {
+            reverse: vec![NONE; geometry.pages() as usize],
+            valid: Bits::new(geometry.pages() as usize),
+            valid_of: vec![0; geometry.blocks() as usize],
+            class_of: vec![0; if limits.classes > 1 { geometry.blocks() as usize } else { 0 }],
+            units: (0..geometry.units).map(unit).collect(),
+            open: vec![open; (geometry.units * limits.classes * 2) as usize],
+            pool: Pool::full(&geometry),
+            turn: 0,
+            share,
+            waiting: VecDeque::with_capacity(geometry.units as usize),
+            moves: Vec::with_capacity(limits.gc_step_pages as usize),
+            limits,
+            geometry,
+        }
+    }
+
+    /// The array's numbers.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// Pages of a block.
+    fn ppb(&self) -> u32 {
+        self.geometry.pages_per_block
+    }
+
+    /// Number of an open block.
+    #[inline]
+    fn slot(&self, unit: u32, class: u32, moved: bool) -> usize {
+        (unit * self.limits.classes + class) as usize * 2 + usize::from(moved)
+    }
+
+    /// The open blocks of a unit.
+    fn slots(&self, unit: u32) -> std::ops::Range<usize> {
+        self.slot(unit, 0, false)..self.slot(unit + 1, 0, false)
+    }
+
+    /// Whether fresh pages of `class` may go to `unit`. What stays in reserve must really be erased: if power fails, it
+    /// is the only room there is.
+    #[inline]
+    fn takes(&self, engine: &Engine, unit: u32, class: u32) -> bool {
+        let opened = self.open[self.slot(unit, class, false)].block != NONE
+            || self.pool.second(unit).is_some_and(|reserve| !engine.is_changing(reserve));
+        opened && self.units[unit as usize].valid <= self.share
+    }
+
+    /// The next unit that takes fresh pages of `class`.
+    #[inline]
+    pub fn pick_unit(&mut self, engine: &Engine, class: u32) -> Option<u32> {
+        let units = self.geometry.units;
+        for _ in 0..units {
+            let unit = self.turn;
+            if self.takes(engine, unit, class) {
+                return Some(unit);
+            }
+            self.ask_for_space(unit);
+            self.turn = if unit + 1 == units { 0 } else { unit + 1 };
+        }
+        None
+    }
+
+    /// Puts `unit` in line for collection where it is short of erased blocks.
+    #[inline]
+    fn ask_for_space(&mut self, unit: u32) {
+        let u = &self.units[unit as usize];
+        if u.collecting || self.pool.free(unit) > self.limits.gc_free_blocks {
+            return;
+        }
+        let gain = u.closed.min().is_some_and(|(_, valid)| u32::from(valid) < self.geometry.pages_per_block);
+        if gain || self.lendable(unit).is_some() {
+            self.units[unit as usize].collecting = true;
+            self.waiting.push_back(unit);
+        }
+    }
+
+    /// An open block of `unit` that could take fresh pages of a class that has no open block for them: `(from, to)`.
+    fn lendable(&self, unit: u32) -> Option<(usize, usize)> {
+        let slots = self.slots(unit);
+        let to = slots.clone().step_by(2).find(|&slot| self.open[slot].block == NONE)?;
+        let has_room = |&slot: &usize| self.open[slot].block != NONE && self.open[slot].pending.is_empty();
+        let moved = slots.clone().skip(1).step_by(2).find(has_room);
+        Some((moved.or_else(|| slots.step_by(2).find(has_room))?, to))
+    }
+
+    /// The page of `ppn` is out of date. Returns its block.
+    #[inline]
+    pub fn invalidate(&mut self, ppn: Ppn) -> u32 {
+        let (block, _) = self.geometry.split(ppn);
+        let unit = self.geometry.unit_of(block);
+        self.valid.clear(ppn as usize);
+        self.valid_of[block as usize] -= 1;
+        let u = &mut self.units[unit as usize];
+        u.valid -= 1;
+        let leaf = (block - unit * self.geometry.blocks_per_unit) as usize;
+        if u.closed.get(leaf) != ABSENT {
+            u.closed.set(leaf, self.valid_of[block as usize]);
+        }
+        block
+    }
+
+    /// The next free page of an open block of `unit`, which becomes `owner`'s.
+    #[inline]
+    fn place(
+        &mut self,
+        cx: &mut Cx<'_>,
+        unit: u32,
+        class: u32,
+        moved: bool,
+        owner: u32,
+    ) -> Option<(u32, u32)> {
+        let slot = self.slot(unit, class, moved);
+        if self.open[slot].block == NONE {
+            if moved && self.pool.free(unit) == 0 {
+                // Only after power cuts, which waste pages: another open block has to do.
+                let has_room = |&s: &usize| self.open[s].block != NONE && self.open[s].pending.is_empty();
+                let other = self.slots(unit).find(has_room)?;
+                self.open.swap(slot, other);
+            } else {
+                let block = self.pool.take(unit)?;
+                let label = cx.label(Role::Data, NONE);
+                if let Some(of) = self.class_of.get_mut(block as usize) {
+                    *of = class as u8;
+                }
+                let open = &mut self.open[slot];
+                (open.block, open.page, open.label) = (block, 0, label);
+            }
+        }
+        let open = &mut self.open[slot];
+        let (block, page) = (open.block, open.page);
+        open.page += 1;
+        self.units[unit as usize].valid += 1;
+        let ppn = block * self.geometry.pages_per_block + page;
+        self.valid.set(ppn as usize);
+        self.valid_of[block as usize] += 1;
+        self.reverse[ppn as usize] = owner;
+        Some((block, page))
+    }
+
+    /// Whether collection can place a page of `class` in `unit`.
+    fn has_moved_room(&self, unit: u32, class: u32) -> bool {
+        self.open[self.slot(unit, class, true)].block != NONE
+            || self.pool.free(unit) > 0
+            || self.open[self.slots(unit)].iter().any(|open| open.block != NONE && open.pending.is_empty())
+    }
+
+    /// Closes an open block if it is full.
+    #[inline]
+    fn close_if_full(&mut self, unit: u32, class: u32, moved: bool) {
+        let slot = self.slot(unit, class, moved);
+        let open = &mut self.open[slot];
+        if open.page == self.geometry.pages_per_block {
+            let block = std::mem::replace(&mut open.block, NONE);
+            self.close(unit, block);
+            if !moved {
+                self.ask_for_space(unit);
+            }
+        }
+    }
+
+    /// A block of `unit` may be collected from now on.
+    #[inline]
+    fn close(&mut self, unit: u32, block: u32) {
+        let leaf = (block - unit * self.geometry.blocks_per_unit) as usize;
+        self.units[unit as usize].closed.set(leaf, self.valid_of[block as usize]);
+    }
+
+    /// Puts a fresh page of `owner` into `unit`, which takes it, and programs the program unit when that is full. The
+    /// block `guard` holds the version that it replaces, if there is one.
+    #[inline]
+    pub fn append(
+        &mut self,
+        cx: &mut Cx<'_>,
+        (unit, class): (u32, u32),
+        out: PageOut,
+        owner: u32,
+        guard: u32,
+        waits: u32,
+    ) -> Option<Ppn> {
+        let ppn = self.put(cx, (unit, class), out, owner, guard, waits)?;
+        // On to the next unit when a program unit of this one is complete.
+        if self.geometry.program_pages == 1 || self.open[self.slot(unit, class, false)].pending.is_empty() {
+            self.turn = if unit + 1 == self.geometry.units { 0 } else { unit + 1 };
+        }
+        Some(ppn)
+    }
+
+    #[inline]
+    fn put(
+        &mut self,
+        cx: &mut Cx<'_>,
+        (unit, class): (u32, u32),
+        out: PageOut,
+        owner: u32,
+        guard: u32,
+        waits: u32,
+    ) -> Option<Ppn> {
+        let (block, page) = self.place(cx, unit, class, false, owner)?;
+        let program_pages = self.geometry.program_pages;
+        let slot = self.slot(unit, class, false);
+        let open = &mut self.open[slot];
+        if program_pages == 1 {
+            let at = Place { block, page, label: open.label };
+            cx.program(at, &[out], After { guard, ..After::join(waits) });
+            if !open.pinned.is_empty() {
+                cx.unpin(&mut open.pinned);
+            }
+        } else {
+            open.pending.push(out);
+            if guard != NONE {
+                cx.pin(guard, &mut open.pinned);
+            }
+            if open.pending.len() as u32 == program_pages {
+                let first = page + 1 - program_pages;
+                let at = Place { block, page: first, label: open.label };
+                cx.program(at, &open.pending, After::join(waits));
+                open.pending.clear();
+                cx.unpin(&mut open.pinned);
+            }
+        }
+        self.close_if_full(unit, class, false);
+        Some(block * self.geometry.pages_per_block + page)
+    }
+
+    /// The next program of `unit`'s fresh pages of `class` comes before erases of `blocks`.
+    pub fn hold_back(&mut self, cx: &mut Cx<'_>, (unit, class): (u32, u32), blocks: &[u32]) {
+        let slot = self.slot(unit, class, false);
+        for &block in blocks.iter().filter(|&&block| block != NONE) {
+            cx.pin(block, &mut self.open[slot].pinned);
+        }
+    }
+
+    /// Completes all open program units with fillers.
+    pub fn fill_up(&mut self, cx: &mut Cx<'_>) {
+        if self.geometry.program_pages == 1 {
+            return;
+        }
+        for unit in 0..self.geometry.units {
+            for class in 0..self.limits.classes {
+                while !self.open[self.slot(unit, class, false)].pending.is_empty() {
+                    if let Some(ppn) = self.put(cx, (unit, class), PageOut::filler(), NONE, NONE, NONE) {
+                        self.invalidate(ppn);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A unit that waits for collection.
+    pub fn needs_reclaim(&mut self) -> Option<u32> {
+        self.waiting.pop_front()
+    }
+
+    /// Erased blocks in `unit`.
+    pub fn free_blocks(&self, unit: u32) -> u32 {
+        self.pool.free(unit)
+    }
+
+    /// One sentence with the numbers that tell why there is no room.
+    pub fn space(&self) -> String {
+        let valid: u64 = self.units.iter().map(|u| u64::from(u.valid)).sum();
+        let starved = (0..self.geometry.units)
+            .filter(|&u| self.open[self.slot(u, DATA, false)].block == NONE && self.pool.free(u) < 2)
+            .count();
+        format!(
+            "{valid} of {} flash pages hold valid data, {} of {} blocks are erased, {starved} of {} units can take no host page",
+            self.geometry.pages(),
+            self.pool.total(),
+            self.geometry.blocks(),
+            self.geometry.units
+        )
+    }
+
+    /// Compares redundant state. `lies` says whether an owner's page is where the store has it; returns how many pages
+    /// are valid.
+    ///
+    /// # Errors
+    /// What does not agree.
+    pub fn check(&self, flash: &Flash, lies: impl Fn(u32, Ppn) -> bool) -> Result<u32, String> {
+        let mut valid_of = vec![0u16; self.valid_of.len()];
+        for ppn in 0..self.geometry.pages() {
+            if !self.valid.get(ppn as usize) {
+                continue;
+            }
+            let (block, page) = (ppn / self.ppb(), ppn % self.ppb());
+            valid_of[block as usize] += 1;
+            let owner = self.reverse[ppn as usize];
+            if owner == NONE || !lies(owner, ppn) {
+                return Err(format!(
+                    "page store: physical page {ppn} is valid, but its owner {owner} lies elsewhere"
+                ));
+            }
+            let pending = || {
+                self.open
+                    .iter()
+                    .any(|open| open.block == block && page + open.pending.len() as u32 >= open.page)
+            };
+            if !flash.is_written(block, page) && !pending() {
+                return Err(format!("page store: physical page {ppn} is valid but erased"));
+            }
+        }
+        if valid_of != self.valid_of {
+            return Err("page store: the counts of valid pages do not agree with the pages".into());
+        }
+        let mut free = 0;
+        for block in self.pool.iter() {
+            free += 1;
+            if flash.write_ptr(block) != 0 {
+                return Err(format!("page store: block {block} is in the pool but not erased"));
+            }
+        }
+        let per_unit: u32 = (0..self.geometry.units).map(|u| self.pool.free(u)).sum();
+        if free != per_unit || free != self.pool.total() {
+            return Err(format!("page store: the pool counts {} blocks and holds {free}", self.pool.total()));
+        }
+        Ok(valid_of.iter().map(|&v| u32::from(v)).sum())
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        let trees: usize = self.units.iter().map(|u| u.closed.bytes()).sum();
+        self.reverse.len() * 4
+            + self.valid.bytes()
+            + self.valid_of.len() * 2
+            + self.class_of.len()
+            + trees
+            + self.pool.bytes()
+    }
+}
