@@ -7,17 +7,21 @@ use eraseblock_core::buffer::{Answer, Buffer, BufferConfig, Idle, Outcome, Shape
 use eraseblock_core::host::Op;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
-use references::{Decisions, Pair, block_lru, bplru, fab, hbm, lb_clock};
+use references::{Decisions, Pair, arc, block_lru, bplru, clock, fab, hbm, lb_clock, s3_fifo, w_tinylfu};
 use serde_json::Value;
 
 type Make = fn(Shape, &mut Pcg64Mcg) -> Pair;
 
-const PAIRS: [(&str, Make); 5] = [
+const PAIRS: [(&str, Make); 9] = [
     ("block-lru", block_lru::pair),
     ("fab", fab::pair),
     ("bplru", bplru::pair),
     ("hbm", hbm::pair),
     ("lb-clock", lb_clock::pair),
+    ("clock", clock::pair),
+    ("arc", arc::pair),
+    ("s3-fifo", s3_fifo::pair),
+    ("w-tinylfu", w_tinylfu::pair),
 ];
 
 fn decisions(out: &Outcome) -> Decisions {

@@ -37,6 +37,18 @@ pub fn require_room(shape: Shape, pages: u32) -> Result<(), String> {
     Ok(())
 }
 
+/// Refuses an option of a scheme that is no share of something.
+///
+/// # Errors
+/// The option, what was found and what was expected.
+pub fn require_share(option: &str, share: f64) -> Result<(), String> {
+    if (0.0..=1.0).contains(&share) {
+        Ok(())
+    } else {
+        Err(format!("buffer.scheme.{option}: found {share}, expected a share from 0 to 1"))
+    }
+}
+
 /// A buffered block.
 #[derive(Debug, Clone, Copy)]
 struct Node {

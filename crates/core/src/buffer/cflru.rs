@@ -17,7 +17,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::Reads;
+use super::blocks::{Reads, require_share};
 use super::lru::LEAST_RECENT;
 use super::paged::{PageOrder, Paged, Victim};
 use super::pages::PageTable;
@@ -72,9 +72,7 @@ impl Config {
     /// # Errors
     /// No room for a page, or a window that is no share.
     pub fn build(&self, shape: Shape) -> Result<Box<dyn Buffer>, String> {
-        if !(0.0..=1.0).contains(&self.window) {
-            return Err(format!("buffer.scheme.window: found {}, expected a share from 0 to 1", self.window));
-        }
+        require_share("window", self.window)?;
         let order = |slots: usize| Cflru {
             window: libm::round(self.window * slots as f64) as u32,
             slots: slots as u32,

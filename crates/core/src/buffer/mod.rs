@@ -4,21 +4,26 @@
 //! decisions into an [`Outcome`]; the device carries them out in time. A scheme never asks for the time; what it may
 //! ask of the drive below it goes through [`View`].
 
+pub mod arc;
 pub mod block_lru;
 pub mod blocked;
 pub mod blocks;
 pub mod bplru;
 pub mod by_size;
 pub mod cflru;
+pub mod clock;
 pub mod fab;
 pub mod fifo;
+pub mod ghosts;
 pub mod hbm;
 pub mod lb_clock;
 pub mod lru;
 pub mod none;
 pub mod paged;
 pub mod pages;
+pub mod s3_fifo;
 pub mod split_lru;
+pub mod w_tinylfu;
 
 /// What a buffer is built for.
 #[derive(Debug, Clone, Copy)]
@@ -291,8 +296,12 @@ crate::registry! {
     "buffer scheme" BufferConfig builds Box<dyn Buffer>, from Shape;
     "none" => None in none,
     "fifo" => Fifo in fifo,
+    "clock" => Clock in clock,
     "lru" => Lru in lru,
     "block-lru" => BlockLru in block_lru,
+    "arc" => Arc in arc,
+    "s3-fifo" => S3Fifo in s3_fifo,
+    "w-tinylfu" => WTinyLfu in w_tinylfu,
     "split-lru" => SplitLru in split_lru,
     "cflru" => Cflru in cflru,
     "fab" => Fab in fab,

@@ -13,7 +13,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::Reads;
+use super::blocks::{Reads, require_room, require_share};
 use super::paged::{PageOrder, Paged, Victim};
 use super::pages::PageTable;
 use super::{Buffer, Reason, Shape};
@@ -64,13 +64,8 @@ impl Config {
     /// # Errors
     /// No room for two pages, or a share that is none.
     pub fn build(&self, shape: Shape) -> Result<Box<dyn Buffer>, String> {
-        super::blocks::require_room(shape, 2)?;
-        if !(0.0..=1.0).contains(&self.dirty_share) {
-            return Err(format!(
-                "buffer.scheme.dirty_share: found {}, expected a share from 0 to 1",
-                self.dirty_share
-            ));
-        }
+        require_room(shape, 2)?;
+        require_share("dirty_share", self.dirty_share)?;
         let order = |slots: usize| {
             let most = slots.saturating_sub(1).max(1) as u32;
             let dirty = (libm::round(self.dirty_share * slots as f64) as u32).clamp(1, most);

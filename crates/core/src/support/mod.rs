@@ -7,6 +7,7 @@ pub mod heap;
 pub mod list;
 pub mod minima;
 pub mod registry;
+pub mod sketch;
 pub mod tournament;
 
 /// "No such index" in every `u32` index of this crate.

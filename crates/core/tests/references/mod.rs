@@ -1,10 +1,15 @@
 //! Schemes written a second time, straight from their papers: plain lists, scans, no speed.
 
+pub mod arc;
 pub mod block_lru;
 pub mod bplru;
+pub mod clock;
 pub mod fab;
 pub mod hbm;
 pub mod lb_clock;
+pub mod paged;
+pub mod s3_fifo;
+pub mod w_tinylfu;
 
 use eraseblock_core::buffer::{Action, Span};
 use serde_json::Value;
