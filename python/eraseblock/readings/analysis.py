@@ -204,14 +204,14 @@ def _changes(base: Sequence[_Facts], ran: _Ran) -> dict[str, Change | None]:
 def _within_noise(
     number: int, readings: Sequence[_Ran], changes: Sequence[Mapping[str, Change | None]]
 ) -> bool | None:
-    """Whether other seeds of its scheme move every figure as far; None where it has no seed, or is one."""
+    """Whether other seeds of its scheme move every figure as far; None where that cannot be told."""
     choice = readings[number].reading.choice
     seeds = [
         found
         for one, found in zip(readings, changes, strict=True)
         if one.reading.choice.seed and one.reading.choice.owner == choice.owner
     ]
-    if choice.seed or not seeds:
+    if choice.seed or not seeds or not any(changes[number].values()):
         return None
     return all(
         change is None or change.size <= max(seed.size if (seed := found[name]) else 0.0 for found in seeds)

@@ -15,7 +15,7 @@ Json = Mapping[str, Any]
 # Between two neighbours of an order, best first.
 STANDS, REVERSES, LEVELS, EQUAL, PARTS = "»", "»?", "»~", "=", "=?"
 MARKS = {
-    STANDS: "better under every reading",
+    STANDS: "better than the next under every reading",
     REVERSES: "reversed by some",
     LEVELS: "equal under some",
     EQUAL: "equal within 1 %",
@@ -34,6 +34,8 @@ class ChoiceRow:
     switch: str
     # By metric; empty where no run has such a figure.
     changes: list[str]
+    # Some run of it has figures; those that were all refused are told of apart.
+    ran: bool
     # It moves no figure at all.
     idle: bool
     # It moves none further than other seeds of its scheme do.
@@ -199,11 +201,14 @@ def _row(readings: Sequence[Json], largest: Sequence[Json | None], reverses: int
     notes = [f"{what} in {_runs(count)}" for what, count in counts.items() if count]
     if any(not run.get("trusted", True) for one in readings for run in one["runs"]):
         notes.append("not to be trusted in some runs")
+    # None: from 0 to something.
+    figures = [change["largest"] is None or change["largest"] for change in largest if change is not None]
     return ChoiceRow(
         name=first["name"],
         switch=f"{_values(first['from'])} → {_values([one['to'] for one in readings])}",
         changes=["" if change is None else _percent(change["largest"]) for change in largest],
-        idle=not notes and all(change is None or change["largest"] == 0 for change in largest),
+        ran=bool(figures),
+        idle=bool(figures) and not notes and not any(figures),
         noise=bool(first["within_noise"]),
         reverses=reverses,
         notes=notes,

@@ -15,7 +15,7 @@ def section_of(analysis: Analysis) -> dict[str, Any]:
     rows = wording.choice_rows(analysis)
     return {
         "metrics": wording.metrics(analysis),
-        "rows": [row for row in rows if not row.idle],
+        "rows": [row for row in rows if row.ran and not row.idle],
         "idle": [row for row in rows if row.idle],
         "noise": wording.NOISE if any(row.noise and not row.idle for row in rows) else "",
         "sentences": [

@@ -23,7 +23,7 @@ def print_sensitivity(console: Console, analysis: Analysis) -> None:
     console.print()
     if analysis["readings"]:
         rows = wording.choice_rows(analysis)
-        console.print(_choices(analysis, [row for row in rows if not row.idle]))
+        console.print(_choices(analysis, [row for row in rows if row.ran and not row.idle]))
         for line in _below(rows):
             console.print(line)
     else:
