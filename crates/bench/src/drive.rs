@@ -2,8 +2,8 @@
 
 use eraseblock_core::buffer::BufferConfig;
 use eraseblock_core::config::{
-    BufferSection, Bytes, DeviceConfig, EnergyConfig, FtlConfig, HostConfig, NandConfig, Nanos, Precondition,
-    PreconditionConfig, ProgramOrder, Replay, Scheduling, TimingConfig, WriteBack,
+    BufferSection, Bytes, DeviceConfig, EnergyConfig, FtlConfig, HostConfig, NandConfig, Nanos, PageTypes,
+    Precondition, PreconditionConfig, ProgramOrder, Replay, Scheduling, TimingConfig, WriteBack,
 };
 use eraseblock_core::ftl::MappingConfig;
 
@@ -51,8 +51,8 @@ pub fn drive(scale: Scale) -> DeviceConfig {
             multi_plane: false,
             program_order: ProgramOrder::Sequential,
             timing: TimingConfig {
-                read: Nanos(75_000),
-                program: Nanos(750_000),
+                read: Nanos(75_000).into(),
+                program: Nanos(750_000).into(),
                 erase: Nanos(3_800_000),
                 transfer: Nanos(10_000),
                 command: Nanos(0),
@@ -62,6 +62,11 @@ pub fn drive(scale: Scale) -> DeviceConfig {
             copy_back: false,
             energy: EnergyConfig::default(),
             endurance: 0,
+            shared_bus: true,
+            page_types: PageTypes::Cycle,
+            two_plane: None,
+            cache_program: None,
+            suspend: None,
         },
         ftl: FtlConfig {
             exported: Some(Bytes(scale.exported_pages() * PAGE)),

@@ -73,7 +73,7 @@ fn streams_fill_a_slow_bus() {
     for chips in 2..=4 {
         for (op, state) in [(Op::Write, Precondition::Empty), (Op::Read, Precondition::Full)] {
             let mut nand = nand([2, chips, 1, 1], 1000, 64);
-            (nand.timing.read, nand.timing.program) = (Nanos(8_000), Nanos(9_000));
+            (nand.timing.read, nand.timing.program) = (Nanos(8_000).into(), Nanos(9_000).into());
             let config = preconditioned(closed(drive(nand, PAGES.next_multiple_of(64)), 64), state);
             let expected = PAGE as f64 * 1e9 / page_ns(2, chips.into(), 0, 9_000);
             let found = stream(&config, op).throughput.unwrap().bytes_per_s;

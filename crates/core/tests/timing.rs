@@ -221,13 +221,14 @@ fn erases_wait_for_copies() {
 fn takes(nand: &NandConfig, op: &FlashOp) -> u64 {
     let t = &nand.timing;
     let (command, transfer) = (t.command.0, t.transfer.0);
+    let (read, program) = (t.read.each()[0].0, t.program.each()[0].0);
     match op.kind {
-        Kind::Read => u64::from(op.count) * (command + t.read.0 + transfer),
-        Kind::Program => u64::from(op.count) * (command + transfer + t.program.0),
+        Kind::Read => u64::from(op.count) * (command + read + transfer),
+        Kind::Program => u64::from(op.count) * (command + transfer + program),
         Kind::Erase => command + t.erase.0,
         Kind::Copy => {
             let bus = if op.copy_back { 0 } else { 2 * transfer };
-            u64::from(op.count) * (2 * command + t.read.0 + bus + t.program.0)
+            u64::from(op.count) * (2 * command + read + bus + program)
         }
     }
 }
@@ -287,8 +288,8 @@ prop_compose! {
         read in 1u64..5, program in 1u64..9, erase in 1u64..20, transfer in 0u64..4,
     ) -> NandConfig {
         let mut nand = array(channels, dies, command);
-        nand.timing.read = Nanos(read);
-        nand.timing.program = Nanos(program);
+        nand.timing.read = Nanos(read).into();
+        nand.timing.program = Nanos(program).into();
         nand.timing.erase = Nanos(erase);
         nand.timing.transfer = Nanos(transfer);
         nand.scheduling = if read_first { Scheduling::ReadFirst } else { Scheduling::Fifo };

@@ -1,11 +1,18 @@
 //! The one definition of a drive and of how it is driven. TOML files, `--set`, Python keywords and the JSON Schema
 //! all come from these structs.
 
+mod nand;
+pub mod page_times;
 pub mod units;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use nand::{
+    EnergyConfig, NandConfig, PageTypes, PlaneGroups, ProgramOrder, Scheduling, SuspendConfig, TimingConfig,
+    TwoPlaneConfig,
+};
+pub use page_times::PageTimes;
 pub use units::{Bytes, Nanos};
 
 use crate::buffer::BufferConfig;
@@ -34,115 +41,6 @@ pub struct DeviceConfig {
 
 fn one() -> u64 {
     1
-}
-
-/// The flash array.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NandConfig {
-    /// Buses between controller and chips.
-    pub channels: u32,
-    /// Chips (packages, elements, banks) on each channel.
-    pub chips_per_channel: u32,
-    /// Dies in each chip; each runs one command at a time.
-    pub dies_per_chip: u32,
-    /// Planes in each die.
-    pub planes_per_die: u32,
-    /// Erase blocks in each plane.
-    pub blocks_per_plane: u32,
-    /// Flash pages (read units) in each erase block.
-    pub pages_per_block: u32,
-    /// Size of a flash page: what one array read fetches.
-    pub page_size: Bytes,
-    /// Size of a mapped page, the unit of the buffer and the FTL; divides `page_size`. Default: `page_size`.
-    #[serde(default)]
-    pub mapping_unit: Option<Bytes>,
-    /// Flash pages per plane that one program writes at once (3 for one-shot TLC).
-    #[serde(default = "one_u32")]
-    pub pages_per_program: u32,
-    /// Drive all planes of a die together: one erase unit spans them, and one program writes to each.
-    #[serde(default)]
-    pub multi_plane: bool,
-    /// Order in which the pages of a block may be programmed.
-    #[serde(default)]
-    pub program_order: ProgramOrder,
-    /// How long each operation takes.
-    pub timing: TimingConfig,
-    /// Which waiting operation a free die takes.
-    #[serde(default)]
-    pub scheduling: Scheduling,
-    /// Copies inside a plane stay off the bus.
-    #[serde(default)]
-    pub copy_back: bool,
-    /// Energy per operation.
-    #[serde(default)]
-    pub energy: EnergyConfig,
-    /// Erases that a block endures; reported against, 0 for no limit.
-    #[serde(default)]
-    pub endurance: u32,
-}
-
-fn one_u32() -> u32 {
-    1
-}
-
-/// Order in which a chip lets the pages of a block be programmed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ProgramOrder {
-    /// Each page right after the one before.
-    #[default]
-    Sequential,
-    /// Upwards, pages may be left out.
-    Ascending,
-    /// Any erased page.
-    Any,
-}
-
-/// Which waiting operation a free die takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Scheduling {
-    /// The one that became ready first.
-    #[default]
-    Fifo,
-    /// Host reads before everything else, then the one that became ready first.
-    ReadFirst,
-}
-
-/// How long the flash operations take.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct TimingConfig {
-    /// Cell array to register, one flash page (tR).
-    pub read: Nanos,
-    /// Register to cell array, one program (tPROG).
-    pub program: Nanos,
-    /// One block erase (tBERS).
-    pub erase: Nanos,
-    /// Bus, one mapped page.
-    pub transfer: Nanos,
-    /// Bus, command and address of each operation.
-    #[serde(default)]
-    pub command: Nanos,
-    /// RAM copy of one page that the buffer serves or takes.
-    #[serde(default)]
-    pub ram: Nanos,
-}
-
-/// Energy per operation, in mJ.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct EnergyConfig {
-    /// One flash page read.
-    #[serde(default)]
-    pub read_mj: f64,
-    /// One program.
-    #[serde(default)]
-    pub program_mj: f64,
-    /// One block erase.
-    #[serde(default)]
-    pub erase_mj: f64,
 }
 
 /// Flash translation layer.

@@ -32,7 +32,7 @@ use crate::config::{DeviceConfig, Replay};
 use crate::ftl::{self, Cx, Mapping, Own, PageOut};
 use crate::metrics::report::Preconditioning;
 use crate::metrics::{Counters, Latency, Series};
-use crate::nand::{Engine, Flash, Geometry, Plan, Shadow};
+use crate::nand::{Chip, Engine, Flash, Geometry, Plan, Shadow};
 
 /// How a drive is built, beside its configuration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -186,7 +186,8 @@ impl Device {
             None => config.buffer.scheme.build(shape).map_err(DeviceError::Config)?,
         };
         check_host(config)?;
-        let mut engine = Engine::new(&config.nand, &geometry);
+        let chip = Chip::new(&config.nand, &geometry).map_err(DeviceError::Config)?;
+        let mut engine = Engine::new(chip, &geometry);
         if options.verify {
             engine.attach(Box::new(Shadow::new(&geometry, logical_pages)));
         }
@@ -325,14 +326,10 @@ fn check_host(config: &DeviceConfig) -> Result<(), DeviceError> {
         )));
     }
     let t = &config.nand.timing;
-    for (key, time) in [
-        ("read", t.read),
-        ("program", t.program),
-        ("erase", t.erase),
-        ("transfer", t.transfer),
-        ("command", t.command),
-        ("ram", t.ram),
-    ] {
+    let pages = [("read", &t.read), ("program", &t.program)];
+    let pages = pages.into_iter().flat_map(|(key, times)| times.each().iter().map(move |&time| (key, time)));
+    let others = [("erase", t.erase), ("transfer", t.transfer), ("command", t.command), ("ram", t.ram)];
+    for (key, time) in pages.chain(others) {
         if time.0 > 3_600_000_000_000 {
             return Err(DeviceError::Config(format!(
                 "nand.timing.{key}: found {time}, expected at most one hour"

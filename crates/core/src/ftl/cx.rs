@@ -262,15 +262,29 @@ impl Cx<'_> {
     /// and a program.
     pub fn relocate(&mut self, source: u32, moves: &[Move], at: Place, cause: Cause, signals: u32) {
         let Place { block, page, label } = at;
+        let typed = self.engine.chip().is_typed();
+        if typed && self.flash.geometry.program_pages == 1 && moves.len() > 1 {
+            // Each page takes its own time.
+            for (i, m) in moves.iter().enumerate() {
+                let at = Place { page: page + i as u32, ..at };
+                self.relocate(source, std::slice::from_ref(m), at, cause, signals);
+            }
+            return;
+        }
         let count = moves.len() as u32;
         let g = &self.flash.geometry;
         let (from, to) = (g.unit_of(source), g.unit_of(block));
         let one_die = g.die_of(from) == g.die_of(to);
-        let mut array_reads = 0;
+        let (mut array_reads, mut array_ns) = (0, 0);
         let mut last = NONE;
         for m in moves.iter().filter(|m| m.page != NONE) {
             let flash_page = m.page / g.read_pages;
-            array_reads += u32::from(flash_page != last);
+            if flash_page != last {
+                array_reads += 1;
+                if typed {
+                    array_ns += self.engine.chip().read_ns(m.page);
+                }
+            }
             last = flash_page;
         }
         for m in moves {
@@ -295,6 +309,7 @@ impl Cx<'_> {
                 signals,
                 owner,
                 array_reads,
+                array_ns,
                 ..FlashOp::new(Kind::Copy, cause, block, page, count)
             };
             op.payload = self.note_sources(source, moves, label);

@@ -10,8 +10,10 @@ use crate::support::divide::Divisor;
 /// The numbers of a flash array, in mapped pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Geometry {
-    /// Buses.
+    /// Channels.
     pub channels: u32,
+    /// Buses: one for each channel, or for each chip.
+    pub buses: u32,
     /// Dies in all.
     pub dies: u32,
     /// Places with erase blocks of their own.
@@ -90,6 +92,11 @@ impl Geometry {
         }
         Ok(Self {
             channels: config.channels,
+            buses: if config.shared_bus {
+                config.channels
+            } else {
+                config.channels * config.chips_per_channel
+            },
             dies: dies as u32,
             units: units as u32,
             blocks_per_unit: config.blocks_per_plane,
@@ -138,6 +145,12 @@ impl Geometry {
     }
 
     /// The bus that `die` hangs on.
+    #[inline]
+    pub fn bus_of(&self, die: u32) -> u32 {
+        die % self.buses
+    }
+
+    /// The channel that `die` belongs to.
     #[inline]
     pub fn channel_of(&self, die: u32) -> u32 {
         die % self.channels

@@ -1,5 +1,6 @@
 //! The flash array: geometry, what chips allow, what is stored, and when it happens.
 
+pub mod chip;
 pub mod engine;
 pub mod flash;
 pub mod geometry;
@@ -7,6 +8,7 @@ pub mod image;
 pub mod op;
 pub mod shadow;
 
+pub use chip::Chip;
 pub use engine::Engine;
 pub use flash::{Flash, Violation};
 pub use geometry::Geometry;

@@ -68,6 +68,8 @@ pub struct FlashOp {
     pub count: u32,
     /// Array reads in all (read, copy).
     pub array_reads: u32,
+    /// Copy, where types of pages take different times: time of its array reads, in ns.
+    pub array_ns: u64,
     /// Copy: the block that the pages come from. Program: a block that may not be erased before this has ended,
     /// because it holds the version that this replaces. Else [`NONE`].
     pub guard: u32,
@@ -138,6 +140,7 @@ impl FlashOp {
             page,
             count,
             array_reads: 0,
+            array_ns: 0,
             guard: NONE,
             ordered: false,
             waits: NONE,

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its part of this module")]
 
 use eraseblock_core::config::NandConfig;
-use eraseblock_core::nand::{Engine, FlashOp, Geometry, Plan, Shadow};
+use eraseblock_core::nand::{Chip, Engine, FlashOp, Geometry, Plan, Shadow};
 use eraseblock_core::support::tournament::NEVER;
 
 /// When an operation is issued.
@@ -43,7 +43,7 @@ pub enum Play {
 /// The times at which the operations of a script end.
 pub fn play(nand: &NandConfig, script: &[Item], play: Play) -> Vec<u64> {
     let geometry = Geometry::new(nand).unwrap();
-    let mut engine = Engine::new(nand, &geometry);
+    let mut engine = Engine::new(Chip::new(nand, &geometry).unwrap(), &geometry);
     if play == Play::Steps {
         engine.attach(Box::new(Shadow::new(&geometry, 1)));
     }

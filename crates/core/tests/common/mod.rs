@@ -4,8 +4,8 @@
 
 use eraseblock_core::buffer::BufferConfig;
 use eraseblock_core::config::{
-    BufferSection, Bytes, DeviceConfig, EnergyConfig, FtlConfig, HostConfig, NandConfig, Nanos, Precondition,
-    PreconditionConfig, ProgramOrder, Replay, Scheduling, TimingConfig, WriteBack,
+    BufferSection, Bytes, DeviceConfig, EnergyConfig, FtlConfig, HostConfig, NandConfig, Nanos, PageTypes,
+    Precondition, PreconditionConfig, ProgramOrder, Replay, Scheduling, TimingConfig, WriteBack,
 };
 use eraseblock_core::ftl::MappingConfig;
 use eraseblock_core::host::{Op, Request};
@@ -36,8 +36,8 @@ pub fn nand(array: [u32; 4], blocks_per_plane: u32, pages_per_block: u32) -> Nan
         multi_plane: false,
         program_order: ProgramOrder::Sequential,
         timing: TimingConfig {
-            read: Nanos(READ),
-            program: Nanos(PROGRAM),
+            read: Nanos(READ).into(),
+            program: Nanos(PROGRAM).into(),
             erase: Nanos(ERASE),
             transfer: Nanos(TRANSFER),
             command: Nanos(0),
@@ -47,6 +47,11 @@ pub fn nand(array: [u32; 4], blocks_per_plane: u32, pages_per_block: u32) -> Nan
         copy_back: false,
         energy: EnergyConfig::default(),
         endurance: 0,
+        shared_bus: true,
+        page_types: PageTypes::Cycle,
+        two_plane: None,
+        cache_program: None,
+        suspend: None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Dies and channels at work: queues, steps, the bus, and runs of steps that are one event.
 
 use super::{Engine, Phase};
-use crate::nand::op::{Cause, Kind};
+use crate::nand::op::{Cause, FlashOp, Kind};
 use crate::support::NONE;
 use crate::support::tournament::NEVER;
 
@@ -13,7 +13,7 @@ impl Engine {
         state.ready = true;
         state.next = NONE;
         let die = u32::from(self.die_of_block[state.op.block as usize]);
-        let urgent = self.read_first && state.op.kind == Kind::Read && state.op.cause == Cause::Host;
+        let urgent = self.chip.read_first && state.op.kind == Kind::Read && state.op.cause == Cause::Host;
         let d = &mut self.dies[die as usize];
         d.load += 1;
         if d.running == NONE {
@@ -29,32 +29,19 @@ impl Engine {
         if urgent && d.phase == Phase::Run {
             self.cut_run(die);
         }
+        if urgent && self.chip.suspend.is_some() {
+            self.suspend(die);
+        }
     }
 
     /// A free die takes up an operation.
     #[inline]
     pub(super) fn start(&mut self, die: u32, id: u32) {
-        let state = &self.ops[id as usize];
-        let (op, t) = (&state.op, &self.timing);
-        let step = match op.kind {
-            Kind::Read => {
-                let (reads, pages) = if self.single_reads { (1, 1) } else { (op.array_reads, op.count) };
-                [t.command.0, t.read.0 * u64::from(reads), t.transfer.0 * u64::from(pages), 0]
-            }
-            Kind::Program => [t.command.0 + t.transfer.0 * u64::from(self.program_pages), t.program.0, 0, 0],
-            Kind::Erase => [t.command.0, t.erase.0, 0, 0],
-            Kind::Copy if op.copy_back && t.command.0 == 0 => [0, t.read.0 + t.program.0, 0, 0],
-            Kind::Copy => {
-                let single = self.program_pages == 1;
-                let reads = if single { 1 } else { u64::from(op.array_reads) };
-                let out = if single { 1 } else { u64::from(op.count) };
-                let transfers = if op.copy_back { 0 } else { out + u64::from(self.program_pages) };
-                [t.command.0, t.read.0 * reads, t.command.0 + t.transfer.0 * transfers, t.program.0]
-            }
-        };
         let d = &mut self.dies[die as usize];
         d.running = id;
-        d.step = step;
+        if self.plain {
+            d.step = self.chip.step(&self.ops[id as usize].op, 0);
+        }
         let channel = d.channel as usize;
         self.channels[channel].active += 1;
         if self.channels[channel].run != NONE {
@@ -66,10 +53,13 @@ impl Engine {
     /// Begins the next step, or all that are left where nothing can come between them.
     #[inline]
     pub(super) fn start_step(&mut self, die: u32) {
+        if !self.plain && !self.prepare(die) {
+            return;
+        }
         let d = &mut self.dies[die as usize];
         let state = &self.ops[d.running as usize];
         let left = state.steps - state.steps_done;
-        if left > 1 && self.shadow.is_none() && d.urgent.head == NONE {
+        if left > 1 && self.plain && self.shadow.is_none() && d.urgent.head == NONE {
             let uses_bus = d.step[0] + d.step[2] > 0;
             let channel = &mut self.channels[d.channel as usize];
             let period: u64 = d.step.iter().sum();
@@ -124,8 +114,12 @@ impl Engine {
         channel.busy_until = self.now + bus;
         channel.head = d.next;
         let next = if channel.head == NONE { NEVER } else { channel.busy_until };
+        let urgent = d.urgent.head != NONE;
         self.events.set(clock, next);
         self.events.set(die, self.now + bus + array);
+        if urgent && self.chip.suspend.is_some() {
+            self.suspend(die);
+        }
     }
 
     /// Turns a run of steps that is one event back into single steps, as if each had had its own.
@@ -165,8 +159,11 @@ impl Engine {
         debug_assert!(time != NEVER && time >= self.now);
         self.now = time;
         self.serving = clock;
-        if clock >= self.dies.len() as u32 {
-            self.serve_channel(clock - self.dies.len() as u32);
+        let dies = self.dies.len() as u32;
+        if clock >= dies + self.channels.len() as u32 {
+            self.serve_array(clock - dies - self.channels.len() as u32);
+        } else if clock >= dies {
+            self.serve_channel(clock - dies);
         } else {
             self.serve_die(clock);
             // The die's clock still shows this event, unless it has been set for the next one.
@@ -179,11 +176,12 @@ impl Engine {
     /// Whether nothing will happen on `die` by its own clock: it has nothing to do, or waits for its channel.
     pub(super) fn is_idle(&self, die: u32) -> bool {
         let d = &self.dies[die as usize];
-        d.running == NONE || d.waiting
+        d.running == NONE || d.waiting || d.phase == Phase::Held
     }
 
     #[inline]
     pub(super) fn serve_die(&mut self, die: u32) {
+        let cached = self.is_cached(die);
         let d = &mut self.dies[die as usize];
         match d.phase {
             Phase::First if d.step[2] + d.step[3] > 0 => {
@@ -195,14 +193,22 @@ impl Engine {
                     self.ask_bus(die, bus, array);
                 }
             }
+            Phase::First if cached => self.hand_over(die),
             Phase::First | Phase::Second => {
                 let id = d.running;
                 self.ops[id as usize].steps_done += 1;
                 if self.shadow.is_some() {
                     self.apply_step(id);
                 }
+                if !self.plain {
+                    self.end_companions(die);
+                }
                 self.end_step(die);
             }
+            Phase::Suspending => self.suspended(die),
+            Phase::Handover => self.handed_over(die),
+            // It has no clock of its own.
+            Phase::Held => {}
             Phase::Run => {
                 d.phase = Phase::Second;
                 let state = &mut self.ops[d.running as usize];
@@ -227,14 +233,7 @@ impl Engine {
             if d.urgent.head == NONE || urgent {
                 return self.start_step(die);
             }
-            // Back to the head of the queue.
-            let head = d.normal.head;
-            self.ops[id as usize].next = head;
-            let d = &mut self.dies[die as usize];
-            d.normal.head = id;
-            if head == NONE {
-                d.normal.tail = id;
-            }
+            self.put_back(die, id);
             self.channels[self.dies[die as usize].channel as usize].active -= 1;
             return self.start_next(die);
         }
@@ -246,10 +245,31 @@ impl Engine {
         self.start_next(die);
     }
 
+    /// Whether an operation goes before all that is not.
+    #[inline]
+    pub(super) fn is_urgent(&self, op: &FlashOp) -> bool {
+        self.chip.read_first && op.kind == Kind::Read && op.cause == Cause::Host
+    }
+
+    /// An operation goes back to the head of its die's queue.
+    pub(super) fn put_back(&mut self, die: u32, id: u32) {
+        let urgent = self.is_urgent(&self.ops[id as usize].op);
+        let d = &mut self.dies[die as usize];
+        let queue = if urgent { &mut d.urgent } else { &mut d.normal };
+        let head = std::mem::replace(&mut queue.head, id);
+        if head == NONE {
+            queue.tail = id;
+        }
+        self.ops[id as usize].next = head;
+    }
+
     /// A die takes the next operation from its queues.
     pub(super) fn start_next(&mut self, die: u32) {
         let d = &mut self.dies[die as usize];
         d.running = NONE;
+        if d.urgent.head == NONE && d.suspended.is_some() {
+            return self.resume(die);
+        }
         let queue = if d.urgent.head == NONE { &mut d.normal } else { &mut d.urgent };
         let id = queue.head;
         if id != NONE {

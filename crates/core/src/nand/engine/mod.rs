@@ -23,19 +23,22 @@
 //! A run of steps costs one event as long as nothing can come between them; when something does, the run is cut back
 //! to single steps at that moment, so that the times are the same as with an event for each step.
 
+mod cache;
 mod dies;
 mod hazards;
 mod joins;
+mod planes;
+mod suspend;
 
 use std::collections::VecDeque;
 
 use hashbrown::HashMap;
 
+use super::chip::{COMPANIONS, Chip};
 use super::flash::Flash;
 use super::geometry::Geometry;
 use super::op::{Cause, FlashOp, Kind};
 use super::shadow::Shadow;
-use crate::config::{NandConfig, Scheduling, TimingConfig};
 use crate::support::NONE;
 use crate::support::tournament::Tournament;
 
@@ -106,6 +109,24 @@ enum Phase {
     Second,
     /// Several steps at once.
     Run,
+    /// It stops a program or an erase, so that a host read can go first.
+    Suspending,
+    /// The page is in the cache register and waits for the array, or an operation other than a program does.
+    Held,
+    /// From the cache register to the data register.
+    Handover,
+}
+
+/// A program or erase that has stopped.
+#[derive(Debug, Clone, Copy)]
+struct Suspended {
+    op: u32,
+    companions: [u32; COMPANIONS],
+    step: [u64; 4],
+    /// Array time that is left.
+    left: u64,
+    /// How often the step has stopped.
+    suspensions: u32,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -129,6 +150,16 @@ struct Die {
     normal: Queue,
     /// Operations queued or running.
     load: u32,
+    /// Operations in other planes that take part in the step of the running one.
+    companions: [u32; COMPANIONS],
+    /// What stopped for a host read, if anything.
+    suspended: Option<Suspended>,
+    /// How often the present step has stopped.
+    suspensions: u32,
+    /// Array time of the present step that is left after its bus phase, where that matters.
+    left: u64,
+    /// Cache program: the operation whose page is being programmed while the next one comes, or [`NONE`].
+    back: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -147,10 +178,14 @@ struct Channel {
 #[derive(Debug)]
 pub struct Engine {
     now: u64,
-    timing: TimingConfig,
-    read_first: bool,
+    chip: Chip,
+    /// The chips do one thing at a time, and every step of an operation takes the same.
+    plain: bool,
     program_pages: u32,
     single_reads: bool,
+    blocks_per_unit: u32,
+    /// Array operations that several planes did together: reads, programs and copies, erases.
+    together: [u64; 3],
     /// Apply each step when it ends.
     shadow: Option<Box<Shadow>>,
     /// Plan records of the operations under way, while there is a shadow.
@@ -191,11 +226,11 @@ pub struct Engine {
 
 impl Engine {
     /// An idle array.
-    pub fn new(config: &NandConfig, geometry: &Geometry) -> Self {
+    pub fn new(chip: Chip, geometry: &Geometry) -> Self {
         let die = |d: u32| Die {
             running: NONE,
             phase: Phase::First,
-            channel: geometry.channel_of(d),
+            channel: geometry.bus_of(d),
             step: [0; 4],
             run_start: 0,
             waiting: false,
@@ -203,12 +238,21 @@ impl Engine {
             urgent: Queue { head: NONE, tail: NONE },
             normal: Queue { head: NONE, tail: NONE },
             load: 0,
+            companions: [NONE; COMPANIONS],
+            suspended: None,
+            suspensions: 0,
+            left: 0,
+            back: NONE,
         };
+        // Cache program keeps a second clock for each die: its array's.
+        let clocks = geometry.dies * if chip.cache_program.is_some() { 2 } else { 1 } + geometry.buses;
         let channel = Channel { busy_until: 0, head: NONE, tail: NONE, active: 0, run: NONE };
         Self {
             now: 0,
-            timing: config.timing.clone(),
-            read_first: config.scheduling == Scheduling::ReadFirst,
+            plain: chip.is_plain(),
+            chip,
+            blocks_per_unit: geometry.blocks_per_unit,
+            together: [0; 3],
             program_pages: geometry.program_pages,
             single_reads: geometry.read_pages == 1,
             shadow: None,
@@ -221,7 +265,7 @@ impl Engine {
                 .map(|b| geometry.die_of(geometry.unit_of(b)) as u16)
                 .collect(),
             dies: (0..geometry.dies).map(die).collect(),
-            channels: vec![channel; geometry.channels as usize],
+            channels: vec![channel; geometry.buses as usize],
             blocks: vec![Block { pins: 0, tail: NONE, erase: NONE, life: 0 }; geometry.blocks() as usize],
             ops: Vec::new(),
             free_op: NONE,
@@ -229,7 +273,7 @@ impl Engine {
             free_edge: NONE,
             joins: Vec::new(),
             free_join: NONE,
-            events: Tournament::new((geometry.dies + geometry.channels) as usize),
+            events: Tournament::new(clocks as usize),
             serving: NONE,
             seq: 0,
             under_way: 0,
@@ -297,6 +341,16 @@ impl Engine {
         self.erased
     }
 
+    /// What the chips can do.
+    pub fn chip(&self) -> &Chip {
+        &self.chip
+    }
+
+    /// Array operations that several planes did together: reads, programs and copies, erases.
+    pub fn together(&self) -> [u64; 3] {
+        self.together
+    }
+
     /// Operations queued or running on `die`.
     #[inline]
     pub fn load(&self, die: u32) -> u32 {
@@ -333,20 +387,24 @@ impl Engine {
     pub fn cut(mut self, mut fate: impl FnMut(&FlashOp) -> Fate) -> Option<Box<Shadow>> {
         let mut shadow = self.shadow.take()?;
         for die in &self.dies {
-            if die.running == NONE {
-                continue;
-            }
-            let state = &self.ops[die.running as usize];
-            if state.op.kind == Kind::Read {
-                continue;
-            }
-            let per_step = state.op.count.div_ceil(state.steps.max(1));
-            let first = state.steps_done * per_step;
-            let last = (first + per_step).min(state.op.count);
-            match fate(&state.op) {
-                Fate::Absent => {}
-                Fate::Torn => shadow.tear(&state.op, first, last),
-                Fate::Done => shadow.apply(&state.op, first, last, &self.payloads[die.running as usize]),
+            let suspended = die.suspended.iter().flat_map(|s| [s.op].into_iter().chain(s.companions));
+            let cached = (die.back != NONE || die.phase == Phase::Held) && self.chip.cache_program.is_some();
+            // What is only in the cache register is lost.
+            let front = if cached { NONE } else { die.running };
+            let busy = [die.back, front].into_iter().chain(die.companions).chain(suspended);
+            for id in busy.filter(|&id| id != NONE) {
+                let state = &self.ops[id as usize];
+                if state.op.kind == Kind::Read {
+                    continue;
+                }
+                let per_step = state.op.count.div_ceil(state.steps.max(1));
+                let first = state.steps_done * per_step;
+                let last = (first + per_step).min(state.op.count);
+                match fate(&state.op) {
+                    Fate::Absent => {}
+                    Fate::Torn => shadow.tear(&state.op, first, last),
+                    Fate::Done => shadow.apply(&state.op, first, last, &self.payloads[id as usize]),
+                }
             }
         }
         Some(shadow)

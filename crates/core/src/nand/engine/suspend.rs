@@ -1,0 +1,57 @@
+//! Programs and erases that stop in the middle, so that a host read need not wait for them.
+
+use super::{Engine, Phase, Suspended};
+use crate::nand::chip::COMPANIONS;
+use crate::nand::op::Kind;
+use crate::support::NONE;
+use crate::support::tournament::NEVER;
+
+impl Engine {
+    /// A host read waits on `die`: what is in the array stops, as soon as it is there, if it can and if that is any faster.
+    pub(super) fn suspend(&mut self, die: u32) {
+        let Some(rules) = &self.chip.suspend else { return };
+        let d = &mut self.dies[die as usize];
+        let allowed = match self.ops[d.running as usize].op.kind {
+            Kind::Program => rules.program,
+            Kind::Erase => rules.erase,
+            Kind::Read | Kind::Copy => false,
+        };
+        if !allowed || d.phase != Phase::First || d.waiting || d.suspensions >= rules.at_most {
+            return;
+        }
+        let end = self.events.get(die);
+        debug_assert!(end != NEVER && end >= self.now);
+        let at = self.now.max(end - d.left);
+        if end - at <= rules.latency.0 {
+            return;
+        }
+        d.left = end - at;
+        d.phase = Phase::Suspending;
+        self.events.set(die, at + rules.latency.0);
+    }
+
+    /// The array has stopped.
+    pub(super) fn suspended(&mut self, die: u32) {
+        let d = &mut self.dies[die as usize];
+        d.suspensions += 1;
+        let companions = std::mem::replace(&mut d.companions, [NONE; COMPANIONS]);
+        d.suspended = Some(Suspended {
+            op: d.running,
+            companions,
+            step: d.step,
+            left: d.left,
+            suspensions: d.suspensions,
+        });
+        self.start_next(die);
+    }
+
+    /// No host read waits any more: the array goes on where it stopped.
+    pub(super) fn resume(&mut self, die: u32) {
+        let d = &mut self.dies[die as usize];
+        let (Some(s), Some(rules)) = (d.suspended.take(), &self.chip.suspend) else { return };
+        (d.running, d.companions, d.step, d.left, d.suspensions) =
+            (s.op, s.companions, s.step, s.left, s.suspensions);
+        d.phase = Phase::First;
+        self.events.set(die, self.now + rules.resume.0 + s.left);
+    }
+}
