@@ -92,6 +92,7 @@ pub enum PageTypes {
 /// operations of one kind that the rules let go together share the array time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[expect(clippy::struct_excessive_bools, reason = "a data sheet answers each by itself")]
 pub struct TwoPlaneConfig {
     /// Reads go together.
     pub read: bool,
