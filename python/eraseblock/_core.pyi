@@ -26,6 +26,9 @@ def end_after_signal(signals: Sequence[int], grace_s: float, code: int, last_wor
 def registry() -> str:
     """Everything that has a name (buffers, FTLs, devices, formats, generators, stand-ins), as JSON."""
 
+def examples(name: str) -> str:
+    """The examples of a buffer scheme, played step by step, as JSON; null where there is no such scheme."""
+
 def schema() -> str:
     """JSON Schema of an experiment file."""
 
@@ -40,8 +43,12 @@ def run(
     base: str,
     verify: bool = False,
     progress: Callable[[str, int, int], None] | None = None,
+    events: str | None = None,
 ) -> str:
-    """Run one resolved experiment; what `progress(phase, done, total)` raises ends the run."""
+    """Run one resolved experiment; what `progress(phase, done, total)` raises ends the run.
+
+    Every decision of the buffer goes to the file `events`.
+    """
 
 def trace_convert(
     experiment_json: str,

@@ -11,6 +11,7 @@ from typing import Any
 
 from eraseblock import _core
 from eraseblock.comparison import DEFAULT_DEVICE, plan, split_errors
+from eraseblock.events import logs_of
 from eraseblock.experiments import Experiment, resolve
 from eraseblock.results.runs import opened
 from eraseblock.results.store import make_folder, write_results
@@ -27,6 +28,7 @@ def run(
     out: str | Path | None = None,
     fresh: bool = False,
     executor: Executor | None = None,
+    events: str | Path | None = None,
 ) -> list[Record]:
     """Run an experiment, one record for each point of its axes, in their order.
 
@@ -39,6 +41,8 @@ def run(
         out: folder of results; each run is stored there as it ends, and what is there is not run again.
         fresh: run everything, whatever the folder holds.
         executor: runs experiments in the place of threads of its own; a pool of processes, for instance.
+        events: file for every decision of the buffer (docs/events.md); a folder where there are several runs.
+            Runs everything, whatever `out` holds.
 
     Raises:
         ConfigError: a wrong key or value.
@@ -51,7 +55,8 @@ def run(
         0.42
     """
     experiments = resolve(source, sets=sets)
-    how = Way(jobs=jobs, verify=verify, watcher=watcher, executor=executor)
+    logs = logs_of(events, experiments)
+    how = Way(jobs=jobs, verify=verify, watcher=watcher, executor=executor, events=logs)
     outcomes = _run(experiments, how, out, fresh=fresh)
     for outcome in outcomes:
         if outcome.error is not None:
@@ -124,6 +129,7 @@ def compare(
     out: str | Path | None = None,
     fresh: bool = False,
     executor: Executor | None = None,
+    events: str | Path | None = None,
 ) -> list[Record]:
     """Replay traces against every combination of FTL, buffer size and buffer scheme.
 
@@ -143,6 +149,8 @@ def compare(
         out: folder of results; each run is stored there as it ends, and what is there is not run again.
         fresh: run everything, whatever the folder holds.
         executor: runs experiments in the place of threads of its own; a pool of processes, for instance.
+        events: file for every decision of the buffer (docs/events.md); a folder where there are several runs.
+            Runs everything, whatever `out` holds.
 
     Example:
         >>> records = compare("mysql.load.zst", sizes=["1 MiB", "4 MiB"])  # doctest: +SKIP
@@ -157,7 +165,8 @@ def compare(
         workload=workload,
         sets=sets,
     )
-    how = Way(jobs=jobs, verify=verify, watcher=watcher, executor=executor)
+    logs = logs_of(events, experiments)
+    how = Way(jobs=jobs, verify=verify, watcher=watcher, executor=executor, events=logs)
     outcomes = _run(experiments, how, out, fresh=fresh)
     failures, refusals = split_errors(outcomes)
     if failures:
@@ -187,7 +196,7 @@ def _run(
         return run_all(experiments, how)
     folder = Path(out)
     make_folder(folder)
-    with opened(folder, fresh=fresh) as store:
+    with opened(folder, fresh=fresh or how.events is not None) as store:
         outcomes = run_all(experiments, how, store)
         records = [outcome.record for outcome in outcomes[:own] if outcome.record is not None]
         if records:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from functools import partial
 from queue import SimpleQueue
 from types import TracebackType
@@ -33,9 +33,12 @@ def default_jobs() -> int:
 class Pool:
     """Threads, or somebody's executor, for a `with` block. Leaving it by an exception ends what runs."""
 
-    def __init__(self, jobs: int | None = None, executor: Executor | None = None) -> None:
-        """Use `executor`, or else `jobs` threads."""
+    def __init__(
+        self, jobs: int | None = None, executor: Executor | None = None, patience_s: float = 0
+    ) -> None:
+        """Use `executor`, or else `jobs` threads; after an exception, wait so long for what runs to end."""
         self._own = executor is None
+        self._patience_s = patience_s
         self._executor = executor or ThreadPoolExecutor(
             max_workers=max(1, jobs or default_jobs()), thread_name_prefix="eraseblock"
         )
@@ -50,11 +53,13 @@ class Pool:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
-        """Wait for nobody after an exception."""
+        """Wait for nobody after an exception, or not for long."""
         if kind is not None:
             self.stopped.set()
             for future in list(self._pending):
                 future.cancel()
+            if self._patience_s:
+                wait(list(self._pending), self._patience_s)
         if self._own:
             self._executor.shutdown(wait=kind is None, cancel_futures=kind is not None)
 

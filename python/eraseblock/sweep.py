@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from eraseblock import _core
@@ -14,6 +15,8 @@ from eraseblock.pool import Call, Pool, Progress, Result, StoppedError
 from eraseblock.results.runs import READING, RunId, RunStore, Wanted
 
 Record = dict[str, Any]
+# How long runs may take to end their logs when they are asked to end: less than the command line waits.
+PATIENCE_S = 0.4
 
 
 class Watcher(Protocol):
@@ -46,6 +49,8 @@ class Way:
     verify: bool = False
     watcher: Watcher | None = None
     executor: Executor | None = None
+    # For each experiment the file for its buffer's decisions.
+    events: Sequence[Path] | None = None
 
 
 def run_all(
@@ -61,7 +66,8 @@ def run_all(
         if store is not None:
             with Pool(how.jobs) as pool:
                 sweep.identify(pool, store)
-        with Pool(how.jobs, how.executor) as pool:
+        # Logs that are being written when the user wants an end are brought to one.
+        with Pool(how.jobs, how.executor, patience_s=PATIENCE_S if how.events else 0) as pool:
             sweep.run(pool)
     except BrokenExecutor as error:
         raise _core.SimulationError(
@@ -76,6 +82,7 @@ class _Sweep:
     def __init__(self, experiments: Sequence[Experiment], how: Way, store: RunStore | None) -> None:
         self._experiments = experiments
         self._verify = how.verify
+        self._events = how.events
         self._watcher = how.watcher
         self._store = store
         self._wanted: list[Wanted | None] = [None] * len(experiments)
@@ -129,7 +136,8 @@ class _Sweep:
         for index in todo:
             one = self._experiments[index]
             progress = self._progress(index, pool) if pool.shares_memory else None
-            calls.append((run_one, (one.text, str(one.base), self._verify, progress)))
+            events = None if self._events is None else str(self._events[index])
+            calls.append((run_one, (one.text, str(one.base), self._verify, progress, events)))
         pool.each(calls, ended)
 
     def outcomes(self) -> list[Outcome]:
@@ -182,6 +190,8 @@ class _Sweep:
         return progress
 
 
-def run_one(text: str, base: str, verify: bool, progress: Progress | None = None) -> str:
+def run_one(
+    text: str, base: str, verify: bool, progress: Progress | None = None, events: str | None = None
+) -> str:
     """Run one resolved experiment; a function of its own so that other processes find it by name."""
-    return _core.run(text, base, verify, progress)
+    return _core.run(text, base, verify, progress, events)

@@ -6,6 +6,7 @@
 
 mod convert;
 mod error;
+mod examples;
 mod experiment;
 mod generate;
 mod load;
@@ -17,12 +18,13 @@ mod schema;
 pub use convert::{ConvertOptions, Converted, convert};
 pub use eraseblock_traces::GenerateConfig;
 pub use error::ConfigError;
+pub use examples::examples_json;
 pub use experiment::Experiment;
 pub use generate::{Output, generate_trace, measure_json, stand_in_json};
 pub use load::{resolve, resolve_generator};
 pub use presets::preset_names;
 pub use registry::registry_json;
-pub use run::{Identity, InfoOptions, Progress, Record, RunError, Runner, run, trace_info};
+pub use run::{How, Identity, InfoOptions, Progress, Record, RunError, Runner, run, trace_info};
 pub use schema::schema_json;
 
 /// Version of the engine, and a hash of the source that decides its results: two builds with the same one give the same

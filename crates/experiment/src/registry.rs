@@ -1,6 +1,6 @@
 //! What can be configured: every buffer, FTL, device, trace format, generator and stand-in, with its options.
 
-use eraseblock_core::support::registry::{Choice, Entry};
+use eraseblock_core::support::registry::{Choice, Cost, Entry};
 use eraseblock_core::{buffer, ftl};
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -35,9 +35,20 @@ struct Item {
     /// What its source leaves open.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     choices: Vec<ChoiceItem>,
+    #[serde(flatten)]
+    reading: Option<Reading>,
     /// The values that a device sets.
     #[serde(skip_serializing_if = "Option::is_none")]
     values: Option<Json>,
+}
+
+/// What a scheme's file tells somebody who reads it beside its paper.
+#[derive(Debug, Serialize)]
+struct Reading {
+    /// How an access grows with what is kept.
+    cost: Cost,
+    /// The comment at the head of the file, as Markdown.
+    page: String,
 }
 
 /// One option of a scheme.
@@ -66,8 +77,8 @@ struct ChoiceItem {
 /// Every buffer, FTL, device, trace format and generator as one JSON object, for `list`, the documentation and other programs.
 pub fn registry_json() -> String {
     let registry = Registry {
-        buffers: buffer::registry().iter().map(scheme).collect(),
-        ftls: ftl::registry().iter().map(scheme).collect(),
+        buffers: buffer::registry().iter().map(read_scheme).collect(),
+        ftls: ftl::registry().iter().map(read_scheme).collect(),
         devices: presets::all().iter().map(device).collect(),
         formats: eraseblock_traces::formats().map(format).collect(),
         generators: eraseblock_traces::generators().iter().map(scheme).collect(),
@@ -87,6 +98,7 @@ fn scheme(entry: &Entry) -> Item {
         reconstruction: entry.about.reconstruction,
         options: options(&(entry.schema)().to_value(), &(entry.defaults)()),
         choices: entry.about.choices.iter().map(|choice| scheme_choice(entry, choice)).collect(),
+        reading: None,
         values: None,
     }
 }
@@ -99,6 +111,11 @@ fn scheme_choice(entry: &Entry, choice: &Choice) -> ChoiceItem {
         others: choice.others.iter().map(value).collect(),
         open: choice.open.to_owned(),
     }
+}
+
+/// A scheme whose file is a page of the documentation.
+fn read_scheme(entry: &Entry) -> Item {
+    Item { reading: Some(Reading { cost: entry.about.cost, page: entry.page() }), ..scheme(entry) }
 }
 
 fn device(preset: &presets::Preset) -> Item {
@@ -122,6 +139,7 @@ fn device(preset: &presets::Preset) -> Item {
         reconstruction: false,
         options: Vec::new(),
         choices: about.choices.into_iter().map(choice).collect(),
+        reading: None,
         values: Some(values),
     }
 }
@@ -138,6 +156,7 @@ fn stand_in(stand_in: &eraseblock_traces::StandIn) -> Item {
         reconstruction: false,
         options: Vec::new(),
         choices: Vec::new(),
+        reading: None,
         values: None,
     }
 }

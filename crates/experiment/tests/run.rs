@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use eraseblock_experiment::{
-    Experiment, Progress, Record, RunError, Runner, preset_names, registry_json, resolve, run,
+    Experiment, How, Progress, Record, RunError, Runner, preset_names, registry_json, resolve, run,
 };
 use serde_json::Value;
 
@@ -259,7 +259,8 @@ fn a_record_is_known_by_the_content_of_its_trace() {
         let experiment = replaying(name);
         let go_on = &mut |_| ControlFlow::Continue(());
         let identity = runner.identify(&experiment, folder.path(), go_on).unwrap();
-        let record = runner.run(&experiment, folder.path(), true, go_on).unwrap();
+        let record =
+            runner.run(&experiment, folder.path(), How { verify: true, events: None }, go_on).unwrap();
         assert_eq!(record.value()["key"], identity.key);
         for (label, value) in &identity.trace {
             assert_eq!(record.value()["trace"][*label], *value);

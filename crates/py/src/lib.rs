@@ -9,7 +9,7 @@ mod traces;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use eraseblock_experiment::{self as experiment, Runner};
+use eraseblock_experiment::{self as experiment, How, Runner};
 use pyo3::prelude::*;
 
 use errors::{ConfigError, EraseblockError, InputError, SimulationError, guard};
@@ -31,6 +31,13 @@ fn engine() -> &'static str {
 #[pyfunction]
 fn registry(py: Python<'_>) -> PyResult<String> {
     py.detach(|| guard(experiment::registry_json))
+}
+
+/// The examples of a buffer scheme, played step by step, as JSON; null where there is no such scheme.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
+fn examples(py: Python<'_>, name: String) -> PyResult<String> {
+    py.detach(|| guard(|| experiment::examples_json(&name)))
 }
 
 /// JSON Schema of an experiment file.
@@ -72,11 +79,11 @@ fn identify(
     Ok(identity.to_json())
 }
 
-/// Runs one resolved experiment and returns its record as JSON.
+/// Runs one resolved experiment and returns its record as JSON; every decision of the buffer goes to the file `events`.
 ///
 /// `progress(phase, done, total)` is called about ten times a second; what it raises ends the run.
 #[pyfunction]
-#[pyo3(signature = (experiment_json, base, verify=false, progress=None))]
+#[pyo3(signature = (experiment_json, base, verify=false, progress=None, events=None))]
 #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
 fn run(
     py: Python<'_>,
@@ -84,9 +91,11 @@ fn run(
     base: String,
     verify: bool,
     progress: Option<Py<PyAny>>,
+    events: Option<String>,
 ) -> PyResult<String> {
     let one = experiment::Experiment::from_json(&experiment_json).map_err(errors::config)?;
-    let record = watched(py, progress, |watch| RUNNER.run(&one, Path::new(&base), verify, watch))?;
+    let how = How { verify, events: events.as_deref().map(Path::new) };
+    let record = watched(py, progress, |watch| RUNNER.run(&one, Path::new(&base), how, watch))?;
     Ok(record.to_json())
 }
 
@@ -102,6 +111,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(engine, module)?)?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
+    module.add_function(wrap_pyfunction!(examples, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(identify, module)?)?;

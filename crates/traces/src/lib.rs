@@ -50,6 +50,7 @@ pub use generate::{
     Arrivals, GenerateConfig, Generator, MeasuredStatistic, Sizes, StandIn, Statistic,
     arrivals_registry as arrivals, measure_stand_in, registry as generators, stand_ins,
 };
+pub use input::unpacked;
 pub use order::{Disorder, Moved};
 pub use pass::SelectedRequests;
 pub use readers::{Format, formats};
@@ -58,5 +59,6 @@ pub use summary::{Figures, VolumeFigures};
 pub use watch::Watch;
 pub use workload::{TraceIdentity, TraceSummary, Workload};
 pub use write::{
-    HeldVolumes, Holds, Losses, WriteFormat, WriteOptions, WriteReport, write_formats, write_trace,
+    HeldVolumes, Holds, Losses, PackedWriter, Packing, WriteFormat, WriteOptions, WriteReport, write_formats,
+    write_trace,
 };

@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 from eraseblock.cli.options import (
     AsJson,
+    Events,
     Fresh,
     Jobs,
     Output,
@@ -57,6 +58,7 @@ def compare(
     fresh: Fresh = False,
     prune: Prune = False,
     sensitivity: Sensitivity = False,
+    events: Events = None,
 ) -> int:
     """Replay TRACES against every combination of buffer scheme, buffer size and FTL, and print a table.
 
@@ -78,4 +80,4 @@ def compare(
         workload={**(workload or WorkloadOptions()).table(), "fit": fit},
         sets=set_ or [],
     )
-    return delivery.run(experiments, jobs=check_jobs(jobs), verify=verify, judge=split_errors)
+    return delivery.run(experiments, jobs=check_jobs(jobs), verify=verify, events=events, judge=split_errors)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eraseblock import _core
+from eraseblock.events import logs_of
 from eraseblock.experiments import Experiment
 from eraseblock.results.runs import RunStore, opened
 from eraseblock.results.store import Analysis, analysis_json, make_folder, records_json, write_results
@@ -34,27 +35,40 @@ class Delivery:
     # Run the other readings of the papers as well, and say which conclusions move.
     sensitivity: bool = False
 
-    def run(self, experiments: Sequence[Experiment], *, jobs: int | None, verify: bool, judge: Judge) -> int:
-        """Run everything under a progress bar, hand out what came of it, and return the exit code."""
+    def run(
+        self,
+        experiments: Sequence[Experiment],
+        *,
+        jobs: int | None,
+        verify: bool,
+        judge: Judge,
+        events: Path | None = None,
+    ) -> int:
+        """Run everything under a progress bar, hand out what came of it, and return the exit code.
+
+        What is stored has no log of its events: with `events`, everything is run.
+        """
         plan = _readings(experiments) if self.sensitivity else None
         if plan is not None:
             experiments = plan.experiments
+        logs = logs_of(events, experiments)
         if self.folder is None:
             if self.fresh or self.prune:
                 option = "--fresh" if self.fresh else "--prune"
                 raise _core.ConfigError(f"{option}: is about a folder of results; name it with -o")
             with ProgressBar(len(experiments)) as bar:
-                outcomes = run_all(experiments, Way(jobs, verify, bar))
+                outcomes = run_all(experiments, Way(jobs, verify, bar, events=logs))
             return self._judge(outcomes, judge, plan)
         make_folder(self.folder)
-        with opened(self.folder, fresh=self.fresh, prune=self.prune) as store:
+        with opened(self.folder, fresh=self.fresh or logs is not None, prune=self.prune) as store:
             for notice in store.notices:
                 say_error(notice)
             try:
                 with ProgressBar(len(experiments)) as bar:
-                    outcomes = run_all(experiments, Way(jobs, verify, bar), store)
+                    outcomes = run_all(experiments, Way(jobs, verify, bar, events=logs), store)
             except KeyboardInterrupt:
-                again = "the same command without --fresh" if self.fresh else "the same command"
+                all_anew = "--fresh" if self.fresh else "--events" if logs else None
+                again = f"the same command without {all_anew}" if all_anew else "the same command"
                 raise KeyboardInterrupt(
                     f"{store.done()} of {len(experiments)} runs are stored in {self.folder}; "
                     f"{again} goes on from there"

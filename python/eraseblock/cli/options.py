@@ -41,6 +41,13 @@ Sensitivity = Annotated[
         "switched, one at a time, and say which conclusions move.",
     ),
 ]
+Events = Annotated[
+    Path | None,
+    Parameter(
+        help="Log every decision of the buffer here, a line of JSON each; packed if the name ends in .gz or .zst. "
+        "For several runs: a folder, with a file for each."
+    ),
+]
 Fresh = Annotated[
     bool, Parameter(negative="", help="With -o: run everything anew, whatever the folder holds of it.")
 ]

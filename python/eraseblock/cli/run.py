@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from eraseblock.cli.options import AsJson, Fresh, Jobs, Output, Prune, Sensitivity, Sets, Verify, check_jobs
+from eraseblock.cli.options import (
+    AsJson,
+    Events,
+    Fresh,
+    Jobs,
+    Output,
+    Prune,
+    Sensitivity,
+    Sets,
+    Verify,
+    check_jobs,
+)
 
 EXAMPLES = """\
 Examples:
@@ -12,6 +23,7 @@ Examples:
     eraseblock run experiment.toml
     eraseblock run experiment.toml --set seed=7 --verify
     eraseblock run experiment.toml --set 'buffer.size=["1 MiB", "4 MiB"]'
+    eraseblock run experiment.toml --events decisions.jsonl.zst
     eraseblock run experiment.toml --json -o out/experiment > records.json
     eraseblock run experiment.toml --sensitivity -o out/experiment
 """
@@ -29,6 +41,7 @@ def run(
     fresh: Fresh = False,
     prune: Prune = False,
     sensitivity: Sensitivity = False,
+    events: Events = None,
 ) -> int:
     """Run every experiment that a TOML file describes; a list in the place of a value is an axis.
 
@@ -41,4 +54,4 @@ def run(
 
     delivery = Delivery(as_json=as_json, folder=output, fresh=fresh, prune=prune, sensitivity=sensitivity)
     experiments = resolve(experiment, sets=set_ or [])
-    return delivery.run(experiments, jobs=check_jobs(jobs), verify=verify, judge=all_failures)
+    return delivery.run(experiments, jobs=check_jobs(jobs), verify=verify, events=events, judge=all_failures)

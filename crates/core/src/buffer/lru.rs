@@ -24,14 +24,25 @@ use crate::support::registry::{About, Example};
 pub const ABOUT: About = About {
     title: "page LRU",
     summary: "Pages in the order of use; the least recently used one leaves alone.",
-    examples: &[Example {
-        source: "HBM thesis, table 1.1",
-        shows: "Six hits; pages 0 and 5 leave, each by itself, although their blocks hold more.",
-        capacity: 8,
-        pages_per_block: 4,
-        options: "",
-        requests: "W 0-3, W 5, W 9, W 11, W 14, W 7, W 3, W 11, W 2, W 14, W 1, W 10, W 7",
-    }],
+    examples: &[
+        Example {
+            source: "HBM thesis, table 1.1",
+            shows: "Six hits; pages 0 and 5 leave, each by itself, although their blocks hold more.",
+            capacity: 8,
+            pages_per_block: 4,
+            options: "",
+            requests: "W 0-3, W 5, W 9, W 11, W 14, W 7, W 3, W 11, W 2, W 14, W 1, W 10, W 7",
+        },
+        Example {
+            source: "",
+            shows: "What the host forces: page 1 is stored at once and stays, a trim forgets page 2 although it is dirty, and a \
+                    flush command stores what is dirty still, the least recently used page first, and keeps it.",
+            capacity: 4,
+            pages_per_block: 4,
+            options: "",
+            requests: "W 0, W 1 fua, W 2-3, T 2, R 8, F, R 9",
+        },
+    ],
     source: include_str!("lru.rs"),
     ..About::PLAIN
 };

@@ -274,6 +274,12 @@ impl Device {
         &*self.buffer
     }
 
+    /// What the buffer was built for.
+    pub fn buffer_shape(&self) -> buffer::Shape {
+        let (capacity, logical_pages) = (self.capacity, self.logical_pages);
+        buffer::Shape { capacity, pages_per_block: self.geometry.pages_per_block, logical_pages }
+    }
+
     /// The mapping, to look at.
     pub fn mapping(&self) -> &dyn Mapping {
         &*self.mapping

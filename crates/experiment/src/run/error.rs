@@ -18,6 +18,9 @@ pub enum RunError {
     /// The drive cannot be built, or failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// The log of the buffer's decisions cannot be begun.
+    #[error("{0}")]
+    Events(String),
     /// A name that is not known.
     #[error("{0}")]
     Option(String),
@@ -35,7 +38,7 @@ impl RunError {
         match self {
             Self::Trace(error) => error.is_input(),
             Self::Device(error) => error.is_input(),
-            Self::Option(_) | Self::Changed(_) => true,
+            Self::Option(_) | Self::Events(_) | Self::Changed(_) => true,
             Self::Law(_) | Self::Cancelled => false,
         }
     }

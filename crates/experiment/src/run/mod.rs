@@ -2,6 +2,7 @@
 
 mod advice;
 mod error;
+mod events;
 mod info;
 mod laws;
 mod record;
@@ -19,6 +20,8 @@ use serde_json::Value as Json;
 
 use crate::experiment::Experiment;
 pub use error::RunError;
+use events::EventLog;
+pub(crate) use events::push_line;
 pub use info::{InfoOptions, trace_info};
 pub use record::Record;
 use workloads::{Stamp, Workloads, changed};
@@ -32,6 +35,15 @@ pub struct Progress {
     pub done: u64,
     /// Steps in this phase, at most; 0 where nobody knows.
     pub total: u64,
+}
+
+/// What a run does beside simulating.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct How<'a> {
+    /// Every read is checked against what was written.
+    pub verify: bool,
+    /// File for every decision of the buffer, as docs/events.md describes it.
+    pub events: Option<&'a Path>,
 }
 
 /// What a record calls the format of a workload that no file holds.
@@ -85,8 +97,7 @@ impl Runner {
         Ok(Identity { key, trace: BTreeMap::from(trace) })
     }
 
-    /// Runs an experiment. Paths in its workload start from the folder `base`; with `verify`, every read is checked
-    /// against what was written.
+    /// Runs an experiment. Paths in its workload start from the folder `base`.
     ///
     /// `progress` is called some thousand pages or requests apart; when it breaks, the run ends with
     /// [`RunError::Cancelled`].
@@ -97,7 +108,7 @@ impl Runner {
         &self,
         experiment: &Experiment,
         base: &Path,
-        verify: bool,
+        how: How<'_>,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Record, RunError> {
         let mut report = |phase, done, total| match progress(Progress { phase, done, total }) {
@@ -105,7 +116,7 @@ impl Runner {
             ControlFlow::Break(()) => Err(RunError::Cancelled),
         };
 
-        let mut device = Device::new(&experiment.device(), Options { verify })?;
+        let mut device = Device::new(&experiment.device(), Options { verify: how.verify })?;
         let mut read = |passed| report("read", passed, 0).is_ok();
         let (workload, file) = self.workloads.get(&experiment.workload, base, &mut read)?;
         let shape = DriveShape {
@@ -114,6 +125,12 @@ impl Runner {
             block_bytes: device.logical_block_bytes(),
         };
         let fitted = workload.fit_watched(shape, &mut read)?;
+
+        if let Some(path) = how.events {
+            let mut log = EventLog::create(path)?;
+            log.start(experiment, &workload, device.buffer_shape(), device.page_bytes())?;
+            device.watch(Box::new(log));
+        }
 
         report("fill", 0, 1)?;
         let start = Instant::now();
@@ -157,7 +174,7 @@ impl Runner {
     }
 }
 
-/// Runs one experiment, as [`Runner::run`] does.
+/// Runs one experiment, as [`Runner::run`] does; with `verify`, every read is checked against what was written.
 ///
 /// # Errors
 /// As [`Runner::run`].
@@ -167,7 +184,7 @@ pub fn run(
     verify: bool,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Record, RunError> {
-    Runner::default().run(experiment, base, verify, progress)
+    Runner::default().run(experiment, base, How { verify, events: None }, progress)
 }
 
 fn reading(passed: u64) -> Progress {

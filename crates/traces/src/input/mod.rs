@@ -11,6 +11,21 @@ pub(crate) use records::RecordFile;
 pub(crate) use text::TextFile;
 pub(crate) use unpack::PACKED_EXTENSIONS;
 
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use crate::error::TraceError;
+
+/// The content of a file, unpacked if it is packed.
+///
+/// # Errors
+/// The file cannot be opened, or is packed in a way that is not read.
+pub fn unpacked(path: &Path) -> Result<Box<dyn Read + Send>, TraceError> {
+    let file = File::open(path).map_err(|error| TraceError::open(path, &error))?;
+    unpack::open(Box::new(file), &path.display().to_string()).map(|(_, content)| content)
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Write;
@@ -26,7 +41,7 @@ mod tests {
     use sha2::{Digest, Sha256};
 
     use super::*;
-    use crate::error::{Fault, TraceError};
+    use crate::error::Fault;
 
     const TEXT: &str = "one\r\n\ntwo\nthree";
 

@@ -3,6 +3,7 @@
 mod formats;
 mod losses;
 mod packed;
+mod packing;
 mod text;
 
 use std::io::{self, Write};
@@ -17,7 +18,8 @@ use formats::Encoding;
 pub use formats::{HeldVolumes, Holds, WriteFormat, write_formats};
 pub use losses::Losses;
 use losses::Narrowing;
-use packed::{OutFile, Packing};
+use packed::OutFile;
+pub use packing::{PackedWriter, Packing};
 use text::LineWriter;
 
 /// How a trace is written.

@@ -1,55 +1,19 @@
 //! The file that is written: packed as its name says, hashed, and there only when it is whole.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
-use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use sha2::{Digest, Sha256};
 
+use super::packing::{PackedWriter, Packing};
 use crate::error::TraceError;
 use crate::input::hex;
-
-/// How a written file is packed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Packing {
-    Plain,
-    Gzip,
-    Zstd,
-}
-
-impl Packing {
-    /// What the end of a file's name says, and the name without it.
-    pub fn of_name(path: &Path) -> Result<(Self, String), String> {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        for (extension, packing) in [(".gz", Self::Gzip), (".zst", Self::Zstd)] {
-            if let Some(stem) = name.strip_suffix(extension) {
-                return Ok((packing, stem.to_owned()));
-            }
-        }
-        match [".xz", ".bz2", ".zip", ".lz4"].iter().find(|extension| name.ends_with(*extension)) {
-            Some(extension) => {
-                Err(format!("{extension} is not written; end the name in .gz or .zst to pack the file"))
-            }
-            None => Ok((Self::Plain, name)),
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Plain => "plain",
-            Self::Gzip => "gzip",
-            Self::Zstd => "zstd",
-        }
-    }
-}
 
 /// A file under way, beside its final name.
 pub(super) struct OutFile {
     part: Part,
-    sink: Option<Sink>,
+    sink: Option<PackedWriter>,
     digest: Sha256,
     content_bytes: u64,
 }
@@ -64,12 +28,7 @@ pub(super) struct Finished {
 impl OutFile {
     pub fn create(path: &Path, packing: Packing, overwrite: bool) -> Result<Self, TraceError> {
         let (part, file) = Part::create(path, overwrite)?;
-        let file = BufWriter::with_capacity(1 << 16, file);
-        let sink = match packing {
-            Packing::Plain => Sink::Plain(file),
-            Packing::Gzip => Sink::Gzip(GzEncoder::new(file, Compression::default())),
-            Packing::Zstd => Sink::Zstd { file, frame: Vec::new() },
-        };
+        let sink = PackedWriter::new(file, packing);
         Ok(Self { part, sink: Some(sink), digest: Sha256::new(), content_bytes: 0 })
     }
 
@@ -98,47 +57,6 @@ impl Write for OutFile {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-/// Content of a zstd frame; a file has as many frames as it needs, so that memory stays bounded.
-const FRAME: usize = 8 << 20;
-
-enum Sink {
-    Plain(BufWriter<File>),
-    Gzip(GzEncoder<BufWriter<File>>),
-    Zstd { file: BufWriter<File>, frame: Vec<u8> },
-}
-
-impl Sink {
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Self::Plain(file) => file.write_all(bytes),
-            Self::Gzip(encoder) => encoder.write_all(bytes),
-            Self::Zstd { file, frame } => {
-                frame.extend_from_slice(bytes);
-                if frame.len() < FRAME {
-                    return Ok(());
-                }
-                file.write_all(&compress_to_vec(&frame[..], CompressionLevel::Fastest))?;
-                frame.clear();
-                Ok(())
-            }
-        }
-    }
-
-    fn finish(self) -> io::Result<File> {
-        let file = match self {
-            Self::Plain(file) => file,
-            Self::Gzip(encoder) => encoder.finish()?,
-            Self::Zstd { mut file, frame } => {
-                if !frame.is_empty() {
-                    file.write_all(&compress_to_vec(&frame[..], CompressionLevel::Fastest))?;
-                }
-                file
-            }
-        };
-        file.into_inner().map_err(io::IntoInnerError::into_error)
     }
 }
 
