@@ -15,7 +15,7 @@ _PACKED = ".jsonl.zst"
 
 
 def logs_of(target: str | Path | None, experiments: Sequence[Experiment]) -> list[Path] | None:
-    """One path for each run: `target` itself for a single one, else names in the folder `target`, which is made."""
+    """One path for each run: `target` itself for a single one, else a name in that folder, which is made."""
     if target is None:
         return None
     path = Path(target)

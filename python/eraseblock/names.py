@@ -57,6 +57,12 @@ def source_of(entry: dict[str, Any]) -> str:
     return f"{source}; a reconstruction" if entry.get("reconstruction") else source
 
 
+@cache
+def reconstructions(kind: str) -> frozenset[str]:
+    """Names of one kind whose papers could not be read."""
+    return frozenset(str(entry["name"]) for entry in registry()[kind] if entry["reconstruction"])
+
+
 def nearest(name: str, candidates: Sequence[str]) -> str:
     """`, did you mean ...?` where a candidate comes close, else nothing."""
     lower = {candidate.lower(): candidate for candidate in candidates}

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eraseblock import _core
 from eraseblock.cli.options import AsJson
 from eraseblock.names import nearest, registry, source_of
+from eraseblock.pages import cost_of, examples_of, scheme_page
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 _TITLES = {
     "buffers": "Buffers",
@@ -25,34 +29,60 @@ Examples:
 
     eraseblock list
     eraseblock list buffers
+    eraseblock list buffers hbm
     eraseblock list generators
     eraseblock list devices --json
 """
 
 
-def listing(kind: str | None = None, /, *, as_json: AsJson = False) -> None:
-    """List what can be named in a command or an experiment.
+def listing(kind: str | None = None, name: str | None = None, /, *, as_json: AsJson = False) -> None:
+    """List what can be named in a command or an experiment; with a name, print all about one of them.
 
     Args:
         kind: buffers, ftls, devices, formats, generators, arrivals or stand-ins; all if left out.
+        name: One of that kind. A buffer or an FTL has a page: rules, options, choices, worked examples.
     """
     entries = registry()
     if kind is not None:
-        if kind not in entries:
-            known = list(entries)
-            raise _core.ConfigError(
-                f"list: there is no `{kind}`{nearest(kind, known)} (known: {', '.join(known)})"
-            )
-        entries = {kind: entries[kind]}
+        entries = {kind: _found(kind, entries, "list")}
+    if name is not None and kind is not None:
+        by_name = {str(entry["name"]): [entry] for entry in entries[kind]}
+        entries = {kind: _found(name, by_name, f"list {kind}")}
     if as_json:
-        sys.stdout.write(
-            json.dumps(entries if kind is None else entries[kind], indent=2, ensure_ascii=False) + "\n"
+        shown: Any = entries if kind is None else entries[kind]
+        if name is not None and kind is not None:
+            shown = _whole(kind, entries[kind][0])
+        sys.stdout.write(json.dumps(shown, indent=2, ensure_ascii=False) + "\n")
+    elif name is not None and kind is not None and "page" in entries[kind][0]:
+        _print_page(entries[kind][0])
+    else:
+        _print(entries, brief=kind is None, one=name is not None)
+
+
+def _found(name: str, among: dict[str, list[dict[str, Any]]], command: str) -> list[dict[str, Any]]:
+    if name not in among:
+        raise _core.ConfigError(
+            f"{command}: there is no `{name}`{nearest(name, list(among))} (known: {', '.join(among)})"
         )
-        return
-    _print(entries, brief=kind is None)
+    return among[name]
 
 
-def _print(entries: dict[str, list[dict[str, Any]]], *, brief: bool) -> None:
+def _whole(kind: str, entry: dict[str, Any]) -> dict[str, Any]:
+    """An entry, a buffer with its examples."""
+    if kind != "buffers":
+        return entry
+    return {**entry, "examples": examples_of(entry["name"])}
+
+
+def _print_page(entry: dict[str, Any]) -> None:
+    from rich.markdown import Markdown
+
+    from eraseblock.terminal.console import out
+
+    out().print(Markdown(scheme_page(entry)))
+
+
+def _print(entries: dict[str, list[dict[str, Any]]], *, brief: bool, one: bool) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -61,6 +91,7 @@ def _print(entries: dict[str, list[dict[str, Any]]], *, brief: bool) -> None:
 
     console = out()
     for kind, items in entries.items():
+        with_page = "page" in items[0]
         table = Table(
             title=_TITLES.get(kind, kind),
             title_justify="left",
@@ -72,12 +103,23 @@ def _print(entries: dict[str, list[dict[str, Any]]], *, brief: bool) -> None:
         table.add_column("what it is")
         if not brief:
             table.add_column("source", overflow="fold", max_width=34)
+        if with_page and not brief:
+            table.add_column("step", no_wrap=True)
         for item in items:
-            cells = [_summary(item)] if brief else [_describe(item), source_of(item)]
-            table.add_row(item["name"], *map(Text, cells))
+            cells = [Text(_summary(item)) if brief else _describe(item)]
+            if not brief:
+                cells.append(Text(source_of(item)))
+            if with_page and not brief:
+                cells.append(Text(cost_of(item)))
+            table.add_row(item["name"], *cells)
         console.print(table)
     if brief:
         console.print(f"More about a kind, and its options: eraseblock list {'|'.join(entries)}")
+    elif not one and any("page" in items[0] for items in entries.values()):
+        kind = next(iter(entries))
+        console.print(
+            f"Rules, options and examples of one of them: eraseblock list {kind} {items[-1]['name']}"
+        )
 
 
 def _summary(item: dict[str, Any]) -> str:
@@ -86,11 +128,15 @@ def _summary(item: dict[str, Any]) -> str:
     return str(item["title"]) if is_format else f"{item['title']}: {item['summary']}"
 
 
-def _describe(item: dict[str, Any]) -> str:
-    """Everything that is known of it; options on lines of their own."""
-    lines = [f"{item['title']}: {item['summary']}"]
-    lines += [f"{key}: {item[key]}" for key in ("columns", "units") if item.get(key)]
-    for option in item.get("options") or []:
-        default = json.dumps(option["default"])
-        lines.append(f"{option['name']} = {default} ({option['type']}): {option['doc']}")
-    return "\n".join(lines)
+def _describe(item: dict[str, Any]) -> Text:
+    """Everything that is known of it; what options mean is told on the page of a scheme that has one."""
+    from rich.text import Text
+
+    lines = [Text(f"{item['title']}: {item['summary']}")]
+    lines += [Text(f"{key}: {item[key]}") for key in ("columns", "units") if item.get(key)]
+    given = [(f"{option['name']} = {json.dumps(option['default'])}", option) for option in item["options"]]
+    if "page" in item:
+        lines += [Text(", ".join(name for name, _ in given), "dim")] if given else []
+    else:
+        lines += [Text(f"{name} ({option['type']}): {option['doc']}") for name, option in given]
+    return Text("\n").join(lines)

@@ -44,8 +44,8 @@ Sensitivity = Annotated[
 Events = Annotated[
     Path | None,
     Parameter(
-        help="Log every decision of the buffer here, a line of JSON each; packed if the name ends in .gz or .zst. "
-        "For several runs: a folder, with a file for each."
+        help="Log every decision of the buffer here, a line of JSON each; packed where the "
+        "name ends in .gz or .zst. For several runs: a folder, with a file for each."
     ),
 ]
 Fresh = Annotated[
