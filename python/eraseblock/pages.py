@@ -36,7 +36,7 @@ def scheme_page(entry: Entry) -> str:
             for option in entry["options"]
         ]
         parts.append("\n## Options\n\n" + table(["option", "default", "type", "meaning"], rows))
-    if entry["choices"]:
+    if entry.get("choices"):
         parts.append("\n## What the paper leaves open\n\n" + _choices(entry))
     parts += ["\n" + _example(example) for example in examples_of(entry["name"])]
     return "".join(parts)
@@ -72,12 +72,11 @@ def _prose(comment: str) -> str:
 
 
 def _choices(entry: Entry) -> str:
-    defaults = {option["name"]: option["default"] for option in entry["options"]}
     rows = [
         [
             f"`{choice['option']}`",
             choice["open"],
-            f"`{json.dumps(defaults[choice['option']])}`",
+            f"`{json.dumps(choice['default'])}`",
             ", ".join(f"`{json.dumps(other)}`" for other in choice["others"]),
         ]
         for choice in entry["choices"]

@@ -23,8 +23,8 @@ def axes_of(rows: Sequence[Row], sources: Sequence[str]) -> list[Json]:
     """What runs can be told apart by; settings that some runs lack have the value `-` there."""
     axes = [
         _axis("trace", "Workload", [row.trace for row in rows]),
-        _axis("ftl", "FTL", [row.ftl for row in rows]),
-        _axis("scheme", "Scheme", [row.scheme for row in rows]),
+        _axis("ftl", "FTL", [row.ftl_in_full for row in rows]),
+        _axis("scheme", "Scheme", [row.scheme_in_full for row in rows]),
         _axis("size", "Buffer size", [size(row.buffer_bytes) for row in rows]),
     ]
     keys = dict.fromkeys(key for row in rows for key in row.settings)

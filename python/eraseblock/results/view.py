@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from eraseblock.names import reconstructions
 from eraseblock.results.flatten import flatten
 from eraseblock.results.units import bytes_of
 from eraseblock.sweep import Record
@@ -39,6 +40,26 @@ class Row:
     def group(self) -> tuple[str, str, str]:
         """Rows with the same group share a table and a panel of plots."""
         return (self.trace, self.ftl, self.variant)
+
+    @property
+    def reconstruction(self) -> bool:
+        """Whether its scheme was built without its paper."""
+        return self._kind(_SCHEME) in reconstructions("buffers")
+
+    @property
+    def scheme_in_full(self) -> str:
+        """The scheme, with what has to be known of it."""
+        return f"{self.scheme} (reconstruction)" if self.reconstruction else self.scheme
+
+    @property
+    def ftl_in_full(self) -> str:
+        """The FTL in the same way."""
+        return f"{self.ftl} (reconstruction)" if self._kind(_MAPPING) in reconstructions("ftls") else self.ftl
+
+    def _kind(self, path: str) -> str:
+        section, key = path.split(".")
+        part = self.record["config"][section][key]
+        return str(part["kind"] if isinstance(part, dict) else part)
 
     @property
     def trusted(self) -> bool:

@@ -16,13 +16,19 @@ from eraseblock.results.ranking import is_best
 from eraseblock.results.view import Row, groups_of
 
 WIDTH = 100
+# Behind the name of a scheme that is a reconstruction; the legend says so.
+_RECONSTRUCTED = "†"
 
 
 def print_results(console: Console, rows: Sequence[Row]) -> None:
     """Print every group's table, then what the runs warn of."""
     for group in groups_of(rows).values():
         console.print(group_table(group))
-    notes = ["[green]*[/green] best at its buffer size", *_distrust_legend(rows)]
+    notes = [
+        "[green]*[/green] best at its buffer size",
+        *_reconstruction_legend(rows),
+        *_distrust_legend(rows),
+    ]
     console.print(Text.from_markup("   ".join(notes)))
     for advice in advice_of(rows):
         head = Text("not trusted: ", "bold red") if advice.distrust else Text("warning: ", "bold yellow")
@@ -44,7 +50,8 @@ def group_table(group: Sequence[Row]) -> Table:
         by_size.setdefault(row.buffer_bytes, []).append(row)
     for bytes_, members in by_size.items():
         for index, row in enumerate(members):
-            scheme = Text(row.scheme) if row.trusted else Text(f"{row.scheme} !", "red")
+            name = f"{row.scheme} {_RECONSTRUCTED}" if row.reconstruction else row.scheme
+            scheme = Text(name) if row.trusted else Text(f"{name} !", "red")
             cells = [_cell(row, column, members) for column in COLUMNS]
             table.add_row(units.size(bytes_) if index == 0 else "", scheme, *cells)
         if len(by_size) > 1:
@@ -54,7 +61,7 @@ def group_table(group: Sequence[Row]) -> Table:
 
 def _title(row: Row) -> Text:
     requests = units.count(row.figure("requests.submitted"))
-    parts = [row.trace, f"{requests} requests", f"FTL {row.ftl}"]
+    parts = [row.trace, f"{requests} requests", f"FTL {row.ftl_in_full}"]
     if row.variant:
         parts.append(row.variant)
     return Text(" · ".join(parts), overflow="fold")
@@ -66,6 +73,14 @@ def _cell(row: Row, column: Column, group: Sequence[Row]) -> Text:
         return Text(text)
     return (
         Text(f"{text}*", "bold green") if is_best(row, column.path, column.good, group) else Text(f"{text} ")
+    )
+
+
+def _reconstruction_legend(rows: Sequence[Row]) -> list[str]:
+    return (
+        [f"{_RECONSTRUCTED} reconstruction, built without its paper"]
+        if any(row.reconstruction for row in rows)
+        else []
     )
 
 

@@ -30,9 +30,11 @@ pub(crate) fn push_line(out: &mut Vec<u8>, decision: &Decision<'_>) {
         push_number(out, *count);
     }
     match &decision.occasion {
-        Occasion::Access { .. } => push_list(out, "answers", &outcome.answers, push_answer),
+        Occasion::Access { .. } => {
+            push_list(out, "answers", &outcome.answers, |out, &answer| push_answer(out, answer))
+        }
         Occasion::Trim { dropped, .. } => {
-            push_list(out, "dropped", dropped, |out, &lpn| push_number(out, lpn))
+            push_list(out, "dropped", dropped, |out, &lpn| push_number(out, lpn));
         }
         Occasion::Flush { battery: true } => out.extend_from_slice(b",\"battery\":true"),
         Occasion::Flush { .. } | Occasion::Force { .. } | Occasion::End => {}
@@ -42,13 +44,13 @@ pub(crate) fn push_line(out: &mut Vec<u8>, decision: &Decision<'_>) {
     }
     if !outcome.evictions.is_empty() {
         push_list(out, "evictions", &outcome.evictions, |out, eviction| {
-            push_eviction(out, outcome, eviction)
+            push_eviction(out, outcome, eviction);
         });
     }
     out.extend_from_slice(b"}\n");
 }
 
-fn push_answer(out: &mut Vec<u8>, answer: &Answer) {
+fn push_answer(out: &mut Vec<u8>, answer: Answer) {
     out.extend_from_slice(match answer {
         Answer::Hit => b"\"hit\"",
         Answer::Insert => b"\"insert\"",
