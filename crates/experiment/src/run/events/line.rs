@@ -31,7 +31,7 @@ pub(crate) fn push_line(out: &mut Vec<u8>, decision: &Decision<'_>) {
     }
     match &decision.occasion {
         Occasion::Access { .. } => {
-            push_list(out, "answers", &outcome.answers, |out, &answer| push_answer(out, answer))
+            push_list(out, "answers", &outcome.answers, |out, &answer| push_answer(out, answer));
         }
         Occasion::Trim { dropped, .. } => {
             push_list(out, "dropped", dropped, |out, &lpn| push_number(out, lpn));
