@@ -1,0 +1,48 @@
+"""A scheme that was built without its paper is labelled so wherever its figures are shown."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from conftest import SMALL_DRIVE
+from rich.console import Console
+
+import eraseblock
+from eraseblock.names import source_of
+from eraseblock.pages import scheme_page
+from eraseblock.report.columns import axes_of
+from eraseblock.results import view
+from eraseblock.terminal.table import print_results
+
+WORK = """
+[workload.generate]
+kind = "uniform"
+requests = 200
+footprint = "1 MiB"
+interval = "3 ms"
+"""
+
+
+def test_tables_plots_and_pages_say_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = tmp_path / "x.toml"
+    file.write_text(SMALL_DRIVE + WORK, encoding="utf-8")
+    records = eraseblock.run(file, sets=["buffer.scheme=[lru, fifo]", "buffer.size=128KiB"])
+    monkeypatch.setattr(view, "reconstructions", lambda kind: {"fifo"} if kind == "buffers" else set())
+    rows = view.rows_of(records)
+    axes = {axis["id"]: axis["labels"] for axis in axes_of(rows, ["", ""])}
+    assert axes["scheme"] == ["lru", "fifo (reconstruction)"]
+    printed = io.StringIO()
+    print_results(Console(file=printed, width=100), rows)
+    assert " fifo \u2020 " in printed.getvalue()
+    assert "\u2020 reconstruction" in printed.getvalue()
+    assert "lru \u2020" not in printed.getvalue()
+
+
+def test_lists_and_pages_agree_with_the_registry() -> None:
+    for entry in eraseblock.registry()["buffers"]:
+        told = {**entry, "reconstruction": True}
+        assert "> **A reconstruction**" in scheme_page(told)
+        assert source_of(told).endswith("a reconstruction")
+        assert ("> **A reconstruction**" in scheme_page(entry)) == entry["reconstruction"]
