@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::buffer::{BufferConfig, Outcome};
 use crate::config::DeviceConfig;
-use crate::device::{Decision, Device, Occasion, Options, Watcher};
+use crate::device::{Decision, Device, DeviceError, Occasion, Options, Watcher};
 use crate::host::{Op, Request};
 use crate::support::registry::Example;
 
@@ -43,10 +43,10 @@ pub fn play(name: &str, example: &Example) -> Result<Vec<Step>, String> {
     let requests = || asked.iter().map(|(_, request)| *request);
     let end = requests().map(|request| request.offset + request.len).max().unwrap_or_default();
     let mut device = drive(&scheme(name, example.options)?, example, end)?;
-    let fault = |error| format!("{name}: {error}");
+    let fault = |error: DeviceError| format!("{name}: {error}");
     device.precondition().map_err(fault)?;
     if device.needs_future() {
-        device.foresee(requests().map(Ok::<_, String>))?;
+        device.foresee(requests().map(Ok)).map_err(fault)?;
     }
     let (sender, decisions) = channel();
     device.watch(Box::new(Keeper(sender)));

@@ -80,9 +80,9 @@ fn parting(scheme: &Value, other: &Value, (shape, requests): (Shape, u64), seed:
     let stream = stream(&mut random, shape, requests);
     for buffer in pair.iter_mut().filter(|buffer| buffer.needs_future()) {
         for span in &stream {
-            buffer.foresee(Foreseen::Access(*span));
+            buffer.foresee(Foreseen::Access(*span)).unwrap();
         }
-        buffer.foresee(Foreseen::End);
+        buffer.foresee(Foreseen::End).unwrap();
     }
     let mut outs = [Outcome::default(), Outcome::default()];
     stream.iter().find_map(|span| {

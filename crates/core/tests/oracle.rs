@@ -121,10 +121,13 @@ fn run(config: &DeviceConfig, steps: &[Step]) -> Result<u64, DeviceError> {
     let mut device = Device::new(config, Options { verify: true })?;
     device.precondition()?;
     let requests = requests(steps, device.exported_bytes());
+    support::foresee(&mut device, &requests)?;
+    device.keep_bounds();
     for request in &requests {
         device.submit(request)?;
     }
     let report = device.finish()?;
+    support::keeps_to_its_bounds(config, &report);
     assert_eq!(report.requests.completed, requests.len() as u64);
     Ok(report.flash_ops)
 }
@@ -178,8 +181,10 @@ proptest! {
                 let report = |verify| {
                     let mut device = Device::new(&config, Options { verify }).unwrap();
                     device.precondition().unwrap();
-                    for request in requests(&steps, device.exported_bytes()) {
-                        device.submit(&request).unwrap();
+                    let requests = requests(&steps, device.exported_bytes());
+                    support::foresee(&mut device, &requests).unwrap();
+                    for request in &requests {
+                        device.submit(request).unwrap();
                     }
                     let mut report = device.finish().unwrap();
                     report.verified_reads = None;

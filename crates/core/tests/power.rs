@@ -116,6 +116,7 @@ fn workload(seed: u64, count: usize, pages: u64) -> Vec<Request> {
 fn run_and_cut(config: &DeviceConfig, requests: &[Request], completions: u64) -> Option<(Device, Host)> {
     let mut drive = Device::new(config, Options { verify: true }).unwrap();
     drive.precondition().unwrap();
+    support::foresee(&mut drive, requests).unwrap();
     drive.note_answers();
     drive.cut_after(drive.completions() + completions);
     let mut host = Host::new((drive.exported_bytes() / 4096) as u32);
@@ -153,9 +154,13 @@ fn fates(variant: u64) -> impl FnMut(&eraseblock_core::nand::FlashOp) -> Fate {
 /// Goes on with a drive that has come back: it takes every kind of request and finds nothing wrong with itself.
 fn works_on(drive: &mut Device, seed: u64) {
     let pages = drive.exported_bytes() / 4096;
-    for (i, mut request) in workload(seed ^ 0xabcd, 40, pages).into_iter().enumerate() {
+    let mut requests = workload(seed ^ 0xabcd, 40, pages);
+    for (i, request) in requests.iter_mut().enumerate() {
         request.arrival_ns = i as u64 * 100_000;
-        drive.submit(&request).unwrap();
+    }
+    support::foresee(drive, &requests).unwrap();
+    for request in &requests {
+        drive.submit(request).unwrap();
     }
     drive.finish().unwrap();
 }

@@ -16,6 +16,7 @@ fn at(op: Op, page: u64, count: u64, arrival_ns: u64) -> Request {
 fn run(config: &DeviceConfig, verify: bool, requests: &[Request]) -> Report {
     let mut drive = Device::new(config, Options { verify }).unwrap();
     drive.precondition().unwrap();
+    support::foresee(&mut drive, requests).unwrap();
     for request in requests {
         drive.submit(request).unwrap();
     }

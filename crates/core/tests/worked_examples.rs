@@ -98,28 +98,6 @@ fn block_lru_keeps_reads_or_serves_writes_alone() {
     assert_eq!(mixed, [(Action::Flush, vec![(1, true), (2, true)]), (Action::Drop, vec![(0, false)])]);
 }
 
-#[test]
-fn a_trim_forgets_dirty_pages_and_a_flush_empties_the_write_buffer() {
-    for name in BufferConfig::NAMES {
-        let mut buffer = buffer(json!(name), 8);
-        run(&mut *buffer, &[&[0, 1], &[5]]);
-        buffer.trim(0, 5);
-        assert!(!buffer.holds(0) && !buffer.holds(1));
-        buffer.check().unwrap();
-        let mut out = Outcome::default();
-        buffer.flush(&mut out);
-        let flushed: Vec<_> =
-            out.evictions.iter().filter(|e| e.action != Action::Drop).flat_map(|e| out.pages_of(e)).collect();
-        if *name != "none" {
-            assert_eq!(flushed.iter().map(|p| p.lpn).collect::<Vec<_>>(), [5], "{name}");
-        }
-        buffer.check().unwrap();
-        out.clear();
-        buffer.flush(&mut out);
-        assert!(out.pages.is_empty(), "{name} flushes twice");
-    }
-}
-
 fn bast(logs: u32, more: &Value) -> Device {
     let mut mapping = json!({"kind": "bast", "log_blocks": logs});
     mapping.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

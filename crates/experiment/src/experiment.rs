@@ -41,10 +41,17 @@ pub struct Experiment {
     /// Seed of everything random inside the drive.
     #[serde(default = "one")]
     pub seed: u64,
+    /// Report what no buffer of this size could better on this workload: hit ratio, programs, erases.
+    #[serde(default = "yes")]
+    pub bounds: bool,
 }
 
 fn one() -> u64 {
     1
+}
+
+fn yes() -> bool {
+    true
 }
 
 impl Experiment {

@@ -31,6 +31,8 @@ struct Item {
     year: Option<u16>,
     /// Built without having read the paper.
     reconstruction: bool,
+    /// It knows the future, and is no scheme for a drive but a bound for the others.
+    bound: bool,
     options: Vec<OptionItem>,
     /// What its source leaves open.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -96,6 +98,7 @@ fn scheme(entry: &Entry) -> Item {
         paper: entry.about.paper.to_owned(),
         year: entry.about.year,
         reconstruction: entry.about.reconstruction,
+        bound: entry.about.bound,
         options: options(&(entry.schema)().to_value(), &(entry.defaults)()),
         choices: entry.about.choices.iter().map(|choice| scheme_choice(entry, choice)).collect(),
         reading: None,
@@ -137,6 +140,7 @@ fn device(preset: &presets::Preset) -> Item {
         paper: about.paper,
         year: Some(about.year),
         reconstruction: false,
+        bound: false,
         options: Vec::new(),
         choices: about.choices.into_iter().map(choice).collect(),
         reading: None,
@@ -154,6 +158,7 @@ fn stand_in(stand_in: &eraseblock_traces::StandIn) -> Item {
         paper: stand_in.source.clone(),
         year: Some(stand_in.year),
         reconstruction: false,
+        bound: false,
         options: Vec::new(),
         choices: Vec::new(),
         reading: None,

@@ -299,3 +299,35 @@ fn a_trace_that_changes_under_a_run_is_an_error() {
     assert!(error.is_input());
     assert!(error.to_string().starts_with("a.spc: changed while it was being read"), "{error}");
 }
+
+/// The bounds are in every record unless they are switched off, and the scheme that knows the future reaches that of hits in
+/// every kind of replay.
+#[test]
+fn records_hold_bounds_and_the_optimum_reaches_them() {
+    for replay in ["open", "closed", "untimed"] {
+        let replay = format!(r#"host.replay="{replay}""#);
+        let opt = record(&["buffer.scheme=opt", &replay]);
+        assert_eq!(opt["offline"], true);
+        assert_eq!(opt["hit_ratio"]["all"], opt["bound"]["hit_ratio"]);
+        let lru = record(&["buffer.scheme=lru", &replay]);
+        assert_eq!((&lru["offline"], &lru["bound"]), (&Value::Bool(false), &opt["bound"]));
+        assert!(lru["hit_ratio"]["all"].as_f64() < lru["bound"]["hit_ratio"].as_f64());
+        assert!(number(&lru, "/bound/flash_programs") <= number(&lru, "/flash/programs/total"));
+        assert!(number(&lru, "/bound/flash_programs") > 0);
+        assert!(number(&lru, "/bound/erases") <= number(&lru, "/flash/erases/total"));
+    }
+    assert_eq!(record(&["bounds=false"])["bound"], Value::Null);
+}
+
+/// Telling the future can be cancelled like any other phase.
+#[test]
+fn telling_the_future_is_a_phase() {
+    let experiment = experiments(&["buffer.scheme=opt"]).remove(0);
+    let mut phases = Vec::new();
+    let ended = run(&experiment, Path::new("."), false, &mut |progress| {
+        phases.push(progress.phase);
+        if progress.phase == "foresee" { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    assert!(matches!(ended, Err(RunError::Cancelled)), "{phases:?}");
+    assert!(!phases.contains(&"replay"), "{phases:?}");
+}

@@ -89,6 +89,11 @@ impl Directory {
         }
     }
 
+    /// Logical blocks of the drive.
+    pub fn logical_blocks(&self) -> usize {
+        self.node_of.len()
+    }
+
     /// Nodes that there can be.
     pub fn nodes(&self) -> usize {
         self.nodes.len()
@@ -256,12 +261,24 @@ impl Directory {
 
     /// The dirty pages of a block are written, upwards, and stay.
     pub fn write_back(&mut self, node: u32, reason: Reason, out: &mut Outcome) {
+        let first = self.lbn(node) * self.pages_per_block;
+        self.write_back_pages(first, self.pages_per_block, reason, out);
+    }
+
+    /// The dirty ones of these pages of one block are written, upwards, and stay.
+    pub fn write_back_pages(&mut self, first: u32, count: u32, reason: Reason, out: &mut Outcome) {
+        let node = self.node(first / self.pages_per_block);
+        if node == NONE {
+            return;
+        }
         let start = out.pages.len();
-        out.pages.extend(self.iter(node).filter(|page| page.dirty));
+        let wanted = first..first + count;
+        out.pages.extend(self.iter(node).filter(|page| page.dirty && wanted.contains(&page.lpn)));
+        let written = (out.pages.len() - start) as u32;
         out.evict(start, Action::WriteBack, reason);
-        let from = self.bit(node, 0);
-        self.dirty.clear_range(from, from + self.pages_per_block as usize);
-        self.nodes[node as usize].dirty = 0;
+        let from = self.bit(node, first);
+        self.dirty.clear_range(from, from + count as usize);
+        self.nodes[node as usize].dirty -= written;
     }
 
     /// Compares counts with bits.

@@ -557,9 +557,7 @@ impl Buffer for Hbm {
     }
 
     fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
-        if (first..first + count).any(|lpn| self.blocks.holds(lpn)) {
-            self.blocks.write_back(self.blocks.node(first / self.blocks.pages_per_block()), FORCED, out);
-        }
+        self.blocks.write_back_pages(first, count, FORCED, out);
     }
 
     fn len(&self) -> u32 {

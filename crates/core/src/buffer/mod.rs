@@ -19,6 +19,7 @@ pub mod hbm;
 pub mod lb_clock;
 pub mod lru;
 pub mod none;
+pub mod opt;
 pub mod paged;
 pub mod pages;
 pub mod s3_fifo;
@@ -251,7 +252,8 @@ pub trait Buffer: std::fmt::Debug + Send {
     /// keep the pages.
     fn flush(&mut self, out: &mut Outcome);
 
-    /// These pages of one block are written at once, if they are held: forced unit access.
+    /// These pages of one block are written at once, if they are held: forced unit access. A scheme whose blocks leave as a
+    /// whole may write the rest of that block with them; a buffer that serves reads keeps the pages, and writes no others.
     fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome);
 
     /// Pages held.
@@ -284,8 +286,13 @@ pub trait Buffer: std::fmt::Debug + Send {
         false
     }
 
-    /// All that the host will do with pages, in order, one call for each request's pages.
-    fn foresee(&mut self, _step: Foreseen) {}
+    /// All that the host will do with pages, in order, span by span.
+    ///
+    /// # Errors
+    /// It is more than the scheme can plan.
+    fn foresee(&mut self, _step: Foreseen) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Its order for tests, most recent first: pages or blocks of pages.
     fn dump(&self) -> Vec<Vec<u32>>;
@@ -308,4 +315,5 @@ crate::registry! {
     "bplru" => Bplru in bplru,
     "lb-clock" => LbClock in lb_clock,
     "hbm" => Hbm in hbm,
+    "opt" => Opt in opt,
 }

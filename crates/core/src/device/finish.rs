@@ -196,6 +196,7 @@ impl Device {
             trusted: reasons.is_empty(),
             reasons,
             warnings: self.warnings(),
+            offline: self.offline,
             response_ns: ByKind {
                 all: all.summary(),
                 read: self.latency[0].summary(),
@@ -214,6 +215,7 @@ impl Device {
             unmapped_reads: c.unmapped_reads,
             host_pages: HostPages { read: c.pages_read, write: c.pages_written, trim: c.pages_trimmed },
             padded_pages: c.padded_pages,
+            bound: self.bounds.as_ref().map(|bounds| bounds.bound()),
             flash: Flash {
                 reads: FlashWork::new(c.reads),
                 programs: FlashWork::new(c.programs),

@@ -28,8 +28,9 @@ pub use power::{Crash, Fate};
 pub use watch::{Decision, Occasion, Watcher};
 
 use crate::buffer::{self, Buffer, Outcome};
-use crate::config::{DeviceConfig, Replay};
+use crate::config::{DeviceConfig, EndOfRun, Replay};
 use crate::ftl::{self, Cx, Mapping, Own, PageOut};
+use crate::metrics::bounds::{Bounds, Limits};
 use crate::metrics::report::Preconditioning;
 use crate::metrics::{Counters, Latency, Series};
 use crate::nand::{Chip, Engine, Flash, Geometry, Plan, Shadow};
@@ -76,7 +77,7 @@ struct Reads {
 
 /// A simulated drive.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "four facts that have nothing to do with one another")]
+#[expect(clippy::struct_excessive_bools, reason = "five facts that have nothing to do with one another")]
 pub struct Device {
     config: DeviceConfig,
     geometry: Geometry,
@@ -135,11 +136,15 @@ pub struct Device {
     /// Writes to the FTL by size, before and after padding.
     flush_sizes: [Vec<u64>; 2],
     preconditioning: Preconditioning,
+    /// The best that any buffer could do, where somebody asked for it.
+    bounds: Option<Box<Bounds>>,
     /// Numbers of the requests answered, in order, where somebody asked for them.
     answers: Option<Vec<u64>>,
     /// Completions of flash operations after which power fails.
     cut_after: u64,
     failed: bool,
+    /// The buffer was told the future.
+    offline: bool,
 }
 
 impl Device {
@@ -233,10 +238,27 @@ impl Device {
             series: Series::default(),
             flush_sizes: Default::default(),
             preconditioning: Preconditioning::default(),
+            bounds: None,
             answers: None,
             cut_after: u64::MAX,
             failed: false,
+            offline: false,
         })
+    }
+
+    /// From now on, follow what the best buffer of this size could make of the requests; the report will have it. To be called when the
+    /// drive has been filled.
+    pub fn keep_bounds(&mut self) {
+        let flushed_at_end = self.config.host.end_of_run != EndOfRun::Keep;
+        let (units, program_pages) = (u64::from(self.geometry.units), u64::from(self.geometry.program_pages));
+        self.bounds = Some(Box::new(Bounds::new(Limits {
+            capacity: self.capacity,
+            logical_pages: self.logical_pages,
+            pages_per_block: self.geometry.pages_per_block,
+            free_pages: self.flash.free_pages(),
+            flushed_at_end,
+            unprogrammed: if flushed_at_end { 0 } else { units * (program_pages - 1) },
+        })));
     }
 
     /// Bytes that the host sees.

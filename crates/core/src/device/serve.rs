@@ -77,6 +77,9 @@ impl Device {
     }
 
     fn serve_span(&mut self, id: u32, span: Span, pages: &Pages) -> Result<(), DeviceError> {
+        if let Some(bounds) = &mut self.bounds {
+            bounds.access(span.first, span.count, span.write, self.forced);
+        }
         let mut out = self.take_outcome();
         self.plan.last_read = None;
         let below = Below { mapping: &*self.mapping, engine: &self.engine, geometry: &self.geometry };
@@ -443,6 +446,9 @@ impl Device {
         if self.config.buffer.battery {
             return self.tell(|| Occasion::Flush { battery: true }, &Outcome::default());
         }
+        if let Some(bounds) = &mut self.bounds {
+            bounds.flush();
+        }
         self.empty_buffer(Occasion::Flush { battery: false })?;
         self.flush_mapping(NOBODY)?;
         if self.timed {
@@ -472,6 +478,9 @@ impl Device {
     fn serve_trim(&mut self, pages: Pages) -> Result<(), DeviceError> {
         self.tell_of_trim(pages.first, pages.count)?;
         self.counters.pages_trimmed += u64::from(pages.count);
+        if let Some(bounds) = &mut self.bounds {
+            bounds.trim(pages.first, pages.count);
+        }
         self.buffer.trim(pages.first, pages.count);
         if let Some(shadow) = self.engine.shadow_mut() {
             for lpn in pages.first..pages.first + pages.count {

@@ -75,7 +75,7 @@ impl Device {
                     .into(),
             ));
         }
-        self.check_request(request)?;
+        self.check_request(self.counters.submitted, request)?;
         let arrival = match self.config.host.replay {
             Replay::Open if (self.config.host.speedup - 1.0).abs() < f64::EPSILON => request.arrival_ns,
             Replay::Open => libm::round(request.arrival_ns as f64 / self.config.host.speedup) as u64,
@@ -144,7 +144,7 @@ impl Device {
         Ok(())
     }
 
-    fn check_request(&mut self, request: &Request) -> Result<(), DeviceError> {
+    pub(super) fn check_request(&self, number: u64, request: &Request) -> Result<(), DeviceError> {
         let end = request.offset.checked_add(request.len);
         let fits = end.is_some_and(|end| end <= self.exported_bytes());
         let empty = request.len == 0 && request.op != Op::Flush;
@@ -157,7 +157,7 @@ impl Device {
             format!("it ends beyond the drive's {} bytes", self.exported_bytes())
         };
         Err(DeviceError::Request {
-            number: self.counters.submitted,
+            number,
             what: format!("{:?} of {} bytes at {}", request.op, request.len, request.offset),
             why,
         })

@@ -1,5 +1,6 @@
 //! What a run reports: counts by cause, latencies, and the laws that they must obey.
 
+pub mod bounds;
 pub mod counters;
 pub mod latency;
 pub mod report;

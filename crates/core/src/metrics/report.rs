@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::bounds::Bound;
 use super::latency::LatencySummary;
 use super::series::SeriesReport;
 use super::wear::Wear;
@@ -202,6 +203,8 @@ pub struct Report {
     pub reasons: Vec<String>,
     /// What a reader should know before drawing conclusions.
     pub warnings: Vec<String>,
+    /// The buffer knew the future: a bound for others, and none for a drive.
+    pub offline: bool,
     /// From arrival to answer.
     pub response_ns: ByKind<Option<LatencySummary>>,
     /// Over the simulated time.
@@ -220,6 +223,8 @@ pub struct Report {
     pub host_pages: HostPages,
     /// Pages that flushes added.
     pub padded_pages: u64,
+    /// What no buffer of this size could better; null unless asked for.
+    pub bound: Option<Bound>,
     /// Flash work.
     pub flash: Flash,
     /// Merges.

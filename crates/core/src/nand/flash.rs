@@ -210,6 +210,19 @@ impl Flash {
         }
     }
 
+    /// Pages that can be programmed before a block has to be erased.
+    pub fn free_pages(&self) -> u64 {
+        let pages = u64::from(self.geometry.pages());
+        let used: u64 = match (&self.written, self.order) {
+            // Holes may still be filled.
+            (Some(written), ProgramOrder::Any) => {
+                written.count_range(0, self.geometry.pages() as usize).into()
+            }
+            _ => self.write_ptr.iter().map(|&next| u64::from(next)).sum(),
+        };
+        pages - used
+    }
+
     /// Whether page `page` of `block` holds something.
     pub fn is_written(&self, block: u32, page: u32) -> bool {
         match &self.written {

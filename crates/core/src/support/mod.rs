@@ -5,6 +5,7 @@ pub mod divide;
 pub mod frequency;
 pub mod heap;
 pub mod list;
+pub mod marks;
 pub mod minima;
 pub mod registry;
 pub mod sketch;

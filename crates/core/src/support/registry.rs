@@ -77,6 +77,8 @@ pub struct About {
     pub year: Option<u16>,
     /// Built without having read the paper.
     pub reconstruction: bool,
+    /// No drive can have it, as it knows the future: it shows what the others could reach at most.
+    pub bound: bool,
     /// What an access costs as it grows.
     pub cost: Cost,
     /// What its paper leaves open.
@@ -95,6 +97,7 @@ impl About {
         paper: "",
         year: None,
         reconstruction: false,
+        bound: false,
         cost: Cost::Constant,
         choices: &[],
         examples: &[],

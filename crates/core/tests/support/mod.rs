@@ -1,11 +1,16 @@
 //! Small drives for tests, and shorthand to drive them.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
-use eraseblock_core::buffer::BufferConfig;
+pub mod stream;
+
+use std::collections::BTreeMap;
+
+use eraseblock_core::buffer::{self, BufferConfig, Shape};
 use eraseblock_core::config::DeviceConfig;
-use eraseblock_core::device::{Device, Options};
+use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::ftl::MappingConfig;
 use eraseblock_core::host::{Op, Request};
+use eraseblock_core::metrics::Report;
 use serde_json::{Value, json};
 
 /// A drive from JSON sections laid over a small default: one unit, 4 pages of 4 KiB a block, 16 blocks, 8 exported.
@@ -70,4 +75,84 @@ pub fn matrix() -> impl Iterator<Item = (BufferConfig, MappingConfig)> {
             )
         })
     })
+}
+
+/// Tells a drive whose buffer needs the future what is going to be submitted.
+pub fn foresee(device: &mut Device, requests: &[Request]) -> Result<(), DeviceError> {
+    if device.needs_future() { device.foresee(requests.iter().copied().map(Ok)) } else { Ok(()) }
+}
+
+/// Every registered buffer with its defaults and, one at a time, with each other value of its switches, of its named choices
+/// and of what its paper leaves open. What does not suit a buffer as small as
+/// this is left out.
+pub fn variants(shape: Shape) -> BTreeMap<String, BufferConfig> {
+    let mut all = BTreeMap::new();
+    for entry in buffer::registry() {
+        let mut add = |option: &str, value: Value| {
+            let mut table = json!({"kind": entry.name});
+            let mut label = entry.name.to_owned();
+            if !option.is_empty() {
+                label = format!("{label} with {option} = {value}");
+                table[option] = value;
+            }
+            let config: BufferConfig = serde_json::from_value(table).expect("an option's own value");
+            match config.build(shape) {
+                Ok(_) => _ = all.insert(label, config),
+                Err(error) => {
+                    let too_small = shape.capacity < 1 << 16 && error.starts_with("buffer.");
+                    assert!(too_small, "{label}: {error}");
+                }
+            }
+        };
+        add("", Value::Null);
+        for choice in entry.about.choices {
+            for other in choice.others {
+                add(choice.option, serde_json::from_str(other).expect("a choice is JSON"));
+            }
+        }
+        let (schema, defaults) = ((entry.schema)().to_value(), (entry.defaults)());
+        for (option, property) in schema["properties"].as_object().into_iter().flatten() {
+            let names = names(&schema, property);
+            for value in names.into_iter().filter(|value| *value != defaults[option]) {
+                add(option, value);
+            }
+        }
+    }
+    all
+}
+
+/// The values that an option's schema lists.
+fn names(root: &Value, property: &Value) -> Vec<Value> {
+    if property["type"] == "boolean" {
+        return vec![json!(false), json!(true)];
+    }
+    if let Some(target) = property["$ref"].as_str() {
+        return names(
+            root,
+            root.pointer(target.trim_start_matches('#')).expect("a schema that holds its parts"),
+        );
+    }
+    if let Some(constant) = property.get("const") {
+        return vec![constant.clone()];
+    }
+    if let Some(values) = property["enum"].as_array() {
+        return values.clone();
+    }
+    let kinds = ["oneOf", "anyOf"].iter().filter_map(|key| property[key].as_array()).flatten();
+    kinds.flat_map(|kind| names(root, kind)).collect()
+}
+
+/// No run is better than the bounds that it reports, and the offline optimum has as many hits as they allow.
+pub fn keeps_to_its_bounds(config: &DeviceConfig, report: &Report) {
+    let (name, bound) =
+        (config.buffer.scheme.name(), report.bound.as_ref().expect("bounds that were asked for"));
+    let (programs, erases) = (report.flash.programs.total, report.flash.erases.total);
+    assert!(report.hit_ratio.all <= bound.hit_ratio, "{name}: {:?} hits, {bound:?}", report.hit_ratio);
+    assert!(
+        programs >= bound.flash_programs && erases >= bound.erases,
+        "{name}: {programs}, {erases}, {bound:?}"
+    );
+    if name == "opt" && config.buffer.scheme == BufferConfig::by_name("opt").expect("registered") {
+        assert_eq!(report.hit_ratio.all, bound.hit_ratio, "{bound:?}");
+    }
 }

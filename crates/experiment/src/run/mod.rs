@@ -29,9 +29,9 @@ use workloads::{Stamp, Workloads, changed};
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// What the run does now: `read`, `fill`, `replay` or `finish`.
+    /// What the run does now: `read`, `fill`, `foresee`, `replay` or `finish`.
     pub phase: &'static str,
-    /// Steps done in this phase: pages where it fills, requests where it reads or replays, else 0 or 1.
+    /// Steps done in this phase: pages where it fills, requests where it reads, foresees or replays, else 0 or 1.
     pub done: u64,
     /// Steps in this phase, at most; 0 where nobody knows.
     pub total: u64,
@@ -139,12 +139,21 @@ impl Runner {
             return Err(RunError::Cancelled);
         }
         let fill_s = start.elapsed().as_secs_f64();
+        let total = fitted.report().submitted;
         if device.needs_future() {
-            report("foresee", 0, 1)?;
-            device.foresee(fitted.requests())?;
+            let mut told = 0;
+            device.foresee(fitted.requests().map(|request| {
+                if told % REPORT_EVERY == 0 {
+                    report("foresee", told, total)?;
+                }
+                told += 1;
+                request.map_err(RunError::from)
+            }))?;
         }
 
-        let total = fitted.report().submitted;
+        if experiment.bounds {
+            device.keep_bounds();
+        }
         let start = Instant::now();
         let mut submitted = 0;
         for request in fitted.requests() {

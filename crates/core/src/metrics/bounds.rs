@@ -1,0 +1,161 @@
+//! The best that any buffer of a size could have made of a workload: most hits, fewest pages programmed, fewest blocks erased.
+//!
+//! Holding a page from one use to the next makes a hit and takes a slot for that time; holding what the host wrote until it is written
+//! again or trimmed saves a program and takes a slot. So both ask how many of many intervals fit into so many slots. Asked in the order
+//! of their ends, an interval goes into the slot that has been free for the shortest time, or nowhere: no choice of intervals is larger.
+//! That needs no future and O(1) for each page. `docs/bounds.md` has the proofs.
+
+use serde::Serialize;
+
+use crate::support::marks::Marks;
+
+/// Slots of a buffer, and when each became free: an interval starts at an access to a page and ends at another.
+#[derive(Debug, Clone)]
+struct Slots {
+    /// Slots that no interval has taken.
+    fresh: u32,
+    /// Ends of the last interval of each other slot.
+    ends: Marks,
+}
+
+impl Slots {
+    /// Whether an interval fits, which ends no earlier than any before; it is then in.
+    fn take(&mut self, start: u64, end: u64) -> bool {
+        if let Some(free) = self.ends.last_up_to(start) {
+            self.ends.clear(free);
+        } else if self.fresh > 0 {
+            self.fresh -= 1;
+        } else {
+            return false;
+        }
+        self.ends.set(end);
+        true
+    }
+}
+
+/// The drive, as far as the bounds depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Pages of the buffer.
+    pub capacity: u32,
+    /// Pages that the host sees.
+    pub logical_pages: u32,
+    /// Pages of an erase block.
+    pub pages_per_block: u32,
+    /// Pages of flash that can be programmed before a block has to be erased.
+    pub free_pages: u64,
+    /// Dirty pages are stored after the last request.
+    pub flushed_at_end: bool,
+    /// Host pages that may wait in program units for company after the last request.
+    pub unprogrammed: u64,
+}
+
+/// What no buffer could better.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bound {
+    /// Most pages found in the buffer / pages requested; null where none were.
+    pub hit_ratio: Option<f64>,
+    /// Fewest pages programmed.
+    pub flash_programs: u64,
+    /// The same / pages written by the host; null where it wrote none.
+    pub waf: Option<f64>,
+    /// Fewest blocks erased.
+    pub erases: u64,
+}
+
+/// Follows the host's requests.
+#[derive(Debug, Clone)]
+pub struct Bounds {
+    limits: Limits,
+    /// For each logical page the number of its last use, and of the write whose data need not have been stored yet; 0: none.
+    last: Vec<[u64; 2]>,
+    /// Accesses and trimmed pages so far.
+    now: u64,
+    /// Number of the last flush command: what was written up to it is stored.
+    flushed: u64,
+    hits: Slots,
+    writes: Slots,
+    asked: u64,
+    hit: u64,
+    written: u64,
+    /// Written pages that need never be stored.
+    saved: u64,
+}
+
+impl Bounds {
+    /// Bounds for a drive that no request has reached.
+    pub fn new(limits: Limits) -> Self {
+        let slots = Slots { fresh: limits.capacity, ends: Marks::default() };
+        Self {
+            last: vec![[0; 2]; limits.logical_pages as usize],
+            limits,
+            now: 0,
+            flushed: 0,
+            hits: slots.clone(),
+            writes: slots,
+            asked: 0,
+            hit: 0,
+            written: 0,
+            saved: 0,
+        }
+    }
+
+    /// The host reads or writes pages; `forced`: they are stored at once.
+    pub fn access(&mut self, first: u32, count: u32, write: bool, forced: bool) {
+        self.asked += u64::from(count);
+        self.written += if write { u64::from(count) } else { 0 };
+        for page in first as usize..(first + count) as usize {
+            self.now += 1;
+            let [used, _] = self.last[page];
+            self.last[page][0] = self.now;
+            self.hit += u64::from(used > 0 && self.hits.take(used, self.now));
+            if write {
+                self.replace(page);
+                self.last[page][1] = if forced { 0 } else { self.now };
+            }
+        }
+    }
+
+    /// The host no longer needs pages.
+    pub fn trim(&mut self, first: u32, count: u32) {
+        for page in first as usize..(first + count) as usize {
+            self.now += 1;
+            self.replace(page);
+            self.last[page] = [0; 2];
+        }
+    }
+
+    /// The host wants everything stored.
+    pub fn flush(&mut self) {
+        self.flushed = self.now;
+    }
+
+    /// What was written to a page is of no use any more.
+    fn replace(&mut self, page: usize) {
+        let [_, written] = self.last[page];
+        self.saved += u64::from(written > self.flushed && self.writes.take(written, self.now));
+    }
+
+    /// The bounds after the last request.
+    pub fn bound(&self) -> Bound {
+        let limits = self.limits;
+        let mut saved = self.saved;
+        if !limits.flushed_at_end {
+            let mut slots = self.writes.clone();
+            let kept =
+                self.last.iter().map(|[_, written]| *written).filter(|&written| written > self.flushed);
+            // All of these end now, each in a slot of its own.
+            saved +=
+                kept.zip(self.now + 1..).filter(|&(written, end)| slots.take(written, end)).count() as u64;
+        }
+        let stored = self.written - saved;
+        let programs = stored.saturating_sub(limits.unprogrammed);
+        let ratio = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
+        Bound {
+            hit_ratio: ratio(self.hit, self.asked),
+            flash_programs: programs,
+            waf: ratio(programs, self.written),
+            erases: programs.saturating_sub(limits.free_pages).div_ceil(u64::from(limits.pages_per_block)),
+        }
+    }
+}
