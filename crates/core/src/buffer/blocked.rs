@@ -68,6 +68,11 @@ pub trait BlockOrder: std::fmt::Debug + Send {
 
     /// Bytes held.
     fn bytes(&self) -> usize;
+
+    /// Bytes of all state by the scheme's paper, where it says how to count them.
+    fn paper_bytes(&self, _blocks: &Directory) -> Option<u64> {
+        None
+    }
 }
 
 /// A block-granular scheme.
@@ -170,13 +175,10 @@ impl<O: BlockOrder + 'static> Buffer for Blocked<O> {
     }
 
     fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
-        if (first..first + count).any(|lpn| self.blocks.holds(lpn)) {
-            let node = self.node_of(first);
-            if self.reads == Reads::Bypass {
-                self.leave(node, FORCED, out);
-            } else {
-                self.blocks.write_back(node, FORCED, out);
-            }
+        if self.reads == Reads::Allocate {
+            self.blocks.write_back_pages(first, count, FORCED, out);
+        } else if (first..first + count).any(|lpn| self.blocks.holds(lpn)) {
+            self.leave(self.node_of(first), FORCED, out);
         }
     }
 
@@ -197,6 +199,10 @@ impl<O: BlockOrder + 'static> Buffer for Blocked<O> {
 
     fn metadata_bytes(&self) -> usize {
         self.blocks.bytes() + self.order.bytes()
+    }
+
+    fn paper_bytes(&self) -> Option<u64> {
+        self.order.paper_bytes(&self.blocks)
     }
 
     fn dump(&self) -> Vec<Vec<u32>> {

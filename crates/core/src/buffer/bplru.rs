@@ -18,6 +18,11 @@
 //! then. A page that was never written is not read for padding, but written all the same. `padding` and
 //! `compensation` can be switched off one by one: without both it is `block-lru` with `reads = "bypass"`.
 //!
+//! `buffer_paper_bytes` counts the two-level index of section 3.4, with 4 bytes for each field: a pointer for each logical block, a
+//! node (two links, block, count) for each page and for each buffered block, and in the latter a pointer for each page of the block.
+//! In the paper that second table lies in a page of the buffer; here the buffer's size is data alone. Flush commands
+//! empty the buffer block by block (section 4.2.4), and forced unit access sends its block.
+//!
 //! Cost of a page access: O(1); of an eviction O(pages of a block).
 
 use schemars::JsonSchema;
@@ -191,5 +196,11 @@ impl BlockOrder for Bplru {
 
     fn bytes(&self) -> usize {
         self.links.bytes() + self.next_offset.len() * 4
+    }
+
+    fn paper_bytes(&self, blocks: &Directory) -> Option<u64> {
+        let (pages, buffered) = (u64::from(blocks.len()), blocks.blocks() as u64);
+        let second_table = u64::from(blocks.pages_per_block()) * 4;
+        Some(blocks.logical_blocks() as u64 * 4 + (pages + buffered) * 16 + buffered * second_table)
     }
 }
