@@ -4,8 +4,9 @@
 //! counts, over `n`, is what one access costs, free of start-up and filling.
 
 use std::process::Command;
+use std::time::Instant;
 
-use eraseblock_core::buffer::{self, BufferConfig, Idle, Outcome, Shape, Span};
+use eraseblock_core::buffer::{self, BufferConfig, Foreseen, Idle, Outcome, Shape, Span};
 use eraseblock_core::config::Bytes;
 use eraseblock_core::support::registry::{Cost as Growth, Entry};
 use serde::Serialize;
@@ -28,18 +29,29 @@ pub struct Cost {
     pub name: &'static str,
     /// Instructions for an access, by size.
     pub instructions: Vec<(Bytes, f64)>,
-    /// Dearest to cheapest.
+    /// Time for an access, in ns, by size.
+    pub ns: Vec<(Bytes, f64)>,
+    /// Dearest to cheapest, in instructions.
     pub ratio: f64,
     /// What that may be.
     pub limit: f64,
 }
 
+/// Accesses of one buffer.
+#[derive(Debug, Clone, Copy)]
+pub struct Done {
+    /// Pages that left, so that nothing can be left out.
+    pub left: u64,
+    /// Time for each access, in ns.
+    pub ns: f64,
+}
+
 /// What the child does: fills a buffer, then makes `accesses` more. Uniform pages, half of them read, over twice as
-/// many pages as it holds. Returns the pages that left, so that nothing can be left out.
+/// many pages as it holds.
 ///
 /// # Errors
 /// There is no such scheme, or it refuses the size.
-pub fn access(name: &str, bytes: u64, accesses: u64) -> Result<u64, String> {
+pub fn access(name: &str, bytes: u64, accesses: u64) -> Result<Done, String> {
     let capacity = u32::try_from(bytes / PAGE).map_err(|_| format!("{bytes} B are too many"))?;
     let shape = Shape { capacity, pages_per_block: PAGES_PER_BLOCK, logical_pages: capacity * 2 };
     let mut scheme = BufferConfig::by_name(name)
@@ -47,19 +59,29 @@ pub fn access(name: &str, bytes: u64, accesses: u64) -> Result<u64, String> {
             format!("no buffer is called `{name}`, expected one of {}", BufferConfig::NAMES.join(", "))
         })?
         .build(shape)?;
-    let mut load = Uniform::new(u64::from(capacity) * 2, PAGE, 128, 0);
-    let (mut out, mut left) = (Outcome::default(), 0);
-    let mut one = |request| {
+    let load = Uniform::new(u64::from(capacity) * 2, PAGE, 128, 0);
+    let span = |load: &mut Uniform, request| {
         let (page, read) = load.page();
-        out.clear();
-        let span = Span { first: page as u32, count: 1, write: !read, request };
-        scheme.access(&span, &Idle, &mut out);
-        left += out.pages.len() as u64;
+        Span { first: page as u32, count: 1, write: !read, request }
     };
     // Four times the capacity brings any mixture of hits and misses to where it stays.
     let warm_up = u64::from(capacity) * 4;
-    (0..warm_up + accesses).for_each(&mut one);
-    Ok(left)
+    if scheme.needs_future() {
+        let mut told = load.clone();
+        (0..warm_up + accesses).try_for_each(|n| scheme.foresee(Foreseen::Access(span(&mut told, n))))?;
+        scheme.foresee(Foreseen::End)?;
+    }
+    let (mut load, mut out, mut left) = (load, Outcome::default(), 0);
+    let mut one = |request| {
+        out.clear();
+        scheme.access(&span(&mut load, request), &Idle, &mut out);
+        left += out.pages.len() as u64;
+    };
+    (0..warm_up).for_each(&mut one);
+    let start = Instant::now();
+    (warm_up..warm_up + accesses).for_each(&mut one);
+    let ns = start.elapsed().as_nanos() as f64 / accesses as f64;
+    Ok(Done { left, ns })
 }
 
 /// Counts instructions of every registered buffer, with `accesses` accesses each. `None` without valgrind.
@@ -85,7 +107,11 @@ pub fn costs(sizes: &[Bytes], accesses: u64) -> Result<Option<Vec<Cost>>, String
             Growth::Constant => LIMIT,
             Growth::Logarithmic => LOGARITHMIC_LIMIT,
         };
-        Ok(Cost { name: entry.name, instructions, ratio: high / low, limit })
+        let ns = sizes
+            .iter()
+            .map(|&size| Ok((size, access(entry.name, size.0, accesses)?.ns)))
+            .collect::<Result<Vec<_>, String>>()?;
+        Ok(Cost { name: entry.name, instructions, ns, ratio: high / low, limit })
     };
     buffer::registry().iter().map(cost).collect::<Result<Vec<_>, String>>().map(Some)
 }

@@ -5,7 +5,7 @@ use rand::{Rng as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 
 /// Uniform single-page requests, without end.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Uniform {
     rng: Pcg64Mcg,
     pages: u64,

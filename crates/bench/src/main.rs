@@ -14,7 +14,7 @@ Speed and cost of engine, trace readers and generators, each figure beside its g
 
 Usage:
   eraseblock-bench [--quick] [--json] [--only a,b,c,e,f,buffers,readers,generators] [--runs N]
-  eraseblock-bench instructions [--quick] [--json]   instructions per access of each buffer (needs valgrind)
+  eraseblock-bench instructions [--quick] [--json]   instructions (with valgrind) and ns per access of each buffer
   eraseblock-bench access BUFFER BYTES N             fill a buffer and make N accesses: what valgrind counts
 
 Options:
@@ -157,7 +157,7 @@ fn access(name: &str, bytes: &str, n: &str) -> Result<bool, String> {
     let number = |what: &str, text: &str| {
         text.parse::<u64>().map_err(|_| format!("{what}: found `{text}`, expected a whole number"))
     };
-    let left = instructions::access(name, number("BYTES", bytes)?, number("N", n)?)?;
-    println!("{left} pages left the buffer");
+    let done = instructions::access(name, number("BYTES", bytes)?, number("N", n)?)?;
+    println!("{} pages left the buffer; {:.1} ns an access", done.left, done.ns);
     Ok(true)
 }

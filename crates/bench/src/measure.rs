@@ -14,7 +14,7 @@ use crate::load::Uniform;
 pub struct Run {
     /// Building the drive, in s.
     pub build_s: f64,
-    /// Filling it, in s.
+    /// Filling it, and telling a buffer the future that needs it, in s.
     pub fill_s: f64,
     /// The workload to the end of the run, in s.
     pub serve_s: f64,
@@ -44,6 +44,10 @@ pub fn run(config: &DeviceConfig, mut load: Uniform, requests: u64) -> Result<Ru
     let mut device = Device::new(config, Options::default())?;
     let built = Instant::now();
     device.precondition()?;
+    if device.needs_future() {
+        let mut told = load.clone();
+        device.foresee((0..requests).map(|_| Ok::<_, DeviceError>(told.request())))?;
+    }
     let filled = Instant::now();
     for _ in 0..requests {
         device.submit(&load.request())?;

@@ -88,20 +88,28 @@ pub fn make_rates(rates: &[MakeRate]) -> String {
     text
 }
 
-/// Instructions.
+/// Instructions, and time beside them.
 pub fn costs(costs: &[Cost]) -> String {
-    let mut text = format!("{:<20}", "instructions/access");
-    for (size, _) in costs.first().map_or(&[][..], |c| &c.instructions[..]) {
-        let _ = write!(text, "{:>12}", size.to_string());
+    let mut text = format!("{:<16}", "per access");
+    let Some(first) = costs.first() else { return text };
+    for (size, _) in &first.instructions {
+        let _ = write!(text, "{:>12}", format!("ins. {size}"));
     }
-    text.push_str("       ratio     limit\n");
+    text.push_str("    ratio  limit");
+    for (size, _) in &first.ns {
+        let _ = write!(text, "{:>10}", format!("ns {size}"));
+    }
+    text.push('\n');
     for c in costs {
-        let _ = write!(text, "{:<20}", c.name);
+        let _ = write!(text, "{:<16}", c.name);
         for (_, n) in &c.instructions {
             let _ = write!(text, "{n:>12.1}");
         }
-        let missed = if c.ratio > c.limit { " missed" } else { "" };
-        let _ = writeln!(text, "{:>11.2}x{:>9.1}x{missed}", c.ratio, c.limit);
+        let _ = write!(text, "{:>8.2}x{:>6.1}x", c.ratio, c.limit);
+        for (_, ns) in &c.ns {
+            let _ = write!(text, "{ns:>10.1}");
+        }
+        text.push_str(if c.ratio > c.limit { " missed\n" } else { "\n" });
     }
     text
 }
