@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import io
 
 import pytest
+from rich.console import Console
 
 import eraseblock
 from eraseblock.results import units
@@ -12,6 +14,7 @@ from eraseblock.results.advice import advice_of
 from eraseblock.results.flatten import flatten
 from eraseblock.results.ranking import is_best
 from eraseblock.results.view import Row, groups_of, rows_of
+from eraseblock.terminal.table import print_results
 
 
 @pytest.mark.parametrize(
@@ -83,6 +86,39 @@ def test_runs_not_trusted_never_win(records: list[eraseblock.Record]) -> None:
     group[best]["trusted"] = False
     assert not is_best(rows[best], "hit_ratio.all", "high", rows)
     assert sum(is_best(row, "hit_ratio.all", "high", rows) for row in rows) >= 1
+
+
+def test_runs_that_knew_the_future_are_labelled_and_never_win(records: list[eraseblock.Record]) -> None:
+    group = copy.deepcopy(records[:4])
+    best = max(range(4), key=lambda index: group[index]["hit_ratio"]["all"])
+    name = rows_of(group)[best].scheme
+    group[best]["offline"] = True
+    rows = rows_of(group)
+    assert rows[best].scheme == f"{name} (offline)"
+    assert not is_best(rows[best], "hit_ratio.all", "high", rows)
+    assert sum(is_best(row, "hit_ratio.all", "high", rows) for row in rows) >= 1
+
+
+def test_each_size_ends_with_its_bound(records: list[eraseblock.Record]) -> None:
+    rows = rows_of(records[:4])
+    console = Console(width=100, record=True, file=io.StringIO())
+    print_results(console, rows)
+    bound = records[0]["bound"]
+    lines = [line.split() for line in console.export_text().splitlines()]
+    [found] = [line for line in lines if line[:1] == ["bound"]]
+    expected = [
+        units.share(bound["hit_ratio"]),
+        units.count(bound["erases"]),
+        units.ratio(bound["waf"]),
+    ]
+    assert found[1:] == " ".join(expected).split()
+    assert any("bound: no scheme can do better" in " ".join(line) for line in lines)
+    without = copy.deepcopy(records[:4])
+    for record in without:
+        record["bound"] = None
+    console = Console(width=100, record=True, file=io.StringIO())
+    print_results(console, rows_of(without))
+    assert "bound" not in console.export_text()
 
 
 def test_advice_is_said_once(records: list[eraseblock.Record]) -> None:

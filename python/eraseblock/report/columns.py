@@ -16,7 +16,7 @@ Json = dict[str, Any]
 # Figures in the page keep so many digits; results.json has all.
 DIGITS = 9
 # Parts of a record that have a place of their own in the page.
-_NOT_FIGURES = ("key", "name", "version", "config", "trace", "trusted", "reasons", "warnings")
+_NOT_FIGURES = ("key", "name", "version", "config", "trace", "trusted", "reasons", "warnings", "offline")
 
 
 def axes_of(rows: Sequence[Row], sources: Sequence[str]) -> list[Json]:
@@ -78,7 +78,7 @@ def settings_of(tables: Sequence[Mapping[str, Any]]) -> list[Json]:
 
 
 def sentences_of(records: Sequence[Record]) -> Json:
-    """Reasons for distrust and warnings of each run, each sentence once."""
+    """Reasons for distrust and warnings of each run, each sentence once, and which runs knew the future."""
     places: dict[str, int] = {}
 
     def numbers(record: Record, key: str) -> list[int]:
@@ -86,6 +86,7 @@ def sentences_of(records: Sequence[Record]) -> Json:
 
     found = {
         "trusted": _column([int(bool(record.get("trusted", True))) for record in records]),
+        "offline": _column([int(bool(record.get("offline"))) for record in records]),
         "reasons": _column([numbers(record, "reasons") for record in records]),
         "warnings": _column([numbers(record, "warnings") for record in records]),
     }

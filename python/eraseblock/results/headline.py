@@ -18,13 +18,15 @@ class Column:
     path: str
     show: Callable[[Any], str]
     good: Good | None = "low"
+    # Where the best possible value stands.
+    bound: str = ""
 
 
 COLUMNS = (
     Column("mean", "response_ns.all.mean", units.duration),
     Column("p99", "response_ns.all.p99", units.duration),
-    Column("hits", "hit_ratio.all", units.share, "high"),
-    Column("erases", "flash.erases.total", units.count),
-    Column("WAF", "waf", units.ratio),
+    Column("hits", "hit_ratio.all", units.share, "high", "bound.hit_ratio"),
+    Column("erases", "flash.erases.total", units.count, bound="bound.erases"),
+    Column("WAF", "waf", units.ratio, bound="bound.waf"),
     Column("pages/flush", "flush_pages.after_padding.mean", units.pages, None),
 )

@@ -17,6 +17,8 @@ from eraseblock.sweep import Record
 _OWN_PLACE = ("name", "preset", "buffer.size")
 _SCHEME = "buffer.scheme"
 _MAPPING = "ftl.mapping"
+# What follows the name of a scheme that knew the future.
+OFFLINE = "(offline)"
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,16 @@ class Row:
         """Whether the run's figures may be relied on."""
         return bool(self.record.get("trusted", True))
 
+    @property
+    def offline(self) -> bool:
+        """Whether the buffer knew the future: it shows what others could reach, and does not compete with them."""
+        return bool(self.record.get("offline"))
+
+    @property
+    def competes(self) -> bool:
+        """Whether the run may be the best of its kind."""
+        return self.trusted and not self.offline
+
     def figure(self, path: str) -> Any:
         """A figure by its dotted path; None where the record has none."""
         value: Any = self.record
@@ -83,7 +95,8 @@ def rows_of(records: Sequence[Record]) -> list[Row]:
     varying = _varying(zip(traces, configs, strict=True))
     labels = [_labels(configs, path) for path in (_MAPPING, _SCHEME)]
     rows = []
-    for record, trace, config, ftl, scheme in zip(records, traces, configs, *labels, strict=True):
+    for record, trace, config, ftl, kind in zip(records, traces, configs, *labels, strict=True):
+        scheme = f"{kind} {OFFLINE}" if record.get("offline") else kind
         own = [key for key in varying[trace] if not key.startswith((f"{_SCHEME}.", f"{_MAPPING}."))]
         rows.append(
             Row(

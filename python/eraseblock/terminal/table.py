@@ -28,6 +28,7 @@ def print_results(console: Console, rows: Sequence[Row]) -> None:
         "[green]*[/green] best at its buffer size",
         *_reconstruction_legend(rows),
         *_distrust_legend(rows),
+        *_bound_legend(rows),
     ]
     console.print(Text.from_markup("   ".join(notes)))
     for advice in advice_of(rows):
@@ -54,6 +55,8 @@ def group_table(group: Sequence[Row]) -> Table:
             scheme = Text(name) if row.trusted else Text(f"{name} !", "red")
             cells = [_cell(row, column, members) for column in COLUMNS]
             table.add_row(units.size(bytes_) if index == 0 else "", scheme, *cells)
+        if any(row.figure("bound") for row in members):
+            table.add_row("", Text("bound", "dim"), *(_bound(column, members) for column in COLUMNS))
         if len(by_size) > 1:
             table.add_section()
     return table
@@ -82,6 +85,17 @@ def _reconstruction_legend(rows: Sequence[Row]) -> list[str]:
         if any(row.reconstruction for row in rows)
         else []
     )
+
+
+def _bound(column: Column, members: Sequence[Row]) -> Text:
+    """The best that any scheme could reach at this size; the same for all, as it depends on workload and drive alone."""
+    values = [value for row in members if (value := row.figure(column.bound)) is not None]
+    return Text(f"{column.show(values[0])} " if values else "", "dim")
+
+
+def _bound_legend(rows: Sequence[Row]) -> list[str]:
+    found = [("bound: no scheme can do better", "bound"), ("offline: knows the future", "offline")]
+    return [text for text, path in found if any(row.figure(path) for row in rows)]
 
 
 def _distrust_legend(rows: Sequence[Row]) -> list[str]:

@@ -34,6 +34,8 @@ const at = (column, run) => (Array.isArray(column) ? column[run] : column.all);
 const figureOf = (run, path) => at(data.figureByPath.get(path)?.of ?? { all: null }, run) ?? null;
 const labelOf = (run, axis) => axis.labels[axis.of[run]];
 const isTrusted = (run) => at(data.notes.trusted, run) === 1;
+/// A run that knew the future shows what others could reach, and is never the best of them.
+const competes = (run) => isTrusted(run) && at(data.notes.offline, run) !== 1;
 const sentencesOf = (run, kind) => at(data.notes[kind], run).map((place) => data.notes.sentences[place]);
 
 /// The setting of a run as text; null where it has no such key.

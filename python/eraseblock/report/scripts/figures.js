@@ -36,7 +36,8 @@ function figurePlot(path, panel) {
   const values = panel.runs.map((run) => figureOf(run, path)).filter((value) => value !== null);
   const good = { low: "lower is better", high: "higher is better" }[figure.good];
   const scale = acrossAxis() && isLogarithmic(values) ? "logarithmic" : null;
-  return { title: figure.title, note: [figure.note, good, scale].filter(Boolean).join("; "), build: (how) => figureAgainst(figure, panel.runs, how) };
+  const bound = acrossAxis() && limitsAlong(figure, panel.runs.map((run) => ({ run, x: 0 }))).length ? "dotted: the best possible" : null;
+  return { title: figure.title, note: [figure.note, good, scale, bound].filter(Boolean).join("; "), build: (how) => figureAgainst(figure, panel.runs, how) };
 }
 
 /// The words of a run in a tooltip: its axes, then what was measured.
@@ -73,20 +74,35 @@ function figureAgainst(figure, runs, { picture }) {
     tip: tooltipOf(run, show(figureOf(run, figure.path), figure.unit), figure.title),
   }));
   if (!values.length) return { empty: "No run that is shown has this figure." };
+  const limits = limitsAlong(figure, values);
   const columns = ["run", ...data.varying.map((one) => one.title), figure.path, "trusted"];
   const rows = values.map((value) => [data.keys[value.run], ...data.varying.map((one) => labelOf(value.run, one)), value.y, value.trusted ? "yes" : "no"]);
   const several = axis && new Set(values.map((value) => value.x)).size > 1;
-  return { columns, rows, spec: several ? lines(values, figure, picture) : bars(values, figure, picture) };
+  return { columns, rows, spec: several ? lines(values, limits, figure, picture) : bars(values, figure, picture) };
 }
 
-function lines(values, figure, picture) {
+/// The best possible value at each place along the axis; none where every value is possible.
+function limitsAlong(figure, values) {
+  if (!data.figureByPath.has(figure.bound)) return [];
+  const best = new Map();
+  for (const { run, x } of values) {
+    const limit = figureOf(run, figure.bound);
+    if (limit === null || limit <= 0) continue;
+    const better = figure.good === "high" ? Math.max : Math.min;
+    best.set(x, best.has(x) ? better(best.get(x), limit) : limit);
+  }
+  return [...best].map(([x, y]) => ({ x, y }));
+}
+
+function lines(values, limits, figure, picture) {
   const { colours, shapes, dashes } = seriesScales(values.map((value) => value.run));
-  const y = { field: "y", type: "quantitative", ...figureScale(values.map((value) => value.y), figure.unit) };
+  const y = { field: "y", type: "quantitative", ...figureScale([...values, ...limits].map((value) => value.y), figure.unit) };
   const shared = { x: acrossScale(acrossAxis()), y: { title: null, ...y } };
   const strong = { test: "datum.run === lit || datum.picked", value: 170 };
   return {
     height: HEIGHT, params: LIT, data: { values },
     layer: [
+      { data: { values: limits }, mark: { type: "line", strokeWidth: 1.5, strokeDash: [1, 4], color: colour("--soft") }, encoding: shared },
       {
         mark: { type: "line", strokeWidth: acrossAxis().numbers ? 2 : 1, opacity: acrossAxis().numbers ? 1 : 0.45 },
         encoding: {

@@ -57,11 +57,11 @@ function figureCard(path, panel, title = null) {
   });
 }
 
-/// The best series for each figure at the last value of the axis across; runs not to be trusted don't compete.
+/// The best series for each figure at the last value of the axis across; runs not to be trusted and those that knew the future don't compete.
 function findingsOf(runs) {
   const axis = acrossAxis();
   const last = axis ? Math.max(...runs.map((run) => axis.of[run])) : null;
-  const peers = runs.filter((run) => isTrusted(run) && (!axis || axis.of[run] === last));
+  const peers = runs.filter((run) => competes(run) && (!axis || axis.of[run] === last));
   const found = [];
   for (const figure of data.figures.filter((one) => one.plot && one.good)) {
     const ranked = peers.filter((run) => figureOf(run, figure.path) !== null)

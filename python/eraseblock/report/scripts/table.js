@@ -55,10 +55,10 @@ function sorted(runs) {
   });
 }
 
-/// For each figure the best among trusted runs that differ in colour only; what all share is nobody's merit.
+/// For each figure the best among runs that compete and differ in colour only; what all share is nobody's merit.
 function bestOf(runs) {
   const axes = data.varying.filter((axis) => axis.id !== state.colour);
-  const groups = grouped(runs.filter(isTrusted), (run) => axes.map((axis) => axis.of[run]).join(","));
+  const groups = grouped(runs.filter(competes), (run) => axes.map((axis) => axis.of[run]).join(","));
   const best = new Map();
   for (const figure of data.figures.filter((one) => one.good)) {
     const winners = new Set();
