@@ -46,6 +46,9 @@ fn every_scheme_has_a_page() {
         assert!(page.contains("**What it does.**"), "{} does not say what it does", entry.name);
         assert!(page.contains("\nCost of a page"), "{} does not say what it costs", entry.name);
     }
+    for entry in buffer::registry() {
+        assert!(!entry.about.examples.is_empty(), "{} shows no example", entry.name);
+    }
 }
 
 /// Every other reading of a scheme, as the scheme's configuration.

@@ -76,10 +76,15 @@ def _whole(kind: str, entry: dict[str, Any]) -> dict[str, Any]:
 
 def _print_page(entry: dict[str, Any]) -> None:
     from rich.markdown import Markdown
+    from rich.theme import Theme
 
     from eraseblock.terminal.console import out
 
-    out().print(Markdown(scheme_page(entry)))
+    console = out()
+    # As quiet as the other screens, on light terminals and on dark ones.
+    quiet = {"code": "cyan", "h1": "bold", "h2": "bold", "table.border": "dim", "table.header": "bold"}
+    with console.use_theme(Theme({f"markdown.{name}": style for name, style in quiet.items()})):
+        console.print(Markdown(scheme_page(entry)))
 
 
 def _print(entries: dict[str, list[dict[str, Any]]], *, brief: bool, one: bool) -> None:
