@@ -14,7 +14,7 @@ from typing import Any
 import eraseblock
 from eraseblock import _core
 from eraseblock.names import source_of
-from eraseblock.pages import RECONSTRUCTION, cost_of, scheme_page, table
+from eraseblock.pages import BOUND, RECONSTRUCTION, cost_of, scheme_page, table
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -81,7 +81,7 @@ def _index(kind: str, title: str, entries: list[dict[str, Any]]) -> str:
             str(entry["paper"]),
             str(entry["year"] or ""),
             cost_of(entry),
-            RECONSTRUCTION if entry["reconstruction"] else "",
+            RECONSTRUCTION if entry["reconstruction"] else BOUND if entry["bound"] else "",
         ]
         for entry in entries
     ]

@@ -14,6 +14,7 @@ from eraseblock.names import source_of
 Entry = dict[str, Any]
 
 RECONSTRUCTION = "reconstruction"
+BOUND = "a bound: it knows the future"
 _COSTS = {"constant": "O(1)", "logarithmic": "O(log n)"}
 # Pages in a row that are written as first and last.
 _RUN = 3
@@ -63,6 +64,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _facts(entry: Entry) -> str:
     facts = [f"`{entry['name']}`", source_of(entry), f"a step costs {cost_of(entry)}"]
+    facts.append(BOUND if entry["bound"] else "")
     return " · ".join(fact for fact in facts if fact)
 
 

@@ -5,9 +5,13 @@ mod support;
 
 use std::collections::BTreeSet;
 
-use eraseblock_core::buffer::{Outcome, Shape};
+use eraseblock_core::buffer::{BufferConfig, Outcome, Shape};
+use eraseblock_core::device::{Device, Options};
+use eraseblock_core::host::{Op, Request};
+use eraseblock_core::metrics::Report;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
+use serde_json::json;
 use support::stream::{self, Ram, Step};
 
 const SHAPES: [Shape; 4] = [
@@ -134,4 +138,69 @@ fn trims_forget_pages_whether_dirty_or_not() {
         let expected: &[u32] = if config.name() == "none" { &[] } else { &[5] };
         assert_eq!(last, expected, "{name}");
     }
+}
+
+/// Writes and reads with a flush command after every `flush_every` of them and, if `fua`, every fifth write forced.
+fn served(buffer: &str, battery: bool, flush_every: Option<usize>, fua: bool) -> (Report, u32) {
+    let config = support::config(&json!({
+        "buffer": {"size": "32 KiB", "scheme": buffer, "battery": battery},
+        "ftl": {"mapping": {"kind": "bast", "log_blocks": 2}},
+        "host": {"replay": "open", "max_outstanding": 4},
+    }));
+    let mut requests: Vec<Request> = Vec::new();
+    for number in 0..300u64 {
+        let op = if number % 4 == 3 { Op::Read } else { Op::Write };
+        let arrival_ns = number * 5_000_000;
+        let forced = fua && op == Op::Write && number % 5 == 0;
+        // Pages are written again soon, and the place moves on.
+        let access = support::request(op, number / 20 * 5 % 26 + number * 3 % 5, 1 + number % 3 % 2);
+        requests.push(Request { arrival_ns, fua: forced, ..access });
+        if flush_every.is_some_and(|every| (number as usize + 1).is_multiple_of(every)) {
+            requests
+                .push(Request { arrival_ns: arrival_ns + 2_500_000, ..support::request(Op::Flush, 0, 0) });
+        }
+    }
+    let mut drive = Device::new(&config, Options { verify: true }).unwrap();
+    drive.precondition().unwrap();
+    support::foresee(&mut drive, &requests).unwrap();
+    for request in &requests {
+        drive.submit(request).unwrap();
+    }
+    let report = drive.finish().unwrap();
+    (report, drive.buffer().len())
+}
+
+/// With a battery a flush command is answered at once, and it and forced writes cost nothing: the run is the one without them.
+#[test]
+fn a_battery_makes_flush_commands_and_forced_writes_free() {
+    for name in BufferConfig::NAMES {
+        let (with, held) = served(name, true, Some(7), true);
+        let (without, held_without) = served(name, true, None, false);
+        assert_eq!(
+            (&with.flash, &with.hit_ratio, held),
+            (&without.flash, &without.hit_ratio, held_without),
+            "{name}"
+        );
+        assert_eq!(with.response_ns.write, without.response_ns.write, "{name}");
+        assert_eq!(with.response_ns.read, without.response_ns.read, "{name}");
+        // Without a battery both cost programs, except where there is no buffer.
+        let programs = |report: &Report| report.flash.programs.host;
+        let (flushed, _) = served(name, false, Some(7), false);
+        let (forced, _) = served(name, false, None, true);
+        let costs = [programs(&flushed), programs(&forced)].map(|found| found > programs(&without));
+        assert_eq!(costs, [*name != "none"; 2], "{name}");
+    }
+}
+
+/// Section 4.2.4 of the paper: flush commands empty the buffer, block by padded block, and take from what it gains.
+#[test]
+fn bplru_is_emptied_by_flush_commands() {
+    let (seldom, _) = served("bplru", false, Some(100), false);
+    let (often, left) = served("bplru", false, Some(3), false);
+    assert_eq!(left, 0, "the last request is a flush command");
+    assert!(often.padded_pages > seldom.padded_pages, "{} {}", often.padded_pages, seldom.padded_pages);
+    assert!(often.flash.erases.total > seldom.flash.erases.total);
+    assert!(often.hit_ratio.write < seldom.hit_ratio.write);
+    // Every block that leaves is written whole.
+    assert_eq!(often.flush_pages.after_padding.unwrap().p50, 4);
 }

@@ -6,7 +6,7 @@
 //! ones go first.
 //!
 //! **What it is for.** A bound: no scheme has more hits in all, reads and writes counted together, on the same workload and size. It
-//! is none for reads or writes alone, nor for erases or time; [bounds](bounds.md) has those that can be proved. It cannot be built into a
+//! is none for reads or writes alone, nor for erases or time; [bounds](../bounds.md) has those that can be proved. It cannot be built into a
 //! drive, as it needs the workload beforehand: it replays, and does not serve.
 //!
 //! L. A. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966.
