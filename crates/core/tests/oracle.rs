@@ -3,9 +3,10 @@
 
 mod support;
 
+use eraseblock_core::buffer::{BufferConfig, Shape};
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, DeviceError, Options};
-use eraseblock_core::ftl::{Cx, Mapping, PageOut, Reclaim};
+use eraseblock_core::ftl::{Cx, Mapping, MappingConfig, PageOut, Reclaim};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::nand::{Flash, Ppn};
 use proptest::prelude::*;
@@ -57,22 +58,35 @@ fn merge(into: &mut Value, from: &Value) {
 
 /// All drives that the registries can make of an array, or the sentence with which they are refused.
 fn drives(array: &Value, replay: &str, write_back: &str) -> Vec<(String, DeviceConfig)> {
-    let mut all = Vec::new();
-    for (buffer, mapping) in support::matrix() {
+    let buffers = BufferConfig::NAMES.iter().map(|name| BufferConfig::by_name(name).unwrap());
+    buffers.flat_map(|buffer| drives_with(&buffer, array, replay, write_back)).collect()
+}
+
+/// The same with one buffer.
+fn drives_with(
+    buffer: &BufferConfig,
+    array: &Value,
+    replay: &str,
+    write_back: &str,
+) -> Vec<(String, DeviceConfig)> {
+    let drive = |mapping: &str| {
         // Few log blocks, so that they run out; every other mapping with its defaults.
-        let mapping_value = match mapping.name() {
+        let mapping_value = match mapping {
             "bast" => json!({"kind": "bast", "log_blocks": 3}),
-            _ => serde_json::to_value(&mapping).unwrap(),
+            _ => json!(mapping),
         };
         let rest = json!({
-            "buffer": {"size": "32 KiB", "scheme": serde_json::to_value(&buffer).unwrap(), "write_back": write_back},
+            "buffer": {"size": "32 KiB", "scheme": buffer, "write_back": write_back},
             "ftl": {"mapping": mapping_value},
             "host": {"replay": replay, "partial_page": "read-modify-write", "max_outstanding": 4, "end_of_run": "flush"},
         });
-        all.push((format!("{} on {}", buffer.name(), mapping.name()), merged(&[array, &rest])));
-    }
-    all
+        (format!("{} on {mapping}", buffer.name()), merged(&[array, &rest]))
+    };
+    MappingConfig::NAMES.iter().map(|mapping| drive(mapping)).collect()
 }
+
+/// The buffer of these drives.
+const SMALL: Shape = Shape { capacity: 8, pages_per_block: 4, logical_pages: 32 };
 
 #[derive(Debug, Clone)]
 struct Step {
@@ -165,6 +179,19 @@ proptest! {
                             prop_assert!(false, "{pair} over {name}, {write_back}, {replay}: {error}");
                         }
                     }
+                }
+            }
+        }
+    }
+
+    /// The same for every other reading of the papers, and each value of switches and named choices, on one array.
+    #[test]
+    fn every_reading_keeps_every_write(steps in steps(160)) {
+        let (name, array) = &arrays()[2];
+        for (variant, buffer) in support::variants(SMALL) {
+            for (pair, config) in drives_with(&buffer, array, "open", "background") {
+                if let Err(error) = run(&config, &steps) {
+                    prop_assert!(false, "{variant}, {pair} over {name}: {error}");
                 }
             }
         }

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use eraseblock_core::buffer::{self, BufferConfig, Shape};
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, DeviceError, Options};
-use eraseblock_core::ftl::MappingConfig;
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Report;
 use serde_json::{Value, json};
@@ -63,18 +62,6 @@ pub fn write(device: &mut Device, pages: &[u64]) {
 pub fn cost(device: &Device) -> (u64, u64, u64) {
     let c = device.counters();
     (c.reads.iter().sum(), c.programs.iter().sum(), c.erases.iter().sum())
-}
-
-/// Every registered buffer with every registered mapping.
-pub fn matrix() -> impl Iterator<Item = (BufferConfig, MappingConfig)> {
-    BufferConfig::NAMES.iter().flat_map(|buffer| {
-        MappingConfig::NAMES.iter().map(move |mapping| {
-            (
-                BufferConfig::by_name(buffer).expect("registered"),
-                MappingConfig::by_name(mapping).expect("registered"),
-            )
-        })
-    })
 }
 
 /// Tells a drive whose buffer needs the future what is going to be submitted.
