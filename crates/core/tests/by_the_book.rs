@@ -7,21 +7,31 @@ use eraseblock_core::buffer::{Answer, Buffer, BufferConfig, Idle, Outcome, Shape
 use eraseblock_core::host::Op;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
-use references::{Decisions, Pair, arc, block_lru, bplru, clock, fab, hbm, lb_clock, s3_fifo, w_tinylfu};
+use references::{
+    Decisions, Pair, arc, block_lru, bpac, bplru, cbm, clc, clock, fab, hbm, lb_clock, lirs_wsr, ref_policy,
+    s3_fifo, split_lru, w_tinylfu,
+};
 use serde_json::Value;
 
 type Make = fn(Shape, &mut Pcg64Mcg) -> Pair;
 
-const PAIRS: [(&str, Make); 9] = [
-    ("block-lru", block_lru::pair),
-    ("fab", fab::pair),
-    ("bplru", bplru::pair),
-    ("hbm", hbm::pair),
-    ("lb-clock", lb_clock::pair),
-    ("clock", clock::pair),
-    ("arc", arc::pair),
-    ("s3-fifo", s3_fifo::pair),
-    ("w-tinylfu", w_tinylfu::pair),
+/// Each scheme: its name, the pages that it needs at least, and how to make a pair.
+const PAIRS: [(&str, u32, Make); 15] = [
+    ("clock", 1, clock::pair),
+    ("block-lru", 1, block_lru::pair),
+    ("arc", 1, arc::pair),
+    ("s3-fifo", 1, s3_fifo::pair),
+    ("w-tinylfu", 1, w_tinylfu::pair),
+    ("split-lru", 2, split_lru::pair),
+    ("ref", 1, ref_policy::pair),
+    ("lirs-wsr", 1, lirs_wsr::pair),
+    ("fab", 1, fab::pair),
+    ("bplru", 1, bplru::pair),
+    ("lb-clock", 1, lb_clock::pair),
+    ("clc", 1, clc::pair),
+    ("bpac", 1, bpac::pair),
+    ("hbm", 1, hbm::pair),
+    ("cbm", 2, cbm::pair),
 ];
 
 fn decisions(out: &Outcome) -> Decisions {
@@ -41,13 +51,13 @@ fn build(fast: &Value, shape: Shape) -> Box<dyn Buffer> {
 
 #[test]
 fn random_sequences_are_served_the_same() {
-    for (name, pair) in PAIRS {
+    for (name, least, pair) in PAIRS {
         for seed in 0..10_000 {
             let mut random = Pcg64Mcg::seed_from_u64(seed);
             let pages_per_block = [2, 4, 8][random.random_range(0..3)];
             let blocks = random.random_range(2..8);
             let shape = Shape {
-                capacity: random.random_range(1..20),
+                capacity: random.random_range(least..20),
                 pages_per_block,
                 logical_pages: blocks * pages_per_block,
             };
@@ -93,7 +103,7 @@ fn the_recorded_workload_is_served_the_same() {
     let drive =
         eraseblock_traces::DriveShape { exported_bytes: 1 << 30, page_bytes: PAGE, block_bytes: 64 * PAGE };
     let fitted = workload.fit(drive).unwrap();
-    for (seed, (name, pair)) in (0..3).flat_map(|seed| PAIRS.map(|pair| (seed, pair))) {
+    for (seed, (name, _, pair)) in (0..3).flat_map(|seed| PAIRS.map(|pair| (seed, pair))) {
         let shape = Shape { capacity: 500, pages_per_block: 64, logical_pages: (1 << 30) / PAGE as u32 };
         let (fast, mut slow) = pair(shape, &mut Pcg64Mcg::seed_from_u64(seed));
         let mut quick = build(&fast, shape);

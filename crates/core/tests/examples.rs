@@ -2,12 +2,15 @@
 
 use eraseblock_core::buffer::{self, Action, Answer};
 use eraseblock_core::example::{Step, play};
-use eraseblock_core::support::registry::Example;
+use eraseblock_core::support::registry::{Entry, Example};
+
+fn registered(name: &str) -> &'static Entry {
+    buffer::registry().iter().find(|entry| entry.name == name).unwrap()
+}
 
 /// The example of a scheme with these words in its source.
 fn example(name: &str, source: &str) -> Example {
-    let entry = buffer::registry().iter().find(|entry| entry.name == name).unwrap();
-    *entry.about.examples.iter().find(|example| example.source.contains(source)).unwrap()
+    *registered(name).about.examples.iter().find(|example| example.source.contains(source)).unwrap()
 }
 
 /// What came of an example.
@@ -172,8 +175,62 @@ fn cflru_lets_clean_pages_of_the_window_go_first() {
 
 #[test]
 fn separate_lists_keep_reads_and_writes_apart() {
-    let split = Played::new("split-lru", &example("split-lru", ""));
+    let [blocks, pages] = registered("split-lru").about.examples else { panic!() };
+    let split = Played::new("split-lru", pages);
     let left: Vec<_> = split.left.iter().flat_map(|(_, pages)| pages.clone()).collect();
     assert_eq!(left, [(1, true), (3, false), (2, true)]);
     assert_eq!(split.state.concat(), [5, 4, 6]);
+    let split = Played::new("split-lru", blocks);
+    let gone = (Action::Drop, vec![(0, false)]);
+    assert_eq!(split.left, [(Action::Flush, dirty([4, 5])), gone]);
+    assert_eq!(split.state, [vec![12], vec![8], vec![1], vec![16, 17], vec![9], vec![13]]);
+}
+
+#[test]
+fn clc_evicts_the_largest_cold_cluster() {
+    let clc = Played::new("clc", &example("clc", ""));
+    assert_eq!(clc.left, [(Action::Flush, dirty([0, 1]))]);
+    assert_eq!(clc.state, [[12], [8], [4]]);
+    let cooled = clc.steps.iter().flat_map(|step| &step.decided).flat_map(|d| &d.outcome.note_pages);
+    assert_eq!(cooled.collect::<Vec<_>>(), [&0, &1, &4, &8]);
+}
+
+#[test]
+fn ref_evicts_pages_of_one_block_after_another() {
+    let pages = Played::new("ref", &example("ref", "")).pages();
+    assert_eq!(pages, [[0], [1], [4], [5]]);
+    let lru = Played::new("lru", &Example { options: "", ..example("ref", "") }).pages();
+    assert_eq!(lru, [[0], [4], [1], [5]]);
+}
+
+#[test]
+fn wsr_gives_dirty_pages_a_second_chance() {
+    let [lirs, lru] = registered("lirs-wsr").about.examples else { panic!() };
+    let played = Played::new("lirs-wsr", lirs);
+    let left = [3, 4, 2].map(|page| (Action::Drop, vec![(page, false)]));
+    assert_eq!(played.left, left);
+    assert_eq!(played.state.concat(), [3, 1, 5]);
+    let lru = Played::new("lirs-wsr", lru);
+    assert_eq!(lru.left, [(Action::Drop, vec![(2, false)])]);
+    assert_eq!(lru.state.concat(), [3, 1]);
+}
+
+#[test]
+fn bpac_moves_pages_both_ways() {
+    let bpac = Played::new("bpac", &example("bpac", ""));
+    assert_eq!(bpac.steps[4].state, [[16], [12], [8], [4], [0]]);
+    assert_eq!(bpac.steps[5].state, [[0], [16], [12], [8], [4]]);
+    assert_eq!(bpac.steps[6].state, [vec![0], vec![16], vec![12], vec![4], vec![8, 9]]);
+    assert_eq!(bpac.left, [(Action::Flush, dirty([8, 9]))]);
+    assert_eq!(bpac.state, [vec![0], vec![16], vec![12], vec![4], vec![20, 21, 22]]);
+}
+
+#[test]
+fn cbm_fills_the_holes_of_a_block() {
+    let filled = example("cbm", "");
+    let expected = vec![(0, true), (1, true), (2, false), (3, true)];
+    let cbm = Played::new("cbm", &filled);
+    assert_eq!((cbm.left, cbm.state), (vec![(Action::Flush, expected)], vec![vec![4]]));
+    let plain = Played::new("cbm", &Example { options: r#"{"fill_holes": false}"#, ..filled });
+    assert_eq!((plain.left, plain.state), (vec![(Action::Flush, dirty([0, 1, 3]))], vec![vec![4], vec![2]]));
 }

@@ -98,6 +98,23 @@ fn block_lru_keeps_reads_or_serves_writes_alone() {
     assert_eq!(mixed, [(Action::Flush, vec![(1, true), (2, true)]), (Action::Drop, vec![(0, false)])]);
 }
 
+/// Two blocks in turn over BAST with one log block, which stays open: merges.
+#[test]
+fn ref_spares_the_ftl_merges() {
+    let merges = |scheme: Value| {
+        let mut drive = device(&json!({
+            "ftl": {"mapping": {"kind": "bast", "log_blocks": 1}},
+            "buffer": {"size": "16 KiB", "scheme": scheme},
+            "host": {"end_of_run": "flush"},
+        }));
+        write(&mut drive, &[0, 4, 1, 5]);
+        let report = drive.finish().unwrap();
+        report.merges.switch + report.merges.partial + report.merges.full
+    };
+    assert_eq!(merges(json!({"kind": "ref", "victim_blocks": 1, "window": 1.0})), 1);
+    assert_eq!(merges(json!({"kind": "lru", "reads": "bypass"})), 3);
+}
+
 fn bast(logs: u32, more: &Value) -> Device {
     let mut mapping = json!({"kind": "bast", "log_blocks": logs});
     mapping.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

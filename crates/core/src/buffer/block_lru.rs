@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::blocked::{BlockOrder, Blocked, EvictOrder};
 use super::blocks::{Directory, Reads};
-use super::{Buffer, Reason, Shape};
+use super::{Buffer, Outcome, Reason, Shape};
 use crate::support::NONE;
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice, Example};
@@ -27,18 +27,11 @@ use crate::support::registry::{About, Choice, Example};
 pub const ABOUT: About = About {
     title: "block LRU",
     summary: "Blocks in the order of use; the least recently used one leaves with all its pages.",
-    choices: &[
-        Choice {
-            option: "evict_order",
-            others: &[r#""touch-first""#],
-            open: "whether room is made before or after the used block moves to the front",
-        },
-        Choice {
-            option: "reads",
-            others: &[r#""bypass""#],
-            open: "the papers use it as a write buffer and as one for reads and writes",
-        },
-    ],
+    choices: &[Choice {
+        option: "evict_order",
+        others: &[r#""touch-first""#],
+        open: "whether room is made before or after the used block moves to the front",
+    }],
     examples: &[Example {
         source: "HBM thesis, table 1.1",
         shows: "Two hits. Block 0 leaves first, in one piece; its pages 3, 2 and 1 come back one by one. Page 10 makes block 1 leave, and with page 5 goes page 7, which is asked for next.",
@@ -67,17 +60,26 @@ impl Config {
     /// # Errors
     /// No room for a page.
     pub fn build(&self, shape: Shape) -> Result<Box<dyn Buffer>, String> {
-        let order = |nodes| BlockLru { order: List::default(), links: Links::new(nodes) };
-        Blocked::build("block-lru", shape, self.reads, self.evict_order, order)
+        let order = |nodes| BlockLru::new(nodes, LEAST_RECENT);
+        Ok(Box::new(Blocked::new("block-lru", shape, self.reads, self.evict_order, order)?))
     }
 }
 
 const LEAST_RECENT: Reason = "least recently used block";
 
+/// Blocks in the order of use.
 #[derive(Debug)]
-struct BlockLru {
+pub(super) struct BlockLru {
     order: List,
     links: Links,
+    reason: Reason,
+}
+
+impl BlockLru {
+    /// No nodes of `0..nodes`; blocks leave for this reason.
+    pub(super) fn new(nodes: usize, reason: Reason) -> Self {
+        Self { order: List::default(), links: Links::new(nodes), reason }
+    }
 }
 
 impl BlockOrder for BlockLru {
@@ -85,11 +87,11 @@ impl BlockOrder for BlockLru {
         self.order.touch(&mut self.links, node);
     }
 
-    fn touch(&mut self, node: u32, _lpn: u32, blocks: &Directory) {
+    fn touch(&mut self, node: u32, _lpn: u32, blocks: &Directory, _out: &mut Outcome) {
         self.raise(node, blocks);
     }
 
-    fn insert(&mut self, node: u32, _lpn: u32, fresh: bool, blocks: &Directory) {
+    fn insert(&mut self, node: u32, _lpn: u32, fresh: bool, blocks: &Directory, _out: &mut Outcome) {
         if fresh {
             self.order.push_front(&mut self.links, node);
         } else {
@@ -99,7 +101,7 @@ impl BlockOrder for BlockLru {
 
     fn victim(&self, _blocks: &Directory) -> Option<(u32, Reason)> {
         let node = self.order.back();
-        (node != NONE).then_some((node, LEAST_RECENT))
+        (node != NONE).then_some((node, self.reason))
     }
 
     fn remove(&mut self, node: u32, _blocks: &Directory) {

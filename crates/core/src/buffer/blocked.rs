@@ -34,10 +34,10 @@ pub trait BlockOrder: std::fmt::Debug + Send {
     fn raise(&mut self, node: u32, blocks: &Directory);
 
     /// The host uses page `lpn`, which is held.
-    fn touch(&mut self, node: u32, lpn: u32, blocks: &Directory);
+    fn touch(&mut self, node: u32, lpn: u32, blocks: &Directory, out: &mut Outcome);
 
     /// Page `lpn` has come to a block, which is `fresh` if it was not held before.
-    fn insert(&mut self, node: u32, lpn: u32, fresh: bool, blocks: &Directory);
+    fn insert(&mut self, node: u32, lpn: u32, fresh: bool, blocks: &Directory, out: &mut Outcome);
 
     /// The block that leaves next, and why.
     fn victim(&self, blocks: &Directory) -> Option<(u32, Reason)>;
@@ -90,17 +90,17 @@ impl<O: BlockOrder + 'static> Blocked<O> {
     ///
     /// # Errors
     /// No room for a page.
-    pub fn build(
+    pub fn new(
         name: &'static str,
         shape: Shape,
         reads: Reads,
         evict_order: EvictOrder,
         order: impl FnOnce(usize) -> O,
-    ) -> Result<Box<dyn Buffer>, String> {
+    ) -> Result<Self, String> {
         require_room(shape, 1)?;
         let blocks = Directory::new(shape);
         let order = order(blocks.nodes());
-        Ok(Box::new(Self { name, reads, evict_order, blocks, order }))
+        Ok(Self { name, reads, evict_order, blocks, order })
     }
 
     fn node_of(&self, lpn: u32) -> u32 {
@@ -123,7 +123,7 @@ impl<O: BlockOrder + 'static> Blocked<O> {
             self.leave(victim, reason, out);
         }
         let (node, fresh) = self.blocks.insert(lpn, dirty);
-        self.order.insert(node, lpn, fresh, &self.blocks);
+        self.order.insert(node, lpn, fresh, &self.blocks, out);
     }
 }
 
@@ -136,7 +136,7 @@ impl<O: BlockOrder + 'static> Buffer for Blocked<O> {
                     self.blocks.mark_dirty(lpn);
                 }
                 if !bypass {
-                    self.order.touch(self.node_of(lpn), lpn, &self.blocks);
+                    self.order.touch(self.node_of(lpn), lpn, &self.blocks, out);
                 }
                 Answer::Hit
             } else if bypass {

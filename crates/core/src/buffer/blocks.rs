@@ -248,7 +248,8 @@ impl Directory {
         self.forget(node);
     }
 
-    fn forget(&mut self, node: u32) {
+    /// Takes a whole block out, wherever its pages go.
+    pub fn forget(&mut self, node: u32) {
         let (from, to) = (self.bit(node, 0), self.bit(node, 0) + self.pages_per_block as usize);
         self.held.clear_range(from, to);
         self.dirty.clear_range(from, to);

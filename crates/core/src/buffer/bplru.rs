@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 
 use super::blocked::{BlockOrder, Blocked, EvictOrder};
 use super::blocks::{Directory, Reads};
-use super::{Action, Buffer, Reason, Shape};
+use super::{Action, Buffer, Outcome, Reason, Shape};
 use crate::support::NONE;
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice, Example};
@@ -107,7 +107,7 @@ impl Config {
             links: Links::new(nodes),
             next_offset: vec![0; nodes],
         };
-        Blocked::build("bplru", shape, Reads::Bypass, self.evict_order, order)
+        Ok(Box::new(Blocked::new("bplru", shape, Reads::Bypass, self.evict_order, order)?))
     }
 }
 
@@ -161,12 +161,12 @@ impl BlockOrder for Bplru {
         self.order.touch(&mut self.links, node);
     }
 
-    fn touch(&mut self, node: u32, lpn: u32, blocks: &Directory) {
+    fn touch(&mut self, node: u32, lpn: u32, blocks: &Directory, _out: &mut Outcome) {
         self.raise(node, blocks);
         self.follow(node, lpn, blocks);
     }
 
-    fn insert(&mut self, node: u32, lpn: u32, fresh: bool, blocks: &Directory) {
+    fn insert(&mut self, node: u32, lpn: u32, fresh: bool, blocks: &Directory, _out: &mut Outcome) {
         if fresh {
             self.order.push_front(&mut self.links, node);
             self.next_offset[node as usize] = BROKEN;

@@ -9,8 +9,7 @@
 //! S. Park et al., "CFLRU: A replacement algorithm for flash memory", CASES 2006; built after its description in the SUPA
 //! paper (2017).
 //!
-//! **Where that is silent.** The window's size: a quarter of the buffer (`window`); 0 is page LRU. It holds the last pages
-//! of the list while the buffer is full, fewer until then. A page that a flush command cleans counts as clean in its place.
+//! **Where that is silent.** The window's size: a quarter of the buffer (`window`); 0 is page LRU. A page that a flush command cleans counts as clean in its place.
 //!
 //! Cost of a page access: O(log n) where a clean page is in the window, else O(1).
 
@@ -21,11 +20,10 @@ use super::blocks::{Reads, require_share};
 use super::lru::LEAST_RECENT;
 use super::paged::{PageOrder, Paged, Victim};
 use super::pages::PageTable;
+use super::window::Window;
 use super::{Buffer, Reason, Shape};
-use crate::support::NONE;
 use crate::support::bits::Bits;
 use crate::support::heap::Heap;
-use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice, Cost, Example};
 
 /// What `list` says.
@@ -74,16 +72,7 @@ impl Config {
     pub fn build(&self, shape: Shape) -> Result<Box<dyn Buffer>, String> {
         require_share("window", self.window)?;
         let order = |slots: usize| Cflru {
-            window: libm::round(self.window * slots as f64) as u32,
-            slots: slots as u32,
-            order: List::default(),
-            links: Links::new(slots),
-            first: NONE,
-            inside: Bits::new(slots),
-            in_window: 0,
-            len: 0,
-            used: vec![0; slots],
-            clock: 0,
+            window: Window::new(slots, libm::round(self.window * slots as f64) as u32),
             clean: Heap::new(slots),
             dirty: Bits::new(slots),
         };
@@ -95,62 +84,29 @@ const CLEAN_FIRST: Reason = "clean page nearest the end of the window";
 
 #[derive(Debug)]
 struct Cflru {
-    /// Pages that the window holds when the buffer is full.
-    window: u32,
-    slots: u32,
-    order: List,
-    links: Links,
-    /// The window's page nearest the front, or [`NONE`].
-    first: u32,
-    inside: Bits,
-    in_window: u32,
-    len: u32,
-    /// When each page was used.
-    used: Vec<u64>,
-    clock: u64,
+    window: Window,
     /// Clean pages of the window, by use.
     clean: Heap<u64>,
     dirty: Bits,
 }
 
 impl Cflru {
-    /// The window takes in pages until it has as many as it should: all but the first ones of a full buffer.
-    fn widen(&mut self) {
-        while self.len + self.window > self.slots && self.in_window < self.len + self.window - self.slots {
-            let next = match self.first {
-                NONE => self.order.back(),
-                first => self.order.before(&self.links, first),
-            };
-            self.inside.set(next as usize);
-            self.in_window += 1;
-            self.first = next;
-            if !self.dirty.get(next as usize) {
-                self.clean.set(next, self.used[next as usize]);
-            }
-        }
-    }
-
     fn unlink(&mut self, slot: u32) {
-        if self.inside.clear(slot as usize) {
-            self.in_window -= 1;
+        if self.window.remove(slot) {
             self.clean.remove(slot);
-            if self.first == slot {
-                self.first = self.order.after(&self.links, slot);
-            }
         }
-        self.order.remove(&mut self.links, slot);
-        self.len -= 1;
     }
 
     fn link(&mut self, slot: u32, write: bool) {
-        self.clock += 1;
-        self.used[slot as usize] = self.clock;
         if write {
             self.dirty.set(slot as usize);
         }
-        self.order.push_front(&mut self.links, slot);
-        self.len += 1;
-        self.widen();
+        self.window.push(slot);
+        while let Some(entered) = self.window.widen() {
+            if !self.dirty.get(entered as usize) {
+                self.clean.set(entered, self.window.used(entered));
+            }
+        }
     }
 }
 
@@ -167,7 +123,7 @@ impl PageOrder for Cflru {
         }
         let victim = match self.clean.first() {
             Some((_, slot)) => (slot, CLEAN_FIRST),
-            None => (self.order.back(), LEAST_RECENT),
+            None => (self.window.back(), LEAST_RECENT),
         };
         self.unlink(victim.0);
         Some(victim)
@@ -184,36 +140,27 @@ impl PageOrder for Cflru {
 
     fn cleaned(&mut self, slot: u32) {
         self.dirty.clear(slot as usize);
-        if self.inside.get(slot as usize) {
-            self.clean.set(slot, self.used[slot as usize]);
+        if self.window.contains(slot) {
+            self.clean.set(slot, self.window.used(slot));
         }
     }
 
     fn slots(&self) -> Vec<u32> {
-        self.order.iter(&self.links).collect()
+        self.window.iter().collect()
     }
 
     fn check(&self, pages: &PageTable) -> Result<(), String> {
-        let slots = self.slots();
-        let outside = slots.len() - self.in_window as usize;
-        for (place, &slot) in slots.iter().enumerate() {
-            let inside = place >= outside;
-            let clean = !pages.get(slot).dirty;
-            if self.inside.get(slot as usize) != inside || self.clean.key(slot).is_some() != (inside && clean)
-            {
-                return Err(format!(
-                    "slot {slot}, at place {place} with {outside} before the window, is not marked so"
-                ));
-            }
+        self.window.check()?;
+        let misplaced = |&slot: &u32| {
+            self.clean.key(slot).is_some() != (self.window.contains(slot) && !pages.get(slot).dirty)
+        };
+        match self.window.iter().find(misplaced) {
+            Some(slot) => Err(format!("slot {slot} is not among the window's clean pages, or should not be")),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn bytes(&self) -> usize {
-        self.links.bytes()
-            + self.inside.bytes()
-            + self.dirty.bytes()
-            + self.used.len() * 8
-            + self.clean.bytes()
+        self.window.bytes() + self.dirty.bytes() + self.clean.bytes()
     }
 }

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use super::blocked::{BlockOrder, Blocked, EvictOrder};
 use super::blocks::{Directory, Reads};
 use super::by_size::BySize;
-use super::{Buffer, Reason, Shape};
+use super::{Buffer, Outcome, Reason, Shape};
 use crate::support::NONE;
 use crate::support::list::Links;
 use crate::support::registry::{About, Choice, Example};
@@ -71,7 +71,7 @@ impl Config {
     pub fn build(&self, shape: Shape) -> Result<Box<dyn Buffer>, String> {
         let order =
             |nodes| Fab { by_size: BySize::new(nodes, shape.pages_per_block), links: Links::new(nodes) };
-        Blocked::build("fab", shape, self.reads, self.evict_order, order)
+        Ok(Box::new(Blocked::new("fab", shape, self.reads, self.evict_order, order)?))
     }
 }
 
@@ -89,11 +89,11 @@ impl BlockOrder for Fab {
         self.by_size.put(&mut self.links, node, blocks.pages(node));
     }
 
-    fn touch(&mut self, node: u32, _lpn: u32, blocks: &Directory) {
+    fn touch(&mut self, node: u32, _lpn: u32, blocks: &Directory, _out: &mut Outcome) {
         self.raise(node, blocks);
     }
 
-    fn insert(&mut self, node: u32, _lpn: u32, _fresh: bool, blocks: &Directory) {
+    fn insert(&mut self, node: u32, _lpn: u32, _fresh: bool, blocks: &Directory, _out: &mut Outcome) {
         self.raise(node, blocks);
     }
 

@@ -33,6 +33,11 @@ impl<const LISTS: usize> Ghosts<LISTS> {
         }
     }
 
+    /// Pages that it can remember.
+    pub fn capacity(&self) -> usize {
+        self.entries.len()
+    }
+
     /// Whether another page does not fit.
     #[inline]
     pub fn is_full(&self) -> bool {
@@ -48,33 +53,49 @@ impl<const LISTS: usize> Ghosts<LISTS> {
     /// The list that remembers a page.
     #[inline]
     pub fn find(&self, lpn: u32) -> Option<usize> {
-        let entry = self.entry_of[lpn as usize].checked_sub(1)?;
-        Some(usize::from(self.entries[entry as usize].1))
+        self.entry(lpn).map(|entry| usize::from(self.entries[entry as usize].1))
     }
 
-    /// Puts a page that is not remembered at the front of a list; there must be room.
+    /// The entry of a page that is remembered, below [`Self::capacity`].
     #[inline]
-    pub fn remember(&mut self, lpn: u32, list: usize) {
+    pub fn entry(&self, lpn: u32) -> Option<u32> {
+        self.entry_of[lpn as usize].checked_sub(1)
+    }
+
+    /// The page of an entry.
+    #[inline]
+    pub fn page(&self, entry: u32) -> u32 {
+        self.entries[entry as usize].0
+    }
+
+    /// The entry that has been in a list for longest.
+    pub fn oldest(&self, list: usize) -> Option<u32> {
+        (!self.lists[list].is_empty()).then(|| self.lists[list].back())
+    }
+
+    /// Puts a page that is not remembered at the front of a list; there must be room. Returns its entry.
+    #[inline]
+    pub fn remember(&mut self, lpn: u32, list: usize) -> u32 {
         debug_assert!(self.find(lpn).is_none());
         let Some(entry) = self.free.pop() else { unreachable!("room was made") };
         self.entries[entry as usize] = (lpn, list as u8);
         self.entry_of[lpn as usize] = entry + 1;
         self.lists[list].push_front(&mut self.links, entry);
         self.len[list] += 1;
+        entry
     }
 
     /// Forgets a page; says which list it was in.
     #[inline]
     pub fn forget(&mut self, lpn: u32) -> Option<usize> {
-        let entry = self.entry_of[lpn as usize].checked_sub(1)?;
-        Some(self.release(entry))
+        self.entry(lpn).map(|entry| self.release(entry))
     }
 
     /// Forgets the page that has been in a list for longest, if there is one.
     #[inline]
     pub fn forget_oldest(&mut self, list: usize) {
-        if !self.lists[list].is_empty() {
-            self.release(self.lists[list].back());
+        if let Some(entry) = self.oldest(list) {
+            self.release(entry);
         }
     }
 

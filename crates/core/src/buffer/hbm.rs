@@ -29,17 +29,11 @@
 //!
 //! Cost of a page access: O(1), O(log n) in the blocks of the block region where a block's rank changes.
 
-use rand::{RngExt as _, SeedableRng as _};
-use rand_pcg::Pcg32;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{Directory, require_room};
-use super::pages::PageTable;
-use super::{Action, Answer, Buffer, Evicted, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
-use crate::support::frequency::Frequency;
-use crate::support::heap::Heap;
-use crate::support::list::{Links, List};
+use super::regions::Regions;
+use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Shape, Span, View};
 use crate::support::registry::{About, Choice, Cost, Example};
 
 /// What `list` says.
@@ -215,398 +209,76 @@ impl Config {
     /// # Errors
     /// No room for a page, or a threshold or share that cannot be.
     pub fn build(&self, shape: Shape) -> Result<Box<dyn Buffer>, String> {
-        require_room(shape, 1)?;
-        let most = shape.pages_per_block + 1;
-        let threshold = match self.threshold {
-            Threshold::Dynamic => 1,
-            Threshold::Static(pages) if (1..=most).contains(&pages) => pages,
-            Threshold::Static(pages) => {
-                return Err(format!(
-                    "buffer.scheme.threshold: found {pages}, expected 1 to {most} (one more than a block has pages)"
-                ));
-            }
-        };
-        let (alpha, beta) = self.shares(shape)?;
-        let blocks = Directory::new(shape);
-        let pages = PageTable::new(shape);
-        let nodes = blocks.nodes();
-        Ok(Box::new(Hbm {
-            config: self.clone(),
-            order: Order::new(self.page_order, pages.slots()),
-            pages,
-            lar: Heap::new(nodes),
-            popularity: vec![0; nodes],
-            blocks,
-            threshold,
-            alpha,
-            beta,
-            in_blocks: 0,
-            settled_at: 0,
-            random: Pcg32::seed_from_u64(self.seed),
-        }))
-    }
-
-    /// Bounds of the block region's share (Table 3.1).
-    fn shares(&self, shape: Shape) -> Result<(f64, f64), String> {
-        let total = f64::from(shape.capacity);
-        let block = f64::from(shape.pages_per_block);
-        let alpha = self.alpha.unwrap_or(2.0 * block / total);
-        let general = if shape.capacity >= LARGE { 0.2 } else { 0.1 };
-        let beta = self.beta.unwrap_or(if alpha > general { 2.0 * alpha } else { general });
-        for (key, share) in [("alpha", self.alpha), ("beta", self.beta)] {
-            if share.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
-                return Err(format!("buffer.scheme.{key}: expected a share from 0 to 1"));
-            }
-        }
-        if alpha > beta {
-            return Err(format!("buffer.scheme.alpha: {alpha} is above beta, {beta}"));
-        }
-        Ok((alpha, beta))
-    }
-}
-
-/// Pages from which on a buffer counts as large: 16 MiB of 2 KiB pages.
-const LARGE: u32 = 8192;
-
-const LEAST_POPULAR: Reason = "least popular block, the fullest among equals";
-const COMPENSATION: Reason = "block region empty: last page of the page region and its block";
-const LAST_PAGE: Reason = "block region empty: last page of the page region";
-
-/// Rank of a block in the block region: popularity, pages, tie.
-type Rank = (u32, u32, u32);
-
-/// The page region's order.
-#[derive(Debug)]
-enum Order {
-    Lru(List, Links),
-    Lfu(Frequency),
-}
-
-impl Order {
-    fn new(order: PageOrder, slots: usize) -> Self {
-        match order {
-            PageOrder::Lru => Self::Lru(List::default(), Links::new(slots)),
-            PageOrder::Lfu => Self::Lfu(Frequency::new(slots)),
-        }
-    }
-
-    fn insert(&mut self, slot: u32) {
-        match self {
-            Self::Lru(list, links) => list.push_front(links, slot),
-            Self::Lfu(frequency) => frequency.insert(slot),
-        }
-    }
-
-    fn touch(&mut self, slot: u32) {
-        match self {
-            Self::Lru(list, links) => list.touch(links, slot),
-            Self::Lfu(frequency) => frequency.touch(slot),
-        }
-    }
-
-    fn remove(&mut self, slot: u32) {
-        match self {
-            Self::Lru(list, links) => list.remove(links, slot),
-            Self::Lfu(frequency) => frequency.remove(slot),
-        }
-    }
-
-    /// The slot that leaves first, or `NONE`.
-    fn last(&self) -> u32 {
-        match self {
-            Self::Lru(list, _) => list.back(),
-            Self::Lfu(frequency) => frequency.least(),
-        }
-    }
-
-    fn to_vec(&self) -> Vec<u32> {
-        match self {
-            Self::Lru(list, links) => list.iter(links).collect(),
-            Self::Lfu(frequency) => frequency.iter().collect(),
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        match self {
-            Self::Lru(_, links) => links.bytes(),
-            Self::Lfu(frequency) => frequency.bytes(),
-        }
+        Ok(Box::new(Hbm { regions: Regions::new(self, shape)? }))
     }
 }
 
 #[derive(Debug)]
 struct Hbm {
-    config: Config,
-    /// All pages of both regions, by block.
-    blocks: Directory,
-    /// Pages of the page region; whether they are dirty is the blocks' knowledge.
-    pages: PageTable,
-    order: Order,
-    /// Blocks of the block region.
-    lar: Heap<Rank>,
-    popularity: Vec<u32>,
-    threshold: u32,
-    alpha: f64,
-    beta: f64,
-    /// Pages in the block region.
-    in_blocks: u32,
-    /// Request at which the threshold changed last.
-    settled_at: u64,
-    random: Pcg32,
-}
-
-impl Hbm {
-    fn is_migrated(&self, node: u32) -> bool {
-        self.lar.key(node).is_some()
-    }
-
-    /// Gives a block of the block region its present rank.
-    fn rank(&mut self, node: u32) {
-        let pages = self.blocks.pages(node);
-        let size = match self.config.size_tie {
-            SizeTie::MostPages => self.blocks.pages_per_block() - pages,
-            SizeTie::FewestPages => pages,
-        };
-        let tie = match self.config.tie {
-            Tie::Random => self.random.random(),
-            Tie::LowestBlock => self.blocks.lbn(node),
-        };
-        self.lar.set(node, (self.popularity[node as usize], size, tie));
-    }
-
-    /// Makes room (Algorithm 3.3, selection compensation).
-    fn replace(&mut self, out: &mut Outcome) {
-        if let Some((_, victim)) = self.lar.first() {
-            self.leave(victim, LEAST_POPULAR, out);
-            return;
-        }
-        let slot = self.order.last();
-        let lpn = self.pages.get(slot).lpn;
-        if self.config.compensation {
-            self.leave(self.blocks.node(lpn / self.blocks.pages_per_block()), COMPENSATION, out);
-        } else {
-            self.order.remove(slot);
-            self.pages.remove(slot);
-            let (dirty, _) = self.blocks.remove(lpn);
-            out.evict_page(Evicted { lpn, dirty }, LAST_PAGE);
-        }
-    }
-
-    /// All pages of a block leave: written in order if any is dirty, else dropped.
-    fn leave(&mut self, node: u32, reason: Reason, out: &mut Outcome) {
-        if self.is_migrated(node) {
-            self.lar.remove(node);
-            self.in_blocks -= self.blocks.pages(node);
-        } else {
-            self.forget_pages(node);
-        }
-        let action = if self.blocks.dirty(node) > 0 { Action::Flush } else { Action::Drop };
-        self.blocks.evict_whole(node, action, reason, out);
-    }
-
-    /// Takes a block's pages out of the page region.
-    fn forget_pages(&mut self, node: u32) {
-        for page in self.blocks.iter(node) {
-            if let Some(slot) = self.pages.find(page.lpn) {
-                self.order.remove(slot);
-                self.pages.remove(slot);
-            }
-        }
-    }
-
-    /// A block that has enough pages in the page region moves to the block region (section 3.4).
-    fn migrate(&mut self, node: u32, out: &mut Outcome) {
-        if self.is_migrated(node) || self.blocks.pages(node) < self.threshold {
-            return;
-        }
-        self.forget_pages(node);
-        if !self.config.page_region_counts {
-            self.popularity[node as usize] = 1;
-        }
-        self.in_blocks += self.blocks.pages(node);
-        self.rank(node);
-        out.note(
-            "moved to the block region",
-            Some(i64::from(self.threshold)),
-            self.blocks.iter(node).map(|page| page.lpn),
-        );
-    }
-
-    /// Algorithm 3.4, after a part of a request that changed the block region's size.
-    fn adjust(&mut self, request: u64, out: &mut Outcome) {
-        if self.config.threshold != Threshold::Dynamic || request < self.settled_at + self.config.settle {
-            return;
-        }
-        let share = f64::from(self.in_blocks) / f64::from(self.blocks.capacity());
-        let before = self.threshold;
-        if share > self.beta && self.threshold <= self.blocks.pages_per_block() {
-            self.threshold += 1;
-        }
-        if share < self.alpha && self.threshold >= 2 {
-            self.threshold -= 1;
-        }
-        if self.threshold != before {
-            self.settled_at = request;
-            out.note("threshold", Some(i64::from(self.threshold)), []);
-        }
-    }
-
-    /// A request touches a block: it counts once, however many pages it has there.
-    fn count(&mut self, node: u32, counted: &mut bool) {
-        if !std::mem::replace(counted, true) && (self.config.page_region_counts || self.is_migrated(node)) {
-            self.popularity[node as usize] += 1;
-        }
-    }
-
-    fn serve(&mut self, lpn: u32, write: bool, counted: &mut bool, out: &mut Outcome) -> Answer {
-        let lbn = lpn / self.blocks.pages_per_block();
-        if self.blocks.holds(lpn) {
-            let node = self.blocks.node(lbn);
-            self.hit(lpn, node, write, counted, out);
-            return Answer::Hit;
-        }
-        if self.blocks.is_full() {
-            self.replace(out);
-        }
-        let (node, fresh) = self.blocks.insert(lpn, write);
-        if fresh {
-            self.popularity[node as usize] = 1;
-            *counted = true;
-        } else {
-            self.count(node, counted);
-        }
-        if self.is_migrated(node) {
-            self.in_blocks += 1;
-            self.rank(node);
-        } else {
-            let slot = self.pages.insert(lpn, false);
-            self.order.insert(slot);
-            self.migrate(node, out);
-        }
-        if write { Answer::Insert } else { Answer::Fill }
-    }
-
-    fn hit(&mut self, lpn: u32, node: u32, write: bool, counted: &mut bool, out: &mut Outcome) {
-        if write {
-            self.blocks.mark_dirty(lpn);
-        }
-        let before = self.popularity[node as usize];
-        if write || self.config.read_hits_count {
-            self.count(node, counted);
-        }
-        if let Some(slot) = self.pages.find(lpn) {
-            self.order.touch(slot);
-            // The threshold may have fallen since the last page came.
-            self.migrate(node, out);
-        } else if self.popularity[node as usize] != before {
-            self.rank(node);
-        }
-    }
-
-    /// Blocks in the order in which they would have to make room.
-    fn by_rank(&self) -> Vec<u32> {
-        let mut all = self.lar.sorted();
-        let ppb = self.blocks.pages_per_block();
-        let pages = self.order.to_vec().into_iter().rev();
-        let mut seen = vec![false; self.blocks.nodes()];
-        all.extend(pages.filter_map(|slot| {
-            let node = self.blocks.node(self.pages.get(slot).lpn / ppb);
-            (!std::mem::replace(&mut seen[node as usize], true)).then_some(node)
-        }));
-        all
-    }
+    regions: Regions,
 }
 
 impl Buffer for Hbm {
     fn access(&mut self, span: &Span, _view: &dyn View, out: &mut Outcome) {
-        let (before, mut counted) = (self.in_blocks, false);
+        let regions = &mut self.regions;
+        let mut visit = regions.begin();
         for lpn in span.first..span.first + span.count {
-            let answer = self.serve(lpn, span.write, &mut counted, out);
+            let answer = if regions.blocks().holds(lpn) {
+                regions.hit(lpn, span.write, &mut visit, out);
+                Answer::Hit
+            } else {
+                if regions.blocks().is_full() {
+                    // Written in order if any of its pages is dirty, else dropped.
+                    regions.replace(out, |blocks, node, reason, out| {
+                        let action = if blocks.dirty(node) > 0 { Action::Flush } else { Action::Drop };
+                        blocks.evict_whole(node, action, reason, out);
+                    });
+                }
+                regions.insert(lpn, span.write, &mut visit, out);
+                if span.write { Answer::Insert } else { Answer::Fill }
+            };
             out.answers.push(answer);
         }
-        if self.in_blocks != before {
-            self.adjust(span.request, out);
-        }
+        regions.end(visit, span.request, out);
     }
 
     fn trim(&mut self, first: u32, count: u32) {
         for lpn in first..first + count {
-            if !self.blocks.holds(lpn) {
-                continue;
-            }
-            let node = self.blocks.node(lpn / self.blocks.pages_per_block());
-            let gone = self.blocks.remove(lpn).1;
-            if let Some(slot) = self.pages.find(lpn) {
-                self.order.remove(slot);
-                self.pages.remove(slot);
-            } else {
-                self.in_blocks -= 1;
-                if gone {
-                    self.lar.remove(node);
-                } else {
-                    self.rank(node);
-                }
+            if self.holds(lpn) {
+                self.regions.remove(lpn);
             }
         }
     }
 
     fn flush(&mut self, out: &mut Outcome) {
-        for node in self.by_rank() {
-            self.blocks.write_back(node, FLUSH_COMMAND, out);
-        }
+        self.regions.write_back(FLUSH_COMMAND, out);
     }
 
     fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
-        self.blocks.write_back_pages(first, count, FORCED, out);
+        self.regions.write_back_pages(first, count, FORCED, out);
     }
 
     fn len(&self) -> u32 {
-        self.blocks.len()
+        self.regions.blocks().len()
     }
 
     fn holds(&self, lpn: u32) -> bool {
-        self.blocks.holds(lpn)
+        self.regions.blocks().holds(lpn)
     }
 
     fn check(&self) -> Result<(), String> {
-        self.pages.check(self.order.to_vec().into_iter()).map_err(|problem| format!("hbm: {problem}"))?;
-        let by_rank = self.by_rank();
-        for &node in &by_rank {
-            let paged =
-                self.blocks.iter(node).filter(|page| self.pages.find(page.lpn).is_some()).count() as u32;
-            let expected = if self.is_migrated(node) { 0 } else { self.blocks.pages(node) };
-            if paged != expected {
-                return Err(format!(
-                    "hbm: {paged} pages of block node {node} are in the page region, not {expected}"
-                ));
-            }
-        }
-        if self.in_blocks + self.pages.len() != self.blocks.len() {
-            return Err(format!(
-                "hbm: {} pages in blocks and {} single ones are not {}",
-                self.in_blocks,
-                self.pages.len(),
-                self.blocks.len()
-            ));
-        }
-        self.blocks.check(by_rank.into_iter())
+        self.regions.check().map_err(|problem| format!("hbm: {problem}"))
     }
 
     fn metadata_bytes(&self) -> usize {
-        self.blocks.bytes()
-            + self.pages.bytes()
-            + self.order.bytes()
-            + self.lar.bytes()
-            + self.popularity.len() * 4
+        self.regions.bytes()
     }
 
     fn paper_bytes(&self) -> Option<u64> {
-        Some(32 * self.blocks.blocks() as u64 + 20 * u64::from(self.blocks.len()))
+        Some(32 * self.regions.blocks().blocks() as u64 + 20 * u64::from(self.regions.blocks().len()))
     }
 
     fn dump(&self) -> Vec<Vec<u32>> {
-        let pages = self.order.to_vec().into_iter().map(|slot| vec![self.pages.get(slot).lpn]);
-        let blocks = self.lar.sorted().into_iter().rev();
-        pages.chain(blocks.map(|node| self.blocks.iter(node).map(|page| page.lpn).collect())).collect()
+        self.regions.dump()
     }
 }

@@ -61,18 +61,25 @@ impl Config {
     /// # Errors
     /// No room for a page.
     pub fn build(&self, shape: Shape) -> Result<Box<dyn Buffer>, String> {
-        let order = |slots| Lru { links: Links::new(slots), order: List::default() };
-        Paged::build("lru", shape, self.reads, order)
+        Paged::build("lru", shape, self.reads, Lru::new)
     }
 }
 
 /// Why a page makes room.
 pub(super) const LEAST_RECENT: Reason = "least recently used page";
 
+/// Slots in the order of use.
 #[derive(Debug)]
-struct Lru {
+pub(super) struct Lru {
     links: Links,
     order: List,
+}
+
+impl Lru {
+    /// None of `slots`.
+    pub(super) fn new(slots: usize) -> Self {
+        Self { links: Links::new(slots), order: List::default() }
+    }
 }
 
 impl PageOrder for Lru {

@@ -8,23 +8,30 @@ pub mod arc;
 pub mod block_lru;
 pub mod blocked;
 pub mod blocks;
+pub mod bpac;
 pub mod bplru;
 pub mod by_size;
+pub mod cbm;
 pub mod cflru;
+pub mod clc;
 pub mod clock;
 pub mod fab;
 pub mod fifo;
 pub mod ghosts;
 pub mod hbm;
 pub mod lb_clock;
+pub mod lirs_wsr;
 pub mod lru;
 pub mod none;
 pub mod opt;
 pub mod paged;
 pub mod pages;
+pub mod ref_policy;
+pub mod regions;
 pub mod s3_fifo;
 pub mod split_lru;
 pub mod w_tinylfu;
+pub mod window;
 
 /// What a buffer is built for.
 #[derive(Debug, Clone, Copy)]
@@ -311,9 +318,14 @@ crate::registry! {
     "w-tinylfu" => WTinyLfu in w_tinylfu,
     "split-lru" => SplitLru in split_lru,
     "cflru" => Cflru in cflru,
+    "ref" => Ref in ref_policy,
+    "lirs-wsr" => LirsWsr in lirs_wsr,
     "fab" => Fab in fab,
     "bplru" => Bplru in bplru,
     "lb-clock" => LbClock in lb_clock,
+    "clc" => Clc in clc,
+    "bpac" => Bpac in bpac,
     "hbm" => Hbm in hbm,
+    "cbm" => Cbm in cbm,
     "opt" => Opt in opt,
 }

@@ -32,6 +32,13 @@ pub trait PageOrder: std::fmt::Debug + Send {
     /// All slots, those that would leave first last.
     fn slots(&self) -> Vec<u32>;
 
+    /// All slots in the order in which they would have to make room.
+    fn leaving(&mut self) -> Vec<u32> {
+        let mut slots = self.slots();
+        slots.reverse();
+        slots
+    }
+
     /// Compares redundant state.
     ///
     /// # Errors
@@ -64,10 +71,23 @@ impl<O: PageOrder + 'static> Paged<O> {
         reads: Reads,
         order: impl FnOnce(usize) -> O,
     ) -> Result<Box<dyn Buffer>, String> {
+        Ok(Box::new(Self::new(name, shape, reads, order)?))
+    }
+
+    /// The same, as a part of another buffer.
+    ///
+    /// # Errors
+    /// No room for a page.
+    pub fn new(
+        name: &'static str,
+        shape: Shape,
+        reads: Reads,
+        order: impl FnOnce(usize) -> O,
+    ) -> Result<Self, String> {
         super::blocks::require_room(shape, 1)?;
         let pages = PageTable::new(shape);
         let order = order(pages.slots());
-        Ok(Box::new(Self { name, reads, pages, order }))
+        Ok(Self { name, reads, pages, order })
     }
 
     #[inline]
@@ -127,7 +147,7 @@ impl<O: PageOrder + 'static> Buffer for Paged<O> {
     }
 
     fn flush(&mut self, out: &mut Outcome) {
-        for slot in self.order.slots().into_iter().rev() {
+        for slot in self.order.leaving() {
             self.write_back(slot, FLUSH_COMMAND, out);
         }
     }

@@ -66,7 +66,7 @@ impl Hbm {
         self.nodes.iter().map(|node| node.block.pages.len()).sum()
     }
 
-    fn region(&self) -> usize {
+    pub fn region(&self) -> usize {
         self.nodes.iter().filter(|node| node.migrated).map(|node| node.block.pages.len()).sum()
     }
 
@@ -135,42 +135,55 @@ impl Hbm {
             self.changed_at = request;
         }
     }
+
+    pub fn has(&self, page: u32) -> bool {
+        self.nodes.iter().any(|node| node.block.has(page))
+    }
+
+    /// Serves a page of a request, which may have `counted` for its block's popularity.
+    pub fn access_page(&mut self, page: u32, write: bool, counted: &mut bool, done: &mut Decisions) {
+        let number = page / self.pages_per_block;
+        let hit = self.has(page);
+        done.hits.push(hit);
+        if !hit && self.held() == self.capacity {
+            self.replace(done);
+        }
+        let counts = !hit || write || self.read_hits_count;
+        if let Some(node) = self.node(number) {
+            if counts && !*counted {
+                node.popularity += 1;
+                *counted = true;
+            }
+        } else {
+            let block = Block { number, pages: Vec::new() };
+            self.nodes.push(Node { block, popularity: 1, migrated: false });
+            *counted = true;
+        }
+        let node = self.node(number).unwrap();
+        node.block.serve(page, write);
+        if !node.migrated {
+            self.pages.retain(|&held| held != page);
+            self.pages.insert(0, page);
+        }
+        self.migrate(number);
+    }
+
+    /// After the part of a request that touches one block; `region` is the block region's size before.
+    pub fn end(&mut self, region: usize, request: u64) {
+        if self.region() != region {
+            self.adjust(request);
+        }
+    }
 }
 
 impl Reference for Hbm {
     fn access(&mut self, span: &Span) -> Decisions {
         let mut done = Decisions::default();
-        let number = span.first / self.pages_per_block;
-        let region = self.region();
-        let mut counted = false;
+        let (region, mut counted) = (self.region(), false);
         for page in span.first..span.first + span.count {
-            let hit = self.nodes.iter().any(|node| node.block.has(page));
-            done.hits.push(hit);
-            if !hit && self.held() == self.capacity {
-                self.replace(&mut done);
-            }
-            let counts = !hit || span.write || self.read_hits_count;
-            if let Some(node) = self.node(number) {
-                if counts && !counted {
-                    node.popularity += 1;
-                    counted = true;
-                }
-            } else {
-                let block = Block { number, pages: Vec::new() };
-                self.nodes.push(Node { block, popularity: 1, migrated: false });
-                counted = true;
-            }
-            let node = self.node(number).unwrap();
-            node.block.serve(page, span.write);
-            if !node.migrated {
-                self.pages.retain(|&held| held != page);
-                self.pages.insert(0, page);
-            }
-            self.migrate(number);
+            self.access_page(page, span.write, &mut counted, &mut done);
         }
-        if self.region() != region {
-            self.adjust(span.request);
-        }
+        self.end(region, span.request);
         done
     }
 

@@ -2,13 +2,19 @@
 
 pub mod arc;
 pub mod block_lru;
+pub mod bpac;
 pub mod bplru;
+pub mod cbm;
+pub mod clc;
 pub mod clock;
 pub mod fab;
 pub mod hbm;
 pub mod lb_clock;
+pub mod lirs_wsr;
 pub mod paged;
+pub mod ref_policy;
 pub mod s3_fifo;
+pub mod split_lru;
 pub mod w_tinylfu;
 
 use eraseblock_core::buffer::{Action, Span};

@@ -1,0 +1,224 @@
+//! CBM: cooperative buffer management, a write buffer of non-volatile memory with HBM's regions beside a read cache.
+//!
+//! **What it does.** Dirty pages are in the *write buffer*, a page region in the order of use and a block region: when enough pages of a
+//! block are in the page region, all of them move to the block region, from which the least popular and fullest block leaves. It
+//! works as HBM does, without clean pages. The *read cache* has clean pages in the order of use; a page of it that is written moves to the
+//! write buffer. The two cooperate when a block leaves: what the read cache has of it is written along, in order, so that the
+//! FTL gets longer runs without reading flash.
+//!
+//! **When it wins**: reads and writes of the same blocks, on log-block FTLs. **When it loses**: FTLs that map pages, which gain
+//! nothing from clean pages that are written once more.
+//!
+//! Q. Wei, C. Chen and J. Yang, "CBM: A cooperative buffer management for SSD", MSST 2014. A reconstruction: of that paper the abstract was at
+//! hand, and what SUPA (2017) says of it; the write buffer follows Gong's thesis on HBM (2010).
+//!
+//! **Where these are silent.** How the memory is divided: `read_share`, a half. Pages of the read cache that are written along leave with the
+//! block (`fill_holes = false`: they stay, and are not written). All of HBM's rules apply to the write buffer, with its alpha and
+//! beta by the size of that part. A read hit in the write buffer counts as use there. Pages that a flush command cleans stay in the write buffer; a
+//! block that holds only such pages is dropped. Non-volatile memory need not be flushed at all: that is `buffer.battery`.
+//!
+//! Cost of a page access: O(1), O(log n) in the blocks of the block region where a block's rank changes; of an eviction O(pages of a block).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::blocks::{Reads, require_room, require_share};
+use super::hbm::{self, Threshold};
+use super::lru::Lru;
+use super::paged::Paged;
+use super::regions::{Regions, Visit};
+use super::{Action, Answer, Buffer, Evicted, FLUSH_COMMAND, FORCED, Outcome, Shape, Span, View};
+use crate::support::registry::{About, Choice, Cost, Example};
+
+/// What `list` says.
+pub const ABOUT: About = About {
+    title: "CBM",
+    summary: "HBM's regions for dirty pages beside an LRU cache of clean ones, which fills the holes of blocks that leave.",
+    paper: "Wei, Chen and Yang, CBM: A cooperative buffer management for SSD, MSST",
+    year: Some(2014),
+    reconstruction: true,
+    cost: Cost::Logarithmic,
+    choices: &[
+        Choice {
+            option: "read_share",
+            others: &["0.25", "0.75"],
+            open: "how the memory is divided between write buffer and read cache",
+        },
+        Choice {
+            option: "fill_holes",
+            others: &["false"],
+            open: "which pages of the read cache are written with a block",
+        },
+    ],
+    examples: &[Example {
+        source: "",
+        shows: "The write buffer has pages 0, 1 and 3 of block 0, the read cache has page 2. Page 4 makes the block leave: four pages are written in order.",
+        capacity: 6,
+        pages_per_block: 4,
+        options: "",
+        requests: "W 0-1, W 3, R 2, W 4",
+    }],
+    source: include_str!("cbm.rs"),
+    ..About::PLAIN
+};
+
+/// Options.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Share of the buffer for the read cache, 0 to 1; each part has at least one page.
+    pub read_share: f64,
+    /// Pages of the read cache are written with the block that leaves, and leave with it.
+    pub fill_holes: bool,
+    /// Pages of a block in the page region that make it move: `"dynamic"` or a number.
+    pub threshold: Threshold,
+    /// Smallest share of the block region in the write buffer; null: as HBM has it.
+    pub alpha: Option<f64>,
+    /// Largest share of the block region in the write buffer; null: as HBM has it.
+    pub beta: Option<f64>,
+    /// Requests between two changes of the threshold.
+    pub settle: u64,
+    /// Which of blocks that are equal in popularity and pages leaves.
+    pub tie: hbm::Tie,
+    /// Seed of the random choice.
+    pub seed: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let hbm::Config { threshold, alpha, beta, settle, tie, seed, .. } = hbm::Config::default();
+        Self { read_share: 0.5, fill_holes: true, threshold, alpha, beta, settle, tie, seed }
+    }
+}
+
+impl Config {
+    /// Builds it.
+    ///
+    /// # Errors
+    /// No room for two pages, or a threshold or share that cannot be.
+    pub fn build(&self, shape: Shape) -> Result<Box<dyn Buffer>, String> {
+        require_room(shape, 2)?;
+        require_share("read_share", self.read_share)?;
+        let clean = libm::round(self.read_share * f64::from(shape.capacity)) as u32;
+        let clean = clean.clamp(1, shape.capacity - 1);
+        let rules = hbm::Config {
+            threshold: self.threshold,
+            alpha: self.alpha,
+            beta: self.beta,
+            settle: self.settle,
+            tie: self.tie,
+            seed: self.seed,
+            ..hbm::Config::default()
+        };
+        Ok(Box::new(Cbm {
+            fill_holes: self.fill_holes,
+            writes: Regions::new(&rules, Shape { capacity: shape.capacity - clean, ..shape })?,
+            reads: Paged::new("cbm", Shape { capacity: clean, ..shape }, Reads::Allocate, Lru::new)?,
+        }))
+    }
+}
+
+#[derive(Debug)]
+struct Cbm {
+    fill_holes: bool,
+    writes: Regions,
+    reads: Paged<Lru>,
+}
+
+impl Cbm {
+    /// A page is written, or read from the write buffer.
+    fn serve_dirty(&mut self, lpn: u32, write: bool, visit: &mut Visit, out: &mut Outcome) -> Answer {
+        if self.writes.blocks().holds(lpn) {
+            self.writes.hit(lpn, write, visit, out);
+            return Answer::Hit;
+        }
+        let was_clean = self.reads.holds(lpn);
+        self.reads.trim(lpn, 1);
+        if self.writes.blocks().is_full() {
+            self.replace(out);
+        }
+        self.writes.insert(lpn, true, visit, out);
+        if was_clean { Answer::Hit } else { Answer::Insert }
+    }
+
+    /// A block leaves the write buffer, with what the read cache has of it.
+    fn replace(&mut self, out: &mut Outcome) {
+        let (reads, fill_holes) = (&mut self.reads, self.fill_holes);
+        self.writes.replace(out, |blocks, node, reason, out| {
+            let start = out.pages.len();
+            if blocks.dirty(node) == 0 {
+                blocks.evict_whole(node, Action::Drop, reason, out);
+                return;
+            }
+            out.pages.extend(blocks.iter(node));
+            if fill_holes {
+                let first = blocks.lbn(node) * blocks.pages_per_block();
+                for lpn in (first..first + blocks.pages_per_block()).filter(|&lpn| reads.holds(lpn)) {
+                    out.pages.push(Evicted { lpn, dirty: false });
+                }
+                reads.trim(first, blocks.pages_per_block());
+            }
+            out.pages[start..].sort_unstable_by_key(|page| page.lpn);
+            out.evict(start, Action::Flush, reason);
+            blocks.forget(node);
+        });
+    }
+}
+
+impl Buffer for Cbm {
+    fn access(&mut self, span: &Span, view: &dyn View, out: &mut Outcome) {
+        let mut visit = self.writes.begin();
+        for first in span.first..span.first + span.count {
+            if span.write || self.writes.blocks().holds(first) {
+                let answer = self.serve_dirty(first, span.write, &mut visit, out);
+                out.answers.push(answer);
+            } else {
+                self.reads.access(&Span { first, count: 1, ..*span }, view, out);
+            }
+        }
+        self.writes.end(visit, span.request, out);
+    }
+
+    fn trim(&mut self, first: u32, count: u32) {
+        self.reads.trim(first, count);
+        for lpn in first..first + count {
+            if self.writes.blocks().holds(lpn) {
+                self.writes.remove(lpn);
+            }
+        }
+    }
+
+    fn flush(&mut self, out: &mut Outcome) {
+        self.writes.write_back(FLUSH_COMMAND, out);
+    }
+
+    fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
+        self.writes.write_back_pages(first, count, FORCED, out);
+    }
+
+    fn len(&self) -> u32 {
+        self.writes.blocks().len() + self.reads.len()
+    }
+
+    fn holds(&self, lpn: u32) -> bool {
+        self.writes.blocks().holds(lpn) || self.reads.holds(lpn)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.reads.check()?;
+        self.writes.check().map_err(|problem| format!("cbm: {problem}"))?;
+        let both = self.reads.dump().concat().into_iter().find(|&lpn| self.writes.blocks().holds(lpn));
+        both.map_or(Ok(()), |lpn| Err(format!("cbm: page {lpn} is in both parts")))
+    }
+
+    fn metadata_bytes(&self) -> usize {
+        self.writes.bytes() + self.reads.metadata_bytes()
+    }
+
+    /// The write buffer, then the read cache.
+    fn dump(&self) -> Vec<Vec<u32>> {
+        let mut all = self.writes.dump();
+        all.extend(self.reads.dump());
+        all
+    }
+}

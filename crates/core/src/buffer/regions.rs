@@ -1,0 +1,410 @@
+//! HBM's two regions: single pages in the order of use, and blocks by popularity; with the rules by which pages move, blocks leave and
+//! the threshold follows the block region. For HBM itself, and for buffers whose part for writes works like it.
+
+use rand::{RngExt as _, SeedableRng as _};
+use rand_pcg::Pcg32;
+
+use super::blocks::{Directory, require_room, require_share};
+use super::hbm::{Config, PageOrder, SizeTie, Threshold, Tie};
+use super::pages::PageTable;
+use super::{Evicted, Outcome, Reason, Shape};
+use crate::support::frequency::Frequency;
+use crate::support::heap::Heap;
+use crate::support::list::{Links, List};
+
+/// Pages from which on a buffer counts as large: 16 MiB of 2 KiB pages.
+const LARGE: u32 = 8192;
+
+const LEAST_POPULAR: Reason = "least popular block, the fullest among equals";
+const COMPENSATION: Reason = "block region empty: last page of the page region and its block";
+const LAST_PAGE: Reason = "block region empty: last page of the page region";
+
+/// Rank of a block in the block region: popularity, pages, tie.
+type Rank = (u32, u32, u32);
+
+/// The page region's order.
+#[derive(Debug)]
+enum Order {
+    Lru(List, Links),
+    Lfu(Frequency),
+}
+
+impl Order {
+    fn new(order: PageOrder, slots: usize) -> Self {
+        match order {
+            PageOrder::Lru => Self::Lru(List::default(), Links::new(slots)),
+            PageOrder::Lfu => Self::Lfu(Frequency::new(slots)),
+        }
+    }
+
+    fn insert(&mut self, slot: u32) {
+        match self {
+            Self::Lru(list, links) => list.push_front(links, slot),
+            Self::Lfu(frequency) => frequency.insert(slot),
+        }
+    }
+
+    fn touch(&mut self, slot: u32) {
+        match self {
+            Self::Lru(list, links) => list.touch(links, slot),
+            Self::Lfu(frequency) => frequency.touch(slot),
+        }
+    }
+
+    fn remove(&mut self, slot: u32) {
+        match self {
+            Self::Lru(list, links) => list.remove(links, slot),
+            Self::Lfu(frequency) => frequency.remove(slot),
+        }
+    }
+
+    /// The slot that leaves first, or `NONE`.
+    fn last(&self) -> u32 {
+        match self {
+            Self::Lru(list, _) => list.back(),
+            Self::Lfu(frequency) => frequency.least(),
+        }
+    }
+
+    fn to_vec(&self) -> Vec<u32> {
+        match self {
+            Self::Lru(list, links) => list.iter(links).collect(),
+            Self::Lfu(frequency) => frequency.iter().collect(),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Lru(_, links) => links.bytes(),
+            Self::Lfu(frequency) => frequency.bytes(),
+        }
+    }
+}
+
+/// What a visit of a request to a block has done so far.
+#[derive(Debug, Clone, Copy)]
+pub struct Visit {
+    /// Pages in the block region before it.
+    in_blocks: u32,
+    /// It has counted for the block's popularity.
+    counted: bool,
+}
+
+/// Both regions.
+#[derive(Debug)]
+pub struct Regions {
+    config: Config,
+    /// All pages of both regions, by block.
+    blocks: Directory,
+    /// Pages of the page region; whether they are dirty is the blocks' knowledge.
+    pages: PageTable,
+    order: Order,
+    /// Blocks of the block region.
+    lar: Heap<Rank>,
+    popularity: Vec<u32>,
+    threshold: u32,
+    alpha: f64,
+    beta: f64,
+    /// Pages in the block region.
+    in_blocks: u32,
+    /// Request at which the threshold changed last.
+    settled_at: u64,
+    random: Pcg32,
+}
+
+/// Bounds of the block region's share (Table 3.1).
+fn shares(config: &Config, shape: Shape) -> Result<(f64, f64), String> {
+    let total = f64::from(shape.capacity);
+    let block = f64::from(shape.pages_per_block);
+    let alpha = config.alpha.unwrap_or(2.0 * block / total);
+    let general = if shape.capacity >= LARGE { 0.2 } else { 0.1 };
+    let beta = config.beta.unwrap_or(if alpha > general { 2.0 * alpha } else { general });
+    for (key, share) in [("alpha", config.alpha), ("beta", config.beta)] {
+        share.map_or(Ok(()), |share| require_share(key, share))?;
+    }
+    if alpha > beta {
+        return Err(format!("buffer.scheme.alpha: {alpha} is above beta, {beta}"));
+    }
+    Ok((alpha, beta))
+}
+
+impl Regions {
+    /// Empty regions with HBM's rules.
+    ///
+    /// # Errors
+    /// No room for a page, or a threshold or share that cannot be.
+    pub fn new(config: &Config, shape: Shape) -> Result<Self, String> {
+        require_room(shape, 1)?;
+        let most = shape.pages_per_block + 1;
+        let threshold = match config.threshold {
+            Threshold::Dynamic => 1,
+            Threshold::Static(pages) if (1..=most).contains(&pages) => pages,
+            Threshold::Static(pages) => {
+                return Err(format!(
+                    "buffer.scheme.threshold: found {pages}, expected 1 to {most} (one more than a block has pages)"
+                ));
+            }
+        };
+        let (alpha, beta) = shares(config, shape)?;
+        let blocks = Directory::new(shape);
+        let pages = PageTable::new(shape);
+        let nodes = blocks.nodes();
+        Ok(Self {
+            config: config.clone(),
+            order: Order::new(config.page_order, pages.slots()),
+            pages,
+            lar: Heap::new(nodes),
+            popularity: vec![0; nodes],
+            blocks,
+            threshold,
+            alpha,
+            beta,
+            in_blocks: 0,
+            settled_at: 0,
+            random: Pcg32::seed_from_u64(config.seed),
+        })
+    }
+
+    fn is_migrated(&self, node: u32) -> bool {
+        self.lar.key(node).is_some()
+    }
+
+    /// Gives a block of the block region its present rank.
+    fn rank(&mut self, node: u32) {
+        let pages = self.blocks.pages(node);
+        let size = match self.config.size_tie {
+            SizeTie::MostPages => self.blocks.pages_per_block() - pages,
+            SizeTie::FewestPages => pages,
+        };
+        let tie = match self.config.tie {
+            Tie::Random => self.random.random(),
+            Tie::LowestBlock => self.blocks.lbn(node),
+        };
+        self.lar.set(node, (self.popularity[node as usize], size, tie));
+    }
+
+    /// Makes room (Algorithm 3.3, selection compensation). `leave` makes a whole block leave the directory.
+    pub fn replace(
+        &mut self,
+        out: &mut Outcome,
+        leave: impl FnOnce(&mut Directory, u32, Reason, &mut Outcome),
+    ) {
+        let (node, reason) = if let Some((_, victim)) = self.lar.first() {
+            (victim, LEAST_POPULAR)
+        } else {
+            let slot = self.order.last();
+            let lpn = self.pages.get(slot).lpn;
+            if !self.config.compensation {
+                self.order.remove(slot);
+                self.pages.remove(slot);
+                let (dirty, _) = self.blocks.remove(lpn);
+                out.evict_page(Evicted { lpn, dirty }, LAST_PAGE);
+                return;
+            }
+            (self.blocks.node(lpn / self.blocks.pages_per_block()), COMPENSATION)
+        };
+        if self.is_migrated(node) {
+            self.lar.remove(node);
+            self.in_blocks -= self.blocks.pages(node);
+        } else {
+            self.forget_pages(node);
+        }
+        leave(&mut self.blocks, node, reason, out);
+    }
+
+    /// Takes a block's pages out of the page region.
+    fn forget_pages(&mut self, node: u32) {
+        for page in self.blocks.iter(node) {
+            if let Some(slot) = self.pages.find(page.lpn) {
+                self.order.remove(slot);
+                self.pages.remove(slot);
+            }
+        }
+    }
+
+    /// A block that has enough pages in the page region moves to the block region (section 3.4).
+    fn migrate(&mut self, node: u32, out: &mut Outcome) {
+        if self.is_migrated(node) || self.blocks.pages(node) < self.threshold {
+            return;
+        }
+        self.forget_pages(node);
+        if !self.config.page_region_counts {
+            self.popularity[node as usize] = 1;
+        }
+        self.in_blocks += self.blocks.pages(node);
+        self.rank(node);
+        out.note(
+            "moved to the block region",
+            Some(i64::from(self.threshold)),
+            self.blocks.iter(node).map(|page| page.lpn),
+        );
+    }
+
+    /// Algorithm 3.4, after a part of a request that changed the block region's size.
+    fn adjust(&mut self, request: u64, out: &mut Outcome) {
+        if self.config.threshold != Threshold::Dynamic || request < self.settled_at + self.config.settle {
+            return;
+        }
+        let share = f64::from(self.in_blocks) / f64::from(self.blocks.capacity());
+        let before = self.threshold;
+        if share > self.beta && self.threshold <= self.blocks.pages_per_block() {
+            self.threshold += 1;
+        }
+        if share < self.alpha && self.threshold >= 2 {
+            self.threshold -= 1;
+        }
+        if self.threshold != before {
+            self.settled_at = request;
+            out.note("threshold", Some(i64::from(self.threshold)), []);
+        }
+    }
+
+    /// A request touches a block: it counts once, however many pages it has there.
+    fn count(&mut self, node: u32, visit: &mut Visit) {
+        let counts = self.config.page_region_counts || self.is_migrated(node);
+        if !std::mem::replace(&mut visit.counted, true) && counts {
+            self.popularity[node as usize] += 1;
+        }
+    }
+
+    /// A request comes to a block: [`Self::hit`] or [`Self::insert`] for each page, then [`Self::end`].
+    pub fn begin(&self) -> Visit {
+        Visit { in_blocks: self.in_blocks, counted: false }
+    }
+
+    /// The host uses a page that is held.
+    pub fn hit(&mut self, lpn: u32, write: bool, visit: &mut Visit, out: &mut Outcome) {
+        let node = self.blocks.node(lpn / self.blocks.pages_per_block());
+        if write {
+            self.blocks.mark_dirty(lpn);
+        }
+        let before = self.popularity[node as usize];
+        if write || self.config.read_hits_count {
+            self.count(node, visit);
+        }
+        if let Some(slot) = self.pages.find(lpn) {
+            self.order.touch(slot);
+            // The threshold may have fallen since the last page came.
+            self.migrate(node, out);
+        } else if self.popularity[node as usize] != before {
+            self.rank(node);
+        }
+    }
+
+    /// Takes in a page that is not held; there must be room.
+    pub fn insert(&mut self, lpn: u32, dirty: bool, visit: &mut Visit, out: &mut Outcome) {
+        let (node, fresh) = self.blocks.insert(lpn, dirty);
+        if fresh {
+            self.popularity[node as usize] = 1;
+            visit.counted = true;
+        } else {
+            self.count(node, visit);
+        }
+        if self.is_migrated(node) {
+            self.in_blocks += 1;
+            self.rank(node);
+        } else {
+            let slot = self.pages.insert(lpn, false);
+            self.order.insert(slot);
+            self.migrate(node, out);
+        }
+    }
+
+    /// The part of a request that touches one block has been served.
+    pub fn end(&mut self, visit: Visit, request: u64, out: &mut Outcome) {
+        if self.in_blocks != visit.in_blocks {
+            self.adjust(request, out);
+        }
+    }
+
+    /// A held page is no longer needed.
+    pub fn remove(&mut self, lpn: u32) {
+        let node = self.blocks.node(lpn / self.blocks.pages_per_block());
+        let gone = self.blocks.remove(lpn).1;
+        if let Some(slot) = self.pages.find(lpn) {
+            self.order.remove(slot);
+            self.pages.remove(slot);
+        } else {
+            self.in_blocks -= 1;
+            if gone {
+                self.lar.remove(node);
+            } else {
+                self.rank(node);
+            }
+        }
+    }
+
+    /// The dirty pages of all blocks are written, and stay.
+    pub fn write_back(&mut self, reason: Reason, out: &mut Outcome) {
+        for node in self.by_rank() {
+            self.blocks.write_back(node, reason, out);
+        }
+    }
+
+    /// The dirty ones of these pages of one block are written, and stay.
+    pub fn write_back_pages(&mut self, first: u32, count: u32, reason: Reason, out: &mut Outcome) {
+        self.blocks.write_back_pages(first, count, reason, out);
+    }
+
+    /// All pages of both regions, by block.
+    pub fn blocks(&self) -> &Directory {
+        &self.blocks
+    }
+
+    /// Blocks in the order in which they would have to make room.
+    fn by_rank(&self) -> Vec<u32> {
+        let mut all = self.lar.sorted();
+        let ppb = self.blocks.pages_per_block();
+        let pages = self.order.to_vec().into_iter().rev();
+        let mut seen = vec![false; self.blocks.nodes()];
+        all.extend(pages.filter_map(|slot| {
+            let node = self.blocks.node(self.pages.get(slot).lpn / ppb);
+            (!std::mem::replace(&mut seen[node as usize], true)).then_some(node)
+        }));
+        all
+    }
+
+    /// Compares redundant state.
+    ///
+    /// # Errors
+    /// What does not agree.
+    pub fn check(&self) -> Result<(), String> {
+        self.pages.check(self.order.to_vec().into_iter())?;
+        let by_rank = self.by_rank();
+        for &node in &by_rank {
+            let paged =
+                self.blocks.iter(node).filter(|page| self.pages.find(page.lpn).is_some()).count() as u32;
+            let expected = if self.is_migrated(node) { 0 } else { self.blocks.pages(node) };
+            if paged != expected {
+                return Err(format!(
+                    "{paged} pages of block node {node} are in the page region, not {expected}"
+                ));
+            }
+        }
+        if self.in_blocks + self.pages.len() != self.blocks.len() {
+            return Err(format!(
+                "{} pages in blocks and {} single ones are not {}",
+                self.in_blocks,
+                self.pages.len(),
+                self.blocks.len()
+            ));
+        }
+        self.blocks.check(by_rank.into_iter())
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.blocks.bytes()
+            + self.pages.bytes()
+            + self.order.bytes()
+            + self.lar.bytes()
+            + self.popularity.len() * 4
+    }
+
+    /// The page region, then the block region from the block on that leaves last.
+    pub fn dump(&self) -> Vec<Vec<u32>> {
+        let pages = self.order.to_vec().into_iter().map(|slot| vec![self.pages.get(slot).lpn]);
+        let blocks = self.lar.sorted().into_iter().rev();
+        pages.chain(blocks.map(|node| self.blocks.iter(node).map(|page| page.lpn).collect())).collect()
+    }
+}
