@@ -16,22 +16,18 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocked::{BlockOrder, Blocked, EvictOrder};
+use super::blocked::{BlockOrder, Blocked, EVICT_ORDER, EvictOrder};
 use super::blocks::{Directory, Reads};
 use super::{Buffer, Outcome, Reason, Shape};
 use crate::support::NONE;
 use crate::support::list::{Links, List};
-use crate::support::registry::{About, Choice, Example};
+use crate::support::registry::{About, Example};
 
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "block LRU",
     summary: "Blocks in the order of use; the least recently used one leaves with all its pages.",
-    choices: &[Choice {
-        option: "evict_order",
-        others: &[r#""touch-first""#],
-        open: "whether room is made before or after the used block moves to the front",
-    }],
+    choices: &[EVICT_ORDER],
     examples: &[Example {
         source: "HBM thesis, table 1.1",
         shows: "Two hits. Block 0 leaves first, in one piece; its pages 3, 2 and 1 come back one by one. Page 10 makes block 1 leave, and with page 5 goes page 7, which is asked for next.",

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::blocks::{Directory, Reads, require_room};
 use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
 use crate::support::NONE;
+use crate::support::registry::Choice;
 
 /// When room is made for a page whose block is already buffered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -22,6 +23,13 @@ pub enum EvictOrder {
     /// After it has moved to the front.
     TouchFirst,
 }
+
+/// What the papers on block schemes leave open.
+pub const EVICT_ORDER: Choice = Choice {
+    option: "evict_order",
+    others: &[r#""touch-first""#],
+    open: "whether room is made before or after the used block moves to the front",
+};
 
 /// The order of a block-granular scheme. Nodes are those of the [`Directory`].
 pub trait BlockOrder: std::fmt::Debug + Send {

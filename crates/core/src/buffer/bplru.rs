@@ -28,12 +28,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocked::{BlockOrder, Blocked, EvictOrder};
+use super::blocked::{BlockOrder, Blocked, EVICT_ORDER, EvictOrder};
 use super::blocks::{Directory, Reads};
 use super::{Action, Buffer, Outcome, Reason, Shape};
 use crate::support::NONE;
 use crate::support::list::{Links, List};
-use crate::support::registry::{About, Choice, Example};
+use crate::support::registry::{About, Example};
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -41,11 +41,7 @@ pub const ABOUT: About = About {
     summary: "Write buffer of whole blocks in LRU order; pads a block before it writes it, sends sequential ones first.",
     paper: "Kim and Ahn, BPLRU: A buffer management scheme for improving random writes in flash storage, FAST",
     year: Some(2008),
-    choices: &[Choice {
-        option: "evict_order",
-        others: &[r#""touch-first""#],
-        open: "whether room is made before or after the written block moves to the front",
-    }],
+    choices: &[EVICT_ORDER],
     examples: &[
         Example {
             source: "the paper's figure 3",

@@ -21,7 +21,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocked::{BlockOrder, Blocked, EvictOrder};
+use super::blocked::{BlockOrder, Blocked, EVICT_ORDER, EvictOrder};
 use super::blocks::{Directory, Reads, require_share};
 use super::by_size::BySize;
 use super::{Buffer, Outcome, Reason, Shape};
@@ -42,11 +42,7 @@ pub const ABOUT: About = About {
             others: &["0.3", "0.5"],
             open: "which share of the clusters is kept in the order of use alone",
         },
-        Choice {
-            option: "evict_order",
-            others: &[r#""touch-first""#],
-            open: "whether room is made before or after the written cluster moves to the front",
-        },
+        EVICT_ORDER,
     ],
     examples: &[Example {
         source: "",

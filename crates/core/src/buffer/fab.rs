@@ -22,13 +22,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocked::{BlockOrder, Blocked, EvictOrder};
+use super::blocked::{BlockOrder, Blocked, EVICT_ORDER, EvictOrder};
 use super::blocks::{Directory, Reads};
 use super::by_size::BySize;
 use super::{Buffer, Outcome, Reason, Shape};
 use crate::support::NONE;
 use crate::support::list::Links;
-use crate::support::registry::{About, Choice, Example};
+use crate::support::registry::{About, Example};
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -36,11 +36,7 @@ pub const ABOUT: About = About {
     summary: "Buffer of whole blocks; the one with the most pages leaves, the least recently used among equals.",
     paper: "Jo et al., FAB: Flash-aware buffer management policy for portable media players, IEEE TCE 52(2)",
     year: Some(2006),
-    choices: &[Choice {
-        option: "evict_order",
-        others: &[r#""touch-first""#],
-        open: "whether room is made before or after the used block moves to the front",
-    }],
+    choices: &[EVICT_ORDER],
     examples: &[Example {
         source: "",
         shows: "Room for page 14 is made by block 0, which has most pages. Then two blocks have two pages each: the one used longer ago leaves.",

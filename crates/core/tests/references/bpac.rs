@@ -103,7 +103,9 @@ impl Bpac {
         if here.len() >= self.threshold {
             here.sort_unstable();
             self.pages.retain(|page| !here.contains(page));
-            here.into_iter().for_each(|page| self.join(page));
+            for page in here {
+                self.join(page);
+            }
         }
     }
 

@@ -96,7 +96,9 @@ impl Reference for Clc {
             self.cold.insert(0, changed);
         }
         for list in [&mut self.hot, &mut self.cold] {
-            list.iter_mut().for_each(|block| block.drop(page));
+            for block in list.iter_mut() {
+                block.drop(page);
+            }
             list.retain(|block| !block.pages.is_empty());
         }
     }

@@ -62,7 +62,9 @@ impl Reference for SplitLru {
 
     fn trim(&mut self, page: u32) {
         for list in &mut self.parts {
-            list.iter_mut().for_each(|block| block.drop(page));
+            for block in list.iter_mut() {
+                block.drop(page);
+            }
             list.retain(|block| !block.pages.is_empty());
         }
     }
