@@ -158,6 +158,12 @@ def test_the_page_is_built_again_with_its_readings(cli: Cli, table_1: Path, tmp_
     broken = cli("report", "out")
     assert broken.returncode == 2
     assert broken.stderr.startswith("eraseblock: out/sensitivity.json: not an analysis")
+    # The runs are all there: saying the command again mends it, and without the option it goes.
+    assert cli("run", table_1, "--sensitivity", "-o", "out").returncode == 0
+    assert json.loads((tmp_path / "out/sensitivity.json").read_text(encoding="utf-8"))["runs"]
+    (tmp_path / "out/sensitivity.json").write_text("{", encoding="utf-8")
+    assert cli("run", table_1, "-o", "out").returncode == 0
+    assert not (tmp_path / "out/sensitivity.json").exists()
 
 
 def test_a_sensitivity_run_goes_on_where_it_was_stopped(cli: Cli, sweep_file: Path, tmp_path: Path) -> None:

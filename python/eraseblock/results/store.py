@@ -99,8 +99,12 @@ def write_results(records: Sequence[Record], folder: Path, analysis: Analysis | 
     replace_file(folder / PARQUET_NAME, [frame.getvalue()])
     if analysis is not None:
         replace_file(folder / SENSITIVITY_NAME, [analysis_json(analysis).encode()])
-    elif (analysis := read_analysis(folder, records)) is None:
-        (folder / SENSITIVITY_NAME).unlink(missing_ok=True)
+    else:
+        # One that cannot be read is none: it was made from runs that are all in the journal.
+        with suppress(_core.InputError):
+            analysis = read_analysis(folder, records)
+        if analysis is None:
+            (folder / SENSITIVITY_NAME).unlink(missing_ok=True)
     return write_report(records, folder, analysis=analysis)
 
 
