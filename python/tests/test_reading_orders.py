@@ -166,6 +166,7 @@ def made_up(found: Plan, figures: dict[str | None, dict[int, Any]]) -> Analysis:
             "config": one.config,
             "trace": {"name": "uniform"},
             "trusted": trusted,
+            "offline": one.config["buffer"]["scheme"]["kind"] == "opt",
             "response_ns": {"all": {"mean": mean}},
         }
         outcomes[place] = Outcome(one, record=record)
@@ -234,6 +235,14 @@ def test_with_one_scheme_there_are_changes_and_no_orders() -> None:
     assert analysis["contests"] == []
     assert wording.choice_rows(analysis)[0].changes == ["-50 %"]
     assert "no order" in wording.summary(analysis)
+
+
+def test_a_buffer_that_knows_the_future_competes_with_nobody() -> None:
+    found = readings_of(buffer={"size": "4 MiB", "scheme": ["bplru", "opt", "fab"]})
+    analysis = made_up(found, {None: {0: 2000, 1: 1000, 2: 3000}})
+    assert len(analysis["runs"]) == 3
+    [contest] = analysis["contests"]
+    assert contest["runs"] == [0, 2]
 
 
 def test_ftls_are_compared_where_they_differ_alone() -> None:

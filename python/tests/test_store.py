@@ -36,7 +36,7 @@ Call = Callable[..., tuple[int, str, str]]
 @pytest.fixture(autouse=True)
 def _no_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """The page of results has its own tests, and takes longer than all that is tested here."""
-    monkeypatch.setattr(results_store, "write_report", lambda _, folder, **__: folder / "report.html")
+    monkeypatch.setattr(results_store, "write_report", lambda _, folder, *__, **___: folder / "report.html")
 
 
 @pytest.fixture

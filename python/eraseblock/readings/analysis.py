@@ -42,7 +42,14 @@ def analyse(plan: Plan, outcomes: Sequence[Outcome]) -> Analysis:
     base = [_Facts.of(record) for record in records.values()]
     contests = [
         _Contest(axis, runs, _rankings(runs, base, readings))
-        for axis, runs in _contests([without(plan.runs[number].config) for number in records])
+        for axis, runs in _contests(
+            {
+                # A buffer that knew the future is no design that could win.
+                run: without(plan.runs[number].config)
+                for run, (number, row) in enumerate(zip(records, rows, strict=True))
+                if not row.offline
+            }
+        )
     ]
     changes = [_changes(base, one) for one in readings]
     reverses = Counter(
@@ -162,12 +169,12 @@ class _Contest:
         }
 
 
-def _contests(configs: Sequence[dict[str, Any]]) -> list[tuple[str, list[int]]]:
+def _contests(configs: Mapping[int, dict[str, Any]]) -> list[tuple[str, list[int]]]:
     """Runs that differ in their scheme alone, or in their FTL alone."""
     found = []
     for axis, path in _CONTESTS:
         cells: dict[str, list[int]] = {}
-        for run, config in enumerate(configs):
+        for run, config in configs.items():
             cells.setdefault(json.dumps(without(config, path), sort_keys=True), []).append(run)
         found += [(axis, runs) for runs in cells.values() if len(runs) > 1]
     return found
