@@ -91,7 +91,10 @@ def _example(example: Entry) -> str:
     options = json.loads(example["options"] or "{}")
     given = [f"`{key} = {json.dumps(value)}`" for key, value in options.items()]
     setting = ", ".join(
-        [f"A buffer of {example['capacity']} pages, {example['pages_per_block']} pages a block", *given]
+        [
+            f"A buffer of {_counted(example['capacity'])}, {_counted(example['pages_per_block'])} a block",
+            *given,
+        ]
     )
     grouped = any(len(group) > 1 for step in example["steps"] for group in step["state"])
     rows = [
@@ -104,6 +107,10 @@ def _example(example: Entry) -> str:
     ]
     steps = table(["request", "decision", "the buffer then, in the scheme's order"], rows)
     return f"{head}\n\n{example['shows']}\n\n{setting}:\n\n{steps}"
+
+
+def _counted(number: int) -> str:
+    return f"{number} page{'' if number == 1 else 's'}"
 
 
 def decisions(events: Iterable[Entry]) -> Iterator[str]:

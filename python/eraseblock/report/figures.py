@@ -27,9 +27,27 @@ _KNOWN = (
     Figure("response_ns.read.mean", "Mean read response", "time", "low", table=True),
     Figure("response_ns.write.mean", "Mean write response", "time", "low", table=True),
     Figure("response_ns.all.p99", "99th percentile response", "time", "low", table=True, plot=True),
-    Figure("hit_ratio.all", "Hit ratio", "share", "high", "host pages found in the buffer", True, True, "bound.hit_ratio"),
+    Figure(
+        "hit_ratio.all",
+        "Hit ratio",
+        "share",
+        "high",
+        "host pages found in the buffer",
+        True,
+        True,
+        "bound.hit_ratio",
+    ),
     Figure("flash.erases.total", "Block erases", "count", "low", table=True, plot=True, bound="bound.erases"),
-    Figure("waf", "Write amplification", "ratio", "low", "pages programmed per host page", True, True, "bound.waf"),
+    Figure(
+        "waf",
+        "Write amplification",
+        "ratio",
+        "low",
+        "pages programmed per host page",
+        True,
+        True,
+        "bound.waf",
+    ),
     Figure(
         "flush_pages.after_padding.mean",
         "Pages per flush",
@@ -42,8 +60,12 @@ _KNOWN = (
     Figure("throughput.iops", "Requests per second", "count", table=True),
     Figure("energy_mj", "Energy (mJ)", "count", "low", table=True),
     Figure("buffer_metadata_bytes", "Buffer metadata", "size", table=True),
-    Figure("bound.hit_ratio", "Highest possible hit ratio", "share", None, "no buffer of this size can have more"),
-    Figure("bound.erases", "Fewest possible erases", "count", None, "no buffer of this size can do with less"),
+    Figure(
+        "bound.hit_ratio", "Highest possible hit ratio", "share", None, "no buffer of this size can have more"
+    ),
+    Figure(
+        "bound.erases", "Fewest possible erases", "count", None, "no buffer of this size can do with less"
+    ),
     Figure("bound.waf", "Lowest possible write amplification", "ratio"),
     Figure("bound.flash_programs", "Fewest possible flash programs", "count"),
     Figure("hit_ratio.read", "Read hit ratio", "share", "high"),
