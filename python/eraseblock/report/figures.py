@@ -10,7 +10,7 @@ Unit = Literal["time", "share", "count", "ratio", "pages", "size", "seconds", "n
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of a run. `table`: a column from the start; `plot`: a plot from the start; `bound`: the best possible."""
+    """One figure of a run. `table`, `plot`: shown from the start; `bound`: where the best possible stands."""
 
     path: str
     title: str

@@ -11,7 +11,7 @@ Good = Literal["low", "high"]
 
 
 def is_best(row: Row, path: str, good: Good | None, group: Sequence[Row]) -> bool:
-    """Whether `row` leads its buffer size; runs not to be trusted, and those that knew the future, do not compete."""
+    """Whether `row` leads its buffer size among those that compete."""
     value = row.figure(path)
     if good is None or value is None or not row.competes:
         return False

@@ -70,12 +70,12 @@ class Row:
 
     @property
     def offline(self) -> bool:
-        """Whether the buffer knew the future: it shows what others could reach, and does not compete with them."""
+        """Whether the buffer knew the future: it shows what others could reach, and does not compete."""
         return bool(self.record.get("offline"))
 
     @property
     def competes(self) -> bool:
-        """Whether the run may be the best of its kind."""
+        """Whether the run may be the best: it is to be trusted, and did not know the future."""
         return self.trusted and not self.offline
 
     def figure(self, path: str) -> Any:

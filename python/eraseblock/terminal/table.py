@@ -88,7 +88,7 @@ def _reconstruction_legend(rows: Sequence[Row]) -> list[str]:
 
 
 def _bound(column: Column, members: Sequence[Row]) -> Text:
-    """The best that any scheme could reach at this size; the same for all, as it depends on workload and drive alone."""
+    """The best that any scheme could reach at this size; it depends on workload and drive alone."""
     values = [value for row in members if (value := row.figure(column.bound)) is not None]
     return Text(f"{column.show(values[0])} " if values else "", "dim")
 
