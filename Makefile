@@ -19,7 +19,7 @@ ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' \) 2>/de
 WORKLOAD := workloads/pgbench-ext4.nbdkit.zst
 DEMO := out/demo
 
-.PHONY: help demo test quick lint format figures stand-ins bench fuzz-readers lock clean
+.PHONY: help demo test quick lint format figures stand-ins bench bench-engine bench-libcachesim fuzz-readers lock clean
 
 help: ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 20
@@ -61,8 +61,13 @@ figures: $(EXTENSION) ## Put the demo's present table and picture into the READM
 stand-ins: $(EXTENSION) ## Measure all stand-ins whole, and write docs/stand-ins.md
 	$(BIN)/python tools/measure_stand_ins.py
 
-bench: ## Speed of the engine, of trace readers and of generators, one thread
+bench: bench-engine bench-libcachesim ## Speed of the engine, of readers and of generators; page LRU against libCacheSim
+
+bench-engine: ## The engine alone; needs no Python
 	cargo run --release --locked --quiet -p eraseblock-bench
+
+bench-libcachesim: $(DEPENDENCIES) ## Page LRU against libCacheSim, in paired runs
+	$(BIN)/python tools/compare_speed.py
 
 # TIME is in seconds for each target; FORMAT names one of them.
 fuzz-readers: TIME ?= 60

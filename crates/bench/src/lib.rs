@@ -11,4 +11,5 @@ pub mod instructions;
 pub mod load;
 pub mod measure;
 pub mod readers;
+pub mod stream;
 pub mod table;

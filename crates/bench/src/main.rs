@@ -2,11 +2,13 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A command line prints.
 
+use std::path::Path;
 use std::process::ExitCode;
+use std::str::FromStr;
 
 use eraseblock_bench::drive::Scale;
 use eraseblock_bench::goals::GOALS;
-use eraseblock_bench::{buffers, generators, instructions, readers, table};
+use eraseblock_bench::{buffers, generators, instructions, readers, stream, table};
 use lexopt::{Arg, Parser, ValueExt as _};
 
 const HELP: &str = "\
@@ -16,6 +18,8 @@ Usage:
   eraseblock-bench [--quick] [--json] [--only a,b,c,e,f,buffers,readers,generators] [--runs N]
   eraseblock-bench instructions [--quick] [--json]   instructions (with valgrind) and ns per access of each buffer
   eraseblock-bench access BUFFER BYTES N             fill a buffer and make N accesses: what valgrind counts
+  eraseblock-bench zipf FILE N                       write N page accesses, Zipf over 800,000 pages (oracleGeneral)
+  eraseblock-bench stream FILE BUFFER PAGES          time a buffer alone on such a file: accesses, hits, seconds
 
 Options:
   --quick    A sixteenth of the size, one run
@@ -27,6 +31,8 @@ Examples:
   cargo run --release -p eraseblock-bench -- --only e --runs 1
   cargo run --release -p eraseblock-bench -- --only f,readers
   cargo run --release -p eraseblock-bench -- instructions
+  cargo run --release -p eraseblock-bench -- zipf /tmp/zipf.oracleGeneral 10000000
+  cargo run --release -p eraseblock-bench -- stream /tmp/zipf.oracleGeneral lru 80000
 ";
 
 #[derive(Default)]
@@ -55,9 +61,14 @@ fn main() -> ExitCode {
         [] => speed(&call),
         ["instructions"] => costs(&call),
         ["access", name, bytes, n] => access(name, bytes, n),
+        ["zipf", file, n] => {
+            number("N", n).and_then(|n| stream::write_zipf(Path::new(file), n)).map(|()| true)
+        }
+        ["stream", file, name, pages] => pass(file, name, pages),
         _ => {
             eprintln!(
-                "`{}` is no command, expected nothing, `instructions` or `access BUFFER BYTES N`",
+                "`{}` is no command, expected nothing, `instructions`, `access BUFFER BYTES N`, `zipf FILE N` or `stream FILE \
+                 BUFFER PAGES`",
                 words.join(" ")
             );
             return ExitCode::from(2);
@@ -153,10 +164,17 @@ fn costs(call: &Call) -> Result<bool, String> {
     Ok(costs.iter().all(|cost| cost.ratio <= cost.limit))
 }
 
+fn number<T: FromStr>(what: &str, text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("{what}: found `{text}`, expected a whole number"))
+}
+
+fn pass(file: &str, name: &str, pages: &str) -> Result<bool, String> {
+    let pass = stream::pass(Path::new(file), name, number("PAGES", pages)?)?;
+    println!("{}", serde_json::json!(pass));
+    Ok(true)
+}
+
 fn access(name: &str, bytes: &str, n: &str) -> Result<bool, String> {
-    let number = |what: &str, text: &str| {
-        text.parse::<u64>().map_err(|_| format!("{what}: found `{text}`, expected a whole number"))
-    };
     let done = instructions::access(name, number("BYTES", bytes)?, number("N", n)?)?;
     println!("{} pages left the buffer; {:.1} ns an access", done.left, done.ns);
     Ok(true)

@@ -2,7 +2,7 @@
 
 use eraseblock_bench::drive::Scale;
 use eraseblock_bench::goals::GOALS;
-use eraseblock_bench::{buffers, generators, instructions, readers, table};
+use eraseblock_bench::{buffers, generators, instructions, readers, stream, table};
 use eraseblock_core::buffer;
 
 #[test]
@@ -60,4 +60,25 @@ fn every_registered_generator_has_a_rate() {
         rates.into_iter().map(|rate| rate.hash).collect::<Vec<_>>()
     };
     assert_eq!(hashes(), hashes());
+}
+
+#[test]
+fn a_stream_is_written_and_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("zipf.oracleGeneral");
+    stream::write_zipf(&path, 50_000).unwrap();
+    let hits = |pages| stream::pass(&path, "lru", pages).unwrap();
+    let (small, large) = (hits(1000), hits(10_000));
+    assert_eq!((small.accesses, large.accesses), (50_000, 50_000));
+    assert!(0 < small.hits && small.hits < large.hits && large.hits < 50_000, "{small:?} {large:?}");
+    // Whatever the future holds is known: no scheme does better.
+    for name in buffer::BufferConfig::NAMES {
+        let found = stream::pass(&path, name, 1000).unwrap();
+        let best = stream::pass(&path, "opt", 1000).unwrap();
+        assert!(found.accesses == 50_000 && found.hits <= best.hits, "{name}: {found:?}, {best:?}");
+    }
+    assert!(stream::pass(&path, "lrv", 1000).unwrap_err().contains("`lrv`"));
+    std::fs::write(&path, [0; 50]).unwrap();
+    let error = stream::pass(&path, "lru", 1000).unwrap_err();
+    assert!(error.contains("ends within a record, at byte 50"), "{error}");
 }
