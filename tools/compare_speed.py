@@ -3,8 +3,8 @@
 Both read the same file of 24-byte records (oracleGeneral) and serve every access in one thread; the time is
 that of the loop, the reading included on both sides. libCacheSim runs its loop in C, over its memory-mapped
 reader, with sizes ignored and a hash table of the size that suits the buffer best (its default of 2^24
-entries halves its speed). The engine's buffer is called once for each access, with no drive behind it, as libCacheSim
-has none. Both must count the same hits.
+entries halves its speed). The engine's buffer is called once for each access, with no drive behind it, as
+libCacheSim has none. Both must count the same hits.
 """
 
 from __future__ import annotations

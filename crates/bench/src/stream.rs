@@ -114,8 +114,8 @@ fn each_page(path: &Path, file: &mut File, mut call: impl FnMut(u64)) -> Result<
             ));
         }
         for record in records {
-            let [_, _, _, _, a, b, c, d, e, f, g, h, ..] = *record;
-            call(u64::from_le_bytes([a, b, c, d, e, f, g, h]));
+            let Some(object) = record[4..].first_chunk() else { unreachable!("a record has {RECORD} bytes") };
+            call(u64::from_le_bytes(*object));
         }
         if filled < chunk.len() {
             return Ok(());
