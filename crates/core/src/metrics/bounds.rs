@@ -7,6 +7,7 @@
 
 use serde::Serialize;
 
+use crate::support::bits::Bits;
 use crate::support::marks::Marks;
 
 /// Slots of a buffer, and when each became free: an interval starts at an access to a page and ends at another.
@@ -69,6 +70,8 @@ pub struct Bounds {
     limits: Limits,
     /// For each logical page the number of its last use, and of the write whose data need not have been stored yet; 0: none.
     last: Vec<[u64; 2]>,
+    /// Pages that were ever written: the table is large, and mostly never touched.
+    touched: Bits,
     /// Accesses and trimmed pages so far.
     now: u64,
     /// Number of the last flush command: what was written up to it is stored.
@@ -88,6 +91,7 @@ impl Bounds {
         let slots = Slots { fresh: limits.capacity, ends: Marks::default() };
         Self {
             last: vec![[0; 2]; limits.logical_pages as usize],
+            touched: Bits::new(limits.logical_pages as usize),
             limits,
             now: 0,
             flushed: 0,
@@ -111,6 +115,7 @@ impl Bounds {
             self.hit += u64::from(used > 0 && self.hits.take(used, self.now));
             if write {
                 self.replace(page);
+                self.touched.set(page);
                 self.last[page][1] = if forced { 0 } else { self.now };
             }
         }
@@ -136,17 +141,23 @@ impl Bounds {
         self.saved += u64::from(written > self.flushed && self.writes.take(written, self.now));
     }
 
+    /// Numbers of the writes whose data may still be in RAM alone.
+    fn kept(&self) -> impl Iterator<Item = u64> {
+        let pages = self.last.len();
+        let after = move |page: usize| self.touched.first_set(page, pages);
+        std::iter::successors(after(0), move |page| after(page + 1))
+            .map(|page| self.last[page][1])
+            .filter(|&written| written > self.flushed)
+    }
+
     /// The bounds after the last request.
     pub fn bound(&self) -> Bound {
         let limits = self.limits;
         let mut saved = self.saved;
         if !limits.flushed_at_end {
             let mut slots = self.writes.clone();
-            let kept =
-                self.last.iter().map(|[_, written]| *written).filter(|&written| written > self.flushed);
             // All of these end now, each in a slot of its own.
-            saved +=
-                kept.zip(self.now + 1..).filter(|&(written, end)| slots.take(written, end)).count() as u64;
+            saved += self.kept().zip(self.now + 1..).filter(|&(at, end)| slots.take(at, end)).count() as u64;
         }
         let stored = self.written - saved;
         let programs = stored.saturating_sub(limits.unprogrammed);
