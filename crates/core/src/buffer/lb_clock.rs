@@ -14,7 +14,7 @@
 //!
 //! **Where that is silent or contradicts itself.** It says once that the hand stops at a set bit; its example stops at a clear one, as
 //! here. With all bits set, one round of the hand clears all, and the fullest block leaves. Among equally full blocks
-//! the one that the hand would meet first leaves. Before the first eviction there is no last victim to have more pages than. A
+//! the one that the hand would meet first leaves (`tie`). Before the first eviction there is no last victim to have more pages than. A
 //! block written in order from its first page on is a candidate, too; it is full when its last page is written. Read
 //! hits don't set the bit (`read_hits_count`). `heuristics` switches the clearing at the last page off.
 //!
@@ -44,6 +44,7 @@ pub const ABOUT: About = About {
             others: &["true"],
             open: "whether a read of a buffered page sets the reference bit",
         },
+        Choice { option: "tie", others: &[r#""last-met""#], open: "which of equally full candidates leaves" },
         Choice {
             option: "heuristics",
             others: &["false"],
@@ -72,6 +73,17 @@ pub const ABOUT: About = About {
     ..About::PLAIN
 };
 
+/// Which of equally full candidates leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tie {
+    /// The one that the hand would meet first.
+    #[default]
+    FirstMet,
+    /// The one that the hand would meet last.
+    LastMet,
+}
+
 /// Options.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -80,11 +92,13 @@ pub struct Config {
     pub heuristics: bool,
     /// Read hits set the reference bit, too.
     pub read_hits_count: bool,
+    /// Which of equally full candidates leaves.
+    pub tie: Tie,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { heuristics: true, read_hits_count: false }
+        Self { heuristics: true, read_hits_count: false, tie: Tie::FirstMet }
     }
 }
 
@@ -120,7 +134,7 @@ struct LbClock {
     /// The ring, from the block that the hand points to; a block that it passes goes to the end.
     ring: List,
     links: Links,
-    /// Blocks whose bit is clear: pages that they lack, and when the hand meets them.
+    /// Blocks whose bit is clear: pages that they lack, and when the hand meets them, or how long before the end of time.
     candidates: Heap<(u32, u64)>,
     /// Grows along the ring.
     met: Vec<u64>,
@@ -136,8 +150,14 @@ impl LbClock {
     }
 
     fn clear_reference(&mut self, node: u32) {
+        self.candidates.set(node, self.rank(node));
+    }
+
+    /// The candidate with the smallest rank leaves first.
+    fn rank(&self, node: u32) -> (u32, u64) {
+        let met = self.met[node as usize];
         let lacks = self.blocks.pages_per_block() - self.blocks.pages(node);
-        self.candidates.set(node, (lacks, self.met[node as usize]));
+        (lacks, if self.config.tie == Tie::FirstMet { met } else { u64::MAX - met })
     }
 
     fn go_last(&mut self, node: u32) {
@@ -164,9 +184,9 @@ impl LbClock {
             // The hand goes round once and ends where it began.
             let mut fullest = (u32::MAX, u64::MAX, NONE);
             for node in self.ring.iter(&self.links) {
-                let key = (self.blocks.pages_per_block() - self.blocks.pages(node), self.met[node as usize]);
-                self.candidates.set(node, key);
-                fullest = fullest.min((key.0, key.1, node));
+                let (lacks, met) = self.rank(node);
+                self.candidates.set(node, (lacks, met));
+                fullest = fullest.min((lacks, met, node));
             }
             fullest.2
         };
@@ -289,8 +309,7 @@ impl Buffer for LbClock {
                 return Err(format!("lb-clock: block node {node} is met at {met}, after {before}"));
             }
             before = met;
-            let lacks = self.blocks.pages_per_block() - self.blocks.pages(node);
-            if self.candidates.key(node).is_some_and(|key| key != (lacks, met)) {
+            if self.candidates.key(node).is_some_and(|key| key != self.rank(node)) {
                 return Err(format!("lb-clock: block node {node} has a stale rank"));
             }
         }

@@ -9,17 +9,21 @@ use super::{Block, Decisions, Pair, Reference};
 
 /// The scheme with random options, and by the book.
 pub fn pair(shape: Shape, random: &mut Pcg64Mcg) -> Pair {
-    let (heuristics, read_hits_count) = (random.random(), random.random());
+    let (heuristics, read_hits_count, last_met) = (random.random(), random.random(), random.random());
     let slow = LbClock {
         capacity: shape.capacity as usize,
         pages_per_block: shape.pages_per_block,
         heuristics,
         read_hits_count,
+        last_met,
         ring: Vec::new(),
         hand: 0,
         last_victim: None,
     };
-    let fast = json!({"kind": "lb-clock", "heuristics": heuristics, "read_hits_count": read_hits_count});
+    let fast = json!({
+        "kind": "lb-clock", "heuristics": heuristics, "read_hits_count": read_hits_count,
+        "tie": if last_met { "last-met" } else { "first-met" },
+    });
     (fast, Box::new(slow))
 }
 
@@ -28,6 +32,8 @@ pub struct LbClock {
     pub pages_per_block: u32,
     pub heuristics: bool,
     pub read_hits_count: bool,
+    /// Of equally full candidates the one met last leaves, not the one met first.
+    pub last_met: bool,
     /// The ring, each block with its reference bit.
     pub ring: Vec<(Block, bool)>,
     pub hand: usize,
@@ -55,6 +61,11 @@ impl LbClock {
         (at + self.ring.len() - self.hand) % self.ring.len()
     }
 
+    /// When a candidate's turn comes among equally full ones.
+    fn turn(&self, at: usize) -> usize {
+        if self.last_met { self.ring.len() - self.distance(at) } else { self.distance(at) }
+    }
+
     /// Makes room; the block that the hand pointed to before, if it is still there.
     fn make_room(&mut self, done: &mut Decisions) -> Option<u32> {
         let initial = self.ring[self.hand].0.number;
@@ -72,7 +83,7 @@ impl LbClock {
         let most = places().map(|at| self.ring[at].0.pages.len()).max().unwrap();
         let victim = places()
             .filter(|&at| self.ring[at].0.pages.len() == most)
-            .min_by_key(|&at| self.distance(at))
+            .min_by_key(|&at| self.turn(at))
             .unwrap();
         let moved = self.ring[self.hand].0.number != initial;
         self.last_victim = Some(most);
@@ -155,7 +166,7 @@ impl Reference for LbClock {
         order.sort_by_key(|&at| {
             let (block, referenced) = &self.ring[at];
             let fullest = if *referenced { 0 } else { self.pages_per_block as usize - block.pages.len() };
-            (*referenced, fullest, self.distance(at))
+            (*referenced, fullest, if *referenced { self.distance(at) } else { self.turn(at) })
         });
         for at in order {
             done.leave(Action::Flush, self.ring[at].0.pages.clone());
