@@ -113,7 +113,11 @@ impl Config {
         Ok(Box::new(Cbm {
             fill_holes: self.fill_holes,
             writes: Regions::new(&rules, Shape { capacity: shape.capacity - clean, ..shape })?,
-            reads: Paged::new("cbm", Shape { capacity: clean, ..shape }, Reads::Allocate, Lru::new)?,
+            reads: ReadCache {
+                pages: Paged::new("cbm", Shape { capacity: clean, ..shape }, Reads::Allocate, Lru::new)?,
+                of_block: vec![0; shape.logical_pages.div_ceil(shape.pages_per_block) as usize],
+                pages_per_block: shape.pages_per_block,
+            },
         }))
     }
 }
@@ -122,7 +126,67 @@ impl Config {
 struct Cbm {
     fill_holes: bool,
     writes: Regions,
-    reads: Paged<Lru>,
+    reads: ReadCache,
+}
+
+/// Clean pages in the order of use.
+#[derive(Debug)]
+struct ReadCache {
+    pages: Paged<Lru>,
+    /// How many of them each logical block has: most blocks that leave the write buffer have none.
+    of_block: Vec<u32>,
+    pages_per_block: u32,
+}
+
+impl ReadCache {
+    fn count(&mut self, lpn: u32) -> &mut u32 {
+        &mut self.of_block[(lpn / self.pages_per_block) as usize]
+    }
+
+    /// The host reads a page that is not in the write buffer.
+    fn read(&mut self, page: &Span, view: &dyn View, out: &mut Outcome) {
+        let start = out.pages.len();
+        self.pages.access(page, view, out);
+        for left in &out.pages[start..] {
+            *self.count(left.lpn) -= 1;
+        }
+        if out.answers.last() == Some(&Answer::Fill) {
+            *self.count(page.first) += 1;
+        }
+    }
+
+    /// Takes a page out; whether it was in.
+    fn take(&mut self, lpn: u32) -> bool {
+        let held = self.pages.holds(lpn);
+        if held {
+            self.pages.trim(lpn, 1);
+            *self.count(lpn) -= 1;
+        }
+        held
+    }
+
+    /// Takes all pages of the block out that begins with page `first`.
+    fn take_block(&mut self, first: u32, taken: &mut Vec<Evicted>) {
+        let mut lpn = first;
+        while *self.count(first) > 0 {
+            if self.take(lpn) {
+                taken.push(Evicted { lpn, dirty: false });
+            }
+            lpn += 1;
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.pages.check()?;
+        let mut counts = vec![0; self.of_block.len()];
+        for lpn in self.pages.dump().concat() {
+            counts[(lpn / self.pages_per_block) as usize] += 1;
+        }
+        match counts.iter().zip(&self.of_block).position(|(found, counted)| found != counted) {
+            Some(lbn) => Err(format!("cbm: the read cache counts the pages of block {lbn} wrongly")),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Cbm {
@@ -132,8 +196,7 @@ impl Cbm {
             self.writes.hit(lpn, write, visit, out);
             return Answer::Hit;
         }
-        let was_clean = self.reads.holds(lpn);
-        self.reads.trim(lpn, 1);
+        let was_clean = self.reads.take(lpn);
         if self.writes.blocks().is_full() {
             self.replace(out);
         }
@@ -152,11 +215,7 @@ impl Cbm {
             }
             out.pages.extend(blocks.iter(node));
             if fill_holes {
-                let first = blocks.lbn(node) * blocks.pages_per_block();
-                for lpn in (first..first + blocks.pages_per_block()).filter(|&lpn| reads.holds(lpn)) {
-                    out.pages.push(Evicted { lpn, dirty: false });
-                }
-                reads.trim(first, blocks.pages_per_block());
+                reads.take_block(blocks.lbn(node) * blocks.pages_per_block(), &mut out.pages);
             }
             out.pages[start..].sort_unstable_by_key(|page| page.lpn);
             out.evict(start, Action::Flush, reason);
@@ -173,15 +232,15 @@ impl Buffer for Cbm {
                 let answer = self.serve_dirty(first, span.write, &mut visit, out);
                 out.answers.push(answer);
             } else {
-                self.reads.access(&Span { first, count: 1, ..*span }, view, out);
+                self.reads.read(&Span { first, count: 1, ..*span }, view, out);
             }
         }
         self.writes.end(visit, span.request, out);
     }
 
     fn trim(&mut self, first: u32, count: u32) {
-        self.reads.trim(first, count);
         for lpn in first..first + count {
+            self.reads.take(lpn);
             if self.writes.blocks().holds(lpn) {
                 self.writes.remove(lpn);
             }
@@ -197,28 +256,28 @@ impl Buffer for Cbm {
     }
 
     fn len(&self) -> u32 {
-        self.writes.blocks().len() + self.reads.len()
+        self.writes.blocks().len() + self.reads.pages.len()
     }
 
     fn holds(&self, lpn: u32) -> bool {
-        self.writes.blocks().holds(lpn) || self.reads.holds(lpn)
+        self.writes.blocks().holds(lpn) || self.reads.pages.holds(lpn)
     }
 
     fn check(&self) -> Result<(), String> {
         self.reads.check()?;
         self.writes.check().map_err(|problem| format!("cbm: {problem}"))?;
-        let both = self.reads.dump().concat().into_iter().find(|&lpn| self.writes.blocks().holds(lpn));
+        let both = self.reads.pages.dump().concat().into_iter().find(|&lpn| self.writes.blocks().holds(lpn));
         both.map_or(Ok(()), |lpn| Err(format!("cbm: page {lpn} is in both parts")))
     }
 
     fn metadata_bytes(&self) -> usize {
-        self.writes.bytes() + self.reads.metadata_bytes()
+        self.writes.bytes() + self.reads.pages.metadata_bytes() + self.reads.of_block.len() * 4
     }
 
     /// The write buffer, then the read cache.
     fn dump(&self) -> Vec<Vec<u32>> {
         let mut all = self.writes.dump();
-        all.extend(self.reads.dump());
+        all.extend(self.reads.pages.dump());
         all
     }
 }
