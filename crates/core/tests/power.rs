@@ -28,15 +28,18 @@ struct Host {
     durable: Vec<u32>,
     /// For each request, the versions that are durable once it is answered.
     promises: Vec<Vec<(u32, u32)>>,
+    /// Every answer is a promise.
+    battery: bool,
 }
 
 impl Host {
-    fn new(pages: u32) -> Self {
+    fn new(pages: u32, battery: bool) -> Self {
         // The drive was filled and came to rest before power could fail.
         Self {
             history: vec![vec![false]; pages as usize],
             durable: vec![1; pages as usize],
             promises: Vec::new(),
+            battery,
         }
     }
 
@@ -47,7 +50,7 @@ impl Host {
             match request.op {
                 Op::Write | Op::Trim => {
                     self.history[page as usize].push(request.op == Op::Trim);
-                    if request.fua {
+                    if request.fua || self.battery {
                         promises.push((page, self.history[page as usize].len() as u32));
                     }
                 }
@@ -119,7 +122,7 @@ fn run_and_cut(config: &DeviceConfig, requests: &[Request], completions: u64) ->
     support::foresee(&mut drive, requests).unwrap();
     drive.note_answers();
     drive.cut_after(drive.completions() + completions);
-    let mut host = Host::new((drive.exported_bytes() / 4096) as u32);
+    let mut host = Host::new((drive.exported_bytes() / 4096) as u32, config.buffer.battery);
     let mut cut = false;
     for request in requests {
         host.note(request);
@@ -166,10 +169,15 @@ fn works_on(drive: &mut Device, seed: u64) {
 }
 
 fn exhaust(name: &str, config: &DeviceConfig, seed: u64) -> u64 {
+    exhaust_each(name, config, seed, 1)
+}
+
+/// Cuts after each completion, or after one in `apart`.
+fn exhaust_each(name: &str, config: &DeviceConfig, seed: u64, apart: usize) -> u64 {
     let pages = Device::new(config, Options::default()).unwrap().exported_bytes() / 4096;
     let requests = workload(seed, 45, pages);
     let mut cuts = 0;
-    for completions in 1.. {
+    for completions in (1..).step_by(apart) {
         let Some((drive, host)) = run_and_cut(config, &requests, completions) else { break };
         let mut drive = Some(drive);
         for variant in 0..4 {
@@ -260,13 +268,50 @@ fn every_buffer_keeps_its_promises() {
     }
 }
 
+/// A battery holds the RAM up: whatever was answered is there, with every buffer on every mapping.
+#[test]
+fn a_battery_keeps_every_answered_write_and_trim() {
+    let mut arrays = arrays().into_iter().cycle();
+    for (seed, buffer) in BufferConfig::NAMES.iter().enumerate() {
+        for mapping in MappingConfig::NAMES {
+            let Some((array, nand)) = arrays.next() else { unreachable!("arrays come round") };
+            let name = format!("{buffer} with a battery on {mapping} over {array}");
+            let mut config = drive(mapping, buffer, nand);
+            config.buffer.battery = true;
+            assert!(exhaust_each(&name, &config, 200 + seed as u64, 3) > 20, "{name}");
+        }
+    }
+}
+
+/// A flush command that a battery answers at once is kept: the write before it comes back, though nothing was stored.
+#[test]
+fn a_battery_keeps_a_flush_that_stored_nothing() {
+    for battery in [false, true] {
+        let mut config = drive("page", "lru", json!({"blocks_per_plane": 11}));
+        config.buffer.battery = battery;
+        let mut drive = Device::new(&config, Options { verify: true }).unwrap();
+        drive.precondition().unwrap();
+        drive.note_answers();
+        let write =
+            Request { arrival_ns: 0, op: Op::Write, offset: 3 * 4096, len: 4096, volume: 0, fua: false };
+        drive.submit(&write).unwrap();
+        drive.submit(&Request { op: Op::Flush, offset: 0, len: 0, ..write }).unwrap();
+        // The time at which the answer is looked at: before any program could end.
+        assert_eq!(drive.answers(), if battery { &[0, 1][..] } else { &[0][..] });
+        let back = Device::recover(&config, drive.cut(|_| Fate::Absent).unwrap()).unwrap();
+        assert_eq!(back.stored_version(3), if battery { 2 } else { 1 });
+    }
+}
+
 #[test]
 fn program_units_of_several_pages_survive_cuts() {
     let nand = json!({"planes_per_die": 2, "blocks_per_plane": 16, "page_size": "8 KiB", "mapping_unit": "4 KiB", "pages_per_program": 2,
                       "multi_plane": true, "program_order": "sequential"});
-    for buffer in ["none", "lru"] {
+    for (buffer, battery) in [("none", false), ("lru", false), ("none", true), ("lru", true)] {
         let mut config = drive("page", buffer, nand.clone());
         config.ftl.exported = Some("384 KiB".parse().unwrap());
-        assert!(exhaust(&format!("{buffer} over large program units"), &config, 5) > 50);
+        config.buffer.battery = battery;
+        let name = format!("{buffer} over large program units, battery {battery}");
+        assert!(exhaust(&name, &config, 5) > 50, "{name}");
     }
 }

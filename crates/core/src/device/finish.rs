@@ -170,7 +170,8 @@ impl Device {
         Ok(())
     }
 
-    fn in_open_unit(&self, ppn: u32) -> bool {
+    /// Whether a page waits in a program unit that is not full.
+    pub(super) fn in_open_unit(&self, ppn: u32) -> bool {
         let ppb = self.geometry.pages_per_block;
         self.geometry.program_pages > 1 && ppn % ppb >= self.flash.write_ptr(ppn / ppb)
     }

@@ -8,6 +8,7 @@
 //! - buffer slots: an evicted page keeps its slot until it is stored, and a write that finds all slots taken is
 //!   answered when as many have become free as it needs, in the order of arrival.
 
+mod battery;
 mod error;
 mod fill;
 mod finish;

@@ -1,17 +1,20 @@
 //! Power cuts: what is left of a drive, and how it comes back.
 
+use super::battery::Ram;
 use super::{Cx, Device, DeviceError, NOBODY, Options, cx};
 use crate::config::DeviceConfig;
 pub use crate::nand::engine::Fate;
 use crate::nand::image::Image;
 use crate::nand::{FlashOp, PageState, Shadow};
 
-/// What a power cut leaves: the flash, and nothing else.
+/// What a power cut leaves: the flash, and what was in RAM where a battery holds it up.
 #[derive(Debug, Clone)]
 pub struct Crash {
     image: Image,
     /// Version of the host's last trim of each page, for the oracle.
     trims: Vec<u32>,
+    /// Empty without a battery.
+    ram: Ram,
 }
 
 impl Device {
@@ -20,15 +23,16 @@ impl Device {
     /// # Errors
     /// The drive keeps no image: it was built without [`Options::verify`].
     pub fn cut(self, fate: impl FnMut(&FlashOp) -> Fate) -> Result<Crash, DeviceError> {
+        let ram = if self.config.buffer.battery { self.ram() } else { Ram::new() };
         let shadow = self
             .engine
             .cut(fate)
             .ok_or_else(|| DeviceError::Config("a power cut needs a drive built with verify".into()))?;
-        Ok(Crash { trims: shadow.trims(), image: shadow.image })
+        Ok(Crash { trims: shadow.trims(), image: shadow.image, ram })
     }
 
-    /// Brings a drive back from what a power cut left. The FTL rebuilds its state from the flash alone; the flash
-    /// operations that it needs for that happen at once.
+    /// Brings a drive back from what a power cut left. The FTL rebuilds its state from the flash alone; then what a battery
+    /// kept is stored. The flash operations that this takes happen at once.
     ///
     /// # Errors
     /// The configuration is impossible, or recovery broke the physics.
@@ -49,13 +53,13 @@ impl Device {
         operations: u64,
     ) -> Result<Option<Crash>, DeviceError> {
         let mut device = Self::new(config, Options { verify: true })?;
-        let trims = crash.trims.clone();
+        let (trims, ram) = (crash.trims.clone(), crash.ram.clone());
         if let Some(shadow) = device.engine.shadow_mut() {
             shadow.stop_after(operations);
         }
         device.rebuild(crash)?;
         let image = device.engine.shadow_mut().and_then(Shadow::stopped);
-        Ok(image.map(|image| Crash { image, trims }))
+        Ok(image.map(|image| Crash { image, trims, ram }))
     }
 
     fn rebuild(&mut self, crash: Crash) -> Result<(), DeviceError> {
@@ -71,13 +75,19 @@ impl Device {
         let timed = std::mem::replace(&mut self.timed, false);
         self.mapping.recover(&mut cx!(self, plan, NOBODY));
         self.start_jobs()?;
-        self.timed = timed;
         self.plan.clear();
         self.check_faults()?;
         self.mapping.check(&self.flash).map_err(DeviceError::Law)?;
         if let Some(shadow) = self.engine.shadow_mut() {
             shadow.recovered(|lpn| self.mapping.lookup(lpn).is_some());
         }
+        if !crash.ram.is_empty() {
+            self.store_ram(&crash.ram)?;
+            self.plan.clear();
+            self.check_faults()?;
+            self.mapping.check(&self.flash).map_err(DeviceError::Law)?;
+        }
+        self.timed = timed;
         self.counters = crate::metrics::Counters::default();
         self.flash.reset_erases();
         Ok(())

@@ -99,6 +99,17 @@ impl Shadow {
         page.trim = page.host;
     }
 
+    /// A page kept through a power cut is about to be stored: the host had written it as `version`.
+    pub fn host_wrote(&mut self, lpn: u32, version: u32) {
+        self.pages[lpn as usize].host = version;
+    }
+
+    /// A trim that was kept through a power cut: it had been the host's `version` of the page.
+    pub fn host_trimmed(&mut self, lpn: u32, version: u32) {
+        let page = &mut self.pages[lpn as usize];
+        (page.host, page.trim) = (version, version);
+    }
+
     /// Version of the host's last write or trim of a page.
     pub fn version(&self, lpn: u32) -> u32 {
         self.pages[lpn as usize].host

@@ -382,6 +382,13 @@ impl Engine {
         shadow.apply(&state.op, first, last, &self.payloads[id as usize]);
     }
 
+    /// Records of the pages that are in RAM until a program has stored them; only while there is a shadow.
+    pub fn programs_under_way(&self) -> impl Iterator<Item = &super::image::Oob> {
+        let programs =
+            self.ops.iter().zip(&self.payloads).filter(|(s, _)| s.live && s.op.kind == Kind::Program);
+        programs.flat_map(|(_, payload)| payload).filter(|oob| oob.from == NONE)
+    }
+
     /// Power fails: every operation under way is lost, done or torn as `fate` decides for each of its pages that was
     /// being written; the stored pages are all that is left.
     pub fn cut(mut self, mut fate: impl FnMut(&FlashOp) -> Fate) -> Option<Box<Shadow>> {

@@ -1,0 +1,80 @@
+//! What a battery holds up when power fails, and how it gets to flash afterwards.
+
+use super::{Cx, Device, DeviceError, NOBODY, PageOut, cx};
+use crate::buffer::Action;
+use crate::nand::image::Content;
+
+/// The newest word on a page that the RAM knows, as a version of the host's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// Its data.
+    Data(u32),
+    /// That it is trimmed.
+    Trimmed(u32),
+}
+
+/// Pages whose last word was in RAM, in order.
+pub(super) type Ram = Vec<(u32, Kept)>;
+
+impl Device {
+    /// What the RAM holds at this moment: dirty pages, pages on their way to flash that are not known to be there, pages in
+    /// open program units, and the mapping's word on trims. Pages are looked for where they are, not taken from what the
+    /// host wrote, so that one that got lost stays lost.
+    pub(super) fn ram(&self) -> Ram {
+        let Some(shadow) = self.engine.shadow() else { return Ram::new() };
+        let mut held = vec![0u32; self.logical_pages as usize];
+        // Data in RAM have no stamp of their own: what was handed over to the FTL is as old as that, the buffer's is the newest.
+        for oob in self.engine.programs_under_way().filter(|oob| oob.content == Content::Host) {
+            let version = &mut held[oob.lpn as usize];
+            *version = (*version).max(oob.version);
+        }
+        // A request in the middle of its evictions: these pages have left the buffer, and need not have reached the engine.
+        let leaving = self.out.iter().flat_map(|out| {
+            let flushes = out.evictions.iter().filter(|eviction| eviction.action != Action::Drop);
+            flushes.flat_map(|eviction| out.pages_of(eviction)).map(|page| page.lpn)
+        });
+        let waiting = self.batch.iter().filter(|out| out.content == Content::Host).map(|out| out.lpn);
+        let open = |lpn: &u32| self.mapping.lookup(*lpn).is_some_and(|ppn| self.in_open_unit(ppn));
+        let buffered = (0..self.logical_pages).filter(|&lpn| self.buffer.holds(lpn));
+        for lpn in leaving.chain(waiting).chain(buffered).chain((0..self.logical_pages).filter(open)) {
+            held[lpn as usize] = shadow.version(lpn);
+        }
+        let last_word = |(lpn, &version): (usize, &u32)| {
+            let (page, newest) = (lpn as u32, shadow.version(lpn as u32));
+            if shadow.is_blank(page) {
+                // What is in RAM of a trimmed page pads its block, and means nothing.
+                let gone = newest > 0 && (version == newest || self.mapping.lookup(page).is_none());
+                return gone.then_some((page, Kept::Trimmed(newest)));
+            }
+            (version > 0).then_some((page, Kept::Data(version)))
+        };
+        held.iter().enumerate().filter_map(last_word).collect()
+    }
+
+    /// Stores what the battery kept and the flash lacks, at once, before anybody uses the drive.
+    pub(super) fn store_ram(&mut self, ram: &Ram) -> Result<(), DeviceError> {
+        for &(lpn, kept) in ram {
+            match kept {
+                Kept::Data(version) if self.stored_version(lpn) < version => {
+                    if let Some(shadow) = self.engine.shadow_mut() {
+                        shadow.host_wrote(lpn, version);
+                    }
+                    self.batch.clear();
+                    self.batch.push(PageOut::host(lpn));
+                    self.write_batch(NOBODY, crate::support::NONE)?;
+                }
+                Kept::Trimmed(version) if self.mapping.lookup(lpn).is_some() => {
+                    if let Some(shadow) = self.engine.shadow_mut() {
+                        shadow.host_trimmed(lpn, version);
+                    }
+                    self.mapping.trim(&mut cx!(self, plan, NOBODY), lpn, 1);
+                }
+                _ => continue,
+            }
+            self.plan.clear();
+            self.start_jobs()?;
+        }
+        self.flush_mapping(NOBODY)?;
+        self.start_jobs()
+    }
+}
