@@ -21,6 +21,7 @@ EQUAL: dict[str, tuple[Any, str]] = {
     "fifo": ("fifo", "FIFO"),
     "clock": ("clock", "Clock"),
     "arc": ("arc", "ARC"),
+    "opt, `bypass = false`": ({"kind": "opt", "bypass": False}, "Belady"),
     's3-fifo, `fill = "both"`': ({"kind": "s3-fifo", "fill": "both"}, "S3FIFO"),
 }
 # These do not with their defaults: by how many percent of the accesses the hit ratios may differ.
@@ -128,6 +129,7 @@ def table(streams: Streams) -> str:
                 cells.append(
                     f"{hits / accesses:.2%}" + ("" if other == hits else f" ({other / accesses:.2%})")
                 )
-        label = name if "`" in name else f"`{name}`"
-        lines.append(f"| {label.replace('s3-fifo, `', '`s3-fifo`, `')} | " + " | ".join(cells) + " |")
+        scheme_name, _, option = name.partition(", `")
+        label = f"`{scheme_name}`" + (f", `{option}" if option else "")
+        lines.append(f"| {label} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
