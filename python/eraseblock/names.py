@@ -49,17 +49,19 @@ def check(names: Iterable[str], kind: str, option: str) -> list[str]:
 
 
 def source_of(entry: dict[str, Any]) -> str:
-    """Where an entry of the registry was published; empty where it was not."""
+    """Where an entry of the registry was published, and what was read in its place; empty if it was not."""
     source = str(entry.get("paper") or entry.get("reference") or "").rstrip(".")
     year = entry.get("year")
     if year and str(year) not in source:
         source = f"{source} ({year})" if source else str(year)
+    if entry.get("described_in"):
+        source = f"{source}; built after {entry['described_in']}"
     return f"{source}; a reconstruction" if entry.get("reconstruction") else source
 
 
 @cache
 def reconstructions(kind: str) -> frozenset[str]:
-    """Names of one kind whose papers could not be read."""
+    """Names of one kind that are known without a full description."""
     return frozenset(str(entry["name"]) for entry in registry()[kind] if entry["reconstruction"])
 
 

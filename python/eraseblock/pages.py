@@ -27,8 +27,8 @@ def scheme_page(entry: Entry) -> str:
     parts = [f"# {entry['title']}\n\n{_facts(entry)}\n"]
     if entry["reconstruction"]:
         parts.append(
-            "\n> **A reconstruction**: its paper could not be read. The rules are those of its abstract and "
-            "of what others say about it; figures of the original may differ.\n"
+            "\n> **A reconstruction**: it is known only from its abstract or from hearsay, not from a full "
+            "description; figures of the original may differ.\n"
         )
     parts.append("\n" + _prose(entry["page"]))
     if entry["options"]:

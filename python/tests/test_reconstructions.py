@@ -46,3 +46,14 @@ def test_lists_and_pages_agree_with_the_registry() -> None:
         assert "> **A reconstruction**" in scheme_page(told)
         assert source_of(told).endswith("a reconstruction")
         assert ("> **A reconstruction**" in scheme_page(entry)) == entry["reconstruction"]
+
+
+def test_pages_say_from_whose_description_a_scheme_is_built() -> None:
+    after = {e["name"]: e["described_in"] for e in eraseblock.registry()["buffers"] if "described_in" in e}
+    assert set(after) == {"lb-clock", "cflru", "fab", "clock", "arc", "s3-fifo", "w-tinylfu"}
+    for entry in eraseblock.registry()["buffers"]:
+        facts = scheme_page(entry).splitlines()[2]
+        assert ("built after" in facts) == (entry["name"] in after)
+        assert after.get(entry["name"], "") in facts
+        # With neither the paper nor a full description of it, the scheme is a reconstruction.
+        assert not (entry["reconstruction"] and entry["name"] in after)

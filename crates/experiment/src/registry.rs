@@ -29,7 +29,10 @@ struct Item {
     /// Where it was published; empty where it was not.
     paper: String,
     year: Option<u16>,
-    /// Built without having read the paper.
+    /// From whose description it is built, where it was not the paper itself.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    described_in: &'static str,
+    /// Known only from its abstract or from hearsay, not from a full description.
     reconstruction: bool,
     /// It knows the future, and is no scheme for a drive but a bound for the others.
     bound: bool,
@@ -97,6 +100,7 @@ fn scheme(entry: &Entry) -> Item {
         summary: entry.about.summary.to_owned(),
         paper: entry.about.paper.to_owned(),
         year: entry.about.year,
+        described_in: entry.about.described_in,
         reconstruction: entry.about.reconstruction,
         bound: entry.about.bound,
         options: options(&(entry.schema)().to_value(), &(entry.defaults)()),
@@ -139,6 +143,7 @@ fn device(preset: &presets::Preset) -> Item {
         summary: about.summary,
         paper: about.paper,
         year: Some(about.year),
+        described_in: "",
         reconstruction: false,
         bound: false,
         options: Vec::new(),
@@ -157,6 +162,7 @@ fn stand_in(stand_in: &eraseblock_traces::StandIn) -> Item {
         summary: format!("meets {count} published statistics."),
         paper: stand_in.source.clone(),
         year: Some(stand_in.year),
+        described_in: "",
         reconstruction: false,
         bound: false,
         options: Vec::new(),

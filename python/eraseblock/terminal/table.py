@@ -81,7 +81,7 @@ def _cell(row: Row, column: Column, group: Sequence[Row]) -> Text:
 
 def _reconstruction_legend(rows: Sequence[Row]) -> list[str]:
     return (
-        [f"{_RECONSTRUCTED} reconstruction, built without its paper"]
+        [f"{_RECONSTRUCTED} reconstruction, built without a full description"]
         if any(row.reconstruction for row in rows)
         else []
     )

@@ -35,6 +35,7 @@ pub const ABOUT: About = About {
     summary: "Two page LRU lists, used once and used again; their shares follow what was given away too early.",
     paper: "Megiddo and Modha, ARC: A self-tuning, low overhead replacement cache, FAST",
     year: Some(2003),
+    described_in: "the common literature (hits equal libCacheSim's)",
     choices: &[Choice {
         option: "target",
         others: &["\"whole\""],

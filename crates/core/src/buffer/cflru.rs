@@ -32,6 +32,7 @@ pub const ABOUT: About = About {
     summary: "Page LRU that lets clean pages go first, within a window at the end of the list.",
     paper: "Park et al., CFLRU: A replacement algorithm for flash memory, CASES",
     year: Some(2006),
+    described_in: "Kim, Park and Youn, SUPA",
     cost: Cost::Logarithmic,
     choices: &[Choice {
         option: "window",

@@ -36,6 +36,7 @@ pub const ABOUT: About = About {
     summary: "Buffer of whole blocks; the one with the most pages leaves, the least recently used among equals.",
     paper: "Jo et al., FAB: Flash-aware buffer management policy for portable media players, IEEE TCE 52(2)",
     year: Some(2006),
+    described_in: "Kim and Ahn, section 2.4, and Gong's thesis, section 2.4.1",
     choices: &[EVICT_ORDER],
     examples: &[Example {
         source: "",

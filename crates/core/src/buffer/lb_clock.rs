@@ -37,6 +37,7 @@ pub const ABOUT: About = About {
     summary: "Write buffer of blocks on a clock; of those not written since the hand passed, the fullest leaves.",
     paper: "Debnath et al., Large block CLOCK (LB-CLOCK): A write caching algorithm for solid state disks, MASCOTS",
     year: Some(2009),
+    described_in: "Gong's thesis, section 2.4.3",
     cost: Cost::Logarithmic,
     choices: &[
         Choice {

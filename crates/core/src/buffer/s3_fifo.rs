@@ -34,6 +34,7 @@ pub const ABOUT: About = About {
     summary: "A small FIFO queue in front of a main one lets go of pages used once; a ghost queue remembers them.",
     paper: "Yang et al., FIFO queues are all you need for cache eviction, SOSP",
     year: Some(2023),
+    described_in: "the common literature (hits equal libCacheSim's)",
     choices: &[
         Choice {
             option: "move_to_main",

@@ -75,7 +75,9 @@ pub struct About {
     pub paper: &'static str,
     /// Year of that publication.
     pub year: Option<u16>,
-    /// Built without having read the paper.
+    /// From whose full description it is built, where it was not the paper's own; empty where it was, or there is none.
+    pub described_in: &'static str,
+    /// Known only from its abstract or from hearsay, not from a full description.
     pub reconstruction: bool,
     /// No drive can have it, as it knows the future: it shows what the others could reach at most.
     pub bound: bool,
@@ -96,6 +98,7 @@ impl About {
         summary: "",
         paper: "",
         year: None,
+        described_in: "",
         reconstruction: false,
         bound: false,
         cost: Cost::Constant,
