@@ -1,5 +1,5 @@
 //! The fast schemes against slow ones written straight from the papers: every answer and every eviction is the same, under
-//! tens of thousands of random request sequences and under the recorded workload.
+//! tens of thousands of random request sequences and under the recorded workloads.
 
 mod references;
 
@@ -8,21 +8,22 @@ use eraseblock_core::host::Op;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use references::{
-    Decisions, Pair, arc, block_lru, bpac, bplru, cbm, clc, clock, fab, hbm, lb_clock, lirs_wsr, ref_policy,
-    s3_fifo, split_lru, w_tinylfu,
+    Decisions, Pair, arc, block_lru, bpac, bplru, cbm, cflru, clc, clock, fab, hbm, lb_clock, lirs_wsr,
+    ref_policy, s3_fifo, split_lru, w_tinylfu,
 };
 use serde_json::Value;
 
 type Make = fn(Shape, &mut Pcg64Mcg) -> Pair;
 
 /// Each scheme: its name, the pages that it needs at least, and how to make a pair.
-const PAIRS: [(&str, u32, Make); 15] = [
+const PAIRS: [(&str, u32, Make); 16] = [
     ("clock", 1, clock::pair),
     ("block-lru", 1, block_lru::pair),
     ("arc", 1, arc::pair),
     ("s3-fifo", 1, s3_fifo::pair),
     ("w-tinylfu", 1, w_tinylfu::pair),
     ("split-lru", 2, split_lru::pair),
+    ("cflru", 1, cflru::pair),
     ("ref", 1, ref_policy::pair),
     ("lirs-wsr", 1, lirs_wsr::pair),
     ("fab", 1, fab::pair),
@@ -54,7 +55,7 @@ fn random_sequences_are_served_the_same() {
     for (name, least, pair) in PAIRS {
         for seed in 0..10_000 {
             let mut random = Pcg64Mcg::seed_from_u64(seed);
-            let pages_per_block = [2, 4, 8][random.random_range(0..3)];
+            let pages_per_block = [1, 2, 3, 4, 5, 7, 8][random.random_range(0..7)];
             let blocks = random.random_range(2..8);
             let shape = Shape {
                 capacity: random.random_range(least..20),
@@ -76,6 +77,9 @@ fn random_sequences_are_served_the_same() {
                     quick.trim(first, count);
                     (first..first + count).for_each(|page| slow.trim(page));
                     Decisions::default()
+                } else if step == 2 {
+                    quick.flush_pages(first, count, &mut out);
+                    slow.force(first, count)
                 } else {
                     let span = Span { first, count, write: random.random_range(0..3) > 0, request };
                     quick.access(&span, &Idle, &mut out);
@@ -94,49 +98,69 @@ fn random_sequences_are_served_the_same() {
     }
 }
 
+/// The bundled recordings, by name.
+fn recordings() -> Vec<String> {
+    let files = std::fs::read_dir(workloads()).unwrap();
+    let mut names: Vec<String> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    names.retain(|name| name.ends_with(".nbdkit.zst"));
+    names.sort();
+    names
+}
+
+fn workloads() -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads")
+}
+
 #[test]
-fn the_recorded_workload_is_served_the_same() {
+fn the_recorded_workloads_are_served_the_same() {
     const PAGE: u64 = 4096;
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads");
-    let workload =
-        eraseblock_traces::WorkloadConfig::trace("pgbench-ext4.nbdkit.zst").prepare(&folder).unwrap();
-    let drive =
-        eraseblock_traces::DriveShape { exported_bytes: 1 << 30, page_bytes: PAGE, block_bytes: 64 * PAGE };
-    let fitted = workload.fit(drive).unwrap();
-    for (seed, (name, _, pair)) in (0..3).flat_map(|seed| PAIRS.map(|pair| (seed, pair))) {
-        let shape = Shape { capacity: 500, pages_per_block: 64, logical_pages: (1 << 30) / PAGE as u32 };
-        let (fast, mut slow) = pair(shape, &mut Pcg64Mcg::seed_from_u64(seed));
-        let mut quick = build(&fast, shape);
-        let mut out = Outcome::default();
-        let mut evictions = 0;
-        for (number, request) in fitted.requests().take(10_000).enumerate() {
-            let request = request.unwrap();
-            out.clear();
-            if request.op == Op::Flush {
-                quick.flush(&mut out);
-                assert_eq!(decisions(&out), slow.flush(), "{name}, request {number}: flush");
-                continue;
-            }
-            let (first, end) = (request.offset / PAGE, (request.offset + request.len).div_ceil(PAGE));
-            for block in first / 64..end.div_ceil(64) {
-                let (from, to) = ((block * 64).max(first) as u32, ((block + 1) * 64).min(end) as u32);
+    const BYTES: u64 = 4 << 30;
+    let recordings = recordings();
+    assert!(recordings.len() >= 10, "{recordings:?}");
+    let mut evictions = [0; PAIRS.len()];
+    for (seed, recording) in recordings.iter().enumerate() {
+        let workload = eraseblock_traces::WorkloadConfig::trace(recording).prepare(&workloads()).unwrap();
+        let drive =
+            eraseblock_traces::DriveShape { exported_bytes: BYTES, page_bytes: PAGE, block_bytes: 64 * PAGE };
+        let fitted = workload.fit(drive).unwrap();
+        for ((name, _, pair), evictions) in PAIRS.into_iter().zip(&mut evictions) {
+            let shape = Shape { capacity: 300, pages_per_block: 64, logical_pages: (BYTES / PAGE) as u32 };
+            let (fast, mut slow) = pair(shape, &mut Pcg64Mcg::seed_from_u64(seed as u64));
+            let mut quick = build(&fast, shape);
+            let mut out = Outcome::default();
+            for (number, request) in fitted.requests().take(2_000).enumerate() {
+                let request = request.unwrap();
+                let at = format!("{name}, {recording}, request {number}: {fast}");
                 out.clear();
-                if request.op == Op::Trim {
-                    quick.trim(from, to - from);
-                    (from..to).for_each(|page| slow.trim(page));
+                if request.op == Op::Flush {
+                    quick.flush(&mut out);
+                    assert_eq!(decisions(&out), slow.flush(), "{at}: flush");
                     continue;
                 }
-                let span = Span {
-                    first: from,
-                    count: to - from,
-                    write: request.op == Op::Write,
-                    request: number as u64,
-                };
-                quick.access(&span, &Idle, &mut out);
-                evictions += out.evictions.len();
-                assert_eq!(decisions(&out), slow.access(&span), "{name}, request {number}: {fast}");
+                let (first, end) = (request.offset / PAGE, (request.offset + request.len).div_ceil(PAGE));
+                for block in first / 64..end.div_ceil(64) {
+                    let (from, to) = ((block * 64).max(first) as u32, ((block + 1) * 64).min(end) as u32);
+                    out.clear();
+                    if request.op == Op::Trim {
+                        quick.trim(from, to - from);
+                        (from..to).for_each(|page| slow.trim(page));
+                        continue;
+                    }
+                    let write = request.op == Op::Write;
+                    let span = Span { first: from, count: to - from, write, request: number as u64 };
+                    quick.access(&span, &Idle, &mut out);
+                    *evictions += out.evictions.len();
+                    assert_eq!(decisions(&out), slow.access(&span), "{at}");
+                    if request.fua {
+                        out.clear();
+                        quick.flush_pages(from, to - from, &mut out);
+                        assert_eq!(decisions(&out), slow.force(from, to - from), "{at}: forced");
+                    }
+                }
             }
         }
+    }
+    for ((name, ..), evictions) in PAIRS.iter().zip(evictions) {
         assert!(evictions > 500, "{name}: {evictions}");
     }
 }

@@ -102,7 +102,7 @@ impl Config {
         let blocks = shape.logical_pages.div_ceil(shape.pages_per_block);
         Ok(Box::new(Bpac {
             capacity: shape.capacity,
-            threshold: self.threshold.unwrap_or(shape.pages_per_block.div_ceil(2)),
+            threshold: self.threshold.unwrap_or((shape.pages_per_block / 2).max(1)),
             adapts: self.adapt,
             share: (libm::round(self.page_share * f64::from(shape.capacity)) as u32).clamp(1, most),
             most,

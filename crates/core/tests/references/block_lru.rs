@@ -82,4 +82,16 @@ impl Reference for BlockLru {
         }
         done
     }
+
+    fn force(&mut self, first: u32, count: u32) -> Decisions {
+        let mut done = Decisions::default();
+        let wanted = |block: &Block| (first..first + count).any(|page| block.has(page));
+        let Some(at) = self.blocks.iter().position(wanted) else { return done };
+        if self.bypass {
+            self.blocks.remove(at).leave(&mut done);
+        } else {
+            done.left.extend(self.blocks[at].write_back_some(first, count));
+        }
+        done
+    }
 }

@@ -15,7 +15,7 @@ pub fn pair(shape: Shape, random: &mut Pcg64Mcg) -> Pair {
     let slow = Bpac {
         capacity,
         pages_per_block: shape.pages_per_block,
-        threshold: threshold.unwrap_or(shape.pages_per_block / 2) as usize,
+        threshold: threshold.unwrap_or((shape.pages_per_block / 2).max(1)) as usize,
         adapt,
         share: ((page_share * capacity as f64).round() as usize).clamp(1, (capacity - 1).max(1)),
         pages: Vec::new(),
@@ -162,6 +162,25 @@ impl Reference for Bpac {
         while !self.pages.is_empty() || !self.blocks.is_empty() {
             self.replace(&mut done);
         }
+        done
+    }
+
+    fn force(&mut self, first: u32, count: u32) -> Decisions {
+        let mut done = Decisions::default();
+        let held = |page: &u32| self.pages.contains(page) || self.blocks.iter().any(|block| block.has(*page));
+        if !(first..first + count).any(|page| held(&page)) {
+            return done;
+        }
+        // The whole block leaves, from both lists.
+        let number = first / self.pages_per_block;
+        if let Some(at) = self.blocks.iter().position(|block| block.number == number) {
+            done.leave(Action::Flush, self.blocks.remove(at).pages);
+        }
+        let mut singles = self.pages.clone();
+        singles.retain(|page| page / self.pages_per_block == number);
+        singles.sort_unstable();
+        self.pages.retain(|page| page / self.pages_per_block != number);
+        done.leave(Action::Flush, singles.into_iter().map(|page| (page, true)).collect());
         done
     }
 }

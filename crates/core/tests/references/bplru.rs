@@ -109,4 +109,14 @@ impl Reference for Bplru {
         }
         done
     }
+
+    fn force(&mut self, first: u32, count: u32) -> Decisions {
+        let mut done = Decisions::default();
+        let wanted = |(block, _): &(Block, Vec<u32>)| (first..first + count).any(|page| block.has(page));
+        if let Some(at) = self.blocks.iter().position(wanted) {
+            let (block, _) = self.blocks.remove(at);
+            self.leave(&block, &mut done);
+        }
+        done
+    }
 }

@@ -1,5 +1,7 @@
 //! CBM: HBM by the book for what is written, and an LRU list of clean pages.
 
+use std::collections::BTreeMap;
+
 use eraseblock_core::buffer::{Action, Shape, Span};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -25,6 +27,9 @@ pub fn pair(shape: Shape, random: &mut Pcg64Mcg) -> Pair {
             fewest_pages: false,
             compensation: true,
             read_hits_count: true,
+            lfu: false,
+            page_region_counts: true,
+            uses: BTreeMap::new(),
             alpha,
             beta,
             settle,
@@ -105,5 +110,9 @@ impl Reference for Cbm {
 
     fn flush(&mut self) -> Decisions {
         self.writes.flush()
+    }
+
+    fn force(&mut self, first: u32, count: u32) -> Decisions {
+        self.writes.force(first, count)
     }
 }

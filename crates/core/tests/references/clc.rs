@@ -110,4 +110,15 @@ impl Reference for Clc {
         }
         done
     }
+
+    fn force(&mut self, first: u32, count: u32) -> Decisions {
+        let mut done = Decisions::default();
+        for list in [&mut self.hot, &mut self.cold] {
+            let wanted = |block: &Block| (first..first + count).any(|page| block.has(page));
+            if let Some(at) = list.iter().position(wanted) {
+                list.remove(at).leave(&mut done);
+            }
+        }
+        done
+    }
 }

@@ -1,21 +1,35 @@
 //! FAB: blocks in order of use; the one with most pages leaves, the least recently used among equals.
 
-use eraseblock_core::buffer::{Shape, Span};
+use eraseblock_core::buffer::{Action, Shape, Span};
+use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::json;
 
 use super::{Block, Decisions, Pair, Reference};
 
 /// The scheme with random options, and by the book.
-pub fn pair(shape: Shape, _: &mut Pcg64Mcg) -> Pair {
-    let capacity = shape.capacity as usize;
-    let slow = Fab { capacity, pages_per_block: shape.pages_per_block, blocks: Vec::new() };
-    (json!("fab"), Box::new(slow))
+pub fn pair(shape: Shape, random: &mut Pcg64Mcg) -> Pair {
+    let (bypass, touch_first) = (random.random(), random.random());
+    let slow = Fab {
+        capacity: shape.capacity as usize,
+        pages_per_block: shape.pages_per_block,
+        bypass,
+        touch_first,
+        blocks: Vec::new(),
+    };
+    let fast = json!({
+        "kind": "fab", "reads": if bypass { "bypass" } else { "allocate" },
+        "evict_order": if touch_first { "touch-first" } else { "evict-first" },
+    });
+    (fast, Box::new(slow))
 }
 
 pub struct Fab {
     pub capacity: usize,
     pub pages_per_block: u32,
+    pub bypass: bool,
+    /// Room is made after the used block has moved to the front.
+    pub touch_first: bool,
     /// The most recently used block first.
     pub blocks: Vec<Block>,
 }
@@ -45,7 +59,13 @@ impl Reference for Fab {
         for page in span.first..span.first + span.count {
             let hit = self.blocks.iter().any(|block| block.has(page));
             done.hits.push(hit);
+            if self.bypass && !span.write {
+                continue;
+            }
             if !hit {
+                if self.touch_first {
+                    self.touch(number);
+                }
                 self.make_room(&mut done);
                 if self.blocks.iter().all(|block| block.number != number) {
                     self.blocks.push(Block { number, pages: Vec::new() });
@@ -73,6 +93,23 @@ impl Reference for Fab {
             for block in self.blocks.iter_mut().rev().filter(|block| block.pages.len() == size) {
                 done.left.extend(block.write_back());
             }
+        }
+        if self.bypass {
+            // What a write buffer wrote has gone.
+            self.blocks.clear();
+            done.left.iter_mut().for_each(|(action, _)| *action = Action::Flush);
+        }
+        done
+    }
+
+    fn force(&mut self, first: u32, count: u32) -> Decisions {
+        let mut done = Decisions::default();
+        let wanted = |block: &Block| (first..first + count).any(|page| block.has(page));
+        let Some(at) = self.blocks.iter().position(wanted) else { return done };
+        if self.bypass {
+            self.blocks.remove(at).leave(&mut done);
+        } else {
+            done.left.extend(self.blocks[at].write_back_some(first, count));
         }
         done
     }

@@ -1,5 +1,7 @@
 //! HBM: Algorithms 3.1 to 3.4 of the thesis, with a list of blocks that is scanned for each victim.
 
+use std::collections::BTreeMap;
+
 use eraseblock_core::buffer::{Action, Shape, Span};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -11,6 +13,7 @@ use super::{Block, Decisions, Pair, Reference};
 pub fn pair(shape: Shape, random: &mut Pcg64Mcg) -> Pair {
     let fixed = random.random::<bool>().then(|| random.random_range(1..=shape.pages_per_block + 1));
     let (fewest_pages, compensation, read_hits_count) = (random.random(), random.random(), random.random());
+    let (lfu, page_region_counts) = (random.random(), random.random());
     let (alpha, beta, settle) =
         (random.random_range(0.0..0.5), random.random_range(0.5..1.0), random.random_range(1..6u64));
     let slow = Hbm {
@@ -21,6 +24,9 @@ pub fn pair(shape: Shape, random: &mut Pcg64Mcg) -> Pair {
         fewest_pages,
         compensation,
         read_hits_count,
+        lfu,
+        page_region_counts,
+        uses: BTreeMap::new(),
         alpha,
         beta,
         settle,
@@ -32,7 +38,7 @@ pub fn pair(shape: Shape, random: &mut Pcg64Mcg) -> Pair {
         "kind": "hbm", "threshold": fixed.map_or(json!("dynamic"), |pages| json!(pages)),
         "size_tie": if fewest_pages { "fewest-pages" } else { "most-pages" }, "tie": "lowest-block",
         "compensation": compensation, "read_hits_count": read_hits_count, "alpha": alpha, "beta": beta,
-        "settle": settle,
+        "settle": settle, "page_order": if lfu { "lfu" } else { "lru" }, "page_region_counts": page_region_counts,
     });
     (fast, Box::new(slow))
 }
@@ -52,6 +58,12 @@ pub struct Hbm {
     pub fewest_pages: bool,
     pub compensation: bool,
     pub read_hits_count: bool,
+    /// The page region gives up the page used least often, least recently among equals.
+    pub lfu: bool,
+    /// Popularity is collected in the page region, too.
+    pub page_region_counts: bool,
+    /// How often each page of the page region was used since it came.
+    pub uses: BTreeMap<u32, u32>,
     pub alpha: f64,
     pub beta: f64,
     pub settle: u64,
@@ -84,6 +96,16 @@ impl Hbm {
         popular().filter(|node| node.block.pages.len() == size).map(|node| node.block.number).min()
     }
 
+    /// The page region, the page that leaves last first.
+    fn page_order(&mut self) -> Vec<u32> {
+        let mut order = self.pages.clone();
+        if self.lfu {
+            self.uses.retain(|page, _| order.contains(page));
+            order.sort_by_key(|page| std::cmp::Reverse(self.uses[page]));
+        }
+        order
+    }
+
     fn discharge(&mut self, number: u32, done: &mut Decisions) {
         let at = self.nodes.iter().position(|node| node.block.number == number).unwrap();
         let node = self.nodes.remove(at);
@@ -96,12 +118,12 @@ impl Hbm {
         if let Some(number) = self.victim() {
             return self.discharge(number, done);
         }
-        let page = *self.pages.last().unwrap();
+        let page = *self.page_order().last().unwrap();
         let number = page / self.pages_per_block;
         if self.compensation {
             return self.discharge(number, done);
         }
-        self.pages.pop();
+        self.pages.retain(|&held| held != page);
         let node = self.node(number).unwrap();
         let left = node.block.pages.iter().copied().find(|held| held.0 == page).unwrap();
         node.block.pages.retain(|held| held.0 != page);
@@ -111,10 +133,13 @@ impl Hbm {
 
     fn migrate(&mut self, number: u32) {
         let threshold = self.threshold as usize;
-        let ppb = self.pages_per_block;
+        let (ppb, starts_anew) = (self.pages_per_block, !self.page_region_counts);
         let node = self.node(number).unwrap();
         if !node.migrated && node.block.pages.len() >= threshold {
             node.migrated = true;
+            if starts_anew {
+                node.popularity = 1;
+            }
             self.pages.retain(|page| page / ppb != number);
         }
     }
@@ -149,9 +174,10 @@ impl Hbm {
             self.replace(done);
         }
         let counts = !hit || write || self.read_hits_count;
+        let everywhere = self.page_region_counts;
         if let Some(node) = self.node(number) {
             if counts && !*counted {
-                node.popularity += 1;
+                node.popularity += u32::from(everywhere || node.migrated);
                 *counted = true;
             }
         } else {
@@ -164,6 +190,8 @@ impl Hbm {
         if !node.migrated {
             self.pages.retain(|&held| held != page);
             self.pages.insert(0, page);
+            let before = if hit { self.uses[&page] } else { 0 };
+            self.uses.insert(page, before + 1);
         }
         self.migrate(number);
     }
@@ -208,7 +236,7 @@ impl Reference for Hbm {
         for number in waiting.drain(..) {
             self.node(number).unwrap().migrated = true;
         }
-        for page in self.pages.iter().rev() {
+        for page in self.page_order().iter().rev() {
             let number = page / self.pages_per_block;
             if !order.contains(&number) {
                 order.push(number);
@@ -216,6 +244,14 @@ impl Reference for Hbm {
         }
         for number in order {
             done.left.extend(self.node(number).unwrap().block.write_back());
+        }
+        done
+    }
+
+    fn force(&mut self, first: u32, count: u32) -> Decisions {
+        let mut done = Decisions::default();
+        if let Some(node) = self.node(first / self.pages_per_block) {
+            done.left.extend(node.block.write_back_some(first, count));
         }
         done
     }

@@ -175,4 +175,13 @@ impl Reference for LbClock {
         self.hand = 0;
         done
     }
+
+    fn force(&mut self, first: u32, count: u32) -> Decisions {
+        let mut done = Decisions::default();
+        let wanted = |(block, _): &(Block, bool)| (first..first + count).any(|page| block.has(page));
+        if let Some(at) = self.ring.iter().position(wanted) {
+            done.leave(Action::Flush, self.remove(at).pages);
+        }
+        done
+    }
 }

@@ -171,4 +171,14 @@ impl Reference for LirsWsr {
         }
         done
     }
+
+    fn force(&mut self, first: u32, count: u32) -> Decisions {
+        let mut done = Decisions::default();
+        for (&lpn, page) in self.pages.range_mut(first..first + count) {
+            if std::mem::take(&mut page.dirty) {
+                done.leave(Action::WriteBack, vec![(lpn, true)]);
+            }
+        }
+        done
+    }
 }

@@ -5,6 +5,7 @@ pub mod block_lru;
 pub mod bpac;
 pub mod bplru;
 pub mod cbm;
+pub mod cflru;
 pub mod clc;
 pub mod clock;
 pub mod fab;
@@ -38,6 +39,8 @@ pub trait Reference {
     fn trim(&mut self, page: u32);
     /// Everything dirty is written.
     fn flush(&mut self) -> Decisions;
+    /// These pages of one block are written at once, where they are held: forced unit access.
+    fn force(&mut self, first: u32, count: u32) -> Decisions;
 }
 
 /// Pages of one block in a buffer: page and whether it is dirty, upwards.
@@ -86,6 +89,14 @@ impl Block {
 
     pub fn clean(&self) -> Vec<(u32, bool)> {
         self.pages.iter().copied().filter(|page| !page.1).collect()
+    }
+
+    /// The dirty ones of these pages are written and stay.
+    pub fn write_back_some(&mut self, first: u32, count: u32) -> Option<(Action, Vec<(u32, bool)>)> {
+        let chosen = |page: &&mut (u32, bool)| page.1 && (first..first + count).contains(&page.0);
+        let written: Vec<_> = self.pages.iter_mut().filter(chosen).collect();
+        let pages = written.into_iter().map(|page| (page.0, std::mem::take(&mut page.1))).collect::<Vec<_>>();
+        (!pages.is_empty()).then_some((Action::WriteBack, pages))
     }
 
     /// Dirty pages are written and stay.

@@ -91,4 +91,17 @@ impl<O: Order> Reference for Paged<O> {
         }
         done
     }
+
+    fn force(&mut self, first: u32, count: u32) -> Decisions {
+        let mut done = Decisions::default();
+        for page in first..first + count {
+            if self.bypass && self.order.held().contains(&page) {
+                self.order.trim(page);
+                self.leave(page, &mut done);
+            } else if self.dirty.remove(&page) {
+                done.leave(Action::WriteBack, vec![(page, true)]);
+            }
+        }
+        done
+    }
 }

@@ -101,4 +101,18 @@ impl Reference for Ref {
         }
         done
     }
+
+    fn force(&mut self, first: u32, count: u32) -> Decisions {
+        let mut done = Decisions::default();
+        for lpn in first..first + count {
+            let Some(at) = self.pages.iter().position(|page| page.0 == lpn && page.1) else { continue };
+            if self.bypass {
+                done.leave(Action::Flush, vec![self.pages.remove(at)]);
+            } else {
+                self.pages[at].1 = false;
+                done.leave(Action::WriteBack, vec![(lpn, true)]);
+            }
+        }
+        done
+    }
 }

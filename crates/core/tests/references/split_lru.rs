@@ -76,4 +76,14 @@ impl Reference for SplitLru {
         }
         done
     }
+
+    fn force(&mut self, first: u32, count: u32) -> Decisions {
+        let mut done = Decisions::default();
+        for number in first / self.unit..=(first + count - 1) / self.unit {
+            if let Some(block) = self.parts[1].iter_mut().find(|block| block.number == number) {
+                done.left.extend(block.write_back_some(first, count));
+            }
+        }
+        done
+    }
 }
