@@ -73,7 +73,7 @@ pub const ABOUT: About = About {
 pub struct Config {
     /// Share of the buffer that the page list has at first, 0 to 1.
     pub page_share: f64,
-    /// Pages of a block in the page list that make them move to the block list, at least 1; null: half a block.
+    /// Pages of a block in the page list that make them move to the block list, at least 1; null: half a block, rounded down.
     pub threshold: Option<u32>,
     /// The page list's share follows the workload.
     pub adapt: bool,

@@ -54,7 +54,9 @@ impl Reference for Cflru {
     fn flush(&mut self) -> Decisions {
         let order: Vec<u32> = self.pages.iter().rev().map(|page| page.0).collect();
         let mut done = Decisions::default();
-        order.into_iter().for_each(|lpn| done.left.extend(self.force(lpn, 1).left));
+        for lpn in order {
+            done.left.extend(self.force(lpn, 1).left);
+        }
         done
     }
 

@@ -49,6 +49,7 @@ pub struct Node {
     pub migrated: bool,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct Hbm {
     pub capacity: usize,
     pub pages_per_block: u32,
