@@ -6,6 +6,7 @@ use eraseblock_core::config::{
     Precondition, PreconditionConfig, ProgramOrder, Replay, Scheduling, TimingConfig, WriteBack,
 };
 use eraseblock_core::ftl::MappingConfig;
+use eraseblock_core::ftl::gc::GcConfig;
 
 /// How much a bench does: the full figures, or the same shape a sixteenth as large for tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +73,10 @@ pub fn drive(scale: Scale) -> DeviceConfig {
             exported: Some(Bytes(scale.exported_pages() * PAGE)),
             over_provisioning: 0.07,
             mapping: mapping("page"),
+            allocator: None,
+            victim: None,
+            wear: None,
+            gc: GcConfig::default(),
         },
         buffer: buffer("none", 0),
         host: HostConfig::default(),

@@ -5,8 +5,11 @@ mod common;
 
 use common::{Random, drive, nand, request};
 use eraseblock_core::buffer::{self, BufferConfig, Foreseen, Idle, Outcome, Shape, Span};
-use eraseblock_core::config::ProgramOrder;
+use eraseblock_core::config::{Precondition, ProgramOrder};
 use eraseblock_core::device::{Device, Options};
+use eraseblock_core::ftl::alloc::AllocatorConfig;
+use eraseblock_core::ftl::victim::VictimConfig;
+use eraseblock_core::ftl::wear::WearConfig;
 use eraseblock_core::ftl::{self, MappingConfig};
 use eraseblock_core::host::Op;
 use eraseblock_core::support::registry::Entry;
@@ -37,11 +40,16 @@ fn choices_hold<C: DeserializeOwned + Serialize>(registry: &[Entry]) {
 fn every_other_reading_of_a_paper_can_be_configured() {
     choices_hold::<BufferConfig>(buffer::registry());
     choices_hold::<MappingConfig>(ftl::registry());
+    choices_hold::<AllocatorConfig>(ftl::alloc::registry());
+    choices_hold::<VictimConfig>(ftl::victim::registry());
+    choices_hold::<WearConfig>(ftl::wear::registry());
 }
 
 #[test]
 fn every_scheme_has_a_page() {
-    for entry in buffer::registry().iter().chain(ftl::registry()) {
+    let parts =
+        [ftl::alloc::registry(), ftl::victim::registry(), ftl::wear::registry()].into_iter().flatten();
+    for entry in buffer::registry().iter().chain(ftl::registry()).chain(parts) {
         let page = entry.page();
         assert!(page.contains("**What it does.**"), "{} does not say what it does", entry.name);
         assert!(page.contains("\nCost of a page"), "{} does not say what it costs", entry.name);
@@ -165,5 +173,36 @@ fn every_other_reading_of_an_ftl_works_differently_somewhere() {
             usual.is_some() && switched.is_some() && usual != switched
         });
         assert!(parted, "{other} works as its default does");
+    }
+}
+
+/// What a full drive did with page mapping and one part of it under single-page writes, most of them to a few pages.
+fn figures_of_part(part: &str, value: &Value) -> Value {
+    let mut config = drive(nand([2, 2, 1, 2], 12, PAGES), 8 * 8 * u64::from(PAGES));
+    let exported = config.ftl.exported;
+    config.ftl = serde_json::from_value(json!({"mapping": "page", part: value})).unwrap();
+    config.ftl.exported = exported;
+    config.precondition.state = Precondition::Full;
+    let mut device = Device::new(&config, Options::default()).unwrap();
+    device.precondition().unwrap();
+    let (mut random, pages) = (Random::new(1), device.exported_bytes() / device.page_bytes());
+    for number in 0..60_000 {
+        let among = if random.chance(0.9) { pages / 8 } else { pages / 2 };
+        device.submit(&request(Op::Write, random.below(among), 1, number * 150_000)).unwrap();
+    }
+    serde_json::to_value(device.finish().unwrap()).unwrap()
+}
+
+#[test]
+fn every_other_reading_of_a_part_works_differently() {
+    for (part, registry) in [
+        ("allocator", ftl::alloc::registry()),
+        ("victim", ftl::victim::registry()),
+        ("wear", ftl::wear::registry()),
+    ] {
+        for other in readings(registry) {
+            let usual = figures_of_part(part, &json!({"kind": other["kind"]}));
+            assert_ne!(figures_of_part(part, &other), usual, "{part} {other} works as its default does");
+        }
     }
 }

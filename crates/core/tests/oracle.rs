@@ -197,6 +197,16 @@ proptest! {
         }
     }
 
+    /// Every two parts of a page-level mapping together, with a buffer and an array that change from one to the next.
+    #[test]
+    fn every_composition_keeps_every_write(steps in steps(160)) {
+        for (name, composition, config) in composed() {
+            if let Err(error) = run(&config, &steps) {
+                prop_assert!(false, "{composition} over {name}: {error}");
+            }
+        }
+    }
+
     /// The oracle looks on; it changes nothing.
     #[test]
     fn verification_changes_no_figure(steps in steps(160)) {
@@ -222,6 +232,34 @@ proptest! {
             }
         }
     }
+}
+
+/// Drives of page-level mappings in every composition.
+fn composed() -> Vec<(&'static str, Value, DeviceConfig)> {
+    let (arrays, buffers) = (arrays(), ["none", "lru", "fab", "bplru"]);
+    let compositions = support::compositions();
+    assert!(compositions.len() > 40);
+    let mut all = Vec::new();
+    for (n, composition) in compositions.into_iter().enumerate() {
+        for (m, (name, array)) in arrays.iter().enumerate() {
+            let rest = json!({
+                "buffer": {"size": "32 KiB", "scheme": buffers[(n + m) % 4],
+                           "write_back": (["background", "foreground"][(n + m) / 4 % 2])},
+                "host": {"replay": (["open", "closed", "open", "untimed"][(n + 2 * m) % 4]),
+                         "partial_page": "read-modify-write", "max_outstanding": 4, "end_of_run": "flush"},
+            });
+            let config = merged(&[&json!({"ftl": composition}), array, &rest]);
+            match Device::new(&config, Options::default()) {
+                Ok(_) => all.push((*name, composition.clone(), config)),
+                // One die has one unit: nowhere to spread to.
+                Err(error) => {
+                    assert!(error.to_string().contains("ftl.gc.copies"), "{composition} over {name}: {error}")
+                }
+            }
+        }
+    }
+    assert!(all.len() > 150, "{}", all.len());
+    all
 }
 
 /// A mapping with a planted bug.

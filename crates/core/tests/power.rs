@@ -3,6 +3,8 @@
 
 mod support;
 
+use std::ops::Range;
+
 use eraseblock_core::buffer::BufferConfig;
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Crash, Device, DeviceError, Fate, Options};
@@ -169,18 +171,33 @@ fn works_on(drive: &mut Device, seed: u64) {
 }
 
 fn exhaust(name: &str, config: &DeviceConfig, seed: u64) -> u64 {
-    exhaust_each(name, config, seed, 1)
+    exhaust_each(name, config, seed, Cuts::default())
 }
 
-/// Cuts after each completion, or after one in `apart`.
-fn exhaust_each(name: &str, config: &DeviceConfig, seed: u64, apart: usize) -> u64 {
+/// Where power is cut, and how.
+struct Cuts {
+    /// Requests of the workload.
+    requests: usize,
+    /// After each completion, or after one in so many.
+    apart: usize,
+    /// What becomes of the operations under way.
+    fates: Range<u64>,
+}
+
+impl Default for Cuts {
+    fn default() -> Self {
+        Self { requests: 45, apart: 1, fates: 0..4 }
+    }
+}
+
+fn exhaust_each(name: &str, config: &DeviceConfig, seed: u64, how: Cuts) -> u64 {
     let pages = Device::new(config, Options::default()).unwrap().exported_bytes() / 4096;
-    let requests = workload(seed, 45, pages);
+    let requests = workload(seed, how.requests, pages);
     let mut cuts = 0;
-    for completions in (1..).step_by(apart) {
+    for completions in (1..).step_by(how.apart) {
         let Some((drive, host)) = run_and_cut(config, &requests, completions) else { break };
         let mut drive = Some(drive);
-        for variant in 0..4 {
+        for variant in how.fates.clone() {
             let what = format!("{name}, seed {seed}, cut after {completions}, fate {variant}");
             // The run repeats exactly, so that each fate gets the same drive.
             let drive =
@@ -278,7 +295,7 @@ fn a_battery_keeps_every_answered_write_and_trim() {
             let name = format!("{buffer} with a battery on {mapping} over {array}");
             let mut config = drive(mapping, buffer, nand);
             config.buffer.battery = true;
-            assert!(exhaust_each(&name, &config, 200 + seed as u64, 3) > 20, "{name}");
+            assert!(exhaust_each(&name, &config, 200 + seed as u64, Cuts { apart: 3, ..Cuts::default() }) > 20, "{name}");
         }
     }
 }
@@ -301,6 +318,34 @@ fn a_battery_keeps_a_flush_that_stored_nothing() {
         let back = Device::recover(&config, drive.cut(|_| Fate::Absent).unwrap()).unwrap();
         assert_eq!(back.stored_version(3), if battery { 2 } else { 1 });
     }
+}
+
+/// Every two parts of a page-level mapping together, under a shorter workload and one of the fates each.
+#[test]
+fn every_composition_comes_back() {
+    let large = json!({"channels": 2, "planes_per_die": 2, "blocks_per_plane": 8, "page_size": "8 KiB", "mapping_unit": "4 KiB",
+                       "pages_per_program": 2, "multi_plane": true, "program_order": "sequential"});
+    let small = arrays().into_iter().take(3).map(|(name, nand)| (name, nand, "80 KiB"));
+    let arrays: Vec<_> = small.chain([("large program units", large, "320 KiB")]).collect();
+    let mut cuts = 0;
+    for (n, composition) in support::compositions().into_iter().enumerate() {
+        let spreads = composition["gc"]["copies"] == json!("spread");
+        // One die has one unit: nowhere to spread to.
+        let (array, nand, exported) = &arrays[if spreads { 1 + n % 3 } else { n % 4 }];
+        let mut all = json!({
+            "ftl": {"exported": exported},
+            "buffer": {"size": "24 KiB", "scheme": (["none", "lru", "fab"][n / 4 % 3])},
+            "host": {"replay": "open", "max_outstanding": 4},
+            "nand": nand,
+        });
+        for (key, value) in composition.as_object().unwrap() {
+            all["ftl"][key] = value.clone();
+        }
+        let (name, fate) = (format!("{composition} over {array}"), n as u64 % 4);
+        let how = Cuts { requests: 24, fates: fate..fate + 1, ..Cuts::default() };
+        cuts += exhaust_each(&name, &support::config(&all), n as u64, how);
+    }
+    assert!(cuts > 5_000);
 }
 
 #[test]

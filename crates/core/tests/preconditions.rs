@@ -5,24 +5,77 @@ mod common;
 use common::{Random, drive, nand};
 use eraseblock_core::config::{Bytes, DeviceConfig, Precondition, ProgramOrder, Replay, Scheduling};
 use eraseblock_core::device::{Device, DeviceError, Options};
-use eraseblock_core::ftl::MappingConfig;
+use eraseblock_core::ftl::alloc::AllocatorConfig;
+use eraseblock_core::ftl::gc::{Copies, GcConfig, GcCost};
+use eraseblock_core::ftl::victim::VictimConfig;
+use eraseblock_core::ftl::wear::WearConfig;
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Report;
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 const FLASH_PAGE: u64 = 4096;
 
+/// A name out of a registry, or one of these tables.
+fn one_of(names: &'static [&str], tables: Vec<Value>) -> BoxedStrategy<Option<Value>> {
+    let named = names.iter().map(|name| json!(name)).chain(tables).map(Some);
+    proptest::sample::select(named.chain([None]).collect::<Vec<_>>()).boxed()
+}
+
+fn allocators() -> BoxedStrategy<Option<Value>> {
+    let tables = vec![
+        json!({"kind": "round-robin", "striping_unit": 3}),
+        json!({"kind": "static", "order": "PDWC", "striping_unit": 2}),
+        json!({"kind": "static", "order": "WCPD", "striping_unit": 7}),
+        json!({"kind": "dynamic", "pool": "channel", "striping_unit": 4}),
+        json!({"kind": "dynamic", "pool": "chip"}),
+        json!({"kind": "dynamic", "pool": "plane"}),
+    ];
+    one_of(AllocatorConfig::NAMES, tables)
+}
+
+fn levellers() -> BoxedStrategy<Option<Value>> {
+    let tables = vec![
+        json!({"kind": "hot-cold", "threshold": 1}),
+        json!({"kind": "two-level", "threshold": 2, "cluster": 1}),
+        json!({"kind": "dual-pool", "threshold": 1}),
+        json!({"kind": "dual-pool", "threshold": 2, "cluster": 1}),
+    ];
+    one_of(WearConfig::NAMES, tables)
+}
+
 prop_compose! {
-    fn mappings()(
-        bast: bool, log_blocks in 1u32..12, gc_free_blocks in 1u32..4, gc_step_pages in 1u32..20, partial_merge: bool,
-    ) -> MappingConfig {
-        let table = if bast {
-            json!({"kind": "bast", "log_blocks": log_blocks, "partial_merge": partial_merge})
+    fn collection()(
+        free_blocks in prop_oneof![Just(None), Just(Some(0.05)), (1u32..4).prop_map(|n| Some(f64::from(n)))],
+        step_pages in 1u32..20,
+        free: bool,
+        spread: bool,
+        idle_free_blocks in prop_oneof![Just(None), Just(Some(0.3)), Just(Some(4.0))],
+        regions in 1u32..4,
+        region_pages in prop_oneof![Just(None), (1u64..200).prop_map(Some)],
+    ) -> GcConfig {
+        GcConfig {
+            free_blocks,
+            step_pages,
+            cost: if free { GcCost::Free } else { GcCost::Full },
+            idle_free_blocks,
+            copies: if spread { Copies::Spread } else { Copies::Unit },
+            regions,
+            region_pages,
+        }
+    }
+}
+
+prop_compose! {
+    fn ftls()(
+        bast: bool, log_blocks in 1u32..12, partial_merge: bool,
+        allocator in allocators(), victim in one_of(VictimConfig::NAMES, vec![]), wear in levellers(), gc in collection(),
+    ) -> Value {
+        if bast {
+            json!({"mapping": {"kind": "bast", "log_blocks": log_blocks, "partial_merge": partial_merge}})
         } else {
-            json!({"kind": "page", "gc_free_blocks": gc_free_blocks, "gc_step_pages": gc_step_pages})
-        };
-        serde_json::from_value(table).unwrap()
+            json!({"mapping": "page", "allocator": allocator, "victim": victim, "wear": wear, "gc": gc})
+        }
     }
 }
 
@@ -36,7 +89,7 @@ prop_compose! {
         multi_plane: bool,
         order in prop_oneof![Just(ProgramOrder::Sequential), Just(ProgramOrder::Ascending), Just(ProgramOrder::Any)],
         share in prop_oneof![0.05..1.0f64, 0.8..1.0f64],
-        mapping in mappings(),
+        ftl in ftls(),
         (read_first, closed) in any::<(bool, bool)>(),
         state in prop_oneof![Just(Precondition::Empty), Just(Precondition::Full), Just(Precondition::Steady)],
         seed in 0u64..1000,
@@ -49,8 +102,8 @@ prop_compose! {
         nand.scheduling = if read_first { Scheduling::ReadFirst } else { Scheduling::Fifo };
         let raw = array.iter().product::<u32>() * blocks * units * per_program;
         let mut config = drive(nand, 1);
+        config.ftl = serde_json::from_value(ftl).unwrap();
         config.ftl.exported = Some(Bytes((f64::from(raw) * share) as u64 * FLASH_PAGE));
-        config.ftl.mapping = mapping;
         config.precondition.state = state;
         config.host.replay = if closed { Replay::Closed } else { Replay::Open };
         config.seed = seed;

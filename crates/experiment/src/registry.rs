@@ -12,6 +12,9 @@ use crate::presets;
 struct Registry {
     buffers: Vec<Item>,
     ftls: Vec<Item>,
+    allocators: Vec<Item>,
+    victims: Vec<Item>,
+    levellers: Vec<Item>,
     devices: Vec<Item>,
     formats: Vec<Json>,
     generators: Vec<Item>,
@@ -84,6 +87,9 @@ pub fn registry_json() -> String {
     let registry = Registry {
         buffers: buffer::registry().iter().map(read_scheme).collect(),
         ftls: ftl::registry().iter().map(read_scheme).collect(),
+        allocators: ftl::alloc::registry().iter().map(read_scheme).collect(),
+        victims: ftl::victim::registry().iter().map(read_scheme).collect(),
+        levellers: ftl::wear::registry().iter().map(read_scheme).collect(),
         devices: presets::all().iter().map(device).collect(),
         formats: eraseblock_traces::formats().map(format).collect(),
         generators: eraseblock_traces::generators().iter().map(scheme).collect(),

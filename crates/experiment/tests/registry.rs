@@ -14,7 +14,18 @@ fn names(section: &[Value]) -> Vec<&str> {
 
 #[test]
 fn every_item_is_described() {
-    for name in ["buffers", "ftls", "devices", "formats", "generators", "arrivals", "stand-ins"] {
+    for name in [
+        "buffers",
+        "ftls",
+        "allocators",
+        "victims",
+        "levellers",
+        "devices",
+        "formats",
+        "generators",
+        "arrivals",
+        "stand-ins",
+    ] {
         let items = section(name);
         assert!(!items.is_empty(), "{name}");
         for item in &items {
@@ -39,7 +50,13 @@ fn every_item_is_described() {
 /// What the registry says of a scheme is what a configuration that names it holds.
 #[test]
 fn defaults_are_those_of_the_configuration() {
-    for (list, key) in [("buffers", "buffer.scheme"), ("ftls", "ftl.mapping")] {
+    for (list, key) in [
+        ("buffers", "buffer.scheme"),
+        ("ftls", "ftl.mapping"),
+        ("allocators", "ftl.allocator"),
+        ("victims", "ftl.victim"),
+        ("levellers", "ftl.wear"),
+    ] {
         for item in section(list) {
             let name = item["name"].as_str().unwrap();
             let sets = ["preset=nvme-tlc", "workload.path=w", &format!("{key}={name}")].map(str::to_owned);

@@ -22,6 +22,9 @@ LABELS = ("name", "preset")
 _SCHEMES: tuple[tuple[Part, str, str], ...] = (
     ("buffer", "buffers", "buffer.scheme"),
     ("ftl", "ftls", "ftl.mapping"),
+    ("ftl", "allocators", "ftl.allocator"),
+    ("ftl", "victims", "ftl.victim"),
+    ("ftl", "levellers", "ftl.wear"),
 )
 
 
@@ -107,6 +110,8 @@ def _choices_of(config: Config) -> Iterator[Choice]:
     entries = registry()
     for part, kind, path in _SCHEMES:
         scheme = _value(config, path)
+        if scheme is None:
+            continue
         entry = next(entry for entry in entries[kind] if entry["name"] == scheme["kind"])
         for choice in entry.get("choices", ()):
             yield _choice(part, entry["name"], f"{path}.{choice['option']}", choice)

@@ -206,6 +206,10 @@ pub trait View {
     fn units(&self) -> u32;
     /// The unit that a page lives on, if it was ever written.
     fn unit_of(&self, lpn: u32) -> Option<u32>;
+    /// The only unit that a page can go to, if static placement says which.
+    fn home(&self, _lpn: u32) -> Option<u32> {
+        None
+    }
     /// Operations queued or running on the die of a unit.
     fn queued(&self, unit: u32) -> u32;
     /// Erased blocks of a unit.
@@ -286,6 +290,11 @@ pub trait Buffer: std::fmt::Debug + Send {
     /// Bytes of state at this moment by the scheme's paper, where it says how to count them.
     fn paper_bytes(&self) -> Option<u64> {
         None
+    }
+
+    /// Whether it has to know the unit of every page beforehand ([`View::home`]).
+    fn needs_home(&self) -> bool {
+        false
     }
 
     /// Whether the scheme must still be told the future; it is, up to its end, before the first access.

@@ -17,6 +17,10 @@ pub use units::{Bytes, Nanos};
 
 use crate::buffer::BufferConfig;
 use crate::ftl::MappingConfig;
+use crate::ftl::alloc::AllocatorConfig;
+use crate::ftl::gc::GcConfig;
+use crate::ftl::victim::VictimConfig;
+use crate::ftl::wear::WearConfig;
 
 /// A simulated drive and the way its host drives it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -55,6 +59,18 @@ pub struct FtlConfig {
     pub over_provisioning: f64,
     /// How logical pages are found.
     pub mapping: MappingConfig,
+    /// Which unit each page goes to, under page-level mappings. Default: `round-robin`.
+    #[serde(default)]
+    pub allocator: Option<AllocatorConfig>,
+    /// Which block is collected next, under page-level mappings. Default: `greedy`.
+    #[serde(default)]
+    pub victim: Option<VictimConfig>,
+    /// How wear is levelled, under page-level mappings. Default: `none`.
+    #[serde(default)]
+    pub wear: Option<WearConfig>,
+    /// Garbage collection of page-level mappings.
+    #[serde(default)]
+    pub gc: GcConfig,
 }
 
 fn seven_percent() -> f64 {

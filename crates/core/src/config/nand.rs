@@ -47,7 +47,7 @@ pub struct NandConfig {
     /// Energy per operation.
     #[serde(default)]
     pub energy: EnergyConfig,
-    /// Erases that a block endures; reported against, 0 for no limit.
+    /// Erases that a block endures, 0 for no limit. A block that is worn out is not written any more.
     #[serde(default)]
     pub endurance: u32,
     /// The chips of a channel share its bus; without, each chip has a bus of its own.

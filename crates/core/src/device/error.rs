@@ -26,6 +26,14 @@ pub enum DeviceError {
         "the drive has no room for a write and can make none: {0}; export less (ftl.exported) or add blocks (nand.blocks_per_plane)"
     )]
     NoSpace(String),
+    /// The flash is worn out: the run ends here, and can be reported.
+    #[error(
+        "the drive is at the end of its life: after {host_bytes} bytes of host writes too few blocks are left for another one"
+    )]
+    EndOfLife {
+        /// What the host had written by then.
+        host_bytes: u64,
+    },
     /// Requests wait and nothing is under way.
     #[error("the simulation cannot go on: {0}. This is a fault of the simulator")]
     Stuck(String),

@@ -32,12 +32,14 @@ impl Device {
         let mut done =
             Preconditioning { state: format!("{state:?}").to_lowercase(), ..Preconditioning::default() };
         let timed = std::mem::replace(&mut self.timed, false);
+        // Nothing wears out before the run begins.
+        self.flash.reset_erases(0);
         self.quiet = true;
         let result = self.fill(state, &mut done, progress);
         self.quiet = false;
         self.timed = timed;
         self.counters = Counters::default();
-        self.flash.reset_erases();
+        self.flash.reset_erases(self.config.nand.endurance);
         self.preconditioning = done;
         let finished = result?;
         self.check_faults()?;
@@ -101,6 +103,7 @@ impl Device {
 
     /// Writes the batch at once.
     fn write_now(&mut self) -> Result<(), DeviceError> {
+        self.group += 1;
         if let Some(shadow) = self.engine.shadow_mut() {
             for out in &self.batch {
                 shadow.host_write(out.lpn);

@@ -4,8 +4,8 @@ use super::{Cx, Device, DeviceError, NOBODY, Occasion, cx};
 use crate::buffer::Outcome;
 use crate::config::{EndOfRun, Precondition};
 use crate::metrics::report::{
-    ByKind, CoHit, EndOfRun as EndOfRunFigures, Flash, FlashWork, FlushPages, FlushSizes, HostPages, Merges,
-    Report, Requests, Throughput,
+    ByKind, CoHit, EndOfLife, EndOfRun as EndOfRunFigures, Flash, FlashWork, FlushPages, FlushSizes,
+    HostPages, Merges, Report, Requests, Throughput,
 };
 use crate::metrics::series::{SeriesReport, Totals};
 use crate::metrics::{Counters, Latency, Wear};
@@ -25,6 +25,13 @@ impl Device {
 
     /// Lets everything under way end.
     pub(super) fn drain(&mut self) -> Result<(), DeviceError> {
+        while self.worn_out && self.next_time() != NEVER {
+            self.advance()?;
+        }
+        if self.worn_out {
+            // What is not answered never will be.
+            return Ok(());
+        }
         loop {
             while self.outstanding > 0 || self.next_time() != NEVER {
                 self.advance()?;
@@ -60,13 +67,13 @@ impl Device {
     /// What the configuration asks for after the last request.
     fn end_of_run(&mut self) -> Result<EndOfRunFigures, DeviceError> {
         let (before, started) = (self.counters.clone(), self.engine.now());
-        if self.config.host.end_of_run == EndOfRun::Keep {
+        if self.config.host.end_of_run == EndOfRun::Keep || self.worn_out {
             self.tell(|| Occasion::End, &Outcome::default())?;
         } else {
             self.empty_buffer(Occasion::End)?;
             self.flush_mapping(NOBODY)?;
         }
-        if self.config.host.end_of_run == EndOfRun::Merge {
+        if self.config.host.end_of_run == EndOfRun::Merge && !self.worn_out {
             self.merge_all();
         }
         self.drain()?;
@@ -107,7 +114,13 @@ impl Device {
                 Err(format!("{name}: {left} on one side, {right} on the other"))
             }
         };
-        law("requests submitted = requests answered", c.submitted, c.completed)?;
+        if self.worn_out {
+            // Without time there is never more than one under way.
+            let given_up = if self.timed { u64::from(self.outstanding) } else { 1 };
+            law("requests submitted = answered + given up", c.submitted, c.completed + given_up)?;
+        } else {
+            law("requests submitted = requests answered", c.submitted, c.completed)?;
+        }
         law("requests submitted = reads + writes + trims + flushes", c.submitted, c.by_op.iter().sum())?;
         law("pages programmed = sum over causes", c.programmed, Counters::total(&c.programs))?;
         law(
@@ -115,6 +128,10 @@ impl Device {
             self.flash.erases().iter().map(|&e| u64::from(e)).sum(),
             Counters::total(&c.erases),
         )?;
+        if self.worn_out {
+            // The request that found no room was left half done.
+            return self.mapping.check(&self.flash);
+        }
         law(
             "pages written = hits + taken in + past the buffer",
             c.pages_written,
@@ -150,7 +167,7 @@ impl Device {
 
     /// Every page that the buffer does not hold lies in flash as the host wrote it last.
     fn check_stored(&mut self) -> Result<(), DeviceError> {
-        let Some(shadow) = self.engine.shadow() else { return Ok(()) };
+        let Some(shadow) = self.engine.shadow().filter(|_| !self.worn_out) else { return Ok(()) };
         for lpn in 0..self.logical_pages {
             if self.buffer.holds(lpn) || shadow.is_blank(lpn) {
                 continue;
@@ -229,6 +246,10 @@ impl Device {
                 after_padding: FlushSizes::new(&self.flush_sizes[1]),
             },
             wear: Wear::new(self.flash.erases(), &self.geometry),
+            end_of_life: self.worn_out.then(|| EndOfLife {
+                host_bytes: c.pages_written * self.geometry.page_bytes,
+                unanswered: c.submitted - c.completed,
+            }),
             series,
             energy_mj: c.array_reads as f64 * energy.read_mj
                 + c.program_ops as f64 * energy.program_mj
@@ -295,6 +316,13 @@ impl Device {
         if !self.timed {
             warnings.push(
                 "untimed run: schemes that look at the state of the flash saw every unit idle".to_owned(),
+            );
+        }
+        if self.worn_out {
+            warnings.push(
+                "the drive reached the end of its life before the workload ended: the figures are those of the part before \
+                 (end_of_life)"
+                    .to_owned(),
             );
         }
         let endurance = self.config.nand.endurance;

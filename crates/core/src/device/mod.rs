@@ -30,6 +30,7 @@ pub use watch::{Decision, Occasion, Watcher};
 
 use crate::buffer::{self, Buffer, Outcome};
 use crate::config::{DeviceConfig, EndOfRun, Replay};
+use crate::ftl::gc::{GcConfig, GcCost};
 use crate::ftl::{self, Cx, Mapping, Own, PageOut};
 use crate::metrics::bounds::{Bounds, Limits};
 use crate::metrics::report::Preconditioning;
@@ -78,7 +79,7 @@ struct Reads {
 
 /// A simulated drive.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "five facts that have nothing to do with one another")]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing to do with one another")]
 pub struct Device {
     config: DeviceConfig,
     geometry: Geometry,
@@ -99,6 +100,10 @@ pub struct Device {
     batch: Vec<PageOut>,
     /// The drive's own work: no request waits for it.
     quiet: bool,
+    /// What the pages handed to the mapping belong to together.
+    group: u64,
+    /// Evictions written so far.
+    evictions: u64,
     /// The write being served asks for forced unit access.
     forced: bool,
     /// Most pages that the buffer has held.
@@ -119,6 +124,13 @@ pub struct Device {
     dependents: Vec<(u32, u32)>,
     /// Units being collected.
     jobs: u32,
+    /// Collection takes no time.
+    free_collection: bool,
+    /// Units may be collected ahead of need while no request is under way; and it is time to see which.
+    collects_when_idle: bool,
+    idle_begins: bool,
+    /// The flash wore out: no more requests.
+    worn_out: bool,
     /// How often collection has made room.
     room_made: u64,
     finished: Vec<u32>,
@@ -178,8 +190,15 @@ impl Device {
     ) -> Result<Self, DeviceError> {
         let geometry = Geometry::new(&config.nand).map_err(DeviceError::Config)?;
         let logical_pages = logical_pages(config, &geometry)?;
-        let shape = ftl::Shape { geometry: &geometry, logical_pages, order: config.nand.program_order };
-        let mapping = wrap(config.ftl.mapping.build(shape).map_err(DeviceError::Config)?)?;
+        let shape = ftl::Shape {
+            geometry: &geometry,
+            logical_pages,
+            order: config.nand.program_order,
+            parts: &config.ftl,
+        };
+        check_parts(config)?;
+        let mapping = config.ftl.mapping.build(shape).map_err(DeviceError::Config)?;
+        let mapping = wrap(mapping)?;
         let capacity = u32::try_from(config.buffer.size.0 / geometry.page_bytes).map_err(|_| {
             DeviceError::Config(format!(
                 "buffer.size: {} is more than the engine counts pages for",
@@ -191,14 +210,26 @@ impl Device {
             Some(buffer) => buffer,
             None => config.buffer.scheme.build(shape).map_err(DeviceError::Config)?,
         };
+        if buffer.needs_home() && mapping.home(0).is_none() {
+            return Err(DeviceError::Config(format!(
+                "buffer.scheme: `{}` has to know to which unit each page will go, which takes static placement: \
+                 ftl.mapping = \"page\" with ftl.allocator = \"static\"",
+                config.buffer.scheme.name()
+            )));
+        }
         check_host(config)?;
         let chip = Chip::new(&config.nand, &geometry).map_err(DeviceError::Config)?;
         let mut engine = Engine::new(chip, &geometry);
+        if mapping.looks_at_work() {
+            engine.watch_work();
+        }
         if options.verify {
             engine.attach(Box::new(Shadow::new(&geometry, logical_pages)));
         }
+        let mut flash = Flash::new(geometry.clone(), config.nand.program_order);
+        flash.reset_erases(config.nand.endurance);
         Ok(Self {
-            flash: Flash::new(geometry.clone(), config.nand.program_order),
+            flash,
             timed: config.host.replay != Replay::Untimed,
             capacity,
             logical_pages,
@@ -214,6 +245,8 @@ impl Device {
             watcher: None,
             batch: Vec::new(),
             quiet: false,
+            group: 0,
+            evictions: 0,
             forced: false,
             peak_pages: 0,
             timers: BinaryHeap::new(),
@@ -226,6 +259,10 @@ impl Device {
             filling: HashMap::new(),
             dependents: Vec::new(),
             jobs: 0,
+            free_collection: config.ftl.gc.cost == GcCost::Free,
+            collects_when_idle: config.ftl.gc.idle_free_blocks.is_some(),
+            idle_begins: false,
+            worn_out: false,
             room_made: 0,
             finished: Vec::new(),
             latency: Default::default(),
@@ -336,12 +373,32 @@ macro_rules! cx {
             plan: &mut $device.$plan,
             counters: &mut $device.counters,
             timed: $device.timed,
+            free: false,
             copy_back: $device.config.nand.copy_back,
             own: $own,
+            group: $device.group,
         }
     };
 }
 use cx;
+
+/// Parts of an FTL that the mapping would not use.
+fn check_parts(config: &DeviceConfig) -> Result<(), DeviceError> {
+    let given = [
+        ("allocator", config.ftl.allocator.is_some()),
+        ("victim", config.ftl.victim.is_some()),
+        ("wear", config.ftl.wear.is_some()),
+        ("gc", config.ftl.gc != GcConfig::default()),
+    ];
+    let composed = ftl::is_composed(config.ftl.mapping.name());
+    match given.into_iter().find(|&(_, given)| given && !composed) {
+        Some((part, _)) => Err(DeviceError::Config(format!(
+            "ftl.{part}: `{}` decides that itself; leave it out, or use a page-level mapping such as `page`",
+            config.ftl.mapping.name()
+        ))),
+        None => Ok(()),
+    }
+}
 
 /// A request's numbers that would make no sense.
 fn check_host(config: &DeviceConfig) -> Result<(), DeviceError> {

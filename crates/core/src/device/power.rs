@@ -89,7 +89,7 @@ impl Device {
         }
         self.timed = timed;
         self.counters = crate::metrics::Counters::default();
-        self.flash.reset_erases();
+        self.flash.reset_erases(self.config.nand.endurance);
         Ok(())
     }
 

@@ -31,6 +31,10 @@ impl View for Below<'_> {
         self.engine.load(self.geometry.die_of(unit))
     }
 
+    fn home(&self, lpn: u32) -> Option<u32> {
+        self.mapping.home(lpn)
+    }
+
     fn free_blocks(&self, unit: u32) -> u32 {
         self.mapping.free_blocks(unit)
     }
@@ -261,6 +265,7 @@ impl Device {
 
     /// Writes the pages of a span that go past the buffer.
     fn write_past(&mut self, id: u32, span: &Span, out: &Outcome) -> Result<(), DeviceError> {
+        self.group = span.request << 1;
         self.batch.clear();
         let bypasses = out.answers.iter().enumerate().filter(|(_, answer)| **answer == Answer::Bypass);
         self.batch.extend(bypasses.map(|(i, _)| PageOut::host(span.first + i as u32)));
@@ -352,6 +357,9 @@ impl Device {
         let leaving = out.pages_of(eviction);
         let (ppb, count) = (self.geometry.pages_per_block, leaving.len());
         self.counters.flushed_pages += count as u64;
+        // Evictions are numbered apart from requests.
+        self.evictions += 1;
+        self.group = (self.evictions << 1) | 1;
         let fills = self.join_of_fills(leaving.iter().map(|page| page.lpn));
         let mut padding = NONE;
         let slot = eviction.action != Action::WriteBack;

@@ -50,13 +50,28 @@ impl Device {
         let (made, erased) = (self.room_made, self.engine.erased());
         self.start_jobs()?;
         while self.room_made == made && self.engine.erased() == erased {
+            if self.engine.has_finished() && self.free_collection {
+                self.collect_finished();
+                self.start_jobs()?;
+                continue;
+            }
             if self.engine.next_event() == NEVER && !self.complete_units() {
+                if (0..self.geometry.blocks()).any(|block| self.flash.is_worn_out(block)) {
+                    return Err(self.wear_out());
+                }
                 self.failed = true;
                 return Err(DeviceError::NoSpace(self.mapping.space() + &self.engine.describe()));
             }
             self.advance()?;
         }
         Ok(())
+    }
+
+    /// Too few blocks are left for another write.
+    fn wear_out(&mut self) -> DeviceError {
+        self.worn_out = true;
+        self.plan.clear();
+        DeviceError::EndOfLife { host_bytes: self.counters.pages_written * self.geometry.page_bytes }
     }
 
     /// Erases wait for the pages that replace what they take away. Those may sit in program units that are not full:
@@ -78,15 +93,31 @@ impl Device {
                 self.jobs -= 1;
             }
         }
+        while self.free_collection && self.engine.has_finished() {
+            self.collect_finished();
+        }
         if self.flash.violation().is_some() {
             self.check_faults()?;
         }
         Ok(())
     }
 
+    /// No request is under way: begins to collect what is worth it, until one comes.
+    pub(super) fn use_idle_time(&mut self) {
+        self.idle_begins = false;
+        for unit in 0..self.geometry.units {
+            if self.mapping.reclaims_when_idle(unit) {
+                self.jobs += 1;
+                self.next_job_step(unit);
+            }
+        }
+    }
+
     fn job_step(&mut self, unit: u32, own: Own) -> Reclaim {
         let erases = self.counters.erases[Cause::Gc as usize];
-        let step = self.mapping.reclaim(&mut cx!(self, job_plan, own), unit);
+        let mut cx = cx!(self, job_plan, own);
+        cx.free = self.free_collection;
+        let step = self.mapping.reclaim(&mut cx, unit);
         self.room_made +=
             u64::from(step == Reclaim::Done || self.counters.erases[Cause::Gc as usize] > erases);
         step
@@ -94,6 +125,10 @@ impl Device {
 
     /// The last step of a collection job has ended: plans and issues the next one.
     pub(super) fn next_job_step(&mut self, unit: u32) {
+        if self.collects_when_idle && self.outstanding > 0 && self.mapping.pause(unit) {
+            self.jobs -= 1;
+            return;
+        }
         let join = self.engine.join(JOB | unit);
         self.engine.hold(join);
         let step = self.job_step(unit, Own::All(join));

@@ -65,7 +65,7 @@ impl Device {
     /// # Errors
     /// The request lies beyond the drive, there is no room for it, or the simulation has found itself wrong.
     pub fn submit(&mut self, request: &Request) -> Result<(), DeviceError> {
-        if self.failed {
+        if self.failed || self.worn_out {
             return Err(DeviceError::Failed);
         }
         if self.counters.submitted == 0 && self.buffer.needs_future() {
@@ -239,6 +239,7 @@ impl Device {
             self.last_answer = self.last_answer.max(now);
         }
         self.outstanding -= 1;
+        self.idle_begins |= self.collects_when_idle && self.outstanding == 0;
     }
 
     /// Brings the sum of requests under way up to the present.
@@ -250,10 +251,20 @@ impl Device {
 
     /// Lets everything happen that happens up to `time`.
     pub(super) fn run_until(&mut self, time: u64) -> Result<(), DeviceError> {
+        self.note_idleness();
         while self.next_time() <= time && self.next_time() != NEVER {
             self.next()?;
+            self.note_idleness();
         }
         Ok(())
+    }
+
+    /// Once all requests have been answered, collection may run ahead of need.
+    #[inline]
+    fn note_idleness(&mut self) {
+        if self.idle_begins && self.outstanding == 0 {
+            self.use_idle_time();
+        }
     }
 
     /// Lets the next thing happen.

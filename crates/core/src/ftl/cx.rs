@@ -105,6 +105,9 @@ pub enum Own {
     All(u32),
 }
 
+/// What is recorded of a page when it enters an open program unit: version and place in the order of writes.
+pub type Stamp = (u32, u64);
+
 /// The flash and the plan, lent to a mapping for one step.
 #[derive(Debug)]
 pub struct Cx<'a> {
@@ -120,8 +123,12 @@ pub struct Cx<'a> {
     pub timed: bool,
     /// Copies inside a plane stay off the bus.
     pub copy_back: bool,
+    /// What is planned takes no time.
+    pub free: bool,
     /// Who waits.
     pub own: Own,
+    /// What the pages are written together with: those of one request, or of one eviction, have the same number.
+    pub group: u64,
 }
 
 impl Cx<'_> {
@@ -152,11 +159,13 @@ impl Cx<'_> {
 
     /// Notes an operation: for the engine, or to happen at once where there is no time.
     #[inline]
-    fn note(&mut self, op: FlashOp) {
+    fn note(&mut self, mut op: FlashOp) {
+        op.free = self.free;
         if op.kind != Kind::Read {
             self.plan.last_read = None;
         }
         if self.timed {
+            self.engine.foresee(&op);
             self.plan.ops.push(op);
         } else if self.keeps_image() {
             let first = op.payload as usize;
@@ -209,6 +218,12 @@ impl Cx<'_> {
     /// Programs `pages` in one block.
     #[inline]
     pub fn program(&mut self, at: Place, pages: &[PageOut], after: After) {
+        self.program_held(at, pages, &[], after);
+    }
+
+    /// Programs `pages` that have waited in an open program unit, with the stamps that they got then.
+    #[inline]
+    pub fn program_held(&mut self, at: Place, pages: &[PageOut], stamps: &[Stamp], after: After) {
         let (Place { block, page, label }, After { guard, ordered, waits }) = (at, after);
         let count = pages.len() as u32;
         self.flash.program(block, page, count);
@@ -234,22 +249,50 @@ impl Cx<'_> {
         }
         if self.keeps_image() {
             op.payload = self.plan.oob.len() as u32;
-            for out in pages {
-                let oob = self.record(*out, label);
+            for (i, out) in pages.iter().enumerate() {
+                let oob = self.record(*out, label, stamps.get(i).copied());
                 self.plan.oob.push(oob);
             }
         }
         self.note(op);
+        if !self.timed && !stamps.is_empty() {
+            for (out, &(version, _)) in
+                pages.iter().zip(stamps).filter(|(out, _)| out.content == Content::Host)
+            {
+                if let Some(shadow) = self.engine.shadow_mut() {
+                    shadow.let_go(out.lpn, version);
+                }
+            }
+        }
+    }
+
+    /// A page enters an open program unit: its stamp, where what the flash holds is kept. Without time there is no power cut
+    /// that could take it from RAM again.
+    #[inline]
+    pub fn hold(&mut self, out: PageOut, stamps: &mut Vec<Stamp>) {
+        let timed = self.timed;
+        if let Some(shadow) = self.engine.shadow_mut() {
+            let host = out.content == Content::Host;
+            let version = if host { shadow.expected(out.lpn) } else { 0 };
+            stamps.push((version, shadow.next_seq()));
+            if !timed && host {
+                shadow.hold(out.lpn, version);
+            }
+        }
     }
 
     /// The out-of-band record of a page written now.
-    fn record(&mut self, out: PageOut, label: Label) -> Oob {
+    fn record(&mut self, out: PageOut, label: Label, stamp: Option<Stamp>) -> Oob {
         let Some(shadow) = self.engine.shadow_mut() else { return Oob::default() };
-        let version = if out.content == Content::Host { shadow.expected(out.lpn) } else { 0 };
+        let now = |shadow: &mut super::super::nand::Shadow| {
+            let version = if out.content == Content::Host { shadow.expected(out.lpn) } else { 0 };
+            (version, shadow.next_seq())
+        };
+        let (version, seq) = stamp.unwrap_or_else(|| now(shadow));
         Oob {
             lpn: out.lpn,
             version,
-            seq: shadow.next_seq(),
+            seq,
             opened: label.opened,
             content: out.content,
             role: label.role,
@@ -346,8 +389,12 @@ impl Cx<'_> {
             last.count += 1;
             last.array_reads += u32::from(read_pages == 1);
         } else {
-            let read =
-                FlashOp { signals, array_reads: 1, ..FlashOp::new(Kind::Read, cause, source, m.page, 1) };
+            let read = FlashOp {
+                signals,
+                array_reads: 1,
+                free: self.free,
+                ..FlashOp::new(Kind::Read, cause, source, m.page, 1)
+            };
             self.plan.ops.push(read);
         }
     }
@@ -360,7 +407,7 @@ impl Cx<'_> {
         let first = self.plan.oob.len() as u32;
         let base = source * self.flash.geometry.pages_per_block;
         for m in moves {
-            let mut oob = self.record(m.out, label);
+            let mut oob = self.record(m.out, label, None);
             if m.page != NONE {
                 oob.from = base + m.page;
             }

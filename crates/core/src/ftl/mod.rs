@@ -3,14 +3,19 @@
 //! A mapping changes its state at once and appends flash operations to the plan through its [`Cx`]. It never asks for
 //! the time. What it may ask is what is under way on the flash, which an untimed run shows as nothing.
 
+pub mod alloc;
 pub mod bast;
 pub mod cx;
+pub mod gc;
 pub mod page;
 pub mod pool;
 pub mod store;
+pub mod victim;
+pub mod wear;
 
 pub use cx::{Cx, Own, PageOut};
 
+use crate::config::FtlConfig;
 use crate::nand::{Flash, Geometry, Ppn};
 
 /// How a call for more room went.
@@ -32,6 +37,16 @@ pub trait Mapping: std::fmt::Debug + Send {
     /// The same without planning anything.
     fn lookup(&self, lpn: u32) -> Option<Ppn>;
 
+    /// The only unit that a page can be written to, if its number says which: static placement. O(1).
+    fn home(&self, _lpn: u32) -> Option<u32> {
+        None
+    }
+
+    /// Whether it asks how long dies have to work.
+    fn looks_at_work(&self) -> bool {
+        false
+    }
+
     /// Page `lpn` will be looked up soon. A mapping may read its entry now, so that the memory's latency passes while
     /// the events before the request are served.
     fn touch(&self, _lpn: u32) {}
@@ -50,6 +65,17 @@ pub trait Mapping: std::fmt::Debug + Send {
     /// A unit that needs space and is not being worked on, if there is one.
     fn needs_reclaim(&mut self) -> Option<u32> {
         None
+    }
+
+    /// Whether `unit`, which is not being worked on, is worth collecting while no request is under way. Then it is under
+    /// collection.
+    fn reclaims_when_idle(&mut self, _unit: u32) -> bool {
+        false
+    }
+
+    /// A request has come: whether the work on `unit` that was begun while there was none ends before its next step.
+    fn pause(&mut self, _unit: u32) -> bool {
+        false
     }
 
     /// Plans the next step of winning back space in `unit`: some copies, or an erase.
@@ -88,6 +114,8 @@ pub struct Shape<'a> {
     pub logical_pages: u32,
     /// The chip's order of programming.
     pub order: crate::config::ProgramOrder,
+    /// The parts that a page-level mapping is composed of.
+    pub parts: &'a FtlConfig,
 }
 
 crate::registry! {
@@ -95,4 +123,10 @@ crate::registry! {
     "mapping" MappingConfig builds Box<dyn Mapping>, from Shape<'_>;
     "page" => Page in page,
     "bast" => Bast in bast,
+}
+
+/// Whether a mapping is composed of an allocator, a victim policy and a wear leveller that the configuration names; one that
+/// is not places pages and wins back space in its own way.
+pub fn is_composed(mapping: &str) -> bool {
+    registry().iter().any(|entry| entry.name == mapping && entry.about.composed)
 }

@@ -50,6 +50,20 @@ impl Pool {
         Some(block)
     }
 
+    /// Erased blocks of a unit, the one erased longest ago first.
+    pub fn of(&self, unit: u32) -> impl Iterator<Item = u32> + '_ {
+        self.units[unit as usize].iter().copied()
+    }
+
+    /// Takes this block of `unit`; says whether it was there. O(erased blocks of the unit).
+    pub fn take_this(&mut self, unit: u32, block: u32) -> bool {
+        let blocks = &mut self.units[unit as usize];
+        let Some(at) = blocks.iter().position(|&b| b == block) else { return false };
+        blocks.remove(at);
+        self.total -= 1;
+        true
+    }
+
     /// Takes a block of `unit`, or else of the unit that has most.
     pub fn take_near(&mut self, unit: u32) -> Option<u32> {
         self.take(unit).or_else(|| {

@@ -192,6 +192,15 @@ pub struct EndOfRun {
     pub seconds: Option<f64>,
 }
 
+/// How a drive's life ended.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EndOfLife {
+    /// Bytes of host writes until then, in whole pages.
+    pub host_bytes: u64,
+    /// Requests that had come and were not answered.
+    pub unanswered: u64,
+}
+
 /// The figures of one run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
@@ -235,6 +244,8 @@ pub struct Report {
     pub flush_pages: FlushPages,
     /// Erases over the array.
     pub wear: Wear,
+    /// Where so many blocks were worn out that the run ended early; else null.
+    pub end_of_life: Option<EndOfLife>,
     /// The run in steps.
     pub series: SeriesReport,
     /// Energy of all flash operations, in mJ.

@@ -159,6 +159,11 @@ impl Chip {
         }
     }
 
+    /// How long that step takes where nothing is in the way.
+    pub(super) fn step_ns(&self, op: &FlashOp, done: u32) -> u64 {
+        self.step(op, done).iter().sum()
+    }
+
     /// The same where `planes` planes do it together: commands and data one after the other, the array once.
     pub(super) fn together(&self, kind: Kind, step: [u64; 4], planes: u64) -> [u64; 4] {
         let [bus, array, bus2, array2] = step;

@@ -79,6 +79,8 @@ pub struct Flash {
     /// Pages that hold something, where pages may be left out.
     written: Option<Bits>,
     erases: Vec<u32>,
+    /// Erases after which a block is worn out; 0 where none wears out.
+    endurance: u32,
     violation: Option<Violation>,
 }
 
@@ -93,6 +95,7 @@ impl Flash {
             write_ptr: vec![0; blocks],
             written,
             erases: vec![0; blocks],
+            endurance: 0,
             violation: None,
         }
     }
@@ -113,9 +116,16 @@ impl Flash {
         &self.erases
     }
 
-    /// Starts counting erases afresh.
-    pub fn reset_erases(&mut self) {
+    /// Starts counting erases afresh. From now on blocks are worn out after `endurance` of them; never, if that is 0.
+    pub fn reset_erases(&mut self, endurance: u32) {
         self.erases.fill(0);
+        self.endurance = endurance;
+    }
+
+    /// Whether a block has been erased as often as it endures, and should not be written any more.
+    #[inline]
+    pub fn is_worn_out(&self, block: u32) -> bool {
+        self.endurance > 0 && self.erases[block as usize] >= self.endurance
     }
 
     /// The first breach of a rule, if any.

@@ -14,6 +14,10 @@ pub struct Geometry {
     pub channels: u32,
     /// Buses: one for each channel, or for each chip.
     pub buses: u32,
+    /// Chips on each bus.
+    pub chips_per_channel: u32,
+    /// Dies of each chip.
+    pub dies_per_chip: u32,
     /// Dies in all.
     pub dies: u32,
     /// Places with erase blocks of their own.
@@ -97,6 +101,8 @@ impl Geometry {
             } else {
                 config.channels * config.chips_per_channel
             },
+            chips_per_channel: config.chips_per_channel,
+            dies_per_chip: config.dies_per_chip,
             dies: dies as u32,
             units: units as u32,
             blocks_per_unit: config.blocks_per_plane,

@@ -60,6 +60,8 @@ pub struct FlashOp {
     pub cause: Cause,
     /// Copy only: stays inside the plane, off the bus.
     pub copy_back: bool,
+    /// Takes no time, and waits only for what it depends on.
+    pub free: bool,
     /// Target erase block.
     pub block: u32,
     /// First page in it.
@@ -136,6 +138,7 @@ impl FlashOp {
             kind,
             cause,
             copy_back: false,
+            free: false,
             block,
             page,
             count,

@@ -208,13 +208,24 @@ impl Shadow {
             return self.report(|| fault);
         }
         if oob.content == Content::Host {
-            let page = &mut self.pages[oob.lpn as usize];
-            if oob.version > page.stored {
-                (page.stored, page.copies) = (oob.version, 1);
-            } else if oob.version == page.stored {
-                page.copies += 1;
-            }
+            self.hold(oob.lpn, oob.version);
         }
+    }
+
+    /// There is one more copy of a version of a page: in flash, or where nothing can be lost from RAM, there.
+    pub fn hold(&mut self, lpn: u32, version: u32) {
+        let page = &mut self.pages[lpn as usize];
+        if version > page.stored {
+            (page.stored, page.copies) = (version, 1);
+        } else if version == page.stored {
+            page.copies += 1;
+        }
+    }
+
+    /// The copy in RAM is gone, now that the page is in flash.
+    pub fn let_go(&mut self, lpn: u32, version: u32) {
+        let page = &mut self.pages[lpn as usize];
+        page.copies -= u32::from(version == page.stored);
     }
 
     /// Stores a page: the record itself, or the data of the page that it comes from under the target's label.

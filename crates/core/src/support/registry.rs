@@ -87,6 +87,8 @@ pub struct About {
     pub choices: &'static [Choice],
     /// What shows its rules; the papers' own examples where there are any.
     pub examples: &'static [Example],
+    /// An FTL: allocator, victim policy, wear leveller and collection come from the configuration.
+    pub composed: bool,
     /// The text of the scheme's file, by `include_str!`: the comment at its head is the scheme's page of the documentation.
     pub source: &'static str,
 }
@@ -104,6 +106,7 @@ impl About {
         cost: Cost::Constant,
         choices: &[],
         examples: &[],
+        composed: false,
         source: "",
     };
 }

@@ -8,6 +8,7 @@ use eraseblock_core::config::{
     Precondition, PreconditionConfig, ProgramOrder, Replay, Scheduling, TimingConfig, WriteBack,
 };
 use eraseblock_core::ftl::MappingConfig;
+use eraseblock_core::ftl::gc::GcConfig;
 use eraseblock_core::host::{Op, Request};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
@@ -62,6 +63,10 @@ pub fn drive(nand: NandConfig, pages: u64) -> DeviceConfig {
             exported: Some(Bytes(pages * nand.mapping_unit.unwrap_or(nand.page_size).0)),
             over_provisioning: 0.07,
             mapping: MappingConfig::by_name("page").unwrap(),
+            allocator: None,
+            victim: None,
+            wear: None,
+            gc: GcConfig::default(),
         },
         nand,
         buffer: BufferSection {

@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 use eraseblock_core::buffer::{self, BufferConfig, Shape};
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, DeviceError, Options};
+use eraseblock_core::ftl::alloc::AllocatorConfig;
+use eraseblock_core::ftl::victim::VictimConfig;
+use eraseblock_core::ftl::wear::WearConfig;
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Report;
 use serde_json::{Value, json};
@@ -142,4 +145,80 @@ pub fn keeps_to_its_bounds(config: &DeviceConfig, report: &Report) {
     if name == "opt" && config.buffer.scheme == BufferConfig::by_name("opt").expect("registered") {
         assert_eq!(report.hit_ratio.all, bound.hit_ratio, "{bound:?}");
     }
+}
+
+/// What page-level mappings can be composed of, beside the mapping: `ftl` tables in which every two values of any two
+/// parts occur together, each registered name among them, except what is refused.
+pub fn compositions() -> Vec<Value> {
+    let named = |names: &[&str]| names.iter().map(|name| json!(name)).collect::<Vec<_>>();
+    let mut allocators = named(AllocatorConfig::NAMES);
+    allocators.push(json!({"kind": "dynamic", "pool": "channel", "striping_unit": 2}));
+    allocators.push(json!({"kind": "static", "order": "PDWC", "striping_unit": 3}));
+    let levellers = WearConfig::NAMES.iter().map(|name| match *name {
+        "none" => json!("none"),
+        name => json!({"kind": name, "threshold": 1}),
+    });
+    let collections = [
+        json!({}),
+        json!({"cost": "free", "step_pages": 3}),
+        json!({"copies": "spread"}),
+        json!({"idle_free_blocks": 4, "step_pages": 1}),
+        json!({"regions": 2, "region_pages": 20}),
+    ];
+    let parts: [(&str, Vec<Value>); 4] = [
+        ("allocator", allocators),
+        ("victim", named(VictimConfig::NAMES)),
+        ("wear", levellers.collect()),
+        ("gc", collections.to_vec()),
+    ];
+    let refused = |one: &Value, other: &Value| {
+        let is_static = |value: &Value| *value == json!("static") || value["kind"] == json!("static");
+        is_static(one) && other["copies"] == json!("spread")
+    };
+    let mut missing: std::collections::BTreeSet<[(usize, usize); 2]> = std::collections::BTreeSet::new();
+    for (a, (_, ones)) in parts.iter().enumerate() {
+        for (b, (_, others)) in parts.iter().enumerate().skip(a + 1) {
+            for i in 0..ones.len() {
+                missing.extend(
+                    (0..others.len()).filter(|&j| !refused(&ones[i], &others[j])).map(|j| [(a, i), (b, j)]),
+                );
+            }
+        }
+    }
+    let mut all = Vec::new();
+    // Each composition begins with a pair that is missing; the other parts take what covers most of the rest.
+    while let Some(&[first, second]) = missing.first() {
+        let mut chosen = vec![first, second];
+        for (part, (_, values)) in parts.iter().enumerate() {
+            if chosen.iter().any(|&(of, _)| of == part) {
+                continue;
+            }
+            let allowed = |&i: &usize| {
+                chosen.iter().all(|&(of, j)| {
+                    !refused(&parts[of].1[j], &values[i]) && !refused(&values[i], &parts[of].1[j])
+                })
+            };
+            let covers = |i: usize| {
+                let pair = |other| if other < (part, i) { [other, (part, i)] } else { [(part, i), other] };
+                chosen.iter().filter(|&&other| missing.contains(&pair(other))).count()
+            };
+            // Later values in later rounds, so that no value is always the one that is left.
+            let order = (0..values.len()).map(|i| (i + all.len()) % values.len());
+            let best =
+                order.filter(allowed).max_by_key(|&i| covers(i)).expect("some value goes with the others");
+            chosen.push((part, best));
+        }
+        chosen.sort_unstable();
+        for (n, &one) in chosen.iter().enumerate() {
+            for &other in &chosen[n + 1..] {
+                missing.remove(&[one, other]);
+            }
+        }
+        let mut table = json!({"mapping": "page"});
+        for &(part, i) in &chosen {
+            table[parts[part].0] = parts[part].1[i].clone();
+        }
+        all.push(table);
+    }
+    all
 }

@@ -1,10 +1,15 @@
 //! Lays one tree over another.
 
+use eraseblock_core::ftl::is_composed;
+
 use super::tree::{Node, Value};
 use crate::error::ConfigError;
 
 /// Keys whose value is a scheme: a name, or a table with `kind` and the options of that kind.
-const SCHEMES: [&str; 2] = ["buffer.scheme", "ftl.mapping"];
+const SCHEMES: [&str; 5] = ["buffer.scheme", "ftl.mapping", "ftl.allocator", "ftl.victim", "ftl.wear"];
+
+/// Keys of the table `ftl` that only mappings understand which are composed of them.
+const PARTS: [&str; 4] = ["allocator", "victim", "wear", "gc"];
 
 /// `over` wins, key by key. A scheme (`"lru"`, or a table with `kind`) of another kind replaces the whole scheme below
 /// it, since the options of one say nothing about the other; options without a kind, or with the same one, adjust it.
@@ -17,7 +22,14 @@ pub(super) fn overlay(base: Node, over: Node, path: &str) -> Result<Node, Config
     }
     let Node { place, order, value } = over;
     let value = match (base.value, value) {
-        (Value::Table(below), Value::Table(above)) => Value::Table(entries(below, above, path)?),
+        (Value::Table(mut below), Value::Table(above)) => {
+            // A drive whose mapping is replaced by one that is not composed of parts has none.
+            let chosen = above.iter().find(|(key, _)| path == "ftl" && key == "mapping");
+            if chosen.and_then(|(_, mapping)| kind(mapping)).is_some_and(|name| !is_composed(name)) {
+                below.retain(|(key, _)| !PARTS.contains(&key.as_str()));
+            }
+            Value::Table(entries(below, above, path)?)
+        }
         // The same kind by its name alone: the options stay.
         (Value::Table(mut below), Value::Text(name))
             if is_scheme && below.iter().any(|(key, _)| key == "kind") =>

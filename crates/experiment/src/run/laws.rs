@@ -14,6 +14,10 @@ pub(super) fn check(
 ) -> Result<(), RunError> {
     let reported =
         |key| figures.get("requests").and_then(|requests| requests.get(key)).and_then(Json::as_u64);
+    // A drive that is worn out takes no more requests.
+    let end_of_life = figures.get("end_of_life").filter(|end| !end.is_null());
+    let unanswered = end_of_life.and_then(|end| end["unanswered"].as_u64()).unwrap_or(0);
+    let never = end_of_life.map_or(0, |_| fit.submitted - submitted);
     let dropped = fit.beyond_drive + fit.untouched_trims;
     let laws = [
         (
@@ -27,9 +31,13 @@ pub(super) fn check(
             Some(fit.requests + fit.extra_pieces),
             Some(dropped + fit.submitted),
         ),
-        ("requests to be submitted = submitted", Some(fit.submitted), Some(submitted)),
+        ("requests to be submitted = submitted", Some(fit.submitted), Some(submitted + never)),
         ("submitted = submitted, as the drive counts", Some(submitted), reported("submitted")),
-        ("submitted = completed", Some(submitted), reported("completed")),
+        (
+            "submitted = completed + unanswered",
+            Some(submitted),
+            reported("completed").map(|n| n + unanswered),
+        ),
     ];
     for (law, left, right) in laws {
         if left != right {

@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
-use eraseblock_core::device::{Device, Options};
+use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_traces::DriveShape;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -160,8 +160,12 @@ impl Runner {
             if submitted % REPORT_EVERY == 0 {
                 report("replay", submitted, total)?;
             }
-            device.submit(&request?)?;
             submitted += 1;
+            match device.submit(&request?) {
+                // The drive wore out: what it did until then is the result.
+                Err(DeviceError::EndOfLife { .. }) => break,
+                result => result?,
+            }
         }
         report("finish", 0, 1)?;
         let figures = device.finish()?;

@@ -196,6 +196,8 @@ struct Bast {
     /// Pages of data blocks that hold what they should.
     live: Bits,
     pool: Pool,
+    /// Blocks that are worn out.
+    retired: u32,
     labels: Vec<u64>,
     moves: Vec<Move>,
     /// Pages trimmed since the last flush that need a tombstone.
@@ -222,6 +224,7 @@ impl Bast {
             links: Links::new(logs as usize),
             live: Bits::new(geometry.pages() as usize),
             pool: Pool::full(&geometry),
+            retired: 0,
             labels: Vec::new(),
             moves: Vec::new(),
             trimmed: Vec::new(),
@@ -250,7 +253,11 @@ impl Bast {
         let base = (block * self.ppb()) as usize;
         self.live.clear_range(base, base + self.ppb() as usize);
         cx.erase(block, Cause::Merge, waits, signals);
-        self.pool.give(self.geometry.unit_of(block), block);
+        if cx.flash.is_worn_out(block) {
+            self.retired += 1;
+        } else {
+            self.pool.give(self.geometry.unit_of(block), block);
+        }
     }
 
     /// Whether `blocks` blocks can be taken now so that one is left that is really erased: if power fails, merging what
@@ -466,7 +473,8 @@ impl Mapping for Bast {
     }
 
     fn merge_all(&mut self, cx: &mut Cx<'_>) {
-        while !self.order.is_empty() {
+        // A drive that is nearly worn out may have no block to merge into.
+        while !self.order.is_empty() && (self.retired == 0 || self.pool.total() > 0) {
             self.merge(cx, self.order.back());
         }
     }
@@ -486,7 +494,7 @@ impl Mapping for Bast {
             }
             blocks += 1;
         }
-        if blocks != self.geometry.blocks() {
+        if blocks + self.retired != self.geometry.blocks() {
             return Err(format!("bast: {blocks} of {} blocks are accounted for", self.geometry.blocks()));
         }
         for index in self.order.iter(&self.links) {

@@ -1,71 +1,143 @@
-//! Greedy garbage collection of one unit, a few pages a step.
+//! Garbage collection of one unit, a few pages a step; and the swaps of a wear leveller, which go the same way.
 
-use super::{DATA, Owners, Store};
+use super::{Candidates, Owners, Store};
 use crate::ftl::Reclaim;
 use crate::ftl::cx::{Cx, Move, PageOut, Place};
+use crate::ftl::wear::Swap;
 use crate::nand::Cause;
 use crate::support::NONE;
 use crate::support::minima::ABSENT;
 
+/// What a victim is emptied for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Job {
+    /// Its unit needs erased blocks.
+    Collect,
+    /// It is the block that is going to get the pages of a swap.
+    Clear(Swap),
+    /// Its pages move into the swap's other block.
+    Swap(Swap),
+}
+
+impl Job {
+    fn cause(self) -> Cause {
+        if self == Self::Collect { Cause::Gc } else { Cause::Wear }
+    }
+}
+
 impl Store {
     /// One step of collecting `unit`.
     pub fn collect(&mut self, cx: &mut Cx<'_>, unit: u32, owners: &mut impl Owners) -> Reclaim {
-        let first_block = unit * self.geometry.blocks_per_unit;
-        let u = &mut self.units[unit as usize];
-        if u.victim == NONE {
-            if self.pool.free(unit) > self.limits.gc_free_blocks {
-                u.collecting = false;
+        if self.units[unit as usize].victim == NONE && !self.begin_swap(cx, unit) {
+            let u = &self.units[unit as usize];
+            let enough = if u.idle {
+                self.limits.idle_free_blocks.max(self.limits.gc_free_blocks)
+            } else {
+                self.limits.gc_free_blocks
+            };
+            if self.pool.free(unit) > enough {
+                self.units[unit as usize].collecting = false;
                 return Reclaim::Done;
             }
-            match u.closed.min() {
-                Some((leaf, valid))
-                    if u32::from(valid) + self.geometry.program_pages <= self.geometry.pages_per_block =>
-                {
-                    u.closed.set(leaf, ABSENT);
-                    (u.victim, u.scan) = (first_block + leaf as u32, 0);
-                }
-                _ => {
-                    u.collecting = false;
-                    if let Some((from, to)) = self.lendable(unit) {
-                        // All closed blocks are fully valid: what is not lies in an open block.
-                        self.open.swap(from, to);
-                        return Reclaim::Done;
-                    }
-                    return Reclaim::Stuck;
-                }
-            }
+            let Some(victim) = self.choose_victim(cx, unit) else { return self.nothing_to_collect(unit) };
+            self.empty(unit, victim, Job::Collect);
         }
-        let victim = self.units[unit as usize].victim;
+        let (victim, job) = (self.units[unit as usize].victim, self.units[unit as usize].job);
         let before = self.valid_of[victim as usize];
         self.copy_some(cx, unit, owners);
         if before > 0 && self.valid_of[victim as usize] == before {
-            return self.give_up(unit);
+            return self.give_up(cx, unit);
         }
         if self.valid_of[victim as usize] == 0 {
             if !owners.before_erase(self, cx, unit, victim) {
-                return self.give_up(unit);
+                return self.give_up(cx, unit);
             }
-            cx.erase(victim, Cause::Gc, NONE, NONE);
-            self.pool.give(unit, victim);
+            cx.erase(victim, job.cause(), NONE, NONE);
             self.units[unit as usize].victim = NONE;
+            match job {
+                Job::Collect => {
+                    self.give(cx, victim);
+                    self.level(cx, unit, victim);
+                }
+                Job::Clear(swap) => self.cleared(cx, unit, swap),
+                Job::Swap(swap) => {
+                    self.give(cx, victim);
+                    self.end_swap(cx, unit, swap);
+                }
+            }
         }
         Reclaim::More
+    }
+
+    /// The block that the policy names.
+    fn choose_victim(&mut self, cx: &Cx<'_>, unit: u32) -> Option<u32> {
+        let first = unit * self.geometry.blocks_per_unit;
+        let blocks = Candidates {
+            closed: &self.units[unit as usize].closed,
+            first,
+            count: self.geometry.blocks_per_unit,
+            pages: self.geometry.pages_per_block,
+            program: self.geometry.program_pages,
+            erases: cx.flash.erases(),
+            history: &self.history,
+        };
+        let chosen = self.victim.choose(&blocks)?;
+        debug_assert!(
+            blocks.closed(chosen).is_some_and(|valid| blocks.gains(valid)),
+            "{chosen} gains nothing"
+        );
+        Some(first + chosen)
+    }
+
+    /// Begins to empty a closed block on account of `unit`.
+    pub(super) fn empty(&mut self, unit: u32, victim: u32, job: Job) {
+        self.unlist(victim);
+        let u = &mut self.units[unit as usize];
+        (u.victim, u.scan, u.job) = (victim, 0, job);
+    }
+
+    /// A block is no longer among the closed ones.
+    pub(super) fn unlist(&mut self, block: u32) {
+        let unit = self.geometry.unit_of(block);
+        let leaf = (block - unit * self.geometry.blocks_per_unit) as usize;
+        self.units[unit as usize].closed.set(leaf, ABSENT);
+    }
+
+    /// No closed block gains anything.
+    fn nothing_to_collect(&mut self, unit: u32) -> Reclaim {
+        self.units[unit as usize].collecting = false;
+        let Some((from, to)) = self.lendable(unit) else { return Reclaim::Stuck };
+        // All closed blocks are fully valid: what is not lies in an open block.
+        self.open.swap(from, to);
+        Reclaim::Done
+    }
+
+    /// A block whose erase has been planned can be written again, unless it is worn out.
+    pub(super) fn give(&mut self, cx: &Cx<'_>, block: u32) {
+        if cx.flash.is_worn_out(block) {
+            self.wear.retire(block);
+        } else {
+            self.pool.give(self.geometry.unit_of(block), block);
+        }
     }
 
     /// Copies the next valid pages of the victim. All of one step fit, by the reserve.
     fn copy_some(&mut self, cx: &mut Cx<'_>, unit: u32, owners: &mut impl Owners) {
         let (ppb, program_pages) = (self.ppb(), self.geometry.program_pages);
-        let victim = self.units[unit as usize].victim;
-        let class = self.class_of(victim);
+        let (victim, job) = (self.units[unit as usize].victim, self.units[unit as usize].job);
+        let class = self.class_of_move(victim);
         let base = (victim * ppb) as usize;
         // Whole program units: the rest of one is lost to fillers.
         let mut budget = (self.limits.gc_step_pages / program_pages).max(1) * program_pages;
         let mut moves = std::mem::take(&mut self.moves);
         while budget > 0 && self.valid_of[victim as usize] > 0 {
-            // One run: as many pages as fit the budget and what is left of the open block.
+            // One run: as many pages as fit the budget and what is left of the open block, or a program.
+            let to = if self.limits.spread && job == Job::Collect { self.spread_to(unit) } else { unit };
+            let mut run = if self.limits.spread { program_pages.min(budget) } else { budget };
+            let swap = matches!(job, Job::Swap(_)).then(|| self.swap_slot(unit));
             moves.clear();
             let (mut first, mut into) = (0, NONE);
-            while budget > 0
+            while run > 0
                 && self.valid_of[victim as usize] > 0
                 && (into == NONE || (moves.len() as u32) + first < ppb)
             {
@@ -75,7 +147,11 @@ impl Store {
                     break;
                 };
                 let owner = self.reverse[at];
-                let Some((block, page)) = self.place(cx, unit, class, true, owner) else { break };
+                let placed = match swap {
+                    Some(slot) => Some(self.next_page(slot, owner)),
+                    None => self.place(cx, (to, class), true, owner),
+                };
+                let Some((block, page)) = placed else { break };
                 if into == NONE {
                     (into, first) = (block, page);
                 }
@@ -83,30 +159,53 @@ impl Store {
                 moves.push(Move { page: (at - base) as u32, out });
                 self.invalidate(at as u32);
                 self.units[unit as usize].scan = (at - base) as u32 + 1;
-                budget -= 1;
+                (run, budget) = (run - 1, budget - 1);
             }
             if moves.is_empty() {
                 break;
             }
-            self.fill_unit(cx, (unit, class), &mut moves);
-            let label = self.open[self.slot(unit, class, true)].label;
+            let slot = swap.unwrap_or_else(|| self.slot(to, class, true));
+            self.fill_unit(slot, &mut moves);
+            let label = self.open[slot].label;
             for chunk in moves.chunks(if program_pages == 1 { moves.len() } else { program_pages as usize }) {
-                cx.relocate(victim, chunk, Place { block: into, page: first, label }, Cause::Gc, NONE);
+                cx.relocate(victim, chunk, Place { block: into, page: first, label }, job.cause(), NONE);
                 first += chunk.len() as u32;
             }
-            self.close_if_full(unit, class, true);
+            if swap.is_none() {
+                self.close_if_full(to, class, true);
+            }
         }
         self.moves = moves;
     }
 
-    /// Completes the program unit that `moves` end in with fillers.
-    fn fill_unit(&mut self, cx: &mut Cx<'_>, (unit, class): (u32, u32), moves: &mut Vec<Move>) {
-        while !(moves.len() as u32).is_multiple_of(self.geometry.program_pages) {
-            if let Some((block, page)) = self.place(cx, unit, class, true, NONE) {
-                self.invalidate(block * self.ppb() + page);
+    /// The next unit of the pool that has blocks to spare for copies from `unit`, or that one itself.
+    fn spread_to(&mut self, unit: u32) -> u32 {
+        let pool = self.pools.of_unit(unit);
+        let each = self.pools.units_each();
+        for _ in 0..each {
+            let to = self.pools.nth(pool, self.spread_turn);
+            self.spread_turn = (self.spread_turn + 1) % each;
+            let spare = self.pool.free(to) > self.limits.gc_free_blocks.max(1)
+                && self.units[to as usize].valid < self.share;
+            if to == unit || spare {
+                return to;
             }
+        }
+        unit
+    }
+
+    /// Completes the program unit that `moves` end in with fillers.
+    fn fill_unit(&mut self, slot: usize, moves: &mut Vec<Move>) {
+        while !(moves.len() as u32).is_multiple_of(self.geometry.program_pages) {
+            let (block, page) = self.next_page(slot, NONE);
+            self.invalidate(block * self.ppb() + page);
             moves.push(Move { page: NONE, out: PageOut::filler() });
         }
+    }
+
+    /// Whether there is room for [`Self::append_moved`].
+    pub(super) fn has_room_beside(&self, unit: u32, victim: u32) -> bool {
+        self.has_moved_room(unit, self.class_of_move(victim))
     }
 
     /// Writes one page of `owner` among those that collection moves out of `victim`: it is stored before the erase.
@@ -114,16 +213,18 @@ impl Store {
     pub fn append_moved(
         &mut self,
         cx: &mut Cx<'_>,
-        (unit, class): (u32, u32),
+        unit: u32,
         victim: u32,
         out: PageOut,
         owner: u32,
         pins: &[u32],
     ) -> Option<u32> {
-        let (block, page) = self.place(cx, unit, class, true, owner)?;
+        let class = self.class_of_move(victim);
+        let (block, page) = self.place(cx, (unit, class), true, owner)?;
+        let slot = self.slot(unit, class, true);
         let mut moves = vec![Move { page: NONE, out }];
-        self.fill_unit(cx, (unit, class), &mut moves);
-        let label = self.open[self.slot(unit, class, true)].label;
+        self.fill_unit(slot, &mut moves);
+        let label = self.open[slot].label;
         let mut pinned = Vec::new();
         for &block in pins.iter().filter(|&&block| block != NONE) {
             cx.pin(block, &mut pinned);
@@ -135,16 +236,16 @@ impl Store {
     }
 
     /// There is no room to collect `unit` now; the victim goes back among the closed blocks.
-    fn give_up(&mut self, unit: u32) -> Reclaim {
+    fn give_up(&mut self, cx: &Cx<'_>, unit: u32) -> Reclaim {
         let u = &mut self.units[unit as usize];
-        let victim = std::mem::replace(&mut u.victim, NONE);
         u.collecting = false;
-        self.close(unit, victim);
+        let victim = std::mem::replace(&mut u.victim, NONE);
+        self.list(self.geometry.unit_of(victim), victim);
+        match self.units[unit as usize].job {
+            Job::Collect => {}
+            Job::Clear(swap) => self.list(self.geometry.unit_of(swap.from), swap.from),
+            Job::Swap(_) => self.close_swap(cx, unit),
+        }
         Reclaim::Stuck
-    }
-
-    /// The class of the pages in a block.
-    fn class_of(&self, block: u32) -> u32 {
-        self.class_of.get(block as usize).map_or(DATA, |&class| u32::from(class))
     }
 }

@@ -7,23 +7,37 @@
 //! **Streams.** Pages come in *classes* that lie in blocks of their own (one class: the data; DFTL adds its translation
 //! pages). In each unit a class has one open block for fresh pages, and one for those that collection moves.
 //!
-//! **Collection.** A unit that has filled an open block and has no more than `gc_free_blocks` erased ones is collected:
-//! the closed block with the fewest valid pages (lowest number among equals) is emptied into the open block for moved
-//! pages of its class, a few pages a step, and erased.
+//! **Collection.** A unit that has filled an open block and has no more than so many erased ones is collected: a closed
+//! block that the victim policy names is emptied into the open block for moved pages of its class, a few pages a step,
+//! and erased.
 //!
 //! **Reserve.** One erased block of each unit is never given to fresh pages. A victim has at least one invalid page and
 //! goes to one open block, so that what is valid always fits into what is left there and the reserve, and the erase
 //! gives back what that took: collection cannot run dry. If all closed blocks are fully valid, fresh pages go on in
 //! whatever open block has room.
 
+mod candidates;
 mod collect;
+mod compose;
+mod levelling;
 mod recovery;
 pub mod table;
+mod units;
 
 use std::collections::VecDeque;
 
-use super::cx::{After, Cx, Label, Move, PageOut, Place};
+pub use candidates::Candidates;
+pub use compose::Above;
+pub use units::Units;
+
+use candidates::History;
+use collect::Job;
+use levelling::Wear;
+
+use super::alloc::{Allocator, Fresh, Pools};
+use super::cx::{After, Cx, Label, Move, PageOut, Place, Stamp};
 use super::pool::Pool;
+use super::victim::Victim;
 use crate::nand::{Engine, Flash, Geometry, Ppn, Role};
 use crate::support::NONE;
 use crate::support::bits::Bits;
@@ -32,15 +46,32 @@ use crate::support::minima::{ABSENT, Minima};
 /// The class of the host's pages.
 pub const DATA: u32 = 0;
 
-/// What a store needs to know of its mapping.
+/// The options, settled for one array.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+struct Limits {
     /// A unit with so many erased blocks, or fewer, is collected.
-    pub gc_free_blocks: u32,
+    gc_free_blocks: u32,
+    /// The same while nothing else is to do; 0 where nothing happens then.
+    idle_free_blocks: u32,
     /// Pages that one step of collection copies at most.
-    pub gc_step_pages: u32,
-    /// Kinds of pages that lie in blocks of their own, at least 1.
-    pub classes: u32,
+    gc_step_pages: u32,
+    /// Classes of the host's pages: the first ones. Those of the mapping above come after.
+    regions: u32,
+    /// A page that is written again within so many pages is hot.
+    region_pages: u64,
+    /// Kinds of pages that lie in blocks of their own.
+    classes: u32,
+    /// Copies go to all units of the pool.
+    spread: bool,
+}
+
+/// What a store is composed of.
+#[derive(Debug)]
+struct Parts {
+    alloc: Box<dyn Allocator>,
+    pools: Pools,
+    victim: Box<dyn Victim>,
+    leveller: super::wear::Built,
 }
 
 /// The mapping above a store, as far as collection needs it.
@@ -53,16 +84,6 @@ pub trait Owners {
     fn before_erase(&mut self, store: &mut Store, cx: &mut Cx<'_>, unit: u32, victim: u32) -> bool;
 }
 
-/// Pages that a unit can hold so that collection always gains something. It keeps its reserve and one block's worth of
-/// pages that are not valid. Collection writes whole program units, and gains nothing from a block with fewer invalid
-/// pages than that. Where there are several units, the new version of a page may be counted in one before the old one
-/// is forgotten in another.
-pub fn room(g: &Geometry, gc_free_blocks: u32) -> u64 {
-    let useful = u64::from(g.pages_per_block - (g.program_pages - 1));
-    let blocks = u64::from(g.blocks_per_unit).saturating_sub(u64::from(gc_free_blocks) + 1);
-    (blocks * useful).saturating_sub(u64::from(g.units > 1))
-}
-
 /// A block that is being written.
 #[derive(Debug, Clone, Default)]
 struct Open {
@@ -73,6 +94,8 @@ struct Open {
     label: Label,
     /// Pages of the program unit that is not full yet.
     pending: Vec<PageOut>,
+    /// What is recorded of them, while anything is.
+    stamps: Vec<Stamp>,
     /// Pins of the blocks that hold the versions which they replace.
     pinned: Vec<u32>,
 }
@@ -87,6 +110,10 @@ struct Unit {
     victim: u32,
     /// Page of the victim at which the next step goes on.
     scan: u32,
+    /// What it is emptied for.
+    job: Job,
+    /// It is collected only because nothing else is to do.
+    idle: bool,
     /// Closed blocks by valid pages.
     closed: Minima,
 }
@@ -103,32 +130,43 @@ pub struct Store {
     /// Class of each block's pages, where there are several.
     class_of: Vec<u8>,
     units: Vec<Unit>,
-    /// Open blocks: for each unit and class the one for fresh pages, then the one for moved pages.
+    /// Open blocks: for each unit and class the one for fresh pages, then the one for moved pages; and for each unit one
+    /// that takes the pages of a swap.
     open: Vec<Open>,
     pool: Pool,
-    /// Unit that the next program unit goes to.
+    /// Where the host's pages go; taken out while it is asked.
+    alloc: Option<Box<dyn Allocator>>,
+    pools: Pools,
+    /// Which block is collected next.
+    victim: Box<dyn Victim>,
+    history: History,
+    wear: Wear,
+    /// Unit that the next program unit of another class goes to.
     turn: u32,
     /// No unit takes fresh pages while it has more valid ones than this.
     share: u32,
     /// Units that wait for collection.
     waiting: VecDeque<u32>,
+    /// Unit of the next copies that are spread.
+    spread_turn: u32,
     moves: Vec<Move>,
 }
 
 impl Store {
-    /// An erased store for at most `pages` valid pages.
-    pub fn new(limits: Limits, geometry: Geometry, pages: u32) -> Self {
+    /// An erased store whose units hold `even` valid pages each, and `most` at most.
+    fn new(limits: Limits, geometry: Geometry, (even, most): (u32, u32), parts: Parts) -> Self {
+        let Parts { alloc, pools, victim, leveller } = parts;
         let unit = |_| Unit {
             valid: 0,
             collecting: false,
             victim: NONE,
             scan: 0,
+            job: Job::Collect,
+            idle: false,
             closed: Minima::new(geometry.blocks_per_unit as usize),
         };
         // A unit may run ahead of the others by half of the spare pages.
         let physical = geometry.blocks_per_unit * geometry.pages_per_block;
-        let even = pages.div_ceil(geometry.units);
-        let most = room(&geometry, limits.gc_free_blocks) as u32;
         let share = (even + (physical - even) / 2).min(most).max(even);
         let open = Open { block: NONE, ..Open::default() };
         Self {
@@ -137,9 +175,15 @@ impl Store {
             valid_of: vec![0; geometry.blocks() as usize],
             class_of: vec![0; if limits.classes > 1 { geometry.blocks() as usize } else { 0 }],
             units: (0..geometry.units).map(unit).collect(),
-            open: vec![open; (geometry.units * limits.classes * 2) as usize],
+            open: vec![open; (geometry.units * (limits.classes * 2 + 1)) as usize],
             pool: Pool::full(&geometry),
+            alloc: Some(alloc),
+            history: History::new(victim.looks_at(), limits.regions > 1, geometry.blocks()),
+            wear: Wear::new(leveller, geometry.blocks()),
+            victim,
+            pools,
             turn: 0,
+            spread_turn: 0,
             share,
             waiting: VecDeque::with_capacity(geometry.units as usize),
             moves: Vec::with_capacity(limits.gc_step_pages as usize),
@@ -161,26 +205,85 @@ impl Store {
     /// Number of an open block.
     #[inline]
     fn slot(&self, unit: u32, class: u32, moved: bool) -> usize {
-        (unit * self.limits.classes + class) as usize * 2 + usize::from(moved)
+        (unit * (self.limits.classes * 2 + 1) + class * 2) as usize + usize::from(moved)
     }
 
-    /// The open blocks of a unit.
+    /// The open blocks of a unit's classes.
     fn slots(&self, unit: u32) -> std::ops::Range<usize> {
-        self.slot(unit, 0, false)..self.slot(unit + 1, 0, false)
+        self.slot(unit, 0, false)..self.slot(unit, self.limits.classes, false)
+    }
+
+    /// The class of fresh pages that the mapping above numbers from 0 among its own.
+    pub fn own_class(&self, number: u32) -> u32 {
+        self.limits.regions + number
+    }
+
+    /// The class of a host page whose present version lies at `old`: the region that it is in, or one up if it was
+    /// written not long ago.
+    #[inline]
+    pub fn class_of_write(&self, old: Option<Ppn>) -> u32 {
+        if self.limits.regions == 1 {
+            return DATA;
+        }
+        let Some(old) = old else { return DATA };
+        let (block, _) = self.geometry.split(old);
+        let hot = self.history.since_opened(block) <= self.limits.region_pages;
+        (self.class_of(block) + u32::from(hot)).min(self.limits.regions - 1)
+    }
+
+    /// The class that the pages of a victim move to: its own, or the region below if they lay there for long.
+    fn class_of_move(&self, victim: u32) -> u32 {
+        let class = self.class_of(victim);
+        let cold =
+            class < self.limits.regions && self.history.since_opened(victim) > self.limits.region_pages;
+        class - u32::from(cold && class > 0)
+    }
+
+    /// The class of the pages in a block.
+    #[inline]
+    fn class_of(&self, block: u32) -> u32 {
+        self.class_of.get(block as usize).map_or(DATA, |&class| u32::from(class))
     }
 
     /// Whether fresh pages of `class` may go to `unit`. What stays in reserve must really be erased: if power fails, it
     /// is the only room there is.
     #[inline]
     fn takes(&self, engine: &Engine, unit: u32, class: u32) -> bool {
-        let opened = self.open[self.slot(unit, class, false)].block != NONE
-            || self.pool.second(unit).is_some_and(|reserve| !engine.is_changing(reserve));
+        let opened = self.open[self.slot(unit, class, false)].block != NONE || self.can_open(engine, unit);
         opened && self.units[unit as usize].valid <= self.share
     }
 
-    /// The next unit that takes fresh pages of `class`.
+    /// Whether a block of `unit` can be opened so that one stays which is really erased.
     #[inline]
-    pub fn pick_unit(&mut self, engine: &Engine, class: u32) -> Option<u32> {
+    fn can_open(&self, engine: &Engine, unit: u32) -> bool {
+        if self.wear.takes_least_worn() {
+            return self.pool.of(unit).filter(|&block| !engine.is_changing(block)).count() > 1;
+        }
+        self.pool.second(unit).is_some_and(|reserve| !engine.is_changing(reserve))
+    }
+
+    /// Whether the allocator asks how long dies have to work.
+    pub fn looks_at_work(&self) -> bool {
+        self.alloc.as_ref().is_some_and(|alloc| alloc.looks_at_work())
+    }
+
+    /// How the units are divided into pools.
+    pub fn pools(&self) -> &Pools {
+        &self.pools
+    }
+
+    /// The unit that the host's next page of `class` goes to, one of `pool`; `None` while none takes it.
+    #[inline]
+    pub fn pick(&mut self, cx: &Cx<'_>, pool: u32, class: u32) -> Option<u32> {
+        let mut alloc = self.alloc.take()?;
+        let page = Fresh { pool, group: cx.group };
+        let unit = alloc.pick(page, &mut Units { store: self, engine: cx.engine, class });
+        self.alloc = Some(alloc);
+        unit
+    }
+
+    /// The next unit in turn that takes fresh pages of another class.
+    pub fn pick_in_turn(&mut self, engine: &Engine, class: u32) -> Option<u32> {
         let units = self.geometry.units;
         for _ in 0..units {
             let unit = self.turn;
@@ -200,11 +303,40 @@ impl Store {
         if u.collecting || self.pool.free(unit) > self.limits.gc_free_blocks {
             return;
         }
-        let gain = u.closed.min().is_some_and(|(_, valid)| u32::from(valid) < self.geometry.pages_per_block);
-        if gain || self.lendable(unit).is_some() {
-            self.units[unit as usize].collecting = true;
+        if u.victim != NONE || self.gains(unit) || self.lendable(unit).is_some() {
+            let u = &mut self.units[unit as usize];
+            (u.collecting, u.idle) = (true, false);
             self.waiting.push_back(unit);
         }
+    }
+
+    /// Whether a closed block of `unit` has pages that are not valid.
+    #[inline]
+    fn gains(&self, unit: u32) -> bool {
+        let least = self.units[unit as usize].closed.min();
+        least.is_some_and(|(_, valid)| u32::from(valid) < self.geometry.pages_per_block)
+    }
+
+    /// Whether `unit` is worth collecting while nothing else is to do. Then it is under collection.
+    pub fn collects_when_idle(&mut self, unit: u32) -> bool {
+        let u = &self.units[unit as usize];
+        let short = self.pool.free(unit) <= self.limits.idle_free_blocks;
+        let worth = !u.collecting && short && (u.victim != NONE || self.gains(unit));
+        if worth {
+            let u = &mut self.units[unit as usize];
+            (u.collecting, u.idle) = (true, true);
+        }
+        worth
+    }
+
+    /// Ends the collection of `unit` before its next step if it is not needed now; says whether it did. What has been
+    /// begun goes on the next time.
+    pub fn pause(&mut self, unit: u32) -> bool {
+        let enough = self.pool.free(unit) > self.limits.gc_free_blocks;
+        let u = &mut self.units[unit as usize];
+        let pauses = u.idle && enough;
+        u.collecting &= !pauses;
+        pauses
     }
 
     /// An open block of `unit` that could take fresh pages of a class that has no open block for them: `(from, to)`.
@@ -229,6 +361,7 @@ impl Store {
         if u.closed.get(leaf) != ABSENT {
             u.closed.set(leaf, self.valid_of[block as usize]);
         }
+        self.history.change(block);
         block
     }
 
@@ -237,37 +370,61 @@ impl Store {
     fn place(
         &mut self,
         cx: &mut Cx<'_>,
-        unit: u32,
-        class: u32,
+        (unit, class): (u32, u32),
         moved: bool,
         owner: u32,
     ) -> Option<(u32, u32)> {
         let slot = self.slot(unit, class, moved);
         if self.open[slot].block == NONE {
             if moved && self.pool.free(unit) == 0 {
-                // Only after power cuts, which waste pages: another open block has to do.
+                // Only where blocks are lost, by power cuts or wear: another open block has to do.
                 let has_room = |&s: &usize| self.open[s].block != NONE && self.open[s].pending.is_empty();
                 let other = self.slots(unit).find(has_room)?;
                 self.open.swap(slot, other);
             } else {
-                let block = self.pool.take(unit)?;
-                let label = cx.label(Role::Data, NONE);
+                let block = self.take_block(cx, unit)?;
                 if let Some(of) = self.class_of.get_mut(block as usize) {
                     *of = class as u8;
                 }
-                let open = &mut self.open[slot];
-                (open.block, open.page, open.label) = (block, 0, label);
+                self.start(cx, slot, block);
             }
         }
+        Some(self.next_page(slot, owner))
+    }
+
+    /// An erased block of `unit`.
+    fn take_block(&mut self, cx: &Cx<'_>, unit: u32) -> Option<u32> {
+        if self.wear.takes_least_worn() {
+            let erases = cx.flash.erases();
+            let least = self.pool.of(unit).min_by_key(|&block| erases[block as usize])?;
+            self.pool.take_this(unit, least);
+            return Some(least);
+        }
+        self.pool.take(unit)
+    }
+
+    /// An erased block is written from now on.
+    fn start(&mut self, cx: &mut Cx<'_>, slot: usize, block: u32) {
+        self.history.open(block);
+        let label = cx.label(Role::Data, NONE);
+        let open = &mut self.open[slot];
+        (open.block, open.page, open.label) = (block, 0, label);
+    }
+
+    /// The next page of an open block, which becomes `owner`'s.
+    #[inline]
+    fn next_page(&mut self, slot: usize, owner: u32) -> (u32, u32) {
         let open = &mut self.open[slot];
         let (block, page) = (open.block, open.page);
         open.page += 1;
+        let unit = self.geometry.unit_of(block);
         self.units[unit as usize].valid += 1;
         let ppn = block * self.geometry.pages_per_block + page;
         self.valid.set(ppn as usize);
         self.valid_of[block as usize] += 1;
         self.reverse[ppn as usize] = owner;
-        Some((block, page))
+        self.history.change(block);
+        (block, page)
     }
 
     /// Whether collection can place a page of `class` in `unit`.
@@ -294,6 +451,13 @@ impl Store {
     /// A block of `unit` may be collected from now on.
     #[inline]
     fn close(&mut self, unit: u32, block: u32) {
+        self.history.close(block);
+        self.list(unit, block);
+    }
+
+    /// A block is among the closed ones.
+    #[inline]
+    fn list(&mut self, unit: u32, block: u32) {
         let leaf = (block - unit * self.geometry.blocks_per_unit) as usize;
         self.units[unit as usize].closed.set(leaf, self.valid_of[block as usize]);
     }
@@ -311,8 +475,13 @@ impl Store {
         waits: u32,
     ) -> Option<Ppn> {
         let ppn = self.put(cx, (unit, class), out, owner, guard, waits)?;
-        // On to the next unit when a program unit of this one is complete.
-        if self.geometry.program_pages == 1 || self.open[self.slot(unit, class, false)].pending.is_empty() {
+        if class < self.limits.regions {
+            self.history.now += 1;
+            if let Some(mut alloc) = self.alloc.take() {
+                alloc.placed(unit, &mut Units { store: self, engine: cx.engine, class });
+                self.alloc = Some(alloc);
+            }
+        } else if !self.has_pending(unit, class) {
             self.turn = if unit + 1 == self.geometry.units { 0 } else { unit + 1 };
         }
         Some(ppn)
@@ -328,7 +497,7 @@ impl Store {
         guard: u32,
         waits: u32,
     ) -> Option<Ppn> {
-        let (block, page) = self.place(cx, unit, class, false, owner)?;
+        let (block, page) = self.place(cx, (unit, class), false, owner)?;
         let program_pages = self.geometry.program_pages;
         let slot = self.slot(unit, class, false);
         let open = &mut self.open[slot];
@@ -339,6 +508,7 @@ impl Store {
                 cx.unpin(&mut open.pinned);
             }
         } else {
+            cx.hold(out, &mut open.stamps);
             open.pending.push(out);
             if guard != NONE {
                 cx.pin(guard, &mut open.pinned);
@@ -346,8 +516,9 @@ impl Store {
             if open.pending.len() as u32 == program_pages {
                 let first = page + 1 - program_pages;
                 let at = Place { block, page: first, label: open.label };
-                cx.program(at, &open.pending, After::join(waits));
+                cx.program_held(at, &open.pending, &open.stamps, After::join(waits));
                 open.pending.clear();
+                open.stamps.clear();
                 cx.unpin(&mut open.pinned);
             }
         }
@@ -361,6 +532,19 @@ impl Store {
         for &block in blocks.iter().filter(|&&block| block != NONE) {
             cx.pin(block, &mut self.open[slot].pinned);
         }
+    }
+
+    /// Whether a program unit of `class` has been begun in `unit` and is not full yet.
+    #[inline]
+    fn has_pending(&self, unit: u32, class: u32) -> bool {
+        self.geometry.program_pages > 1 && !self.open[self.slot(unit, class, false)].pending.is_empty()
+    }
+
+    /// Pages of `class` that `unit` takes before anything is erased.
+    fn free_pages(&self, unit: u32, class: u32) -> u32 {
+        let open = &self.open[self.slot(unit, class, false)];
+        let room = if open.block == NONE { 0 } else { self.ppb() - open.page };
+        self.pool.free(unit) * self.ppb() + room
     }
 
     /// Completes all open program units with fillers.
@@ -395,8 +579,12 @@ impl Store {
         let starved = (0..self.geometry.units)
             .filter(|&u| self.open[self.slot(u, DATA, false)].block == NONE && self.pool.free(u) < 2)
             .count();
+        let worn = match self.wear.retired() {
+            0 => String::new(),
+            n => format!("{n} blocks are worn out, "),
+        };
         format!(
-            "{valid} of {} flash pages hold valid data, {} of {} blocks are erased, {starved} of {} units can take no host page",
+            "{worn}{valid} of {} flash pages hold valid data, {} of {} blocks are erased, {starved} of {} units can take no host page",
             self.geometry.pages(),
             self.pool.total(),
             self.geometry.blocks(),
@@ -456,6 +644,7 @@ impl Store {
             + self.valid.bytes()
             + self.valid_of.len() * 2
             + self.class_of.len()
+            + self.history.bytes()
             + trees
             + self.pool.bytes()
     }

@@ -34,8 +34,11 @@ pub struct Table {
     pub(super) map: Vec<u32>,
     pub(super) tombs: Vec<Tombstone>,
     free_tombs: Vec<u32>,
-    /// Pages trimmed since the last tombstone, and the block that holds the version before.
-    trimmed: BTreeMap<u32, u32>,
+    /// Pages trimmed since the last tombstone, and the block that holds the version before, by pool: a tombstone lies
+    /// where the pages did, so that it takes no more room there than they.
+    trimmed: Vec<BTreeMap<u32, u32>>,
+    /// How many they are.
+    unburied: usize,
 }
 
 impl Table {
@@ -43,12 +46,13 @@ impl Table {
     pub const MOST: u32 = TOMB - 1;
 
     /// A map of pages that were never written.
-    pub fn new(logical_pages: u32) -> Self {
+    pub fn new(logical_pages: u32, pools: u32) -> Self {
         Self {
             map: vec![NONE; logical_pages as usize],
             tombs: Vec::new(),
             free_tombs: Vec::new(),
-            trimmed: BTreeMap::new(),
+            trimmed: vec![BTreeMap::new(); pools as usize],
+            unburied: 0,
         }
     }
 
@@ -77,7 +81,12 @@ impl Table {
         let old = std::mem::replace(&mut self.map[lpn as usize], NONE);
         if old == NONE {
             // Trimmed, and no tombstone yet: what was there before may be the last durable version.
-            if self.trimmed.is_empty() { NONE } else { self.trimmed.remove(&lpn).unwrap_or(NONE) }
+            if self.unburied == 0 {
+                return NONE;
+            }
+            let block = self.trimmed[store.pools.of_page(lpn) as usize].remove(&lpn);
+            self.unburied -= usize::from(block.is_some());
+            block.unwrap_or(NONE)
         } else if old & TOMB == 0 {
             store.invalidate(old)
         } else {
@@ -98,7 +107,8 @@ impl Table {
         for lpn in first..first + count {
             if self.map[lpn as usize] & TOMB == 0 {
                 let block = self.forget(store, lpn);
-                self.trimmed.insert(lpn, block);
+                let new = self.trimmed[store.pools.of_page(lpn) as usize].insert(lpn, block).is_none();
+                self.unburied += usize::from(new);
             }
         }
     }
@@ -106,26 +116,30 @@ impl Table {
     /// Plans the tombstones for what has been trimmed and not written since, among the host's pages. `false` when there
     /// is no room.
     pub fn bury(&mut self, store: &mut Store, cx: &mut Cx<'_>) -> bool {
-        while !self.trimmed.is_empty() {
-            let Some(unit) = store.pick_unit(cx.engine, DATA) else { return false };
-            let (ranges, blocks) = self.take_trimmed(store);
-            let (tomb, out) = self.tombstone(cx, &ranges);
-            store.hold_back(cx, (unit, DATA), &blocks);
-            let Some(ppn) = store.append(cx, (unit, DATA), out, TOMB | tomb, NONE, NONE) else {
-                return false;
-            };
-            self.tombs[tomb as usize].ppn = ppn;
+        for pool in 0..self.trimmed.len() as u32 {
+            if self.unburied == 0 {
+                break;
+            }
+            while !self.trimmed[pool as usize].is_empty() {
+                let Some(unit) = store.pick(cx, pool, DATA) else { return false };
+                let (ranges, blocks) = self.take_trimmed(pool, store.geometry.page_bytes);
+                let (tomb, out) = self.tombstone(cx, &ranges);
+                store.hold_back(cx, (unit, DATA), &blocks);
+                let placed = store.append(cx, (unit, DATA), out, TOMB | tomb, NONE, NONE);
+                let Some(ppn) = placed else { return false };
+                self.tombs[tomb as usize].ppn = ppn;
+            }
         }
         true
     }
 
     /// Takes ranges trimmed since the last tombstone and not written again, in order, as many as a tombstone holds; and
     /// the blocks that hold the versions before, which must stay until the tombstone is stored.
-    fn take_trimmed(&mut self, store: &Store) -> (Vec<(u32, u32)>, Vec<u32>) {
-        let most = (store.geometry.page_bytes / 8) as usize;
+    fn take_trimmed(&mut self, pool: u32, page_bytes: u64) -> (Vec<(u32, u32)>, Vec<u32>) {
+        let most = (page_bytes / 8) as usize;
         let mut ranges: Vec<(u32, u32)> = Vec::new();
         let mut blocks = Vec::new();
-        while let Some(entry) = self.trimmed.first_entry() {
+        while let Some(entry) = self.trimmed[pool as usize].first_entry() {
             let lpn = *entry.key();
             let full = ranges.len() == most;
             match ranges.last_mut() {
@@ -134,6 +148,7 @@ impl Table {
                 _ => ranges.push((lpn, 1)),
             }
             blocks.push(entry.remove());
+            self.unburied -= 1;
         }
         blocks.sort_unstable();
         blocks.dedup();
@@ -202,13 +217,14 @@ impl Owners for Table {
     /// What the victim holds of pages trimmed meanwhile is their last durable version, and older ones may lie
     /// elsewhere: the tombstones go ahead of the erase.
     fn before_erase(&mut self, store: &mut Store, cx: &mut Cx<'_>, unit: u32, victim: u32) -> bool {
-        while !self.trimmed.is_empty() {
-            if !store.has_moved_room(unit, DATA) {
+        let pool = store.pools.of_unit(unit);
+        while !self.trimmed[pool as usize].is_empty() {
+            if !store.has_room_beside(unit, victim) {
                 return false;
             }
-            let (ranges, blocks) = self.take_trimmed(store);
+            let (ranges, blocks) = self.take_trimmed(pool, store.geometry.page_bytes);
             let (tomb, out) = self.tombstone(cx, &ranges);
-            let placed = store.append_moved(cx, (unit, DATA), victim, out, TOMB | tomb, &blocks);
+            let placed = store.append_moved(cx, unit, victim, out, TOMB | tomb, &blocks);
             let Some(ppn) = placed else { unreachable!("there was room for a tombstone") };
             self.tombs[tomb as usize].ppn = ppn;
         }

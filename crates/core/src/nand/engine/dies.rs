@@ -12,6 +12,9 @@ impl Engine {
         let state = &mut self.ops[id as usize];
         state.ready = true;
         state.next = NONE;
+        if state.op.free {
+            return self.happen(id);
+        }
         let die = u32::from(self.die_of_block[state.op.block as usize]);
         let urgent = self.chip.read_first && state.op.kind == Kind::Read && state.op.cause == Cause::Host;
         let d = &mut self.dies[die as usize];
@@ -34,11 +37,33 @@ impl Engine {
         }
     }
 
+    /// An operation that takes no time happens at once, and what it lets go on after it, in order.
+    #[cold]
+    fn happen(&mut self, id: u32) {
+        self.happening.push_back(id);
+        if self.happening.len() > 1 {
+            // The one that woke this up is still at it.
+            return;
+        }
+        while let Some(&id) = self.happening.front() {
+            let steps = self.ops[id as usize].steps;
+            for done in 1..=steps {
+                self.ops[id as usize].steps_done = done;
+                if self.shadow.is_some() {
+                    self.apply_step(id);
+                }
+            }
+            self.complete(id);
+            self.happening.pop_front();
+        }
+    }
+
     /// A free die takes up an operation.
     #[inline]
     pub(super) fn start(&mut self, die: u32, id: u32) {
+        let (now, steps_before) = (self.now, self.ops[id as usize].steps_done);
         let d = &mut self.dies[die as usize];
-        d.running = id;
+        (d.running, d.since, d.steps_before) = (id, now, steps_before);
         if self.plain {
             d.step = self.chip.step(&self.ops[id as usize].op, 0);
         }

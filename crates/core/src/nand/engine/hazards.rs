@@ -95,25 +95,8 @@ impl Engine {
 
     /// Gives an operation a slot and finds what it waits for.
     pub(super) fn accept(&mut self, op: FlashOp) -> u32 {
-        let steps = match op.kind {
-            Kind::Erase => 1,
-            Kind::Read => {
-                if self.single_reads {
-                    op.count
-                } else {
-                    1
-                }
-            }
-            Kind::Copy => {
-                if self.program_pages == 1 {
-                    op.count
-                } else {
-                    1
-                }
-            }
-            Kind::Program if self.program_pages == 1 => op.count,
-            Kind::Program => op.count / self.program_pages,
-        };
+        let steps = self.steps_of(&op);
+        self.work_issued(&op);
         let block = op.block as usize;
         let changes = op.kind != Kind::Read;
         let before = if changes { self.blocks[block].tail } else { NONE };
@@ -203,6 +186,17 @@ impl Engine {
         id
     }
 
+    /// Equal steps that an operation takes.
+    #[inline]
+    pub(super) fn steps_of(&self, op: &FlashOp) -> u32 {
+        match op.kind {
+            Kind::Read if self.single_reads => op.count,
+            Kind::Copy | Kind::Program if self.program_pages == 1 => op.count,
+            Kind::Erase | Kind::Read | Kind::Copy => 1,
+            Kind::Program => op.count / self.program_pages,
+        }
+    }
+
     /// Makes `id` wait for the programs under way on pages `page..page + count` of `block`.
     pub(super) fn after_programs(&mut self, id: u32, block: u32, page: u32, count: u32) {
         let (mut at, mut newest) = (self.blocks[block as usize].tail, self.ops[id as usize].seq);
@@ -236,6 +230,7 @@ impl Engine {
                 self.pass_barriers();
             }
         }
+        self.work_done(&op);
         self.under_way -= 1;
         if op.kind != Kind::Read && self.blocks[op.block as usize].tail == id {
             self.blocks[op.block as usize].tail = NONE;

@@ -29,6 +29,7 @@ mod hazards;
 mod joins;
 mod planes;
 mod suspend;
+mod work;
 
 use std::collections::VecDeque;
 
@@ -160,6 +161,9 @@ struct Die {
     left: u64,
     /// Cache program: the operation whose page is being programmed while the next one comes, or [`NONE`].
     back: u32,
+    /// When the running operation was taken up, and the steps that it had done before.
+    since: u64,
+    steps_before: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -186,6 +190,8 @@ pub struct Engine {
     blocks_per_unit: u32,
     /// Array operations that several planes did together: reads, programs and copies, erases.
     together: [u64; 3],
+    /// How much the dies have to do, where somebody asks.
+    work: Option<work::Work>,
     /// Apply each step when it ends.
     shadow: Option<Box<Shadow>>,
     /// Plan records of the operations under way, while there is a shadow.
@@ -195,6 +201,8 @@ pub struct Engine {
     /// Pinned block and its life by token, for pages that wait in open program units.
     tokens: HashMap<u32, (u32, u32)>,
     next_token: u32,
+    /// Operations that take no time and happen now.
+    happening: VecDeque<u32>,
     /// Joins of the plan being issued.
     locals: Vec<u32>,
     die_of_block: Vec<u16>,
@@ -243,6 +251,8 @@ impl Engine {
             suspensions: 0,
             left: 0,
             back: NONE,
+            since: 0,
+            steps_before: 0,
         };
         // Cache program keeps a second clock for each die: its array's.
         let clocks = geometry.dies * if chip.cache_program.is_some() { 2 } else { 1 } + geometry.buses;
@@ -255,11 +265,13 @@ impl Engine {
             together: [0; 3],
             program_pages: geometry.program_pages,
             single_reads: geometry.read_pages == 1,
+            work: None,
             shadow: None,
             payloads: Vec::new(),
             unpins: Vec::new(),
             tokens: HashMap::new(),
             next_token: 0,
+            happening: VecDeque::new(),
             locals: Vec::new(),
             die_of_block: (0..geometry.blocks())
                 .map(|b| geometry.die_of(geometry.unit_of(b)) as u16)

@@ -1,0 +1,149 @@
+//! Dynamic striping: each stripe goes to the unit that will be free first.
+//!
+//! **What it does.** A stripe, `striping_unit` pages of one request, is bound to a unit as late as possible: it goes to
+//! the unit of its pool whose die has least work left, counting all that is planned so far, this request's own pages among
+//! it; among equals to the one with most pages that can still be written, then to the lowest number. A pool is the whole
+//! drive, or the channel, chip or plane on which static striping would put the stripe.
+//!
+//! **When it wins**: under load no unit is idle while pages wait for another. **When it loses**: pages of one request end
+//! up scattered over blocks, and become invalid at different times: with small stripes collection copies more.
+//!
+//! Multi-bank thesis (Li 2009), sections 3.1 and 3.4. Pools: Shin et al., ICS 2009.
+//!
+//! **Where the paper is silent.** Pages that wait in a queue for the first bank that becomes free, and pages that are dealt
+//! out when they come, each to the bank that will be free first, end up on the same banks, as long as what the banks have to
+//! do is known: so it is here, where the state of the drive runs ahead of time. Only work that comes later and overtakes,
+//! such as reads that go first, can make the two differ. The work of a die is the sum of its operations'
+//! times; waiting for the bus is not foreseen. The papers name no order among free units.
+//!
+//! Cost of a page write: O(units of the pool) for each stripe.
+
+use std::cmp::Reverse;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Allocator, Built, Fresh, Pools, Shape, Units, stripe_pages};
+use crate::support::NONE;
+use crate::support::registry::{About, Choice};
+
+/// What `list` says.
+pub const ABOUT: About = About {
+    title: "dynamic striping",
+    summary: "Each stripe of a request goes to the unit of its pool that will be free first.",
+    paper: "Li, Analysis of data allocation on multi-bank flash storage system, thesis, section 3.1",
+    year: Some(2009),
+    choices: &[Choice {
+        option: "pool",
+        others: &[r#""channel""#, r#""chip""#, r#""plane""#],
+        open: "which units a page may go to; the thesis says any, Shin et al. compare pools",
+    }],
+    source: include_str!("dynamic.rs"),
+    ..About::PLAIN
+};
+
+/// Units among which a stripe may choose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pool {
+    /// All.
+    #[default]
+    Ssd,
+    /// Those of one channel.
+    Channel,
+    /// Those of one chip.
+    Chip,
+    /// Just one: static striping.
+    Plane,
+}
+
+/// Options.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Units among which a stripe may choose.
+    pub pool: Pool,
+    /// Consecutive pages of a request that go to one unit. Default: what one program writes.
+    pub striping_unit: Option<u32>,
+}
+
+impl Config {
+    /// Builds the allocator.
+    ///
+    /// # Errors
+    /// An impossible option.
+    pub fn build(&self, shape: Shape<'_>) -> Result<Built, String> {
+        let g = shape.geometry;
+        let stripe = stripe_pages(self.striping_unit, g)?;
+        let pools = match self.pool {
+            Pool::Ssd => 1,
+            Pool::Channel => g.channels,
+            Pool::Chip => g.channels * g.chips_per_channel,
+            Pool::Plane => g.units,
+        };
+        // Units are numbered CWDP, so that those of one channel or chip have one remainder.
+        let pools = Pools::new(g.units, (0..pools).collect(), stripe);
+        Ok((Box::new(Dynamic::new(pools.clone(), g.program_pages, stripe)), pools))
+    }
+}
+
+/// Pages of one request that go to one unit together.
+#[derive(Debug, Clone, Copy)]
+struct Stripe {
+    /// Where they go, or [`NONE`].
+    unit: u32,
+    group: u64,
+    /// Pages that it still takes.
+    left: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct Dynamic {
+    pools: Pools,
+    /// Pages of a program, and of a stripe.
+    program: u32,
+    length: u32,
+    /// The present stripe of each pool.
+    stripes: Vec<Stripe>,
+}
+
+impl Dynamic {
+    pub(super) fn new(pools: Pools, program: u32, length: u32) -> Self {
+        let stripes = vec![Stripe { unit: NONE, group: 0, left: 0 }; pools.count() as usize];
+        Self { pools, program, length, stripes }
+    }
+}
+
+impl Allocator for Dynamic {
+    fn pick(&mut self, page: Fresh, units: &mut Units<'_>) -> Option<u32> {
+        let stripe = &mut self.stripes[page.pool as usize];
+        let goes_on = stripe.unit != NONE && (stripe.group == page.group || units.has_pending(stripe.unit));
+        if goes_on && units.takes(stripe.unit) {
+            return Some(stripe.unit);
+        }
+        let mut best = None;
+        for unit in self.pools.units(page.pool) {
+            if units.takes(unit) {
+                let key = (units.busy_ns(unit), Reverse(units.free_pages(unit)), unit);
+                best = Some(best.map_or(key, |least| key.min(least)));
+            }
+        }
+        let (_, _, unit) = best?;
+        *stripe = Stripe { unit, group: page.group, left: self.length };
+        Some(unit)
+    }
+
+    #[inline]
+    fn placed(&mut self, unit: u32, units: &mut Units<'_>) {
+        let stripe = &mut self.stripes[self.pools.of_unit(unit) as usize];
+        stripe.left = stripe.left.saturating_sub(1);
+        // No stripe ends inside a program.
+        if stripe.left < self.program && !units.has_pending(unit) {
+            stripe.unit = NONE;
+        }
+    }
+
+    fn looks_at_work(&self) -> bool {
+        true
+    }
+}

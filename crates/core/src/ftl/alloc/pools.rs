@@ -1,0 +1,92 @@
+//! How units are divided into pools, and which pool a page belongs to.
+
+/// Groups of units. Each page has a pool; a unit belongs to one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pools {
+    /// Consecutive pages of one pool.
+    stripe: u32,
+    /// The pool of each stripe in turn; each pool comes once.
+    turns: Vec<u32>,
+    of_unit: Vec<u32>,
+}
+
+impl Pools {
+    /// All `units` in one pool.
+    pub fn one(units: u32) -> Self {
+        Self { stripe: 1, turns: vec![0], of_unit: vec![0; units as usize] }
+    }
+
+    /// Unit `u` is in pool `u % pools`; stripes of so many pages go to the pools in the order `turns`.
+    pub fn new(units: u32, turns: Vec<u32>, stripe: u32) -> Self {
+        let pools = turns.len() as u32;
+        Self { stripe, turns, of_unit: (0..units).map(|unit| unit % pools).collect() }
+    }
+
+    /// Pools.
+    pub fn count(&self) -> u32 {
+        self.turns.len() as u32
+    }
+
+    /// The pool of logical page `lpn`.
+    #[inline]
+    pub fn of_page(&self, lpn: u32) -> u32 {
+        if self.turns.len() == 1 { 0 } else { self.turns[(lpn / self.stripe) as usize % self.turns.len()] }
+    }
+
+    /// The pool of a unit.
+    #[inline]
+    pub fn of_unit(&self, unit: u32) -> u32 {
+        self.of_unit[unit as usize]
+    }
+
+    /// Units in each pool.
+    pub fn units_each(&self) -> u32 {
+        (self.of_unit.len() / self.turns.len()) as u32
+    }
+
+    /// The units of a pool, the lowest first.
+    #[inline]
+    pub fn units(&self, pool: u32) -> impl Iterator<Item = u32> + use<> {
+        (pool..self.of_unit.len() as u32).step_by(self.turns.len())
+    }
+
+    /// The `n`th unit of a pool.
+    pub fn nth(&self, pool: u32, n: u32) -> u32 {
+        pool + n * self.turns.len() as u32
+    }
+
+    /// Most of `pages` logical pages that belong to one pool.
+    pub fn most_pages(&self, pages: u32) -> u32 {
+        let cycle = u64::from(self.stripe) * self.turns.len() as u64;
+        let (cycles, rest) = (u64::from(pages) / cycle, u64::from(pages) % cycle);
+        (cycles * u64::from(self.stripe) + rest.min(u64::from(self.stripe))) as u32
+    }
+
+    /// The only unit that a logical page can go to, if there is just one.
+    pub fn home(&self, lpn: u32) -> Option<u32> {
+        (self.turns.len() == self.of_unit.len()).then(|| self.of_page(lpn))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Counting pages pool by pool agrees with the formula.
+        #[test]
+        fn the_fullest_pool_is_known(pools in 1u32..9, each in 1u32..4, stripe in 1u32..20, pages in 1u32..2000) {
+            let all = Pools::new(pools * each, (0..pools).rev().collect(), stripe);
+            let mut counts = vec![0; pools as usize];
+            (0..pages).for_each(|lpn| counts[all.of_page(lpn) as usize] += 1);
+            prop_assert_eq!(counts.iter().copied().max(), Some(all.most_pages(pages)));
+            prop_assert_eq!(all.units_each(), each);
+            for pool in 0..pools {
+                prop_assert!(all.units(pool).all(|unit| all.of_unit(unit) == pool));
+                prop_assert_eq!(all.units(pool).count() as u32, each);
+            }
+        }
+    }
+}

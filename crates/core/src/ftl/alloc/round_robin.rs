@@ -1,0 +1,101 @@
+//! Round robin: the units take turns, a stripe each.
+//!
+//! **What it does.** The next stripe goes to the next unit that takes pages, whatever the units have to do. A unit whose
+//! share of valid pages has run ahead, or which has only its reserve of erased blocks left, is passed over, so that no
+//! unit fills up while others have room. A page may lie on any unit.
+//!
+//! **When it wins**: all units are written equally much, at no cost. **When it loses**: it queues pages behind a unit that is
+//! busy with reads or with collection while others are idle.
+//!
+//! **Where the paper is silent.** The papers name static and dynamic striping; in between lies this, the usual order of
+//! a log over all units.
+//!
+//! Cost of a page write: O(1), and O(units) where all but one are passed over.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Allocator, Built, Fresh, Pools, Shape, Units, stripe_pages};
+use crate::support::registry::About;
+
+/// What `list` says.
+pub const ABOUT: About = About {
+    title: "round robin",
+    summary: "The units take turns, a stripe each; one that has no room is passed over.",
+    source: include_str!("round_robin.rs"),
+    ..About::PLAIN
+};
+
+/// Options.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Consecutive pages of a request that go to one unit. Default: what one program writes.
+    pub striping_unit: Option<u32>,
+}
+
+impl Config {
+    /// Builds the allocator.
+    ///
+    /// # Errors
+    /// An impossible option.
+    pub fn build(&self, shape: Shape<'_>) -> Result<Built, String> {
+        let g = shape.geometry;
+        let stripe = stripe_pages(self.striping_unit, g)?;
+        let turns =
+            RoundRobin { units: g.units, program: g.program_pages, stripe, turn: 0, placed: 0, group: 0 };
+        Ok((Box::new(turns), Pools::one(g.units)))
+    }
+}
+
+#[derive(Debug)]
+struct RoundRobin {
+    units: u32,
+    /// Pages of a program.
+    program: u32,
+    /// Pages of a stripe.
+    stripe: u32,
+    /// The unit whose turn it is.
+    turn: u32,
+    /// Pages that it has been given of this turn's stripe, and what they were written with.
+    placed: u32,
+    group: u64,
+}
+
+impl RoundRobin {
+    #[inline]
+    fn pass_on(&mut self) {
+        self.turn = if self.turn + 1 == self.units { 0 } else { self.turn + 1 };
+        self.placed = 0;
+    }
+}
+
+impl Allocator for RoundRobin {
+    #[inline]
+    fn pick(&mut self, page: Fresh, units: &mut Units<'_>) -> Option<u32> {
+        if self.placed > 0
+            && self.stripe > self.program
+            && self.group != page.group
+            && !units.has_pending(self.turn)
+        {
+            self.pass_on();
+        }
+        for _ in 0..self.units {
+            if units.takes(self.turn) {
+                self.group = page.group;
+                return Some(self.turn);
+            }
+            self.pass_on();
+        }
+        None
+    }
+
+    #[inline]
+    fn placed(&mut self, unit: u32, units: &mut Units<'_>) {
+        self.placed += 1;
+        // No stripe ends, and no turn, inside a program.
+        if self.stripe.saturating_sub(self.placed) < self.program && !units.has_pending(unit) {
+            self.pass_on();
+        }
+    }
+}

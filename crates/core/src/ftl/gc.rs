@@ -1,0 +1,83 @@
+//! How page-level mappings collect garbage: when it begins, what it costs, where copies go.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Options of garbage collection.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct GcConfig {
+    /// A unit that has filled a block is collected while it has this many erased blocks or fewer: their number (at least
+    /// 1), or below 1 their share of the unit's blocks (0.05 is 5 %). Default:
+    /// 1 for a single unit, which loses the least spare flash; 2 for several, where there is room, so that the units do
+    /// not run dry together.
+    pub free_blocks: Option<f64>,
+    /// Pages that one step of collection copies at most; host requests come in between.
+    pub step_pages: u32,
+    /// What collection costs.
+    pub cost: GcCost,
+    /// While no request is under way, units are collected until they have more erased blocks than this: their number, or
+    /// below 1 their share. A request that comes ends it after the present step. Default: collection never runs ahead of
+    /// need.
+    pub idle_free_blocks: Option<f64>,
+    /// Where the valid pages of a victim go.
+    pub copies: Copies,
+    /// Regions of pages by how often they are written, each in blocks of its own (1 to 8). A page that is written again
+    /// within `region_pages` goes up a region; one that is collected after more than that goes down. 1 keeps all pages
+    /// together, and apart only those that collection moves.
+    pub regions: u32,
+    /// What counts as soon, in pages that the host writes. Default: all that it sees.
+    pub region_pages: Option<u64>,
+}
+
+impl Default for GcConfig {
+    fn default() -> Self {
+        Self {
+            free_blocks: None,
+            step_pages: 8,
+            cost: GcCost::Full,
+            idle_free_blocks: None,
+            copies: Copies::Unit,
+            regions: 1,
+            region_pages: None,
+        }
+    }
+}
+
+/// What collection costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GcCost {
+    /// The time of its reads, programs and erases.
+    #[default]
+    Full,
+    /// No time: pages move and blocks are erased at once, and are counted, but nobody waits for them.
+    Free,
+}
+
+/// Where the valid pages of a victim go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Copies {
+    /// To a block of the same unit, by copy-back where `nand.copy_back` says so.
+    #[default]
+    Unit,
+    /// To the units of the pool in turn, as far as they have erased blocks to spare, so that they are programmed in parallel.
+    Spread,
+}
+
+impl GcConfig {
+    /// A number of a unit's `blocks`, given as such or as a share.
+    ///
+    /// # Errors
+    /// It is neither.
+    pub(crate) fn blocks(key: &str, given: f64, blocks: u32) -> Result<u32, String> {
+        let number = if given < 1.0 { libm::floor(given * f64::from(blocks)).max(1.0) } else { given };
+        if given > 0.0 && number.fract() == 0.0 && number < f64::from(u32::MAX) {
+            return Ok(number as u32);
+        }
+        Err(format!(
+            "ftl.gc.{key}: found {given}, expected a whole number of blocks of at least 1, or below 1 a share of a unit's blocks"
+        ))
+    }
+}

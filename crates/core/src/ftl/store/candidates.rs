@@ -1,0 +1,135 @@
+//! The blocks of a unit as a victim policy sees them, and what is kept of each block for it.
+
+use crate::ftl::victim::Looks;
+use crate::support::minima::{ABSENT, Minima};
+
+/// What is kept of each block beside its valid pages, as far as somebody asks.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    /// Pages that the host has written so far.
+    pub now: u64,
+    /// When a page of each block was last written or became invalid.
+    changed: Vec<u64>,
+    /// When each block was opened.
+    opened: Vec<u64>,
+    /// The order in which blocks were closed.
+    closed: Vec<u64>,
+    order: u64,
+}
+
+impl History {
+    pub fn new(looks: Looks, regions: bool, blocks: u32) -> Self {
+        let kept = |wanted: bool| vec![0; if wanted { blocks as usize } else { 0 }];
+        Self { changed: kept(looks.age), opened: kept(regions), closed: kept(looks.order), ..Self::default() }
+    }
+
+    /// A page of `block` has been written or has become invalid.
+    #[inline]
+    pub fn change(&mut self, block: u32) {
+        if let Some(at) = self.changed.get_mut(block as usize) {
+            *at = self.now;
+        }
+    }
+
+    pub fn open(&mut self, block: u32) {
+        if let Some(at) = self.opened.get_mut(block as usize) {
+            *at = self.now;
+        }
+    }
+
+    pub fn close(&mut self, block: u32) {
+        if let Some(at) = self.closed.get_mut(block as usize) {
+            self.order += 1;
+            *at = self.order;
+        }
+    }
+
+    /// Pages that the host has written since `block` was opened.
+    pub fn since_opened(&self, block: u32) -> u64 {
+        self.opened.get(block as usize).map_or(0, |at| self.now - at)
+    }
+
+    pub fn bytes(&self) -> usize {
+        (self.changed.len() + self.opened.len() + self.closed.len()) * 8
+    }
+}
+
+/// The closed blocks of a unit. A block's number counts from the unit's first one.
+#[derive(Debug)]
+pub struct Candidates<'a> {
+    pub(super) closed: &'a Minima,
+    /// The unit's first block, and its number of blocks.
+    pub(super) first: u32,
+    pub(super) count: u32,
+    /// Pages of a block, and of a program.
+    pub(super) pages: u32,
+    pub(super) program: u32,
+    /// Erases of all blocks.
+    pub(super) erases: &'a [u32],
+    pub(super) history: &'a History,
+}
+
+impl Candidates<'_> {
+    /// Blocks of the unit, closed or not.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Pages of a block.
+    pub fn pages_per_block(&self) -> u32 {
+        self.pages
+    }
+
+    /// Whether collecting a block with so many valid pages gains room.
+    #[inline]
+    pub fn gains(&self, valid: u32) -> bool {
+        valid + self.program <= self.pages
+    }
+
+    /// The blocks that collection gains from, the lowest first.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.count).filter(|&block| self.closed(block).is_some_and(|valid| self.gains(valid)))
+    }
+
+    /// The valid pages of a closed block; `None` for one that is open or erased.
+    #[inline]
+    pub fn closed(&self, block: u32) -> Option<u32> {
+        let valid = self.closed.get(block as usize);
+        (valid != ABSENT).then_some(u32::from(valid))
+    }
+
+    /// The valid pages of a block of [`Self::iter`].
+    #[inline]
+    pub fn valid(&self, block: u32) -> u32 {
+        u32::from(self.closed.get(block as usize))
+    }
+
+    /// The block with the fewest valid pages that collection gains from, the lowest among equals. O(log blocks).
+    #[inline]
+    pub fn emptiest(&self) -> Option<u32> {
+        self.closed.min().filter(|&(_, valid)| self.gains(u32::from(valid))).map(|(block, _)| block as u32)
+    }
+
+    /// How often a block was erased.
+    #[inline]
+    pub fn erases(&self, block: u32) -> u32 {
+        self.erases[(self.first + block) as usize]
+    }
+
+    /// Fewest and most erases of the unit's blocks.
+    pub fn erases_between(&self) -> (u32, u32) {
+        let all = &self.erases[self.first as usize..(self.first + self.count) as usize];
+        all.iter().fold((u32::MAX, 0), |(fewest, most), &e| (fewest.min(e), most.max(e)))
+    }
+
+    /// Pages that the host has written since a page of the block was last written or became invalid; for policies that
+    /// look at age.
+    pub fn age(&self, block: u32) -> u64 {
+        self.history.changed.get((self.first + block) as usize).map_or(0, |at| self.history.now - at)
+    }
+
+    /// When the block was closed, in the order of closing; for policies that look at that order.
+    pub fn closed_at(&self, block: u32) -> u64 {
+        self.history.closed.get((self.first + block) as usize).copied().unwrap_or(0)
+    }
+}

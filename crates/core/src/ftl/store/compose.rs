@@ -1,0 +1,95 @@
+//! Puts a store together from the parts that the configuration names, or says why they do not go together.
+
+use super::{Limits, Parts, Store};
+use crate::ftl::alloc::Pools;
+use crate::ftl::gc::{Copies, GcConfig};
+use crate::ftl::store::table::Table;
+use crate::ftl::{Shape, alloc, wear};
+use crate::nand::Geometry;
+
+/// What the mapping on top brings along.
+#[derive(Debug, Clone, Copy)]
+pub struct Above<'a> {
+    /// Its name in prose.
+    pub title: &'a str,
+    /// Valid pages that it may have beside the host's, all over the array.
+    pub pages: u32,
+    /// Classes of such pages; each lies in blocks of its own.
+    pub classes: u32,
+}
+
+/// Pages that a unit can hold so that collection always gains something. It keeps its reserve and one block's worth of
+/// pages that are not valid. Collection writes whole program units, and gains nothing from a block with fewer invalid
+/// pages than that. Where a page may go to several units, the new version may be counted in one before the old one
+/// is forgotten in another.
+pub(super) fn room(g: &Geometry, gc_free_blocks: u32, pools: &Pools) -> u64 {
+    let useful = u64::from(g.pages_per_block - (g.program_pages - 1));
+    let blocks = u64::from(g.blocks_per_unit).saturating_sub(u64::from(gc_free_blocks) + 1);
+    (blocks * useful).saturating_sub(u64::from(pools.units_each() > 1))
+}
+
+impl Store {
+    /// A store for the logical pages of a drive, and what the mapping above needs beside them.
+    ///
+    /// # Errors
+    /// Too little spare flash, impossible options, or parts that do not go together.
+    pub fn compose(shape: &Shape<'_>, above: Above<'_>) -> Result<Self, String> {
+        let (g, gc) = (shape.geometry, &shape.parts.gc);
+        if gc.step_pages == 0 {
+            return Err("ftl.gc.step_pages: found 0, expected at least 1".into());
+        }
+        if !(1..=8).contains(&gc.regions) {
+            return Err(format!("ftl.gc.regions: found {}, expected 1 to 8", gc.regions));
+        }
+        if g.pages() > Table::MOST {
+            return Err(format!("ftl.mapping: {} takes arrays of up to {} pages", above.title, Table::MOST));
+        }
+        let alloc = shape.parts.allocator.clone().unwrap_or_default();
+        let (alloc, pools) = alloc.build(alloc::Shape { geometry: g })?;
+        if gc.copies == Copies::Spread && pools.units_each() == 1 {
+            return Err("ftl.gc.copies: under static placement a page cannot leave its unit, so copies cannot be spread; \
+                        use \"unit\", or another ftl.allocator"
+                .into());
+        }
+        let victim = shape.parts.victim.clone().unwrap_or_default().build(())?;
+        let pool_room = |free_blocks: u32| room(g, free_blocks, &pools) * u64::from(pools.units_each());
+        let pages = pools.most_pages(shape.logical_pages) + above.pages.div_ceil(pools.count());
+        let fits = |free_blocks: u32| pool_room(free_blocks) >= u64::from(pages);
+        let gc_free_blocks = match gc.free_blocks {
+            Some(given) => GcConfig::blocks("free_blocks", given, g.blocks_per_unit)?,
+            None if g.units > 1 && fits(2) => 2,
+            None => 1,
+        };
+        if !fits(gc_free_blocks) {
+            return Err(format!(
+                "ftl: {} keeps {} blocks of each of the {} units out of use, which leaves room for {} pages, \
+                 but {} are exported{}; export less, or add blocks (nand.blocks_per_plane, now {})",
+                above.title,
+                gc_free_blocks + 1,
+                g.units,
+                pool_room(gc_free_blocks) * u64::from(pools.count()),
+                shape.logical_pages,
+                if above.pages == 0 { String::new() } else { format!(" and {} hold the map", above.pages) },
+                g.blocks_per_unit
+            ));
+        }
+        let idle_free_blocks = match gc.idle_free_blocks {
+            Some(given) => GcConfig::blocks("idle_free_blocks", given, g.blocks_per_unit)?,
+            None => 0,
+        };
+        let limits = Limits {
+            gc_free_blocks,
+            idle_free_blocks,
+            gc_step_pages: gc.step_pages,
+            regions: gc.regions,
+            region_pages: gc.region_pages.unwrap_or(u64::from(shape.logical_pages)),
+            classes: gc.regions + above.classes,
+            spread: gc.copies == Copies::Spread,
+        };
+        let even = pages.div_ceil(pools.units_each());
+        let most = room(g, gc_free_blocks, &pools) as u32;
+        let wear = shape.parts.wear.clone().unwrap_or_default();
+        let leveller = wear.build(wear::Shape { geometry: g, pools: &pools })?;
+        Ok(Self::new(limits, g.clone(), (even, most), Parts { alloc, pools, victim, leveller }))
+    }
+}

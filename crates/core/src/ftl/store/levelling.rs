@@ -1,0 +1,203 @@
+//! Carries out what a wear leveller asks for, and keeps account of worn-out blocks.
+
+use std::ops::Range;
+
+use super::collect::Job;
+use super::{Open, Store};
+use crate::ftl::cx::Cx;
+use crate::ftl::wear::{Blocks, Built, Leveller, State, Swap};
+use crate::nand::Flash;
+use crate::support::NONE;
+use crate::support::bits::Bits;
+use crate::support::minima::ABSENT;
+
+/// The leveller, and the blocks that are worn out.
+#[derive(Debug)]
+pub(super) struct Wear {
+    leveller: Option<Box<dyn Leveller>>,
+    /// Blocks of a cluster.
+    cluster: u32,
+    least_worn_first: bool,
+    retired: Bits,
+    count: u32,
+    /// The swap that is due, and the unit whose collection carries it out.
+    due: Option<(u32, Swap)>,
+}
+
+impl Wear {
+    pub fn new(leveller: Built, blocks: u32) -> Self {
+        let (leveller, cluster) =
+            leveller.map_or((None, blocks), |(leveller, cluster)| (Some(leveller), cluster));
+        Self {
+            least_worn_first: leveller.as_ref().is_some_and(|leveller| leveller.takes_least_worn()),
+            leveller,
+            cluster,
+            retired: Bits::new(blocks as usize),
+            count: 0,
+            due: None,
+        }
+    }
+
+    /// Whether new data goes to the erased block with the fewest erases.
+    #[inline]
+    pub fn takes_least_worn(&self) -> bool {
+        self.least_worn_first
+    }
+
+    /// A block is not used any more.
+    pub fn retire(&mut self, block: u32) {
+        self.count += u32::from(self.retired.set(block as usize));
+    }
+
+    /// Blocks that are worn out.
+    pub fn retired(&self) -> u32 {
+        self.count
+    }
+}
+
+/// The blocks of a cluster.
+struct Cluster<'a> {
+    store: &'a Store,
+    flash: &'a Flash,
+    range: Range<u32>,
+}
+
+impl Blocks for Cluster<'_> {
+    fn range(&self) -> Range<u32> {
+        self.range.clone()
+    }
+
+    fn erases(&self, block: u32) -> u32 {
+        self.flash.erases()[block as usize]
+    }
+
+    fn state(&self, block: u32) -> State {
+        self.store.state(self.flash, block)
+    }
+
+    fn may_move(&self, from: u32, into: u32) -> bool {
+        let g = &self.store.geometry;
+        let (from, into) = (g.unit_of(from) as usize, g.unit_of(into) as usize);
+        from == into || self.store.units[into].valid <= self.store.units[from].valid
+    }
+}
+
+impl Store {
+    /// What a block is used for.
+    fn state(&self, flash: &Flash, block: u32) -> State {
+        let unit = self.geometry.unit_of(block);
+        let u = &self.units[unit as usize];
+        let valid = u.closed.get((block - unit * self.geometry.blocks_per_unit) as usize);
+        let written = flash.write_ptr(block) > 0;
+        if valid != ABSENT {
+            State::Closed(u32::from(valid))
+        } else if self.wear.retired.get(block as usize) {
+            State::Retired
+        } else if written || self.open[self.slots(unit)].iter().any(|open| open.block == block) {
+            State::Busy
+        } else {
+            // Erased: in the pool, or about to get the pages of a swap.
+            let taken = |open: &Open| open.block == block;
+            if (0..self.geometry.units).any(|unit| taken(&self.open[self.swap_slot(unit)])) {
+                State::Busy
+            } else {
+                State::Erased
+            }
+        }
+    }
+
+    /// Calls the leveller with the cluster of `block`.
+    fn ask<T>(
+        &mut self,
+        cx: &Cx<'_>,
+        block: u32,
+        ask: impl FnOnce(&mut dyn Leveller, &dyn Blocks) -> T,
+    ) -> Option<T> {
+        let mut leveller = self.wear.leveller.take()?;
+        let first = block / self.wear.cluster * self.wear.cluster;
+        let range = first..(first + self.wear.cluster).min(self.geometry.blocks());
+        let answer = ask(&mut *leveller, &Cluster { store: self, flash: cx.flash, range });
+        self.wear.leveller = Some(leveller);
+        Some(answer)
+    }
+
+    /// Collection on account of `unit` has erased `block`: asks for the swap that is due. One at a time.
+    pub(super) fn level(&mut self, cx: &Cx<'_>, unit: u32, block: u32) {
+        if self.wear.leveller.is_some() && self.wear.due.is_none() {
+            let swap = self.ask(cx, block, |leveller, blocks| leveller.erased(block, blocks)).flatten();
+            self.wear.due = swap.map(|swap| (unit, swap));
+        }
+    }
+
+    /// Begins the swap that is due in `unit`, if there is one and there is room for it: an erased block stays in reserve
+    /// wherever one is taken.
+    pub(super) fn begin_swap(&mut self, cx: &mut Cx<'_>, unit: u32) -> bool {
+        let Some((_, swap)) = self.wear.due.take_if(|(of, _)| *of == unit) else { return false };
+        let holds_data = |store: &Self, block| matches!(store.state(cx.flash, block), State::Closed(_));
+        if !holds_data(self, swap.from) {
+            return false;
+        }
+        if holds_data(self, swap.into) {
+            // Its pages go where those of this unit's victims go.
+            if !self.can_open(cx.engine, unit) {
+                return false;
+            }
+            self.unlist(swap.from);
+            self.empty(unit, swap.into, Job::Clear(swap));
+            return true;
+        }
+        let home = self.geometry.unit_of(swap.into);
+        let reserve = || self.pool.of(home).any(|block| block != swap.into && !cx.engine.is_changing(block));
+        if self.state(cx.flash, swap.into) != State::Erased
+            || !reserve()
+            || !self.pool.take_this(home, swap.into)
+        {
+            return false;
+        }
+        let slot = self.swap_slot(unit);
+        self.start(cx, slot, swap.into);
+        self.empty(unit, swap.from, Job::Swap(swap));
+        true
+    }
+
+    /// The block that is to get the pages has been emptied and erased.
+    pub(super) fn cleared(&mut self, cx: &mut Cx<'_>, unit: u32, swap: Swap) {
+        if cx.flash.is_worn_out(swap.into) {
+            self.wear.retire(swap.into);
+            return self.list(self.geometry.unit_of(swap.from), swap.from);
+        }
+        let slot = self.swap_slot(unit);
+        self.start(cx, slot, swap.into);
+        self.empty(unit, swap.from, Job::Swap(swap));
+    }
+
+    /// All pages have moved, and the block that they left has been erased.
+    pub(super) fn end_swap(&mut self, cx: &Cx<'_>, unit: u32, swap: Swap) {
+        self.close_swap(cx, unit);
+        self.ask(cx, swap.into, |leveller, blocks| leveller.swapped(swap, blocks));
+    }
+
+    /// The block that got the pages of a swap may be collected; what is left of it is not written.
+    pub(super) fn close_swap(&mut self, cx: &Cx<'_>, unit: u32) {
+        let slot = self.swap_slot(unit);
+        let Open { block, page, .. } =
+            std::mem::replace(&mut self.open[slot], Open { block: NONE, ..Open::default() });
+        if page == 0 {
+            return self.give(cx, block);
+        }
+        self.class_of_swap(block);
+        self.close(self.geometry.unit_of(block), block);
+    }
+
+    /// Data that a swap moved is cold.
+    fn class_of_swap(&mut self, block: u32) {
+        if let Some(class) = self.class_of.get_mut(block as usize) {
+            *class = 0;
+        }
+    }
+
+    /// The number of the open block that takes the pages of a unit's swap.
+    pub(super) fn swap_slot(&self, unit: u32) -> usize {
+        self.slots(unit).end
+    }
+}

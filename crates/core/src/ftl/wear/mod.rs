@@ -1,0 +1,146 @@
+//! Evening out erases: the wear levellers of page-level mappings, by name.
+//!
+//! Blocks that hold data which is never rewritten are never erased, and the others wear out for them. After an erase a
+//! leveller may ask for a *swap*: the valid pages of one block move into another one, and the first is erased. It looks
+//! at one *cluster* of blocks, those of some units; only inside a cluster is wear levelled, and only there do pages
+//! move.
+
+pub mod dual_pool;
+pub mod hot_cold;
+pub mod none;
+pub mod two_level;
+
+use std::ops::Range;
+
+use crate::ftl::alloc::Pools;
+use crate::nand::Geometry;
+
+/// The valid pages of `from` move into `into`, and `from` is erased. What is valid in `into` before that moves where
+/// collection puts it, and `into` is erased.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Swap {
+    /// Block with the pages.
+    pub from: u32,
+    /// Block that gets them.
+    pub into: u32,
+}
+
+/// What a block is used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Nothing: it is erased.
+    Erased,
+    /// It is full and has so many valid pages.
+    Closed(u32),
+    /// It is being written, or collected.
+    Busy,
+    /// It is worn out.
+    Retired,
+}
+
+/// The blocks of a cluster, as they stand.
+pub trait Blocks {
+    /// Their numbers.
+    fn range(&self) -> Range<u32>;
+    /// How often a block was erased.
+    fn erases(&self, block: u32) -> u32;
+    /// What a block is used for.
+    fn state(&self, block: u32) -> State;
+    /// Whether data may move between two blocks. From unit to unit it may as long as that does not make one fuller than the
+    /// other: a unit that is full of cold data copies more, and wears the faster for it.
+    fn may_move(&self, from: u32, into: u32) -> bool;
+}
+
+/// Levels wear.
+pub trait Leveller: std::fmt::Debug + Send {
+    /// Collection has erased `block`, one of the cluster `blocks`: the swap that is due now, if one is. It is not carried out
+    /// while there is no room for it; then it is asked for again after the next erase.
+    fn erased(&mut self, block: u32, blocks: &dyn Blocks) -> Option<Swap>;
+
+    /// A swap has been carried out.
+    fn swapped(&mut self, _swap: Swap, _blocks: &dyn Blocks) {}
+
+    /// Whether new data goes to the erased block with the fewest erases; else to the one erased longest ago.
+    fn takes_least_worn(&self) -> bool {
+        false
+    }
+}
+
+/// What a leveller is built for.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape<'a> {
+    /// The array.
+    pub geometry: &'a Geometry,
+    /// Between which units pages may move.
+    pub pools: &'a Pools,
+}
+
+/// A leveller, and the blocks of a cluster.
+pub type Built = Option<(Box<dyn Leveller>, u32)>;
+
+impl Shape<'_> {
+    /// The blocks of a cluster of so many units; by default of all between which pages may move.
+    ///
+    /// # Errors
+    /// Pages cannot move between those units.
+    fn cluster(&self, units: Option<u32>) -> Result<u32, String> {
+        let most = if self.pools.count() == 1 { self.geometry.units } else { 1 };
+        let units = units.unwrap_or(most);
+        if units == 0 {
+            return Err("ftl.wear.cluster: found 0, expected at least 1 unit".into());
+        }
+        if units > most && most == 1 && self.geometry.units > 1 {
+            return Err(format!(
+                "ftl.wear.cluster: found {units} units, but ftl.allocator keeps pages on their units, so that wear can only be levelled \
+                 inside each; use 1, or another ftl.allocator"
+            ));
+        }
+        Ok(units.min(self.geometry.units) * self.geometry.blocks_per_unit)
+    }
+}
+
+/// Checks a threshold.
+fn threshold(given: u32) -> Result<u32, String> {
+    if given == 0 {
+        return Err("ftl.wear.threshold: found 0, expected at least 1 erase".into());
+    }
+    Ok(given)
+}
+
+crate::registry! {
+    /// How wear is levelled: a name, or a table with `kind` and the leveller's options.
+    "wear leveller" WearConfig builds Built, from Shape<'_>;
+    "none" => None in none,
+    "hot-cold" => HotCold in hot_cold,
+    "two-level" => TwoLevel in two_level,
+    "dual-pool" => DualPool in dual_pool,
+}
+
+impl Default for WearConfig {
+    fn default() -> Self {
+        Self::None(none::Config::default())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Blocks given as `(erases, state)`.
+    pub struct Given(pub Vec<(u32, State)>);
+
+    impl Blocks for Given {
+        fn range(&self) -> Range<u32> {
+            0..self.0.len() as u32
+        }
+        fn erases(&self, block: u32) -> u32 {
+            self.0[block as usize].0
+        }
+        fn state(&self, block: u32) -> State {
+            self.0[block as usize].1
+        }
+        fn may_move(&self, _from: u32, _into: u32) -> bool {
+            true
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! How long each die has still to work on what has been planned for it: the sum of its operations' times, less what has
+//! passed since the one that runs was taken up. Waiting for the bus is not foreseen, nor what planes do together, and an
+//! operation that was laid aside for a read counts whole. Kept only where an allocator asks.
+
+use super::Engine;
+use crate::nand::op::{FlashOp, Kind};
+use crate::support::NONE;
+
+/// Times in ns, by die.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Work {
+    /// Of operations issued and not ended.
+    issued: Vec<u64>,
+    /// Of operations planned and not issued.
+    planned: Vec<u64>,
+}
+
+impl Engine {
+    /// Keeps account of the dies' work from now on.
+    pub fn watch_work(&mut self) {
+        let none = vec![0; self.dies.len()];
+        self.work = Some(Work { issued: none.clone(), planned: none });
+    }
+
+    /// How long `die` has still to work on what is planned for it, in ns.
+    pub fn busy_ns(&self, die: u32) -> u64 {
+        let Some(work) = &self.work else { return 0 };
+        let d = &self.dies[die as usize];
+        let done = if d.running == NONE {
+            0
+        } else {
+            let op = &self.ops[d.running as usize].op;
+            let before: u64 = (0..d.steps_before).map(|done| self.chip.step_ns(op, done)).sum();
+            (before + self.now - d.since).min(self.work_of(op).1)
+        };
+        work.planned[die as usize] + work.issued[die as usize] - done
+    }
+
+    /// An operation is in a plan.
+    #[inline]
+    pub fn foresee(&mut self, op: &FlashOp) {
+        if self.work.is_some() && op.kind != Kind::Read {
+            let (die, ns) = self.work_of(op);
+            if let Some(work) = &mut self.work {
+                work.planned[die] += ns;
+            }
+        }
+    }
+
+    /// An operation of a plan is issued. Reads grow while they are planned, and count only now.
+    #[inline]
+    pub(super) fn work_issued(&mut self, op: &FlashOp) {
+        if self.work.is_some() {
+            let (die, ns) = self.work_of(op);
+            if let Some(work) = &mut self.work {
+                if op.kind != Kind::Read {
+                    work.planned[die] = work.planned[die].saturating_sub(ns);
+                }
+                work.issued[die] += ns;
+            }
+        }
+    }
+
+    /// An operation has ended.
+    #[inline]
+    pub(super) fn work_done(&mut self, op: &FlashOp) {
+        if self.work.is_some() {
+            let (die, ns) = self.work_of(op);
+            if let Some(work) = &mut self.work {
+                work.issued[die] -= ns;
+            }
+        }
+    }
+
+    fn work_of(&self, op: &FlashOp) -> (usize, u64) {
+        let die = usize::from(self.die_of_block[op.block as usize]);
+        if op.free {
+            return (die, 0);
+        }
+        (die, (0..self.steps_of(op)).map(|done| self.chip.step_ns(op, done)).sum())
+    }
+}

@@ -1,0 +1,143 @@
+//! Wear is evened out, worn-out blocks are retired, and a drive whose life is over says so.
+
+mod support;
+
+use eraseblock_core::config::DeviceConfig;
+use eraseblock_core::device::{Device, DeviceError, Options};
+use eraseblock_core::ftl::MappingConfig;
+use eraseblock_core::ftl::wear::WearConfig;
+use eraseblock_core::host::{Op, Request};
+use eraseblock_core::metrics::Report;
+use serde_json::{Value, json};
+
+fn drive(wear: &Value, over: Value) -> DeviceConfig {
+    let mut all = json!({
+        "nand": {"channels": 2, "blocks_per_plane": 64, "pages_per_block": 16},
+        "ftl": {"exported": "6 MiB", "wear": wear},
+        "host": {"replay": "untimed"},
+    });
+    if let (Some(all), Value::Object(over)) = (all.as_object_mut(), over) {
+        all.extend(over);
+    }
+    support::config(&all)
+}
+
+/// Single-page writes, nine of ten of them to the first tenth of the pages; the last half is never written again.
+fn skewed(device: &mut Device, writes: u64) -> Result<(), DeviceError> {
+    let pages = device.exported_bytes() / 4096;
+    let mut state = 1u64;
+    for i in 0..writes {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let among = if i % 10 == 0 { pages / 2 } else { pages / 10 };
+        device.submit(&support::request(Op::Write, (state >> 33) % among, 1))?;
+    }
+    Ok(())
+}
+
+fn worn(wear: &Value) -> Report {
+    let config = drive(wear, json!({}));
+    let mut device = Device::new(&config, Options { verify: true }).unwrap();
+    device.precondition().unwrap();
+    let writes = device.exported_bytes() / 4096 * 10;
+    skewed(&mut device, writes).unwrap();
+    device.finish().unwrap()
+}
+
+/// Ten full-drive writes. Without levelling the blocks of data that is never rewritten are never erased.
+#[test]
+fn levelling_evens_out_erases() {
+    let none = worn(&json!("none"));
+    let unlevelled = none.wear.cv_block.unwrap();
+    assert!(unlevelled > 0.5, "{unlevelled}");
+    assert_eq!((none.flash.erases.wear, none.flash.programs.wear), (0, 0));
+    for name in WearConfig::NAMES.iter().filter(|name| **name != "none") {
+        let report = worn(&json!({"kind": name, "threshold": 4}));
+        let cv = report.wear.cv_block.unwrap();
+        assert!(cv < unlevelled / 2.0, "{name}: {cv}, unlevelled {unlevelled}");
+        assert!(report.flash.erases.wear > 0 && report.flash.programs.wear > 0, "{name}");
+        // What is levelled is the price: a few copies more.
+        assert!(report.waf.unwrap() < none.waf.unwrap() * 1.5, "{name}: {:?} {:?}", report.waf, none.waf);
+        // A larger difference is let stand.
+        let lax = worn(&json!({"kind": name, "threshold": 16}));
+        assert!(lax.flash.programs.wear < report.flash.programs.wear, "{name}");
+    }
+}
+
+/// A cluster is levelled, and nothing moves out of it.
+#[test]
+fn clusters_are_levelled_by_themselves() {
+    let spread = |cluster: u32| {
+        // All hot pages lie on one of two units, so that only a cluster of both can even them out.
+        let wear = json!({"kind": "hot-cold", "threshold": 2, "cluster": cluster});
+        let config = drive(&wear, json!({"ftl": {"exported": "6 MiB", "wear": wear}}));
+        let mut device = Device::new(&config, Options { verify: true }).unwrap();
+        device.precondition().unwrap();
+        let pages = device.exported_bytes() / 4096;
+        skewed(&mut device, pages * 6).unwrap();
+        device.finish().unwrap().wear
+    };
+    let (one, both) = (spread(1), spread(2));
+    assert!(one.cv_block.unwrap() < 0.6 && both.cv_block.unwrap() < 0.6, "{one:?} {both:?}");
+    let config = drive(&json!({"kind": "hot-cold", "cluster": 2}), json!({}));
+    let mut config: Value = serde_json::to_value(config).unwrap();
+    config["ftl"]["allocator"] = json!("static");
+    let error = Device::new(&serde_json::from_value(config).unwrap(), Options::default()).unwrap_err();
+    assert!(error.to_string().contains("ftl.wear.cluster") && error.is_input(), "{error}");
+}
+
+/// Writes until the flash is worn out; the report, and how many blocks had reached their limit.
+fn life(mapping: &str, wear: &Value, replay: &str, verify: bool) -> (Report, u64) {
+    let mapping = if mapping == "bast" { json!({"kind": "bast", "log_blocks": 4}) } else { json!(mapping) };
+    let composed = mapping == json!("page");
+    let mut ftl = json!({"exported": "1 MiB", "mapping": mapping});
+    if composed {
+        ftl["wear"] = wear.clone();
+    }
+    let config = support::config(&json!({
+        "nand": {"channels": 2, "blocks_per_plane": 16, "pages_per_block": 16, "endurance": 30},
+        "ftl": ftl,
+        "host": {"replay": replay, "max_outstanding": 8, "end_of_run": "flush"},
+        "buffer": {"size": "64 KiB", "scheme": "lru"},
+    }));
+    let mut device = Device::new(&config, Options { verify }).unwrap();
+    device.precondition().unwrap();
+    match skewed(&mut device, 10_000_000) {
+        Err(DeviceError::EndOfLife { host_bytes }) => {
+            let report = device.finish().unwrap();
+            let end = report.end_of_life.clone().unwrap();
+            assert_eq!(end.host_bytes, host_bytes);
+            assert_eq!(report.requests.submitted, report.requests.completed + end.unanswered);
+            assert!(report.warnings.iter().any(|w| w.contains("end of its life")), "{:?}", report.warnings);
+            assert_eq!(
+                device.submit(&Request { ..support::request(Op::Write, 0, 1) }),
+                Err(DeviceError::Failed)
+            );
+            (report, host_bytes)
+        }
+        other => panic!("ten million writes end a drive of 8192 erases: {other:?}"),
+    }
+}
+
+/// The end of life is a result, not a failure, under every mapping, timed or not; and no block is erased more often than it
+/// endures.
+#[test]
+fn a_drive_that_wears_out_ends_cleanly() {
+    for mapping in MappingConfig::NAMES {
+        for replay in ["open", "closed", "untimed"] {
+            let (report, host_bytes) = life(mapping, &json!("none"), replay, true);
+            assert!(report.wear.erases_max <= 30, "{mapping}, {replay}: {:?}", report.wear.erases_max);
+            assert!(host_bytes > 1 << 20, "{mapping}, {replay}: {host_bytes}");
+        }
+    }
+}
+
+/// What levelling is for: the host can write more before the drive dies.
+#[test]
+fn levelling_lengthens_life() {
+    let bytes = |wear: Value| life("page", &wear, "untimed", false).1;
+    let none = bytes(json!("none"));
+    for name in ["hot-cold", "two-level", "dual-pool"] {
+        let levelled = bytes(json!({"kind": name, "threshold": 2}));
+        assert!(levelled > none + none / 10, "{name}: {levelled}, without {none}");
+    }
+}
