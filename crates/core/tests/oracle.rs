@@ -253,7 +253,10 @@ fn composed() -> Vec<(&'static str, Value, DeviceConfig)> {
                 Ok(_) => all.push((*name, composition.clone(), config)),
                 // One die has one unit: nowhere to spread to.
                 Err(error) => {
-                    assert!(error.to_string().contains("ftl.gc.copies"), "{composition} over {name}: {error}")
+                    assert!(
+                        error.to_string().contains("ftl.gc.copies"),
+                        "{composition} over {name}: {error}"
+                    );
                 }
             }
         }

@@ -171,7 +171,7 @@ fn works_on(drive: &mut Device, seed: u64) {
 }
 
 fn exhaust(name: &str, config: &DeviceConfig, seed: u64) -> u64 {
-    exhaust_each(name, config, seed, Cuts::default())
+    exhaust_each(name, config, seed, &Cuts::default())
 }
 
 /// Where power is cut, and how.
@@ -190,7 +190,7 @@ impl Default for Cuts {
     }
 }
 
-fn exhaust_each(name: &str, config: &DeviceConfig, seed: u64, how: Cuts) -> u64 {
+fn exhaust_each(name: &str, config: &DeviceConfig, seed: u64, how: &Cuts) -> u64 {
     let pages = Device::new(config, Options::default()).unwrap().exported_bytes() / 4096;
     let requests = workload(seed, how.requests, pages);
     let mut cuts = 0;
@@ -295,7 +295,10 @@ fn a_battery_keeps_every_answered_write_and_trim() {
             let name = format!("{buffer} with a battery on {mapping} over {array}");
             let mut config = drive(mapping, buffer, nand);
             config.buffer.battery = true;
-            assert!(exhaust_each(&name, &config, 200 + seed as u64, Cuts { apart: 3, ..Cuts::default() }) > 20, "{name}");
+            assert!(
+                exhaust_each(&name, &config, 200 + seed as u64, &Cuts { apart: 3, ..Cuts::default() }) > 20,
+                "{name}"
+            );
         }
     }
 }
@@ -343,7 +346,7 @@ fn every_composition_comes_back() {
         }
         let (name, fate) = (format!("{composition} over {array}"), n as u64 % 4);
         let how = Cuts { requests: 24, fates: fate..fate + 1, ..Cuts::default() };
-        cuts += exhaust_each(&name, &support::config(&all), n as u64, how);
+        cuts += exhaust_each(&name, &support::config(&all), n as u64, &how);
     }
     assert!(cuts > 5_000);
 }

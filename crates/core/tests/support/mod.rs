@@ -178,10 +178,9 @@ pub fn compositions() -> Vec<Value> {
     let mut missing: std::collections::BTreeSet<[(usize, usize); 2]> = std::collections::BTreeSet::new();
     for (a, (_, ones)) in parts.iter().enumerate() {
         for (b, (_, others)) in parts.iter().enumerate().skip(a + 1) {
-            for i in 0..ones.len() {
-                missing.extend(
-                    (0..others.len()).filter(|&j| !refused(&ones[i], &others[j])).map(|j| [(a, i), (b, j)]),
-                );
+            for (i, one) in ones.iter().enumerate() {
+                let together = others.iter().enumerate().filter(|(_, other)| !refused(one, other));
+                missing.extend(together.map(|(j, _)| [(a, i), (b, j)]));
             }
         }
     }
