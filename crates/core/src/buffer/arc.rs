@@ -207,8 +207,8 @@ impl PageOrder for Arc {
         self.take(slot);
     }
 
-    fn slots(&self) -> Vec<u32> {
-        self.lists.iter().rev().flat_map(|list| list.iter(&self.links)).collect()
+    fn parts(&self) -> impl Iterator<Item = impl Iterator<Item = u32>> {
+        self.lists.iter().rev().map(|list| list.iter(&self.links))
     }
 
     fn check(&self, pages: &PageTable) -> Result<(), String> {

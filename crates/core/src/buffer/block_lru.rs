@@ -106,8 +106,8 @@ impl BlockOrder for BlockLru {
 
     fn shrink(&mut self, _node: u32, _blocks: &Directory) {}
 
-    fn nodes(&self) -> Vec<u32> {
-        self.order.iter(&self.links).collect()
+    fn nodes(&self) -> impl Iterator<Item = u32> {
+        self.order.iter(&self.links)
     }
 
     fn bytes(&self) -> usize {

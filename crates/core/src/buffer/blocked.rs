@@ -57,11 +57,15 @@ pub trait BlockOrder: std::fmt::Debug + Send {
     fn shrink(&mut self, node: u32, blocks: &Directory);
 
     /// All blocks, the most recent or otherwise safest first.
-    fn nodes(&self) -> Vec<u32>;
+    fn nodes(&self) -> impl Iterator<Item = u32>;
 
-    /// All blocks in the order in which they would have to make room.
-    fn leaving(&self) -> Vec<u32> {
-        let mut nodes = self.nodes();
+    /// The blocks with dirty pages, in the order in which they would have to make room.
+    ///
+    /// In an order of use those written since the last flush are behind no others than those used since. So all blocks are
+    /// followed from the front until as many are found as there are: O(1) for each block used.
+    fn leaving(&self, blocks: &Directory) -> Vec<u32> {
+        let dirty = self.nodes().filter(|&node| blocks.dirty(node) > 0);
+        let mut nodes: Vec<u32> = dirty.take(blocks.dirty_nodes().len()).collect();
         nodes.reverse();
         nodes
     }
@@ -177,7 +181,7 @@ impl<O: BlockOrder + 'static> Buffer for Blocked<O> {
             }
             return;
         }
-        for node in self.order.leaving() {
+        for node in self.order.leaving(&self.blocks) {
             self.blocks.write_back(node, FLUSH_COMMAND, out);
         }
     }
@@ -201,7 +205,7 @@ impl<O: BlockOrder + 'static> Buffer for Blocked<O> {
     fn check(&self) -> Result<(), String> {
         self.order
             .check(&self.blocks)
-            .and_then(|()| self.blocks.check(self.order.nodes().into_iter()))
+            .and_then(|()| self.blocks.check(self.order.nodes()))
             .map_err(|problem| format!("{}: {problem}", self.name))
     }
 
@@ -215,6 +219,6 @@ impl<O: BlockOrder + 'static> Buffer for Blocked<O> {
 
     fn dump(&self) -> Vec<Vec<u32>> {
         let pages = |node| self.blocks.iter(node).map(|page| page.lpn).collect();
-        self.order.nodes().into_iter().map(pages).collect()
+        self.order.nodes().map(pages).collect()
     }
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Action, Evicted, Outcome, Reason, Shape};
 use crate::support::NONE;
 use crate::support::bits::Bits;
+use crate::support::members::Members;
 
 /// What reads do to a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -66,6 +67,8 @@ pub struct Directory {
     /// Node of each logical block.
     node_of: Vec<u32>,
     nodes: Vec<Node>,
+    /// Nodes with dirty pages.
+    dirty_nodes: Members,
     held: Bits,
     dirty: Bits,
     free: Vec<u32>,
@@ -83,6 +86,7 @@ impl Directory {
             len: 0,
             node_of: vec![NONE; blocks as usize],
             nodes: vec![Node { lbn: NONE, pages: 0, dirty: 0 }; nodes as usize],
+            dirty_nodes: Members::new(nodes as usize),
             held: Bits::new(bits),
             dirty: Bits::new(bits),
             free: (0..nodes).rev().collect(),
@@ -152,6 +156,11 @@ impl Directory {
         self.nodes[node as usize].dirty
     }
 
+    /// The nodes of which pages are dirty, in an order that means nothing.
+    pub fn dirty_nodes(&self) -> &Members {
+        &self.dirty_nodes
+    }
+
     #[inline]
     fn bit(&self, node: u32, lpn: u32) -> usize {
         node as usize * self.pages_per_block as usize + (lpn % self.pages_per_block) as usize
@@ -169,7 +178,10 @@ impl Directory {
     pub fn mark_dirty(&mut self, lpn: u32) {
         let node = self.node(lpn / self.pages_per_block);
         let bit = self.bit(node, lpn);
-        self.nodes[node as usize].dirty += u32::from(self.dirty.set(bit));
+        if self.dirty.set(bit) {
+            self.nodes[node as usize].dirty += 1;
+            self.dirty_nodes.insert(node);
+        }
     }
 
     /// Takes in a page that is not held; there must be room. Returns its block's node, and whether that is new.
@@ -192,6 +204,7 @@ impl Directory {
         if dirty {
             self.dirty.set(bit);
             self.nodes[node as usize].dirty += 1;
+            self.dirty_nodes.insert(node);
         }
         (node, fresh)
     }
@@ -205,6 +218,9 @@ impl Directory {
         let state = &mut self.nodes[node as usize];
         state.pages -= 1;
         state.dirty -= u32::from(dirty);
+        if state.dirty == 0 {
+            self.dirty_nodes.remove(node);
+        }
         self.len -= 1;
         let gone = state.pages == 0;
         if gone {
@@ -256,6 +272,7 @@ impl Directory {
         let Node { lbn, pages, .. } = self.nodes[node as usize];
         self.len -= pages;
         self.nodes[node as usize].pages = 0;
+        self.dirty_nodes.remove(node);
         self.node_of[lbn as usize] = NONE;
         self.free.push(node);
     }
@@ -279,7 +296,11 @@ impl Directory {
         out.evict(start, Action::WriteBack, reason);
         let from = self.bit(node, first);
         self.dirty.clear_range(from, from + count as usize);
-        self.nodes[node as usize].dirty -= written;
+        let state = &mut self.nodes[node as usize];
+        state.dirty -= written;
+        if state.dirty == 0 {
+            self.dirty_nodes.remove(node);
+        }
     }
 
     /// Compares counts with bits.
@@ -287,7 +308,7 @@ impl Directory {
     /// # Errors
     /// What does not agree.
     pub fn check(&self, order: impl Iterator<Item = u32>) -> Result<(), String> {
-        let (mut pages, mut blocks) = (0, 0);
+        let (mut pages, mut blocks, mut dirty_blocks) = (0, 0, 0);
         for node in order {
             let state = self.nodes[node as usize];
             let (held, dirty) =
@@ -301,6 +322,13 @@ impl Directory {
                 ));
             }
             (pages, blocks) = (pages + held, blocks + 1);
+            dirty_blocks += usize::from(dirty > 0);
+        }
+        if dirty_blocks != self.dirty_nodes.len() {
+            return Err(format!(
+                "{dirty_blocks} blocks have dirty pages, {} are listed so",
+                self.dirty_nodes.len()
+            ));
         }
         if pages != self.len || pages > self.capacity || blocks + self.free.len() != self.nodes.len() {
             return Err(format!("{pages} pages in {blocks} ordered blocks, {} pages counted", self.len));
@@ -312,6 +340,7 @@ impl Directory {
     pub fn bytes(&self) -> usize {
         self.node_of.len() * 4
             + self.nodes.len() * size_of::<Node>()
+            + self.dirty_nodes.bytes()
             + self.held.bytes()
             + self.dirty.bytes()
             + self.free.capacity() * 4

@@ -386,7 +386,7 @@ impl Buffer for Bpac {
     /// The page list, then the block list from the smallest block on.
     fn dump(&self) -> Vec<Vec<u32>> {
         let pages = self.order.iter(&self.links).map(|slot| vec![self.pages.get(slot).lpn]);
-        let blocks = self.by_size.leaving(&self.cluster_links).into_iter().rev();
+        let blocks = self.by_size.fullest_last(&self.cluster_links);
         pages.chain(blocks.map(|node| self.clusters.iter(node).map(|page| page.lpn).collect())).collect()
     }
 }

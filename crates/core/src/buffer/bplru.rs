@@ -186,8 +186,8 @@ impl BlockOrder for Bplru {
         self.next_offset[node as usize] = BROKEN;
     }
 
-    fn nodes(&self) -> Vec<u32> {
-        self.order.iter(&self.links).collect()
+    fn nodes(&self) -> impl Iterator<Item = u32> {
+        self.order.iter(&self.links)
     }
 
     fn bytes(&self) -> usize {

@@ -65,11 +65,14 @@ impl BySize {
         self.lists.iter().rev().flat_map(|list| list.iter(links))
     }
 
-    /// The nodes in the order of [`Self::fullest`].
-    pub fn leaving(&self, links: &Links) -> Vec<u32> {
-        let mut all: Vec<u32> = self.lists.iter().flat_map(|list| list.iter(links)).collect();
-        all.reverse();
-        all
+    /// The nodes from the last to the first of those that [`Self::fullest`] would find.
+    pub fn fullest_last<'a>(&'a self, links: &'a Links) -> impl Iterator<Item = u32> + 'a {
+        self.lists.iter().flat_map(|list| list.iter(links))
+    }
+
+    /// The nodes with so many pages, the most recent first.
+    pub fn of_size<'a>(&self, links: &'a Links, pages: u32) -> impl Iterator<Item = u32> + 'a {
+        self.lists[pages as usize].iter(links)
     }
 
     /// Compares lists with marks, and with how many pages each node has.

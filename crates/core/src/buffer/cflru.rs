@@ -146,8 +146,8 @@ impl PageOrder for Cflru {
         }
     }
 
-    fn slots(&self) -> Vec<u32> {
-        self.window.iter().collect()
+    fn parts(&self) -> impl Iterator<Item = impl Iterator<Item = u32>> {
+        std::iter::once(self.window.iter())
     }
 
     fn check(&self, pages: &PageTable) -> Result<(), String> {

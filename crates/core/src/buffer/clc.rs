@@ -158,10 +158,8 @@ impl BlockOrder for Clc {
         }
     }
 
-    fn nodes(&self) -> Vec<u32> {
-        let mut cold = self.cold.leaving(&self.links);
-        cold.reverse();
-        self.hot.iter(&self.links).chain(cold).collect()
+    fn nodes(&self) -> impl Iterator<Item = u32> {
+        self.hot.iter(&self.links).chain(self.cold.fullest_last(&self.links))
     }
 
     fn check(&self, blocks: &Directory) -> Result<(), String> {

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::blocks::Reads;
 use super::paged::{PageOrder, Paged, Victim};
 use super::pages::PageTable;
+use super::written::Written;
 use super::{Buffer, Reason, Shape};
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice, Example};
@@ -85,6 +86,7 @@ impl Config {
             links: Links::new(slots),
             ring: List::default(),
             uses: vec![0; slots],
+            written: Written::new(slots),
         };
         Paged::build("clock", shape, self.reads, order)
     }
@@ -102,11 +104,13 @@ struct Clock {
     /// The hand is at the back; what it passes goes to the front.
     ring: List,
     uses: Vec<u8>,
+    written: Written,
 }
 
 impl PageOrder for Clock {
     #[inline]
-    fn hit(&mut self, slot: u32, _write: bool, _pages: &PageTable) -> Option<Victim> {
+    fn hit(&mut self, slot: u32, write: bool, _pages: &PageTable) -> Option<Victim> {
+        self.written.used(slot, write);
         let uses = &mut self.uses[slot as usize];
         *uses = self.most.min(uses.saturating_add(1));
         None
@@ -121,26 +125,38 @@ impl PageOrder for Clock {
             let slot = self.ring.back();
             let uses = &mut self.uses[slot as usize];
             if *uses == 0 {
-                self.ring.remove(&mut self.links, slot);
+                self.remove(slot, pages);
                 return Some((slot, NOT_USED));
             }
             *uses -= 1;
             self.ring.touch(&mut self.links, slot);
+            self.written.place(slot);
         }
     }
 
     #[inline]
-    fn insert(&mut self, slot: u32, _lpn: u32, _write: bool) {
+    fn insert(&mut self, slot: u32, _lpn: u32, write: bool) {
+        self.written.place(slot);
+        self.written.used(slot, write);
         self.uses[slot as usize] = self.at_first;
         self.ring.push_front(&mut self.links, slot);
     }
 
     fn remove(&mut self, slot: u32, _pages: &PageTable) {
+        self.written.cleaned(slot);
         self.ring.remove(&mut self.links, slot);
     }
 
-    fn slots(&self) -> Vec<u32> {
-        self.ring.iter(&self.links).collect()
+    fn parts(&self) -> impl Iterator<Item = impl Iterator<Item = u32>> {
+        std::iter::once(self.ring.iter(&self.links))
+    }
+
+    fn cleaned(&mut self, slot: u32) {
+        self.written.cleaned(slot);
+    }
+
+    fn leaving(&mut self, _pages: &PageTable) -> Vec<u32> {
+        self.written.leaving(|_| false)
     }
 
     fn check(&self, _pages: &PageTable) -> Result<(), String> {
@@ -151,6 +167,6 @@ impl PageOrder for Clock {
     }
 
     fn bytes(&self) -> usize {
-        self.links.bytes() + self.uses.len()
+        self.links.bytes() + self.uses.len() + self.written.bytes()
     }
 }

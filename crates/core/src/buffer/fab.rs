@@ -107,12 +107,22 @@ impl BlockOrder for Fab {
         self.raise(node, blocks);
     }
 
-    fn nodes(&self) -> Vec<u32> {
-        self.by_size.iter(&self.links).collect()
+    fn nodes(&self) -> impl Iterator<Item = u32> {
+        self.by_size.iter(&self.links)
     }
 
-    fn leaving(&self) -> Vec<u32> {
-        self.by_size.leaving(&self.links)
+    /// Each list is in the order of use; those that have blocks with dirty pages are followed until as many are found as they have.
+    fn leaving(&self, blocks: &Directory) -> Vec<u32> {
+        let mut sizes: Vec<u32> = blocks.dirty_nodes().iter().map(|node| blocks.pages(node)).collect();
+        sizes.sort_unstable_by(|a, b| b.cmp(a));
+        let mut leaving = Vec::with_capacity(sizes.len());
+        for equal in sizes.chunk_by(|a, b| a == b) {
+            let start = leaving.len();
+            let dirty = self.by_size.of_size(&self.links, equal[0]).filter(|&node| blocks.dirty(node) > 0);
+            leaving.extend(dirty.take(equal.len()));
+            leaving[start..].reverse();
+        }
+        leaving
     }
 
     fn check(&self, blocks: &Directory) -> Result<(), String> {

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::blocks::Reads;
 use super::paged::{PageOrder, Paged, Victim};
 use super::pages::PageTable;
+use super::written::Written;
 use super::{Buffer, Reason, Shape};
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Example};
@@ -47,7 +48,8 @@ impl Config {
     /// # Errors
     /// No room for a page.
     pub fn build(&self, shape: Shape) -> Result<Box<dyn Buffer>, String> {
-        let order = |slots| Fifo { links: Links::new(slots), order: List::default() };
+        let order =
+            |slots| Fifo { links: Links::new(slots), order: List::default(), written: Written::new(slots) };
         Paged::build("fifo", shape, self.reads, order)
     }
 }
@@ -58,34 +60,49 @@ const OLDEST: Reason = "oldest page";
 struct Fifo {
     links: Links,
     order: List,
+    written: Written,
 }
 
 impl PageOrder for Fifo {
     #[inline]
-    fn hit(&mut self, _slot: u32, _write: bool, _pages: &PageTable) -> Option<Victim> {
+    fn hit(&mut self, slot: u32, write: bool, _pages: &PageTable) -> Option<Victim> {
+        self.written.used(slot, write);
         None
     }
 
     #[inline]
     fn make_room(&mut self, _lpn: u32, _write: bool, pages: &PageTable) -> Option<Victim> {
         let full = pages.is_full();
-        full.then(|| self.order.pop_back(&mut self.links)).flatten().map(|slot| (slot, OLDEST))
+        let slot = full.then(|| self.order.pop_back(&mut self.links)).flatten()?;
+        self.written.cleaned(slot);
+        Some((slot, OLDEST))
     }
 
     #[inline]
-    fn insert(&mut self, slot: u32, _lpn: u32, _write: bool) {
+    fn insert(&mut self, slot: u32, _lpn: u32, write: bool) {
+        self.written.place(slot);
+        self.written.used(slot, write);
         self.order.push_front(&mut self.links, slot);
     }
 
     fn remove(&mut self, slot: u32, _pages: &PageTable) {
+        self.written.cleaned(slot);
         self.order.remove(&mut self.links, slot);
     }
 
-    fn slots(&self) -> Vec<u32> {
-        self.order.iter(&self.links).collect()
+    fn parts(&self) -> impl Iterator<Item = impl Iterator<Item = u32>> {
+        std::iter::once(self.order.iter(&self.links))
+    }
+
+    fn cleaned(&mut self, slot: u32) {
+        self.written.cleaned(slot);
+    }
+
+    fn leaving(&mut self, _pages: &PageTable) -> Vec<u32> {
+        self.written.leaving(|_| false)
     }
 
     fn bytes(&self) -> usize {
-        self.links.bytes()
+        self.links.bytes() + self.written.bytes()
     }
 }

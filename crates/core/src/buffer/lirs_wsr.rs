@@ -301,10 +301,12 @@ impl PageOrder for LirsOrder {
     }
 
     /// LIR pages from the top of the stack, then HIR pages from the front of the queue.
-    fn slots(&self) -> Vec<u32> {
-        let stack = self.stack.iter(&self.stack_links);
-        let lir = stack.filter(|&slot| slot < self.slots && self.lir.get(slot as usize));
-        lir.chain(self.queue.iter(&self.queue_links)).collect()
+    fn parts(&self) -> impl Iterator<Item = impl Iterator<Item = u32>> {
+        let lists = [(&self.stack, &self.stack_links, true), (&self.queue, &self.queue_links, false)];
+        lists.into_iter().map(move |(list, links, lir)| {
+            let belongs = move |node| node < self.slots && self.lir.get(node as usize) == lir;
+            list.iter(links).map(move |node| if belongs(node) { node } else { NONE })
+        })
     }
 
     fn check(&self, pages: &PageTable) -> Result<(), String> {
@@ -381,8 +383,8 @@ impl PageOrder for LruOrder {
         self.order.remove(&mut self.links, slot);
     }
 
-    fn slots(&self) -> Vec<u32> {
-        self.order.iter(&self.links).collect()
+    fn parts(&self) -> impl Iterator<Item = impl Iterator<Item = u32>> {
+        std::iter::once(self.order.iter(&self.links))
     }
 
     fn bytes(&self) -> usize {

@@ -104,8 +104,8 @@ impl PageOrder for Lru {
         self.order.remove(&mut self.links, slot);
     }
 
-    fn slots(&self) -> Vec<u32> {
-        self.order.iter(&self.links).collect()
+    fn parts(&self) -> impl Iterator<Item = impl Iterator<Item = u32>> {
+        std::iter::once(self.order.iter(&self.links))
     }
 
     fn bytes(&self) -> usize {

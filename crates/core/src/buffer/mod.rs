@@ -32,6 +32,7 @@ pub mod s3_fifo;
 pub mod split_lru;
 pub mod w_tinylfu;
 pub mod window;
+pub mod written;
 
 /// What a buffer is built for.
 #[derive(Debug, Clone, Copy)]
@@ -260,7 +261,7 @@ pub trait Buffer: std::fmt::Debug + Send {
     fn trim(&mut self, first: u32, count: u32);
 
     /// Everything dirty is written, in the order in which it would have to make room. A buffer that serves reads may
-    /// keep the pages.
+    /// keep the pages. About O(dirty pages + pages used since the last flush), where a scheme does not say otherwise.
     fn flush(&mut self, out: &mut Outcome);
 
     /// These pages of one block are written at once, if they are held: forced unit access. A scheme whose blocks leave as a

@@ -30,6 +30,7 @@ use super::pages::PageTable;
 use super::{Answer, Buffer, FLUSH_COMMAND, FORCED, Foreseen, Outcome, Reason, Shape, Span, View};
 use crate::support::NONE;
 use crate::support::heap::Heap;
+use crate::support::members::Members;
 use crate::support::registry::{About, Cost, Example};
 
 /// What `list` says.
@@ -77,6 +78,7 @@ impl Config {
         Ok(Box::new(Opt {
             bypass: self.bypass,
             order: Heap::new(pages.slots()),
+            dirty: Members::new(pages.slots()),
             pages,
             next: Vec::new(),
             last: vec![NONE; shape.logical_pages as usize],
@@ -103,6 +105,8 @@ struct Opt {
     pages: PageTable,
     /// Slots by their pages' next use, the last one first.
     order: Heap<(Reverse<u32>, u32)>,
+    /// Slots of dirty pages.
+    dirty: Members,
     /// For each page access of the workload, the number of the next access to the same page.
     next: Vec<u32>,
     /// While the future is told: the last access to each page.
@@ -140,6 +144,7 @@ impl Opt {
             }
             if write {
                 self.pages.set_dirty(slot, true);
+                self.dirty.insert(slot);
             }
             let next = self.next_use(lpn, self.pages.get(slot).dirty);
             self.order.set(slot, (Reverse(next), slot));
@@ -153,16 +158,21 @@ impl Opt {
                 return Answer::Bypass;
             }
             self.order.remove(slot);
+            self.dirty.remove(slot);
             let page = self.pages.remove(slot);
             out.evict_page(page, if latest < NEVER_DIRTY { USED_LAST } else { UNUSED });
         }
         let slot = self.pages.insert(lpn, write);
+        if write {
+            self.dirty.insert(slot);
+        }
         self.order.set(slot, (Reverse(next), slot));
         if write { Answer::Insert } else { Answer::Fill }
     }
 
     fn write_back(&mut self, slot: u32, reason: Reason, out: &mut Outcome) {
         self.pages.write_back(slot, reason, out);
+        self.dirty.remove(slot);
         if self.order.key(slot) == Some((Reverse(NEVER_DIRTY), slot)) {
             self.order.set(slot, (Reverse(NEVER), slot));
         }
@@ -182,13 +192,16 @@ impl Buffer for Opt {
         for lpn in first..first + count {
             if let Some(slot) = self.pages.find(lpn) {
                 self.order.remove(slot);
+                self.dirty.remove(slot);
                 self.pages.remove(slot);
             }
         }
     }
 
     fn flush(&mut self, out: &mut Outcome) {
-        for slot in self.order.sorted() {
+        let mut slots: Vec<u32> = self.dirty.iter().collect();
+        slots.sort_unstable_by_key(|&slot| self.order.key(slot));
+        for slot in slots {
             self.write_back(slot, FLUSH_COMMAND, out);
         }
     }
@@ -213,6 +226,9 @@ impl Buffer for Opt {
         if let Some(what) = &self.strayed {
             return Err(format!("opt: the host does other things than it was going to: {what}"));
         }
+        if self.dirty.len() != self.pages.dirty() as usize {
+            return Err(format!("opt: {} dirty slots, {} counted", self.dirty.len(), self.pages.dirty()));
+        }
         for slot in self.order.members() {
             let dirty = self.pages.get(slot).dirty;
             match self.order.key(slot) {
@@ -231,7 +247,10 @@ impl Buffer for Opt {
     }
 
     fn metadata_bytes(&self) -> usize {
-        self.pages.bytes() + self.order.bytes() + (self.next.capacity() + self.last.capacity()) * 4
+        self.pages.bytes()
+            + self.order.bytes()
+            + self.dirty.bytes()
+            + (self.next.capacity() + self.last.capacity()) * 4
     }
 
     fn needs_future(&self) -> bool {

@@ -17,6 +17,8 @@ pub struct PageTable {
     pages: Vec<u32>,
     /// The slot freed last is used next: it is the one that lies in the cache.
     free: Vec<u32>,
+    /// Dirty pages.
+    dirty: u32,
 }
 
 impl PageTable {
@@ -27,6 +29,7 @@ impl PageTable {
             slot_of: vec![0; shape.logical_pages as usize],
             pages: vec![0; slots as usize],
             free: (0..slots).rev().collect(),
+            dirty: 0,
         }
     }
 
@@ -38,6 +41,12 @@ impl PageTable {
     /// Pages held.
     pub fn len(&self) -> u32 {
         (self.pages.len() - self.free.len()) as u32
+    }
+
+    /// Dirty pages among them.
+    #[inline]
+    pub fn dirty(&self) -> u32 {
+        self.dirty
     }
 
     /// Whether no page is held.
@@ -71,6 +80,7 @@ impl PageTable {
         let Some(slot) = self.free.pop() else { unreachable!("room was made") };
         self.pages[slot as usize] = lpn | if dirty { DIRTY } else { 0 };
         self.slot_of[lpn as usize] = slot + 1;
+        self.dirty += u32::from(dirty);
         slot
     }
 
@@ -79,6 +89,7 @@ impl PageTable {
     pub fn remove(&mut self, slot: u32) -> Evicted {
         let page = self.get(slot);
         self.slot_of[page.lpn as usize] = 0;
+        self.dirty -= u32::from(page.dirty);
         self.free.push(slot);
         page
     }
@@ -87,6 +98,7 @@ impl PageTable {
     #[inline]
     pub fn set_dirty(&mut self, slot: u32, dirty: bool) {
         let page = &mut self.pages[slot as usize];
+        self.dirty = self.dirty + u32::from(dirty) - u32::from(*page & DIRTY != 0);
         *page = (*page & !DIRTY) | if dirty { DIRTY } else { 0 };
     }
 
@@ -106,15 +118,19 @@ impl PageTable {
     /// # Errors
     /// What does not agree.
     pub fn check(&self, slots: impl Iterator<Item = u32>) -> Result<(), String> {
-        let mut listed = 0;
+        let (mut listed, mut dirty) = (0, 0);
         for slot in slots {
             listed += 1;
+            dirty += u32::from(self.get(slot).dirty);
             if self.find(self.get(slot).lpn) != Some(slot) {
                 return Err(format!("slot {slot} is not where the index says"));
             }
         }
         if listed != self.len() as usize {
             return Err(format!("{listed} slots in order, {} in use", self.len()));
+        }
+        if dirty != self.dirty {
+            return Err(format!("{dirty} pages are dirty, {} counted", self.dirty));
         }
         Ok(())
     }

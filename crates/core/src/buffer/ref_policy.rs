@@ -13,7 +13,7 @@
 //!
 //! **Where the abstract is silent.** The window is half of the buffer (`window`). There are eight victim blocks (`victim_blocks`), which should be about
 //! as many as the FTL has log blocks. Of blocks with as many pages in the window, the one whose last page was used longest ago is taken.
-//! A flush command makes pages leave by the same rule. `reads = "allocate"` makes it a buffer for reads, too.
+//! A flush command makes pages leave by the same rule until none is dirty; those that stay come back. `reads = "allocate"` makes it a buffer for reads, too.
 //!
 //! Cost of a page access: O(log n) in the blocks that have pages in the window.
 
@@ -218,18 +218,32 @@ impl PageOrder for Ref {
         self.widen();
     }
 
-    fn slots(&self) -> Vec<u32> {
-        self.window.iter().collect()
+    fn parts(&self) -> impl Iterator<Item = impl Iterator<Item = u32>> {
+        std::iter::once(self.window.iter())
     }
 
-    fn leaving(&mut self) -> Vec<u32> {
+    /// Which page leaves depends on all pages in the window, clean ones, too: they leave one after the other until none is dirty, and come
+    /// back. O(n log n) in the pages held, where the other orders follow what was used since the last flush.
+    fn leaving(&mut self, pages: &PageTable) -> Vec<u32> {
         let slots = self.slots();
-        let mut leaving = Vec::with_capacity(slots.len());
-        while let Some((slot, _)) = self.pop() {
-            leaving.push(slot);
+        let mut gone = Bits::new(pages.slots());
+        let (mut dirty, mut leaving) = (pages.dirty(), Vec::new());
+        while dirty > 0
+            && let Some((slot, _)) = self.pop()
+        {
+            gone.set(slot as usize);
+            if pages.get(slot).dirty {
+                leaving.push(slot);
+                dirty -= 1;
+            }
             self.widen();
         }
-        slots.into_iter().rev().for_each(|slot| self.link(slot));
+        for slot in slots.into_iter().rev() {
+            if !gone.get(slot as usize) {
+                self.unlink(slot);
+            }
+            self.link(slot);
+        }
         leaving
     }
 

@@ -1,6 +1,8 @@
 //! HBM's two regions: single pages in the order of use, and blocks by popularity; with the rules by which pages move, blocks leave and
 //! the threshold follows the block region. For HBM itself, and for buffers whose part for writes works like it.
 
+use std::collections::BTreeSet;
+
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg32;
 
@@ -58,6 +60,14 @@ impl Order {
         }
     }
 
+    /// How often a slot was used, where that counts.
+    fn uses(&self, slot: u32) -> u32 {
+        match self {
+            Self::Lru(..) => 0,
+            Self::Lfu(frequency) => frequency.uses(slot),
+        }
+    }
+
     /// The slot that leaves first, or `NONE`.
     fn last(&self) -> u32 {
         match self {
@@ -99,6 +109,9 @@ pub struct Regions {
     /// Pages of the page region; whether they are dirty is the blocks' knowledge.
     pages: PageTable,
     order: Order,
+    /// When each slot of the page region was used.
+    used: Vec<u64>,
+    clock: u64,
     /// Blocks of the block region.
     lar: Heap<Rank>,
     popularity: Vec<u32>,
@@ -152,6 +165,8 @@ impl Regions {
         Ok(Self {
             config: config.clone(),
             order: Order::new(config.page_order, pages.slots()),
+            used: vec![0; pages.slots()],
+            clock: 0,
             pages,
             lar: Heap::new(nodes),
             popularity: vec![0; nodes],
@@ -284,6 +299,7 @@ impl Regions {
         }
         if let Some(slot) = self.pages.find(lpn) {
             self.order.touch(slot);
+            self.stamp(slot);
             // The threshold may have fallen since the last page came.
             self.migrate(node, out);
         } else if self.popularity[node as usize] != before {
@@ -306,8 +322,14 @@ impl Regions {
         } else {
             let slot = self.pages.insert(lpn, false);
             self.order.insert(slot);
+            self.stamp(slot);
             self.migrate(node, out);
         }
+    }
+
+    fn stamp(&mut self, slot: u32) {
+        self.clock += 1;
+        self.used[slot as usize] = self.clock;
     }
 
     /// The part of a request that touches one block has been served.
@@ -336,7 +358,7 @@ impl Regions {
 
     /// The dirty pages of all blocks are written, and stay.
     pub fn write_back(&mut self, reason: Reason, out: &mut Outcome) {
-        for node in self.by_rank() {
+        for node in self.leaving() {
             self.blocks.write_back(node, reason, out);
         }
     }
@@ -351,16 +373,16 @@ impl Regions {
         &self.blocks
     }
 
-    /// Blocks in the order in which they would have to make room.
-    fn by_rank(&self) -> Vec<u32> {
-        let mut all = self.lar.sorted();
-        let ppb = self.blocks.pages_per_block();
-        let pages = self.order.to_vec().into_iter().rev();
-        let mut seen = vec![false; self.blocks.nodes()];
-        all.extend(pages.filter_map(|slot| {
-            let node = self.blocks.node(self.pages.get(slot).lpn / ppb);
-            (!std::mem::replace(&mut seen[node as usize], true)).then_some(node)
-        }));
+    /// Blocks with dirty pages in the order in which they would have to make room: those of the block region by rank, then those of
+    /// the page region by the page that leaves first.
+    fn leaving(&self) -> Vec<u32> {
+        let dirty = self.blocks.dirty_nodes().iter();
+        let (mut all, mut paged): (Vec<u32>, Vec<u32>) = dirty.partition(|&node| self.is_migrated(node));
+        all.sort_unstable_by_key(|&node| self.lar.key(node));
+        let place = |slot: u32| (self.order.uses(slot), self.used[slot as usize]);
+        let slots = |node| self.blocks.iter(node).filter_map(|page| self.pages.find(page.lpn));
+        paged.sort_by_cached_key(|&node| slots(node).map(place).min());
+        all.extend(paged);
         all
     }
 
@@ -369,9 +391,12 @@ impl Regions {
     /// # Errors
     /// What does not agree.
     pub fn check(&self) -> Result<(), String> {
-        self.pages.check(self.order.to_vec().into_iter())?;
-        let by_rank = self.by_rank();
-        for &node in &by_rank {
+        let slots = self.order.to_vec();
+        self.pages.check(slots.iter().copied())?;
+        let ppb = self.blocks.pages_per_block();
+        let paged = slots.iter().map(|&slot| self.blocks.node(self.pages.get(slot).lpn / ppb));
+        let nodes: BTreeSet<u32> = self.lar.members().chain(paged).collect();
+        for &node in &nodes {
             let paged =
                 self.blocks.iter(node).filter(|page| self.pages.find(page.lpn).is_some()).count() as u32;
             let expected = if self.is_migrated(node) { 0 } else { self.blocks.pages(node) };
@@ -389,7 +414,7 @@ impl Regions {
                 self.blocks.len()
             ));
         }
-        self.blocks.check(by_rank.into_iter())
+        self.blocks.check(nodes.into_iter())
     }
 
     /// Bytes held.
@@ -397,6 +422,7 @@ impl Regions {
         self.blocks.bytes()
             + self.pages.bytes()
             + self.order.bytes()
+            + self.used.len() * 8
             + self.lar.bytes()
             + self.popularity.len() * 4
     }

@@ -23,6 +23,7 @@ use super::blocks::{Reads, require_share};
 use super::ghosts::Ghosts;
 use super::paged::{PageOrder, Paged, Victim};
 use super::pages::PageTable;
+use super::written::Written;
 use super::{Buffer, Reason, Shape};
 use crate::support::bits::Bits;
 use crate::support::list::{Links, List};
@@ -116,6 +117,7 @@ impl Config {
                 links: Links::new(slots),
                 hits: vec![0; slots],
                 in_main: Bits::new(slots),
+                written: Written::new(slots),
                 queues: [List::default(); 2],
                 len: [0; 2],
                 remembers: remembered > 0,
@@ -146,6 +148,7 @@ struct S3Fifo {
     links: Links,
     hits: Vec<u8>,
     in_main: Bits,
+    written: Written,
     queues: [List; 2],
     len: [u32; 2],
     remembers: bool,
@@ -160,6 +163,7 @@ impl S3Fifo {
             self.in_main.set(slot as usize);
         }
         self.hits[slot as usize] = 0;
+        self.written.place(slot);
         self.queues[queue].push_front(&mut self.links, slot);
         self.len[queue] += 1;
     }
@@ -186,6 +190,7 @@ impl S3Fifo {
             self.take(slot);
             if self.hits[slot as usize] < self.move_to_main {
                 self.remember(pages.get(slot).lpn);
+                self.written.cleaned(slot);
                 return Some((slot, TOO_FEW_HITS));
             }
             self.put(slot, MAIN);
@@ -200,10 +205,12 @@ impl S3Fifo {
             let hits = &mut self.hits[slot as usize];
             if *hits == 0 {
                 self.take(slot);
+                self.written.cleaned(slot);
                 return (slot, NO_HITS);
             }
             *hits -= 1;
             self.queues[MAIN].touch(&mut self.links, slot);
+            self.written.place(slot);
         }
     }
 
@@ -215,7 +222,8 @@ impl S3Fifo {
 
 impl PageOrder for S3Fifo {
     #[inline]
-    fn hit(&mut self, slot: u32, _write: bool, _pages: &PageTable) -> Option<Victim> {
+    fn hit(&mut self, slot: u32, write: bool, _pages: &PageTable) -> Option<Victim> {
+        self.written.used(slot, write);
         let hits = &mut self.hits[slot as usize];
         *hits = MOST_HITS.min(*hits + 1);
         None
@@ -233,16 +241,26 @@ impl PageOrder for S3Fifo {
     }
 
     #[inline]
-    fn insert(&mut self, slot: u32, _lpn: u32, _write: bool) {
+    fn insert(&mut self, slot: u32, _lpn: u32, write: bool) {
         self.put(slot, self.incoming);
+        self.written.used(slot, write);
     }
 
     fn remove(&mut self, slot: u32, _pages: &PageTable) {
+        self.written.cleaned(slot);
         self.take(slot);
     }
 
-    fn slots(&self) -> Vec<u32> {
-        self.queues.iter().rev().flat_map(|queue| queue.iter(&self.links)).collect()
+    fn parts(&self) -> impl Iterator<Item = impl Iterator<Item = u32>> {
+        self.queues.iter().rev().map(|queue| queue.iter(&self.links))
+    }
+
+    fn cleaned(&mut self, slot: u32) {
+        self.written.cleaned(slot);
+    }
+
+    fn leaving(&mut self, _pages: &PageTable) -> Vec<u32> {
+        self.written.leaving(|slot| self.in_main.get(slot as usize))
     }
 
     fn check(&self, pages: &PageTable) -> Result<(), String> {
@@ -254,6 +272,10 @@ impl PageOrder for S3Fifo {
     }
 
     fn bytes(&self) -> usize {
-        self.links.bytes() + self.hits.len() + self.in_main.bytes() + self.ghosts.bytes()
+        self.links.bytes()
+            + self.hits.len()
+            + self.in_main.bytes()
+            + self.written.bytes()
+            + self.ghosts.bytes()
     }
 }

@@ -203,8 +203,8 @@ impl PageOrder for Split {
         self.take(slot);
     }
 
-    fn slots(&self) -> Vec<u32> {
-        self.parts.iter().rev().flat_map(|part| part.order.iter(&self.links)).collect()
+    fn parts(&self) -> impl Iterator<Item = impl Iterator<Item = u32>> {
+        self.parts.iter().rev().map(|part| part.order.iter(&self.links))
     }
 
     fn check(&self, pages: &PageTable) -> Result<(), String> {

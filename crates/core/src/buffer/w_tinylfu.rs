@@ -278,8 +278,8 @@ impl PageOrder for WTinyLfu {
         self.take(slot);
     }
 
-    fn slots(&self) -> Vec<u32> {
-        self.parts.iter().rev().flat_map(|part| part.iter(&self.links)).collect()
+    fn parts(&self) -> impl Iterator<Item = impl Iterator<Item = u32>> {
+        self.parts.iter().rev().map(|part| part.iter(&self.links))
     }
 
     fn check(&self, _pages: &PageTable) -> Result<(), String> {

@@ -72,6 +72,11 @@ impl Frequency {
         }
     }
 
+    /// How often a node that is in has been used.
+    pub fn uses(&self, node: u32) -> u32 {
+        self.buckets[self.bucket_of[node as usize] as usize].uses
+    }
+
     /// The node used least often, least recently among equals; or [`NONE`].
     pub fn least(&self) -> u32 {
         match self.order.back() {

@@ -1,4 +1,4 @@
-//! Small structures that the stages share: index-linked lists, bit sets, a tree of minima, the registry macro.
+//! Small structures that the stages share: index-linked lists, sets, a tree of minima, the registry macro.
 
 pub mod bits;
 pub mod divide;
@@ -6,6 +6,7 @@ pub mod frequency;
 pub mod heap;
 pub mod list;
 pub mod marks;
+pub mod members;
 pub mod minima;
 pub mod registry;
 pub mod sketch;

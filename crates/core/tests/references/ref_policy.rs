@@ -90,7 +90,7 @@ impl Reference for Ref {
     fn flush(&mut self) -> Decisions {
         let mut done = Decisions::default();
         let stay: Vec<_> = self.pages.iter().map(|page| (page.0, false)).collect();
-        while !self.pages.is_empty() {
+        while self.pages.iter().any(|page| page.1) {
             let page = self.pop();
             if page.1 {
                 done.leave(if self.bypass { Action::Flush } else { Action::WriteBack }, vec![page]);
