@@ -1,7 +1,8 @@
-//! Whether an access costs the same in a large buffer as in a small one: instructions, counted by valgrind.
+//! Whether an access costs the same in a large buffer as in a small one, and a flush command: instructions, counted by valgrind.
 //!
 //! A child process fills a buffer and makes `n` accesses; another makes `2n`. The difference of their instruction
-//! counts, over `n`, is what one access costs, free of start-up and filling.
+//! counts, over `n`, is what one access costs, free of start-up and filling. For flush commands each access is a write with a flush
+//! command after it, so that one page is dirty at each.
 
 use std::process::Command;
 use std::time::Instant;
@@ -20,16 +21,40 @@ pub const SIZES: [Bytes; 3] = [Bytes(1 << 20), Bytes(64 << 20), Bytes(1 << 30)];
 const LIMIT: f64 = 1.3;
 /// The same where it costs O(log n).
 const LOGARITHMIC_LIMIT: f64 = 2.0;
+/// The same for a write and a flush command.
+const FLUSH_LIMIT: f64 = 2.0;
 const PAGES_PER_BLOCK: u32 = 64;
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Work {
+    /// An access to a page, half of them reads.
+    Access,
+    /// A write of a page and a flush command.
+    Flush,
+}
+
+impl Work {
+    /// The command of this program that does it.
+    pub fn command(self) -> &'static str {
+        match self {
+            Self::Access => "access",
+            Self::Flush => "flush",
+        }
+    }
+}
 
 /// What an access costs in buffers of several sizes.
 #[derive(Debug, Clone, Serialize)]
 pub struct Cost {
     /// The scheme.
     pub name: &'static str,
-    /// Instructions for an access, by size.
+    /// What an access is here.
+    pub work: Work,
+    /// Instructions for it, by size.
     pub instructions: Vec<(Bytes, f64)>,
-    /// Time for an access, in ns, by size.
+    /// Time for it, in ns, by size.
     pub ns: Vec<(Bytes, f64)>,
     /// Dearest to cheapest, in instructions.
     pub ratio: f64,
@@ -46,12 +71,12 @@ pub struct Done {
     pub ns: f64,
 }
 
-/// What the child does: fills a buffer, then makes `accesses` more. Uniform pages, half of them read, over twice as
-/// many pages as it holds.
+/// What the child does: fills a buffer, then makes `accesses` more, of the kind that `work` says. Uniform pages, half of them read,
+/// over twice as many pages as it holds.
 ///
 /// # Errors
 /// There is no such scheme, or it refuses the size.
-pub fn access(name: &str, bytes: u64, accesses: u64) -> Result<Done, String> {
+pub fn run(work: Work, name: &str, bytes: u64, accesses: u64) -> Result<Done, String> {
     let capacity = u32::try_from(bytes / PAGE).map_err(|_| format!("{bytes} B are too many"))?;
     let shape = Shape { capacity, pages_per_block: PAGES_PER_BLOCK, logical_pages: capacity * 2 };
     let mut scheme = BufferConfig::by_name(name)
@@ -60,21 +85,30 @@ pub fn access(name: &str, bytes: u64, accesses: u64) -> Result<Done, String> {
         })?
         .build(shape)?;
     let load = Uniform::new(u64::from(capacity) * 2, PAGE, 128, 0);
+    // Four times the capacity brings any mixture of hits and misses to where it stays.
+    let fill = u64::from(capacity) * 4;
+    let flushes = |request| work == Work::Flush && request >= fill;
+    // The first of the flush commands writes all that is dirty from before: it is not counted.
+    let warm_up = fill + u64::from(work == Work::Flush);
     let span = |load: &mut Uniform, request| {
         let (page, read) = load.page();
-        Span { first: page as u32, count: 1, write: !read, request }
+        Span { first: page as u32, count: 1, write: !read || flushes(request), request }
     };
-    // Four times the capacity brings any mixture of hits and misses to where it stays.
-    let warm_up = u64::from(capacity) * 4;
     if scheme.needs_future() {
         let mut told = load.clone();
-        (0..warm_up + accesses).try_for_each(|n| scheme.foresee(Foreseen::Access(span(&mut told, n))))?;
+        (0..warm_up + accesses).try_for_each(|n| {
+            scheme.foresee(Foreseen::Access(span(&mut told, n)))?;
+            if flushes(n) { scheme.foresee(Foreseen::Flush) } else { Ok(()) }
+        })?;
         scheme.foresee(Foreseen::End)?;
     }
     let (mut load, mut out, mut left) = (load, Outcome::default(), 0);
     let mut one = |request| {
         out.clear();
         scheme.access(&span(&mut load, request), &Idle, &mut out);
+        if flushes(request) {
+            scheme.flush(&mut out);
+        }
         left += out.pages.len() as u64;
     };
     (0..warm_up).for_each(&mut one);
@@ -84,7 +118,8 @@ pub fn access(name: &str, bytes: u64, accesses: u64) -> Result<Done, String> {
     Ok(Done { left, ns })
 }
 
-/// Counts instructions of every registered buffer, with `accesses` accesses each. `None` without valgrind.
+/// Counts instructions of every registered buffer, with `accesses` accesses each, and a quarter as many writes with flush
+/// commands. `None` without valgrind.
 ///
 /// # Errors
 /// A child fails, or says something unexpected.
@@ -92,37 +127,41 @@ pub fn costs(sizes: &[Bytes], accesses: u64) -> Result<Option<Vec<Cost>>, String
     if Command::new("valgrind").arg("--version").output().is_err() {
         return Ok(None);
     }
-    let cost = |entry: &Entry| {
+    let cost = |(work, entry): (Work, &Entry)| {
+        let accesses = if work == Work::Flush { accesses / 4 } else { accesses };
         let instructions = sizes
             .iter()
             .map(|&size| {
                 let (once, twice) =
-                    (count(entry.name, size, accesses)?, count(entry.name, size, accesses * 2)?);
+                    (count(work, entry.name, size, accesses)?, count(work, entry.name, size, accesses * 2)?);
                 Ok((size, (twice - once) as f64 / accesses as f64))
             })
             .collect::<Result<Vec<_>, String>>()?;
         let (low, high) =
             instructions.iter().fold((f64::MAX, 0.0f64), |(low, high), &(_, n)| (low.min(n), high.max(n)));
-        let limit = match entry.about.cost {
-            Growth::Constant => LIMIT,
-            Growth::Logarithmic => LOGARITHMIC_LIMIT,
+        let limit = match (work, entry.about.cost) {
+            (Work::Flush, _) => FLUSH_LIMIT,
+            (Work::Access, Growth::Constant) => LIMIT,
+            (Work::Access, Growth::Logarithmic) => LOGARITHMIC_LIMIT,
         };
         let ns = sizes
             .iter()
-            .map(|&size| Ok((size, access(entry.name, size.0, accesses)?.ns)))
+            .map(|&size| Ok((size, run(work, entry.name, size.0, accesses)?.ns)))
             .collect::<Result<Vec<_>, String>>()?;
-        Ok(Cost { name: entry.name, instructions, ns, ratio: high / low, limit })
+        Ok(Cost { name: entry.name, work, instructions, ns, ratio: high / low, limit })
     };
-    buffer::registry().iter().map(cost).collect::<Result<Vec<_>, String>>().map(Some)
+    let works = [Work::Access, Work::Flush];
+    let all = works.into_iter().flat_map(|work| buffer::registry().iter().map(move |entry| (work, entry)));
+    all.map(cost).collect::<Result<Vec<_>, String>>().map(Some)
 }
 
 /// Instructions of a child process.
-fn count(name: &str, size: Bytes, accesses: u64) -> Result<u64, String> {
+fn count(work: Work, name: &str, size: Bytes, accesses: u64) -> Result<u64, String> {
     let program = std::env::current_exe().map_err(|e| format!("finding this program: {e}"))?;
     let output = Command::new("valgrind")
         .args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"])
         .arg(program)
-        .args(["access", name, &size.0.to_string(), &accesses.to_string()])
+        .args([work.command(), name, &size.0.to_string(), &accesses.to_string()])
         .output()
         .map_err(|e| format!("starting valgrind: {e}"))?;
     let text = String::from_utf8_lossy(&output.stderr);

@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use eraseblock_bench::drive::Scale;
 use eraseblock_bench::goals::GOALS;
+use eraseblock_bench::instructions::Work;
 use eraseblock_bench::{buffers, generators, instructions, readers, stream, table};
 use lexopt::{Arg, Parser, ValueExt as _};
 
@@ -16,8 +17,10 @@ Speed and cost of engine, trace readers and generators, each figure beside its g
 
 Usage:
   eraseblock-bench [--quick] [--json] [--only a,b,c,e,f,buffers,readers,generators] [--runs N]
-  eraseblock-bench instructions [--quick] [--json]   instructions (with valgrind) and ns per access of each buffer
+  eraseblock-bench instructions [--quick] [--json]   instructions (with valgrind) and ns per access
+                                                     and per flush command of each buffer
   eraseblock-bench access BUFFER BYTES N             fill a buffer and make N accesses: what valgrind counts
+  eraseblock-bench flush BUFFER BYTES N              the same with N writes, a flush command after each
   eraseblock-bench zipf FILE N                       write N page accesses, Zipf over 800,000 pages (oracleGeneral)
   eraseblock-bench stream FILE BUFFER PAGES          time a buffer alone on such a file: accesses, hits, seconds
 
@@ -60,15 +63,16 @@ fn main() -> ExitCode {
     let result = match words[..] {
         [] => speed(&call),
         ["instructions"] => costs(&call),
-        ["access", name, bytes, n] => access(name, bytes, n),
+        ["access", name, bytes, n] => access(Work::Access, name, bytes, n),
+        ["flush", name, bytes, n] => access(Work::Flush, name, bytes, n),
         ["zipf", file, n] => {
             number("N", n).and_then(|n| stream::write_zipf(Path::new(file), n)).map(|()| true)
         }
         ["stream", file, name, pages] => pass(file, name, pages),
         _ => {
             eprintln!(
-                "`{}` is no command, expected nothing, `instructions`, `access BUFFER BYTES N`, `zipf FILE N` or `stream FILE \
-                 BUFFER PAGES`",
+                "`{}` is no command, expected nothing, `instructions`, `access BUFFER BYTES N`, `flush BUFFER BYTES N`, `zipf FILE N` or \
+                 `stream FILE BUFFER PAGES`",
                 words.join(" ")
             );
             return ExitCode::from(2);
@@ -174,8 +178,8 @@ fn pass(file: &str, name: &str, pages: &str) -> Result<bool, String> {
     Ok(true)
 }
 
-fn access(name: &str, bytes: &str, n: &str) -> Result<bool, String> {
-    let done = instructions::access(name, number("BYTES", bytes)?, number("N", n)?)?;
+fn access(work: Work, name: &str, bytes: &str, n: &str) -> Result<bool, String> {
+    let done = instructions::run(work, name, number("BYTES", bytes)?, number("N", n)?)?;
     println!("{} pages left the buffer; {:.1} ns an access", done.left, done.ns);
     Ok(true)
 }

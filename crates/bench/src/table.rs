@@ -90,7 +90,7 @@ pub fn make_rates(rates: &[MakeRate]) -> String {
 
 /// Instructions, and time beside them.
 pub fn costs(costs: &[Cost]) -> String {
-    let mut text = format!("{:<16}", "per access");
+    let mut text = format!("{:<18}", "instructions");
     let Some(first) = costs.first() else { return text };
     for (size, _) in &first.instructions {
         let _ = write!(text, "{:>12}", format!("ins. {size}"));
@@ -101,7 +101,7 @@ pub fn costs(costs: &[Cost]) -> String {
     }
     text.push('\n');
     for c in costs {
-        let _ = write!(text, "{:<16}", c.name);
+        let _ = write!(text, "{:<7}{:<11}", c.work.command(), c.name);
         for (_, n) in &c.instructions {
             let _ = write!(text, "{n:>12.1}");
         }

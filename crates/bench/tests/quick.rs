@@ -2,6 +2,7 @@
 
 use eraseblock_bench::drive::Scale;
 use eraseblock_bench::goals::GOALS;
+use eraseblock_bench::instructions::Work;
 use eraseblock_bench::{buffers, generators, instructions, readers, stream, table};
 use eraseblock_core::buffer;
 
@@ -41,12 +42,14 @@ fn every_registered_format_has_a_rate() {
 
 #[test]
 fn counted_accesses_fill_the_buffer() {
-    for entry in buffer::registry() {
-        let done = instructions::access(entry.name, 1 << 20, 1000).unwrap();
+    let works = [Work::Access, Work::Flush];
+    for (work, entry) in works.into_iter().flat_map(|work| buffer::registry().iter().map(move |e| (work, e)))
+    {
+        let done = instructions::run(work, entry.name, 1 << 20, 1000).unwrap();
         assert_eq!(done.left > 0, entry.name != "none", "{}", entry.name);
         assert!(done.ns > 0.0, "{}", entry.name);
     }
-    let error = instructions::access("lrv", 1 << 20, 1).unwrap_err();
+    let error = instructions::run(Work::Access, "lrv", 1 << 20, 1).unwrap_err();
     assert!(error.contains("`lrv`") && error.contains("lru"), "{error}");
 }
 
