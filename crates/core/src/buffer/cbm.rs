@@ -22,12 +22,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{Reads, require_room, require_share};
+use super::blocks::{Directory, Reads, require_room, require_share};
 use super::hbm::{self, Threshold};
 use super::lru::Lru;
 use super::paged::Paged;
 use super::regions::{Regions, Visit};
-use super::{Action, Answer, Buffer, Evicted, FLUSH_COMMAND, FORCED, Outcome, Shape, Span, View};
+use super::{Action, Answer, Buffer, Evicted, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
 use crate::support::registry::{About, Choice, Cost, Example};
 
 /// What `list` says.
@@ -80,14 +80,16 @@ pub struct Config {
     pub settle: u64,
     /// Which of blocks that are equal in popularity and pages leaves.
     pub tie: hbm::Tie,
+    /// When room is made for the pages that a request brings to a block.
+    pub room: hbm::Room,
     /// Seed of the random choice.
     pub seed: u64,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        let hbm::Config { threshold, alpha, beta, settle, tie, seed, .. } = hbm::Config::default();
-        Self { read_share: 0.5, fill_holes: true, threshold, alpha, beta, settle, tie, seed }
+        let hbm::Config { threshold, alpha, beta, settle, tie, room, seed, .. } = hbm::Config::default();
+        Self { read_share: 0.5, fill_holes: true, threshold, alpha, beta, settle, tie, room, seed }
     }
 }
 
@@ -107,6 +109,7 @@ impl Config {
             beta: self.beta,
             settle: self.settle,
             tie: self.tie,
+            room: self.room,
             seed: self.seed,
             ..hbm::Config::default()
         };
@@ -207,25 +210,41 @@ impl Cbm {
     /// A block leaves the write buffer, with what the read cache has of it.
     fn replace(&mut self, out: &mut Outcome) {
         let (reads, fill_holes) = (&mut self.reads, self.fill_holes);
-        self.writes.replace(out, |blocks, node, reason, out| {
-            let start = out.pages.len();
-            if blocks.dirty(node) == 0 {
-                blocks.evict_whole(node, Action::Drop, reason, out);
-                return;
-            }
-            out.pages.extend(blocks.iter(node));
-            if fill_holes {
-                reads.take_block(blocks.lbn(node) * blocks.pages_per_block(), &mut out.pages);
-            }
-            out.pages[start..].sort_unstable_by_key(|page| page.lpn);
-            out.evict(start, Action::Flush, reason);
-            blocks.forget(node);
-        });
+        self.writes
+            .replace(out, |blocks, node, reason, out| leave(reads, fill_holes, blocks, node, reason, out));
     }
+}
+
+/// A block leaves the write buffer: written, with what the read cache has of it, or dropped if all of it is clean.
+fn leave(
+    reads: &mut ReadCache,
+    fill_holes: bool,
+    blocks: &mut Directory,
+    node: u32,
+    reason: Reason,
+    out: &mut Outcome,
+) {
+    let start = out.pages.len();
+    if blocks.dirty(node) == 0 {
+        return blocks.evict_whole(node, Action::Drop, reason, out);
+    }
+    out.pages.extend(blocks.iter(node));
+    if fill_holes {
+        reads.take_block(blocks.lbn(node) * blocks.pages_per_block(), &mut out.pages);
+    }
+    out.pages[start..].sort_unstable_by_key(|page| page.lpn);
+    out.evict(start, Action::Flush, reason);
+    blocks.forget(node);
 }
 
 impl Buffer for Cbm {
     fn access(&mut self, span: &Span, view: &dyn View, out: &mut Outcome) {
+        if span.write {
+            let (reads, fill_holes) = (&mut self.reads, self.fill_holes);
+            self.writes.make_room(span, out, |blocks, node, reason, out| {
+                leave(reads, fill_holes, blocks, node, reason, out);
+            });
+        }
         let mut visit = self.writes.begin();
         for first in span.first..span.first + span.count {
             if span.write || self.writes.blocks().holds(first) {

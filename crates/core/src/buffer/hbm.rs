@@ -13,14 +13,14 @@
 //! G. Gong, "Hybrid buffer management for solid state drives" (thesis, 2010), chapter 3; Wei et al. as HBM.
 //!
 //! **Where the thesis is silent or contradicts itself.** Ties in popularity: Algorithm 3.3 and figure 3.4(b) take most pages,
-//! section 3.5.2 says fewest (`size_tie`). What then is equal is picked at random: the smallest of numbers drawn whenever a
-//! block's rank changes (`tie`). Popularity: section 3.3 counts reads and writes, Algorithm 3.1 leaves read hits out
+//! section 3.5.2 says fewest (`size_tie`). What then is equal is picked at random when room has to be made (`tie`). Algorithms 3.1 and 3.2
+//! speak of requests of one page; a request of several is cut into parts of one block each. Room is made for all
+//! pages that a part brings before the first is taken in, so that a block being written does not make itself leave in pieces (`room = "page"`: for each
+//! page when it comes); where the buffer is smaller than that, page by page. Popularity: section 3.3 counts reads and writes, Algorithm 3.1 leaves read hits out
 //! (`read_hits_count`); it is counted for blocks in both regions, as the block nodes cover both (`page_region_counts`; without it a block
-//! enters the block region with popularity 1), once for each request and block, before the pages that this request
-//! still brings make others leave but after the room for its first page is made (Algorithms 3.1 and 3.2). The threshold is adjusted after each part of a
+//! enters the block region with popularity 1), once for each request and block, after room is made (Algorithms 3.1 and 3.2). The threshold is adjusted after each part of a
 //! request that changed the block region's size. alpha and beta follow Table 3.1, with 128 and 256 pages read as two and four
-//! blocks, and a buffer of 8192 pages (16 MiB of the thesis's 2 KiB pages) or more as large. A block that enters the block region during a request may leave
-//! in favour of the rest of that request. Flush commands write dirty pages and keep them.
+//! blocks, and a buffer of 8192 pages (16 MiB of the thesis's 2 KiB pages) or more as large. Flush commands write dirty pages and keep them.
 //!
 //! **Against the thesis's structures**: a B+ tree over blocks and a scan of all of them for each new victim there; here
 //! a table over logical blocks, two bits a page, and a heap over the blocks of the block region: O(1) for a page, O(log n) where a block's rank
@@ -32,8 +32,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::blocks::Directory;
 use super::regions::Regions;
-use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Shape, Span, View};
+use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
 use crate::support::registry::{About, Choice, Cost, Example};
 
 /// What `list` says.
@@ -53,6 +54,11 @@ pub const ABOUT: About = About {
             option: "tie",
             others: &[r#""lowest-block""#],
             open: "which block leaves where popularity and pages are equal",
+        },
+        Choice {
+            option: "room",
+            others: &[r#""page""#],
+            open: "whether room is made for a request's part in a block at once or for each of its pages",
         },
         Choice {
             option: "read_hits_count",
@@ -157,6 +163,17 @@ pub enum Tie {
     LowestBlock,
 }
 
+/// When room is made for the pages that a request brings to a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Room {
+    /// For all of them, before the first is taken in.
+    #[default]
+    Request,
+    /// For each of them when it comes; a block that is being written may leave in favour of the rest of itself.
+    Page,
+}
+
 /// Options.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -169,6 +186,8 @@ pub struct Config {
     pub size_tie: SizeTie,
     /// Which of blocks that are equal in that, too.
     pub tie: Tie,
+    /// When room is made for the pages that a request brings to a block.
+    pub room: Room,
     /// A victim from the page region takes the other pages of its block along.
     pub compensation: bool,
     /// Read hits make a block more popular.
@@ -192,6 +211,7 @@ impl Default for Config {
             page_order: PageOrder::Lru,
             size_tie: SizeTie::MostPages,
             tie: Tie::Random,
+            room: Room::Request,
             compensation: true,
             read_hits_count: true,
             page_region_counts: true,
@@ -218,9 +238,16 @@ struct Hbm {
     regions: Regions,
 }
 
+/// Written in order if any of its pages is dirty, else dropped.
+fn leave(blocks: &mut Directory, node: u32, reason: Reason, out: &mut Outcome) {
+    let action = if blocks.dirty(node) > 0 { Action::Flush } else { Action::Drop };
+    blocks.evict_whole(node, action, reason, out);
+}
+
 impl Buffer for Hbm {
     fn access(&mut self, span: &Span, _view: &dyn View, out: &mut Outcome) {
         let regions = &mut self.regions;
+        regions.make_room(span, out, leave);
         let mut visit = regions.begin();
         for lpn in span.first..span.first + span.count {
             let answer = if regions.blocks().holds(lpn) {
@@ -228,11 +255,7 @@ impl Buffer for Hbm {
                 Answer::Hit
             } else {
                 if regions.blocks().is_full() {
-                    // Written in order if any of its pages is dirty, else dropped.
-                    regions.replace(out, |blocks, node, reason, out| {
-                        let action = if blocks.dirty(node) > 0 { Action::Flush } else { Action::Drop };
-                        blocks.evict_whole(node, action, reason, out);
-                    });
+                    regions.replace(out, leave);
                 }
                 regions.insert(lpn, span.write, &mut visit, out);
                 if span.write { Answer::Insert } else { Answer::Fill }

@@ -7,9 +7,10 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg32;
 
 use super::blocks::{Directory, require_room, require_share};
-use super::hbm::{Config, PageOrder, SizeTie, Threshold, Tie};
+use super::hbm::{Config, PageOrder, Room, SizeTie, Threshold, Tie};
 use super::pages::PageTable;
-use super::{Evicted, Outcome, Reason, Shape};
+use super::{Evicted, Outcome, Reason, Shape, Span};
+use crate::support::classes::Classes;
 use crate::support::frequency::Frequency;
 use crate::support::heap::Heap;
 use crate::support::list::{Links, List};
@@ -21,8 +22,74 @@ const LEAST_POPULAR: Reason = "least popular block, the fullest among equals";
 const COMPENSATION: Reason = "block region empty: last page of the page region and its block";
 const LAST_PAGE: Reason = "block region empty: last page of the page region";
 
-/// Rank of a block in the block region: popularity, pages, tie.
-type Rank = (u32, u32, u32);
+/// Rank of a block in the block region: popularity and pages.
+type Rank = (u32, u32);
+
+/// The block region: blocks by rank, and which of equal ones leaves.
+#[derive(Debug)]
+enum Lar {
+    /// Any of them, drawn when room has to be made.
+    Random(Classes<Rank>, Pcg32),
+    /// The one with the lowest number.
+    LowestBlock(Heap<(Rank, u32)>),
+}
+
+impl Lar {
+    fn new(config: &Config, nodes: usize) -> Self {
+        match config.tie {
+            Tie::Random => Self::Random(Classes::new(nodes), Pcg32::seed_from_u64(config.seed)),
+            Tie::LowestBlock => Self::LowestBlock(Heap::new(nodes)),
+        }
+    }
+
+    fn contains(&self, node: u32) -> bool {
+        match self {
+            Self::Random(classes, _) => classes.contains(node),
+            Self::LowestBlock(heap) => heap.key(node).is_some(),
+        }
+    }
+
+    fn set(&mut self, node: u32, rank: Rank, lbn: u32) {
+        match self {
+            Self::Random(classes, _) => classes.set(node, rank),
+            Self::LowestBlock(heap) => heap.set(node, (rank, lbn)),
+        }
+    }
+
+    fn remove(&mut self, node: u32) {
+        match self {
+            Self::Random(classes, _) => classes.remove(node),
+            Self::LowestBlock(heap) => heap.remove(node),
+        }
+    }
+
+    /// The block that leaves now, if there is one.
+    fn draw(&mut self) -> Option<u32> {
+        match self {
+            Self::Random(classes, random) => match classes.least() {
+                [] => None,
+                [only] => Some(*only),
+                several => Some(several[random.random_range(0..several.len())]),
+            },
+            Self::LowestBlock(heap) => heap.first().map(|(_, node)| node),
+        }
+    }
+
+    /// All blocks, those that would leave first in front.
+    fn sorted(&self) -> Vec<u32> {
+        match self {
+            Self::Random(classes, _) => classes.sorted(),
+            Self::LowestBlock(heap) => heap.sorted(),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Random(classes, _) => classes.bytes(),
+            Self::LowestBlock(heap) => heap.bytes(),
+        }
+    }
+}
 
 /// The page region's order.
 #[derive(Debug)]
@@ -113,7 +180,7 @@ pub struct Regions {
     used: Vec<u64>,
     clock: u64,
     /// Blocks of the block region.
-    lar: Heap<Rank>,
+    lar: Lar,
     popularity: Vec<u32>,
     threshold: u32,
     alpha: f64,
@@ -122,7 +189,6 @@ pub struct Regions {
     in_blocks: u32,
     /// Request at which the threshold changed last.
     settled_at: u64,
-    random: Pcg32,
 }
 
 /// Bounds of the block region's share (Table 3.1).
@@ -168,7 +234,7 @@ impl Regions {
             used: vec![0; pages.slots()],
             clock: 0,
             pages,
-            lar: Heap::new(nodes),
+            lar: Lar::new(config, nodes),
             popularity: vec![0; nodes],
             blocks,
             threshold,
@@ -176,12 +242,11 @@ impl Regions {
             beta,
             in_blocks: 0,
             settled_at: 0,
-            random: Pcg32::seed_from_u64(config.seed),
         })
     }
 
     fn is_migrated(&self, node: u32) -> bool {
-        self.lar.key(node).is_some()
+        self.lar.contains(node)
     }
 
     /// Gives a block of the block region its present rank.
@@ -191,11 +256,7 @@ impl Regions {
             SizeTie::MostPages => self.blocks.pages_per_block() - pages,
             SizeTie::FewestPages => pages,
         };
-        let tie = match self.config.tie {
-            Tie::Random => self.random.random(),
-            Tie::LowestBlock => self.blocks.lbn(node),
-        };
-        self.lar.set(node, (self.popularity[node as usize], size, tie));
+        self.lar.set(node, (self.popularity[node as usize], size), self.blocks.lbn(node));
     }
 
     /// Makes room (Algorithm 3.3, selection compensation). `leave` makes a whole block leave the directory.
@@ -204,7 +265,7 @@ impl Regions {
         out: &mut Outcome,
         leave: impl FnOnce(&mut Directory, u32, Reason, &mut Outcome),
     ) {
-        let (node, reason) = if let Some((_, victim)) = self.lar.first() {
+        let (node, reason) = if let Some(victim) = self.lar.draw() {
             (victim, LEAST_POPULAR)
         } else {
             let slot = self.order.last();
@@ -225,6 +286,33 @@ impl Regions {
             self.forget_pages(node);
         }
         leave(&mut self.blocks, node, reason, out);
+    }
+
+    /// Room for all that a request brings to a block, where the rules want it at once. `leave` makes a whole block leave the directory.
+    pub fn make_room(
+        &mut self,
+        span: &Span,
+        out: &mut Outcome,
+        mut leave: impl FnMut(&mut Directory, u32, Reason, &mut Outcome),
+    ) {
+        if self.config.room == Room::Page || span.count == 1 {
+            return;
+        }
+        let lbn = span.first / self.blocks.pages_per_block();
+        let (mut own, mut missing) = (self.blocks.node(lbn), self.missing(span));
+        while missing > self.blocks.capacity() - self.blocks.len() && !self.blocks.is_empty() {
+            self.replace(out, &mut leave);
+            let now = self.blocks.node(lbn);
+            if now != own || !self.config.compensation {
+                // The block itself has left.
+                (own, missing) = (now, self.missing(span));
+            }
+        }
+    }
+
+    /// Pages of a span that are not held.
+    fn missing(&self, span: &Span) -> u32 {
+        (span.first..span.first + span.count).filter(|&lpn| !self.blocks.holds(lpn)).count() as u32
     }
 
     /// Takes a block's pages out of the page region.

@@ -1,6 +1,7 @@
 //! Small structures that the stages share: index-linked lists, sets, a tree of minima, the registry macro.
 
 pub mod bits;
+pub mod classes;
 pub mod divide;
 pub mod frequency;
 pub mod heap;

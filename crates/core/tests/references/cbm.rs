@@ -17,6 +17,7 @@ pub fn pair(shape: Shape, random: &mut Pcg64Mcg) -> Pair {
         ((read_share * f64::from(shape.capacity)).round() as usize).clamp(1, shape.capacity as usize - 1);
     let (alpha, beta, settle) =
         (random.random_range(0.0..0.5), random.random_range(0.5..1.0), random.random_range(1..6u64));
+    let page_room: bool = random.random();
     let fixed = random.random::<bool>().then(|| random.random_range(1..=shape.pages_per_block + 1));
     let slow = Cbm {
         writes: Hbm {
@@ -30,6 +31,7 @@ pub fn pair(shape: Shape, random: &mut Pcg64Mcg) -> Pair {
             lfu: false,
             page_region_counts: true,
             uses: BTreeMap::new(),
+            page_room,
             alpha,
             beta,
             settle,
@@ -43,7 +45,7 @@ pub fn pair(shape: Shape, random: &mut Pcg64Mcg) -> Pair {
     };
     let fast = json!({
         "kind": "cbm", "read_share": read_share, "fill_holes": fill_holes, "alpha": alpha, "beta": beta,
-        "settle": settle, "tie": "lowest-block", "threshold": fixed.map_or(json!("dynamic"), |pages| json!(pages)),
+        "settle": settle, "tie": "lowest-block", "room": if page_room { "page" } else { "request" }, "threshold": fixed.map_or(json!("dynamic"), |pages| json!(pages)),
     });
     (fast, Box::new(slow))
 }
@@ -58,6 +60,16 @@ struct Cbm {
 }
 
 impl Cbm {
+    /// Blocks that leave the write buffer take along what the read cache has of them.
+    fn discharge(&mut self, outcome: Decisions, done: &mut Decisions) {
+        for (action, mut pages) in outcome.left {
+            if self.fill_holes && action == Action::Flush {
+                self.fill(&mut pages);
+            }
+            done.leave(action, pages);
+        }
+    }
+
     /// What the read cache has of a block that was written leaves with it.
     fn fill(&mut self, pages: &mut Vec<(u32, bool)>) {
         let ppb = self.writes.pages_per_block;
@@ -71,6 +83,12 @@ impl Cbm {
 impl Reference for Cbm {
     fn access(&mut self, span: &Span) -> Decisions {
         let mut done = Decisions::default();
+        if span.write && span.count > 1 {
+            // One block after the other, as each takes its clean pages along.
+            let mut outcome = Decisions::default();
+            self.writes.make_room(span, &mut outcome);
+            self.discharge(outcome, &mut done);
+        }
         let (region, mut counted) = (self.writes.region(), false);
         for page in span.first..span.first + span.count {
             let clean = self.reads.iter().position(|&held| held == page);
@@ -81,12 +99,7 @@ impl Reference for Cbm {
                 let mut outcome = Decisions::default();
                 self.writes.access_page(page, span.write, &mut counted, &mut outcome);
                 done.hits.push(outcome.hits[0] || clean.is_some());
-                for (action, mut pages) in outcome.left {
-                    if self.fill_holes && action == Action::Flush {
-                        self.fill(&mut pages);
-                    }
-                    done.leave(action, pages);
-                }
+                self.discharge(outcome, &mut done);
                 continue;
             }
             done.hits.push(clean.is_some());

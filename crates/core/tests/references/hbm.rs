@@ -14,6 +14,7 @@ pub fn pair(shape: Shape, random: &mut Pcg64Mcg) -> Pair {
     let fixed = random.random::<bool>().then(|| random.random_range(1..=shape.pages_per_block + 1));
     let (fewest_pages, compensation, read_hits_count) = (random.random(), random.random(), random.random());
     let (lfu, page_region_counts) = (random.random(), random.random());
+    let page_room: bool = random.random();
     let (alpha, beta, settle) =
         (random.random_range(0.0..0.5), random.random_range(0.5..1.0), random.random_range(1..6u64));
     let slow = Hbm {
@@ -27,6 +28,7 @@ pub fn pair(shape: Shape, random: &mut Pcg64Mcg) -> Pair {
         lfu,
         page_region_counts,
         uses: BTreeMap::new(),
+        page_room,
         alpha,
         beta,
         settle,
@@ -38,7 +40,8 @@ pub fn pair(shape: Shape, random: &mut Pcg64Mcg) -> Pair {
         "kind": "hbm", "threshold": fixed.map_or(json!("dynamic"), |pages| json!(pages)),
         "size_tie": if fewest_pages { "fewest-pages" } else { "most-pages" }, "tie": "lowest-block",
         "compensation": compensation, "read_hits_count": read_hits_count, "alpha": alpha, "beta": beta,
-        "settle": settle, "page_order": if lfu { "lfu" } else { "lru" }, "page_region_counts": page_region_counts,
+        "page_order": if lfu { "lfu" } else { "lru" }, "page_region_counts": page_region_counts,
+        "settle": settle, "room": if page_room { "page" } else { "request" },
     });
     (fast, Box::new(slow))
 }
@@ -65,6 +68,8 @@ pub struct Hbm {
     pub page_region_counts: bool,
     /// How often each page of the page region was used since it came.
     pub uses: BTreeMap<u32, u32>,
+    /// Room for each page when it comes.
+    pub page_room: bool,
     pub alpha: f64,
     pub beta: f64,
     pub settle: u64,
@@ -166,6 +171,17 @@ impl Hbm {
         self.nodes.iter().any(|node| node.block.has(page))
     }
 
+    /// Room for all pages of a request that are not held.
+    pub fn make_room(&mut self, span: &Span, done: &mut Decisions) {
+        while !self.page_room && !self.nodes.is_empty() {
+            let missing = (span.first..span.first + span.count).filter(|&page| !self.has(page)).count();
+            if self.held() + missing <= self.capacity {
+                break;
+            }
+            self.replace(done);
+        }
+    }
+
     /// Serves a page of a request, which may have `counted` for its block's popularity.
     pub fn access_page(&mut self, page: u32, write: bool, counted: &mut bool, done: &mut Decisions) {
         let number = page / self.pages_per_block;
@@ -208,6 +224,9 @@ impl Hbm {
 impl Reference for Hbm {
     fn access(&mut self, span: &Span) -> Decisions {
         let mut done = Decisions::default();
+        if span.count > 1 {
+            self.make_room(span, &mut done);
+        }
         let (region, mut counted) = (self.region(), false);
         for page in span.first..span.first + span.count {
             self.access_page(page, span.write, &mut counted, &mut done);
