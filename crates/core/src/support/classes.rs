@@ -12,7 +12,7 @@ use super::heap::Heap;
 pub struct Classes<K> {
     ranks: Heap<K>,
     /// Members of each class; classes without members keep their memory.
-    classes: Vec<Vec<u32>>,
+    members: Vec<Vec<u32>>,
     unused: Vec<u32>,
     class_of_rank: HashMap<K, u32>,
     /// Class of each member, or [`NONE`], and its place there.
@@ -25,7 +25,7 @@ impl<K: Ord + Copy + Hash> Classes<K> {
     pub fn new(count: usize) -> Self {
         Self {
             ranks: Heap::new(count),
-            classes: Vec::new(),
+            members: Vec::new(),
             unused: Vec::new(),
             class_of_rank: HashMap::new(),
             class: vec![NONE; count],
@@ -46,14 +46,14 @@ impl<K: Ord + Copy + Hash> Classes<K> {
         }
         self.remove(member);
         let class = *self.class_of_rank.entry(rank).or_insert_with(|| {
-            let class = self.unused.pop().unwrap_or(self.classes.len() as u32);
-            if class as usize == self.classes.len() {
-                self.classes.push(Vec::new());
+            let class = self.unused.pop().unwrap_or(self.members.len() as u32);
+            if class as usize == self.members.len() {
+                self.members.push(Vec::new());
             }
             self.ranks.set(class, rank);
             class
         });
-        let members = &mut self.classes[class as usize];
+        let members = &mut self.members[class as usize];
         (self.class[member as usize], self.place[member as usize]) = (class, members.len() as u32);
         members.push(member);
     }
@@ -65,7 +65,7 @@ impl<K: Ord + Copy + Hash> Classes<K> {
             return;
         }
         let place = self.place[member as usize];
-        let members = &mut self.classes[class as usize];
+        let members = &mut self.members[class as usize];
         members.swap_remove(place as usize);
         if let Some(&moved) = members.get(place as usize) {
             self.place[moved as usize] = place;
@@ -80,19 +80,19 @@ impl<K: Ord + Copy + Hash> Classes<K> {
 
     /// The members of the least rank, in no particular order; none if nobody has a rank. O(1).
     pub fn least(&self) -> &[u32] {
-        self.ranks.first().map_or(&[], |(_, class)| &self.classes[class as usize])
+        self.ranks.first().map_or(&[], |(_, class)| &self.members[class as usize])
     }
 
     /// All members with a rank, the least rank first.
     pub fn sorted(&self) -> Vec<u32> {
-        self.ranks.sorted().into_iter().flat_map(|class| &self.classes[class as usize]).copied().collect()
+        self.ranks.sorted().into_iter().flat_map(|class| &self.members[class as usize]).copied().collect()
     }
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.ranks.bytes()
-            + self.classes.capacity() * size_of::<Vec<u32>>()
-            + self.classes.iter().map(|members| members.capacity() * 4).sum::<usize>()
+            + self.members.capacity() * size_of::<Vec<u32>>()
+            + self.members.iter().map(|members| members.capacity() * 4).sum::<usize>()
             + self.unused.capacity() * 4
             + self.class_of_rank.allocation_size()
             + (self.class.len() + self.place.len()) * 4
