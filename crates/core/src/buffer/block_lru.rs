@@ -21,13 +21,20 @@ use super::blocks::{Directory, Reads};
 use super::{Buffer, Outcome, Reason, Shape};
 use crate::support::NONE;
 use crate::support::list::{Links, List};
-use crate::support::registry::{About, Example};
+use crate::support::registry::{About, Choice, Example};
 
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "block LRU",
     summary: "Blocks in the order of use; the least recently used one leaves with all its pages.",
-    choices: &[EVICT_ORDER],
+    choices: &[
+        EVICT_ORDER,
+        Choice {
+            option: "reads",
+            others: &[r#""bypass""#],
+            open: "whether pages that are read are taken in",
+        },
+    ],
     examples: &[Example {
         source: "HBM thesis, table 1.1",
         shows: "Two hits. Block 0 leaves first, in one piece; its pages 3, 2 and 1 come back one by one. Page 10 makes block 1 leave, and with page 5 goes page 7, which is asked for next.",

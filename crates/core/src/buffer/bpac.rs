@@ -21,6 +21,9 @@
 //! many blocks that left as it holds whole ones; each counts once. A smallest size of victims would change nothing, as the largest
 //! one leaves. Pages that a flush command or forced unit access writes are not remembered.
 //!
+//! A flush command empties the buffer, as BPLRU's paper has it for write buffers (section 4.2.4): what is clean need not be kept
+//! where reads allocate nothing. A battery (`buffer.battery`) spares it that.
+//!
 //! Cost of a page access: O(1), beside a scan of one bit a page of a block where one leaves.
 
 use schemars::JsonSchema;

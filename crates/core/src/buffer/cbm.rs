@@ -49,6 +49,16 @@ pub const ABOUT: About = About {
             others: &["false"],
             open: "which pages of the read cache are written with a block",
         },
+        Choice {
+            option: "tie",
+            others: &[r#""lowest-block""#],
+            open: "which block leaves where popularity and pages are equal",
+        },
+        Choice {
+            option: "room",
+            others: &[r#""page""#],
+            open: "whether room is made for a request's part in a block at once or for each of its pages",
+        },
     ],
     examples: &[Example {
         source: "",

@@ -16,6 +16,9 @@
 //! up (`hot`); it is kept to after each page written. Room is made before the written cluster moves to the front (`evict_order`), as for BPLRU. A cluster
 //! that a trim makes smaller is the latest of its size.
 //!
+//! A flush command empties the buffer, as BPLRU's paper has it for write buffers (section 4.2.4): what is clean need not be kept
+//! where reads allocate nothing. A battery (`buffer.battery`) spares it that.
+//!
 //! Cost of a page access: O(1), beside a scan of one bit a page of a block where a cluster leaves.
 
 use schemars::JsonSchema;

@@ -120,7 +120,7 @@ pub const ABOUT: About = About {
 };
 
 /// How many pages of a block make it move to the block region.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Threshold {
     /// It starts at 1 and follows the share of the block region (Algorithm 3.4).
@@ -128,6 +128,22 @@ pub enum Threshold {
     /// This many, 1 to one more than a block has; 1 keeps everything in the block region, the largest in the page region.
     #[serde(untagged)]
     Static(u32),
+}
+
+impl<'de> Deserialize<'de> for Threshold {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error as _;
+        let value = serde_json::Value::deserialize(deserializer)?;
+        if value == "dynamic" {
+            return Ok(Self::Dynamic);
+        }
+        let pages = value.as_u64().and_then(|pages| u32::try_from(pages).ok());
+        pages.map(Self::Static).ok_or_else(|| {
+            D::Error::custom(format!(
+                "found {value}, expected \"dynamic\" or a number of pages, at most one more than a block has"
+            ))
+        })
+    }
 }
 
 /// The order of the page region (section 3.1).

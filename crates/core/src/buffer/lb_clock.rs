@@ -18,6 +18,9 @@
 //! block written in order from its first page on is a candidate, too; it is full when its last page is written. Read
 //! hits don't set the bit (`read_hits_count`). `heuristics` switches the clearing at the last page off.
 //!
+//! A flush command empties the buffer, as BPLRU's paper has it for write buffers (section 4.2.4): what is clean need not be kept
+//! where reads allocate nothing. A battery (`buffer.battery`) spares it that.
+//!
 //! Cost of a page access: O(1), O(log n) where a clear bit is set or a bit cleared; the hand's steps are paid for by the writes
 //! that set the bits.
 

@@ -18,7 +18,7 @@ use super::paged::{PageOrder, Paged, Victim};
 use super::pages::PageTable;
 use super::{Buffer, Reason, Shape};
 use crate::support::list::{Links, List};
-use crate::support::registry::{About, Example};
+use crate::support::registry::{About, Choice, Example};
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -43,6 +43,11 @@ pub const ABOUT: About = About {
             requests: "W 0, W 1 fua, W 2-3, T 2, R 8, F, R 9",
         },
     ],
+    choices: &[Choice {
+        option: "reads",
+        others: &[r#""bypass""#],
+        open: "whether pages that are read are taken in",
+    }],
     source: include_str!("lru.rs"),
     ..About::PLAIN
 };

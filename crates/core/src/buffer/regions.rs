@@ -249,14 +249,19 @@ impl Regions {
         self.lar.contains(node)
     }
 
-    /// Gives a block of the block region its present rank.
-    fn rank(&mut self, node: u32) {
+    /// What decides when a block leaves the block region.
+    fn rank_of(&self, node: u32) -> Rank {
         let pages = self.blocks.pages(node);
         let size = match self.config.size_tie {
             SizeTie::MostPages => self.blocks.pages_per_block() - pages,
             SizeTie::FewestPages => pages,
         };
-        self.lar.set(node, (self.popularity[node as usize], size), self.blocks.lbn(node));
+        (self.popularity[node as usize], size)
+    }
+
+    /// Gives a block of the block region its present rank.
+    fn rank(&mut self, node: u32) {
+        self.lar.set(node, self.rank_of(node), self.blocks.lbn(node));
     }
 
     /// Makes room (Algorithm 3.3, selection compensation). `leave` makes a whole block leave the directory.
@@ -466,7 +471,8 @@ impl Regions {
     fn leaving(&self) -> Vec<u32> {
         let dirty = self.blocks.dirty_nodes().iter();
         let (mut all, mut paged): (Vec<u32>, Vec<u32>) = dirty.partition(|&node| self.is_migrated(node));
-        all.sort_unstable_by_key(|&node| self.lar.key(node));
+        // Equal ones by number, as none of them is drawn here.
+        all.sort_unstable_by_key(|&node| (self.rank_of(node), self.blocks.lbn(node)));
         let place = |slot: u32| (self.order.uses(slot), self.used[slot as usize]);
         let slots = |node| self.blocks.iter(node).filter_map(|page| self.pages.find(page.lpn));
         paged.sort_by_cached_key(|&node| slots(node).map(place).min());
@@ -483,7 +489,7 @@ impl Regions {
         self.pages.check(slots.iter().copied())?;
         let ppb = self.blocks.pages_per_block();
         let paged = slots.iter().map(|&slot| self.blocks.node(self.pages.get(slot).lpn / ppb));
-        let nodes: BTreeSet<u32> = self.lar.members().chain(paged).collect();
+        let nodes: BTreeSet<u32> = self.lar.sorted().into_iter().chain(paged).collect();
         for &node in &nodes {
             let paged =
                 self.blocks.iter(node).filter(|page| self.pages.find(page.lpn).is_some()).count() as u32;

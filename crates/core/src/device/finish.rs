@@ -307,7 +307,8 @@ impl Device {
             warnings.push("the drive started empty and was never filled; a used drive is slower (precondition.state = \"full\")".to_owned());
         }
         let peak = self.peak_pages;
-        if peak > 0 && peak < self.capacity {
+        // One that divides its RAM may have to make room in one part while there is some in another.
+        if peak > 0 && peak < self.capacity && !self.made_room {
             warnings.push(format!(
                 "the buffer never filled ({peak} of {} pages at most): all schemes look alike; use a smaller buffer or a longer workload",
                 self.capacity

@@ -108,6 +108,8 @@ pub struct Device {
     forced: bool,
     /// Most pages that the buffer has held.
     peak_pages: u32,
+    /// The buffer has had to make room.
+    made_room: bool,
     /// Requests that only wait for their copies in RAM: `(end, request)`.
     timers: BinaryHeap<Reverse<(u64, u32)>>,
 
@@ -249,6 +251,7 @@ impl Device {
             evictions: 0,
             forced: false,
             peak_pages: 0,
+            made_room: false,
             timers: BinaryHeap::new(),
             pending: Vec::new(),
             free_pending: crate::support::NONE,

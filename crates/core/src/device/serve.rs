@@ -100,6 +100,7 @@ impl Device {
         let told = self.tell(|| Occasion::Access { first, count, write }, &out);
         let result = told.and_then(|()| self.follow(id, &span, pages, &out));
         let leaves_nothing = out.evictions.is_empty();
+        self.made_room |= !leaves_nothing;
         let takes_in = out.answers.iter().any(|answer| matches!(answer, Answer::Insert | Answer::Fill));
         if self.timed && self.config.nand.timing.ram.0 > 0 {
             let through_ram = out.answers.iter().filter(|answer| **answer != Answer::Bypass).count() as u64;
