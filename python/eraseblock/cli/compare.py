@@ -16,6 +16,7 @@ from eraseblock.cli.options import (
     Sensitivity,
     Sets,
     Verify,
+    check_events,
     check_jobs,
     split,
 )
@@ -80,4 +81,6 @@ def compare(
         workload={**(workload or WorkloadOptions()).table(), "fit": fit},
         sets=set_ or [],
     )
-    return delivery.run(experiments, jobs=check_jobs(jobs), verify=verify, events=events, judge=split_errors)
+    return delivery.run(
+        experiments, jobs=check_jobs(jobs), verify=verify, events=check_events(events), judge=split_errors
+    )

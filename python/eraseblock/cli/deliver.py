@@ -42,7 +42,7 @@ class Delivery:
         jobs: int | None,
         verify: bool,
         judge: Judge,
-        events: Path | None = None,
+        events: str | None = None,
     ) -> int:
         """Run everything under a progress bar, hand out what came of it, and return the exit code.
 

@@ -42,8 +42,8 @@ def listing(kind: str | None = None, name: str | None = None, /, *, as_json: AsJ
     """List what can be named in a command or an experiment; with a name, print all about one of them.
 
     Args:
-        kind: buffers, ftls, allocators, victims, levellers, devices, formats, generators, arrivals or stand-ins;
-            all if left out.
+        kind: buffers, ftls, allocators, victims, levellers, devices, formats, generators, arrivals or
+            stand-ins; all if left out.
         name: One of that kind. A buffer or an FTL has a page: rules, options, choices, worked examples.
     """
     entries = registry()

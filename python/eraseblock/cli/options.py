@@ -41,8 +41,9 @@ Sensitivity = Annotated[
         "switched, one at a time, and say which conclusions move.",
     ),
 ]
+# Text, since a path forgets that it ended in a slash, which asks for a folder.
 Events = Annotated[
-    Path | None,
+    str | None,
     Parameter(
         help="Log every decision of the buffer here, a line of JSON each; packed where the "
         "name ends in .gz or .zst. For several runs: a folder, with a file for each."
@@ -74,3 +75,12 @@ def check_jobs(jobs: int | None) -> int | None:
     if jobs is not None and jobs < 1:
         raise _core.ConfigError(f"--jobs: found {jobs}, expected 1 or more")
     return jobs
+
+
+def check_events(events: str | None) -> str | None:
+    """A name that can be a file or a folder."""
+    if events is not None and not events.strip():
+        raise _core.ConfigError(
+            "--events: the name is empty; name a file, as in --events decisions.jsonl.zst, or a folder"
+        )
+    return events

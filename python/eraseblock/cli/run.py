@@ -14,6 +14,7 @@ from eraseblock.cli.options import (
     Sensitivity,
     Sets,
     Verify,
+    check_events,
     check_jobs,
 )
 
@@ -54,4 +55,6 @@ def run(
 
     delivery = Delivery(as_json=as_json, folder=output, fresh=fresh, prune=prune, sensitivity=sensitivity)
     experiments = resolve(experiment, sets=set_ or [])
-    return delivery.run(experiments, jobs=check_jobs(jobs), verify=verify, events=events, judge=all_failures)
+    return delivery.run(
+        experiments, jobs=check_jobs(jobs), verify=verify, events=check_events(events), judge=all_failures
+    )

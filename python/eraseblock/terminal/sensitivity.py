@@ -12,9 +12,12 @@ from rich.text import Text
 
 from eraseblock.readings import wording
 from eraseblock.readings.analysis import Analysis
+from eraseblock.terminal.fitting import full_width, left_out, longest, longest_word
 
 # So many of each are shown; the rest is counted.
 _ORDERS, _MOVED, _READINGS = 8, 12, 4
+# No value of an option needs more room for one of its words.
+_VALUE_WIDTH = 24
 _STYLES = {wording.REVERSES: "bold red", wording.LEVELS: "yellow", wording.PARTS: "yellow"}
 
 
@@ -23,7 +26,12 @@ def print_sensitivity(console: Console, analysis: Analysis) -> None:
     console.print()
     if analysis["readings"]:
         rows = wording.choice_rows(analysis)
-        console.print(_choices(analysis, [row for row in rows if row.ran and not row.idle]))
+        table, sentence = _fitting(
+            console, wording.metrics(analysis), [row for row in rows if row.ran and not row.idle]
+        )
+        console.print(table)
+        if sentence:
+            console.print(Text(sentence, "dim"))
         for line in _below(rows):
             console.print(line)
     else:
@@ -43,7 +51,21 @@ def print_sensitivity(console: Console, analysis: Analysis) -> None:
         console.print(line)
 
 
-def _choices(analysis: Analysis, rows: Sequence[wording.ChoiceRow]) -> Table:
+def _fitting(
+    console: Console, metrics: Sequence[str], rows: Sequence[wording.ChoiceRow]
+) -> tuple[Table, str]:
+    """The table with as many metrics as there is room for, and a sentence on the others."""
+    switches = ["from → to", *(row.switch for row in rows)]
+    least = min(_VALUE_WIDTH, longest_word(switches))
+    shown = len(metrics)
+    while shown > 1 and full_width(console, _choices(metrics[:shown], rows, least)) > console.width:
+        shown -= 1
+    spare = console.width - full_width(console, _choices(metrics[:shown], rows, least))
+    width = min(longest(switches), least + max(0, spare))
+    return _choices(metrics[:shown], rows, width), left_out(metrics[shown:])
+
+
+def _choices(metrics: Sequence[str], rows: Sequence[wording.ChoiceRow], switch_width: int) -> Table:
     table = Table(
         title="Other readings of the papers, the most telling first; the largest change of each figure",
         title_justify="left",
@@ -51,18 +73,24 @@ def _choices(analysis: Analysis, rows: Sequence[wording.ChoiceRow]) -> Table:
         box=box.SIMPLE_HEAD,
         pad_edge=False,
     )
-    table.add_column("choice", overflow="fold")
-    table.add_column("from → to", overflow="fold")
-    for name in wording.metrics(analysis):
+    # Room for every name; notes go on below it.
+    table.add_column("choice", overflow="fold", width=longest(["choice", *map(_name, rows)]))
+    table.add_column("from → to", overflow="fold", width=switch_width)
+    for name in metrics:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("reverses", justify="right", no_wrap=True)
     for row in rows:
-        choice = Text(f"{row.name}{wording.NOISE if row.noise else ''}")
+        choice = Text(_name(row))
         if row.notes:
             choice.append(f" ({'; '.join(row.notes)})", "yellow")
         count = Text(str(row.reverses or ""), "bold red")
-        table.add_row(choice, row.switch, *row.changes, count, style="dim" if row.seed or row.noise else None)
+        changes = row.changes[: len(metrics)]
+        table.add_row(choice, row.switch, *changes, count, style="dim" if row.seed or row.noise else None)
     return table
+
+
+def _name(row: wording.ChoiceRow) -> str:
+    return f"{row.name}{wording.NOISE if row.noise else ''}"
 
 
 def _below(rows: Sequence[wording.ChoiceRow]) -> Iterable[Text]:

@@ -3,7 +3,8 @@
 
 const THEMES = [["auto", "Auto"], ["light", "Light"], ["dark", "Dark"]];
 const SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right"];
-const DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3]];
+// Of the best possible, in the colour of notes; no series has dots.
+const DOTS = [1, 4];
 const SERIES_COLOURS = 8;
 const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
 
@@ -36,18 +37,24 @@ function colour(name) {
 function stylesOf(axis) {
   let taken = 0;
   return axis.labels.map((label) => {
-    if (axis.id === "scheme" && label === "none") return { name: "--neutral", shape: "circle", dash: DASHES[0] };
+    if (axis.id === "scheme" && label === "none") return { name: "--neutral", shape: "circle", dash: dashOf(0) };
     const place = taken;
     taken += 1;
     return seriesStyle(place);
   });
 }
 
+/// Solid, dashed, in long dashes; from there on a dash and ever more dots behind it, so that no two are the same.
+function dashOf(round) {
+  if (round < 3) return [[1, 0], [6, 3], [12, 4]][round];
+  return [8, 3, ...Array.from({ length: round - 2 }, () => [2, 3]).flat()];
+}
+
 function seriesStyle(place) {
   return {
     name: `--s${place % SERIES_COLOURS}`,
     shape: SHAPES[(place + 1) % SHAPES.length],
-    dash: DASHES[Math.floor(place / SERIES_COLOURS) % DASHES.length],
+    dash: dashOf(Math.floor(place / SERIES_COLOURS)),
   };
 }
 
