@@ -178,7 +178,8 @@ impl Engine {
             }
         }
         if changes {
-            if before != NONE && !self.ops[before as usize].ready {
+            // What is in its die's queue comes first there; but what takes no time goes past the queue.
+            if before != NONE && (op.free || !self.ops[before as usize].ready) {
                 self.after(id, before);
             }
             self.blocks[block].tail = id;
