@@ -7,9 +7,10 @@ import shlex
 import subprocess
 from pathlib import Path
 
-import eraseblock
 import pytest
 from conftest import COMMAND
+
+import eraseblock
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
