@@ -21,8 +21,8 @@ pub const SIZES: [Bytes; 3] = [Bytes(1 << 20), Bytes(64 << 20), Bytes(1 << 30)];
 const LIMIT: f64 = 1.3;
 /// The same where it costs O(log n).
 const LOGARITHMIC_LIMIT: f64 = 2.0;
-/// The same for a write and a flush command.
-const FLUSH_LIMIT: f64 = 2.0;
+/// The same for a write and a flush command, which sorts what is dirty; a scan of the buffer would be 64 times as much.
+const FLUSH_LIMIT: f64 = 3.0;
 const PAGES_PER_BLOCK: u32 = 64;
 
 /// What is counted.

@@ -10,6 +10,7 @@ use super::blocks::{Directory, require_room, require_share};
 use super::hbm::{Config, PageOrder, Room, SizeTie, Threshold, Tie};
 use super::pages::PageTable;
 use super::{Evicted, Outcome, Reason, Shape, Span};
+use crate::support::bits::Bits;
 use crate::support::classes::Classes;
 use crate::support::frequency::Frequency;
 use crate::support::heap::Heap;
@@ -22,8 +23,8 @@ const LEAST_POPULAR: Reason = "least popular block, the fullest among equals";
 const COMPENSATION: Reason = "block region empty: last page of the page region and its block";
 const LAST_PAGE: Reason = "block region empty: last page of the page region";
 
-/// Rank of a block in the block region: popularity and pages.
-type Rank = (u32, u32);
+/// Rank of a block in the block region: its popularity above what its pages say, in one number.
+type Rank = u64;
 
 /// The block region: blocks by rank, and which of equal ones leaves.
 #[derive(Debug)]
@@ -39,13 +40,6 @@ impl Lar {
         match config.tie {
             Tie::Random => Self::Random(Classes::new(nodes), Pcg32::seed_from_u64(config.seed)),
             Tie::LowestBlock => Self::LowestBlock(Heap::new(nodes)),
-        }
-    }
-
-    fn contains(&self, node: u32) -> bool {
-        match self {
-            Self::Random(classes, _) => classes.contains(node),
-            Self::LowestBlock(heap) => heap.key(node).is_some(),
         }
     }
 
@@ -72,14 +66,6 @@ impl Lar {
                 several => Some(several[random.random_range(0..several.len())]),
             },
             Self::LowestBlock(heap) => heap.first().map(|(_, node)| node),
-        }
-    }
-
-    /// All blocks, those that would leave first in front.
-    fn sorted(&self) -> Vec<u32> {
-        match self {
-            Self::Random(classes, _) => classes.sorted(),
-            Self::LowestBlock(heap) => heap.sorted(),
         }
     }
 
@@ -181,6 +167,11 @@ pub struct Regions {
     clock: u64,
     /// Blocks of the block region.
     lar: Lar,
+    /// Blocks that are in the block region.
+    migrated: Bits,
+    /// Blocks whose rank has changed since a block last left: it matters only then.
+    changed: Vec<u32>,
+    is_changed: Bits,
     popularity: Vec<u32>,
     threshold: u32,
     alpha: f64,
@@ -235,6 +226,9 @@ impl Regions {
             clock: 0,
             pages,
             lar: Lar::new(config, nodes),
+            migrated: Bits::new(nodes),
+            changed: Vec::with_capacity(nodes),
+            is_changed: Bits::new(nodes),
             popularity: vec![0; nodes],
             blocks,
             threshold,
@@ -246,7 +240,7 @@ impl Regions {
     }
 
     fn is_migrated(&self, node: u32) -> bool {
-        self.lar.contains(node)
+        self.migrated.get(node as usize)
     }
 
     /// What decides when a block leaves the block region.
@@ -256,12 +250,39 @@ impl Regions {
             SizeTie::MostPages => self.blocks.pages_per_block() - pages,
             SizeTie::FewestPages => pages,
         };
-        (self.popularity[node as usize], size)
+        u64::from(self.popularity[node as usize]) << 32 | u64::from(size)
     }
 
-    /// Gives a block of the block region its present rank.
+    /// The rank of a block of the block region has changed.
     fn rank(&mut self, node: u32) {
-        self.lar.set(node, self.rank_of(node), self.blocks.lbn(node));
+        if self.is_changed.set(node as usize) {
+            self.changed.push(node);
+        }
+    }
+
+    /// Gives the blocks of the block region their present ranks, and finds the one that leaves.
+    fn draw(&mut self) -> Option<u32> {
+        while let Some(node) = self.changed.pop() {
+            self.is_changed.clear(node as usize);
+            if self.is_migrated(node) {
+                self.lar.set(node, self.rank_of(node), self.blocks.lbn(node));
+            }
+        }
+        self.lar.draw()
+    }
+
+    /// Blocks of the block region, those that would leave first in front; equal ones by number.
+    fn ranked(&self) -> Vec<u32> {
+        let mut all: Vec<u32> =
+            (0..self.blocks.nodes() as u32).filter(|&node| self.is_migrated(node)).collect();
+        all.sort_unstable_by_key(|&node| (self.rank_of(node), self.blocks.lbn(node)));
+        all
+    }
+
+    /// A block leaves the block region.
+    fn unrank(&mut self, node: u32) {
+        self.migrated.clear(node as usize);
+        self.lar.remove(node);
     }
 
     /// Makes room (Algorithm 3.3, selection compensation). `leave` makes a whole block leave the directory.
@@ -270,7 +291,7 @@ impl Regions {
         out: &mut Outcome,
         leave: impl FnOnce(&mut Directory, u32, Reason, &mut Outcome),
     ) {
-        let (node, reason) = if let Some(victim) = self.lar.draw() {
+        let (node, reason) = if let Some(victim) = self.draw() {
             (victim, LEAST_POPULAR)
         } else {
             let slot = self.order.last();
@@ -285,7 +306,7 @@ impl Regions {
             (self.blocks.node(lpn / self.blocks.pages_per_block()), COMPENSATION)
         };
         if self.is_migrated(node) {
-            self.lar.remove(node);
+            self.unrank(node);
             self.in_blocks -= self.blocks.pages(node);
         } else {
             self.forget_pages(node);
@@ -340,6 +361,7 @@ impl Regions {
             self.popularity[node as usize] = 1;
         }
         self.in_blocks += self.blocks.pages(node);
+        self.migrated.set(node as usize);
         self.rank(node);
         out.note(
             "moved to the block region",
@@ -442,7 +464,7 @@ impl Regions {
         } else {
             self.in_blocks -= 1;
             if gone {
-                self.lar.remove(node);
+                self.unrank(node);
             } else {
                 self.rank(node);
             }
@@ -489,7 +511,7 @@ impl Regions {
         self.pages.check(slots.iter().copied())?;
         let ppb = self.blocks.pages_per_block();
         let paged = slots.iter().map(|&slot| self.blocks.node(self.pages.get(slot).lpn / ppb));
-        let nodes: BTreeSet<u32> = self.lar.sorted().into_iter().chain(paged).collect();
+        let nodes: BTreeSet<u32> = self.ranked().into_iter().chain(paged).collect();
         for &node in &nodes {
             let paged =
                 self.blocks.iter(node).filter(|page| self.pages.find(page.lpn).is_some()).count() as u32;
@@ -518,13 +540,16 @@ impl Regions {
             + self.order.bytes()
             + self.used.len() * 8
             + self.lar.bytes()
+            + self.migrated.bytes()
+            + self.is_changed.bytes()
+            + self.changed.capacity() * 4
             + self.popularity.len() * 4
     }
 
     /// The page region, then the block region from the block on that leaves last.
     pub fn dump(&self) -> Vec<Vec<u32>> {
         let pages = self.order.to_vec().into_iter().map(|slot| vec![self.pages.get(slot).lpn]);
-        let blocks = self.lar.sorted().into_iter().rev();
+        let blocks = self.ranked().into_iter().rev();
         pages.chain(blocks.map(|node| self.blocks.iter(node).map(|page| page.lpn).collect())).collect()
     }
 }

@@ -3,6 +3,7 @@
 use std::hash::Hash;
 
 use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 
 use super::NONE;
 use super::heap::Heap;
@@ -44,6 +45,9 @@ impl<K: Ord + Copy + Hash> Classes<K> {
         if old != NONE && self.ranks.key(old) == Some(rank) {
             return;
         }
+        if old != NONE && self.members[old as usize].len() == 1 && self.rename(old, rank) {
+            return;
+        }
         self.remove(member);
         let class = *self.class_of_rank.entry(rank).or_insert_with(|| {
             let class = self.unused.pop().unwrap_or(self.members.len() as u32);
@@ -56,6 +60,17 @@ impl<K: Ord + Copy + Hash> Classes<K> {
         let members = &mut self.members[class as usize];
         (self.class[member as usize], self.place[member as usize]) = (class, members.len() as u32);
         members.push(member);
+    }
+
+    /// A class of one member takes its new rank along, unless that has a class already.
+    fn rename(&mut self, class: u32, rank: K) -> bool {
+        let Entry::Vacant(entry) = self.class_of_rank.entry(rank) else { return false };
+        entry.insert(class);
+        if let Some(old) = self.ranks.key(class) {
+            self.class_of_rank.remove(&old);
+        }
+        self.ranks.set(class, rank);
+        true
     }
 
     /// Takes a member's rank away, if it has one. O(log ranks).
