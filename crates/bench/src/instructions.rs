@@ -19,9 +19,8 @@ use crate::load::Uniform;
 pub const SIZES: [Bytes; 3] = [Bytes(1 << 20), Bytes(64 << 20), Bytes(1 << 30)];
 /// How much dearer the dearest size may be than the cheapest, where an access costs O(1).
 const LIMIT: f64 = 1.3;
-/// The same where it costs O(log n). The goal is 2; HBM misses it by a little at 1 MiB, where four blocks are all the room there is and
-/// whole blocks leave at every 30th access.
-const LOGARITHMIC_LIMIT: f64 = 2.1;
+/// The same where it costs O(log n).
+const LOGARITHMIC_LIMIT: f64 = 2.0;
 /// The same for a write and a flush command, which sorts what is dirty; a scan of the buffer would be 64 times as much.
 const FLUSH_LIMIT: f64 = 3.0;
 const PAGES_PER_BLOCK: u32 = 64;

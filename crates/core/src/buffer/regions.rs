@@ -50,6 +50,14 @@ impl Lar {
         }
     }
 
+    /// The rank that a block was given last.
+    fn rank(&self, node: u32) -> Option<Rank> {
+        match self {
+            Self::Random(classes, _) => classes.rank(node),
+            Self::LowestBlock(heap) => heap.key(node).map(|(rank, _)| rank),
+        }
+    }
+
     fn remove(&mut self, node: u32) {
         match self {
             Self::Random(classes, _) => classes.remove(node),
@@ -169,9 +177,6 @@ pub struct Regions {
     lar: Lar,
     /// Blocks that are in the block region.
     migrated: Bits,
-    /// Blocks whose rank has changed since a block last left: it matters only then.
-    changed: Vec<u32>,
-    is_changed: Bits,
     popularity: Vec<u32>,
     threshold: u32,
     alpha: f64,
@@ -227,8 +232,6 @@ impl Regions {
             pages,
             lar: Lar::new(config, nodes),
             migrated: Bits::new(nodes),
-            changed: Vec::with_capacity(nodes),
-            is_changed: Bits::new(nodes),
             popularity: vec![0; nodes],
             blocks,
             threshold,
@@ -253,22 +256,25 @@ impl Regions {
         u64::from(self.popularity[node as usize]) << 32 | u64::from(size)
     }
 
-    /// The rank of a block of the block region has changed.
+    /// The rank of a block of the block region has changed. Where it has risen, as it does at nearly every use, that matters only once
+    /// the block is about to leave: [`Self::draw`] looks then.
     fn rank(&mut self, node: u32) {
-        if self.is_changed.set(node as usize) {
-            self.changed.push(node);
+        let rank = self.rank_of(node);
+        if self.lar.rank(node).is_none_or(|last| rank < last) {
+            self.lar.set(node, rank, self.blocks.lbn(node));
         }
     }
 
-    /// Gives the blocks of the block region their present ranks, and finds the one that leaves.
+    /// The block of the block region that leaves now. One that has risen since it was ranked does not: it is ranked anew.
     fn draw(&mut self) -> Option<u32> {
-        while let Some(node) = self.changed.pop() {
-            self.is_changed.clear(node as usize);
-            if self.is_migrated(node) {
-                self.lar.set(node, self.rank_of(node), self.blocks.lbn(node));
+        loop {
+            let node = self.lar.draw()?;
+            let rank = self.rank_of(node);
+            if self.lar.rank(node) == Some(rank) {
+                return Some(node);
             }
+            self.lar.set(node, rank, self.blocks.lbn(node));
         }
-        self.lar.draw()
     }
 
     /// Blocks of the block region, those that would leave first in front; equal ones by number.
@@ -434,11 +440,13 @@ impl Regions {
         if self.is_migrated(node) {
             self.in_blocks += 1;
             self.rank(node);
+        } else if self.blocks.pages(node) >= self.threshold {
+            // The page is only on its way through the page region.
+            self.migrate(node, out);
         } else {
             let slot = self.pages.insert(lpn, false);
             self.order.insert(slot);
             self.stamp(slot);
-            self.migrate(node, out);
         }
     }
 
@@ -541,8 +549,6 @@ impl Regions {
             + self.used.len() * 8
             + self.lar.bytes()
             + self.migrated.bytes()
-            + self.is_changed.bytes()
-            + self.changed.capacity() * 4
             + self.popularity.len() * 4
     }
 
