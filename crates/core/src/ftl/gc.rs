@@ -51,7 +51,8 @@ pub enum GcCost {
     /// The time of its reads, programs and erases.
     #[default]
     Full,
-    /// No time: pages move and blocks are erased at once, and are counted, but nobody waits for them.
+    /// No time: pages move and blocks are erased at once, and are counted. An erase still waits until the pages are
+    /// stored that replace what it takes away.
     Free,
 }
 

@@ -153,7 +153,7 @@ pub fn compositions() -> Vec<Value> {
     let named = |names: &[&str]| names.iter().map(|name| json!(name)).collect::<Vec<_>>();
     let mut allocators = named(AllocatorConfig::NAMES);
     allocators.push(json!({"kind": "dynamic", "pool": "channel", "striping_unit": 2}));
-    allocators.push(json!({"kind": "static", "order": "PDWC", "striping_unit": 3}));
+    allocators.push(json!({"kind": "static", "order": "PDWC", "striping_unit": 8}));
     let levellers = WearConfig::NAMES.iter().map(|name| match *name {
         "none" => json!("none"),
         name => json!({"kind": name, "threshold": 1}),

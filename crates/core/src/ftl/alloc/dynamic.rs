@@ -117,9 +117,12 @@ impl Dynamic {
 impl Allocator for Dynamic {
     fn pick(&mut self, page: Fresh, units: &mut Units<'_>) -> Option<u32> {
         let stripe = &mut self.stripes[page.pool as usize];
-        let goes_on = stripe.unit != NONE && (stripe.group == page.group || units.has_pending(stripe.unit));
-        if goes_on && units.takes(stripe.unit) {
-            return Some(stripe.unit);
+        if stripe.unit != NONE {
+            // What has been begun is completed.
+            let goes_on = stripe.group == page.group && units.takes(stripe.unit);
+            if units.has_pending(stripe.unit) || goes_on {
+                return Some(stripe.unit);
+            }
         }
         let mut best = None;
         for unit in self.pools.units(page.pool) {

@@ -2,7 +2,7 @@
 
 use super::{Candidates, Owners, Store};
 use crate::ftl::Reclaim;
-use crate::ftl::cx::{Cx, Move, PageOut, Place};
+use crate::ftl::cx::{Cx, Move, Own, PageOut, Place};
 use crate::ftl::wear::Swap;
 use crate::nand::Cause;
 use crate::support::NONE;
@@ -52,7 +52,13 @@ impl Store {
             if !owners.before_erase(self, cx, unit, victim) {
                 return self.give_up(cx, unit);
             }
+            // What takes no time need not wait for the erase, as long as there is an erased block if power fails.
+            let own = cx.own;
+            if cx.free && self.pool.of(unit).any(|block| !cx.engine.is_changing(block)) {
+                cx.own = Own::Nobody;
+            }
             cx.erase(victim, job.cause(), NONE, NONE);
+            cx.own = own;
             self.units[unit as usize].victim = NONE;
             match job {
                 Job::Collect => {
@@ -81,7 +87,9 @@ impl Store {
             erases: cx.flash.erases(),
             history: &self.history,
         };
-        let chosen = self.victim.choose(&blocks)?;
+        // Without a reserve, which only power cuts and wear take away, what is valid has to fit into what is open.
+        let chosen =
+            if self.pool.free(unit) == 0 { blocks.emptiest()? } else { self.victim.choose(&blocks)? };
         debug_assert!(
             blocks.closed(chosen).is_some_and(|valid| blocks.gains(valid)),
             "{chosen} gains nothing"
@@ -106,7 +114,8 @@ impl Store {
     /// No closed block gains anything.
     fn nothing_to_collect(&mut self, unit: u32) -> Reclaim {
         self.units[unit as usize].collecting = false;
-        let Some((from, to)) = self.lendable(unit) else { return Reclaim::Stuck };
+        let wants = self.units[unit as usize].wants;
+        let Some((from, to)) = self.lendable(unit, wants) else { return Reclaim::Stuck };
         // All closed blocks are fully valid: what is not lies in an open block.
         self.open.swap(from, to);
         Reclaim::Done
@@ -132,7 +141,8 @@ impl Store {
         let mut moves = std::mem::take(&mut self.moves);
         while budget > 0 && self.valid_of[victim as usize] > 0 {
             // One run: as many pages as fit the budget and what is left of the open block, or a program.
-            let to = if self.limits.spread && job == Job::Collect { self.spread_to(unit) } else { unit };
+            let to =
+                if self.limits.spread && job == Job::Collect { self.spread_to(unit, class) } else { unit };
             let mut run = if self.limits.spread { program_pages.min(budget) } else { budget };
             let swap = matches!(job, Job::Swap(_)).then(|| self.swap_slot(unit));
             moves.clear();
@@ -178,14 +188,17 @@ impl Store {
         self.moves = moves;
     }
 
-    /// The next unit of the pool that has blocks to spare for copies from `unit`, or that one itself.
-    fn spread_to(&mut self, unit: u32) -> u32 {
+    /// The next unit of the pool that has room to spare for copies from `unit`, or that one itself. Room to spare is a block
+    /// beyond those that begin collection; or what is left of the open block for moved pages, while the reserve is there.
+    fn spread_to(&mut self, unit: u32, class: u32) -> u32 {
         let pool = self.pools.of_unit(unit);
         let each = self.pools.units_each();
         for _ in 0..each {
             let to = self.pools.nth(pool, self.spread_turn);
             self.spread_turn = (self.spread_turn + 1) % each;
-            let spare = self.pool.free(to) > self.limits.gc_free_blocks.max(1)
+            let free = self.pool.free(to);
+            let opened = self.open[self.slot(to, class, true)].block != NONE;
+            let spare = (free > self.limits.gc_free_blocks || (opened && free > 0))
                 && self.units[to as usize].valid < self.share;
             if to == unit || spare {
                 return to;

@@ -17,10 +17,12 @@
 //! whatever open block has room.
 
 mod candidates;
+mod check;
 mod collect;
 mod compose;
 mod levelling;
 mod recovery;
+mod space;
 pub mod table;
 mod units;
 
@@ -38,7 +40,7 @@ use super::alloc::{Allocator, Fresh, Pools};
 use super::cx::{After, Cx, Label, Move, PageOut, Place, Stamp};
 use super::pool::Pool;
 use super::victim::Victim;
-use crate::nand::{Engine, Flash, Geometry, Ppn, Role};
+use crate::nand::{Geometry, Ppn, Role};
 use crate::support::NONE;
 use crate::support::bits::Bits;
 use crate::support::minima::{ABSENT, Minima};
@@ -112,6 +114,8 @@ struct Unit {
     scan: u32,
     /// What it is emptied for.
     job: Job,
+    /// Class of the fresh pages that it is collected for.
+    wants: u32,
     /// It is collected only because nothing else is to do.
     idle: bool,
     /// Closed blocks by valid pages.
@@ -162,6 +166,7 @@ impl Store {
             victim: NONE,
             scan: 0,
             job: Job::Collect,
+            wants: DATA,
             idle: false,
             closed: Minima::new(geometry.blocks_per_unit as usize),
         };
@@ -243,109 +248,6 @@ impl Store {
     #[inline]
     fn class_of(&self, block: u32) -> u32 {
         self.class_of.get(block as usize).map_or(DATA, |&class| u32::from(class))
-    }
-
-    /// Whether fresh pages of `class` may go to `unit`. What stays in reserve must really be erased: if power fails, it
-    /// is the only room there is.
-    #[inline]
-    fn takes(&self, engine: &Engine, unit: u32, class: u32) -> bool {
-        let opened = self.open[self.slot(unit, class, false)].block != NONE || self.can_open(engine, unit);
-        opened && self.units[unit as usize].valid <= self.share
-    }
-
-    /// Whether a block of `unit` can be opened so that one stays which is really erased.
-    #[inline]
-    fn can_open(&self, engine: &Engine, unit: u32) -> bool {
-        if self.wear.takes_least_worn() {
-            return self.pool.of(unit).filter(|&block| !engine.is_changing(block)).count() > 1;
-        }
-        self.pool.second(unit).is_some_and(|reserve| !engine.is_changing(reserve))
-    }
-
-    /// Whether the allocator asks how long dies have to work.
-    pub fn looks_at_work(&self) -> bool {
-        self.alloc.as_ref().is_some_and(|alloc| alloc.looks_at_work())
-    }
-
-    /// How the units are divided into pools.
-    pub fn pools(&self) -> &Pools {
-        &self.pools
-    }
-
-    /// The unit that the host's next page of `class` goes to, one of `pool`; `None` while none takes it.
-    #[inline]
-    pub fn pick(&mut self, cx: &Cx<'_>, pool: u32, class: u32) -> Option<u32> {
-        let mut alloc = self.alloc.take()?;
-        let page = Fresh { pool, group: cx.group };
-        let unit = alloc.pick(page, &mut Units { store: self, engine: cx.engine, class });
-        self.alloc = Some(alloc);
-        unit
-    }
-
-    /// The next unit in turn that takes fresh pages of another class.
-    pub fn pick_in_turn(&mut self, engine: &Engine, class: u32) -> Option<u32> {
-        let units = self.geometry.units;
-        for _ in 0..units {
-            let unit = self.turn;
-            if self.takes(engine, unit, class) {
-                return Some(unit);
-            }
-            self.ask_for_space(unit);
-            self.turn = if unit + 1 == units { 0 } else { unit + 1 };
-        }
-        None
-    }
-
-    /// Puts `unit` in line for collection where it is short of erased blocks.
-    #[inline]
-    fn ask_for_space(&mut self, unit: u32) {
-        let u = &self.units[unit as usize];
-        if u.collecting || self.pool.free(unit) > self.limits.gc_free_blocks {
-            return;
-        }
-        if u.victim != NONE || self.gains(unit) || self.lendable(unit).is_some() {
-            let u = &mut self.units[unit as usize];
-            (u.collecting, u.idle) = (true, false);
-            self.waiting.push_back(unit);
-        }
-    }
-
-    /// Whether a closed block of `unit` has pages that are not valid.
-    #[inline]
-    fn gains(&self, unit: u32) -> bool {
-        let least = self.units[unit as usize].closed.min();
-        least.is_some_and(|(_, valid)| u32::from(valid) < self.geometry.pages_per_block)
-    }
-
-    /// Whether `unit` is worth collecting while nothing else is to do. Then it is under collection.
-    pub fn collects_when_idle(&mut self, unit: u32) -> bool {
-        let u = &self.units[unit as usize];
-        let short = self.pool.free(unit) <= self.limits.idle_free_blocks;
-        let worth = !u.collecting && short && (u.victim != NONE || self.gains(unit));
-        if worth {
-            let u = &mut self.units[unit as usize];
-            (u.collecting, u.idle) = (true, true);
-        }
-        worth
-    }
-
-    /// Ends the collection of `unit` before its next step if it is not needed now; says whether it did. What has been
-    /// begun goes on the next time.
-    pub fn pause(&mut self, unit: u32) -> bool {
-        let enough = self.pool.free(unit) > self.limits.gc_free_blocks;
-        let u = &mut self.units[unit as usize];
-        let pauses = u.idle && enough;
-        u.collecting &= !pauses;
-        pauses
-    }
-
-    /// An open block of `unit` that could take fresh pages of a class that has no open block for them: `(from, to)`.
-    fn lendable(&self, unit: u32) -> Option<(usize, usize)> {
-        let slots = self.slots(unit);
-        let to = slots.clone().step_by(2).find(|&slot| self.open[slot].block == NONE)?;
-        let has_room = |&slot: &usize| self.open[slot].block != NONE && self.open[slot].pending.is_empty();
-        let moved = slots.clone().skip(1).step_by(2).find(has_room);
-        Some((moved.or_else(|| slots.step_by(2).find(has_room))?, to))
     }
 
     /// The page of `ppn` is out of date. Returns its block.
@@ -443,7 +345,7 @@ impl Store {
             let block = std::mem::replace(&mut open.block, NONE);
             self.close(unit, block);
             if !moved {
-                self.ask_for_space(unit);
+                self.ask_for_space(unit, class);
             }
         }
     }
@@ -534,19 +436,6 @@ impl Store {
         }
     }
 
-    /// Whether a program unit of `class` has been begun in `unit` and is not full yet.
-    #[inline]
-    fn has_pending(&self, unit: u32, class: u32) -> bool {
-        self.geometry.program_pages > 1 && !self.open[self.slot(unit, class, false)].pending.is_empty()
-    }
-
-    /// Pages of `class` that `unit` takes before anything is erased.
-    fn free_pages(&self, unit: u32, class: u32) -> u32 {
-        let open = &self.open[self.slot(unit, class, false)];
-        let room = if open.block == NONE { 0 } else { self.ppb() - open.page };
-        self.pool.free(unit) * self.ppb() + room
-    }
-
     /// Completes all open program units with fillers.
     pub fn fill_up(&mut self, cx: &mut Cx<'_>) {
         if self.geometry.program_pages == 1 {
@@ -561,80 +450,6 @@ impl Store {
                 }
             }
         }
-    }
-
-    /// A unit that waits for collection.
-    pub fn needs_reclaim(&mut self) -> Option<u32> {
-        self.waiting.pop_front()
-    }
-
-    /// Erased blocks in `unit`.
-    pub fn free_blocks(&self, unit: u32) -> u32 {
-        self.pool.free(unit)
-    }
-
-    /// One sentence with the numbers that tell why there is no room.
-    pub fn space(&self) -> String {
-        let valid: u64 = self.units.iter().map(|u| u64::from(u.valid)).sum();
-        let starved = (0..self.geometry.units)
-            .filter(|&u| self.open[self.slot(u, DATA, false)].block == NONE && self.pool.free(u) < 2)
-            .count();
-        let worn = match self.wear.retired() {
-            0 => String::new(),
-            n => format!("{n} blocks are worn out, "),
-        };
-        format!(
-            "{worn}{valid} of {} flash pages hold valid data, {} of {} blocks are erased, {starved} of {} units can take no host page",
-            self.geometry.pages(),
-            self.pool.total(),
-            self.geometry.blocks(),
-            self.geometry.units
-        )
-    }
-
-    /// Compares redundant state. `lies` says whether an owner's page is where the store has it; returns how many pages
-    /// are valid.
-    ///
-    /// # Errors
-    /// What does not agree.
-    pub fn check(&self, flash: &Flash, lies: impl Fn(u32, Ppn) -> bool) -> Result<u32, String> {
-        let mut valid_of = vec![0u16; self.valid_of.len()];
-        for ppn in 0..self.geometry.pages() {
-            if !self.valid.get(ppn as usize) {
-                continue;
-            }
-            let (block, page) = (ppn / self.ppb(), ppn % self.ppb());
-            valid_of[block as usize] += 1;
-            let owner = self.reverse[ppn as usize];
-            if owner == NONE || !lies(owner, ppn) {
-                return Err(format!(
-                    "page store: physical page {ppn} is valid, but its owner {owner} lies elsewhere"
-                ));
-            }
-            let pending = || {
-                self.open
-                    .iter()
-                    .any(|open| open.block == block && page + open.pending.len() as u32 >= open.page)
-            };
-            if !flash.is_written(block, page) && !pending() {
-                return Err(format!("page store: physical page {ppn} is valid but erased"));
-            }
-        }
-        if valid_of != self.valid_of {
-            return Err("page store: the counts of valid pages do not agree with the pages".into());
-        }
-        let mut free = 0;
-        for block in self.pool.iter() {
-            free += 1;
-            if flash.write_ptr(block) != 0 {
-                return Err(format!("page store: block {block} is in the pool but not erased"));
-            }
-        }
-        let per_unit: u32 = (0..self.geometry.units).map(|u| self.pool.free(u)).sum();
-        if free != per_unit || free != self.pool.total() {
-            return Err(format!("page store: the pool counts {} blocks and holds {free}", self.pool.total()));
-        }
-        Ok(valid_of.iter().map(|&v| u32::from(v)).sum())
     }
 
     /// Bytes held.

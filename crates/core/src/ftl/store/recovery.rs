@@ -106,7 +106,7 @@ impl Store {
             }
         }
         for unit in 0..self.geometry.units {
-            self.ask_for_space(unit);
+            self.ask_for_space(unit, DATA);
         }
     }
 }

@@ -18,7 +18,7 @@ impl Units<'_> {
     pub fn takes(&mut self, unit: u32) -> bool {
         let takes = self.store.takes(self.engine, unit, self.class);
         if !takes {
-            self.store.ask_for_space(unit);
+            self.store.ask_for_space(unit, self.class);
         }
         takes
     }

@@ -1,0 +1,52 @@
+//! Compares what a store knows twice.
+
+use super::Store;
+use crate::nand::{Flash, Ppn};
+use crate::support::NONE;
+
+impl Store {
+    /// Compares redundant state. `lies` says whether an owner's page is where the store has it; returns how many pages
+    /// are valid.
+    ///
+    /// # Errors
+    /// What does not agree.
+    pub fn check(&self, flash: &Flash, lies: impl Fn(u32, Ppn) -> bool) -> Result<u32, String> {
+        let mut valid_of = vec![0u16; self.valid_of.len()];
+        for ppn in 0..self.geometry.pages() {
+            if !self.valid.get(ppn as usize) {
+                continue;
+            }
+            let (block, page) = (ppn / self.ppb(), ppn % self.ppb());
+            valid_of[block as usize] += 1;
+            let owner = self.reverse[ppn as usize];
+            if owner == NONE || !lies(owner, ppn) {
+                return Err(format!(
+                    "page store: physical page {ppn} is valid, but its owner {owner} lies elsewhere"
+                ));
+            }
+            let pending = || {
+                self.open
+                    .iter()
+                    .any(|open| open.block == block && page + open.pending.len() as u32 >= open.page)
+            };
+            if !flash.is_written(block, page) && !pending() {
+                return Err(format!("page store: physical page {ppn} is valid but erased"));
+            }
+        }
+        if valid_of != self.valid_of {
+            return Err("page store: the counts of valid pages do not agree with the pages".into());
+        }
+        let mut free = 0;
+        for block in self.pool.iter() {
+            free += 1;
+            if flash.write_ptr(block) != 0 {
+                return Err(format!("page store: block {block} is in the pool but not erased"));
+            }
+        }
+        let per_unit: u32 = (0..self.geometry.units).map(|u| self.pool.free(u)).sum();
+        if free != per_unit || free != self.pool.total() {
+            return Err(format!("page store: the pool counts {} blocks and holds {free}", self.pool.total()));
+        }
+        Ok(valid_of.iter().map(|&v| u32::from(v)).sum())
+    }
+}

@@ -1,0 +1,157 @@
+//! Which units have room for fresh pages, which one a page goes to, and which have to be collected.
+
+use super::{DATA, Fresh, Pools, Store, Units};
+use crate::ftl::cx::Cx;
+use crate::nand::Engine;
+use crate::support::NONE;
+
+impl Store {
+    /// Whether fresh pages of `class` may go to `unit`. What stays in reserve must really be erased: if power fails, it
+    /// is the only room there is.
+    #[inline]
+    pub(super) fn takes(&self, engine: &Engine, unit: u32, class: u32) -> bool {
+        let opened = self.open[self.slot(unit, class, false)].block != NONE || self.can_open(engine, unit);
+        opened && self.units[unit as usize].valid <= self.share
+    }
+
+    /// Whether a block of `unit` can be opened so that one stays which is really erased.
+    #[inline]
+    pub(super) fn can_open(&self, engine: &Engine, unit: u32) -> bool {
+        if self.wear.takes_least_worn() {
+            return self.pool.of(unit).filter(|&block| !engine.is_changing(block)).count() > 1;
+        }
+        self.pool.second(unit).is_some_and(|reserve| !engine.is_changing(reserve))
+    }
+
+    /// Whether the allocator asks how long dies have to work.
+    pub fn looks_at_work(&self) -> bool {
+        self.alloc.as_ref().is_some_and(|alloc| alloc.looks_at_work())
+    }
+
+    /// How the units are divided into pools.
+    pub fn pools(&self) -> &Pools {
+        &self.pools
+    }
+
+    /// The unit that the host's next page of `class` goes to, one of `pool`; `None` while none takes it.
+    #[inline]
+    pub fn pick(&mut self, cx: &Cx<'_>, pool: u32, class: u32) -> Option<u32> {
+        let mut alloc = self.alloc.take()?;
+        let page = Fresh { pool, group: cx.group };
+        let unit = alloc.pick(page, &mut Units { store: self, engine: cx.engine, class });
+        self.alloc = Some(alloc);
+        unit
+    }
+
+    /// The next unit in turn that takes fresh pages of another class.
+    pub fn pick_in_turn(&mut self, engine: &Engine, class: u32) -> Option<u32> {
+        let units = self.geometry.units;
+        for _ in 0..units {
+            let unit = self.turn;
+            if self.takes(engine, unit, class) {
+                return Some(unit);
+            }
+            self.ask_for_space(unit, class);
+            self.turn = if unit + 1 == units { 0 } else { unit + 1 };
+        }
+        None
+    }
+
+    /// Puts `unit` in line for collection where it is short of erased blocks for fresh pages of `class`.
+    #[inline]
+    pub(super) fn ask_for_space(&mut self, unit: u32, class: u32) {
+        let u = &self.units[unit as usize];
+        if u.collecting || self.pool.free(unit) > self.limits.gc_free_blocks {
+            return;
+        }
+        if u.victim != NONE || self.gains(unit) || self.lendable(unit, class).is_some() {
+            let u = &mut self.units[unit as usize];
+            (u.collecting, u.idle, u.wants) = (true, false, class);
+            self.waiting.push_back(unit);
+        }
+    }
+
+    /// Whether a closed block of `unit` has pages that are not valid.
+    #[inline]
+    pub(super) fn gains(&self, unit: u32) -> bool {
+        let least = self.units[unit as usize].closed.min();
+        least.is_some_and(|(_, valid)| u32::from(valid) < self.geometry.pages_per_block)
+    }
+
+    /// Whether `unit` is worth collecting while nothing else is to do. Then it is under collection.
+    pub fn collects_when_idle(&mut self, unit: u32) -> bool {
+        let u = &self.units[unit as usize];
+        let short = self.pool.free(unit) <= self.limits.idle_free_blocks;
+        let worth = !u.collecting && short && (u.victim != NONE || self.gains(unit));
+        if worth {
+            let u = &mut self.units[unit as usize];
+            (u.collecting, u.idle) = (true, true);
+        }
+        worth
+    }
+
+    /// Ends the collection of `unit` before its next step if it is not needed now; says whether it did. What has been
+    /// begun goes on the next time.
+    pub fn pause(&mut self, unit: u32) -> bool {
+        let enough = self.pool.free(unit) > self.limits.gc_free_blocks;
+        let u = &mut self.units[unit as usize];
+        let pauses = u.idle && enough;
+        u.collecting &= !pauses;
+        pauses
+    }
+
+    /// An open block of `unit` that could take the fresh pages of `class`, which has none: its number, and that of the one
+    /// for those pages.
+    pub(super) fn lendable(&self, unit: u32, class: u32) -> Option<(usize, usize)> {
+        let to = self.slot(unit, class, false);
+        if self.open[to].block != NONE {
+            return None;
+        }
+        let slots = self.slots(unit);
+        let is_open = |&slot: &usize| self.open[slot].block != NONE;
+        let moved = slots.clone().skip(1).step_by(2).find(is_open);
+        Some((moved.or_else(|| slots.step_by(2).find(is_open))?, to))
+    }
+
+    /// Whether a program unit of `class` has been begun in `unit` and is not full yet.
+    #[inline]
+    pub(super) fn has_pending(&self, unit: u32, class: u32) -> bool {
+        self.geometry.program_pages > 1 && !self.open[self.slot(unit, class, false)].pending.is_empty()
+    }
+
+    /// Pages of `class` that `unit` takes before anything is erased.
+    pub(super) fn free_pages(&self, unit: u32, class: u32) -> u32 {
+        let open = &self.open[self.slot(unit, class, false)];
+        let room = if open.block == NONE { 0 } else { self.ppb() - open.page };
+        self.pool.free(unit) * self.ppb() + room
+    }
+
+    /// A unit that waits for collection.
+    pub fn needs_reclaim(&mut self) -> Option<u32> {
+        self.waiting.pop_front()
+    }
+
+    /// Erased blocks in `unit`.
+    pub fn free_blocks(&self, unit: u32) -> u32 {
+        self.pool.free(unit)
+    }
+
+    /// One sentence with the numbers that tell why there is no room.
+    pub fn space(&self) -> String {
+        let valid: u64 = self.units.iter().map(|u| u64::from(u.valid)).sum();
+        let starved = (0..self.geometry.units)
+            .filter(|&u| self.open[self.slot(u, DATA, false)].block == NONE && self.pool.free(u) < 2)
+            .count();
+        let worn = match self.wear.retired() {
+            0 => String::new(),
+            n => format!("{n} blocks are worn out, "),
+        };
+        format!(
+            "{worn}{valid} of {} flash pages hold valid data, {} of {} blocks are erased, {starved} of {} units can take no host page",
+            self.geometry.pages(),
+            self.pool.total(),
+            self.geometry.blocks(),
+            self.geometry.units
+        )
+    }
+}

@@ -1,0 +1,287 @@
+//! Garbage collection: when it begins, what it costs, where copies go, and which pages lie together.
+
+mod support;
+
+use eraseblock_core::buffer::{Answer, Buffer, Outcome, Span, View};
+use eraseblock_core::config::DeviceConfig;
+use eraseblock_core::device::{Device, DeviceError, Options};
+use eraseblock_core::host::{Op, Request};
+use eraseblock_core::metrics::Report;
+use serde_json::{Value, json};
+
+/// One channel with two chips, or what `over` says; 16 pages a block.
+fn config(over: &Value) -> DeviceConfig {
+    let mut all = json!({
+        "nand": {"chips_per_channel": 2, "blocks_per_plane": 40, "pages_per_block": 16,
+                 "timing": {"read": "25 us", "program": "200 us", "erase": "1500 us", "transfer": "0 ns"}},
+        "ftl": {"exported": "4 MiB"},
+        "host": {"replay": "open", "max_outstanding": 64},
+    });
+    for (section, values) in over.as_object().unwrap() {
+        for (key, value) in values.as_object().unwrap() {
+            all[section][key] = value.clone();
+        }
+    }
+    support::config(&all)
+}
+
+fn at(op: Op, page: u64, count: u64, arrival_ns: u64) -> Request {
+    Request { arrival_ns, ..support::request(op, page, count) }
+}
+
+/// Random single-page writes, `gap_ns` apart.
+fn overwritten(config: &DeviceConfig, writes: u64, gap_ns: u64) -> Report {
+    let mut device = Device::new(config, Options { verify: true }).unwrap();
+    device.precondition().unwrap();
+    let pages = device.exported_bytes() / 4096;
+    let mut state = 1u64;
+    for i in 0..writes {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        device.submit(&at(Op::Write, (state >> 33) % pages, 1, i * gap_ns)).unwrap();
+    }
+    device.finish().unwrap()
+}
+
+/// The thesis switches off the time of collection, not collection: as many copies and erases, and every write takes as
+/// long as it does on a drive that never collects.
+#[test]
+fn free_collection_costs_no_time_and_counts_all_the_same() {
+    let run = |gc: Value| overwritten(&config(&json!({"ftl": {"gc": gc}})), 6000, 400_000);
+    let (full, free) = (run(json!({})), run(json!({"cost": "free"})));
+    assert!(full.flash.erases.gc > 100);
+    assert_eq!((full.flash.programs.host, free.flash.programs.host), (6000, 6000));
+    // Not the same number: what has become invalid by the time of each victim differs.
+    let near = |a: u64, b: u64| a.abs_diff(b) * 10 <= a;
+    assert!(near(full.flash.erases.gc, free.flash.erases.gc), "{:?} {:?}", full.flash, free.flash);
+    let (full, free) = (full.response_ns.write.unwrap(), free.response_ns.write.unwrap());
+    assert_eq!((free.mean, free.max), (200_000.0, 200_000));
+    assert!(full.max > 1_500_000, "{full:?}");
+}
+
+/// The same with all writes at once: with blocks in hand whose erase has to wait until the pages are stored that replace
+/// what it takes away, no die is ever idle.
+#[test]
+fn free_collection_makes_room_at_once() {
+    let free = config(&json!({"ftl": {"gc": {"cost": "free", "free_blocks": 8}, "exported": "3 MiB"}}));
+    let report = overwritten(&free, 4000, 0);
+    assert!(report.flash.erases.gc > 100);
+    // 4000 programs of 200 us on two dies.
+    assert!((report.simulated_s.unwrap() - 0.4).abs() < 0.002, "{:?}", report.simulated_s);
+}
+
+/// 5 % of 40 blocks: collection begins with two erased blocks left; a number says how many.
+#[test]
+fn thresholds_are_numbers_or_shares_of_each_unit() {
+    let left = |free_blocks: f64| {
+        let config = config(&json!({"ftl": {"gc": {"free_blocks": free_blocks}, "exported": "3 MiB"}}));
+        let mut device = Device::new(&config, Options { verify: true }).unwrap();
+        device.precondition().unwrap();
+        let pages = device.exported_bytes() / 4096;
+        let (mut least, mut state) = (u32::MAX, 1u64);
+        for i in 0..4000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            device.submit(&at(Op::Write, (state >> 33) % pages, 1, i * 200_000_000)).unwrap();
+            // Long after each write all collection has ended: nothing is under way but the next one.
+            if i > 2000 && device.engine().under_way() == 1 {
+                least = least.min((0..2).map(|unit| device.mapping().free_blocks(unit)).min().unwrap());
+            }
+        }
+        device.finish().unwrap();
+        least
+    };
+    // A unit is collected when it has filled a block and has so many left; then it has one more.
+    assert_eq!((left(1.0), left(0.05), left(2.0), left(0.2)), (1, 2, 2, 8));
+    let refused = |key: &str, value: Value| {
+        let error =
+            Device::new(&config(&json!({"ftl": {"gc": {key: value}}})), Options::default()).unwrap_err();
+        assert!(error.is_input() && error.to_string().contains(&format!("ftl.gc.{key}")), "{error}");
+    };
+    for (key, value) in [
+        ("free_blocks", json!(0)),
+        ("free_blocks", json!(1.5)),
+        ("free_blocks", json!(-0.5)),
+        ("idle_free_blocks", json!(0)),
+        ("step_pages", json!(0)),
+        ("regions", json!(0)),
+        ("regions", json!(9)),
+    ] {
+        refused(key, value);
+    }
+}
+
+/// While nothing is to do units are collected ahead of need; a request that comes waits for one step, no more.
+#[test]
+fn idle_time_is_used_and_given_up_for_requests() {
+    let run = |gc: Value, gap_ns: u64| {
+        let config = config(&json!({"ftl": {"gc": gc, "exported": "3 MiB"}, "nand": {"copy_back": true}}));
+        let mut device = Device::new(&config, Options { verify: true }).unwrap();
+        device.precondition().unwrap();
+        let pages = device.exported_bytes() / 4096;
+        let (mut state, mut now) = (1u64, 0);
+        for burst in 0..40 {
+            now = burst * 1_000_000_000;
+            for _ in 0..100 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                device.submit(&at(Op::Write, (state >> 33) % pages, 1, now)).unwrap();
+                now += gap_ns;
+            }
+        }
+        device.submit(&at(Op::Read, 0, 1, now + 900_000_000)).unwrap();
+        let free = (0..2).map(|unit| device.mapping().free_blocks(unit)).min().unwrap();
+        (free, device.finish().unwrap())
+    };
+    let (free, lazy) = run(json!({}), 0);
+    assert!(free <= 3, "{free}");
+    let (free, ahead) = run(json!({"idle_free_blocks": 10}), 0);
+    // After the last burst there was time enough.
+    assert!(free > 10, "{free}");
+    let mean = |report: &Report| report.response_ns.write.as_ref().unwrap().mean;
+    assert!(mean(&ahead) < mean(&lazy) * 0.9, "{} {}", mean(&ahead), mean(&lazy));
+    // With single steps between requests: a write waits for a copy of one page or an erase at most.
+    let (_, polite) = run(json!({"idle_free_blocks": 10, "step_pages": 1}), 5_000_000);
+    let (read, program, erase) = (25_000, 200_000, 1_500_000);
+    let most = polite.response_ns.write.unwrap().max;
+    assert!(most <= read + program + erase + program, "{most}");
+    assert!(polite.flash.erases.gc > 0);
+}
+
+/// Copies that are spread over the dies of a pool are programmed at the same time: one request at a time, which goes to a
+/// die that collects sooner or later, waits less.
+#[test]
+fn spread_copies_are_programmed_in_parallel() {
+    let run = |copies: &str| {
+        overwritten(
+            &config(&json!({
+                "nand": {"channels": 4, "chips_per_channel": 1},
+                "ftl": {"exported": "8 MiB", "gc": {"copies": copies, "step_pages": 16}},
+                "host": {"replay": "closed", "max_outstanding": 1},
+            })),
+            10_000,
+            0,
+        )
+    };
+    let (unit, spread) = (run("unit"), run("spread"));
+    let near = unit.flash.programs.gc.abs_diff(spread.flash.programs.gc) * 5 < unit.flash.programs.gc;
+    assert!(near && unit.flash.erases.gc > 500, "{:?} {:?}", unit.flash, spread.flash);
+    let p99 = |report: &Report| report.response_ns.write.as_ref().unwrap().p99;
+    assert!(p99(&spread) * 4 < p99(&unit) * 3, "{} {}", p99(&spread), p99(&unit));
+}
+
+/// Nine of ten writes go to a tenth of the pages: kept apart from the others they leave blocks behind in which nearly
+/// everything is invalid.
+#[test]
+fn hot_and_cold_pages_apart_are_copied_less() {
+    let waf = |regions: u32| {
+        let config = config(&json!({
+            "nand": {"chips_per_channel": 1, "blocks_per_plane": 128, "pages_per_block": 32},
+            "ftl": {"exported": "14 MiB", "gc": {"regions": regions, "region_pages": 2000}},
+            "host": {"replay": "untimed"},
+        }));
+        let mut device = Device::new(&config, Options { verify: true }).unwrap();
+        device.precondition().unwrap();
+        let pages = device.exported_bytes() / 4096;
+        let mut state = 1u64;
+        for i in 0..80_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let among = if i % 10 == 0 { pages } else { pages / 10 };
+            device.submit(&at(Op::Write, (state >> 33) % among, 1, 0)).unwrap();
+        }
+        device.finish().unwrap().waf.unwrap()
+    };
+    let (one, two, three) = (waf(1), waf(2), waf(3));
+    assert!(two < one * 0.9 && three < one * 0.9, "{one} {two} {three}");
+}
+
+#[test]
+fn what_does_not_go_together_is_refused_with_a_reason() {
+    let refused = |over: Value| match Device::new(&config(&over), Options::default()) {
+        Err(error @ DeviceError::Config(_)) => error.to_string(),
+        other => panic!("{other:?}"),
+    };
+    let spread = refused(json!({"ftl": {"allocator": "static", "gc": {"copies": "spread"}}}));
+    assert!(spread.contains("ftl.gc.copies") && spread.contains("\"unit\""), "{spread}");
+    for (part, value) in [
+        ("allocator", json!("round-robin")),
+        ("victim", json!("greedy")),
+        ("wear", json!("hot-cold")),
+        ("gc", json!({"cost": "free"})),
+    ] {
+        let ftl = json!({"mapping": {"kind": "bast", "log_blocks": 4}, part: value});
+        let error = refused(json!({"ftl": ftl}));
+        assert!(error.contains(&format!("ftl.{part}")) && error.contains("`bast`"), "{error}");
+    }
+    for (part, key, value) in [
+        ("victim", "d-choices", json!({"d": 0})),
+        ("victim", "windowed-greedy", json!({"window": 0})),
+        ("victim", "random", json!({"least_invalid": 2})),
+        ("victim", "leveling-degree", json!({"steepness": 0})),
+        ("wear", "hot-cold", json!({"threshold": 0})),
+        ("wear", "dual-pool", json!({"cluster": 0})),
+    ] {
+        let (option, mut table) = (value.as_object().unwrap().keys().next().unwrap().clone(), value.clone());
+        table["kind"] = json!(key);
+        let error = refused(json!({"ftl": {part: table}}));
+        assert!(error.contains(&format!("ftl.{part}.{option}: found")), "{error}");
+    }
+}
+
+/// A buffer that sends each page on as it comes, and has to know where to.
+#[derive(Debug)]
+struct Homely {
+    homes: Vec<Option<u32>>,
+}
+
+impl Buffer for Homely {
+    fn access(&mut self, span: &Span, view: &dyn View, out: &mut Outcome) {
+        for lpn in span.first..span.first + span.count {
+            self.homes.push(view.home(lpn));
+            out.answers.push(Answer::Bypass);
+        }
+    }
+    fn trim(&mut self, _first: u32, _count: u32) {}
+    fn flush(&mut self, _out: &mut Outcome) {}
+    fn flush_pages(&mut self, _first: u32, _count: u32, _out: &mut Outcome) {}
+    fn len(&self) -> u32 {
+        0
+    }
+    fn holds(&self, _lpn: u32) -> bool {
+        false
+    }
+    fn check(&self) -> Result<(), String> {
+        // Units take turns, a page each.
+        let turns = self.homes.iter().enumerate().all(|(n, home)| *home == Some(n as u32 % 2));
+        if turns { Ok(()) } else { Err(format!("{:?}", self.homes)) }
+    }
+    fn metadata_bytes(&self) -> usize {
+        0
+    }
+    fn needs_home(&self) -> bool {
+        true
+    }
+    fn dump(&self) -> Vec<Vec<u32>> {
+        Vec::new()
+    }
+}
+
+#[test]
+fn a_buffer_that_needs_static_placement_gets_it_or_is_refused() {
+    let build = |allocator: &str| {
+        let config = config(&json!({"ftl": {"allocator": allocator}}));
+        Device::with_parts(
+            &config,
+            Options { verify: true },
+            |m| m,
+            Some(Box::new(Homely { homes: Vec::new() })),
+        )
+    };
+    for allocator in ["round-robin", "dynamic", "non-striping"] {
+        let error = build(allocator).err().expect("a page may go anywhere").to_string();
+        assert!(error.contains("static placement") && error.contains("ftl.allocator"), "{error}");
+    }
+    let mut device = build("static").unwrap();
+    device.precondition().unwrap();
+    for page in 0..100 {
+        device.submit(&at(Op::Write, page, 1, 0)).unwrap();
+    }
+    device.finish().unwrap();
+}
