@@ -275,7 +275,7 @@ fn a_buffer_that_needs_static_placement_gets_it_or_is_refused() {
         )
     };
     for allocator in ["round-robin", "dynamic", "non-striping"] {
-        let error = build(allocator).err().expect("a page may go anywhere").to_string();
+        let error = build(allocator).expect_err("a page may go anywhere").to_string();
         assert!(error.contains("static placement") && error.contains("ftl.allocator"), "{error}");
     }
     let mut device = build("static").unwrap();

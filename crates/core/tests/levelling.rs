@@ -143,8 +143,8 @@ fn levelling_lengthens_life() {
     }
 }
 
-/// The swap of the worked example: a block with four valid pages and few erases moves into a worn one for four reads, four
-/// programs and an erase.
+/// The swap of the worked example: a block with three valid pages and few erases moves into a worn one for three reads,
+/// three programs and an erase.
 #[test]
 fn a_swap_costs_its_copies_and_one_erase() {
     for name in ["hot-cold", "two-level", "dual-pool"] {
@@ -153,20 +153,16 @@ fn a_swap_costs_its_copies_and_one_erase() {
         }));
         let mut device = Device::new(&config, Options { verify: true }).unwrap();
         device.precondition().unwrap();
+        let wear = |of: [u64; 6]| of[Cause::Wear as usize];
         // Page 0 alone is written again: the blocks of the other pages are never erased of themselves.
         for _ in 0..10_000 {
             device.submit(&support::request(Op::Write, 0, 1)).unwrap();
-            if device.counters().erases[Cause::Wear as usize] > 0 {
+            if wear(device.counters().programs) > 0 {
                 break;
             }
         }
-        let wear = |of: [u64; 6]| of[Cause::Wear as usize];
         let c = device.counters().clone();
-        let cold = wear(c.programs);
-        assert!(cold == 3 || cold == 4, "{name}: block 0 has lost page 0, the others are whole: {cold}");
-        // A worn block that holds something is emptied first.
-        let cleared = wear(c.reads) - cold;
-        assert!(cleared == 0 && wear(c.erases) == 1, "{name}: {:?} {:?} {:?}", c.reads, c.programs, c.erases);
+        assert_eq!((wear(c.reads), wear(c.programs), wear(c.erases)), (3, 3, 1), "{name}");
         device.finish().unwrap();
     }
 }

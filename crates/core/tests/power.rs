@@ -346,10 +346,7 @@ fn every_composition_comes_back() {
         }
         let (name, fate) = (format!("{composition} over {array}"), n as u64 % 4);
         let how = Cuts { requests: 24, fates: fate..fate + 1, ..Cuts::default() };
-        eprintln!("begin {n} {name}");
-        let t = std::time::Instant::now();
         cuts += exhaust_each(&name, &support::config(&all), n as u64, &how);
-        eprintln!("{n} {cuts} {:?} {name}", t.elapsed());
     }
     assert!(cuts > 5_000);
 }

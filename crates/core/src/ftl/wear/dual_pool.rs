@@ -115,8 +115,10 @@ impl Leveller for DualPool {
         {
             let swap = Swap { from, into };
             match (blocks.state(from), blocks.state(into)) {
-                (State::Closed(_), State::Erased | State::Closed(_)) => return Some(swap),
-                (State::Erased, State::Erased | State::Closed(_)) => self.change_pools(swap, blocks),
+                (State::Closed(1..), State::Erased | State::Closed(_)) => return Some(swap),
+                (State::Closed(0) | State::Erased, State::Erased | State::Closed(_)) => {
+                    self.change_pools(swap, blocks);
+                }
                 _ => {}
             }
         }
