@@ -40,12 +40,26 @@ def check(names: Iterable[str], kind: str, option: str) -> list[str]:
     everything = known(kind)
     if given == ["all"]:
         return everything
-    for name in given:
+    for place, name in enumerate(given):
         if name not in everything:
-            raise _core.ConfigError(
-                f"{option}: there is no `{name}`{nearest(name, everything)} (known: {', '.join(everything)})"
-            )
+            raise _core.ConfigError(f"{option}: {unknown(name, kind)}")
+        if name in given[:place]:
+            raise _core.ConfigError(f"{option}: `{name}` is there twice; once is enough")
     return given
+
+
+def unknown(name: str, kind: str) -> str:
+    """What to say of a name that no entry of this kind has."""
+    everything = registry()
+    meant = [entry["name"] for entry in everything[kind] if name.lower() in entry.get("also", [])]
+    others = [other for other, entries in everything.items() if any(e["name"] == name for e in entries)]
+    if meant:
+        hint = f"; here it is called `{meant[0]}`"
+    elif others:
+        hint = f"; it is one of the {others[0]}"
+    else:
+        hint = nearest(name, known(kind))
+    return f"there is no `{name}`{hint} (known: {', '.join(known(kind))})"
 
 
 def source_of(entry: dict[str, Any]) -> str:

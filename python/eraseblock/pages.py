@@ -138,7 +138,7 @@ def _note(note: Entry) -> str:
 def _eviction(eviction: Entry) -> str:
     of, dirty = eviction["pages"], eviction["dirty"]
     clean = [page for page in of if page not in dirty]
-    kept = "" if eviction["action"] == "drop" or not clean else f", {pages(clean)} clean"
+    kept = "" if eviction["action"] == "drop" or not clean else f", of which {pages(clean)} clean"
     unit = f", to unit {eviction['unit']}" if "unit" in eviction else ""
     return f"**{eviction['action']} {pages(of)}**{kept}{unit} ({eviction['reason']})"
 

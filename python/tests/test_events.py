@@ -146,3 +146,9 @@ def test_a_page_of_what_there_is_not(cli: Cli) -> None:
         "eraseblock: list buffers: there is no `hmb`; did you mean `hbm`? (known: none,"
     )
     assert "log_blocks" in cli("list", "ftls", "bast").stdout
+
+
+def test_a_name_is_found_by_its_other_names_and_under_its_kind(cli: Cli) -> None:
+    assert "; here it is called `opt` (" in cli("list", "buffers", "Belady").stderr
+    assert "; it is one of the ftls (" in cli("list", "buffers", "bast").stderr
+    assert "--buffers: `lru` is there twice" in cli("compare", "x.spc", "--buffers", "lru,hbm,lru").stderr

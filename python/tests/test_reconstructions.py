@@ -49,7 +49,7 @@ def test_lists_and_pages_agree_with_the_registry() -> None:
 
 
 def test_pages_say_from_whose_description_a_scheme_is_built() -> None:
-    after = {e["name"]: e["described_in"] for e in eraseblock.registry()["buffers"] if "described_in" in e}
+    after = {e["name"]: e["described_in"] for e in eraseblock.registry()["buffers"] if e["described_in"]}
     assert set(after) == {"lb-clock", "cflru", "fab", "clock", "arc", "s3-fifo", "w-tinylfu"}
     for entry in eraseblock.registry()["buffers"]:
         facts = scheme_page(entry).splitlines()[2]

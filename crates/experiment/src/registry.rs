@@ -32,16 +32,16 @@ struct Item {
     /// Where it was published; empty where it was not.
     paper: String,
     year: Option<u16>,
-    /// From whose description it is built, where it was not the paper itself.
-    #[serde(skip_serializing_if = "str::is_empty")]
+    /// From whose description it is built, where it was not the paper itself; else empty.
     described_in: &'static str,
     /// Known only from its abstract or from hearsay, not from a full description.
     reconstruction: bool,
     /// It knows the future, and is no scheme for a drive but a bound for the others.
     bound: bool,
     options: Vec<OptionItem>,
+    /// Other names that readers may look for.
+    also: &'static [&'static str],
     /// What its source leaves open.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     choices: Vec<ChoiceItem>,
     #[serde(flatten)]
     reading: Option<Reading>,
@@ -107,6 +107,7 @@ fn scheme(entry: &Entry) -> Item {
         paper: entry.about.paper.to_owned(),
         year: entry.about.year,
         described_in: entry.about.described_in,
+        also: entry.about.also,
         reconstruction: entry.about.reconstruction,
         bound: entry.about.bound,
         options: options(&(entry.schema)().to_value(), &(entry.defaults)()),
@@ -150,6 +151,7 @@ fn device(preset: &presets::Preset) -> Item {
         paper: about.paper,
         year: Some(about.year),
         described_in: "",
+        also: &[],
         reconstruction: false,
         bound: false,
         options: Vec::new(),
@@ -169,6 +171,7 @@ fn stand_in(stand_in: &eraseblock_traces::StandIn) -> Item {
         paper: stand_in.source.clone(),
         year: Some(stand_in.year),
         described_in: "",
+        also: &[],
         reconstruction: false,
         bound: false,
         options: Vec::new(),

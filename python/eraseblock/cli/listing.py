@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from eraseblock import _core
 from eraseblock.cli.options import AsJson
-from eraseblock.names import nearest, registry, source_of
+from eraseblock.names import nearest, registry, source_of, unknown
 from eraseblock.pages import cost_of, examples_of, scheme_page
 
 if TYPE_CHECKING:
@@ -48,10 +48,17 @@ def listing(kind: str | None = None, name: str | None = None, /, *, as_json: AsJ
     """
     entries = registry()
     if kind is not None:
-        entries = {kind: _found(kind, entries, "list")}
+        if kind not in entries:
+            kinds = list(entries)
+            raise _core.ConfigError(
+                f"list: there is no `{kind}`{nearest(kind, kinds)} (known: {', '.join(kinds)})"
+            )
+        entries = {kind: entries[kind]}
     if name is not None and kind is not None:
-        by_name = {str(entry["name"]): [entry] for entry in entries[kind]}
-        entries = {kind: _found(name, by_name, f"list {kind}")}
+        found = [entry for entry in entries[kind] if entry["name"] == name]
+        if not found:
+            raise _core.ConfigError(f"list {kind}: {unknown(name, kind)}")
+        entries = {kind: found}
     if as_json:
         shown: Any = entries if kind is None else entries[kind]
         if name is not None and kind is not None:
@@ -61,14 +68,6 @@ def listing(kind: str | None = None, name: str | None = None, /, *, as_json: AsJ
         _print_page(entries[kind][0])
     else:
         _print(entries, brief=kind is None, one=name is not None)
-
-
-def _found(name: str, among: dict[str, list[dict[str, Any]]], command: str) -> list[dict[str, Any]]:
-    if name not in among:
-        raise _core.ConfigError(
-            f"{command}: there is no `{name}`{nearest(name, list(among))} (known: {', '.join(among)})"
-        )
-    return among[name]
 
 
 def _whole(kind: str, entry: dict[str, Any]) -> dict[str, Any]:

@@ -28,7 +28,10 @@ pub enum Reads {
 /// A sentence with both numbers.
 pub fn require_room(shape: Shape, pages: u32) -> Result<(), String> {
     if shape.capacity < pages {
-        return Err(format!("buffer.size: room for {} pages, expected at least {pages}", shape.capacity));
+        return Err(format!(
+            "buffer.size: found room for {} page(s), expected at least {pages}",
+            shape.capacity
+        ));
     }
     if shape.capacity >= 1 << 30 || shape.logical_pages >= 1 << 31 {
         return Err(

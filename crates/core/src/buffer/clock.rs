@@ -32,6 +32,7 @@ pub const ABOUT: About = About {
     summary: "Pages on a ring; the hand spares those used since it last came by.",
     paper: "Corbató, A paging experiment with the Multics system, MIT Project MAC M-384",
     year: Some(1968),
+    also: &["second-chance"],
     described_in: "the common literature",
     choices: &[
         Choice { option: "bits", others: &["2"], open: "the width of a page's counter" },

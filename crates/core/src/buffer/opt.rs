@@ -39,6 +39,7 @@ pub const ABOUT: About = About {
     summary: "Knows the future and keeps the pages that are used again soonest: no scheme has more hits in all.",
     paper: "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 5(2)",
     year: Some(1966),
+    also: &["belady", "min", "optimal"],
     cost: Cost::Logarithmic,
     bound: true,
     examples: &[Example {

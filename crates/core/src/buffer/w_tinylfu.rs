@@ -36,6 +36,7 @@ pub const ABOUT: About = About {
     summary: "An LRU window, then a segmented LRU that admits only pages used more often than those that they drive out.",
     paper: "Einziger, Friedman and Manes, TinyLFU: A highly efficient cache admission policy, ACM TOS 13(4)",
     year: Some(2017),
+    also: &["tinylfu", "caffeine"],
     described_in: "the common literature, and the third author's implementation",
     choices: &[
         Choice {

@@ -77,6 +77,8 @@ pub struct About {
     pub year: Option<u16>,
     /// From whose full description it is built, where it was not the paper's own; empty where it was, or there is none.
     pub described_in: &'static str,
+    /// Other names that readers may look for.
+    pub also: &'static [&'static str],
     /// Known only from its abstract or from hearsay, not from a full description.
     pub reconstruction: bool,
     /// No drive can have it, as it knows the future: it shows what the others could reach at most.
@@ -101,6 +103,7 @@ impl About {
         paper: "",
         year: None,
         described_in: "",
+        also: &[],
         reconstruction: false,
         bound: false,
         cost: Cost::Constant,
