@@ -19,7 +19,7 @@ ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' \) 2>/de
 WORKLOAD := workloads/pgbench-ext4.nbdkit.zst
 DEMO := out/demo
 
-.PHONY: help demo test quick lint format figures stand-ins bench bench-engine bench-libcachesim fuzz-readers lock clean
+.PHONY: help demo test quick lint format figures stand-ins bench bench-engine bench-libcachesim fuzz-readers fuzz-config lock clean
 
 help: ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 20
@@ -74,6 +74,12 @@ fuzz-readers: TIME ?= 60
 fuzz-readers: JOBS ?= $(shell nproc)
 fuzz-readers: ## Feed damaged files to every trace reader (TIME=600 FORMAT=spc)
 	$(PYTHON) tools/fuzz_readers.py --time $(TIME) --jobs $(JOBS) $(if $(FORMAT),--format $(FORMAT))
+
+# TIME is in seconds; SEED picks another sequence of cases, CASE repeats one of them.
+fuzz-config: TIME ?= 60
+fuzz-config: JOBS ?= $(shell nproc)
+fuzz-config: $(EXTENSION) ## Run random drives under random workloads, and look for panics, hangs, stale reads and lost requests (TIME=1200)
+	$(BIN)/python tools/fuzz_config.py --time $(TIME) --jobs $(JOBS) $(if $(SEED),--seed $(SEED)) $(if $(CASE),--case $(CASE))
 
 lock: $(DEPENDENCIES) ## Pin the Python packages anew (needs uv)
 	uv pip compile pyproject.toml --group development --universal --python-version 3.11 --generate-hashes \
