@@ -110,14 +110,14 @@ pub fn filled(scale: Scale) -> DeviceConfig {
     config
 }
 
-/// BAST with 128 log blocks, filled, and `queue_depth` requests always under way.
-pub fn merging(scale: Scale, queue_depth: u32, copy_back: bool) -> DeviceConfig {
+/// A mapping with 128 log blocks, filled, and `queue_depth` requests always under way.
+pub fn merging(name: &str, scale: Scale, queue_depth: u32, copy_back: bool) -> DeviceConfig {
     let mut config = filled(scale);
     config.nand.program_order = ProgramOrder::Ascending;
     config.nand.copy_back = copy_back;
     config.host.replay = Replay::Closed;
     config.host.max_outstanding = queue_depth;
-    let options = serde_json::json!({"kind": "bast", "log_blocks": 128});
-    config.ftl.mapping = serde_json::from_value(options).unwrap_or_else(|e| panic!("bast: {e}"));
+    let options = serde_json::json!({"kind": name, "log_blocks": 128});
+    config.ftl.mapping = serde_json::from_value(options).unwrap_or_else(|e| panic!("{name}: {e}"));
     config
 }

@@ -77,6 +77,7 @@ pub const GOALS: &[Goal] = &[
     Goal { name: "c", measure: buffered },
     Goal { name: "e", measure: merging },
     Goal { name: "f", measure: reading },
+    Goal { name: "g", measure: merging_shared },
 ];
 
 /// (a) and (d): an empty drive takes uniform writes.
@@ -151,21 +152,30 @@ pub fn buffered_run(name: &str, scale: Scale) -> Result<Run, DeviceError> {
 
 /// (e): BAST merges at nearly every write.
 fn merging(scale: Scale) -> Result<Vec<Figure>, String> {
-    let measure = |name, queue_depth: u32, copy_back: bool| {
-        let config: DeviceConfig = drive::merging(scale, queue_depth, copy_back);
+    merges(scale, "bast", &[("e", 32, false), ("e1", 1, false), ("e-cb", 32, true), ("e1-cb", 1, true)])
+}
+
+/// (g): FAST merges the logical blocks of all pages in a log block when it needs a new one.
+fn merging_shared(scale: Scale) -> Result<Vec<Figure>, String> {
+    merges(scale, "fast", &[("g", 32, false), ("g-cb", 32, true)])
+}
+
+/// Uniform writes over 128 log blocks; each run has a name, a queue depth, and copy-back or not.
+fn merges(
+    scale: Scale,
+    mapping: &'static str,
+    runs: &[(&'static str, u32, bool)],
+) -> Result<Vec<Figure>, String> {
+    let measure = |&(name, queue_depth, copy_back)| {
+        let config: DeviceConfig = drive::merging(mapping, scale, queue_depth, copy_back);
         let load = || Uniform::new(scale.exported_pages(), PAGE, 0, 0);
         let run = best(scale.runs, || run(&config, load(), scale.requests), serve_s)?;
         let rate = run.report.flash_ops as f64 / run.serve_s / MILLION;
         let how = if copy_back { "copy-back" } else { "over the bus" };
-        let what = format!("uniform writes, BAST, 128 logs, QD {queue_depth}, {how}");
+        let what = format!("uniform writes, {}, 128 logs, QD {queue_depth}, {how}", mapping.to_uppercase());
         Ok::<_, String>(Figure::new(name, what, rate, "M ops/s", (Better::More, 25.0), run.hash()))
     };
-    Ok(vec![
-        measure("e", 32, false)?,
-        measure("e1", 1, false)?,
-        measure("e-cb", 32, true)?,
-        measure("e1-cb", 1, true)?,
-    ])
+    runs.iter().map(measure).collect()
 }
 
 /// (f): a trace in SPC text, from a file that is not packed.

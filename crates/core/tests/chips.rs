@@ -327,7 +327,7 @@ fn able() -> Vec<(&'static str, Value)> {
 }
 
 fn drive(mapping: &str, nand: &Value) -> DeviceConfig {
-    let mapping = if mapping == "bast" { json!({"kind": "bast", "log_blocks": 6}) } else { json!(mapping) };
+    let mapping = support::mapping(mapping, 6);
     support::config(&json!({
         "nand": nand, "ftl": {"mapping": mapping, "exported": "400 KiB"}, "buffer": {"size": "32 KiB", "scheme": "lru"},
         "host": {"replay": "open", "max_outstanding": 16},

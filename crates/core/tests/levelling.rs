@@ -4,7 +4,7 @@ mod support;
 
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, DeviceError, Options};
-use eraseblock_core::ftl::MappingConfig;
+use eraseblock_core::ftl::{self, MappingConfig};
 use eraseblock_core::ftl::wear::WearConfig;
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Report;
@@ -88,10 +88,8 @@ fn clusters_are_levelled_by_themselves() {
 
 /// Writes until the flash is worn out; the report, and how many blocks had reached their limit.
 fn life(mapping: &str, wear: &Value, replay: &str, verify: bool) -> (Report, u64) {
-    let mapping = if mapping == "bast" { json!({"kind": "bast", "log_blocks": 4}) } else { json!(mapping) };
-    let composed = mapping == json!("page");
-    let mut ftl = json!({"exported": "1 MiB", "mapping": mapping});
-    if composed {
+    let mut ftl = json!({"exported": "1 MiB", "mapping": support::mapping(mapping, 4)});
+    if ftl::is_composed(mapping) {
         ftl["wear"] = wear.clone();
     }
     let config = support::config(&json!({

@@ -9,6 +9,7 @@ use eraseblock_core::ftl::alloc::AllocatorConfig;
 use eraseblock_core::ftl::gc::{Copies, GcConfig, GcCost};
 use eraseblock_core::ftl::victim::VictimConfig;
 use eraseblock_core::ftl::wear::WearConfig;
+use eraseblock_core::ftl::{self, MappingConfig};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Report;
 use proptest::prelude::*;
@@ -67,14 +68,27 @@ prop_compose! {
 }
 
 prop_compose! {
+    /// Any mapping, with some of its options, and parts for those that are composed.
     fn ftls()(
-        bast: bool, log_blocks in 1u32..12, partial_merge: bool,
-        allocator in allocators(), victim in one_of(VictimConfig::NAMES, vec![]), wear in levellers(), gc in collection(),
+        name in prop::sample::select(MappingConfig::NAMES), log_blocks in 1u32..12, partial_merge: bool,
+        other_readings: bool, allocator in allocators(), victim in one_of(VictimConfig::NAMES, vec![]),
+        wear in levellers(), gc in collection(),
     ) -> Value {
-        if bast {
-            json!({"mapping": {"kind": "bast", "log_blocks": log_blocks, "partial_merge": partial_merge}})
+        let mut mapping = serde_json::to_value(MappingConfig::by_name(name).unwrap()).unwrap();
+        let options = mapping.as_object_mut().unwrap();
+        for (key, value) in [("log_blocks", json!(log_blocks)), ("partial_merge", json!(partial_merge))] {
+            if let Some(option) = options.get_mut(key) {
+                *option = value;
+            }
+        }
+        let about = ftl::registry().iter().find(|entry| entry.name == name).unwrap().about;
+        for choice in about.choices.iter().filter(|choice| other_readings && choice.option != "partial_merge") {
+            options.insert(choice.option.to_owned(), serde_json::from_str(choice.others[0]).unwrap());
+        }
+        if ftl::is_composed(name) {
+            json!({"mapping": mapping, "allocator": allocator, "victim": victim, "wear": wear, "gc": gc})
         } else {
-            json!({"mapping": "page", "allocator": allocator, "victim": victim, "wear": wear, "gc": gc})
+            json!({"mapping": mapping})
         }
     }
 }

@@ -174,3 +174,30 @@ fn a_growing_backlog_is_seen_wherever_it_waits() {
         assert!(run(&config, false, &slow).trusted, "{max_outstanding}");
     }
 }
+
+/// A request that had waited for room wrote pages which its own reads, done by then, had filled: the program was to wait
+/// for their join, whose number was by then that of the merge that the program belonged to.
+#[test]
+fn a_program_does_not_wait_for_reads_that_have_ended() {
+    let config = support::config(&json!({
+        "ftl": {"mapping": "block"},
+        "buffer": {"size": "32 KiB", "scheme": "cbm"},
+        "host": {"replay": "open", "partial_page": "read-modify-write", "max_outstanding": 4, "end_of_run": "flush"},
+    }));
+    let half_pages = |op, first: u64, count: u64, arrival_ns| Request {
+        arrival_ns,
+        offset: first * 2048,
+        len: count * 2048,
+        ..support::request(op, 0, 1)
+    };
+    let requests = [
+        half_pages(Op::Write, 5, 4, 1),
+        half_pages(Op::Read, 49, 4, 1_719_144),
+        half_pages(Op::Write, 31, 10, 1_719_144),
+        half_pages(Op::Write, 23, 4, 1_719_144),
+        half_pages(Op::Write, 29, 6, 2_666_773),
+        half_pages(Op::Write, 63, 1, 2_666_773),
+        half_pages(Op::Write, 1, 8, 4_774_513),
+    ];
+    assert_eq!(run(&config, true, &requests).requests.completed, 7);
+}

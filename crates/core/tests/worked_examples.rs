@@ -4,6 +4,7 @@ mod support;
 
 use eraseblock_core::buffer::{Action, Answer, Buffer, BufferConfig, Idle, Outcome, Shape, Span};
 use eraseblock_core::device::Device;
+use eraseblock_core::host::Op;
 use serde_json::{Value, json};
 use support::{cost, device, write};
 
@@ -141,6 +142,165 @@ fn bast_table() {
         assert_eq!((c.switch_merges, c.partial_merges, c.full_merges), *merges, "{writes:?} {victim}");
         drive.finish().unwrap();
     }
+}
+
+fn fast(more: &Value) -> Device {
+    let mut mapping = json!({"kind": "fast", "log_blocks": 2});
+    mapping.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    device(&json!({"ftl": {"mapping": mapping}}))
+}
+
+/// One sequential and two random log blocks.
+#[test]
+fn fast_table() {
+    type Triple = (u64, u64, u64);
+    let cases: &[(&[u64], Triple, Triple)] = &[
+        (&[0, 1, 2, 3, 4], (0, 5, 1), (1, 0, 0)),
+        (&[0, 1, 3], (1, 4, 1), (0, 1, 0)),
+        (&[0, 1, 1], (3, 6, 2), (0, 0, 1)),
+        (&[1, 5, 9, 13, 1, 5, 9, 13, 1], (0, 9, 1), (0, 0, 0)),
+        (&[1, 5, 9, 13, 2, 6, 10, 14, 3], (16, 25, 5), (0, 0, 4)),
+    ];
+    for (writes, expected, merges) in cases {
+        let mut drive = fast(&json!({}));
+        write(&mut drive, writes);
+        let c = drive.counters();
+        assert_eq!(cost(&drive), *expected, "{writes:?}");
+        assert_eq!((c.switch_merges, c.partial_merges, c.full_merges), *merges, "{writes:?}");
+        drive.finish().unwrap();
+    }
+}
+
+#[test]
+fn fast_finishes_the_run_of_a_logical_block_in_the_victim() {
+    // Block 1 has a page in the oldest random log block, then begins a run: the victim takes three full merges, and the
+    // run is completed with page 7, the newest of which lies in the victim.
+    let mut drive = fast(&json!({}));
+    write(&mut drive, &[1, 7, 9, 13, 4, 5, 17, 21, 25, 29, 30]);
+    let c = drive.counters();
+    assert_eq!((c.switch_merges, c.partial_merges, c.full_merges), (0, 1, 3));
+    assert_eq!(cost(&drive), (3 * 4 + 2, 11 + 3 * 4 + 2, 3 + 1 + 1));
+    drive.finish().unwrap();
+}
+
+#[test]
+fn fast_in_other_readings() {
+    // The run is completed, then the page goes to the random log blocks.
+    let mut log = fast(&json!({"broken_run": "log"}));
+    write(&mut log, &[0, 1, 3]);
+    assert_eq!((cost(&log), log.counters().partial_merges), ((2, 5, 1), 1));
+    log.finish().unwrap();
+    // An unfinished run is copied to a new block.
+    let mut full = fast(&json!({"partial_merge": false}));
+    write(&mut full, &[0, 1, 4]);
+    assert_eq!((cost(&full), full.counters().full_merges), ((4, 3 + 4, 2), 1));
+    full.finish().unwrap();
+}
+
+#[test]
+fn fast_writes_a_page_for_the_first_time_to_its_slot() {
+    let mut drive = device(&json!({
+        "ftl": {"mapping": {"kind": "fast", "log_blocks": 2}}, "precondition": {"state": "empty"},
+    }));
+    // Pages 1 and 3 in the data block; 2 lies below the last page programmed there and goes to a log block.
+    write(&mut drive, &[1, 3, 2]);
+    assert_eq!(
+        (cost(&drive), drive.mapping().lookup(1), drive.mapping().lookup(3)),
+        ((0, 3, 0), Some(1), Some(3))
+    );
+    assert!(drive.mapping().lookup(2).is_some_and(|page| page >= 4));
+    drive.finish().unwrap();
+}
+
+#[test]
+fn block_mapping_copies_the_block_for_every_page_written_over() {
+    let mut drive = device(&json!({"ftl": {"mapping": "block"}}));
+    write(&mut drive, &[2]);
+    assert_eq!(cost(&drive), (3, 4, 1));
+    // Three pages of one request take one copy.
+    drive.submit(&support::request(Op::Write, 4, 3)).unwrap();
+    assert_eq!(cost(&drive), (3 + 1, 4 + 4, 2));
+    drive.finish().unwrap();
+    let mut empty = device(&json!({"ftl": {"mapping": "block"}, "precondition": {"state": "empty"}}));
+    write(&mut empty, &[0, 1, 3, 2]);
+    assert_eq!(cost(&empty), (3, 3 + 4, 1));
+    empty.finish().unwrap();
+}
+
+#[test]
+fn replacement_blocks_take_a_page_where_its_slot_is_erased() {
+    let over = |more: Value| {
+        let mut mapping = json!({"kind": "replacement"});
+        mapping.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        device(&json!({"ftl": {"mapping": mapping}, "precondition": {"state": "empty"}}))
+    };
+    let mut drive = over(json!({}));
+    write(&mut drive, &[0, 0, 0, 1]);
+    // A chain of three; page 1 is written for the first time and goes to the primary block.
+    assert_eq!((cost(&drive), drive.mapping().free_blocks(0)), ((0, 4, 0), 13));
+    assert_eq!((drive.mapping().lookup(0), drive.mapping().lookup(1)), (Some(8), Some(1)));
+    drive.finish().unwrap();
+    // The third block is one too many: the second is completed with the newest pages that it lacks.
+    let mut limited = over(json!({"chain_limit": 2}));
+    write(&mut limited, &[0, 1, 2, 0, 0]);
+    assert_eq!((cost(&limited), limited.counters().partial_merges), ((2, 5 + 2, 1), 1));
+    // It lacks page 0, whose slot it has passed: all goes to a new block.
+    write(&mut limited, &[4, 5, 6, 5, 5]);
+    assert_eq!((cost(&limited), limited.counters().full_merges), ((2 + 3, 7 + 5 + 3, 1 + 2), 1));
+    limited.finish().unwrap();
+}
+
+fn superblock(more: &Value) -> Device {
+    let mapping = json!({"kind": "superblock", "blocks": 2, "update_blocks": 1});
+    let mut all = json!({"ftl": {"mapping": mapping}});
+    all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    device(&all)
+}
+
+#[test]
+fn superblocks_collect_garbage_in_themselves() {
+    let mut drive = superblock(&json!({}));
+    let others: Vec<_> = (8..32).map(|lpn| drive.mapping().lookup(lpn)).collect();
+    // Pages 0 to 3 fill the update block; their old block then holds nothing and goes.
+    write(&mut drive, &[0, 1, 2, 3, 4]);
+    assert_eq!(cost(&drive), (0, 5, 1));
+    let mut hot = superblock(&json!({}));
+    // The update block holds pages 0 and 4, the two data blocks three pages each: it is the one with least to copy.
+    write(&mut hot, &[0, 4, 0, 4, 1]);
+    assert_eq!(
+        (cost(&hot), hot.counters().programs[eraseblock_core::nand::Cause::Gc as usize]),
+        ((2, 5 + 2, 1), 2)
+    );
+    for drive in [&mut drive, &mut hot] {
+        assert!((8..32).map(|lpn| drive.mapping().lookup(lpn)).eq(others.iter().copied()));
+        drive.finish().unwrap();
+    }
+}
+
+#[test]
+fn a_superblock_gives_up_its_update_block_when_none_is_left() {
+    let mut drive = superblock(&json!({"nand": {"blocks_per_plane": 11}}));
+    write(&mut drive, &[0, 0, 0, 0]);
+    assert_eq!((cost(&drive), drive.mapping().free_blocks(0)), ((0, 4, 0), 2));
+    // Superblock 1 needs a block. Superblock 0 empties its update block, then a data block into the room that this gave.
+    write(&mut drive, &[8]);
+    assert_eq!((cost(&drive), drive.mapping().free_blocks(0)), ((1 + 3, 4 + 1 + 3 + 1, 2), 2));
+    drive.finish().unwrap();
+}
+
+#[test]
+fn hybrid_mapping_fills_a_block_in_any_order_and_writes_a_full_one_anew() {
+    let mut drive = device(&json!({
+        "ftl": {"mapping": "hybrid"}, "precondition": {"state": "empty"}, "nand": {"program_order": "sequential"},
+    }));
+    write(&mut drive, &[3, 1, 1, 0]);
+    assert_eq!(cost(&drive), (0, 4, 0));
+    assert_eq!([0, 1, 2, 3].map(|lpn| drive.mapping().lookup(lpn)), [Some(3), Some(2), None, Some(0)]);
+    // The new block holds 0, 1, 2 and 3 in order.
+    write(&mut drive, &[2]);
+    assert_eq!(cost(&drive), (3, 4 + 4, 1));
+    assert_eq!([0, 1, 2, 3].map(|lpn| drive.mapping().lookup(lpn)), [4, 5, 6, 7].map(Some));
+    drive.finish().unwrap();
 }
 
 #[test]

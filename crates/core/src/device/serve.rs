@@ -391,10 +391,10 @@ impl Device {
     /// Writes the batch after the reads that fill its pages, or after join `waits` of the plan.
     fn write_after(&mut self, own: Own, fills: Option<u32>, waits: u32) -> Result<(), DeviceError> {
         let Some(join) = fills else { return self.write_batch(own, waits) };
-        // The reads are issued, so that the join lives until the last of them has ended.
+        // The reads are issued, so that the join lives until the last of them has ended; that may have been before now.
         self.issue();
-        self.engine.release(join);
-        self.write_batch(own, join | ENGINE_JOIN)?;
+        let waits = if self.engine.release(join) { NONE } else { join | ENGINE_JOIN };
+        self.write_batch(own, waits)?;
         self.issue();
         Ok(())
     }

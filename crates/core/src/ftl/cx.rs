@@ -144,6 +144,12 @@ impl Cx<'_> {
         Label { role, owner, opened }
     }
 
+    /// Erases that have been planned and have not ended.
+    #[inline]
+    pub fn erasing(&self) -> u32 {
+        self.engine.erasing() + self.plan.erases
+    }
+
     /// A join for operations of this plan.
     pub fn join(&mut self) -> u32 {
         if self.timed { self.plan.join() } else { NONE }
@@ -166,6 +172,7 @@ impl Cx<'_> {
         }
         if self.timed {
             self.engine.foresee(&op);
+            self.plan.erases += u32::from(op.kind == Kind::Erase);
             self.plan.ops.push(op);
         } else if self.keeps_image() {
             let first = op.payload as usize;
@@ -342,36 +349,86 @@ impl Cx<'_> {
         self.counters.programmed += u64::from(count);
         self.counters.program_ops += u64::from(count / self.flash.geometry.program_pages);
         self.flash.program(block, page, count);
-        let owner = self.owner(cause);
+        let joined = if one_die { NONE } else { self.join() };
+        if !one_die {
+            for m in moves.iter().filter(|m| m.page != NONE) {
+                // The copy's own record is checked when it is stored; the read is timing only.
+                self.note_read_run(source, m, cause, joined);
+            }
+        }
+        let mut op = self.moved(source, at, count, cause);
+        (op.signals, op.waits) = (signals, joined);
         if one_die {
-            let copy_back = self.copy_back && from == to;
-            self.flash.check_copy(source, block, copy_back);
-            let mut op = FlashOp {
-                copy_back,
-                guard: source,
-                signals,
-                owner,
-                array_reads,
-                array_ns,
-                ..FlashOp::new(Kind::Copy, cause, block, page, count)
-            };
-            op.payload = self.note_sources(source, moves, label);
-            return self.note(op);
+            (op.array_reads, op.array_ns) = (array_reads, array_ns);
         }
-        let join = self.join();
-        for m in moves.iter().filter(|m| m.page != NONE) {
-            // The copy's own record is checked when it is stored; the read is timing only.
-            self.note_read_run(source, m, cause, join);
-        }
-        let mut op = FlashOp {
-            guard: source,
-            waits: join,
-            signals,
-            owner,
-            ..FlashOp::new(Kind::Program, cause, block, page, count)
-        };
         op.payload = self.note_sources(source, moves, label);
         self.note(op);
+    }
+
+    /// Moves pages `from..from + count` of `source`, which hold logical pages from `lpn` on, as [`Self::relocate`] does.
+    /// For chips that program single mapped pages. O(1), but for the bits and records of the pages.
+    pub fn copy(
+        &mut self,
+        (source, from): (u32, u32),
+        at: Place,
+        (lpn, count): (u32, u32),
+        cause: Cause,
+        signals: u32,
+    ) {
+        let typed = self.engine.chip().is_typed();
+        if typed && count > 1 {
+            // Each page takes its own time.
+            for i in 0..count {
+                let at = Place { page: at.page + i, ..at };
+                self.copy((source, from + i), at, (lpn + i, 1), cause, signals);
+            }
+            return;
+        }
+        self.flash.read(source, from, count);
+        self.flash.program(at.block, at.page, count);
+        let g = &self.flash.geometry;
+        let (programs, array_reads) = (g.programs(count), g.array_reads(from, count));
+        let pages = u64::from(count);
+        self.counters.reads[cause as usize] += pages;
+        self.counters.programs[cause as usize] += pages;
+        self.counters.array_reads += u64::from(array_reads);
+        self.counters.programmed += pages;
+        self.counters.program_ops += u64::from(programs);
+        let mut op = self.moved(source, at, count, cause);
+        op.signals = signals;
+        if op.kind == Kind::Copy {
+            op.array_reads = array_reads;
+            op.array_ns = if typed { self.engine.chip().read_ns(from) } else { 0 };
+        } else {
+            op.waits = self.join();
+            if self.timed {
+                let read = FlashOp::new(Kind::Read, cause, source, from, count);
+                self.plan.ops.push(FlashOp { signals: op.waits, array_reads, free: self.free, ..read });
+            }
+        }
+        if self.keeps_image() {
+            op.payload = self.plan.oob.len() as u32;
+            let base = source * self.flash.geometry.pages_per_block + from;
+            for i in 0..count {
+                let oob = self.record(PageOut::data(lpn + i, cause), at.label, None);
+                self.plan.oob.push(Oob { from: base + i, ..oob });
+            }
+        }
+        self.note(op);
+    }
+
+    /// What writes `count` pages of `source` to `at`: a copy where both lie on one die, else a program.
+    fn moved(&mut self, source: u32, at: Place, count: u32, cause: Cause) -> FlashOp {
+        let g = &self.flash.geometry;
+        let (from, to) = (g.unit_of(source), g.unit_of(at.block));
+        let mut op = FlashOp::new(Kind::Program, cause, at.block, at.page, count);
+        (op.guard, op.owner) = (source, self.owner(cause));
+        if g.die_of(from) == g.die_of(to) {
+            op.kind = Kind::Copy;
+            op.copy_back = self.copy_back && from == to;
+            self.flash.check_copy(source, at.block, op.copy_back);
+        }
+        op
     }
 
     /// A read of one page of a copy, joined to the one before it where they follow one another.

@@ -5,11 +5,17 @@
 
 pub mod alloc;
 pub mod bast;
+pub mod block;
+mod blocks;
 pub mod cx;
+pub mod fast;
 pub mod gc;
+pub mod hybrid;
 pub mod page;
 pub mod pool;
+pub mod replacement;
 pub mod store;
+pub mod superblock;
 pub mod victim;
 pub mod wear;
 
@@ -123,6 +129,11 @@ crate::registry! {
     "mapping" MappingConfig builds Box<dyn Mapping>, from Shape<'_>;
     "page" => Page in page,
     "bast" => Bast in bast,
+    "fast" => Fast in fast,
+    "block" => Block in block,
+    "hybrid" => Hybrid in hybrid,
+    "replacement" => Replacement in replacement,
+    "superblock" => Superblock in superblock,
 }
 
 /// Whether a mapping is composed of an allocator, a victim policy and a wear leveller that the configuration names; one that

@@ -233,6 +233,16 @@ impl Flash {
         pages - used
     }
 
+    /// Whether page `page` of `block` can be programmed: it is erased, and the chip's order allows it.
+    #[inline]
+    pub fn accepts(&self, block: u32, page: u32) -> bool {
+        match self.order {
+            ProgramOrder::Sequential => page == self.write_ptr(block),
+            ProgramOrder::Ascending => page >= self.write_ptr(block),
+            ProgramOrder::Any => !self.is_written(block, page),
+        }
+    }
+
     /// Whether page `page` of `block` holds something.
     pub fn is_written(&self, block: u32, page: u32) -> bool {
         match &self.written {

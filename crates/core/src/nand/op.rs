@@ -96,6 +96,8 @@ pub struct Plan {
     pub ops: Vec<FlashOp>,
     /// What programs store and reads expect, kept while an image is.
     pub oob: Vec<Oob>,
+    /// Erases among the operations.
+    pub erases: u32,
     /// Untimed runs: block and page after the last page read, if nothing came since.
     pub last_read: Option<(u32, u32)>,
     /// Joins that the operations name: `0..joins`.
@@ -111,6 +113,7 @@ impl Plan {
     /// Forgets everything, keeping the memory.
     pub fn clear(&mut self) {
         self.ops.clear();
+        self.erases = 0;
         self.last_read = None;
         self.joins = 0;
         self.oob.clear();

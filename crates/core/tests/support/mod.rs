@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use eraseblock_core::buffer::{self, BufferConfig, Shape};
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, DeviceError, Options};
+use eraseblock_core::ftl::MappingConfig;
 use eraseblock_core::ftl::alloc::AllocatorConfig;
 use eraseblock_core::ftl::victim::VictimConfig;
 use eraseblock_core::ftl::wear::WearConfig;
@@ -218,6 +219,18 @@ pub fn compositions() -> Vec<Value> {
             table[parts[part].0] = parts[part].1[i].clone();
         }
         all.push(table);
+    }
+    all
+}
+
+/// Mappings that program single pages, and cannot use a chip that programs several at once.
+pub const SINGLE_PAGES: [&str; 6] = ["bast", "block", "fast", "hybrid", "replacement", "superblock"];
+
+/// A mapping with its defaults, but few log blocks, so that they run out.
+pub fn mapping(name: &str, log_blocks: u32) -> Value {
+    let mut all = serde_json::to_value(MappingConfig::by_name(name).expect("registered")).expect("plain");
+    if let Some(found) = all.get_mut("log_blocks") {
+        *found = log_blocks.into();
     }
     all
 }

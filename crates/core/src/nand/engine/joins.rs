@@ -37,11 +37,12 @@ impl Engine {
     }
 
     /// Gives back what [`Self::hold`] added. A join that has had all its signals ends: those who wait for it go on,
-    /// its tag is reported, and its number is used again.
-    pub fn release(&mut self, join: u32) {
+    /// its tag is reported, and its number is used again. Says whether it has ended.
+    pub fn release(&mut self, join: u32) -> bool {
         let state = &mut self.joins[join as usize];
         state.count -= 1;
-        if state.count == 0 {
+        let ended = state.count == 0;
+        if ended {
             let Join { waiters, tag, .. } = *state;
             self.joins[join as usize].waiters = self.free_join;
             self.free_join = join;
@@ -50,6 +51,7 @@ impl Engine {
             }
             self.wake(waiters);
         }
+        ended
     }
 
     /// Reports `tag` when every program issued so far has ended.

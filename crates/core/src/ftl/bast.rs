@@ -1,0 +1,269 @@
+//! BAST: block mapping with log blocks, each owned by one logical block.
+//!
+//! **What it does.** A logical block has a data block, in which each page lies at its own offset, and at most one log
+//! block, which takes its writes in the order of arrival. A full log block is *merged* when the next write needs room
+//! (or at once: `merge_timing`); when all log blocks are in use and another logical block needs one, a victim is
+//! merged first. A log block that holds all offsets in place becomes the data block (*switch*); one that holds a
+//! prefix in place is completed from the data block and becomes it (*partial*, optional); else the newest pages of
+//! both go to a new block (*full*).
+//!
+//! **When it wins**: sequential writes, little RAM. **When it loses**: random writes over more blocks than there are
+//! logs.
+//!
+//! Kim, Kim, Noh, Min, Cho: "A space-efficient flash translation layer for `CompactFlash` systems", IEEE Trans.
+//! Consumer Electronics 48(2), 2002. Costs of the merges as in Kim & Ahn 2008, section 2.3, and the HBM thesis, 2.2.
+//!
+//! **Where the papers are silent.** The first write to an erased slot of the data block goes to a log block, as BPLRU
+//! says of all writes (`direct_first_write` for the other reading). The victim is the log block written longest ago
+//! (`victim = "fifo"`: attached longest ago). Updating the block map costs nothing, as in the papers. A merge that
+//! finds nothing to copy is a switch. Pages never written are neither read nor programmed. A new block is taken from
+//! the plane of the old one where there is one.
+//!
+//! A flush makes trims durable with a tombstone in the log block.
+//!
+//! Cost of a page write: O(1), but for merges, which visit each page of a block once.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::blocks::{BlockScheme, Blocks, Folded, Placement, log_blocks, require};
+use super::cx::{Cx, Label, PageOut, Place};
+use super::{Mapping, Shape};
+use crate::nand::Role;
+use crate::support::NONE;
+use crate::support::list::{Links, List};
+use crate::support::registry::{About, Choice};
+
+/// What `list` says.
+pub const ABOUT: About = About {
+    title: "BAST",
+    summary: "Block mapping with log blocks of one logical block each; switch, partial and full merges.",
+    paper: "Kim et al., A space-efficient flash translation layer for CompactFlash systems, IEEE TCE 48(2)",
+    year: Some(2002),
+    choices: &[
+        Choice { option: "victim", others: &[r#""fifo""#], open: "which log block goes when all are in use" },
+        Choice {
+            option: "merge_timing",
+            others: &[r#""eager""#],
+            open: "whether a full log block is merged at once or when the next write comes",
+        },
+        Choice {
+            option: "direct_first_write",
+            others: &["true"],
+            open: "whether the first write to an erased page of a data block needs a log block",
+        },
+        Choice {
+            option: "partial_merge",
+            others: &["false"],
+            open: "the BPLRU paper knows no partial merges",
+        },
+    ],
+    source: include_str!("bast.rs"),
+    ..About::PLAIN
+};
+
+/// When a full log block is merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MergeTiming {
+    /// When the next write of its logical block needs room.
+    #[default]
+    Lazy,
+    /// As soon as it is full.
+    Eager,
+}
+
+/// Which log block goes when all are in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Victim {
+    /// The one written longest ago.
+    #[default]
+    Lru,
+    /// The one attached longest ago.
+    Fifo,
+}
+
+/// Options.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Log blocks: their number, or below 1 their share of the exported blocks.
+    pub log_blocks: f64,
+    /// When a full log block is merged.
+    pub merge_timing: MergeTiming,
+    /// Which log block goes when all are in use.
+    pub victim: Victim,
+    /// Partial merges are done; without them, what is not a switch is a full merge (BPLRU knows only those two).
+    pub partial_merge: bool,
+    /// The first write to an erased slot of the data block goes straight there.
+    pub direct_first_write: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            log_blocks: 0.03,
+            merge_timing: MergeTiming::Lazy,
+            victim: Victim::Lru,
+            partial_merge: true,
+            direct_first_write: false,
+        }
+    }
+}
+
+/// Blocks beyond data and log blocks: one to merge into, one for the new log meanwhile, and one that stays erased, in
+/// case power fails before the merge's erases have ended.
+const SPARE: u32 = 3;
+
+impl Config {
+    /// Builds the mapping, or says what it lacks.
+    ///
+    /// # Errors
+    /// Too few blocks, a chip that it cannot work with, or impossible options.
+    pub fn build(&self, shape: Shape<'_>) -> Result<Box<dyn Mapping>, String> {
+        let logs = log_blocks(self.log_blocks, shape)?;
+        let what = format!("{logs} log blocks, {SPARE} to merge into");
+        require(Bast::NAME, shape, true, (logs.saturating_add(SPARE), &what))?;
+        let data = shape.logical_pages.div_ceil(shape.geometry.pages_per_block);
+        let log = Log { block: NONE, lbn: NONE, next: 0, label: Label::default() };
+        let bast = Bast {
+            config: self.clone(),
+            log_of: vec![NONE; data as usize],
+            logs: vec![log; logs as usize],
+            unused: (0..logs).rev().collect(),
+            order: List::default(),
+            links: Links::new(logs as usize),
+        };
+        Ok(Folded::boxed(shape, Placement::Fixed, bast))
+    }
+}
+
+/// A log block.
+#[derive(Debug, Clone)]
+struct Log {
+    block: u32,
+    lbn: u32,
+    /// Next page.
+    next: u32,
+    label: Label,
+}
+
+#[derive(Debug)]
+struct Bast {
+    config: Config,
+    /// Log of each logical block, as an index into `logs`.
+    log_of: Vec<u32>,
+    logs: Vec<Log>,
+    /// Indices of unused logs.
+    unused: Vec<u32>,
+    /// Logs in use, the next victim last.
+    order: List,
+    links: Links,
+}
+
+impl Bast {
+    /// Blocks that the next write to the log of `lbn` takes at most.
+    fn takes(&self, blocks: &Blocks, lbn: u32) -> u32 {
+        match self.log_of[lbn as usize] {
+            NONE if self.unused.is_empty() => 2,
+            NONE => 1,
+            index if self.logs[index as usize].next < blocks.ppb() => 0,
+            _ => 2,
+        }
+    }
+
+    /// The log of `lbn` with room for a page, or `None` while there is no block to take.
+    fn open_log(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, lbn: u32) -> Option<u32> {
+        let takes = self.takes(blocks, lbn);
+        if takes > 0 && !blocks.can_take(cx, takes) {
+            return None;
+        }
+        let index = self.log_of[lbn as usize];
+        if index != NONE {
+            if self.logs[index as usize].next < blocks.ppb() {
+                return Some(index);
+            }
+            self.merge(blocks, cx, index);
+        }
+        Some(self.attach(blocks, cx, lbn))
+    }
+
+    /// A log for `lbn`; merges another if all are in use.
+    fn attach(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, lbn: u32) -> u32 {
+        if self.unused.is_empty() {
+            self.merge(blocks, cx, self.order.back());
+        }
+        let Some(index) = self.unused.pop() else { unreachable!("a merge frees a log") };
+        let block = blocks.take(blocks.home(lbn));
+        self.logs[index as usize] = Log { block, lbn, next: 0, label: cx.label(Role::Log, lbn) };
+        self.log_of[lbn as usize] = index;
+        self.order.push_front(&mut self.links, index);
+        index
+    }
+
+    /// Folds a log block and its data block into one.
+    fn merge(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, index: u32) {
+        let Log { block, lbn, .. } = self.logs[index as usize];
+        let way = blocks.way(cx.flash, lbn, block, self.config.partial_merge);
+        blocks.merge(cx, lbn, &[blocks.data[lbn as usize], block], way, (&[], NONE));
+        self.log_of[lbn as usize] = NONE;
+        self.order.remove(&mut self.links, index);
+        self.unused.push(index);
+    }
+}
+
+impl BlockScheme for Bast {
+    const NAME: &'static str = "bast";
+
+    fn write(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
+        if self.config.direct_first_write
+            && let Some(count) = blocks.write_direct(cx, pages, waits)
+        {
+            return count;
+        }
+        let (lbn, _) = blocks.split(pages[0].lpn);
+        let Some(index) = self.open_log(blocks, cx, lbn) else { return 0 };
+        let log = &mut self.logs[index as usize];
+        let room = (blocks.ppb() - log.next) as usize;
+        let count = pages.iter().take(room).take_while(|out| blocks.split(out.lpn).0 == lbn).count();
+        let at = Place { block: log.block, page: log.next, label: log.label };
+        blocks.program(cx, at, &pages[..count], waits);
+        log.next += count as u32;
+        let full = log.next == blocks.ppb();
+        if self.config.victim == Victim::Lru {
+            self.order.touch(&mut self.links, index);
+        }
+        if full && self.config.merge_timing == MergeTiming::Eager && blocks.can_take(cx, 1) {
+            self.merge(blocks, cx, index);
+        }
+        count
+    }
+
+    fn bury(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
+        let (lbn, _) = blocks.split(pages[0]);
+        let Some(index) = self.open_log(blocks, cx, lbn) else { return false };
+        let log = &mut self.logs[index as usize];
+        blocks.bury(cx, Place { block: log.block, page: log.next, label: log.label }, pages);
+        log.next += 1;
+        true
+    }
+
+    fn merge_all(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>) {
+        while !self.order.is_empty() && blocks.can_fold(cx, true) {
+            self.merge(blocks, cx, self.order.back());
+        }
+    }
+
+    fn others(&self) -> Vec<u32> {
+        self.order.iter(&self.links).map(|index| self.logs[index as usize].block).collect()
+    }
+
+    fn describe(&self) -> String {
+        format!("{} of {} log blocks are in use, ", self.logs.len() - self.unused.len(), self.logs.len())
+    }
+
+    fn bytes(&self) -> usize {
+        self.log_of.len() * 4 + self.logs.len() * size_of::<Log>() + self.links.bytes()
+    }
+}

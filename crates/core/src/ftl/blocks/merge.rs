@@ -1,0 +1,56 @@
+//! Merges: a logical block folded into one of its blocks or into an erased one.
+
+use super::Blocks;
+use crate::ftl::cx::{Cx, PageOut};
+use crate::nand::{Cause, Flash};
+use crate::support::NONE;
+
+/// How the blocks of a logical block become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// The last one becomes the data block as it is.
+    Switch,
+    /// The last one becomes the data block when the rest has been copied into it.
+    Partial,
+    /// All is copied to an erased block.
+    Full,
+}
+
+impl Blocks {
+    /// The cheapest way to make one block of `lbn`, the last of whose blocks is `last`; `partial` says whether that may be
+    /// completed.
+    pub fn way(&self, flash: &Flash, lbn: u32, last: u32, partial: bool) -> Way {
+        if last == NONE || !self.can_complete(flash, lbn, last) {
+            Way::Full
+        } else if !self.has_more(lbn, last) {
+            Way::Switch
+        } else if partial {
+            Way::Partial
+        } else {
+            Way::Full
+        }
+    }
+
+    /// Makes one block of `lbn`, with `fresh` pages of the host in it. `own` are the blocks that only it has pages in, the
+    /// last one last; [`NONE`] among them stands for none. Erases come after all copies.
+    pub fn merge(&mut self, cx: &mut Cx<'_>, lbn: u32, own: &[u32], way: Way, fresh: (&[PageOut], u32)) {
+        match way {
+            Way::Switch => cx.counters.switch_merges += 1,
+            Way::Partial => cx.counters.partial_merges += 1,
+            Way::Full => cx.counters.full_merges += 1,
+        }
+        let join = cx.join();
+        let target = match own {
+            [.., last] if way != Way::Full => *last,
+            _ => {
+                let first = own.iter().find(|&&block| block != NONE);
+                let unit = first.map_or_else(|| self.home(lbn), |&block| self.geometry.unit_of(block));
+                self.take(unit)
+            }
+        };
+        self.fold(cx, lbn, target, fresh, join);
+        for &block in own.iter().filter(|&&block| block != target && block != NONE) {
+            self.erase(cx, block, Cause::Merge, join);
+        }
+    }
+}

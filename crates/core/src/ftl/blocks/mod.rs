@@ -1,0 +1,216 @@
+//! What the mappings of whole blocks share: the data block of each logical block, and the last word on each page.
+//!
+//! The *last word* on a logical page is its newest version; once the page has been trimmed, it is the version that was
+//! trimmed, and later the tombstone that says so. Whatever takes over a last word (a program, a copy, a tombstone) holds
+//! back the erase of the block where the one before it lies. So in whatever order operations end, the newest record
+//! that the flash holds of a page is never older than what the host was promised, and recovery needs nothing else.
+//!
+//! A scheme says where writes go and when blocks are folded into one ([`BlockScheme`]); the rest is here.
+
+mod fold;
+mod merge;
+mod recovery;
+mod scheme;
+
+pub use merge::Way;
+pub use scheme::{BlockScheme, Folded, log_blocks, require};
+
+use std::ops::Range;
+
+use super::cx::Cx;
+use super::pool::Pool;
+use crate::nand::{Cause, Flash, Geometry, Ppn};
+use crate::support::NONE;
+
+/// Marks the last word on a page that has been trimmed.
+const DEAD: u32 = 1 << 31;
+
+/// Where a page lies inside its data block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placement {
+    /// At its own offset.
+    Fixed,
+    /// Anywhere.
+    Free,
+}
+
+/// State of a mapping of whole blocks.
+#[derive(Debug)]
+pub struct Blocks {
+    /// The array's numbers.
+    pub geometry: Geometry,
+    /// Erased blocks.
+    pub pool: Pool,
+    /// Data block of each logical block, or [`NONE`].
+    pub data: Vec<u32>,
+    placement: Placement,
+    /// Blocks that are worn out.
+    retired: u32,
+    /// Physical page of the last word on each logical page, marked [`DEAD`] when that is trimmed; or [`NONE`].
+    last: Vec<u32>,
+    /// Pages trimmed since the last flush, and the last word on each.
+    trimmed: Vec<(u32, u32)>,
+}
+
+impl Blocks {
+    /// An erased array with `data` logical blocks.
+    pub fn new(geometry: &Geometry, data: u32, placement: Placement) -> Self {
+        Self {
+            pool: Pool::full(geometry),
+            data: vec![NONE; data as usize],
+            placement,
+            retired: 0,
+            last: vec![NONE; (data * geometry.pages_per_block) as usize],
+            trimmed: Vec::new(),
+            geometry: geometry.clone(),
+        }
+    }
+
+    /// Pages of a block.
+    #[inline]
+    pub fn ppb(&self) -> u32 {
+        self.geometry.pages_per_block
+    }
+
+    /// Logical block and offset of a logical page.
+    #[inline]
+    pub fn split(&self, lpn: u32) -> (u32, u32) {
+        self.geometry.split(lpn)
+    }
+
+    /// Where a page lies, or `None` if it was never written or has been trimmed.
+    #[inline]
+    pub fn lookup(&self, lpn: u32) -> Option<Ppn> {
+        let word = self.last[lpn as usize];
+        (word & DEAD == 0).then_some(word)
+    }
+
+    /// Block of the last word on a page, or [`NONE`].
+    #[inline]
+    pub fn holder(&self, lpn: u32) -> u32 {
+        match self.last[lpn as usize] {
+            NONE => NONE,
+            word => self.split(word & !DEAD).0,
+        }
+    }
+
+    /// Block of the last word on each of these pages that has one, and whether it is that the page has been trimmed.
+    pub fn words(&self, pages: Range<u32>) -> impl Iterator<Item = (u32, bool)> + '_ {
+        let words = self.last[pages.start as usize..pages.end as usize].iter();
+        words.filter(|&&word| word != NONE).map(|&word| (self.split(word & !DEAD).0, word & DEAD != 0))
+    }
+
+    /// Whether physical page `ppn` is the last word on `lpn`.
+    #[inline]
+    pub fn is_last(&self, lpn: u32, ppn: Ppn) -> bool {
+        let word = self.last[lpn as usize];
+        word != NONE && word & !DEAD == ppn
+    }
+
+    /// Whether physical page `ppn` is the last word on some page of `lbn`.
+    pub fn speaks_of(&self, lbn: u32, ppn: Ppn) -> bool {
+        let ppb = self.ppb();
+        (lbn * ppb..(lbn + 1) * ppb).any(|lpn| self.is_last(lpn, ppn))
+    }
+
+    /// Unit where a block of `lbn` should lie: with its data block, else the logical blocks take turns.
+    pub fn home(&self, lbn: u32) -> u32 {
+        let data = self.data[lbn as usize];
+        if data == NONE { lbn % self.geometry.units } else { self.geometry.unit_of(data) }
+    }
+
+    /// Whether `count` blocks can be taken now so that one is left that is really erased: if power fails, folding what
+    /// it interrupts may take a block.
+    #[inline]
+    pub fn can_take(&self, cx: &Cx<'_>, count: u32) -> bool {
+        self.pool.total().saturating_sub(cx.erasing()) > count
+    }
+
+    /// Whether a block can be taken to fold into; `at_last` if nothing that is interrupted will ever have to go on.
+    pub fn can_fold(&self, cx: &Cx<'_>, at_last: bool) -> bool {
+        if at_last { self.pool.total() > 0 } else { self.can_take(cx, 1) }
+    }
+
+    /// Takes an erased block, of `unit` where there is one.
+    pub fn take(&mut self, unit: u32) -> u32 {
+        // Callers ask first, but for recovery, where those that were kept back are enough.
+        let taken = self.pool.take_near(unit);
+        taken.unwrap_or_else(|| unreachable!("no block of {} is erased", self.geometry.blocks()))
+    }
+
+    /// Plans the erase of a block after join `waits`, and puts it into the pool unless it is worn out by that.
+    pub fn erase(&mut self, cx: &mut Cx<'_>, block: u32, cause: Cause, waits: u32) {
+        cx.erase(block, cause, waits, NONE);
+        if cx.flash.is_worn_out(block) {
+            self.retired += 1;
+        } else {
+            self.pool.give(self.geometry.unit_of(block), block);
+        }
+    }
+
+    /// How many of these pages can be written for the first time, one after the other, straight to their slots in the
+    /// data block.
+    pub fn direct(&self, flash: &Flash, lpn: u32, count: u32) -> u32 {
+        let (lbn, offset) = self.split(lpn);
+        let block = self.data[lbn as usize];
+        let first = |i: &u32| {
+            self.lookup(lpn + i).is_none() && (*i > 0 || block == NONE || flash.accepts(block, offset))
+        };
+        let erased = |i: &u32| block == NONE || !flash.is_written(block, offset + i);
+        (0..count).take_while(|i| first(i) && erased(i)).count() as u32
+    }
+
+    /// The host no longer needs these pages.
+    fn trim(&mut self, first: u32, count: u32) {
+        for lpn in first..first + count {
+            let word = &mut self.last[lpn as usize];
+            if *word & DEAD == 0 {
+                *word |= DEAD;
+                self.trimmed.push((lpn, *word));
+            }
+        }
+    }
+
+    /// Pages trimmed and neither written nor buried since, in order.
+    fn take_trimmed(&mut self) -> Vec<(u32, u32)> {
+        let mut trimmed = std::mem::take(&mut self.trimmed);
+        trimmed.retain(|&(lpn, word)| self.last[lpn as usize] == word);
+        trimmed.sort_unstable();
+        trimmed.dedup();
+        trimmed
+    }
+
+    /// Compares what is kept with the flash; `others` are the blocks in use beside data blocks.
+    fn check(&self, flash: &Flash, others: &[u32]) -> Result<(), String> {
+        let mut used = vec![false; self.geometry.blocks() as usize];
+        let data = self.data.iter().filter(|&&block| block != NONE);
+        for block in data.chain(others).copied().chain(self.pool.iter()) {
+            if std::mem::replace(&mut used[block as usize], true) {
+                return Err(format!("block {block} is used twice"));
+            }
+        }
+        let lost = used.iter().filter(|used| !**used).count();
+        if lost != self.retired as usize {
+            return Err(format!(
+                "{lost} blocks are neither in use nor erased, {} are worn out",
+                self.retired
+            ));
+        }
+        if let Some(block) = self.pool.iter().find(|&block| flash.write_ptr(block) > 0) {
+            return Err(format!("block {block} counts as erased and holds something"));
+        }
+        for lpn in 0..self.last.len() as u32 {
+            let word = self.last[lpn as usize];
+            let (block, page) = self.split(word & !DEAD);
+            if word != NONE && !flash.is_written(block, page) {
+                return Err(format!("the last word on logical page {lpn} is at {word:#x}, which is erased"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes held.
+    fn bytes(&self) -> usize {
+        (self.data.len() + self.last.len()) * 4 + self.pool.bytes()
+    }
+}

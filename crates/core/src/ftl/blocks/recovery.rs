@@ -1,0 +1,228 @@
+//! Rebuilding after a power cut: the newest record of each page counts, and each logical block ends in one data block.
+//!
+//! A block that holds the last words on all pages of its logical block becomes its data block as it is. Any other
+//! logical block is folded into an erased block, and what it was folded from goes. Logical blocks that own blocks come
+//! first: each gives back as many blocks as it takes. Power may fail again at any time: nothing is erased that holds a
+//! last word which is nowhere else. A fold that power cut short begins anew, unless a page of the host went into it.
+
+use std::ops::Range;
+
+use super::{Blocks, DEAD, Placement};
+use crate::ftl::cx::Cx;
+use crate::ftl::pool::Pool;
+use crate::nand::image::Content;
+use crate::nand::{Cause, Image, Oob, PageState};
+use crate::support::NONE;
+
+/// What a block says of a page: when it was said in the order of writes, whether it is that the page has been trimmed, and
+/// where.
+#[derive(Debug, Clone, Copy)]
+struct Word {
+    seq: u64,
+    dead: bool,
+    ppn: u32,
+}
+
+const SILENCE: Word = Word { seq: 0, dead: true, ppn: NONE };
+
+impl Word {
+    fn entry(self) -> u32 {
+        if self.ppn == NONE { NONE } else { self.ppn | if self.dead { DEAD } else { 0 } }
+    }
+}
+
+/// The readable records of a block, each with its page.
+fn records(image: &Image, block: u32) -> impl Iterator<Item = (u32, &Oob)> {
+    image.block(block).iter().enumerate().filter_map(|(page, state)| match state {
+        PageState::Done(oob) => Some((page as u32, oob)),
+        _ => None,
+    })
+}
+
+/// What a record says of which pages: `(page, whether it has been trimmed)`.
+fn says<'a>(image: &'a Image, oob: &'a Oob) -> impl Iterator<Item = (u32, bool)> + 'a {
+    let (host, trims): (_, &[(u32, u32)]) = match oob.content {
+        Content::Host => (Some(oob.lpn), &[]),
+        Content::Tombstone => (None, &image.trims[oob.lpn as usize]),
+        Content::Filler => (None, &[]),
+    };
+    let trimmed = trims.iter().flat_map(|&(first, count)| first..first + count);
+    host.into_iter().map(|lpn| (lpn, false)).chain(trimmed.map(|lpn| (lpn, true)))
+}
+
+/// The last word on each logical page, and the last one of any other block.
+#[derive(Debug)]
+struct Words {
+    ppb: u32,
+    first: Vec<Word>,
+    second: Vec<Word>,
+}
+
+impl Words {
+    /// Among copies of one record the one in the later of `blocks` counts.
+    fn read(image: &Image, blocks: impl Iterator<Item = u32>, ppb: u32, pages: usize) -> Self {
+        let mut words = Self { ppb, first: vec![SILENCE; pages], second: vec![SILENCE; pages] };
+        for block in blocks {
+            for (page, oob) in records(image, block) {
+                for (lpn, dead) in says(image, oob) {
+                    words.note(lpn as usize, Word { seq: oob.seq, dead, ppn: block * ppb + page });
+                }
+            }
+        }
+        words
+    }
+
+    fn note(&mut self, lpn: usize, word: Word) {
+        let (first, second) = (&mut self.first[lpn], &mut self.second[lpn]);
+        if word.seq >= first.seq {
+            if first.ppn / self.ppb != word.ppn / self.ppb {
+                *second = *first;
+            }
+            *first = word;
+        } else if word.seq >= second.seq && first.ppn / self.ppb != word.ppn / self.ppb {
+            *second = word;
+        }
+    }
+
+    /// Whether the other blocks say the same of these pages as all with `block` do. If so, they count from now on.
+    fn without(&mut self, pages: Range<usize>, block: u32) -> bool {
+        let ppb = self.ppb;
+        let here = move |word: &Word| word.ppn != NONE && word.ppn / ppb == block;
+        let same = pages.clone().all(|lpn| {
+            let (first, second) = (&self.first[lpn], &self.second[lpn]);
+            !here(first) || if first.dead { second.dead } else { second.seq == first.seq }
+        });
+        if same {
+            for (first, second) in self.first[pages.clone()].iter_mut().zip(&self.second[pages]) {
+                if here(first) {
+                    *first = *second;
+                }
+            }
+        }
+        same
+    }
+}
+
+impl Blocks {
+    /// Rebuilds the state of a fresh mapping from what the flash holds; no log block is left.
+    pub(super) fn fold_back(&mut self, cx: &mut Cx<'_>) {
+        let Some(image) = cx.engine.shadow().map(|s| s.image.clone()) else { return };
+        let ppb = self.ppb();
+        let (mut owned, shared) = self.sort_out(cx, &image, self.data.len());
+        let all = owned.iter().flatten().chain(&shared).copied();
+        let mut words = Words::read(&image, all, ppb, self.last.len());
+        let logical = 0..self.data.len() as u32;
+        let pages_of = |lbn: u32| (lbn * ppb) as usize..((lbn + 1) * ppb) as usize;
+        for lbn in logical.clone() {
+            let mine = &mut owned[lbn as usize];
+            if let Some(place) = mine.iter().position(|&block| self.adopt(&image, &words, lbn, block)) {
+                self.data[lbn as usize] = mine.remove(place);
+                mine.drain(..).for_each(|other| self.discard(cx, other));
+            } else if let Some(&newest) = mine.last()
+                && words.without(pages_of(lbn), newest)
+            {
+                self.discard(cx, newest);
+                mine.pop();
+            }
+        }
+        for (last, word) in self.last.iter_mut().zip(&words.first).filter(|(last, _)| **last == NONE) {
+            *last = word.entry();
+        }
+        for with_blocks in [true, false] {
+            for lbn in logical.clone() {
+                let blank = self.last[pages_of(lbn)].iter().all(|&word| word == NONE);
+                let later = owned[lbn as usize].is_empty() == with_blocks;
+                if blank || later || self.data[lbn as usize] != NONE {
+                    continue;
+                }
+                let mine = std::mem::take(&mut owned[lbn as usize]);
+                let unit = mine.first().map_or_else(|| self.home(lbn), |&b| self.geometry.unit_of(b));
+                let target = self.take(unit);
+                self.fold(cx, lbn, target, (&[], NONE), NONE);
+                for block in mine {
+                    self.discard(cx, block);
+                }
+            }
+        }
+        for block in shared {
+            self.discard(cx, block);
+        }
+    }
+
+    /// The same where the pages of each owner, `pages`, may lie anywhere in its blocks: nothing is folded. Returns the blocks
+    /// of each owner that hold a last word, in the order in which they were opened.
+    pub fn read_back(&mut self, cx: &mut Cx<'_>, pages: &[Range<u32>]) -> Vec<Vec<u32>> {
+        let Some(image) = cx.engine.shadow().map(|s| s.image.clone()) else { return Vec::new() };
+        let (mut owned, _) = self.sort_out(cx, &image, pages.len());
+        let mut words = Words::read(&image, owned.iter().flatten().copied(), self.ppb(), self.last.len());
+        for (mine, pages) in owned.iter_mut().zip(pages) {
+            let range = pages.start as usize..pages.end as usize;
+            if let Some(newest) = mine.pop_if(|newest| words.without(range.clone(), *newest)) {
+                self.discard(cx, newest);
+            }
+            for lpn in range {
+                self.last[lpn] = words.first[lpn].entry();
+            }
+            let in_use: Vec<u32> = self.words(pages.clone()).map(|(block, _)| block).collect();
+            mine.retain(|block| {
+                let keep = in_use.contains(block);
+                if !keep {
+                    self.discard(cx, *block);
+                }
+                keep
+            });
+        }
+        owned
+    }
+
+    /// Erases what holds nothing readable. The other blocks: those of each owner in the order in which they were opened,
+    /// and those that belong to none.
+    fn sort_out(&mut self, cx: &mut Cx<'_>, image: &Image, owners: usize) -> (Vec<Vec<u32>>, Vec<u32>) {
+        self.pool = Pool::empty(&self.geometry);
+        let mut owned: Vec<Vec<(u64, u32)>> = vec![Vec::new(); owners];
+        let mut shared = Vec::new();
+        for block in 0..self.geometry.blocks() {
+            let opened = records(image, block).map(|(_, oob)| oob.opened).max();
+            match records(image, block).next().zip(opened) {
+                Some(((_, oob), _)) if oob.owner == NONE => shared.push(block),
+                Some(((_, oob), opened)) => owned[oob.owner as usize].push((opened, block)),
+                None if image.block(block).iter().any(|page| *page != PageState::Erased) => {
+                    self.discard(cx, block);
+                }
+                None => self.pool.give(self.geometry.unit_of(block), block),
+            }
+        }
+        let in_order = |mut blocks: Vec<(u64, u32)>| {
+            blocks.sort_unstable();
+            blocks.into_iter().map(|(_, block)| block).collect()
+        };
+        (owned.into_iter().map(in_order).collect(), shared)
+    }
+
+    /// Whether `block` holds the last word on every page of `lbn`, in its place; they then count as lying there.
+    fn adopt(&mut self, image: &Image, words: &Words, lbn: u32, block: u32) -> bool {
+        let ppb = self.ppb();
+        let pages = (lbn * ppb) as usize..((lbn + 1) * ppb) as usize;
+        let mut found = vec![SILENCE; ppb as usize];
+        for (page, oob) in records(image, block) {
+            for (lpn, dead) in says(image, oob) {
+                let offset = lpn % ppb;
+                let in_place = dead || self.placement == Placement::Free || offset == page;
+                if in_place && oob.seq == words.first[lpn as usize].seq {
+                    found[offset as usize] = Word { seq: oob.seq, dead, ppn: block * ppb + page };
+                }
+            }
+        }
+        let complete = words.first[pages.clone()].iter().zip(&found).all(|(word, at)| word.seq == at.seq);
+        if complete {
+            for (last, word) in self.last[pages].iter_mut().zip(&found) {
+                *last = word.entry();
+            }
+        }
+        complete
+    }
+
+    fn discard(&mut self, cx: &mut Cx<'_>, block: u32) {
+        self.erase(cx, block, Cause::Mapping, NONE);
+    }
+}

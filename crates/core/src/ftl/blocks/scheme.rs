@@ -1,0 +1,191 @@
+//! What a scheme of whole blocks decides itself, and the mapping that it becomes.
+
+use super::{Blocks, Cx, Placement};
+use crate::config::ProgramOrder;
+use crate::ftl::cx::PageOut;
+use crate::ftl::{Mapping, Shape};
+use crate::nand::{Flash, Ppn};
+use crate::support::NONE;
+
+/// Where writes go, and when blocks are folded into one.
+pub trait BlockScheme: std::fmt::Debug + Send {
+    /// Its name.
+    const NAME: &'static str;
+
+    /// Writes the first of these pages and as many of the next ones as go the same way, after join `waits`. Returns how
+    /// many; none while there is no block to take.
+    fn write(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize;
+
+    /// Plans what makes it durable that these pages of one logical block have been trimmed; `false` while there is no
+    /// block to take.
+    fn bury(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool;
+
+    /// Folds all that lies in log blocks into data blocks, as far as there are blocks to fold into: a drive that is nearly
+    /// worn out may have none.
+    fn merge_all(&mut self, _blocks: &mut Blocks, _cx: &mut Cx<'_>) {}
+
+    /// Rebuilds the state of a fresh mapping from what the flash holds.
+    fn recover(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>) {
+        blocks.fold_back(cx);
+    }
+
+    /// Blocks in use beside data blocks.
+    fn others(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// One clause on the blocks in use beside data blocks.
+    fn describe(&self) -> String {
+        String::new()
+    }
+
+    /// Bytes held.
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
+/// A mapping of whole blocks.
+#[derive(Debug)]
+pub struct Folded<S> {
+    blocks: Blocks,
+    scheme: S,
+}
+
+impl<S: BlockScheme + 'static> Folded<S> {
+    /// The mapping of an erased array.
+    pub fn boxed(shape: Shape<'_>, placement: Placement, scheme: S) -> Box<dyn Mapping> {
+        let data = shape.logical_pages.div_ceil(shape.geometry.pages_per_block);
+        Box::new(Self { blocks: Blocks::new(shape.geometry, data, placement), scheme })
+    }
+}
+
+impl<S: BlockScheme> Mapping for Folded<S> {
+    #[inline]
+    fn translate(&mut self, _cx: &mut Cx<'_>, lpn: u32) -> Option<Ppn> {
+        self.blocks.lookup(lpn)
+    }
+
+    #[inline]
+    fn lookup(&self, lpn: u32) -> Option<Ppn> {
+        self.blocks.lookup(lpn)
+    }
+
+    fn touch(&self, lpn: u32) {
+        std::hint::black_box(self.blocks.lookup(lpn));
+    }
+
+    fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
+        let mut at = 0;
+        while at < pages.len() {
+            match self.scheme.write(&mut self.blocks, cx, &pages[at..], waits) {
+                0 => break,
+                count => at += count,
+            }
+        }
+        at
+    }
+
+    fn trim(&mut self, _cx: &mut Cx<'_>, first: u32, count: u32) {
+        self.blocks.trim(first, count);
+    }
+
+    fn flush(&mut self, cx: &mut Cx<'_>) -> bool {
+        let trimmed = self.blocks.take_trimmed();
+        let ppb = self.blocks.ppb();
+        let mut left = trimmed.chunk_by(|a, b| a.0 / ppb == b.0 / ppb);
+        for chunk in left.by_ref() {
+            let pages: Vec<u32> = chunk.iter().map(|&(lpn, _)| lpn).collect();
+            if !self.scheme.bury(&mut self.blocks, cx, &pages) {
+                self.blocks.trimmed.extend_from_slice(chunk);
+                break;
+            }
+        }
+        self.blocks.trimmed.extend(left.flatten());
+        self.blocks.trimmed.is_empty()
+    }
+
+    fn merge_all(&mut self, cx: &mut Cx<'_>) {
+        self.scheme.merge_all(&mut self.blocks, cx);
+    }
+
+    fn recover(&mut self, cx: &mut Cx<'_>) {
+        self.scheme.recover(&mut self.blocks, cx);
+    }
+
+    fn check(&self, flash: &Flash) -> Result<(), String> {
+        self.blocks.check(flash, &self.scheme.others()).map_err(|fault| format!("{}: {fault}", S::NAME))
+    }
+
+    fn space(&self) -> String {
+        let pool = &self.blocks.pool;
+        let described = self.scheme.describe();
+        let worn = match self.blocks.retired {
+            0 => String::new(),
+            retired => format!(", {retired} are worn out"),
+        };
+        format!("{described}{} of {} blocks are erased{worn}", pool.total(), self.blocks.geometry.blocks())
+    }
+
+    fn free_blocks(&self, unit: u32) -> u32 {
+        self.blocks.pool.free(unit)
+    }
+
+    fn bytes(&self) -> usize {
+        self.blocks.bytes() + self.scheme.bytes()
+    }
+}
+
+/// What a scheme asks of the array: chips that program single mapped pages, in an order that lets pages be left out where
+/// `holes`, and `extra` blocks beyond the exported ones, which are `for_what`.
+///
+/// # Errors
+/// What is missing.
+pub fn require(
+    name: &str,
+    shape: Shape<'_>,
+    holes: bool,
+    (extra, for_what): (u32, &str),
+) -> Result<(), String> {
+    let g = shape.geometry;
+    if g.program_pages > 1 {
+        return Err(format!(
+            "{name} writes single pages, which a chip that programs {} mapped pages at once cannot do; use page mapping",
+            g.program_pages
+        ));
+    }
+    if holes && shape.order == ProgramOrder::Sequential {
+        return Err(format!(
+            "{name} leaves out pages of data blocks that were never written, which `nand.program_order = \"sequential\"` forbids; \
+             use \"ascending\" or page mapping"
+        ));
+    }
+    if g.pages() >= super::DEAD {
+        return Err(format!("ftl.mapping: {name} takes arrays of up to {} pages", super::DEAD - 1));
+    }
+    let data = shape.logical_pages.div_ceil(g.pages_per_block);
+    let (needed, present) = (u64::from(data) + u64::from(extra), g.blocks());
+    if u64::from(present) < needed {
+        return Err(format!(
+            "ftl: {name} needs {needed} blocks ({data} exported, {for_what}), the array has {present}; \
+             export less or add blocks (nand.blocks_per_plane)"
+        ));
+    }
+    Ok(())
+}
+
+/// Log blocks that `found` asks for: their number, or below 1 their share of the exported blocks.
+///
+/// # Errors
+/// It is neither.
+pub fn log_blocks(found: f64, shape: Shape<'_>) -> Result<u32, String> {
+    let data = shape.logical_pages.div_ceil(shape.geometry.pages_per_block);
+    let logs = if found < 1.0 { f64::from(data) * found } else { found };
+    if !(logs >= 1.0 && logs < f64::from(NONE)) || (found >= 1.0 && logs.fract() != 0.0) {
+        return Err(format!(
+            "ftl.mapping.log_blocks: found {found}, which makes {logs} of {data} blocks; expected a whole number of at least 1, or below 1 \
+             a share that makes at least one block"
+        ));
+    }
+    Ok(logs as u32)
+}
