@@ -19,7 +19,7 @@ ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' \) 2>/de
 WORKLOAD := workloads/pgbench-ext4.nbdkit.zst
 DEMO := out/demo
 
-.PHONY: help demo test quick lint format figures stand-ins bench bench-engine bench-libcachesim fuzz-readers fuzz-config lock clean
+.PHONY: help demo test quick lint format figures stand-ins bench bench-engine bench-libcachesim fuzz-readers fuzz-config soak lock clean
 
 help: ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 20
@@ -80,6 +80,10 @@ fuzz-config: TIME ?= 60
 fuzz-config: JOBS ?= $(shell nproc)
 fuzz-config: $(EXTENSION) ## Run random drives under random workloads, and look for panics, hangs, stale reads and lost requests (TIME=1200)
 	$(BIN)/python tools/fuzz_config.py --time $(TIME) --jobs $(JOBS) $(if $(SEED),--seed $(SEED)) $(if $(CASE),--case $(CASE))
+
+soak: SEEDS ?= 300
+soak: ## Cut power in many more short runs of every mapping (SEEDS=300)
+	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-core --locked --quiet --test power many_runs_come_back
 
 lock: $(DEPENDENCIES) ## Pin the Python packages anew (needs uv)
 	uv pip compile pyproject.toml --group development --universal --python-version 3.11 --generate-hashes \

@@ -4,8 +4,8 @@ mod support;
 
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, DeviceError, Options};
-use eraseblock_core::ftl::{self, MappingConfig};
 use eraseblock_core::ftl::wear::WearConfig;
+use eraseblock_core::ftl::{self, MappingConfig};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Report;
 use eraseblock_core::nand::Cause;

@@ -321,6 +321,36 @@ fn a_battery_keeps_a_flush_that_stored_nothing() {
     }
 }
 
+/// Many short runs on arrays whose dies end their operations in any order. `ERASEBLOCK_SOAK=seeds` makes it longer (`make soak`).
+#[test]
+fn many_runs_come_back() {
+    let seeds: u64 = match std::env::var("ERASEBLOCK_SOAK") {
+        Ok(text) => text.parse().expect("ERASEBLOCK_SOAK: seeds of each combination, a whole number"),
+        Err(_) => 8,
+    };
+    let mut cuts = 0;
+    for (array, nand) in arrays().into_iter().skip(1).take(2) {
+        for mapping in MappingConfig::NAMES {
+            for buffer in ["none", "lru"] {
+                let mut config = drive(mapping, buffer, nand.clone());
+                for seed in 1000..1000 + seeds {
+                    let fate = seed % 4;
+                    config.buffer.battery = seed / 4 % 2 == 1;
+                    let held = if config.buffer.battery { " with a battery" } else { "" };
+                    let name = format!("{buffer}{held} on {mapping} over {array}");
+                    cuts += exhaust_each(
+                        &name,
+                        &config,
+                        seed,
+                        &Cuts { fates: fate..fate + 1, ..Cuts::default() },
+                    );
+                }
+            }
+        }
+    }
+    assert!(cuts > 5_000);
+}
+
 /// Every two parts of a page-level mapping together, under a shorter workload and one of the fates each.
 #[test]
 fn every_composition_comes_back() {
