@@ -19,7 +19,7 @@ ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' \) 2>/de
 WORKLOAD := workloads/pgbench-ext4.nbdkit.zst
 DEMO := out/demo
 
-.PHONY: help demo test quick lint format figures stand-ins bench bench-engine bench-libcachesim fuzz-readers fuzz-config soak lock clean
+.PHONY: help demo test quick lint format figures stand-ins bench bench-engine bench-libcachesim bench-scale fuzz-readers fuzz-config soak lock clean
 
 help: ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 20
@@ -65,6 +65,9 @@ bench: bench-engine bench-libcachesim ## Speed of the engine, of readers and of 
 
 bench-engine: ## The engine alone; needs no Python
 	cargo run --release --locked --quiet -p eraseblock-bench
+
+bench-scale: ## Instructions, time and memory for a flash operation, from one chip to 64 and from 32 GiB to 4 TiB (12 GB of memory)
+	cargo run --release --locked --quiet -p eraseblock-bench -- scale
 
 bench-libcachesim: $(DEPENDENCIES) ## Page LRU against libCacheSim, in paired runs
 	$(BIN)/python tools/compare_speed.py

@@ -11,5 +11,6 @@ pub mod instructions;
 pub mod load;
 pub mod measure;
 pub mod readers;
+pub mod scale;
 pub mod stream;
 pub mod table;

@@ -9,7 +9,8 @@ use std::str::FromStr;
 use eraseblock_bench::drive::Scale;
 use eraseblock_bench::goals::GOALS;
 use eraseblock_bench::instructions::Work;
-use eraseblock_bench::{buffers, generators, instructions, readers, stream, table};
+use eraseblock_bench::{buffers, generators, instructions, readers, scale, stream, table};
+use eraseblock_core::config::Bytes;
 use lexopt::{Arg, Parser, ValueExt as _};
 
 const HELP: &str = "\
@@ -21,6 +22,9 @@ Usage:
                                                      and per flush command of each buffer
   eraseblock-bench access BUFFER BYTES N             fill a buffer and make N accesses: what valgrind counts
   eraseblock-bench flush BUFFER BYTES N              the same with N writes, a flush command after each
+  eraseblock-bench scale [--quick] [--json]          instructions, ns and memory for drives of up to 64 chips
+                                                     and 4 TiB (takes 12 GB of memory and some minutes)
+  eraseblock-bench drive CHIPS BYTES N               one of them with N requests, in stages: what valgrind counts
   eraseblock-bench zipf FILE N                       write N page accesses, Zipf over 800,000 pages (oracleGeneral)
   eraseblock-bench stream FILE BUFFER PAGES          time a buffer alone on such a file: accesses, hits, seconds
 
@@ -34,6 +38,7 @@ Examples:
   cargo run --release -p eraseblock-bench -- --only e --runs 1
   cargo run --release -p eraseblock-bench -- --only f,readers
   cargo run --release -p eraseblock-bench -- instructions
+  cargo run --release -p eraseblock-bench -- scale
   cargo run --release -p eraseblock-bench -- zipf /tmp/zipf.oracleGeneral 10000000
   cargo run --release -p eraseblock-bench -- stream /tmp/zipf.oracleGeneral lru 80000
 ";
@@ -65,13 +70,15 @@ fn main() -> ExitCode {
         ["instructions"] => costs(&call),
         ["access", name, bytes, n] => access(Work::Access, name, bytes, n),
         ["flush", name, bytes, n] => access(Work::Flush, name, bytes, n),
+        ["scale"] => scales(&call),
+        ["drive", chips, bytes, n] => one_scale(chips, bytes, n),
         ["zipf", file, n] => {
             number("N", n).and_then(|n| stream::write_zipf(Path::new(file), n)).map(|()| true)
         }
         ["stream", file, name, pages] => pass(file, name, pages),
         _ => {
             eprintln!(
-                "`{}` is no command, expected nothing, `instructions`, `access BUFFER BYTES N`, `flush BUFFER BYTES N`, `zipf FILE N` or \
+                "`{}` is no command, expected nothing, `instructions`, `access BUFFER BYTES N`, `flush BUFFER BYTES N`, `scale`, `drive CHIPS BYTES N`, `zipf FILE N` or \
                  `stream FILE BUFFER PAGES`",
                 words.join(" ")
             );
@@ -166,6 +173,27 @@ fn costs(call: &Call) -> Result<bool, String> {
         println!("{}", table::costs(&costs));
     }
     Ok(costs.iter().all(|cost| cost.ratio <= cost.limit))
+}
+
+fn scales(call: &Call) -> Result<bool, String> {
+    let (sizes, requests) =
+        if call.quick { (&scale::QUICK[..], 100_000) } else { (&scale::SIZES[..], 1_000_000) };
+    let costs = scale::costs(sizes, requests, |what| eprintln!("{what}"))?;
+    let (ratio, good) = scale::verdict(&costs);
+    if call.json {
+        println!("{:#}", serde_json::json!({ "scale": costs, "ratio": ratio }));
+    } else {
+        println!("{}", table::scales(&costs, ratio));
+    }
+    if ratio.is_none() {
+        eprintln!("valgrind is not installed; instructions are not counted (Debian: apt install valgrind)");
+    }
+    Ok(good)
+}
+
+fn one_scale(chips: &str, bytes: &str, n: &str) -> Result<bool, String> {
+    let size = scale::Size { chips: number("CHIPS", chips)?, exported: Bytes(number("BYTES", bytes)?) };
+    scale::run_in_stages(size, number("N", n)?).map(|()| true)
 }
 
 fn number<T: FromStr>(what: &str, text: &str) -> Result<T, String> {

@@ -7,6 +7,7 @@ use crate::generators::MakeRate;
 use crate::goals::{Better, Figure};
 use crate::instructions::Cost;
 use crate::readers::ReadRate;
+use crate::scale;
 
 /// Goals and figures.
 pub fn figures(figures: &[Figure]) -> String {
@@ -110,6 +111,31 @@ pub fn costs(costs: &[Cost]) -> String {
             let _ = write!(text, "{ns:>10.1}");
         }
         text.push_str(if c.ratio > c.limit { " missed\n" } else { "\n" });
+    }
+    text
+}
+
+/// What a flash operation costs on drives of several sizes, and how far its instructions are apart.
+pub fn scales(costs: &[scale::Cost], ratio: Option<f64>) -> String {
+    let mut text = format!(
+        "{:<8}{:>10}{:>14}{:>10}{:>12}{:>10}{:>10}\n",
+        "chips", "drive", "instructions", "ns", "B per page", "WAF", "fill s"
+    );
+    for c in costs {
+        let counted = c.instructions.map_or_else(|| "-".to_owned(), |n| format!("{n:.1}"));
+        let _ = writeln!(
+            text,
+            "{:<8}{:>10}{counted:>14}{:>10.1}{:>12.2}{:>10.2}{:>10.1}",
+            c.size.chips,
+            c.size.exported.to_string(),
+            c.ns,
+            c.bytes_per_page,
+            c.waf,
+            c.fill_s
+        );
+    }
+    if let Some(ratio) = ratio {
+        let _ = writeln!(text, "Instructions for a flash operation: {ratio:.2}x apart (goal: at most 1.3x)");
     }
     text
 }

@@ -3,8 +3,9 @@
 use eraseblock_bench::drive::Scale;
 use eraseblock_bench::goals::GOALS;
 use eraseblock_bench::instructions::Work;
-use eraseblock_bench::{buffers, generators, instructions, readers, stream, table};
+use eraseblock_bench::{buffers, generators, instructions, readers, scale, stream, table};
 use eraseblock_core::buffer;
+use eraseblock_core::config::Bytes;
 
 #[test]
 fn benches_run_and_repeat_themselves() {
@@ -84,4 +85,29 @@ fn a_stream_is_written_and_taken() {
     std::fs::write(&path, [0; 50]).unwrap();
     let error = stream::pass(&path, "lru", 1000).unwrap_err();
     assert!(error.contains("ends within a record, at byte 50"), "{error}");
+}
+
+#[test]
+fn drives_of_all_sizes_are_filled_and_collect_garbage() {
+    let size = scale::Size { chips: 8, exported: Bytes(8 << 30) };
+    let mut stages = Vec::new();
+    let done = scale::run(size, 20_000, |stage| {
+        stages.push(stage);
+        Ok(())
+    });
+    let done = done.unwrap();
+    assert_eq!(stages, ["begin", "end"]);
+    // Half of the requests read, the others write, and collection copies.
+    assert!(done.flash_ops > 30_000 && done.waf > 1.5 && done.bytes_per_page < 10.0, "{done:?}");
+    let cost = |instructions| scale::Cost {
+        size,
+        instructions,
+        ns: 1.0,
+        bytes_per_page: 8.0,
+        fill_s: 1.0,
+        waf: 2.0,
+    };
+    let (ratio, good) = scale::verdict(&[cost(Some(100.0)), cost(Some(140.0)), cost(None)]);
+    assert!(ratio == Some(1.4) && !good);
+    assert!(table::scales(&[cost(Some(1.0))], Some(1.0)).lines().all(|line| line.chars().count() <= 100));
 }

@@ -302,6 +302,11 @@ impl Device {
         })));
     }
 
+    /// Flash operations planned so far, filling left out: pages read and programmed, and blocks erased.
+    pub fn flash_ops(&self) -> u64 {
+        self.counters.flash_ops()
+    }
+
     /// Bytes that the host sees.
     pub fn exported_bytes(&self) -> u64 {
         u64::from(self.logical_pages) * self.geometry.page_bytes
