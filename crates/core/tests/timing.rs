@@ -161,6 +161,22 @@ fn starts_at(nand: &NandConfig, before: &[Item], op: FlashOp, legal: u64, takes:
     }
 }
 
+/// Whatever a die does, the next command begins when it is over and not a tick before.
+#[test]
+fn every_command_waits_for_every_other_on_its_die() {
+    for scheduling in [Scheduling::Fifo, Scheduling::ReadFirst] {
+        let nand = NandConfig { scheduling, ..array(1, 1, 700) };
+        let of = |n| {
+            [read(n, 0, 1), program(n, 0, 1), erase(n), copy(n, n + 1, 1, true), copy(n, n + 1, 1, false)]
+        };
+        for first in of(0) {
+            for second in of(4) {
+                starts_at(&nand, &[at(0, first)], second, takes(&nand, &first), takes(&nand, &second));
+            }
+        }
+    }
+}
+
 #[test]
 fn operations_start_at_the_first_legal_moment() {
     // Two channels: nothing but the hazard stands in the way on die 1.
