@@ -56,6 +56,7 @@ pub fn drive(scale: Scale) -> DeviceConfig {
                 program: Nanos(750_000).into(),
                 erase: Nanos(3_800_000),
                 transfer: Nanos(10_000),
+                transfer_per: None,
                 command: Nanos(0),
                 ram: Nanos(0),
             },

@@ -8,15 +8,15 @@ use eraseblock_core::host::Op;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use references::{
-    Decisions, Pair, arc, block_lru, bpac, bplru, cbm, cflru, clc, clock, fab, hbm, lb_clock, lirs_wsr,
-    ref_policy, s3_fifo, split_lru, w_tinylfu,
+    Decisions, Pair, arc, block_lru, bpac, bplru, cbm, cflru, clc, clock, epo, fab, hbm, lb_clock, lirs_wsr,
+    ref_policy, request_lru, s3_fifo, split_lru, w_tinylfu,
 };
 use serde_json::Value;
 
 type Make = fn(Shape, &mut Pcg64Mcg) -> Pair;
 
 /// Each scheme: its name, the pages that it needs at least, and how to make a pair.
-const PAIRS: [(&str, u32, Make); 16] = [
+const PAIRS: [(&str, u32, Make); 18] = [
     ("clock", 1, clock::pair),
     ("block-lru", 1, block_lru::pair),
     ("arc", 1, arc::pair),
@@ -28,6 +28,8 @@ const PAIRS: [(&str, u32, Make); 16] = [
     ("lirs-wsr", 1, lirs_wsr::pair),
     ("fab", 1, fab::pair),
     ("bplru", 1, bplru::pair),
+    ("request-lru", 1, request_lru::pair),
+    ("epo", 1, epo::pair),
     ("lb-clock", 1, lb_clock::pair),
     ("clc", 1, clc::pair),
     ("bpac", 1, bpac::pair),

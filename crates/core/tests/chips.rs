@@ -9,7 +9,7 @@ mod support;
 use bench::{Item, Play, at, play};
 use common::{ERASE, PROGRAM, READ, TRANSFER, nand};
 use eraseblock_core::config::{
-    DeviceConfig, NandConfig, Nanos, PageTypes, PlaneGroups, Scheduling, SuspendConfig, TwoPlaneConfig,
+    Bytes, DeviceConfig, NandConfig, Nanos, PageTypes, PlaneGroups, Scheduling, SuspendConfig, TwoPlaneConfig,
 };
 use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::ftl::MappingConfig;
@@ -250,6 +250,18 @@ fn pages_of_several_types_take_their_own_times() {
     assert_eq!(ends(&nand, &[at(0, copy)]), [65_000 + 500_000]);
 }
 
+/// 25 ns a byte and 16 bytes more for each sector: 105.6 us for 4 KiB, and a quarter of it for 1 KiB.
+#[test]
+fn pages_of_any_size_take_their_share_of_the_bus() {
+    for (page_size, transfer) in [(4096, 105_600), (2048, 52_800), (1024, 26_400)] {
+        let mut nand = nand([1, 1, 1, 1], BLOCKS, 16);
+        nand.page_size = Bytes(page_size);
+        (nand.timing.transfer, nand.timing.transfer_per) = (Nanos(13_200), Some(Bytes(512)));
+        assert_eq!(ends(&nand, &[at(0, program(0, 0, 2))]), [2 * (transfer + PROGRAM)]);
+        assert_eq!(ends(&nand, &[at(0, read(0, 0, 1))]), [READ + transfer]);
+    }
+}
+
 #[test]
 fn chips_with_buses_of_their_own_do_not_meet() {
     let mut nand = nand([1, 2, 1, 1], BLOCKS, 16);
@@ -258,6 +270,53 @@ fn chips_with_buses_of_their_own_do_not_meet() {
     assert_eq!(ends(&nand, &script), [one, one + TRANSFER]);
     nand.shared_bus = false;
     assert_eq!(ends(&nand, &script), [one, one]);
+}
+
+/// The record counts what chips did beside one command at a time.
+#[test]
+fn abilities_are_counted() {
+    let drive = |nand: Value| {
+        let config = support::config(&json!({
+            "nand": nand, "ftl": {"exported": "64 KiB", "mapping": "page", "allocator": "static"},
+            "host": {"replay": "open", "max_outstanding": 16},
+        }));
+        let mut device = Device::new(&config, Options { verify: true }).unwrap();
+        device.precondition().unwrap();
+        device
+    };
+    // Pages 0 to 3 lie on two planes in turn. The first program starts alone, as nothing waits yet; its plane's next page goes
+    // together with the other's.
+    let request = |arrival_ns, op, page: u64, count: u64| Request {
+        arrival_ns,
+        op,
+        offset: page * 4096,
+        len: count * 4096,
+        volume: 0,
+        fua: false,
+    };
+    let work = |nand: Value, requests: &[Request]| {
+        let mut device = drive(nand);
+        requests.iter().for_each(|request| device.submit(request).unwrap());
+        let flash = device.finish().unwrap().flash;
+        let counts = [flash.multi_plane.reads, flash.multi_plane.programs, flash.multi_plane.erases];
+        (counts, flash.cache_programs, [flash.suspensions.programs, flash.suspensions.erases])
+    };
+    let four = [request(0, Op::Write, 0, 4)];
+    let planes = json!({"planes_per_die": 2, "two_plane": {"same_page": false}});
+    assert_eq!(work(planes.clone(), &four), ([0, 1, 0], 0, [0, 0]));
+    let apart = json!({"planes_per_die": 2});
+    assert_eq!(work(apart, &four), ([0, 0, 0], 0, [0, 0]));
+    // A read keeps the die busy; then two pairs of reads go together.
+    let reads = [request(0, Op::Read, 8, 1), request(0, Op::Read, 0, 2), request(0, Op::Read, 4, 2)];
+    assert_eq!(work(planes, &reads).0, [2, 0, 0]);
+    // All but the first of four pages cross the bus while the array works; a fifth comes when it is idle.
+    let cache = json!({"cache_program": "3us"});
+    assert_eq!(work(cache, &[four[0], request(5_000_000, Op::Write, 8, 1)]), ([0; 3], 3, [0, 0]));
+    // A read in the middle of a program of 200 us, after 100 us on the bus.
+    let suspend = json!({"suspend": {}, "scheduling": "read-first"});
+    let requests =
+        [request(0, Op::Write, 0, 1), request(200_000, Op::Read, 1, 1), request(1_000_000, Op::Read, 2, 1)];
+    assert_eq!(work(suspend, &requests), ([0; 3], 0, [1, 0]));
 }
 
 #[test]
@@ -291,6 +350,13 @@ fn abilities_that_contradict_one_another_are_refused() {
         json!({"timing": {"program": "1us/2us"}, "pages_per_program": 2}),
         "one program writes 2 pages at once",
     );
+    for size in ["0 B", "3 KiB", "8 KiB"] {
+        let timing = json!({"timing": {"transfer_per": size}});
+        refuse(
+            timing,
+            &format!("transfer_per: found {size}, expected a size that divides a mapped page (4 KiB)"),
+        );
+    }
 }
 
 /// Arrays whose chips can do more than one thing at a time.

@@ -234,3 +234,33 @@ fn cbm_fills_the_holes_of_a_block() {
     let plain = Played::new("cbm", &Example { options: r#"{"fill_holes": false}"#, ..filled });
     assert_eq!((plain.left, plain.state), (vec![(Action::Flush, dirty([0, 1, 3]))], vec![vec![4], vec![2]]));
 }
+
+/// Figure 2(c): three requests come, page 2 and then page 3 is written again, and page 1 is what a victim would be. Pages in the
+/// order of the paper's scenarios 1 to 4.
+#[test]
+fn epo_figure_2c_moves_pages_to_the_head_and_evicts_the_tail() {
+    let played = Played::new("epo", &example("epo", "figure 2(c)"));
+    let states: Vec<_> = played.steps.iter().map(|step| step.state.concat()).collect();
+    assert_eq!(states[2..6], [vec![3, 2, 1], vec![2, 3, 1], vec![4, 2, 3, 1], vec![3, 4, 2, 1]]);
+    assert_eq!((played.hits, played.left), (2, vec![(Action::Flush, dirty([1]))]));
+    assert_eq!(states[6], [5, 3, 4, 2]);
+}
+
+#[test]
+fn epo_evicts_one_page_of_each_element_and_has_room_for_the_next() {
+    let [_, batch, passed, again] = registered("epo").about.examples else { panic!("four examples") };
+    let played = Played::new("epo", batch);
+    assert_eq!(played.pages(), [[0, 1], [2, 3]]);
+    // Page 4 made room for two; page 6 takes the slot that was left over.
+    let states: Vec<_> = played.steps.iter().map(|step| step.state.clone()).collect();
+    assert_eq!(states[1..3], [[vec![4, 2], vec![3]], [vec![6, 4, 2], vec![3]]]);
+    assert_eq!(Played::new("epo", passed).pages(), [[0]]);
+    assert_eq!(Played::new("epo", again).pages(), [[0, 2]]);
+}
+
+#[test]
+fn whole_requests_leave_with_the_pages_that_no_later_one_wrote() {
+    let played = Played::new("request-lru", &registered("request-lru").about.examples[0]);
+    assert_eq!(played.left, [(Action::Flush, dirty([0, 2]))]);
+    assert_eq!(played.state, [vec![7], vec![6], vec![5], vec![1]]);
+}

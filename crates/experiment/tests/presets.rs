@@ -89,6 +89,35 @@ fn the_bplru_paper() {
     assert!(spare > 7 && spare < 32, "{spare} blocks beyond what the host sees");
 }
 
+/// Table I, and the SSD model's 16 bytes beside each sector.
+#[test]
+fn the_epo_paper() {
+    let (experiment, json) = preset("epo-2011");
+    check(
+        &json,
+        &[
+            ("/nand/channels", 48.into()),
+            ("/nand/planes_per_die", 8.into()),
+            ("/nand/page_size", "4 KiB".into()),
+            ("/nand/pages_per_block", 64.into()),
+            ("/nand/timing/read", "25 us".into()),
+            ("/nand/timing/program", "200 us".into()),
+            ("/nand/timing/erase", "1500 us".into()),
+            ("/nand/timing/transfer_per", "512 B".into()),
+            ("/buffer/size", "8 MiB".into()),
+            ("/buffer/battery", true.into()),
+            ("/buffer/scheme/kind", "epo".into()),
+            ("/host/partial_page", "round".into()),
+        ],
+    );
+    assert_eq!(experiment.nand.timing.transfer.0, 25 * (512 + 16));
+    assert_eq!(raw_bytes(&experiment), 192 << 30);
+    // Elements and page sizes can be axes: four gigabytes in each element.
+    let sets = ["preset=epo-2011", "workload.path=w", "nand.channels=[16, 32, 48, 64]"].map(str::to_owned);
+    let sizes: Vec<u64> = resolve(None, "", &sets).unwrap().iter().map(raw_bytes).collect();
+    assert_eq!(sizes, [64 << 30, 128 << 30, 192 << 30, 256 << 30]);
+}
+
 /// The units that a modern drive keeps apart are apart, and a page crosses the bus at 450 MB/s.
 #[test]
 fn the_nvme_drive() {
@@ -115,7 +144,7 @@ fn the_nvme_drive() {
 
 #[test]
 fn every_preset_is_checked_here() {
-    assert_eq!(preset_names(), ["bplru-2008", "hbm-2010", "nvme-tlc"]);
+    assert_eq!(preset_names(), ["bplru-2008", "epo-2011", "hbm-2010", "nvme-tlc"]);
 }
 
 /// What a preset's paper leaves open is a key of the preset, and every other reading of it can be had.

@@ -72,6 +72,14 @@ _KNOWN = (
     Figure("hit_ratio.write", "Write hit ratio", "share", "high"),
     Figure("co_hit.read", "Reads found whole", "share", "high"),
     Figure("co_hit.write", "Writes found whole", "share", "high"),
+    Figure("flush_response_ns.mean", "Mean response of the flash", "time", "low", "to what leaves the buffer"),
+    Figure(
+        "flush_response_per_write_ns",
+        "Response of the flash per host write",
+        "time",
+        "low",
+        "sum over what leaves the buffer / host writes",
+    ),
     Figure("throughput.bytes_per_s", "Bytes per second", "size"),
     Figure("simulated_s", "Simulated time", "seconds"),
     Figure("wear.erases_mean", "Mean erases of a block", "ratio", "low"),
@@ -121,8 +129,9 @@ def in_order(paths: list[str]) -> list[str]:
 
 def _guess(path: str) -> Figure:
     head, _, last = path.rpartition(".")
-    if path.startswith("response_ns."):
-        kind = _RESPONSES.get(path.split(".")[1], path.split(".")[1])
+    if path.startswith(("response_ns.", "flush_response_ns.")):
+        part = path.split(".")[1]
+        kind = _RESPONSES.get(part, part) if path.startswith("response_ns.") else "Flash response"
         if last == "count":
             return Figure(path, f"{kind}: requests", "count")
         return Figure(path, f"{kind}: {_POINTS.get(last, last)}", "time", "low")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 # Lists with hundreds of entries each: they would make nearly all of a Parquet file.
-_LONG = re.compile(r"series\.|wear\.map\.|response_ns\.\w+\.histogram$")
+_LONG = re.compile(r"series\.|wear\.map\.|response_ns\.\w+\.histogram$|flush_response_ns\.histogram$")
 
 
 def flatten(nested: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -5,6 +5,7 @@
 //! ask of the drive below it goes through [`View`].
 
 pub mod arc;
+pub mod batched;
 pub mod block_lru;
 pub mod blocked;
 pub mod blocks;
@@ -15,6 +16,7 @@ pub mod cbm;
 pub mod cflru;
 pub mod clc;
 pub mod clock;
+pub mod epo;
 pub mod fab;
 pub mod fifo;
 pub mod ghosts;
@@ -28,6 +30,7 @@ pub mod paged;
 pub mod pages;
 pub mod ref_policy;
 pub mod regions;
+pub mod request_lru;
 pub mod s3_fifo;
 pub mod split_lru;
 pub mod w_tinylfu;
@@ -211,19 +214,38 @@ pub trait View {
     fn home(&self, _lpn: u32) -> Option<u32> {
         None
     }
+    /// Chips of the array, which work independently: what papers call elements, packages or banks.
+    fn chips(&self) -> u32;
+    /// The only chip that a page can go to, if static placement says which.
+    fn home_chip(&self, lpn: u32) -> Option<u32>;
     /// Operations queued or running on the die of a unit.
     fn queued(&self, unit: u32) -> u32;
     /// Erased blocks of a unit.
     fn free_blocks(&self, unit: u32) -> u32;
 }
 
-/// A drive of one unit that has nothing to do and holds nothing: what a scheme sees that runs by itself.
+/// A drive that has nothing to do and holds nothing, its pages striped over a few chips of one unit each: what a scheme sees
+/// that runs by itself.
 #[derive(Debug, Clone, Copy)]
 pub struct Idle;
 
+impl Idle {
+    /// Its chips.
+    pub const CHIPS: u32 = 4;
+}
+
 impl View for Idle {
     fn units(&self) -> u32 {
-        1
+        Self::CHIPS
+    }
+    fn home(&self, lpn: u32) -> Option<u32> {
+        Some(lpn % Self::CHIPS)
+    }
+    fn chips(&self) -> u32 {
+        Self::CHIPS
+    }
+    fn home_chip(&self, lpn: u32) -> Option<u32> {
+        self.home(lpn)
     }
     fn unit_of(&self, _lpn: u32) -> Option<u32> {
         None
@@ -298,6 +320,12 @@ pub trait Buffer: std::fmt::Debug + Send {
         false
     }
 
+    /// Whether the pages of an eviction are requests of their own to the flash, which come at the same time; else they are one
+    /// request. It makes a difference to the response times of what is flushed, and to nothing else.
+    fn splits_evictions(&self) -> bool {
+        false
+    }
+
     /// Whether the scheme must still be told the future; it is, up to its end, before the first access.
     fn needs_future(&self) -> bool {
         false
@@ -332,6 +360,8 @@ crate::registry! {
     "lirs-wsr" => LirsWsr in lirs_wsr,
     "fab" => Fab in fab,
     "bplru" => Bplru in bplru,
+    "request-lru" => RequestLru in request_lru,
+    "epo" => Epo in epo,
     "lb-clock" => LbClock in lb_clock,
     "clc" => Clc in clc,
     "bpac" => Bpac in bpac,

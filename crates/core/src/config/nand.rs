@@ -196,6 +196,10 @@ pub struct TimingConfig {
     pub erase: Nanos,
     /// Bus, one mapped page.
     pub transfer: Nanos,
+    /// What crosses the bus in that time, where it is not one mapped page: `"512 B"`. Mapped pages of any size that it divides then
+    /// take their share.
+    #[serde(default)]
+    pub transfer_per: Option<Bytes>,
     /// Bus, command and address of each operation.
     #[serde(default)]
     pub command: Nanos,

@@ -5,7 +5,7 @@ use crate::buffer::Outcome;
 use crate::config::{EndOfRun, Precondition};
 use crate::metrics::report::{
     ByKind, CoHit, EndOfLife, EndOfRun as EndOfRunFigures, Flash, FlashWork, FlushPages, FlushSizes,
-    HostPages, Merges, Report, Requests, Throughput,
+    HostPages, Merges, MultiPlane, Report, Requests, Suspensions, Throughput,
 };
 use crate::metrics::series::{SeriesReport, Totals};
 use crate::metrics::{Counters, Latency, Wear};
@@ -202,6 +202,8 @@ impl Device {
         let energy = &self.config.nand.energy;
         let erases = Counters::total(&c.erases);
         let reasons = self.reasons(run_ns);
+        let special = self.engine.special();
+        let [reads, programs, multi_plane_erases] = special.multi_plane;
         Report {
             requests: Requests {
                 submitted: c.submitted,
@@ -220,6 +222,9 @@ impl Device {
                 read: self.latency[0].summary(),
                 write: self.latency[1].summary(),
             },
+            flush_response_ns: self.flushed.latency.summary(),
+            flush_response_per_write_ns: (self.timed && c.by_op[1] > 0)
+                .then(|| self.flushed.latency.sum() as f64 / c.by_op[1] as f64),
             throughput: seconds
                 .map(|s| Throughput { iops: c.completed as f64 / s, bytes_per_s: c.bytes as f64 / s }),
             simulated_s: seconds,
@@ -238,6 +243,9 @@ impl Device {
                 reads: FlashWork::new(c.reads),
                 programs: FlashWork::new(c.programs),
                 erases: FlashWork::new(c.erases),
+                multi_plane: MultiPlane { reads, programs, erases: multi_plane_erases },
+                cache_programs: special.cache_programs,
+                suspensions: Suspensions { programs: special.suspensions[0], erases: special.suspensions[1] },
             },
             merges: Merges { switch: c.switch_merges, partial: c.partial_merges, full: c.full_merges },
             waf: ratio(c.programmed, c.pages_written),

@@ -12,6 +12,7 @@ mod battery;
 mod error;
 mod fill;
 mod finish;
+mod flushed;
 mod foresee;
 mod power;
 mod serve;
@@ -59,6 +60,8 @@ struct Pending {
     reads: u32,
     /// Join of its flash writes, while it has any.
     writes: u32,
+    /// Pages of it went past the buffer.
+    past: bool,
     /// Time in RAM.
     ram_ns: u64,
     /// Next free slot.
@@ -139,6 +142,7 @@ pub struct Device {
 
     /// Response times: read, write, other.
     latency: [Latency; 3],
+    flushed: flushed::Flushed,
     first_arrival: Option<u64>,
     last_arrival: u64,
     last_answer: u64,
@@ -269,6 +273,7 @@ impl Device {
             room_made: 0,
             finished: Vec::new(),
             latency: Default::default(),
+            flushed: flushed::Flushed::default(),
             first_arrival: None,
             last_arrival: 0,
             last_answer: 0,

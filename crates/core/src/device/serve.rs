@@ -2,7 +2,7 @@
 
 use super::time::READS;
 use super::{Cx, Device, DeviceError, NOBODY, Occasion, Own, PageOut, Reads, cx};
-use crate::buffer::{Action, Answer, Eviction, Outcome, Span, View};
+use crate::buffer::{Action, Answer, Evicted, Eviction, Outcome, Span, View};
 use crate::config::{PartialPage, WriteBack};
 use crate::ftl::Mapping;
 use crate::host::split::{self, Pages};
@@ -33,6 +33,14 @@ impl View for Below<'_> {
 
     fn home(&self, lpn: u32) -> Option<u32> {
         self.mapping.home(lpn)
+    }
+
+    fn chips(&self) -> u32 {
+        self.geometry.chips()
+    }
+
+    fn home_chip(&self, lpn: u32) -> Option<u32> {
+        self.mapping.home_chip(lpn)
     }
 
     fn free_blocks(&self, unit: u32) -> u32 {
@@ -109,7 +117,7 @@ impl Device {
         self.out = Some(out);
         result?;
         self.close_reads(id);
-        if !self.plan.is_empty() {
+        if !self.plan.is_empty() || self.flushed.has_planned() {
             self.issue();
         }
         if span.write || !leaves_nothing {
@@ -126,6 +134,7 @@ impl Device {
     pub(super) fn issue(&mut self) {
         self.engine.issue(&self.plan);
         self.plan.clear();
+        self.release_flushes();
     }
 
     /// A page of a read: from the buffer, from RAM on its way to flash, or from flash.
@@ -273,6 +282,7 @@ impl Device {
         self.note_flush_size(self.batch.len(), self.batch.len());
         let fills = self.join_of_fills(span.first..span.first + span.count);
         let own = self.writes_join(id);
+        self.pending[id as usize].past = true;
         self.write_after(own, fills, NONE)?;
         if self.geometry.program_pages > 1 {
             // The host waits for these very pages; a program unit that is not full is completed.
@@ -345,28 +355,44 @@ impl Device {
         // Forced unit access: what leaves may be pages of this very request.
         let waits = self.config.buffer.write_back == WriteBack::Foreground || self.forced;
         let own = if waits { self.writes_join(id) } else { NOBODY };
-        self.flush_out(own, eviction, out)
+        self.flush_out(own, eviction, out, Some(id))
     }
 
-    /// Writes the pages of one eviction.
+    /// Writes the pages of one eviction, for request `id` if it was one that asked for it.
     pub(super) fn flush_out(
         &mut self,
         own: Own,
         eviction: &Eviction,
         out: &Outcome,
+        id: Option<u32>,
     ) -> Result<(), DeviceError> {
         let leaving = out.pages_of(eviction);
-        let (ppb, count) = (self.geometry.pages_per_block, leaving.len());
-        self.counters.flushed_pages += count as u64;
+        self.counters.flushed_pages += leaving.len() as u64;
         // Evictions are numbered apart from requests.
         self.evictions += 1;
         self.group = (self.evictions << 1) | 1;
+        let arrival = id.map(|id| self.pending[id as usize].arrival);
+        let requests = if self.buffer.splits_evictions() { 1 } else { leaving.len().max(1) };
+        let mut written = 0;
+        for leaving in leaving.chunks(requests) {
+            let (own, join) = self.begin_flush(own, arrival);
+            self.write_out(own, eviction.action, leaving)?;
+            self.end_flush(join);
+            written += self.batch.len();
+        }
+        self.note_flush_size(leaving.len(), written);
+        Ok(())
+    }
+
+    /// Writes pages that leave the buffer together, or are written back.
+    fn write_out(&mut self, own: Own, action: Action, leaving: &[Evicted]) -> Result<(), DeviceError> {
+        let (ppb, count) = (self.geometry.pages_per_block, leaving.len());
         let fills = self.join_of_fills(leaving.iter().map(|page| page.lpn));
         let mut padding = NONE;
-        let slot = eviction.action != Action::WriteBack;
+        let slot = action != Action::WriteBack;
         let leaves = |lpn| PageOut { slot, ..PageOut::host(lpn) };
         self.batch.clear();
-        if eviction.action == Action::FlushPadded {
+        if action == Action::FlushPadded {
             let base = leaving[0].lpn / ppb * ppb;
             if self.timed && fills.is_none() {
                 padding = self.plan.join();
@@ -384,7 +410,6 @@ impl Device {
         } else {
             self.batch.extend(leaving.iter().map(|page| leaves(page.lpn)));
         }
-        self.note_flush_size(count, self.batch.len());
         self.write_after(own, fills, padding)
     }
 
@@ -440,7 +465,7 @@ impl Device {
         let told = self.tell(|| Occasion::Force { first, count }, &out);
         let own = self.writes_join(id);
         let mut leaving = out.evictions.iter().filter(|e| e.action != Action::Drop);
-        let result = told.and_then(|()| leaving.try_for_each(|e| self.flush_out(own, e, &out)));
+        let result = told.and_then(|()| leaving.try_for_each(|e| self.flush_out(own, e, &out, Some(id))));
         self.out = Some(out);
         result?;
         if self.geometry.program_pages > 1 {
@@ -475,7 +500,7 @@ impl Device {
         let mut leaving = out.evictions.iter().filter(|e| e.action != Action::Drop);
         let result = told.and_then(|()| {
             leaving.try_for_each(|e| {
-                self.flush_out(NOBODY, e, &out)?;
+                self.flush_out(NOBODY, e, &out, None)?;
                 self.issue();
                 self.start_jobs()
             })

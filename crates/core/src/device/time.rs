@@ -10,6 +10,8 @@ use std::cmp::Reverse;
 
 /// Tag of a join of reads; that of a request's writes is the request's number alone.
 pub(super) const READS: u32 = 1 << 30;
+/// Tag of a join of what leaves the buffer.
+pub(super) const FLUSHED: u32 = READS | JOB;
 const TAG: u32 = READS | JOB;
 
 /// How long requests took from arrival to answer, sampled evenly over the run in constant memory.
@@ -184,6 +186,7 @@ impl Device {
             conditions: 1,
             reads: NONE,
             writes: NONE,
+            past: false,
             ram_ns: 0,
             next: NONE,
         };
@@ -223,7 +226,7 @@ impl Device {
             pending.conditions = 1;
             return self.timers.push(Reverse((end, id)));
         }
-        let Pending { arrival, admitted, number, kind, .. } = *pending;
+        let Pending { arrival, admitted, number, kind, past, .. } = *pending;
         pending.next = self.free_pending;
         self.free_pending = id;
         self.counters.completed += 1;
@@ -235,6 +238,9 @@ impl Device {
             self.count_area();
             self.sum_admitted += u128::from(now - admitted);
             self.latency[kind as usize].record(now - arrival);
+            if past {
+                self.flushed.latency.record(now - arrival);
+            }
             self.backlog.note(now - arrival);
             self.last_answer = self.last_answer.max(now);
         }
@@ -350,6 +356,7 @@ impl Device {
             match tag & TAG {
                 JOB => self.next_job_step(tag & !TAG),
                 READS => self.reads_ended(tag & !TAG),
+                FLUSHED => self.flush_ended(tag & !TAG),
                 _ => self.condition_met(tag),
             }
         }

@@ -48,6 +48,11 @@ pub trait Mapping: std::fmt::Debug + Send {
         None
     }
 
+    /// The only chip that a page can be written to, if its number says which. O(1).
+    fn home_chip(&self, _lpn: u32) -> Option<u32> {
+        None
+    }
+
     /// Whether it asks how long dies have to work.
     fn looks_at_work(&self) -> bool {
         false

@@ -91,6 +91,26 @@ impl FlashWork {
     }
 }
 
+/// Array operations that several planes of a die did together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MultiPlane {
+    /// Reads.
+    pub reads: u64,
+    /// Programs and copies.
+    pub programs: u64,
+    /// Erases.
+    pub erases: u64,
+}
+
+/// How often operations were suspended for a host read.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Suspensions {
+    /// Programs.
+    pub programs: u64,
+    /// Erases.
+    pub erases: u64,
+}
+
 /// Flash work.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Flash {
@@ -100,6 +120,12 @@ pub struct Flash {
     pub programs: FlashWork,
     /// Blocks erased.
     pub erases: FlashWork,
+    /// Array operations that several planes did together under `nand.two_plane`; each counts once.
+    pub multi_plane: MultiPlane,
+    /// Programs whose data began to cross the bus while the array was programming the page before (`nand.cache_program`).
+    pub cache_programs: u64,
+    /// Suspensions (`nand.suspend`).
+    pub suspensions: Suspensions,
 }
 
 /// Merges of log blocks.
@@ -216,6 +242,11 @@ pub struct Report {
     pub offline: bool,
     /// From arrival to answer.
     pub response_ns: ByKind<Option<LatencySummary>>,
+    /// What the flash writes for a request that makes the buffer let pages go, or that goes past it: from the arrival of that request
+    /// until all of it is stored.
+    pub flush_response_ns: Option<LatencySummary>,
+    /// The sum of these times / write requests of the host.
+    pub flush_response_per_write_ns: Option<f64>,
     /// Over the simulated time.
     pub throughput: Option<Throughput>,
     /// From the first arrival to the last answer, in s.

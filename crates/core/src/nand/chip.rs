@@ -2,7 +2,7 @@
 
 use super::geometry::Geometry;
 use super::op::{FlashOp, Kind};
-use crate::config::{NandConfig, PageTypes, PlaneGroups, Scheduling, SuspendConfig, TwoPlaneConfig};
+use crate::config::{Bytes, NandConfig, PageTypes, PlaneGroups, Scheduling, SuspendConfig, TwoPlaneConfig};
 
 /// Planes that one operation can take along beside its own.
 pub const COMPANIONS: usize = 3;
@@ -87,7 +87,7 @@ impl Chip {
         let together = if config.multi_plane { config.planes_per_die } else { 1 };
         Ok(Self {
             command: t.command.0,
-            transfer: t.transfer.0,
+            transfer: transfer_ns(config, geometry)?,
             erase: t.erase.0,
             read,
             program,
@@ -170,6 +170,19 @@ impl Chip {
         let delay = self.two_plane.as_ref().map_or(0, |rules| rules.delay.0) * (planes - 1);
         let between = if kind == Kind::Program { delay } else { 0 };
         [bus * planes + between, array, bus2 * planes, array2]
+    }
+}
+
+/// Time of a mapped page on the bus.
+fn transfer_ns(config: &NandConfig, geometry: &Geometry) -> Result<u64, String> {
+    let (time, page) = (config.timing.transfer.0, geometry.page_bytes);
+    match config.timing.transfer_per {
+        None => Ok(time),
+        Some(per) if per.0 > 0 && page.is_multiple_of(per.0) => Ok(time * (page / per.0)),
+        Some(per) => Err(format!(
+            "nand.timing.transfer_per: found {per}, expected a size that divides a mapped page ({})",
+            Bytes(page)
+        )),
     }
 }
 

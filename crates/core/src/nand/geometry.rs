@@ -115,6 +115,11 @@ impl Geometry {
         })
     }
 
+    /// Chips in all; unit `u` is on chip `u % chips`.
+    pub fn chips(&self) -> u32 {
+        self.channels * self.chips_per_channel
+    }
+
     /// Erase blocks in all.
     pub fn blocks(&self) -> u32 {
         self.units * self.blocks_per_unit

@@ -41,6 +41,7 @@ pub fn nand(array: [u32; 4], blocks_per_plane: u32, pages_per_block: u32) -> Nan
             program: Nanos(PROGRAM).into(),
             erase: Nanos(ERASE),
             transfer: Nanos(TRANSFER),
+            transfer_per: None,
             command: Nanos(0),
             ram: Nanos(0),
         },

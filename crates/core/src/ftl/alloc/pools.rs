@@ -66,6 +66,11 @@ impl Pools {
     pub fn home(&self, lpn: u32) -> Option<u32> {
         (self.turns.len() == self.of_unit.len()).then(|| self.of_page(lpn))
     }
+
+    /// The only one of `chips` chips that a logical page can go to, if there is just one. Unit `u` is on chip `u % chips`.
+    pub fn home_chip(&self, lpn: u32, chips: u32) -> Option<u32> {
+        self.count().is_multiple_of(chips).then(|| self.of_page(lpn) % chips)
+    }
 }
 
 #[cfg(test)]

@@ -33,6 +33,11 @@ impl Store {
         &self.pools
     }
 
+    /// The only chip that a logical page can go to, if its number says which.
+    pub fn home_chip(&self, lpn: u32) -> Option<u32> {
+        self.pools.home_chip(lpn, self.geometry.chips())
+    }
+
     /// The unit that the host's next page of `class` goes to, one of `pool`; `None` while none takes it.
     #[inline]
     pub fn pick(&mut self, cx: &Cx<'_>, pool: u32, class: u32) -> Option<u32> {

@@ -188,8 +188,7 @@ pub struct Engine {
     program_pages: u32,
     single_reads: bool,
     blocks_per_unit: u32,
-    /// Array operations that several planes did together: reads, programs and copies, erases.
-    together: [u64; 3],
+    special: Special,
     /// How much the dies have to do, where somebody asks.
     work: Option<work::Work>,
     /// Apply each step when it ends.
@@ -262,7 +261,7 @@ impl Engine {
             plain: chip.is_plain(),
             chip,
             blocks_per_unit: geometry.blocks_per_unit,
-            together: [0; 3],
+            special: Special::default(),
             program_pages: geometry.program_pages,
             single_reads: geometry.read_pages == 1,
             work: None,
@@ -358,9 +357,9 @@ impl Engine {
         &self.chip
     }
 
-    /// Array operations that several planes did together: reads, programs and copies, erases.
-    pub fn together(&self) -> [u64; 3] {
-        self.together
+    /// What the chips did beside one command at a time.
+    pub fn special(&self) -> Special {
+        self.special
     }
 
     /// Operations queued or running on `die`.
@@ -471,6 +470,17 @@ impl Engine {
 /// course of a collection; all other copies are of what is stored already.
 fn counts_for_flush(op: &FlashOp) -> bool {
     op.kind == Kind::Program || (op.kind == Kind::Copy && op.cause == Cause::Mapping)
+}
+
+/// What chips did beside one command at a time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Special {
+    /// Array operations that several planes did together: reads, programs and copies, erases.
+    pub multi_plane: [u64; 3],
+    /// Programs whose data began to cross the bus while the array was programming the page before.
+    pub cache_programs: u64,
+    /// How often programs and erases were suspended.
+    pub suspensions: [u64; 2],
 }
 
 /// What a power cut makes of the page or block that an operation was changing.

@@ -19,7 +19,7 @@ impl Engine {
         if self.chip.two_plane.is_some() {
             let companions = self.gather(die, id);
             if companions > 0 {
-                self.together[match kind {
+                self.special.multi_plane[match kind {
                     Kind::Read => 0,
                     Kind::Program | Kind::Copy => 1,
                     Kind::Erase => 2,
@@ -38,6 +38,7 @@ impl Engine {
         let d = &mut self.dies[die as usize];
         (d.left, d.suspensions) = (step[1], 0);
         if cached {
+            self.special.cache_programs += u64::from(d.back != NONE);
             // The array's part comes later, at the back of the die.
             step[1] = 0;
         }

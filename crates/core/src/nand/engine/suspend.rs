@@ -34,6 +34,8 @@ impl Engine {
     pub(super) fn suspended(&mut self, die: u32) {
         let d = &mut self.dies[die as usize];
         d.suspensions += 1;
+        let erase = self.ops[d.running as usize].op.kind == Kind::Erase;
+        self.special.suspensions[usize::from(erase)] += 1;
         let companions = std::mem::replace(&mut d.companions, [NONE; COMPANIONS]);
         d.suspended = Some(Suspended {
             op: d.running,

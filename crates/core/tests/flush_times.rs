@@ -1,0 +1,113 @@
+//! The three readings of a response time that a buffer's paper may mean: the host's mean, the mean over what the buffer sends to the
+//! flash, and the sum of the latter over the host's writes. To the nanosecond, by pencil and paper.
+
+mod support;
+
+use eraseblock_core::device::{Device, Options};
+use eraseblock_core::host::{Op, Request};
+use eraseblock_core::metrics::Report;
+use serde_json::{Value, json};
+
+/// A page on the bus and into the array.
+const WRITE: u64 = 300_000;
+const TRANSFER: u64 = 100_000;
+
+/// Requests `(time in us, read or write, first page, pages)` on a full drive of two chips with pages in turn, a buffer of four pages.
+fn run(buffer: &Value, over: &Value, requests: &[(u64, Op, u64, u64)]) -> Report {
+    let mut all = json!({
+        "nand": {"channels": 2},
+        "ftl": {"exported": "256 KiB", "mapping": "page", "allocator": "static"},
+        "buffer": {"size": "16 KiB", "scheme": buffer},
+        "host": {"replay": "open", "max_outstanding": 16},
+    });
+    for (section, values) in over.as_object().unwrap() {
+        all[section].as_object_mut().unwrap().extend(values.as_object().unwrap().clone());
+    }
+    let mut device = Device::new(&support::config(&all), Options { verify: true }).unwrap();
+    device.precondition().unwrap();
+    for &(us, op, first, count) in requests {
+        let arrival_ns = us * 1000;
+        let (offset, len) = if op == Op::Flush { (0, 0) } else { (first * 4096, count * 4096) };
+        device.submit(&Request { arrival_ns, op, offset, len, volume: 0, fua: false }).unwrap();
+    }
+    device.finish().unwrap()
+}
+
+/// Writes of single pages, one millisecond apart but the first four, which come together.
+fn writes(pages: &[u64]) -> Vec<(u64, Op, u64, u64)> {
+    let time = |n: usize| (n as u64 + 1).saturating_sub(4) * 1000;
+    pages.iter().enumerate().map(|(n, &page)| (time(n), Op::Write, page, 1)).collect()
+}
+
+/// Mean of the host's writes, number and mean of what was flushed, and its sum over the host's writes, in ns.
+fn readings(report: &Report) -> (f64, u64, f64, f64) {
+    let flushed = report.flush_response_ns.as_ref().unwrap();
+    (
+        report.response_ns.write.as_ref().unwrap().mean,
+        flushed.count,
+        flushed.mean,
+        report.flush_response_per_write_ns.unwrap(),
+    )
+}
+
+#[test]
+fn the_pages_of_a_batch_are_requests_of_their_own() {
+    let five = writes(&[0, 1, 2, 3, 4]);
+    let write = WRITE as f64;
+    // Pages 0 and 1 go to two chips, and the fifth write waits for one of them.
+    let report = run(&json!("epo"), &json!({}), &five);
+    assert_eq!(readings(&report), (write / 5.0, 2, write, 2.0 * write / 5.0));
+    assert_eq!(report.flush_pages.before_padding.unwrap().p50, 2);
+    // On one bus the second page comes a transfer later.
+    let shared = json!({"nand": {"channels": 1, "chips_per_channel": 2}});
+    let report = run(&json!("epo"), &shared, &five);
+    let late = (WRITE + TRANSFER) as f64;
+    assert_eq!(readings(&report), (write / 5.0, 2, f64::midpoint(write, late), (write + late) / 5.0));
+    // Whoever waits for all of it waits for the later one.
+    let foreground = json!({"buffer": {"write_back": "foreground"}, "nand": shared["nand"]});
+    let report = run(&json!("epo"), &foreground, &five);
+    assert_eq!(readings(&report), (late / 5.0, 2, f64::midpoint(write, late), (write + late) / 5.0));
+}
+
+#[test]
+fn what_leaves_together_is_one_request_otherwise() {
+    // A request of two pages leaves for page 8: both chips work, and the time is that of the later page.
+    let requests =
+        [(0, Op::Write, 0, 2), (0, Op::Write, 2, 1), (0, Op::Write, 4, 1), (1000, Op::Write, 8, 1)];
+    let shared = json!({"nand": {"channels": 1, "chips_per_channel": 2}});
+    let (write, late) = (WRITE as f64, (WRITE + TRANSFER) as f64);
+    let report = run(&json!("request-lru"), &shared, &requests);
+    assert_eq!(readings(&report), (write / 4.0, 1, late, late / 4.0));
+    // Under page LRU one page of it leaves.
+    let report = run(&json!("lru"), &shared, &requests);
+    assert_eq!(readings(&report), (write / 4.0, 1, write, write / 4.0));
+    // A padded block: a read on each chip, then two programs on each.
+    let bplru = json!("bplru");
+    let requests = [(0, Op::Write, 0, 2), (0, Op::Write, 4, 2), (1000, Op::Write, 8, 1)];
+    let report = run(&bplru, &json!({}), &requests);
+    let flushed = report.flush_response_ns.clone().unwrap();
+    assert_eq!((flushed.count, report.padded_pages), (1, 2));
+    assert_eq!(flushed.max, 125_000 + 2 * WRITE);
+    assert_eq!(report.flush_response_per_write_ns, Some(flushed.mean / 3.0));
+}
+
+/// A request that goes past the buffer is what the flash is asked for: two times are one.
+#[test]
+fn without_a_buffer_the_readings_are_one() {
+    let requests = [(0, Op::Write, 0, 4), (0, Op::Read, 9, 1), (2000, Op::Write, 4, 1)];
+    let report = run(&json!("none"), &json!({}), &requests);
+    let mean = f64::midpoint(2.0 * WRITE as f64, WRITE as f64);
+    assert_eq!(readings(&report), (mean, 2, mean, mean));
+}
+
+/// What nobody's request made room for is not timed: flush commands, the end, and what takes no time at all.
+#[test]
+fn flush_commands_and_the_end_are_left_out() {
+    let requests = [(0, Op::Write, 0, 2), (1000, Op::Flush, 0, 0), (5000, Op::Write, 2, 2)];
+    let report = run(&json!("epo"), &json!({"host": {"end_of_run": "flush"}}), &requests);
+    assert_eq!(report.flash.programs.host, 4);
+    assert!(report.flush_response_ns.is_none());
+    assert_eq!(report.flush_response_per_write_ns, Some(0.0));
+    let report = run(&json!("epo"), &json!({"host": {"replay": "untimed"}}), &writes(&[0, 1, 2, 3, 4]));
+    assert_eq!((report.flush_response_ns, report.flush_response_per_write_ns), (None, None));
+}
