@@ -296,7 +296,9 @@ fn abilities_are_counted() {
     };
     let work = |nand: Value, requests: &[Request]| {
         let mut device = drive(nand);
-        requests.iter().for_each(|request| device.submit(request).unwrap());
+        for request in requests {
+            device.submit(request).unwrap();
+        }
         let flash = device.finish().unwrap().flash;
         let counts = [flash.multi_plane.reads, flash.multi_plane.programs, flash.multi_plane.erases];
         (counts, flash.cache_programs, [flash.suspensions.programs, flash.suspensions.erases])

@@ -41,6 +41,7 @@ pub const ABOUT: About = About {
     summary: "Write buffer with a page LRU list for each chip; the last page of every list leaves, all in one batch.",
     paper: "Xie and Koshia, Boosting random write performance for enterprise flash storage systems, MSST",
     year: Some(2011),
+    also: &["element-level-parallel-optimization"],
     choices: &[Choice {
         option: "empty",
         others: &[r#""again""#],

@@ -94,7 +94,9 @@ impl Reference for Epo {
     fn force(&mut self, first: u32, count: u32) -> Decisions {
         let held = |page: &u32| self.queues.iter().any(|queue| queue.contains(page));
         let forced: Vec<_> = (first..first + count).filter(held).collect();
-        forced.iter().for_each(|&page| self.trim(page));
+        for &page in &forced {
+            self.trim(page);
+        }
         let mut done = Decisions::default();
         done.leave(Action::Flush, forced.into_iter().map(|page| (page, true)).collect());
         done

@@ -65,7 +65,9 @@ impl Reference for RequestLru {
 
     fn force(&mut self, first: u32, count: u32) -> Decisions {
         let forced: Vec<_> = (first..first + count).filter(|&page| self.holds(page)).collect();
-        forced.iter().for_each(|&page| self.trim(page));
+        for &page in &forced {
+            self.trim(page);
+        }
         let mut done = Decisions::default();
         done.leave(Action::Flush, forced.into_iter().map(|page| (page, true)).collect());
         done
