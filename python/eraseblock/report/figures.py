@@ -72,7 +72,9 @@ _KNOWN = (
     Figure("hit_ratio.write", "Write hit ratio", "share", "high"),
     Figure("co_hit.read", "Reads found whole", "share", "high"),
     Figure("co_hit.write", "Writes found whole", "share", "high"),
-    Figure("flush_response_ns.mean", "Mean response of the flash", "time", "low", "to what leaves the buffer"),
+    Figure(
+        "flush_response_ns.mean", "Mean response of the flash", "time", "low", "to what leaves the buffer"
+    ),
     Figure(
         "flush_response_per_write_ns",
         "Response of the flash per host write",
