@@ -85,8 +85,10 @@ fuzz-config: $(EXTENSION) ## Run random drives under random workloads, and look 
 	$(BIN)/python tools/fuzz_config.py --time $(TIME) --jobs $(JOBS) $(if $(SEED),--seed $(SEED)) $(if $(CASE),--case $(CASE))
 
 soak: SEEDS ?= 300
-soak: ## Cut power in many more short runs of every mapping (SEEDS=300)
+soak: TIME ?= 1200
+soak: $(EXTENSION) ## Cut power in many more short runs of every mapping, then run random drives (SEEDS=300 TIME=1200)
 	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-core --locked --quiet --test power many_runs_come_back
+	$(MAKE) --no-print-directory fuzz-config TIME=$(TIME)
 
 lock: $(DEPENDENCIES) ## Pin the Python packages anew (needs uv)
 	uv pip compile pyproject.toml --group development --universal --python-version 3.11 --generate-hashes \
