@@ -1,5 +1,7 @@
 //! The earliest of a fixed set of clocks: a tournament tree over dense keys.
 
+use std::hint::select_unpredictable;
+
 /// A clock that is not set.
 pub const NEVER: u64 = u64::MAX;
 
@@ -38,9 +40,11 @@ impl Tournament {
         self.nodes[node] = entry;
         while node > 1 {
             let other = self.nodes[node ^ 1];
-            if (other.time, other.clock) < (entry.time, entry.clock) {
-                entry = other;
-            }
+            // The left one has the lower clocks. Which one is earlier cannot be foreseen: a branch would often go wrong.
+            let is_right = node as u64 & 1;
+            let earlier = other.time < entry.time.saturating_add(is_right);
+            entry.time = select_unpredictable(earlier, other.time, entry.time);
+            entry.clock = select_unpredictable(earlier, other.clock, entry.clock);
             node /= 2;
             if self.nodes[node] == entry {
                 return;

@@ -74,6 +74,6 @@ impl Engine {
     }
 
     fn array_clock(&self, die: u32) -> u32 {
-        (self.dies.len() + self.channels.len()) as u32 + die
+        self.dies.len() as u32 + die
     }
 }

@@ -31,6 +31,8 @@ impl Engine {
         queue.tail = id;
         if urgent && d.phase == Phase::Run {
             self.cut_run(die);
+        } else if urgent && d.phase == Phase::Across {
+            self.cut_across(die);
         }
         if urgent && self.chip.suspend.is_some() {
             self.suspend(die);
@@ -107,43 +109,46 @@ impl Engine {
         }
     }
 
-    /// Takes the channel now, or gets in line for it.
+    /// Takes the channel when it is free: after those that have asked before, who hold it for as long as they said.
     #[inline]
     pub(super) fn ask_bus(&mut self, die: u32, bus: u64, array: u64) {
-        let index = self.dies[die as usize].channel;
-        let channel = &mut self.channels[index as usize];
-        if channel.busy_until <= self.now && channel.head == NONE {
-            channel.busy_until = self.now + bus;
-            return self.events.set(die, self.now + bus + array);
-        }
-        self.dies[die as usize].next = NONE;
-        self.dies[die as usize].waiting = true;
-        if channel.head == NONE {
-            channel.head = die;
-            self.events.set(self.dies.len() as u32 + index, channel.busy_until);
-        } else {
-            self.dies[channel.tail as usize].next = die;
-        }
-        channel.tail = die;
+        let channel = &mut self.channels[self.dies[die as usize].channel as usize];
+        channel.busy_until = channel.busy_until.max(self.now) + bus;
+        let end = channel.busy_until + array;
+        self.events.set(die, end);
     }
 
-    /// The channel is free for the die that has waited longest.
-    pub(super) fn serve_channel(&mut self, index: u32) {
-        let clock = self.dies.len() as u32 + index;
-        let channel = &mut self.channels[index as usize];
-        let die = channel.head;
+    /// Begins the second phases of a step, and goes on to the next use of the bus where nothing can come in between.
+    #[inline]
+    fn second(&mut self, die: u32) {
         let d = &mut self.dies[die as usize];
-        d.waiting = false;
-        let (bus, array) =
-            if d.phase == Phase::First { (d.step[0], d.step[1]) } else { (d.step[2], d.step[3]) };
-        channel.busy_until = self.now + bus;
-        channel.head = d.next;
-        let next = if channel.head == NONE { NEVER } else { channel.busy_until };
-        let urgent = d.urgent.head != NONE;
-        self.events.set(clock, next);
-        self.events.set(die, self.now + bus + array);
-        if urgent && self.chip.suspend.is_some() {
-            self.suspend(die);
+        d.phase = Phase::Second;
+        let [command, first, bus, array] = d.step;
+        if bus == 0 {
+            return self.events.set(die, self.now + array);
+        }
+        let state = &self.ops[d.running as usize];
+        let goes_on = state.steps_done + 1 < state.steps && command == 0 && first > 0;
+        // With the channel to itself, the next step begins a run.
+        let alone = self.channels[d.channel as usize].active == 1;
+        if goes_on && !alone && self.plain && self.shadow.is_none() && d.urgent.head == NONE {
+            d.phase = Phase::Across;
+            return self.ask_bus(die, bus, array + first);
+        }
+        self.ask_bus(die, bus, array);
+    }
+
+    /// A host read waits: the end of the step gets its own event again, or has been.
+    fn cut_across(&mut self, die: u32) {
+        let d = &mut self.dies[die as usize];
+        let end = self.events.get(die) - d.step[1];
+        // As in a run: at equal times the lower clock is served first.
+        if end > self.now || (end == self.now && self.serving < die) {
+            d.phase = Phase::Second;
+            self.events.set(die, end);
+        } else {
+            d.phase = Phase::First;
+            self.ops[d.running as usize].steps_done += 1;
         }
     }
 
@@ -185,10 +190,8 @@ impl Engine {
         self.now = time;
         self.serving = clock;
         let dies = self.dies.len() as u32;
-        if clock >= dies + self.channels.len() as u32 {
-            self.serve_array(clock - dies - self.channels.len() as u32);
-        } else if clock >= dies {
-            self.serve_channel(clock - dies);
+        if clock >= dies {
+            self.serve_array(clock - dies);
         } else {
             self.serve_die(clock);
             // The die's clock still shows this event, unless it has been set for the next one.
@@ -198,10 +201,10 @@ impl Engine {
         }
     }
 
-    /// Whether nothing will happen on `die` by its own clock: it has nothing to do, or waits for its channel.
+    /// Whether nothing will happen on `die` by its own clock.
     pub(super) fn is_idle(&self, die: u32) -> bool {
         let d = &self.dies[die as usize];
-        d.running == NONE || d.waiting || d.phase == Phase::Held
+        d.running == NONE || d.phase == Phase::Held
     }
 
     #[inline]
@@ -209,14 +212,10 @@ impl Engine {
         let cached = self.is_cached(die);
         let d = &mut self.dies[die as usize];
         match d.phase {
-            Phase::First if d.step[2] + d.step[3] > 0 => {
-                d.phase = Phase::Second;
-                let [.., bus, array] = d.step;
-                if bus == 0 {
-                    self.events.set(die, self.now + array);
-                } else {
-                    self.ask_bus(die, bus, array);
-                }
+            Phase::First if d.step[2] + d.step[3] > 0 => self.second(die),
+            Phase::Across => {
+                self.ops[d.running as usize].steps_done += 1;
+                self.second(die);
             }
             Phase::First if cached => self.hand_over(die),
             Phase::First | Phase::Second => {

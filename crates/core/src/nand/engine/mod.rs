@@ -21,7 +21,8 @@
 //!
 //! Under read-first a host read goes before everything else that waits, and between the steps of what runs.
 //! A run of steps costs one event as long as nothing can come between them; when something does, the run is cut back
-//! to single steps at that moment, so that the times are the same as with an event for each step.
+//! to single steps at that moment, so that the times are the same as with an event for each step. Where dies share the bus,
+//! what a step does without it after using it goes together with what the next one does before: an event for each use of it.
 
 mod cache;
 mod dies;
@@ -108,6 +109,8 @@ enum Phase {
     First,
     /// Before or in the second ones.
     Second,
+    /// In the second bus and array phase of one step, or in the first array phase of the next.
+    Across,
     /// Several steps at once.
     Run,
     /// It stops a program or an erase, so that a host read can go first.
@@ -144,9 +147,6 @@ struct Die {
     /// Bus, array, bus, array of one step.
     step: [u64; 4],
     run_start: u64,
-    /// It waits for the channel, and the next die that does.
-    waiting: bool,
-    next: u32,
     urgent: Queue,
     normal: Queue,
     /// Operations queued or running.
@@ -168,10 +168,8 @@ struct Die {
 
 #[derive(Debug, Clone, Copy)]
 struct Channel {
+    /// When all who have asked for it will have had it.
     busy_until: u64,
-    /// Dies that wait for it, in order.
-    head: u32,
-    tail: u32,
     /// Dies on it with an operation running.
     active: u32,
     /// A die that runs several steps with bus phases as one event.
@@ -240,8 +238,6 @@ impl Engine {
             channel: geometry.bus_of(d),
             step: [0; 4],
             run_start: 0,
-            waiting: false,
-            next: NONE,
             urgent: Queue { head: NONE, tail: NONE },
             normal: Queue { head: NONE, tail: NONE },
             load: 0,
@@ -254,8 +250,8 @@ impl Engine {
             steps_before: 0,
         };
         // Cache program keeps a second clock for each die: its array's.
-        let clocks = geometry.dies * if chip.cache_program.is_some() { 2 } else { 1 } + geometry.buses;
-        let channel = Channel { busy_until: 0, head: NONE, tail: NONE, active: 0, run: NONE };
+        let clocks = geometry.dies * if chip.cache_program.is_some() { 2 } else { 1 };
+        let channel = Channel { busy_until: 0, active: 0, run: NONE };
         Self {
             now: 0,
             plain: chip.is_plain(),

@@ -16,7 +16,7 @@ impl Engine {
             Kind::Erase => rules.erase,
             Kind::Read | Kind::Copy => false,
         };
-        if !allowed || d.phase != Phase::First || d.waiting || d.suspensions >= rules.at_most {
+        if !allowed || d.phase != Phase::First || d.suspensions >= rules.at_most {
             return;
         }
         let end = self.events.get(die);
