@@ -100,6 +100,7 @@ struct Fast {
     most: usize,
     fold: bool,
     partial: bool,
+    eager: bool,
     cost: Cost,
 }
 
@@ -141,18 +142,22 @@ impl Fast {
         }
     }
 
+    fn reclaim(&mut self) {
+        while let Some((block, _)) = self.random[0].iter().flatten().next().copied() {
+            if self.run.is_some_and(|run| run.0 == block) {
+                self.finish();
+            } else {
+                self.full(block, 0);
+            }
+        }
+        self.random.pop_front();
+        self.cost.flash.2 += 1;
+    }
+
     fn append(&mut self, page: (u64, u64)) {
         if self.random.back().is_none_or(|log| log.len() as u64 == PAGES) {
             if self.random.len() == self.most {
-                while let Some((block, _)) = self.random[0].iter().flatten().next().copied() {
-                    if self.run.is_some_and(|run| run.0 == block) {
-                        self.finish();
-                    } else {
-                        self.full(block, 0);
-                    }
-                }
-                self.random.pop_front();
-                self.cost.flash.2 += 1;
+                self.reclaim();
             }
             self.random.push_back(Vec::new());
         }
@@ -189,6 +194,13 @@ impl Book for Fast {
                 self.append((block, offset));
             }
             _ => self.append((block, offset)),
+        }
+        if self.eager && self.run.is_some_and(|run| run.1 == PAGES) {
+            self.finish();
+        }
+        let is_full = |log: &Vec<_>| log.len() as u64 == PAGES;
+        if self.eager && self.random.len() == self.most && self.random.back().is_some_and(is_full) {
+            self.reclaim();
         }
         self.cost
     }
@@ -261,11 +273,13 @@ fn bast(random: &mut Pcg64Mcg) -> (Value, Box<dyn Book>) {
 }
 
 fn fast(random: &mut Pcg64Mcg) -> (Value, Box<dyn Book>) {
-    let (most, fold, partial) = (random.random_range(1..4), random.random(), random.random());
+    let (most, fold, partial, eager) =
+        (random.random_range(1..4), random.random(), random.random(), random.random());
     let mapping = json!({
         "kind": "fast", "log_blocks": most, "broken_run": if fold { "fold" } else { "log" }, "partial_merge": partial,
+        "merge_timing": if eager { "eager" } else { "lazy" },
     });
-    let book = Fast { run: None, random: VecDeque::new(), most, fold, partial, cost: Cost::default() };
+    let book = Fast { run: None, random: VecDeque::new(), most, fold, partial, eager, cost: Cost::default() };
     (mapping, Box::new(book))
 }
 

@@ -195,6 +195,13 @@ fn fast_in_other_readings() {
     write(&mut full, &[0, 1, 4]);
     assert_eq!((cost(&full), full.counters().full_merges), ((4, 3 + 4, 2), 1));
     full.finish().unwrap();
+    // Log blocks are merged as soon as they are full: the run with its last page, the oldest random one with the eighth page.
+    let mut eager = fast(&json!({"merge_timing": "eager"}));
+    write(&mut eager, &[0, 1, 2, 3]);
+    assert_eq!((cost(&eager), eager.counters().switch_merges), ((0, 4, 1), 1));
+    write(&mut eager, &[1, 5, 9, 13, 2, 6, 10, 14]);
+    assert_eq!((cost(&eager), eager.counters().full_merges), ((16, 4 + 8 + 16, 1 + 5), 4));
+    eager.finish().unwrap();
 }
 
 #[test]
@@ -312,6 +319,36 @@ fn bast_eager_merges_at_once_and_full_merges_replace_partial_ones() {
     write(&mut full, &[0, 1, 4, 8]);
     assert_eq!((cost(&full), full.counters().full_merges), ((4, 8, 2), 1));
     full.finish().unwrap();
+}
+
+/// The third logical block takes the log of one of the first two; writing to the first again shows whose.
+#[test]
+fn bast_draws_random_victims_from_its_seed() {
+    let merges = |seed: u64| {
+        let mut drive = bast(2, &json!({"victim": "random", "seed": seed}));
+        write(&mut drive, &[0, 4, 8, 1]);
+        let merges = drive.counters().partial_merges;
+        drive.finish().unwrap();
+        merges
+    };
+    let drawn: Vec<u64> = (0..32).map(merges).collect();
+    assert!(
+        drawn.contains(&1) && drawn.contains(&2) && drawn.iter().all(|n| (1..3).contains(n)),
+        "{drawn:?}"
+    );
+    assert!((0..32).map(merges).eq(drawn.iter().copied()));
+}
+
+#[test]
+fn bast_writes_a_page_for_the_first_time_where_it_is_told_to() {
+    // Directly, the first goes to its slot in a data block, and only the second takes a log block.
+    for (first_write, blocks) in [("log", 1), ("direct", 2)] {
+        let mapping = json!({"kind": "bast", "log_blocks": 2, "first_write": first_write});
+        let mut drive = device(&json!({"ftl": {"mapping": mapping}, "precondition": {"state": "empty"}}));
+        write(&mut drive, &[2, 2]);
+        assert_eq!((cost(&drive), drive.mapping().free_blocks(0)), ((0, 2, 0), 16 - blocks));
+        drive.finish().unwrap();
+    }
 }
 
 /// `writes`, then the buffer's flush in LRU order, over BAST with two log blocks that stay open: merges.

@@ -14,8 +14,8 @@
 //! Consumer Electronics 48(2), 2002. Costs of the merges as in Kim & Ahn 2008, section 2.3, and the HBM thesis, 2.2.
 //!
 //! **Where the papers are silent.** The first write to an erased slot of the data block goes to a log block, as BPLRU
-//! says of all writes (`direct_first_write` for the other reading). The victim is the log block written longest ago
-//! (`victim = "fifo"`: attached longest ago). Updating the block map costs nothing, as in the papers. A merge that
+//! says of all writes (`first_write = "direct"` for the other reading). The victim is the log block written longest ago
+//! (`victim = "fifo"`: attached longest ago; `"random"`: any). Updating the block map costs nothing, as in the papers. A merge that
 //! finds nothing to copy is a switch. Pages never written are neither read nor programmed. A new block is taken from
 //! the plane of the old one where there is one.
 //!
@@ -23,10 +23,12 @@
 //!
 //! Cost of a page write: O(1), but for merges, which visit each page of a block once.
 
+use rand::{RngExt as _, SeedableRng as _};
+use rand_pcg::Pcg64Mcg;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{BlockScheme, Blocks, Folded, Placement, log_blocks, require};
+use super::blocks::{BlockScheme, Blocks, Folded, MergeTiming, Placement, log_blocks, require};
 use super::cx::{Cx, Label, PageOut, Place};
 use super::{Mapping, Shape};
 use crate::nand::Role;
@@ -41,15 +43,19 @@ pub const ABOUT: About = About {
     paper: "Kim et al., A space-efficient flash translation layer for CompactFlash systems, IEEE TCE 48(2)",
     year: Some(2002),
     choices: &[
-        Choice { option: "victim", others: &[r#""fifo""#], open: "which log block goes when all are in use" },
+        Choice {
+            option: "victim",
+            others: &[r#""fifo""#, r#""random""#],
+            open: "which log block goes when all are in use",
+        },
         Choice {
             option: "merge_timing",
             others: &[r#""eager""#],
             open: "whether a full log block is merged at once or when the next write comes",
         },
         Choice {
-            option: "direct_first_write",
-            others: &["true"],
+            option: "first_write",
+            others: &[r#""direct""#],
             open: "whether the first write to an erased page of a data block needs a log block",
         },
         Choice {
@@ -62,17 +68,6 @@ pub const ABOUT: About = About {
     ..About::PLAIN
 };
 
-/// When a full log block is merged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum MergeTiming {
-    /// When the next write of its logical block needs room.
-    #[default]
-    Lazy,
-    /// As soon as it is full.
-    Eager,
-}
-
 /// Which log block goes when all are in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -82,6 +77,19 @@ pub enum Victim {
     Lru,
     /// The one attached longest ago.
     Fifo,
+    /// Any of them.
+    Random,
+}
+
+/// Where the first write to a page goes whose slot in the data block is still erased.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FirstWrite {
+    /// To the log block, like every other.
+    #[default]
+    Log,
+    /// Straight to its slot.
+    Direct,
 }
 
 /// Options.
@@ -96,8 +104,10 @@ pub struct Config {
     pub victim: Victim,
     /// Partial merges are done; without them, what is not a switch is a full merge (BPLRU knows only those two).
     pub partial_merge: bool,
-    /// The first write to an erased slot of the data block goes straight there.
-    pub direct_first_write: bool,
+    /// Where the first write to a page goes whose slot in the data block is still erased.
+    pub first_write: FirstWrite,
+    /// Seed of the draws of random victims.
+    pub seed: u64,
 }
 
 impl Default for Config {
@@ -107,7 +117,8 @@ impl Default for Config {
             merge_timing: MergeTiming::Lazy,
             victim: Victim::Lru,
             partial_merge: true,
-            direct_first_write: false,
+            first_write: FirstWrite::Log,
+            seed: 1,
         }
     }
 }
@@ -134,6 +145,7 @@ impl Config {
             unused: (0..logs).rev().collect(),
             order: List::default(),
             links: Links::new(logs as usize),
+            draws: Pcg64Mcg::seed_from_u64(self.seed),
         };
         Ok(Folded::boxed(shape, Placement::Fixed, bast))
     }
@@ -160,6 +172,7 @@ struct Bast {
     /// Logs in use, the next victim last.
     order: List,
     links: Links,
+    draws: Pcg64Mcg,
 }
 
 impl Bast {
@@ -192,7 +205,11 @@ impl Bast {
     /// A log for `lbn`; merges another if all are in use.
     fn attach(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, lbn: u32) -> u32 {
         if self.unused.is_empty() {
-            self.merge(blocks, cx, self.order.back());
+            let victim = match self.config.victim {
+                Victim::Lru | Victim::Fifo => self.order.back(),
+                Victim::Random => self.draws.random_range(0..self.logs.len() as u32),
+            };
+            self.merge(blocks, cx, victim);
         }
         let Some(index) = self.unused.pop() else { unreachable!("a merge frees a log") };
         let block = blocks.take(blocks.home(lbn));
@@ -217,7 +234,7 @@ impl BlockScheme for Bast {
     const NAME: &'static str = "bast";
 
     fn write(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
-        if self.config.direct_first_write
+        if self.config.first_write == FirstWrite::Direct
             && let Some(count) = blocks.write_direct(cx, pages, waits)
         {
             return count;

@@ -1,9 +1,23 @@
 //! Merges: a logical block folded into one of its blocks or into an erased one.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::Blocks;
 use crate::ftl::cx::{Cx, PageOut};
 use crate::nand::{Cause, Flash};
 use crate::support::NONE;
+
+/// When a full log block is merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MergeTiming {
+    /// When the next write needs room.
+    #[default]
+    Lazy,
+    /// As soon as it is full.
+    Eager,
+}
 
 /// How the blocks of a logical block become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

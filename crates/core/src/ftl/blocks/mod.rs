@@ -12,7 +12,7 @@ mod merge;
 mod recovery;
 mod scheme;
 
-pub use merge::Way;
+pub use merge::{MergeTiming, Way};
 pub use scheme::{BlockScheme, Folded, log_blocks, require};
 
 use std::ops::Range;

@@ -24,7 +24,8 @@
 //!
 //! **Where the paper is silent.** Whether a page that breaks a run is folded in (as in that simulator) or goes to RW after
 //! the run has been finished (`broken_run = "log"`). Whether what is not a switch may be completed in place
-//! (`partial_merge`; without it, the other public simulator's full copy). RW blocks are taken from the units in turn. On
+//! (`partial_merge`; without it, the other public simulator's full copy). Whether full log blocks wait for the next write that
+//! needs room (`merge_timing`). RW blocks are taken from the units in turn. On
 //! chips that program upwards only, a slot below the data block's last page counts as taken. A flush makes trims durable
 //! with a tombstone in RW; a victim that holds one folds its logical block.
 //!
@@ -38,7 +39,7 @@ use std::collections::VecDeque;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{BlockScheme, Blocks, Folded, Placement, log_blocks, require};
+use super::blocks::{BlockScheme, Blocks, Folded, MergeTiming, Placement, log_blocks, require};
 use super::cx::{Cx, Label, PageOut, Place};
 use super::{Mapping, Shape};
 use crate::nand::Role;
@@ -62,6 +63,11 @@ pub const ABOUT: About = About {
             option: "partial_merge",
             others: &["false"],
             open: "whether an unfinished run is completed in place or copied to a new block",
+        },
+        Choice {
+            option: "merge_timing",
+            others: &[r#""eager""#],
+            open: "whether full log blocks are merged at once or when the next write comes",
         },
     ],
     source: include_str!("mod.rs"),
@@ -89,11 +95,18 @@ pub struct Config {
     pub broken_run: BrokenRun,
     /// The sequential log block is completed in place; without this, what is not a switch is a full merge.
     pub partial_merge: bool,
+    /// When a full sequential log block, or the oldest of the random ones when all are full, is merged.
+    pub merge_timing: MergeTiming,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { log_blocks: 0.03, broken_run: BrokenRun::Fold, partial_merge: true }
+        Self {
+            log_blocks: 0.03,
+            broken_run: BrokenRun::Fold,
+            partial_merge: true,
+            merge_timing: MergeTiming::Lazy,
+        }
     }
 }
 
@@ -217,6 +230,17 @@ impl Fast {
         self.random.back_mut()
     }
 
+    /// Merges what is full.
+    fn tidy(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>) {
+        if self.sequential.is_some_and(|run| run.next == blocks.ppb()) {
+            self.finish(blocks, cx, false);
+        }
+        let full = self.random.back().is_some_and(|log| log.entries.len() == blocks.ppb() as usize);
+        if full && self.random.len() as u32 == self.most {
+            self.reclaim(blocks, cx, false);
+        }
+    }
+
     /// Appends pages to the random log blocks.
     fn append(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
         let ppb = blocks.ppb() as usize;
@@ -245,7 +269,7 @@ impl BlockScheme for Fast {
         }
         let (lbn, offset) = blocks.split(pages[0].lpn);
         let run = self.sequential.filter(|run| run.lbn == lbn);
-        match run {
+        let count = match run {
             _ if offset == 0 => self.begin(blocks, cx, pages, waits),
             Some(run) if run.next == offset => self.go_on(blocks, cx, pages, waits),
             Some(run) if self.config.broken_run == BrokenRun::Fold => {
@@ -253,7 +277,11 @@ impl BlockScheme for Fast {
             }
             Some(_) if !self.finish(blocks, cx, false) => 0,
             _ => self.append(blocks, cx, pages, waits),
+        };
+        if count > 0 && self.config.merge_timing == MergeTiming::Eager {
+            self.tidy(blocks, cx);
         }
+        count
     }
 
     fn bury(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
