@@ -17,7 +17,7 @@ const HELP: &str = "\
 Speed and cost of engine, trace readers and generators, each figure beside its goal.
 
 Usage:
-  eraseblock-bench [--quick] [--json] [--only a,b,c,e,f,buffers,readers,generators] [--runs N]
+  eraseblock-bench [--quick] [--json] [--only a,b,c,e,f,g,buffers,readers,generators] [--runs N]
   eraseblock-bench instructions [--quick] [--json]   instructions (with valgrind) and ns per access
                                                      and per flush command of each buffer
   eraseblock-bench access BUFFER BYTES N             fill a buffer and make N accesses: what valgrind counts
@@ -116,7 +116,7 @@ fn parse() -> Result<Option<Call>, lexopt::Error> {
     };
     match call.only.iter().flatten().find(|name| !known(name)) {
         Some(name) => {
-            let known = "a, b, c, e, f, buffers, readers, generators";
+            let known = "a, b, c, e, f, g, buffers, readers, generators";
             Err(format!("--only: `{name}` is no bench, expected some of {known}").into())
         }
         None => Ok(Some(call)),
