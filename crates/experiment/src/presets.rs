@@ -17,6 +17,7 @@ const PRESETS: &[Preset] = &[
     Preset { name: "bplru-2008", text: include_str!("../presets/bplru-2008.toml") },
     Preset { name: "epo-2011", text: include_str!("../presets/epo-2011.toml") },
     Preset { name: "hbm-2010", text: include_str!("../presets/hbm-2010.toml") },
+    Preset { name: "multibank-2009", text: include_str!("../presets/multibank-2009.toml") },
     Preset { name: "nvme-tlc", text: include_str!("../presets/nvme-tlc.toml") },
 ];
 

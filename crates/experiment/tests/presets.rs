@@ -118,6 +118,38 @@ fn the_epo_paper() {
     assert_eq!(sizes, [64 << 30, 128 << 30, 192 << 30, 256 << 30]);
 }
 
+/// Table 4.1.
+#[test]
+fn the_multi_bank_thesis() {
+    let (experiment, json) = preset("multibank-2009");
+    check(
+        &json,
+        &[
+            ("/nand/channels", 4.into()),
+            ("/nand/chips_per_channel", 1.into()),
+            ("/nand/page_size", "4 KiB".into()),
+            ("/nand/pages_per_block", 64.into()),
+            ("/nand/copy_back", true.into()),
+            ("/nand/endurance", 100_000.into()),
+            ("/nand/timing/read", "25 us".into()),
+            ("/nand/timing/program", "200 us".into()),
+            ("/nand/timing/erase", "1500 us".into()),
+            ("/ftl/mapping/kind", "page".into()),
+            ("/ftl/allocator/kind", "dynamic".into()),
+            ("/ftl/allocator/pool", "ssd".into()),
+            ("/ftl/allocator/striping_unit", 1.into()),
+            ("/ftl/victim/kind", "greedy".into()),
+            ("/ftl/gc/free_blocks", 0.05.into()),
+            ("/ftl/over_provisioning", 0.15.into()),
+        ],
+    );
+    let nand = &experiment.nand;
+    assert_eq!(nand.timing.transfer.0, 4096 * 1_000_000_000 / 40_000_000);
+    // One bank for each channel; a block of 256 KB.
+    assert_eq!((nand.dies_per_chip, nand.planes_per_die), (1, 1));
+    assert_eq!(u64::from(nand.pages_per_block) * nand.page_size.0, 256 << 10);
+}
+
 /// The units that a modern drive keeps apart are apart, and a page crosses the bus at 450 MB/s.
 #[test]
 fn the_nvme_drive() {
@@ -144,7 +176,7 @@ fn the_nvme_drive() {
 
 #[test]
 fn every_preset_is_checked_here() {
-    assert_eq!(preset_names(), ["bplru-2008", "epo-2011", "hbm-2010", "nvme-tlc"]);
+    assert_eq!(preset_names(), ["bplru-2008", "epo-2011", "hbm-2010", "multibank-2009", "nvme-tlc"]);
 }
 
 /// What a preset's paper leaves open is a key of the preset, and every other reading of it can be had.
