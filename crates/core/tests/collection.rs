@@ -171,10 +171,10 @@ fn spread_copies_are_programmed_in_parallel() {
 /// everything is invalid.
 #[test]
 fn hot_and_cold_pages_apart_are_copied_less() {
-    let waf = |regions: u32| {
+    let waf = |victim: &str, regions: u32| {
         let config = config(&json!({
             "nand": {"chips_per_channel": 1, "blocks_per_plane": 128, "pages_per_block": 32},
-            "ftl": {"exported": "14 MiB", "gc": {"regions": regions, "region_pages": 2000}},
+            "ftl": {"exported": "14 MiB", "victim": victim, "gc": {"regions": regions, "region_pages": 2000}},
             "host": {"replay": "untimed"},
         }));
         let mut device = Device::new(&config, Options { verify: true }).unwrap();
@@ -188,8 +188,12 @@ fn hot_and_cold_pages_apart_are_copied_less() {
         }
         device.finish().unwrap().waf.unwrap()
     };
-    let (one, two, three) = (waf(1), waf(2), waf(3));
+    let (one, two, three) = (waf("greedy", 1), waf("greedy", 2), waf("greedy", 3));
     assert!(two < one * 0.9 && three < one * 0.9, "{one} {two} {three}");
+    // Cleaned in the order of writing, regions help as well; with a single one it is that order alone.
+    let (order, gathered) = (waf("fifo", 1), waf("locality-gathering", 3));
+    assert!(gathered < order * 0.8 && gathered < one, "{order} {gathered} {one}");
+    assert_eq!(waf("locality-gathering", 1).to_bits(), order.to_bits());
 }
 
 #[test]

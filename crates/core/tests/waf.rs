@@ -169,7 +169,7 @@ fn no_policy_beats_greedy_under_even_writes() {
         0.01,
         "a window of all blocks",
     );
-    for name in ["cost-benefit", "cat", "leveling-degree", "rga", "random"] {
+    for name in ["cost-benefit", "cat", "leveling-degree", "locality-gathering", "rga", "random"] {
         let found = waf(json!(name));
         assert!(found > greedy * 0.995, "{name}: {found}, greedy {greedy}");
     }

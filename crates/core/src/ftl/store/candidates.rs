@@ -67,9 +67,16 @@ pub struct Candidates<'a> {
     /// Erases of all blocks.
     pub(super) erases: &'a [u32],
     pub(super) history: &'a History,
+    /// Class of all blocks' pages, where there are several.
+    pub(super) class_of: &'a [u8],
 }
 
 impl Candidates<'_> {
+    /// The unit's number.
+    pub fn unit(&self) -> u32 {
+        self.first / self.count
+    }
+
     /// Blocks of the unit, closed or not.
     pub fn count(&self) -> u32 {
         self.count
@@ -108,6 +115,12 @@ impl Candidates<'_> {
     #[inline]
     pub fn emptiest(&self) -> Option<u32> {
         self.closed.min().filter(|&(_, valid)| self.gains(u32::from(valid))).map(|(block, _)| block as u32)
+    }
+
+    /// The region of the pages in a block; 0 where all lie together.
+    #[inline]
+    pub fn region(&self, block: u32) -> u8 {
+        self.class_of.get((self.first + block) as usize).copied().unwrap_or(0)
     }
 
     /// How often a block was erased.

@@ -86,6 +86,7 @@ impl Store {
             program: self.geometry.program_pages,
             erases: cx.flash.erases(),
             history: &self.history,
+            class_of: &self.class_of,
         };
         // Without a reserve, which only power cuts and wear take away, what is valid has to fit into what is open.
         let chosen =

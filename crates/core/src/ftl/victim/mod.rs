@@ -13,6 +13,7 @@ pub mod d_choices;
 pub mod fifo;
 pub mod greedy;
 pub mod leveling_degree;
+pub mod locality_gathering;
 pub mod random;
 pub mod rga;
 pub mod windowed_greedy;
@@ -59,6 +60,7 @@ crate::registry! {
     "cost-benefit" => CostBenefit in cost_benefit,
     "cat" => Cat in cat,
     "leveling-degree" => LevelingDegree in leveling_degree,
+    "locality-gathering" => LocalityGathering in locality_gathering,
     "d-choices" => DChoices in d_choices,
     "rga" => Rga in rga,
     "windowed-greedy" => WindowedGreedy in windowed_greedy,
