@@ -54,13 +54,15 @@ fn figure_3_3_what_a_rewrite_makes_invalid() {
         for (first, count) in [(0, 5), (8, 3)] {
             device.submit(&support::request(Op::Write, first, count)).unwrap();
         }
-        let old: Vec<u32> = (0..5).map(|page| device.mapping().lookup(page).unwrap() / 16).collect();
+        let lie = |device: &Device| -> Vec<u32> {
+            (0..5).map(|page| device.mapping().lookup(page).unwrap()).collect()
+        };
+        let old = lie(&device);
         device.submit(&support::request(Op::Write, 0, 5)).unwrap();
-        let moved = (0..5).all(|page| device.mapping().lookup(page).unwrap() / 16 != u32::MAX);
-        assert!(moved);
+        assert!(lie(&device).iter().all(|ppn| !old.contains(ppn)), "all five were written anew");
         device.finish().unwrap();
         let mut blocks: Vec<(u32, usize)> = Vec::new();
-        for block in old {
+        for block in old.iter().map(|ppn| ppn / 16) {
             match blocks.iter_mut().find(|(b, _)| *b == block) {
                 Some((_, pages)) => *pages += 1,
                 None => blocks.push((block, 1)),
@@ -97,6 +99,58 @@ fn a_stripe_goes_to_the_bank_that_frees_first() {
     // Bank 0 is free at 200 us, bank 1 at 300 us; then bank 1 at 300 us, bank 0 at 400 us.
     assert_eq!((0..4).map(|page| bank(&device, page)).collect::<Vec<_>>(), [0, 1, 0, 1]);
     device.finish().unwrap();
+}
+
+/// "The page writes of the following request to another bank": where both are free they take turns, or as `tie` says.
+#[test]
+fn equally_free_banks_take_turns() {
+    let chosen = |allocator: Value| {
+        let mut device = Device::new(&banks(&allocator), Options::default()).unwrap();
+        let gap_ns = 10_000_000;
+        for n in 0..6 {
+            let request = support::request(Op::Write, n * 4, 2);
+            device.submit(&Request { arrival_ns: n * gap_ns, ..request }).unwrap();
+        }
+        let bank = |page| device.mapping().lookup(page).unwrap() / 256;
+        let chosen: Vec<u32> = (0..6).map(|n| bank(n * 4)).collect();
+        device.finish().unwrap();
+        chosen
+    };
+    for kind in ["non-striping", "dynamic"] {
+        let tie = |tie: &str| {
+            let mut allocator = json!({"kind": kind, "tie": tie});
+            if kind == "dynamic" {
+                allocator["striping_unit"] = json!(2);
+            }
+            chosen(allocator)
+        };
+        assert_eq!(tie("turn"), [0, 1, 0, 1, 0, 1], "{kind}");
+        assert_eq!(tie("free-pages"), [0, 1, 0, 1, 0, 1], "{kind}");
+        assert_eq!(tie("lowest"), [0; 6], "{kind}");
+    }
+}
+
+/// Single writes with pauses, no two of which meet: all banks are free each time. In turns they hold equally much; the one with
+/// most free pages is the one that has just been collected, which fills up with valid pages while the other empties.
+#[test]
+fn turns_keep_banks_even() {
+    let waf = |tie: &str| {
+        let mut config = banks(&json!({"kind": "non-striping", "tie": tie}));
+        config.ftl.exported = Some(eraseblock_core::config::Bytes(3 << 19));
+        config.precondition.state = eraseblock_core::config::Precondition::Full;
+        let mut device = Device::new(&config, Options { verify: true }).unwrap();
+        device.precondition().unwrap();
+        let pages = device.exported_bytes() / 4096;
+        let mut state = 1u64;
+        for n in 0..8000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let request = support::request(Op::Write, (state >> 33) % pages, 1);
+            device.submit(&Request { arrival_ns: n * 50_000_000, ..request }).unwrap();
+        }
+        device.finish().unwrap().waf.unwrap()
+    };
+    let (turn, most) = (waf("turn"), waf("free-pages"));
+    assert!(turn * 1.1 < most, "{turn} {most}");
 }
 
 /// A page that static placement puts somewhere stays there, whatever is written and collected.

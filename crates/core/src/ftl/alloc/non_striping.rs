@@ -9,15 +9,15 @@
 //!
 //! Multi-bank thesis (Li 2009), section 3.2.
 //!
-//! **Where the paper is silent.** The request that follows goes to whatever unit will be free first, which is the same one
-//! again if that is free.
+//! **Where the paper is silent.** The request that follows goes to whatever unit will be free first, "another bank" where
+//! others are as free: equals take turns (`tie`).
 //!
 //! Cost of a page write: O(1), and O(units) for the first page of a request.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::dynamic::Dynamic;
+use super::dynamic::{Dynamic, TIE, Tie};
 use super::{Built, Pools, Shape};
 use crate::support::registry::About;
 
@@ -27,14 +27,18 @@ pub const ABOUT: About = About {
     summary: "All pages of a request go to the one unit that will be free first.",
     paper: "Li, Analysis of data allocation on multi-bank flash storage system, thesis, section 3.2",
     year: Some(2009),
+    choices: &[TIE],
     source: include_str!("non_striping.rs"),
     ..About::PLAIN
 };
 
-/// It has no options.
+/// Options.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Config {}
+pub struct Config {
+    /// Which of the units goes that will be free first.
+    pub tie: Tie,
+}
 
 impl Config {
     /// Builds the allocator.
@@ -43,6 +47,6 @@ impl Config {
     /// None.
     pub fn build(&self, shape: Shape<'_>) -> Result<Built, String> {
         let pools = Pools::one(shape.geometry.units);
-        Ok((Box::new(Dynamic::new(pools.clone(), shape.geometry.program_pages, u32::MAX)), pools))
+        Ok((Box::new(Dynamic::new(pools.clone(), shape.geometry.program_pages, u32::MAX, self.tie)), pools))
     }
 }
