@@ -1,16 +1,20 @@
-"""The committed examples run."""
+"""The committed examples and experiments run."""
 
 from __future__ import annotations
 
 import json
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Cli
 
+import eraseblock
+
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
+EXPERIMENTS = sorted((ROOT / "experiments").glob("*.toml"))
 
 
 def test_there_is_something_to_try() -> None:
@@ -24,3 +28,33 @@ def test_examples_run(cli: Cli, path: Path) -> None:
     run = cli("run", path, "--set", some, "--json")
     assert run.returncode == 0, run.stderr
     assert all(record["requests"]["completed"] == 500 for record in json.loads(run.stdout))
+
+
+def without_nulls(value: Any) -> Any:
+    """What TOML can hold."""
+    if isinstance(value, dict):
+        return {key: without_nulls(one) for key, one in value.items() if one is not None}
+    return value
+
+
+def test_there_are_findings_to_try() -> None:
+    assert len(EXPERIMENTS) >= 8
+
+
+@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.name)
+def test_experiments_run(path: Path) -> None:
+    """All of their points are drives that can be built; the first and the last run, on their first requests."""
+    points = eraseblock.resolve(path)
+    assert len(points) > 1, "an experiment compares"
+    for point in (points[0], points[-1]):
+        config = without_nulls(point.config)
+        config["workload"]["first"] = 300
+        [record] = eraseblock.run(config)
+        assert record["requests"]["completed"] == 300
+
+
+@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.name)
+def test_experiments_name_what_they_try(path: Path) -> None:
+    """A comment before the first key says whose finding it is."""
+    head = path.read_text(encoding="utf-8").split("\n\n")[0]
+    assert head and all(line.startswith("#") for line in head.splitlines())

@@ -84,12 +84,13 @@ fn unknown_names_are_answered_with_the_known_ones() {
     }
     assert_eq!(
         error("preset = \"hbm-2011\"", &[]),
-        "exp.toml:1: unknown preset `hbm-2011`; did you mean `hbm-2010`? (known: bplru-2008, hbm-2010, multibank-2009, nvme-tlc)"
+        "exp.toml:1: unknown preset `hbm-2011`; did you mean `hbm-2010`? \
+         (known: bplru-2008, epo-2011, hbm-2010, multibank-2009, nvme-tlc)"
     );
     assert_eq!(
         error(&after_good(""), &["preset=[hbm-2010,nvme]"]),
         "--set preset=[hbm-2010,nvme]: unknown preset `nvme`; did you mean `nvme-tlc`? \
-         (known: bplru-2008, hbm-2010, multibank-2009, nvme-tlc)"
+         (known: bplru-2008, epo-2011, hbm-2010, multibank-2009, nvme-tlc)"
     );
 }
 
@@ -147,7 +148,7 @@ fn wrong_types_say_what_was_found_and_expected() {
 
 #[test]
 fn missing_keys_say_how_to_give_them() {
-    let presets = "preset = \"bplru-2008\" or \"hbm-2010\" or \"multibank-2009\" or \"nvme-tlc\"";
+    let presets = "preset = \"bplru-2008\" or \"epo-2011\" or \"hbm-2010\" or \"multibank-2009\" or \"nvme-tlc\"";
     assert_eq!(
         error("\n[workload]\npath = \"w\"", &[]),
         format!("exp.toml:1: `nand` is missing; give it, or start from a preset, for example {presets}")
