@@ -43,7 +43,7 @@ def test_there_are_findings_to_try() -> None:
 
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.name)
 def test_experiments_run(path: Path) -> None:
-    """All of their points are drives that can be built; the first and the last run, on their first requests."""
+    """All points resolve; the first and the last run, on their first requests."""
     points = eraseblock.resolve(path)
     assert len(points) > 1, "an experiment compares"
     for point in (points[0], points[-1]):
@@ -57,4 +57,5 @@ def test_experiments_run(path: Path) -> None:
 def test_experiments_name_what_they_try(path: Path) -> None:
     """A comment before the first key says whose finding it is."""
     head = path.read_text(encoding="utf-8").split("\n\n")[0]
-    assert head and all(line.startswith("#") for line in head.splitlines())
+    assert head
+    assert all(line.startswith("#") for line in head.splitlines())

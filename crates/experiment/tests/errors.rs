@@ -40,7 +40,7 @@ fn unknown_keys_name_the_nearest_right_one() {
         (
             "[nand.timing]\nreadd = \"1us\"",
             "exp.toml:6: unknown key `nand.timing.readd`; did you mean `nand.timing.read`? \
-             (known here: read, program, erase, transfer, command, ram)",
+             (known here: read, program, erase, transfer, transfer_per, command, ram)",
         ),
     ] {
         assert_eq!(error(&after_good(wrong), &[]), expected);
@@ -148,7 +148,8 @@ fn wrong_types_say_what_was_found_and_expected() {
 
 #[test]
 fn missing_keys_say_how_to_give_them() {
-    let presets = "preset = \"bplru-2008\" or \"epo-2011\" or \"hbm-2010\" or \"multibank-2009\" or \"nvme-tlc\"";
+    let presets =
+        "preset = \"bplru-2008\" or \"epo-2011\" or \"hbm-2010\" or \"multibank-2009\" or \"nvme-tlc\"";
     assert_eq!(
         error("\n[workload]\npath = \"w\"", &[]),
         format!("exp.toml:1: `nand` is missing; give it, or start from a preset, for example {presets}")
