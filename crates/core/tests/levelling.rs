@@ -130,6 +130,39 @@ fn a_drive_that_wears_out_ends_cleanly() {
     }
 }
 
+/// The same where what was held back in RAM is too much at the end: no request is left without an answer.
+#[test]
+fn a_drive_may_wear_out_while_its_buffer_is_emptied() {
+    for mapping in MappingConfig::NAMES {
+        for replay in ["closed", "untimed"] {
+            let config = support::config(&json!({
+                "nand": {"endurance": 3},
+                "ftl": {"exported": "64 KiB", "mapping": support::mapping(mapping, 4)},
+                "host": {"replay": replay, "end_of_run": "flush"},
+                "buffer": {"size": "64 KiB", "scheme": "lru"},
+            }));
+            let after = |writes: u32| {
+                let mut device = Device::new(&config, Options { verify: true }).unwrap();
+                device.precondition().unwrap();
+                for round in 0..writes {
+                    // All 16 pages go to RAM, and out of it with each other flush command.
+                    for page in 0..16 {
+                        device.submit(&support::request(Op::Write, page * 5 % 16, 1))?;
+                    }
+                    if round % 2 == 0 {
+                        device.submit(&Request { len: 0, ..support::request(Op::Flush, 0, 0) })?;
+                    }
+                }
+                Ok::<_, DeviceError>(device.finish().unwrap())
+            };
+            let ends = (0..200).map(after).take_while(Result::is_ok).flatten();
+            let worn: Vec<_> = ends.filter(|report| report.end_of_life.is_some()).collect();
+            assert!(!worn.is_empty(), "{mapping}, {replay}: never at the end");
+            assert!(worn.iter().all(|report| report.end_of_life.as_ref().unwrap().unanswered == 0));
+        }
+    }
+}
+
 /// What levelling is for: the host can write more before the drive dies.
 #[test]
 fn levelling_lengthens_life() {

@@ -301,7 +301,7 @@ prop_compose! {
     /// An array of up to three channels with up to three dies each, with times that often coincide.
     fn arrays()(
         channels in 1u32..4, dies in 1u32..4, read_first: bool, command in 0u64..3,
-        read in 1u64..5, program in 1u64..9, erase in 1u64..20, transfer in 0u64..4,
+        read in 0u64..5, program in 0u64..9, erase in 0u64..20, transfer in 0u64..4,
     ) -> NandConfig {
         let mut nand = array(channels, dies, command);
         nand.timing.read = Nanos(read).into();

@@ -70,8 +70,11 @@ impl Device {
         if self.config.host.end_of_run == EndOfRun::Keep || self.worn_out {
             self.tell(|| Occasion::End, &Outcome::default())?;
         } else {
-            self.empty_buffer(Occasion::End)?;
-            self.flush_mapping(NOBODY)?;
+            match self.empty_buffer(Occasion::End).and_then(|()| self.flush_mapping(NOBODY)) {
+                // As in the middle of a run, that is a result.
+                Ok(()) | Err(DeviceError::EndOfLife { .. }) => {}
+                Err(error) => return Err(error),
+            }
         }
         if self.config.host.end_of_run == EndOfRun::Merge && !self.worn_out {
             self.merge_all();
@@ -115,8 +118,9 @@ impl Device {
             }
         };
         if self.worn_out {
-            // Without time there is never more than one under way.
-            let given_up = if self.timed { u64::from(self.outstanding) } else { 1 };
+            // Without time there is never more than one under way, and none where the end came after the last request.
+            let given_up =
+                if self.timed { u64::from(self.outstanding) } else { u64::from(c.completed < c.submitted) };
             law("requests submitted = answered + given up", c.submitted, c.completed + given_up)?;
         } else {
             law("requests submitted = requests answered", c.submitted, c.completed)?;

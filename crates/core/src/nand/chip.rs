@@ -114,8 +114,14 @@ impl Chip {
     }
 
     /// The chips do one thing at a time, to its end, and every step of an operation takes the same: several steps may be one event.
+    /// Where the array takes no time, those of one moment would have no order.
     pub(super) fn is_plain(&self) -> bool {
-        !self.is_typed() && self.two_plane.is_none() && self.cache_program.is_none() && self.suspend.is_none()
+        let takes_time = self.erase > 0 && self.read.iter().chain(&self.program).all(|&time| time > 0);
+        takes_time
+            && !self.is_typed()
+            && self.two_plane.is_none()
+            && self.cache_program.is_none()
+            && self.suspend.is_none()
     }
 
     fn of_page(&self, times: &[u64], page: u32) -> u64 {
