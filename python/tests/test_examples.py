@@ -48,7 +48,10 @@ def test_experiments_run(path: Path) -> None:
     assert len(points) > 1, "an experiment compares"
     for point in (points[0], points[-1]):
         config = without_nulls(point.config)
-        config["workload"]["first"] = 300
+        workload = config["workload"]
+        workload["first"] = 300
+        if "path" in workload:
+            workload["path"] = str(path.parent / workload["path"])
         [record] = eraseblock.run(config)
         assert record["requests"]["completed"] == 300
 
