@@ -16,8 +16,9 @@
 //! **Where the paper is silent.** Its buffer lies below the FTL and searches by physical address. Then a rewritten page could only
 //! be found where the FTL puts it back to the same place; what stays the same with the SSD model that it uses is the
 //! element. So pages are found by logical number, in the list of the chip that the FTL binds them to. FTLs that bind no
-//! page to a chip (dynamic striping over the drive, BAST) tell nothing; there a page belongs to chip *page modulo chips*, and
-//! the batch need not meet different chips. `elements` sets the number of lists and deals the pages out so on any FTL.
+//! page to a chip (dynamic striping over the whole drive, mappings of whole blocks) tell nothing; there a page belongs to chip
+//! *page modulo chips*, and the pages of a batch need not meet different chips. `elements` sets the number of lists and deals the pages
+//! out so on any FTL.
 //!
 //! When room is made and some lists are empty, the algorithm's step 19 finds nothing in them and step 24 still counts e - 1 free
 //! slots. Either they are passed over, so that fewer pages leave (`empty = "pass"`), or the lists are gone through again until one page
