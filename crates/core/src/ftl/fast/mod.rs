@@ -25,9 +25,9 @@
 //! **Where the paper is silent.** Whether a page that breaks a run is folded in (as in that simulator) or goes to RW after
 //! the run has been finished (`broken_run = "log"`). Whether what is not a switch may be completed in place
 //! (`partial_merge`; without it, the other public simulator's full copy). Whether full log blocks wait for the next write that
-//! needs room (`merge_timing`). RW blocks are taken from the units in turn. On
-//! chips that program upwards only, a slot below the data block's last page counts as taken. A flush makes trims durable
-//! with a tombstone in RW; a victim that holds one folds its logical block.
+//! needs room (`merge_timing`). RW blocks are taken from the units in turn. On chips that program upwards only, a slot below
+//! the data block's last page counts as taken. A flush makes trims durable with a tombstone in RW; a victim that holds one
+//! folds its logical block.
 //!
 //! Cost of a page write: O(1), but for merges, which visit each page of a block once; a victim takes as many as it holds
 //! logical blocks.
@@ -52,7 +52,7 @@ pub const ABOUT: About = About {
     summary: "Block mapping with log blocks that all logical blocks share, and one for a sequential run.",
     paper: "Lee et al., A log buffer-based flash translation layer using fully-associative sector translation, ACM TECS 6(3)",
     year: Some(2007),
-    reconstruction: true,
+    described_in: "Pennsylvania State University's FlashSim",
     choices: &[
         Choice {
             option: "broken_run",
