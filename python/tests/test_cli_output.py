@@ -95,7 +95,7 @@ def test_a_buffer_without_room_is_refused_by_the_schemes_that_need_it(cli: Cli, 
     run = cli("compare", trace, *SMALL_SETS, "--buffers", "none,lru", "--buffer-size", "1KiB", "--json")
     [record] = json.loads(run.stdout)
     assert record["config"]["buffer"]["scheme"]["kind"] == "none"
-    assert "refused lru of 1 KiB on bast: buffer.size: room for 0 pages" in run.stderr
+    assert "refused lru of 1 KiB on bast: buffer.size: found room for 0 page(s)" in run.stderr
 
 
 def test_verified_runs_have_the_same_figures(cli: Cli, sweep_file: Path) -> None:

@@ -98,7 +98,7 @@ def switches(found: Plan, option: str) -> dict[int, list[Any]]:
 def test_each_choice_of_each_scheme_and_of_the_drive_is_switched() -> None:
     found = readings_of(buffer={"size": "4 MiB", "scheme": ["bplru", "lru"]})
     assert switches(found, "buffer.scheme.evict_order") == {0: ["touch-first"]}
-    assert switches(found, "ftl.mapping.victim") == {0: ["fifo"], 1: ["fifo"]}
+    assert switches(found, "ftl.mapping.victim") == {0: ["fifo", "random"], 1: ["fifo", "random"]}
     assert switches(found, "host.end_of_run") == {0: ["flush", "merge"], 1: ["flush", "merge"]}
     for reading in found.readings:
         for run, one in reading.experiments.items():

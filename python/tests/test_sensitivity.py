@@ -107,13 +107,15 @@ def test_where_nothing_moves(cli: Cli, tmp_path: Path) -> None:
     run = cli("run", path, "--sensitivity", *sets, *schemes, "--json")
     assert run.returncode == 0
     analysis = json.loads(run.stdout)
-    assert len(analysis["readings"]) == 5
+    assert len(analysis["readings"]) == 2
     assert analysis["counts"]["move"] == analysis["counts"]["level"] == 0
     for one in analysis["readings"]:
         assert one["reverses"] == 0
         assert all(change is None or change["largest"] == 0 for change in one["changes"].values())
     shown = cli("run", path, "--sensitivity", *sets, *schemes).stdout
-    assert "without any effect: bplru evict_order evict-first → touch-first" in shown
+    assert "bplru evict_order evict-first → touch-first" in " ".join(
+        shown.split("without any effect: ")[1].split()
+    )
     assert "Conclusions that depend" not in shown
 
 

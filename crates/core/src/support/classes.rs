@@ -2,6 +2,7 @@
 
 use std::hash::Hash;
 
+use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
@@ -15,7 +16,8 @@ pub struct Classes<K> {
     /// Members of each class; classes without members keep their memory.
     members: Vec<Vec<u32>>,
     unused: Vec<u32>,
-    class_of_rank: HashMap<K, u32>,
+    /// Hashed the same in every process: the room that it takes depends on where its entries lie.
+    class_of_rank: HashMap<K, u32, FixedState>,
     /// Class of each member, or [`NONE`], and its place there.
     class: Vec<u32>,
     place: Vec<u32>,
@@ -28,7 +30,7 @@ impl<K: Ord + Copy + Hash> Classes<K> {
             ranks: Heap::new(count),
             members: Vec::new(),
             unused: Vec::new(),
-            class_of_rank: HashMap::new(),
+            class_of_rank: HashMap::default(),
             class: vec![NONE; count],
             place: vec![NONE; count],
         }

@@ -107,7 +107,9 @@ impl Fault<'_> {
             return self.unknown_key(rest);
         }
         if let Some(rest) = self.message.strip_prefix("missing field ") {
-            return self.missing_key(&quoted(rest).concat());
+            let names = quoted(rest);
+            let Some((name, known)) = names.split_first() else { return self.error(&self.message) };
+            return self.missing_key(name, known);
         }
         if let Some(rest) = self.message.strip_prefix("unknown variant ") {
             return self.unknown_name(rest);
@@ -153,11 +155,15 @@ impl Fault<'_> {
         self.json.pointer(&pointer(path))?.get("kind")?.as_str()
     }
 
-    fn missing_key(&self, name: &str) -> ConfigError {
+    /// A key that has to be there; of a `kind` the names that it can have.
+    fn missing_key(&self, name: &str, known: &[String]) -> ConfigError {
         let mut path = self.path.clone();
         path.push(name.to_owned());
         let key = path.join(".");
         let hint = match (name, self.tree.get("preset")) {
+            ("kind", _) if !known.is_empty() => {
+                format!("; say whose options these are: kind = \"{}\"", known.join("\", \""))
+            }
             ("kind", _) => format!("; name it, for example kind = \"{}\"", self.subject.kind),
             ("workload", _) => "; say what to replay, for example workload.path = \"TRACE\"".to_owned(),
             (_, None) if self.subject.in_experiment => format!(

@@ -102,7 +102,7 @@ function lines(values, limits, figure, picture) {
   return {
     height: HEIGHT, params: LIT, data: { values },
     layer: [
-      { data: { values: limits }, mark: { type: "line", strokeWidth: 1.5, strokeDash: DOTS, color: colour("--soft") }, encoding: shared },
+      ...(limits.length ? [{ data: { values: limits }, mark: { type: "line", strokeWidth: 1.5, strokeDash: DOTS, color: colour("--soft") }, encoding: shared }] : []),
       {
         mark: { type: "line", strokeWidth: acrossAxis().numbers ? 2 : 1, opacity: acrossAxis().numbers ? 1 : 0.45 },
         encoding: {

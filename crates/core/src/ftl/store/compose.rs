@@ -80,7 +80,7 @@ impl Store {
         let limits = Limits {
             gc_free_blocks,
             idle_free_blocks,
-            gc_step_pages: gc.step_pages,
+            gc_step_pages: gc.step_pages.min(g.pages_per_block),
             regions: gc.regions,
             region_pages: gc.region_pages.unwrap_or(u64::from(shape.logical_pages)),
             classes: gc.regions + above.classes,

@@ -76,13 +76,17 @@ impl Blocks for Cluster<'_> {
     }
 
     fn may_move(&self, from: u32, into: u32) -> bool {
-        let g = &self.store.geometry;
-        let (from, into) = (g.unit_of(from) as usize, g.unit_of(into) as usize);
-        from == into || self.store.units[into].valid <= self.store.units[from].valid
+        self.store.may_move(from, into)
     }
 }
 
 impl Store {
+    /// Whether data may move between two blocks without making one unit fuller than the other.
+    fn may_move(&self, from: u32, into: u32) -> bool {
+        let (from, into) = (self.geometry.unit_of(from) as usize, self.geometry.unit_of(into) as usize);
+        from == into || self.units[into].valid <= self.units[from].valid
+    }
+
     /// What a block is used for.
     fn state(&self, flash: &Flash, block: u32) -> State {
         let unit = self.geometry.unit_of(block);
@@ -130,16 +134,19 @@ impl Store {
     }
 
     /// Begins the swap that is due in `unit`, if there is one and there is room for it: an erased block stays in reserve
-    /// wherever one is taken.
+    /// wherever one is taken, and no unit becomes fuller than another by it.
     pub(super) fn begin_swap(&mut self, cx: &mut Cx<'_>, unit: u32) -> bool {
         let Some((_, swap)) = self.wear.due.take_if(|(of, _)| *of == unit) else { return false };
         let holds_data = |store: &Self, block| matches!(store.state(cx.flash, block), State::Closed(_));
-        if !holds_data(self, swap.from) {
+        if !holds_data(self, swap.from) || !self.may_move(swap.from, swap.into) {
             return false;
         }
         if holds_data(self, swap.into) {
-            // Its pages go where those of this unit's victims go.
-            if !self.can_open(cx.engine, unit) {
+            // Its pages go where those of this unit's victims go: they stay in their unit, or come to the one that loses as many.
+            let [from, into] = [swap.from, swap.into].map(|block| self.geometry.unit_of(block));
+            let exchanged =
+                unit == from && self.valid_of[swap.into as usize] <= self.valid_of[swap.from as usize];
+            if !(unit == into || exchanged) || !self.can_open(cx.engine, unit) {
                 return false;
             }
             self.unlist(swap.from);

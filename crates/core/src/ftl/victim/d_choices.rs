@@ -54,12 +54,15 @@ impl Config {
     /// # Errors
     /// An impossible option.
     pub fn build(&self, (): ()) -> Result<Box<dyn Victim>, String> {
-        if self.d == 0 {
-            return Err("ftl.victim.d: found 0, expected at least 1".into());
+        if !(1..=MOST).contains(&self.d) {
+            return Err(format!("ftl.victim.d: found {}, expected 1 to {MOST}", self.d));
         }
         Ok(Box::new(DChoices { d: Some(self.d), random: Pcg64Mcg::seed_from_u64(self.seed) }))
     }
 }
+
+/// Draws at most: with more, choosing a block would take longer than looking at all of them.
+const MOST: u32 = 1000;
 
 #[derive(Debug)]
 pub(super) struct DChoices {

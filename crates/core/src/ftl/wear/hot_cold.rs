@@ -44,7 +44,7 @@ pub const ABOUT: About = About {
 pub struct Config {
     /// Erases that the most and the least worn block of a cluster may lie apart.
     pub threshold: u32,
-    /// Units among which wear is levelled. Default: all between which the allocator lets pages move.
+    /// Units among which wear is levelled, where the allocator lets pages move between them. Default: each unit by itself.
     pub cluster: Option<u32>,
 }
 

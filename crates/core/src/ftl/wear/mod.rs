@@ -79,13 +79,13 @@ pub struct Shape<'a> {
 pub type Built = Option<(Box<dyn Leveller>, u32)>;
 
 impl Shape<'_> {
-    /// The blocks of a cluster of so many units; by default of all between which pages may move.
+    /// The blocks of a cluster of so many units; by default of one.
     ///
     /// # Errors
     /// Pages cannot move between those units.
     fn cluster(&self, units: Option<u32>) -> Result<u32, String> {
         let most = if self.pools.count() == 1 { self.geometry.units } else { 1 };
-        let units = units.unwrap_or(most);
+        let units = units.unwrap_or(1);
         if units == 0 {
             return Err("ftl.wear.cluster: found 0, expected at least 1 unit".into());
         }
