@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -168,14 +167,14 @@ def test_json_and_files_together_keep_stdout_pure(cli: Cli, trace: Path, tmp_pat
     "command", [[], ["compare"], ["run"], ["list"], ["schema"], ["trace", "info"], ["report"]]
 )
 def test_help_is_quick_and_has_examples(cli: Cli, command: list[str]) -> None:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    run = cli(*command, "--help")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    run = cli(*command, "--help", PYTHONPROFILEIMPORTTIME="1")
     assert run.returncode == 0
     assert "Examples:" in run.stdout
     assert f"eraseblock {' '.join(command)}".rstrip() in run.stdout
-    # Processor time, since other tests may keep the processors busy.
-    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.3
+    # What takes long to load is left alone: its time would differ with the machine.
+    loaded = {line.rpartition("|")[2].strip().partition(".")[0] for line in run.stderr.splitlines()}
+    assert "cyclopts" in loaded
+    assert loaded.isdisjoint({"altair", "jinja2", "polars", "vl_convert"})
 
 
 @pytest.mark.parametrize("command", [["list", "--json"], ["schema"], ["list"]])
