@@ -19,7 +19,7 @@ ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' \) 2>/de
 WORKLOAD := workloads/pgbench-ext4.nbdkit.zst
 DEMO := out/demo
 
-.PHONY: help demo test quick lint format figures stand-ins bench bench-engine bench-libcachesim bench-scale fuzz-readers fuzz-config soak lock clean
+.PHONY: help demo test quick lint format figures stand-ins bench bench-engine bench-instructions bench-libcachesim bench-scale fuzz-readers fuzz-config soak lock clean
 
 help: ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 20
@@ -61,10 +61,13 @@ figures: $(EXTENSION) ## Put the demo's present table and picture into the READM
 stand-ins: $(EXTENSION) ## Measure all stand-ins whole, and write docs/stand-ins.md
 	$(BIN)/python tools/measure_stand_ins.py
 
-bench: bench-engine bench-libcachesim ## Speed of the engine, of readers and of generators; page LRU against libCacheSim
+bench: bench-engine bench-instructions bench-libcachesim ## Speed of engine, readers and generators; instructions of each buffer; LRU against libCacheSim
 
 bench-engine: ## The engine alone; needs no Python
 	cargo run --release --locked --quiet -p eraseblock-bench
+
+bench-instructions: ## Instructions and ns per access and per flush command of each buffer, at 1 MiB, 64 MiB and 1 GiB (needs valgrind)
+	cargo run --release --locked --quiet -p eraseblock-bench -- instructions
 
 bench-scale: ## Instructions, time and memory for a flash operation, from one chip to 64 and from 32 GiB to 4 TiB (12 GB of memory)
 	cargo run --release --locked --quiet -p eraseblock-bench -- scale

@@ -34,17 +34,11 @@ def test_every_buffer_at_three_sizes_with_any_number_of_workers(cli: Cli, name: 
         "hbm-2010",
     ]
     arguments += ["--fit", "compact"] if name.startswith("financial1") else []
-    one = cli(*arguments, "--json", "--jobs", "2")
+    one, two = (cli(*arguments, "--json", "--jobs", jobs) for jobs in ("1", "2"))
     assert (one.returncode, one.stderr) == (0, "")
     records = json.loads(one.stdout)
     buffers = json.loads(cli("list", "buffers", "--json").stdout)
     assert len(records) == 3 * len(buffers)
     for record in records:
         assert record["requests"]["completed"] == record["requests"]["submitted"] > 1000
-    # Filling the drive takes most of the time: a few schemes are enough to compare workers.
-    few = [*arguments]
-    few[few.index("all")] = "lru,hbm,bplru,epo"
-    single = json.loads(without_engine(cli(*few, "--json", "--jobs", "1").stdout))
-    assert len(single) == 12
-    several = json.loads(without_engine(one.stdout))
-    assert all(record in several for record in single)
+    assert without_engine(one.stdout) == without_engine(two.stdout)

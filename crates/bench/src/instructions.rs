@@ -4,7 +4,11 @@
 //! counts, over `n`, is what one access costs, free of start-up and filling. For flush commands each access is a write with a flush
 //! command after it, so that one page is dirty at each.
 
+use std::num::NonZero;
 use std::process::Command;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::Instant;
 
 use eraseblock_core::buffer::{self, BufferConfig, Foreseen, Idle, Outcome, Shape, Span};
@@ -127,16 +131,23 @@ pub fn costs(sizes: &[Bytes], accesses: u64) -> Result<Option<Vec<Cost>>, String
     if Command::new("valgrind").arg("--version").output().is_err() {
         return Ok(None);
     }
-    let cost = |(work, entry): (Work, &Entry)| {
-        let accesses = if work == Work::Flush { accesses / 4 } else { accesses };
-        let instructions = sizes
-            .iter()
-            .map(|&size| {
-                let (once, twice) =
-                    (count(work, entry.name, size, accesses)?, count(work, entry.name, size, accesses * 2)?);
-                Ok((size, (twice - once) as f64 / accesses as f64))
-            })
-            .collect::<Result<Vec<_>, String>>()?;
+    let works = [Work::Access, Work::Flush];
+    let all: Vec<(Work, &Entry)> = works
+        .into_iter()
+        .flat_map(|work| buffer::registry().iter().map(move |entry| (work, entry)))
+        .collect();
+    let accesses = |work| if work == Work::Flush { accesses / 4 } else { accesses };
+    let jobs: Vec<_> = all
+        .iter()
+        .flat_map(|&(work, entry)| sizes.iter().map(move |&size| (work, entry.name, size)))
+        .flat_map(|(work, name, size)| [1, 2].map(|times| (work, name, size, accesses(work) * times)))
+        .collect();
+    let counts = count_all(&jobs)?;
+    let cost = |(&(work, entry), counts): (&(Work, &Entry), &[u64])| {
+        let accesses = accesses(work);
+        let per_access = |pair: &[u64]| (pair[1] - pair[0]) as f64 / accesses as f64;
+        let instructions: Vec<_> =
+            sizes.iter().copied().zip(counts.chunks_exact(2).map(per_access)).collect();
         let (low, high) =
             instructions.iter().fold((f64::MAX, 0.0f64), |(low, high), &(_, n)| (low.min(n), high.max(n)));
         let limit = match (work, entry.about.cost) {
@@ -150,9 +161,31 @@ pub fn costs(sizes: &[Bytes], accesses: u64) -> Result<Option<Vec<Cost>>, String
             .collect::<Result<Vec<_>, String>>()?;
         Ok(Cost { name: entry.name, work, instructions, ns, ratio: high / low, limit })
     };
-    let works = [Work::Access, Work::Flush];
-    let all = works.into_iter().flat_map(|work| buffer::registry().iter().map(move |entry| (work, entry)));
-    all.map(cost).collect::<Result<Vec<_>, String>>().map(Some)
+    all.iter()
+        .zip(counts.chunks_exact(2 * sizes.len()))
+        .map(cost)
+        .collect::<Result<Vec<_>, String>>()
+        .map(Some)
+}
+
+/// Instructions of child processes, as many at a time as there are processors: that changes no count.
+fn count_all(jobs: &[(Work, &str, Bytes, u64)]) -> Result<Vec<u64>, String> {
+    let next = AtomicUsize::new(0);
+    let counts: Vec<OnceLock<_>> = jobs.iter().map(|_| OnceLock::new()).collect();
+    let work = || {
+        while let Some((n, &(work, name, size, accesses))) = {
+            let n = next.fetch_add(1, Ordering::Relaxed);
+            jobs.get(n).map(|job| (n, job))
+        } {
+            counts[n].get_or_init(|| count(work, name, size, accesses));
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    counts
+        .into_iter()
+        .map(|count| count.into_inner().unwrap_or_else(|| Err("nothing was counted".into())))
+        .collect()
 }
 
 /// Instructions of a child process.
