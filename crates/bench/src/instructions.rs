@@ -173,15 +173,17 @@ fn count_all(jobs: &[(Work, &str, Bytes, u64)]) -> Result<Vec<u64>, String> {
     let next = AtomicUsize::new(0);
     let counts: Vec<OnceLock<_>> = jobs.iter().map(|_| OnceLock::new()).collect();
     let work = || {
-        while let Some((n, &(work, name, size, accesses))) = {
+        loop {
             let n = next.fetch_add(1, Ordering::Relaxed);
-            jobs.get(n).map(|job| (n, job))
-        } {
+            let Some(&(work, name, size, accesses)) = jobs.get(n) else { break };
             counts[n].get_or_init(|| count(work, name, size, accesses));
         }
     };
-    let threads = thread::available_parallelism().map_or(1, NonZero::get);
-    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, NonZero::get) {
+            scope.spawn(work);
+        }
+    });
     counts
         .into_iter()
         .map(|count| count.into_inner().unwrap_or_else(|| Err("nothing was counted".into())))

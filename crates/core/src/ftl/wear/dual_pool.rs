@@ -22,7 +22,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Blocks, Built, Leveller, Shape, State, Swap, threshold};
+use super::{Blocks, Built, Leveller, Options, Shape, State, Swap};
 use crate::support::bits::Bits;
 use crate::support::registry::{About, Choice};
 
@@ -42,21 +42,10 @@ pub const ABOUT: About = About {
     ..About::PLAIN
 };
 
-/// Options.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Config {
-    /// Erases that the most worn hot and the least worn cold block may lie apart.
-    pub threshold: u32,
-    /// Units among which wear is levelled, where the allocator lets pages move between them. Default: each unit by itself.
-    pub cluster: Option<u32>,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self { threshold: 16, cluster: None }
-    }
-}
+/// Options: those of all levellers.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Config(Options);
 
 impl Config {
     /// Builds the leveller.
@@ -64,14 +53,13 @@ impl Config {
     /// # Errors
     /// An impossible option.
     pub fn build(&self, shape: Shape<'_>) -> Result<Built, String> {
-        let (cluster, blocks) = (shape.cluster(self.cluster)?, shape.geometry.blocks());
+        let (cluster, blocks) = (shape.cluster(self.0.cluster)?, shape.geometry.blocks());
         let mut hot = Bits::new(blocks as usize);
         for first in (0..blocks).step_by(cluster as usize) {
             let size = cluster.min(blocks - first);
             hot.set_range(first as usize, (first + size / 2) as usize);
         }
-        let leveller =
-            DualPool { threshold: threshold(self.threshold)?, hot, since: vec![0; blocks as usize] };
+        let leveller = DualPool { threshold: self.0.threshold()?, hot, since: vec![0; blocks as usize] };
         Ok(Some((Box::new(leveller), cluster)))
     }
 }

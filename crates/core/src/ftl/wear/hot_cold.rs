@@ -20,7 +20,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Blocks, Built, Leveller, Shape, State, Swap, threshold};
+use super::{Blocks, Built, Leveller, Options, Shape, State, Swap};
 use crate::support::registry::{About, Choice};
 
 /// What `list` says.
@@ -38,21 +38,10 @@ pub const ABOUT: About = About {
     ..About::PLAIN
 };
 
-/// Options.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Config {
-    /// Erases that the most and the least worn block of a cluster may lie apart.
-    pub threshold: u32,
-    /// Units among which wear is levelled, where the allocator lets pages move between them. Default: each unit by itself.
-    pub cluster: Option<u32>,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self { threshold: 16, cluster: None }
-    }
-}
+/// Options: those of all levellers.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Config(Options);
 
 impl Config {
     /// Builds the leveller.
@@ -60,8 +49,8 @@ impl Config {
     /// # Errors
     /// An impossible option.
     pub fn build(&self, shape: Shape<'_>) -> Result<Built, String> {
-        let cluster = shape.cluster(self.cluster)?;
-        let leveller = Swapping::new(threshold(self.threshold)?, cluster, shape.geometry.blocks(), false);
+        let cluster = shape.cluster(self.0.cluster)?;
+        let leveller = Swapping::new(self.0.threshold()?, cluster, shape.geometry.blocks(), false);
         Ok(Some((Box::new(leveller), cluster)))
     }
 }

@@ -12,6 +12,9 @@ pub mod two_level;
 
 use std::ops::Range;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::ftl::alloc::Pools;
 use crate::nand::Geometry;
 
@@ -99,12 +102,31 @@ impl Shape<'_> {
     }
 }
 
-/// Checks a threshold.
-fn threshold(given: u32) -> Result<u32, String> {
-    if given == 0 {
-        return Err("ftl.wear.threshold: found 0, expected at least 1 erase".into());
+/// What can be set for every leveller.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(inline)]
+pub struct Options {
+    /// Erases that the blocks that are compared may lie apart: the most and the least worn one of a cluster; under `dual-pool` the
+    /// most worn hot and the least worn cold one.
+    threshold: u32,
+    /// Units among which wear is levelled, where the allocator lets pages move between them. Default: each unit by itself.
+    cluster: Option<u32>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { threshold: 16, cluster: None }
     }
-    Ok(given)
+}
+
+impl Options {
+    fn threshold(&self) -> Result<u32, String> {
+        if self.threshold == 0 {
+            return Err("ftl.wear.threshold: found 0, expected at least 1 erase".into());
+        }
+        Ok(self.threshold)
+    }
 }
 
 crate::registry! {
