@@ -40,6 +40,9 @@ impl Device {
         self.timed = timed;
         self.counters = Counters::default();
         self.flash.reset_erases(self.config.nand.endurance);
+        if let Some(shadow) = self.engine.shadow_mut() {
+            shadow.image.reset_erases();
+        }
         self.preconditioning = done;
         let finished = result?;
         self.check_faults()?;

@@ -129,7 +129,7 @@ impl Device {
         law("pages programmed = sum over causes", c.programmed, Counters::total(&c.programs))?;
         law(
             "blocks erased = sum over causes",
-            self.flash.erases().iter().map(|&e| u64::from(e)).sum(),
+            self.flash.erases().iter().map(|&e| u64::from(e)).sum::<u64>() - self.erased_before,
             Counters::total(&c.erases),
         )?;
         if self.worn_out {

@@ -136,6 +136,10 @@ pub struct Device {
     idle_begins: bool,
     /// The flash wore out: no more requests.
     worn_out: bool,
+    /// What a battery holds up since the power cut, on a drive that has no room to store it; in order.
+    kept: battery::Ram,
+    /// Erases of all blocks before the last power cut, and those of the recovery.
+    erased_before: u64,
     /// How often collection has made room.
     room_made: u64,
     finished: Vec<u32>,
@@ -270,6 +274,8 @@ impl Device {
             collects_when_idle: config.ftl.gc.idle_free_blocks.is_some(),
             idle_begins: false,
             worn_out: false,
+            kept: battery::Ram::new(),
+            erased_before: 0,
             room_made: 0,
             finished: Vec::new(),
             latency: Default::default(),
@@ -335,6 +341,11 @@ impl Device {
     /// What has been counted so far.
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// How often each block has been erased since the drive was filled, also before power cuts.
+    pub fn erases(&self) -> &[u32] {
+        self.flash.erases()
     }
 
     /// The engine, to look at.

@@ -1,6 +1,6 @@
 //! Power cuts: what is left of a drive, and how it comes back.
 
-use super::battery::Ram;
+use super::battery::{Kept, Ram};
 use super::{Cx, Device, DeviceError, NOBODY, Options, cx};
 use crate::config::DeviceConfig;
 pub use crate::nand::engine::Fate;
@@ -23,7 +23,13 @@ impl Device {
     /// # Errors
     /// The drive keeps no image: it was built without [`Options::verify`].
     pub fn cut(self, fate: impl FnMut(&FlashOp) -> Fate) -> Result<Crash, DeviceError> {
-        let ram = if self.config.buffer.battery { self.ram() } else { Ram::new() };
+        let ram = if !self.config.buffer.battery {
+            Ram::new()
+        } else if self.kept.is_empty() {
+            self.ram()
+        } else {
+            self.kept.clone()
+        };
         let shadow = self
             .engine
             .cut(fate)
@@ -69,6 +75,7 @@ impl Device {
                 crash.image.block(block).iter().enumerate().filter(|(_, page)| **page != PageState::Erased);
             self.flash.restore(block, written.map(|(page, _)| page as u32));
         }
+        self.flash.restore_erases(crash.image.erases());
         if let Some(shadow) = self.engine.shadow_mut() {
             shadow.restart(crash.image, &crash.trims);
         }
@@ -82,20 +89,30 @@ impl Device {
             shadow.recovered(|lpn| self.mapping.lookup(lpn).is_some());
         }
         if !crash.ram.is_empty() {
-            self.store_ram(&crash.ram)?;
+            match self.store_ram(&crash.ram) {
+                // The drive can only be read, and the battery goes on holding up what the flash has no room for.
+                Err(DeviceError::EndOfLife { .. }) => self.kept = crash.ram,
+                stored => stored?,
+            }
             self.plan.clear();
             self.check_faults()?;
             self.mapping.check(&self.flash).map_err(DeviceError::Law)?;
         }
         self.timed = timed;
         self.counters = crate::metrics::Counters::default();
-        self.flash.reset_erases(self.config.nand.endurance);
+        self.erased_before = self.flash.erases().iter().map(|&e| u64::from(e)).sum();
         Ok(())
     }
 
     /// Version of the host's writes that a read of logical page `lpn` finds after recovery: 0 where there is nothing.
     pub fn stored_version(&self, lpn: u32) -> u32 {
         let shadow = self.engine.shadow();
+        if let Ok(at) = self.kept.binary_search_by_key(&lpn, |&(lpn, _)| lpn) {
+            return match self.kept[at].1 {
+                Kept::Data(version) => version,
+                Kept::Trimmed(_) => 0,
+            };
+        }
         let found = self.mapping.lookup(lpn).and_then(|ppn| shadow.and_then(|s| s.image.oob(ppn)));
         found.filter(|oob| oob.lpn == lpn).map_or(0, |oob| oob.version)
     }

@@ -291,10 +291,12 @@ impl BlockScheme for Superblock {
             let label = cx.label(Role::Data, group);
             self.groups[group as usize] = Group { blocks: owned, open: open.unwrap_or(NONE), label };
         }
-        // Collections that power cut short may have left less in the pool than there should be.
-        while blocks.pool.total() < SPARE && !self.order.is_empty() {
-            self.collect(blocks, cx, self.order.back(), true);
-        }
+        // Collections that power cut short may have left less in the pool than there should be. Where blocks are worn out,
+        // there may be none to collect into.
+        while blocks.pool.total() < SPARE
+            && !self.order.is_empty()
+            && self.collect(blocks, cx, self.order.back(), true)
+        {}
     }
 
     fn others(&self) -> Vec<u32> {

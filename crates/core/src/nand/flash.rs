@@ -122,6 +122,11 @@ impl Flash {
         self.endurance = endurance;
     }
 
+    /// Goes on counting from the erases that blocks had before a power cut.
+    pub fn restore_erases(&mut self, erases: &[u32]) {
+        self.erases.copy_from_slice(erases);
+    }
+
     /// Whether a block has been erased as often as it endures, and should not be written any more.
     #[inline]
     pub fn is_worn_out(&self, block: u32) -> bool {

@@ -64,6 +64,9 @@ pub enum PageState {
 pub struct Image {
     pages: Vec<PageState>,
     pages_per_block: u32,
+    /// Erases of each block. Drives keep them in a system area, written before power is gone or from a log: the spare area
+    /// of the block itself loses its own with the erase. Here they are never lost.
+    erases: Vec<u32>,
     /// What tombstones say: ranges of logical pages, `(first, count)`. Stands for the data of those pages.
     pub trims: Vec<Vec<(u32, u32)>>,
 }
@@ -74,6 +77,7 @@ impl Image {
         Self {
             pages: vec![PageState::Erased; geometry.pages() as usize],
             pages_per_block: geometry.pages_per_block,
+            erases: vec![0; geometry.blocks() as usize],
             trims: Vec::new(),
         }
     }
@@ -122,8 +126,19 @@ impl Image {
         Ok(())
     }
 
+    /// How often each block was erased, torn erases among them.
+    pub fn erases(&self) -> &[u32] {
+        &self.erases
+    }
+
+    /// Starts counting erases afresh.
+    pub fn reset_erases(&mut self) {
+        self.erases.fill(0);
+    }
+
     /// A block has been erased.
     pub fn erase(&mut self, block: u32) {
+        self.erases[block as usize] += 1;
         let first = (block * self.pages_per_block) as usize;
         self.pages[first..first + self.pages_per_block as usize].fill(PageState::Erased);
     }
@@ -135,6 +150,7 @@ impl Image {
 
     /// Power failed while the block was being erased: nothing in it can be read, nor programmed before an erase.
     pub fn tear_block(&mut self, block: u32) {
+        self.erases[block as usize] += 1;
         let first = (block * self.pages_per_block) as usize;
         self.pages[first..first + self.pages_per_block as usize].fill(PageState::Torn);
     }

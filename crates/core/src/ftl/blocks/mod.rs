@@ -46,6 +46,8 @@ pub struct Blocks {
     placement: Placement,
     /// Blocks that are worn out.
     retired: u32,
+    /// Blocks that recovery could not fold, since too many are worn out: the drive can only be read.
+    stranded: Vec<u32>,
     /// Physical page of the last word on each logical page, marked [`DEAD`] when that is trimmed; or [`NONE`].
     last: Vec<u32>,
     /// Pages trimmed since the last flush, and the last word on each.
@@ -60,6 +62,7 @@ impl Blocks {
             data: vec![NONE; data as usize],
             placement,
             retired: 0,
+            stranded: Vec::new(),
             last: vec![NONE; (data * geometry.pages_per_block) as usize],
             trimmed: Vec::new(),
             geometry: geometry.clone(),
@@ -133,15 +136,25 @@ impl Blocks {
 
     /// Takes an erased block, of `unit` where there is one.
     pub fn take(&mut self, unit: u32) -> u32 {
-        // Callers ask first, but for recovery, where those that were kept back are enough.
+        // Callers ask first.
         let taken = self.pool.take_near(unit);
         taken.unwrap_or_else(|| unreachable!("no block of {} is erased", self.geometry.blocks()))
+    }
+
+    /// Whether nothing can be written any more.
+    pub fn is_read_only(&self) -> bool {
+        !self.stranded.is_empty()
     }
 
     /// Plans the erase of a block after join `waits`, and puts it into the pool unless it is worn out by that.
     pub fn erase(&mut self, cx: &mut Cx<'_>, block: u32, cause: Cause, waits: u32) {
         cx.erase(block, cause, waits, NONE);
-        if cx.flash.is_worn_out(block) {
+        self.give(cx.flash, block);
+    }
+
+    /// Puts an erased block into the pool unless it is worn out.
+    fn give(&mut self, flash: &Flash, block: u32) {
+        if flash.is_worn_out(block) {
             self.retired += 1;
         } else {
             self.pool.give(self.geometry.unit_of(block), block);
@@ -184,7 +197,7 @@ impl Blocks {
     fn check(&self, flash: &Flash, others: &[u32]) -> Result<(), String> {
         let mut used = vec![false; self.geometry.blocks() as usize];
         let data = self.data.iter().filter(|&&block| block != NONE);
-        for block in data.chain(others).copied().chain(self.pool.iter()) {
+        for block in data.chain(others).chain(&self.stranded).copied().chain(self.pool.iter()) {
             if std::mem::replace(&mut used[block as usize], true) {
                 return Err(format!("block {block} is used twice"));
             }

@@ -4,6 +4,9 @@
 //! logical block is folded into an erased block, and what it was folded from goes. Logical blocks that own blocks come
 //! first: each gives back as many blocks as it takes. Power may fail again at any time: nothing is erased that holds a
 //! last word which is nowhere else. A fold that power cut short begins anew, unless a page of the host went into it.
+//!
+//! Where so many blocks are worn out that none is left to fold into, the logical block stays as it is: it can be read, and
+//! nothing can be written any more.
 
 use std::ops::Range;
 
@@ -13,6 +16,7 @@ use crate::ftl::pool::Pool;
 use crate::nand::image::Content;
 use crate::nand::{Cause, Image, Oob, PageState};
 use crate::support::NONE;
+use crate::support::bits::Bits;
 
 /// What a block says of a page: when it was said in the order of writes, whether it is that the page has been trimmed, and
 /// where.
@@ -128,6 +132,7 @@ impl Blocks {
         for (last, word) in self.last.iter_mut().zip(&words.first).filter(|(last, _)| **last == NONE) {
             *last = word.entry();
         }
+        let mut shared = self.discard_unused(cx, shared);
         for with_blocks in [true, false] {
             for lbn in logical.clone() {
                 let blank = self.last[pages_of(lbn)].iter().all(|&word| word == NONE);
@@ -136,6 +141,10 @@ impl Blocks {
                     continue;
                 }
                 let mine = std::mem::take(&mut owned[lbn as usize]);
+                if self.pool.total() == 0 {
+                    self.stranded.extend(mine);
+                    continue;
+                }
                 let unit = mine.first().map_or_else(|| self.home(lbn), |&b| self.geometry.unit_of(b));
                 let target = self.take(unit);
                 self.fold(cx, lbn, target, (&[], NONE), NONE);
@@ -144,9 +153,20 @@ impl Blocks {
                 }
             }
         }
-        for block in shared {
-            self.discard(cx, block);
+        shared.append(&mut self.stranded);
+        self.stranded = self.discard_unused(cx, shared);
+    }
+
+    /// Erases those of `blocks` that hold no last word; the others.
+    fn discard_unused(&mut self, cx: &mut Cx<'_>, blocks: Vec<u32>) -> Vec<u32> {
+        let mut used = Bits::new(self.geometry.blocks() as usize);
+        for (block, _) in self.words(0..self.last.len() as u32) {
+            used.set(block as usize);
         }
+        let (used, unused): (Vec<u32>, Vec<u32>) =
+            blocks.into_iter().partition(|&block| used.get(block as usize));
+        unused.into_iter().for_each(|block| self.discard(cx, block));
+        used
     }
 
     /// The same where the pages of each owner, `pages`, may lie anywhere in its blocks: nothing is folded. Returns the blocks
@@ -186,10 +206,12 @@ impl Blocks {
             match records(image, block).next().zip(opened) {
                 Some(((_, oob), _)) if oob.owner == NONE => shared.push(block),
                 Some(((_, oob), opened)) => owned[oob.owner as usize].push((opened, block)),
+                // The last erase of a worn-out block may have been cut short.
+                None if cx.flash.is_worn_out(block) => self.retired += 1,
                 None if image.block(block).iter().any(|page| *page != PageState::Erased) => {
                     self.discard(cx, block);
                 }
-                None => self.pool.give(self.geometry.unit_of(block), block),
+                None => self.give(cx.flash, block),
             }
         }
         let in_order = |mut blocks: Vec<(u64, u32)>| {

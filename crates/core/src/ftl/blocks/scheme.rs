@@ -77,7 +77,7 @@ impl<S: BlockScheme> Mapping for Folded<S> {
 
     fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
         let mut at = 0;
-        while at < pages.len() {
+        while at < pages.len() && !self.blocks.is_read_only() {
             match self.scheme.write(&mut self.blocks, cx, &pages[at..], waits) {
                 0 => break,
                 count => at += count,
@@ -96,7 +96,7 @@ impl<S: BlockScheme> Mapping for Folded<S> {
         let mut left = trimmed.chunk_by(|a, b| a.0 / ppb == b.0 / ppb);
         for chunk in left.by_ref() {
             let pages: Vec<u32> = chunk.iter().map(|&(lpn, _)| lpn).collect();
-            if !self.scheme.bury(&mut self.blocks, cx, &pages) {
+            if self.blocks.is_read_only() || !self.scheme.bury(&mut self.blocks, cx, &pages) {
                 self.blocks.trimmed.extend_from_slice(chunk);
                 break;
             }
@@ -106,7 +106,9 @@ impl<S: BlockScheme> Mapping for Folded<S> {
     }
 
     fn merge_all(&mut self, cx: &mut Cx<'_>) {
-        self.scheme.merge_all(&mut self.blocks, cx);
+        if !self.blocks.is_read_only() {
+            self.scheme.merge_all(&mut self.blocks, cx);
+        }
     }
 
     fn recover(&mut self, cx: &mut Cx<'_>) {

@@ -76,10 +76,11 @@ impl Store {
         for block in 0..self.geometry.blocks() {
             let unit = self.geometry.unit_of(block);
             if self.valid_of[block as usize] == 0 {
-                if image.block(block).iter().any(|page| *page != PageState::Erased) {
+                let dirty = image.block(block).iter().any(|page| *page != PageState::Erased);
+                if dirty && !cx.flash.is_worn_out(block) {
                     cx.erase(block, Cause::Mapping, NONE, NONE);
                 }
-                self.pool.give(unit, block);
+                self.give(cx, block);
                 continue;
             }
             let room = self.ppb() - cx.flash.write_ptr(block);

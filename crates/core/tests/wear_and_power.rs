@@ -1,0 +1,235 @@
+//! Power cuts in drives that wear out: erase counts and worn-out blocks come back, and the end of life is a result at
+//! any moment, never a panic or a hang. What was flushed stays readable.
+
+mod support;
+
+use eraseblock_core::config::DeviceConfig;
+use eraseblock_core::device::{Device, DeviceError, Fate, Options};
+use eraseblock_core::ftl::{self, MappingConfig};
+use eraseblock_core::host::{Op, Request};
+use eraseblock_core::nand::FlashOp;
+use serde_json::{Value, json};
+
+/// Numbers from a seed.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+}
+
+/// What the host wrote, counted since power came: the newest version of each page, and the oldest that may come back.
+struct Host {
+    newest: Vec<u32>,
+    durable: Vec<u32>,
+    /// Of each request, the versions that its answer makes durable.
+    promises: Vec<Vec<(u32, u32)>>,
+    /// Every answer is a promise.
+    battery: bool,
+}
+
+impl Host {
+    fn new(versions: Vec<u32>, battery: bool) -> Self {
+        Self { durable: versions.clone(), newest: versions, promises: Vec::new(), battery }
+    }
+
+    fn note(&mut self, request: &Request) {
+        let mut promises = Vec::new();
+        for page in request.offset / 4096..(request.offset + request.len) / 4096 {
+            if request.op == Op::Write {
+                self.newest[page as usize] += 1;
+                if self.battery {
+                    promises.push((page as u32, self.newest[page as usize]));
+                }
+            }
+        }
+        if request.op == Op::Flush {
+            promises.extend((0..).zip(&self.newest).map(|(page, &version)| (page, version)));
+        }
+        self.promises.push(promises);
+    }
+
+    fn answered(&mut self, number: u64) {
+        for &(page, version) in &self.promises[number as usize] {
+            let durable = &mut self.durable[page as usize];
+            *durable = (*durable).max(version);
+        }
+    }
+}
+
+fn drive(mapping: &str, endurance: u32, over: &Value) -> DeviceConfig {
+    let mut all = json!({
+        "nand": {"dies_per_chip": 2, "blocks_per_plane": 6, "scheduling": "read-first", "endurance": endurance},
+        "ftl": {"mapping": support::mapping(mapping, 2), "exported": "96 KiB"},
+        "buffer": {"size": "24 KiB", "scheme": "lru"},
+        "host": {"replay": "open", "max_outstanding": 4},
+    });
+    if let Some(wear) = over.get("wear").filter(|_| ftl::is_composed(mapping)) {
+        all["ftl"]["wear"] = wear.clone();
+    }
+    for key in ["nand", "buffer"] {
+        for (option, value) in over.get(key).and_then(Value::as_object).into_iter().flatten() {
+            all[key][option] = value.clone();
+        }
+    }
+    support::config(&all)
+}
+
+fn fates(variant: u64) -> impl FnMut(&FlashOp) -> Fate {
+    let mut dice = Dice(variant * 7919 + 1);
+    move |_| match variant {
+        0 => Fate::Absent,
+        1 => Fate::Torn,
+        2 => Fate::Done,
+        _ => [Fate::Absent, Fate::Torn, Fate::Done][dice.roll(3) as usize],
+    }
+}
+
+/// What ended a stretch of a drive's life.
+#[derive(PartialEq)]
+enum End {
+    Cut,
+    Worn,
+}
+
+/// Writes and flushes until power fails after `completions`, or the drive is worn out.
+fn live(drive: &mut Device, host: &mut Host, dice: &mut Dice, completions: u64, what: &str) -> End {
+    let pages = drive.exported_bytes() / 4096;
+    drive.note_answers();
+    drive.cut_after(drive.completions() + completions);
+    let mut arrival_ns = 0;
+    let end = loop {
+        if dice.roll(3) == 0 {
+            arrival_ns += dice.roll(2_000_000);
+        }
+        let (first, length) = (dice.roll(pages), 1 + dice.roll(5));
+        let op = [Op::Write, Op::Write, Op::Write, Op::Read, Op::Flush][dice.roll(5) as usize];
+        let length = if op == Op::Flush { 0 } else { length.min(pages - first) };
+        let request = Request {
+            arrival_ns,
+            op,
+            offset: if length == 0 { 0 } else { first * 4096 },
+            len: length * 4096,
+            volume: 0,
+            fua: false,
+        };
+        host.note(&request);
+        match drive.submit(&request) {
+            Ok(()) => {}
+            Err(DeviceError::PowerCut) => break End::Cut,
+            Err(DeviceError::EndOfLife { .. }) => break End::Worn,
+            // It was at its end when it came back: a battery holds up more than the flash has room for.
+            Err(DeviceError::Failed) if host.battery => break End::Worn,
+            Err(error) => panic!("{what}: {error}"),
+        }
+    };
+    for number in drive.answers().to_vec() {
+        host.answered(number);
+    }
+    end
+}
+
+/// One drive from its first write to its end, with a power cut every `apart` completions. Returns what was written.
+fn life(name: &str, config: &DeviceConfig, (seed, apart): (u64, u64)) -> u64 {
+    let endurance = config.nand.endurance;
+    let mut dice = Dice(seed);
+    let mut drive = Device::new(config, Options { verify: true }).unwrap();
+    drive.precondition().unwrap();
+    let pages = (drive.exported_bytes() / 4096) as u32;
+    let mut host = Host::new(vec![1; pages as usize], config.buffer.battery);
+    let mut worn_before = 0;
+    for cut in 0.. {
+        let what = format!("{name}, seed {seed}, a cut every {apart}, cut {cut}");
+        assert!(cut < 5_000, "{what}: it never wears out");
+        let end = live(&mut drive, &mut host, &mut dice, apart, &what);
+        let crash = drive.cut(fates(dice.roll(4))).unwrap();
+        // Power may fail again after any operation of the recovery.
+        for operations in 0.. {
+            let again = Device::recover_and_cut(config, crash.clone(), operations)
+                .unwrap_or_else(|e| panic!("{what}, again after {operations}: {e}"));
+            let Some(again) = again else { break };
+            let back = Device::recover(config, again)
+                .unwrap_or_else(|e| panic!("{what}, back again after {operations}: {e}"));
+            check(&back, &host, &what);
+        }
+        drive = Device::recover(config, crash).unwrap_or_else(|e| panic!("{what}, back: {e}"));
+        let versions = check(&drive, &host, &what);
+        let erases: Vec<u32> = drive.erases().to_vec();
+        assert!(erases.iter().all(|&e| e <= endurance), "{what}: {erases:?}");
+        let worn = erases.iter().sum::<u32>();
+        assert!(worn >= worn_before, "{what}: erases are forgotten, {worn_before} before and {worn} after");
+        worn_before = worn;
+        if end == End::Worn {
+            // It still answers reads, and says that its life is over where it has to write.
+            let pages = u64::from(pages);
+            for page in 0..pages {
+                match drive.submit(&support::request(Op::Read, page, 1)) {
+                    Ok(()) | Err(DeviceError::EndOfLife { .. }) => {}
+                    // A battery holds up more than the flash has room for.
+                    Err(DeviceError::Failed) if config.buffer.battery => {}
+                    Err(error) => panic!("{what}, read after the end: {error}"),
+                }
+            }
+            drive.finish().unwrap_or_else(|e| panic!("{what}, the end: {e}"));
+            return u64::from(worn);
+        }
+        host = Host::new(versions, config.buffer.battery);
+    }
+    unreachable!("it wears out");
+}
+
+/// Every page holds a version that may come back; those versions.
+fn check(drive: &Device, host: &Host, what: &str) -> Vec<u32> {
+    let found: Vec<u32> = (0..host.newest.len() as u32).map(|page| drive.stored_version(page)).collect();
+    for (page, &version) in found.iter().enumerate() {
+        let (durable, newest) = (host.durable[page], host.newest[page]);
+        assert!(
+            (durable..=newest).contains(&version),
+            "{what}: page {page} comes back as version {version}, expected {durable} to {newest}"
+        );
+    }
+    found
+}
+
+/// Every mapping, with every small endurance, from the first write to the end of its life, cut often or now and then.
+#[test]
+fn a_drive_wears_out_over_power_cuts() {
+    for mapping in MappingConfig::NAMES {
+        for endurance in 1..=5 {
+            for (seed, apart) in [(1, 3), (2, 17), (3, 40), (4, 9)] {
+                let config = drive(mapping, endurance, &json!({}));
+                let worn = life(&format!("{mapping}, endurance {endurance}"), &config, (seed, apart));
+                assert!(worn > 0, "{mapping}, endurance {endurance}");
+            }
+        }
+    }
+}
+
+/// The same where a battery keeps the buffer: every answered write comes back, also where no room is left to store it.
+#[test]
+fn a_battery_keeps_its_promises_to_the_end() {
+    for mapping in MappingConfig::NAMES {
+        for endurance in 1..=3 {
+            for (seed, apart) in [(1, 5), (2, 23)] {
+                let config = drive(mapping, endurance, &json!({"buffer": {"battery": true}}));
+                life(&format!("{mapping} with a battery, endurance {endurance}"), &config, (seed, apart));
+            }
+        }
+    }
+}
+
+/// The same under every wear leveller, whose swaps are cut short as well.
+#[test]
+fn levelled_drives_wear_out_over_power_cuts() {
+    for wear in ftl::wear::WearConfig::NAMES {
+        for endurance in 1..=5 {
+            for (seed, apart) in [(1, 11), (2, 35)] {
+                let over = json!({"wear": if *wear == "none" { json!("none") } else { json!({"kind": wear, "threshold": 1}) }});
+                let config = drive("page", endurance, &over);
+                life(&format!("{wear}, endurance {endurance}"), &config, (seed, apart));
+            }
+        }
+    }
+}
