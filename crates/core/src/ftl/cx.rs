@@ -138,6 +138,12 @@ impl Cx<'_> {
         self.engine.shadow().is_some()
     }
 
+    /// Nobody will see an operation but the counters: there is neither time nor an image.
+    #[inline]
+    fn leaves_no_trace(&self) -> bool {
+        !self.timed && !self.keeps_image()
+    }
+
     /// A label for a block that is opened now.
     pub fn label(&mut self, role: Role, owner: u32) -> Label {
         let opened = self.engine.shadow_mut().map_or(0, super::super::nand::shadow::Shadow::next_seq);
@@ -213,6 +219,9 @@ impl Cx<'_> {
             && self.plan.last_read == Some((block, page));
         self.counters.array_reads += u64::from(!fetched);
         self.plan.last_read = Some((block, page + 1));
+        if self.leaves_no_trace() {
+            return;
+        }
         let mut op =
             FlashOp { signals, owner, array_reads: 1, ..FlashOp::new(Kind::Read, cause, block, page, 1) };
         if let Some(shadow) = self.engine.shadow() {
@@ -241,6 +250,10 @@ impl Cx<'_> {
             self.counters.programs[out.cause as usize] += 1;
             slots += u32::from(out.slot);
             host |= out.cause == Cause::Host;
+        }
+        if self.leaves_no_trace() {
+            self.plan.last_read = None;
+            return;
         }
         let cause = if host { Cause::Host } else { pages[0].cause };
         let mut op = FlashOp {

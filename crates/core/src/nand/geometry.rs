@@ -36,6 +36,10 @@ pub struct Geometry {
     by_block: Divisor,
     /// Divides by `page_bytes`.
     by_page: Divisor,
+    /// Divides by `blocks_per_unit`.
+    by_unit: Divisor,
+    /// Divides by `dies`.
+    by_dies: Divisor,
 }
 
 impl Geometry {
@@ -112,6 +116,8 @@ impl Geometry {
             page_bytes,
             by_block: Divisor::new(pages_per_block),
             by_page: Divisor::new(page_bytes),
+            by_unit: Divisor::new(config.blocks_per_plane.into()),
+            by_dies: Divisor::new(dies),
         })
     }
 
@@ -146,13 +152,13 @@ impl Geometry {
     /// The unit that erase block `block` belongs to.
     #[inline]
     pub fn unit_of(&self, block: u32) -> u32 {
-        block / self.blocks_per_unit
+        self.by_unit.split(block.into()).0 as u32
     }
 
     /// The die that works on `unit`.
     #[inline]
     pub fn die_of(&self, unit: u32) -> u32 {
-        unit % self.dies
+        self.by_dies.split(unit.into()).1 as u32
     }
 
     /// The bus that `die` hangs on.

@@ -102,6 +102,24 @@ struct Open {
     pinned: Vec<u32>,
 }
 
+impl Open {
+    /// Page `page` joins the program unit that is being filled, which is programmed once it has `full` pages.
+    fn hold(&mut self, cx: &mut Cx<'_>, (page, out): (u32, PageOut), guard: u32, waits: u32, full: u32) {
+        cx.hold(out, &mut self.stamps);
+        self.pending.push(out);
+        if guard != NONE {
+            cx.pin(guard, &mut self.pinned);
+        }
+        if self.pending.len() as u32 == full {
+            let at = Place { block: self.block, page: page + 1 - full, label: self.label };
+            cx.program_held(at, &self.pending, &self.stamps, After::join(waits));
+            self.pending.clear();
+            self.stamps.clear();
+            cx.unpin(&mut self.pinned);
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 struct Unit {
     /// Pages of it that are valid.
@@ -278,20 +296,33 @@ impl Store {
     ) -> Option<(u32, u32)> {
         let slot = self.slot(unit, class, moved);
         if self.open[slot].block == NONE {
-            if moved && self.pool.free(unit) == 0 {
-                // Only where blocks are lost, by power cuts or wear: another open block has to do.
-                let has_room = |&s: &usize| self.open[s].block != NONE && self.open[s].pending.is_empty();
-                let other = self.slots(unit).find(has_room)?;
-                self.open.swap(slot, other);
-            } else {
-                let block = self.take_block(cx, unit)?;
-                if let Some(of) = self.class_of.get_mut(block as usize) {
-                    *of = class as u8;
-                }
-                self.start(cx, slot, block);
-            }
+            self.open_block(cx, (unit, class), moved, slot)?;
         }
         Some(self.next_page(slot, owner))
+    }
+
+    /// Gives the empty slot of an open block of `unit` a block.
+    #[inline(never)]
+    fn open_block(
+        &mut self,
+        cx: &mut Cx<'_>,
+        (unit, class): (u32, u32),
+        moved: bool,
+        slot: usize,
+    ) -> Option<()> {
+        if moved && self.pool.free(unit) == 0 {
+            // Only where blocks are lost, by power cuts or wear: another open block has to do.
+            let has_room = |&s: &usize| self.open[s].block != NONE && self.open[s].pending.is_empty();
+            let other = self.slots(unit).find(has_room)?;
+            self.open.swap(slot, other);
+        } else {
+            let block = self.take_block(cx, unit)?;
+            if let Some(of) = self.class_of.get_mut(block as usize) {
+                *of = class as u8;
+            }
+            self.start(cx, slot, block);
+        }
+        Some(())
     }
 
     /// An erased block of `unit`.
@@ -340,18 +371,21 @@ impl Store {
     #[inline]
     fn close_if_full(&mut self, unit: u32, class: u32, moved: bool) {
         let slot = self.slot(unit, class, moved);
-        let open = &mut self.open[slot];
-        if open.page == self.geometry.pages_per_block {
-            let block = std::mem::replace(&mut open.block, NONE);
-            self.close(unit, block);
-            if !moved {
-                self.ask_for_space(unit, class);
-            }
+        if self.open[slot].page == self.geometry.pages_per_block {
+            self.close_slot(unit, class, moved, slot);
+        }
+    }
+
+    #[inline(never)]
+    fn close_slot(&mut self, unit: u32, class: u32, moved: bool, slot: usize) {
+        let block = std::mem::replace(&mut self.open[slot].block, NONE);
+        self.close(unit, block);
+        if !moved {
+            self.ask_for_space(unit, class);
         }
     }
 
     /// A block of `unit` may be collected from now on.
-    #[inline]
     fn close(&mut self, unit: u32, block: u32) {
         self.history.close(block);
         self.list(unit, block);
@@ -400,29 +434,16 @@ impl Store {
         waits: u32,
     ) -> Option<Ppn> {
         let (block, page) = self.place(cx, (unit, class), false, owner)?;
-        let program_pages = self.geometry.program_pages;
         let slot = self.slot(unit, class, false);
         let open = &mut self.open[slot];
-        if program_pages == 1 {
+        if self.geometry.program_pages == 1 {
             let at = Place { block, page, label: open.label };
             cx.program(at, &[out], After { guard, ..After::join(waits) });
             if !open.pinned.is_empty() {
                 cx.unpin(&mut open.pinned);
             }
         } else {
-            cx.hold(out, &mut open.stamps);
-            open.pending.push(out);
-            if guard != NONE {
-                cx.pin(guard, &mut open.pinned);
-            }
-            if open.pending.len() as u32 == program_pages {
-                let first = page + 1 - program_pages;
-                let at = Place { block, page: first, label: open.label };
-                cx.program_held(at, &open.pending, &open.stamps, After::join(waits));
-                open.pending.clear();
-                open.stamps.clear();
-                cx.unpin(&mut open.pinned);
-            }
+            open.hold(cx, (page, out), guard, waits, self.geometry.program_pages);
         }
         self.close_if_full(unit, class, false);
         Some(block * self.geometry.pages_per_block + page)
