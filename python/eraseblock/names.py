@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from eraseblock import _core
+from eraseblock.settings import sections
 
 Registry = dict[str, list[dict[str, Any]]]
 
@@ -19,14 +20,14 @@ def _registry_text() -> str:
 
 
 def registry() -> Registry:
-    """Everything that has a name, by kind: buffers, ftls, devices, formats.
+    """Everything that has a name, by kind: buffers, ftls, devices, formats, settings and so on.
 
     Example:
         >>> "lru" in [buffer["name"] for buffer in registry()["buffers"]]
         True
     """
     entries: Registry = json.loads(_registry_text())
-    return entries
+    return {**entries, "settings": sections()}
 
 
 def known(kind: str) -> list[str]:
@@ -40,6 +41,8 @@ def check(names: Iterable[str], kind: str, option: str) -> list[str]:
     everything = known(kind)
     if given == ["all"]:
         return everything
+    if "all" in given:
+        raise _core.ConfigError(f"{option}: `all` stands for every one; leave out the others, or `all`")
     for place, name in enumerate(given):
         if name not in everything:
             raise _core.ConfigError(f"{option}: {unknown(name, kind)}")

@@ -10,6 +10,7 @@ from eraseblock import _core
 from eraseblock.cli.options import AsJson
 from eraseblock.names import nearest, registry, source_of, unknown
 from eraseblock.pages import cost_of, examples_of, scheme_page
+from eraseblock.settings import dotted
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -25,6 +26,7 @@ _TITLES = {
     "generators": "Generators",
     "arrivals": "Arrival processes of generators",
     "stand-ins": "Stand-ins for published workloads",
+    "settings": "Settings of an experiment's file",
 }
 
 EXAMPLES = """\
@@ -34,6 +36,8 @@ Examples:
     eraseblock list buffers
     eraseblock list buffers hbm
     eraseblock list generators
+    eraseblock list devices nvme-tlc
+    eraseblock list settings nand
     eraseblock list devices --json
 """
 
@@ -42,9 +46,10 @@ def listing(kind: str | None = None, name: str | None = None, /, *, as_json: AsJ
     """List what can be named in a command or an experiment; with a name, print all about one of them.
 
     Args:
-        kind: buffers, ftls, allocators, victims, levellers, devices, formats, generators, arrivals or
-            stand-ins; all if left out.
+        kind: buffers, ftls, allocators, victims, levellers, devices, formats, generators, arrivals,
+            stand-ins or settings; all if left out.
         name: One of that kind. A buffer or an FTL has a page: rules, options, choices, worked examples.
+            A device shows its values, a section of the settings its keys.
     """
     entries = registry()
     if kind is not None:
@@ -109,14 +114,16 @@ def _print(entries: dict[str, list[dict[str, Any]]], *, brief: bool, one: bool) 
         )
         table.add_column("name", no_wrap=True, style="bold")
         table.add_column("what it is")
-        if not brief:
+        sources = {item["name"]: source_of(item) for item in items}
+        with_source = not brief and any(sources.values())
+        if with_source:
             table.add_column("source", overflow="fold", max_width=34)
         if with_page and not brief:
             table.add_column("step", no_wrap=True)
         for item in items:
-            cells = [Text(_summary(item)) if brief else _describe(item)]
-            if not brief:
-                cells.append(Text(source_of(item)))
+            cells = [Text(_summary(item)) if brief else _describe(item, values=one)]
+            if with_source:
+                cells.append(Text(sources[item["name"]]))
             if with_page and not brief:
                 cells.append(Text(cost_of(item)))
             table.add_row(item["name"], *cells)
@@ -133,18 +140,23 @@ def _print(entries: dict[str, list[dict[str, Any]]], *, brief: bool, one: bool) 
 def _summary(item: dict[str, Any]) -> str:
     """What it is, in a sentence; how a format is recognised is told with its details."""
     is_format = "columns" in item
-    return str(item["title"]) if is_format else f"{item['title']}: {item['summary']}"
+    return str(item["title"]) if is_format or not item["summary"] else f"{item['title']}: {item['summary']}"
 
 
-def _describe(item: dict[str, Any]) -> Text:
+def _describe(item: dict[str, Any], *, values: bool) -> Text:
     """Everything that is known of it; what options mean is told on the page of a scheme that has one."""
     from rich.text import Text
 
-    lines = [Text(f"{item['title']}: {item['summary']}")]
+    lines = [Text(f"{item['title']}: {item['summary']}" if item["summary"] else item["title"])]
     lines += [Text(f"{key}: {item[key]}") for key in ("columns", "units") if item.get(key)]
+    if values:
+        lines += [Text(f"{key} = {json.dumps(value)}") for key, value in dotted(item.get("values", {}))]
     given = [(f"{option['name']} = {json.dumps(option['default'])}", option) for option in item["options"]]
     if "page" in item:
         lines += [Text(", ".join(name for name, _ in given), "dim")] if given else []
     else:
-        lines += [Text(f"{name} ({option['type']}): {option['doc']}") for name, option in given]
+        lines += [
+            Text(f"{option['name'] if option.get('required') else name} ({option['type']}): {option['doc']}")
+            for name, option in given
+        ]
     return Text("\n").join(lines)
