@@ -250,5 +250,10 @@ fn what_does_not_fit_is_refused_with_a_reason() {
         "nand": {"channels": 2, "blocks_per_plane": 8},
         "ftl": {"exported": "160 KiB", "allocator": {"kind": "static", "striping_unit": 32}},
     }));
-    assert!(crowded.contains("leaves room for"), "{crowded}");
+    // 24 pages in each unit, of which one gets 32; in all there would be room for 48, and 40 are exported.
+    let expected =
+        "which leaves room for 24 pages in each unit, but 32 of the 40 exported ones have to go there";
+    assert!(crowded.contains(expected), "{crowded}");
+    let one = refused(json!({"ftl": {"exported": "240 KiB"}}));
+    assert!(one.contains("which leaves room for 56 pages, but 60 are exported; export less"), "{one}");
 }

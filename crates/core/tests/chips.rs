@@ -314,6 +314,12 @@ fn abilities_are_counted() {
     // All but the first of four pages cross the bus while the array works; a fifth comes when it is idle.
     let cache = json!({"cache_program": "3us"});
     assert_eq!(work(cache, &[four[0], request(5_000_000, Op::Write, 8, 1)]), ([0; 3], 3, [0, 0]));
+    // Three dies on one bus: the second page of the first crosses it from 300 us on, when the array has programmed the first page.
+    let shared = json!({"cache_program": "3us", "dies_per_chip": 3, "timing": {"program": "150us"}});
+    let six = [request(0, Op::Write, 0, 6)];
+    assert_eq!(work(shared, &six), ([0; 3], 0, [0, 0]));
+    let longer = json!({"cache_program": "3us", "dies_per_chip": 3, "timing": {"program": "250us"}});
+    assert_eq!(work(longer, &six), ([0; 3], 3, [0, 0]));
     // A read in the middle of a program of 200 us, after 100 us on the bus.
     let suspend = json!({"suspend": {}, "scheduling": "read-first"});
     let requests =
@@ -336,6 +342,7 @@ fn abilities_that_contradict_one_another_are_refused() {
         json!({"two_plane": {}, "planes_per_die": 2, "multi_plane": true}),
         "drives all planes together anyway",
     );
+    refuse(json!({"two_plane": {"lookahead": 0}, "planes_per_die": 2}), "nand.two_plane.lookahead: found 0");
     refuse(
         json!({"cache_program": "3us", "two_plane": {}, "planes_per_die": 2}),
         "does not go together with nand.two_plane",
@@ -438,4 +445,61 @@ fn chips_are_settled_from_the_configuration() {
     let nand = planes(8, TwoPlaneConfig { planes: PlaneGroups::All, ..TwoPlaneConfig::default() });
     let chip = Chip::new(&nand, &Geometry::new(&nand).unwrap()).unwrap();
     assert_eq!((chip.read_ns(0), chip.is_typed()), (READ, false));
+}
+
+/// What has no effect is named; what has one is not.
+#[test]
+fn settings_without_effect_are_warned_of() {
+    let warned = |over: Value, ftl: Value| {
+        let mut ftl = ftl;
+        ftl["exported"] = json!("64 KiB");
+        let config = support::config(&json!({"nand": over, "ftl": ftl}));
+        let mut device = Device::new(&config, Options::default()).unwrap();
+        device.precondition().unwrap();
+        let warnings = device.finish().unwrap().warnings;
+        warnings.into_iter().filter(|warning| warning.contains("without effect")).collect::<Vec<_>>()
+    };
+    let planes = |rules: Value| json!({"planes_per_die": 2, "two_plane": rules});
+    let suspend = |rules: Value| json!({"scheduling": "read-first", "suspend": rules});
+    let none = json!({"read": false, "program": false, "erase": false});
+    for (nand, ftl, part) in [
+        (json!({}), json!({"gc": {"region_pages": 5}}), "ftl.gc.region_pages (ftl.gc.regions is 1)"),
+        (json!({}), json!({"victim": "locality-gathering"}), "which makes it \"fifo\""),
+        (json!({}), json!({"gc": {"idle_free_blocks": 16}}), "a unit has 16 blocks"),
+        (
+            json!({}),
+            json!({"victim": {"kind": "windowed-greedy", "window": 16}}),
+            "which makes it \"greedy\"",
+        ),
+        (json!({"page_types": "shadow"}), json!({}), "nand.page_types"),
+        (planes(none.clone()), json!({}), "nand.two_plane ("),
+        (suspend(json!({"program": false, "erase": false})), json!({}), "nand.suspend ("),
+        (suspend(json!({"at_most": 0})), json!({}), "nand.suspend ("),
+        (json!({"cache_program": "200us"}), json!({}), "nand.cache_program ("),
+    ] {
+        let found = warned(nand, ftl);
+        assert!(found.len() == 1 && found[0].contains(part), "{part}: {found:?}");
+    }
+    // All of them in one sentence.
+    let found = warned(
+        json!({"page_types": "shadow"}),
+        json!({"victim": "locality-gathering", "gc": {"region_pages": 5}}),
+    );
+    assert!(found.len() == 1 && found[0].matches(" (").count() == 3, "{found:?}");
+    for (nand, ftl) in [
+        (json!({}), json!({"gc": {"region_pages": 5, "regions": 2}, "victim": "locality-gathering"})),
+        (
+            json!({}),
+            json!({"gc": {"idle_free_blocks": 15}, "victim": {"kind": "windowed-greedy", "window": 15}}),
+        ),
+        (
+            json!({"page_types": "shadow", "timing": {"read": "1us/2us", "program": "100us / 200us"}}),
+            json!({}),
+        ),
+        (planes(json!({"read": false, "program": false})), json!({})),
+        (suspend(json!({"program": false})), json!({})),
+        (json!({"cache_program": "199us"}), json!({})),
+    ] {
+        assert_eq!(warned(nand, ftl), Vec::<String>::new());
+    }
 }

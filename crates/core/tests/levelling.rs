@@ -9,6 +9,7 @@ use eraseblock_core::ftl::{self, MappingConfig};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Report;
 use eraseblock_core::nand::Cause;
+use eraseblock_core::nand::op::ByCause;
 use serde_json::{Value, json};
 
 fn drive(wear: &Value, over: Value) -> DeviceConfig {
@@ -202,7 +203,7 @@ fn a_swap_costs_its_copies_and_one_erase() {
         }));
         let mut device = Device::new(&config, Options { verify: true }).unwrap();
         device.precondition().unwrap();
-        let wear = |of: [u64; 6]| of[Cause::Wear as usize];
+        let wear = |of: ByCause| of[Cause::Wear as usize];
         // Page 0 alone is written again: the blocks of the other pages are never erased of themselves.
         for _ in 0..10_000 {
             device.submit(&support::request(Op::Write, 0, 1)).unwrap();
@@ -229,5 +230,73 @@ fn levelling_leaves_room_in_every_unit() {
         device.precondition().unwrap();
         skewed(&mut device, 60_000).unwrap();
         device.finish().unwrap();
+    }
+}
+
+/// A request that was cut short by the end of the drive's life is not among what the host has written.
+#[test]
+fn only_whole_requests_count_as_written() {
+    for mapping in MappingConfig::NAMES {
+        for replay in ["closed", "untimed"] {
+            let config = support::config(&json!({
+                "nand": {"endurance": 3},
+                "ftl": {"exported": "64 KiB", "mapping": support::mapping(mapping, 4)},
+                "host": {"replay": replay},
+            }));
+            let mut device = Device::new(&config, Options { verify: true }).unwrap();
+            device.precondition().unwrap();
+            let mut taken = 0;
+            let told = loop {
+                // Over the end of a block, so that some are cut in the middle.
+                match device.submit(&support::request(Op::Write, taken * 3 % 11, 5)) {
+                    Ok(()) => taken += 1,
+                    Err(DeviceError::EndOfLife { host_bytes }) => break host_bytes,
+                    Err(error) => panic!("{mapping}: {error}"),
+                }
+            };
+            let report = device.finish().unwrap();
+            assert_eq!(told, taken * 5 * 4096, "{mapping}, {replay}");
+            assert_eq!(report.end_of_life.unwrap().host_bytes, told, "{mapping}, {replay}");
+        }
+    }
+}
+
+/// Where too few blocks are left to merge all log blocks at the end, the report says so.
+#[test]
+fn merges_that_cannot_be_done_are_reported() {
+    for mapping in ["bast", "fast", "replacement"] {
+        let unmerged = |endurance: u32, stride: u64, writes: u64| {
+            let config = support::config(&json!({
+                "nand": {"endurance": endurance},
+                "ftl": {"exported": "128 KiB", "mapping": support::mapping(mapping, 4)},
+                "host": {"end_of_run": "merge"},
+            }));
+            let mut device = Device::new(&config, Options { verify: true }).unwrap();
+            device.precondition().unwrap();
+            for n in 0..writes {
+                device.submit(&support::request(Op::Write, n * stride % 32, 1)).ok()?;
+            }
+            let report = device.finish().unwrap();
+            Some(report.warnings.iter().any(|w| w.contains("not all log blocks could be merged")))
+        };
+        assert_eq!(unmerged(0, 7, 100), Some(false), "{mapping}");
+        let mut runs = [(1, 5), (1, 7), (2, 5), (2, 7), (2, 9), (3, 11)].into_iter();
+        let reported = runs.any(|(endurance, stride)| {
+            (0..500).map_while(|writes| unmerged(endurance, stride, writes)).any(|unmerged| unmerged)
+        });
+        assert!(reported, "{mapping}: never");
+    }
+}
+
+/// More units than there are cannot be levelled together.
+#[test]
+fn clusters_are_no_larger_than_the_array() {
+    for (cluster, fits) in [(2, true), (3, false)] {
+        let config = drive(&json!({"kind": "hot-cold", "cluster": cluster}), json!({}));
+        let built = Device::new(&config, Options::default());
+        assert_eq!(built.is_ok(), fits, "{cluster}");
+        if let Err(error) = built {
+            assert!(error.to_string().contains("found 3 units, but the array has 2"), "{error}");
+        }
     }
 }

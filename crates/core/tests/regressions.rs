@@ -201,3 +201,18 @@ fn a_program_does_not_wait_for_reads_that_have_ended() {
     ];
     assert_eq!(run(&config, true, &requests).requests.completed, 7);
 }
+
+/// Fillers of open program units were counted with what keeps the mapping.
+#[test]
+fn fillers_are_counted_by_themselves() {
+    let config = support::config(&json!({
+        "nand": {"pages_per_program": 2, "program_order": "sequential", "blocks_per_plane": 12}, "ftl": {"exported": "64 KiB"},
+        "host": {"replay": "open"},
+    }));
+    let flush = Request { len: 0, ..at(Op::Flush, 0, 0, 0) };
+    let programs = run(&config, true, &[at(Op::Write, 0, 3, 0), flush]).flash.programs;
+    assert_eq!((programs.total, programs.host, programs.filler, programs.mapping), (4, 3, 1, 0));
+    // A trim is kept by a tombstone, which takes a filler along.
+    let programs = run(&config, true, &[at(Op::Trim, 0, 1, 0), flush]).flash.programs;
+    assert_eq!((programs.total, programs.host, programs.filler, programs.mapping), (2, 0, 1, 1));
+}

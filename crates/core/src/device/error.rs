@@ -31,7 +31,7 @@ pub enum DeviceError {
         "the drive is at the end of its life: after {host_bytes} bytes of host writes too few blocks are left for another one"
     )]
     EndOfLife {
-        /// What the host had written by then.
+        /// Bytes of the write requests that were taken whole by then, in whole pages.
         host_bytes: u64,
     },
     /// Requests wait and nothing is under way.

@@ -19,7 +19,7 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
 impl Device {
     /// Folds all log blocks, at once.
     pub(super) fn merge_all(&mut self) {
-        self.mapping.merge_all(&mut cx!(self, plan, NOBODY));
+        self.unmerged = !self.mapping.merge_all(&mut cx!(self, plan, NOBODY));
         self.issue();
     }
 
@@ -92,7 +92,7 @@ impl Device {
     /// Where the counts stand.
     pub(super) fn totals(&self, now_ns: u64) -> Totals {
         let c = &self.counters;
-        let [_, _, gc, merge, _, wear] = c.programs;
+        let [_, _, gc, merge, _, wear, _] = c.programs;
         Totals {
             now_ns,
             requests: c.submitted,
@@ -259,7 +259,7 @@ impl Device {
             },
             wear: Wear::new(self.flash.erases(), &self.geometry),
             end_of_life: self.worn_out.then(|| EndOfLife {
-                host_bytes: c.pages_written * self.geometry.page_bytes,
+                host_bytes: self.taken_pages * self.geometry.page_bytes,
                 unanswered: c.submitted - c.completed,
             }),
             series,
@@ -338,6 +338,13 @@ impl Device {
                     .to_owned(),
             );
         }
+        if self.unmerged {
+            warnings.push(
+                "not all log blocks could be merged at the end of the run: too few blocks are left to merge into"
+                    .to_owned(),
+            );
+        }
+        warnings.extend(super::unused::warning(&self.config, &self.geometry));
         let endurance = self.config.nand.endurance;
         let worn = self.flash.erases().iter().filter(|&&e| endurance > 0 && e > endurance).count();
         if worn > 0 {

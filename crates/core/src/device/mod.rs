@@ -18,6 +18,7 @@ mod power;
 mod serve;
 mod space;
 mod time;
+mod unused;
 mod watch;
 
 use std::cmp::Reverse;
@@ -136,8 +137,12 @@ pub struct Device {
     idle_begins: bool,
     /// The flash wore out: no more requests.
     worn_out: bool,
+    /// Pages of write requests that were taken whole.
+    taken_pages: u64,
     /// What a battery holds up since the power cut, on a drive that has no room to store it; in order.
     kept: battery::Ram,
+    /// The end of the run asked for merges, and not all could be done.
+    unmerged: bool,
     /// Erases of all blocks before the last power cut, and those of the recovery.
     erased_before: u64,
     /// How often collection has made room.
@@ -274,6 +279,8 @@ impl Device {
             collects_when_idle: config.ftl.gc.idle_free_blocks.is_some(),
             idle_begins: false,
             worn_out: false,
+            taken_pages: 0,
+            unmerged: false,
             kept: battery::Ram::new(),
             erased_before: 0,
             room_made: 0,

@@ -71,7 +71,7 @@ impl Device {
     fn wear_out(&mut self) -> DeviceError {
         self.worn_out = true;
         self.plan.clear();
-        DeviceError::EndOfLife { host_bytes: self.counters.pages_written * self.geometry.page_bytes }
+        DeviceError::EndOfLife { host_bytes: self.taken_pages * self.geometry.page_bytes }
     }
 
     /// Erases wait for the pages that replace what they take away. Those may sit in program units that are not full:

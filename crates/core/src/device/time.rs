@@ -118,6 +118,7 @@ impl Device {
         } else {
             self.serve_untimed(request)?;
         }
+        self.taken_pages = self.counters.pages_written;
         if self.series.is_due(self.counters.submitted) {
             let totals = self.totals(self.engine.now());
             self.series.note(totals);

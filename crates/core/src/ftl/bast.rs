@@ -267,10 +267,11 @@ impl BlockScheme for Bast {
         true
     }
 
-    fn merge_all(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>) {
+    fn merge_all(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>) -> bool {
         while !self.order.is_empty() && blocks.can_fold(cx, true) {
             self.merge(blocks, cx, self.order.back());
         }
+        self.order.is_empty()
     }
 
     fn others(&self) -> Vec<u32> {

@@ -41,7 +41,7 @@ impl PageOut {
 
     /// A page that holds nothing.
     pub fn filler() -> Self {
-        Self { lpn: NONE, cause: Cause::Mapping, content: Content::Filler, slot: false }
+        Self { lpn: NONE, cause: Cause::Filler, content: Content::Filler, slot: false }
     }
 }
 

@@ -94,8 +94,10 @@ pub trait Mapping: std::fmt::Debug + Send {
         Reclaim::Stuck
     }
 
-    /// Folds all log blocks into their data blocks.
-    fn merge_all(&mut self, _cx: &mut Cx<'_>) {}
+    /// Folds all log blocks into their data blocks; `false` where there are too few blocks for that.
+    fn merge_all(&mut self, _cx: &mut Cx<'_>) -> bool {
+        true
+    }
 
     /// Rebuilds the state of a fresh mapping from what the flash holds.
     fn recover(&mut self, cx: &mut Cx<'_>);

@@ -190,10 +190,11 @@ impl BlockScheme for Replacement {
         can
     }
 
-    fn merge_all(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>) {
+    fn merge_all(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>) -> bool {
         while let Some((_, lbn)) = self.longest.first()
             && self.try_fold(blocks, cx, lbn, true)
         {}
+        self.longest.first().is_none()
     }
 
     fn others(&self) -> Vec<u32> {

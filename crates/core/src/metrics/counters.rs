@@ -1,14 +1,16 @@
 //! Counts, by cause, never sampled.
 
+use crate::nand::op::ByCause;
+
 /// Everything that is counted during a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Mapped pages read from flash, by [`crate::nand::Cause`].
-    pub reads: [u64; 6],
+    pub reads: ByCause,
     /// Mapped pages programmed, by cause.
-    pub programs: [u64; 6],
+    pub programs: ByCause,
     /// Blocks erased, by cause.
-    pub erases: [u64; 6],
+    pub erases: ByCause,
     /// Mapped pages programmed, counted apart from the causes: the two must agree.
     pub programmed: u64,
     /// Array reads: flash pages fetched.
@@ -60,7 +62,7 @@ pub struct Counters {
 
 impl Counters {
     /// Sum over the causes.
-    pub fn total(by_cause: &[u64; 6]) -> u64 {
+    pub fn total(by_cause: &ByCause) -> u64 {
         by_cause.iter().sum()
     }
 

@@ -6,6 +6,7 @@ use super::bounds::Bound;
 use super::latency::LatencySummary;
 use super::series::SeriesReport;
 use super::wear::Wear;
+use crate::nand::op::ByCause;
 
 /// A figure by kind of request.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -77,17 +78,19 @@ pub struct FlashWork {
     pub gc: u64,
     /// Merging log blocks.
     pub merge: u64,
-    /// Fillers, tombstones, translation pages.
+    /// Tombstones, translation pages.
     pub mapping: u64,
     /// Wear levelling.
     pub wear: u64,
+    /// Pages that hold nothing, to complete a program unit.
+    pub filler: u64,
 }
 
 impl FlashWork {
     /// From counts by [`crate::nand::Cause`].
-    pub fn new(by_cause: [u64; 6]) -> Self {
-        let [host, padding, gc, merge, mapping, wear] = by_cause;
-        Self { total: by_cause.iter().sum(), host, padding, gc, merge, mapping, wear }
+    pub fn new(by_cause: ByCause) -> Self {
+        let [host, padding, gc, merge, mapping, wear, filler] = by_cause;
+        Self { total: by_cause.iter().sum(), host, padding, gc, merge, mapping, wear, filler }
     }
 }
 

@@ -79,6 +79,12 @@ impl Chip {
             };
             return Err(format!("nand.two_plane: {why}; leave it out"));
         }
+        if config.two_plane.as_ref().is_some_and(|rules| rules.lookahead == 0) {
+            return Err(
+                "nand.two_plane.lookahead: found 0, expected at least 1, or no operation would find a companion"
+                    .into(),
+            );
+        }
         let group = match &config.two_plane {
             None => 1,
             Some(TwoPlaneConfig { planes: PlaneGroups::Pairs, .. }) => 2,

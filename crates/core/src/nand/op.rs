@@ -32,21 +32,27 @@ pub enum Cause {
     Gc,
     /// Merging log blocks.
     Merge,
-    /// Keeping the mapping: fillers, tombstones, translation pages.
+    /// Keeping the mapping: tombstones, translation pages.
     Mapping,
     /// Wear levelling.
     Wear,
+    /// Pages that hold nothing, to complete a program unit.
+    Filler,
 }
 
 impl Cause {
     /// All causes, in the order of their numbers.
-    pub const ALL: [Self; 6] = [Self::Host, Self::Padding, Self::Gc, Self::Merge, Self::Mapping, Self::Wear];
+    pub const ALL: [Self; 7] =
+        [Self::Host, Self::Padding, Self::Gc, Self::Merge, Self::Mapping, Self::Wear, Self::Filler];
 
     /// Name in results.
     pub fn name(self) -> &'static str {
-        ["host", "padding", "gc", "merge", "mapping", "wear"][self as usize]
+        ["host", "padding", "gc", "merge", "mapping", "wear", "filler"][self as usize]
     }
 }
+
+/// A count for each cause, by its number.
+pub type ByCause = [u64; Cause::ALL.len()];
 
 /// Marks a join of the engine, one that is being waited for, where a join of the plan may stand.
 pub const ENGINE_JOIN: u32 = 1 << 31;

@@ -55,6 +55,22 @@ pub(crate) fn normal(random: &mut Pcg64) -> f64 {
     radius * libm::cos(2.0 * std::f64::consts::PI * unit(random))
 }
 
+/// The sum of so many numbers of the exponential distribution of mean 1, by Marsaglia and Tsang's method.
+pub(crate) fn gamma(random: &mut Pcg64, count: f64) -> f64 {
+    if count < 1.0 {
+        return 0.0;
+    }
+    let d = count - 1.0 / 3.0;
+    let c = 1.0 / libm::sqrt(9.0 * d);
+    loop {
+        let x = normal(random);
+        let v = libm::pow(1.0 + c * x, 3.0);
+        if v > 0.0 && exponential(random) > d * (v - 1.0 - libm::log(v)) - x * x / 2.0 {
+            return d * v;
+        }
+    }
+}
+
 /// A whole number below `n`, which is not 0; all are equally likely up to a part in 2^64 / n.
 #[inline]
 pub(crate) fn below(random: &mut Pcg64, n: u64) -> u64 {
@@ -177,6 +193,14 @@ mod tests {
         assert!(mean.abs() < 0.01 && (variance - 1.0).abs() < 0.02, "{mean} {variance}");
         let (mean, variance) = moments(&mut || exponential(&mut random));
         assert!((mean - 1.0).abs() < 0.01 && (variance - 1.0).abs() < 0.03, "{mean} {variance}");
+        for count in [1.0, 3.0, 1000.0] {
+            let (mean, variance) = moments(&mut || gamma(&mut random, count));
+            assert!(
+                (mean / count - 1.0).abs() < 0.01 && (variance / count - 1.0).abs() < 0.03,
+                "{mean} {variance}"
+            );
+        }
+        assert!(gamma(&mut random, 0.0) == 0.0);
         let (mean, _) = moments(&mut || below(&mut random, 7) as f64);
         assert!((mean - 3.0).abs() < 0.03, "{mean}");
     }

@@ -165,7 +165,9 @@ impl Blocks {
         }
         let (used, unused): (Vec<u32>, Vec<u32>) =
             blocks.into_iter().partition(|&block| used.get(block as usize));
-        unused.into_iter().for_each(|block| self.discard(cx, block));
+        for block in unused {
+            self.discard(cx, block);
+        }
         used
     }
 

@@ -21,8 +21,10 @@ pub trait BlockScheme: std::fmt::Debug + Send {
     fn bury(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool;
 
     /// Folds all that lies in log blocks into data blocks, as far as there are blocks to fold into: a drive that is nearly
-    /// worn out may have none.
-    fn merge_all(&mut self, _blocks: &mut Blocks, _cx: &mut Cx<'_>) {}
+    /// worn out may have none. Says whether all is folded.
+    fn merge_all(&mut self, _blocks: &mut Blocks, _cx: &mut Cx<'_>) -> bool {
+        true
+    }
 
     /// Rebuilds the state of a fresh mapping from what the flash holds.
     fn recover(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>) {
@@ -105,10 +107,8 @@ impl<S: BlockScheme> Mapping for Folded<S> {
         self.blocks.trimmed.is_empty()
     }
 
-    fn merge_all(&mut self, cx: &mut Cx<'_>) {
-        if !self.blocks.is_read_only() {
-            self.scheme.merge_all(&mut self.blocks, cx);
-        }
+    fn merge_all(&mut self, cx: &mut Cx<'_>) -> bool {
+        !self.blocks.is_read_only() && self.scheme.merge_all(&mut self.blocks, cx)
     }
 
     fn recover(&mut self, cx: &mut Cx<'_>) {

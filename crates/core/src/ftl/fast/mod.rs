@@ -293,9 +293,9 @@ impl BlockScheme for Fast {
         true
     }
 
-    fn merge_all(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>) {
+    fn merge_all(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>) -> bool {
         while !self.random.is_empty() && self.reclaim(blocks, cx, true) {}
-        self.finish(blocks, cx, true);
+        self.finish(blocks, cx, true) && self.random.is_empty()
     }
 
     fn others(&self) -> Vec<u32> {

@@ -146,3 +146,65 @@ impl Candidates<'_> {
         self.history.closed.get((self.first + block) as usize).copied().unwrap_or(0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::ftl::victim::VictimConfig;
+
+    /// Blocks with so many valid pages of ten, closed in this order; which ones a policy chooses in a hundred tries.
+    fn chosen(policy: Value, valid: &[u16]) -> Vec<u32> {
+        let policy: VictimConfig = serde_json::from_value(policy).unwrap();
+        let mut victim = policy.build(()).unwrap();
+        let mut history = History::new(victim.looks_at(), false, valid.len() as u32);
+        let mut closed = Minima::new(valid.len());
+        for (block, &valid) in valid.iter().enumerate() {
+            closed.set(block, valid);
+            history.close(block as u32);
+        }
+        let erases = vec![0; valid.len()];
+        let blocks = Candidates {
+            closed: &closed,
+            first: 0,
+            count: valid.len() as u32,
+            pages: 10,
+            program: 1,
+            erases: &erases,
+            history: &history,
+            class_of: &[],
+        };
+        let mut found: Vec<u32> = (0..100).filter_map(|_| victim.choose(&blocks)).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    #[test]
+    fn the_window_holds_the_blocks_closed_longest_ago() {
+        let windowed =
+            |window: f64, valid: &[u16]| chosen(json!({"kind": "windowed-greedy", "window": window}), valid);
+        assert_eq!(windowed(2.0, &[5, 4, 1, 0]), [1]);
+        // A block from which nothing is gained keeps its place in the window.
+        assert_eq!(windowed(2.0, &[10, 4, 1, 0]), [1]);
+        assert_eq!(windowed(3.0, &[10, 4, 1, 0]), [2]);
+        assert_eq!(windowed(4.0, &[10, 4, 1, 0]), [3]);
+        // Nothing is gained inside the window: the oldest beyond it.
+        assert_eq!(windowed(2.0, &[10, 10, 3, 0]), [2]);
+        assert_eq!(windowed(2.0, &[10, 10, 10, 10]), [0; 0]);
+    }
+
+    #[test]
+    fn a_share_of_invalid_pages_is_reached_by_whole_pages() {
+        let random =
+            |share: f64| chosen(json!({"kind": "random", "least_invalid": share}), &[10, 9, 8, 7, 3]);
+        assert_eq!(random(0.0), [1, 2, 3, 4]);
+        assert_eq!(random(0.1), [1, 2, 3, 4]);
+        // 1.5 of ten pages are two.
+        assert_eq!(random(0.15), [2, 3, 4]);
+        assert_eq!(random(0.3), [3, 4]);
+        // 0.7 of ten pages are seven, though the product is a little more.
+        assert_eq!(random(0.7), [4]);
+    }
+}

@@ -61,15 +61,26 @@ impl Store {
             None => 1,
         };
         if !fits(gc_free_blocks) {
+            let room = pool_room(gc_free_blocks);
+            let (place, exported) = match (pools.count(), pools.units_each()) {
+                (1, _) => (String::new(), format!("{} are exported", shape.logical_pages)),
+                (_, each) => (
+                    if each == 1 { " in each unit".to_owned() } else { format!(" in each {each} of them") },
+                    format!(
+                        "{} of the {} exported ones have to go there",
+                        pools.most_pages(shape.logical_pages),
+                        shape.logical_pages
+                    ),
+                ),
+            };
+            let map = above.pages.div_ceil(pools.count());
             return Err(format!(
-                "ftl: {} keeps {} blocks of each of the {} units out of use, which leaves room for {} pages, \
-                 but {} are exported{}; export less, or add blocks (nand.blocks_per_plane, now {})",
+                "ftl: {} keeps {} blocks of each of the {} units out of use, which leaves room for {room} pages{place}, \
+                 but {exported}{}; export less, or add blocks (nand.blocks_per_plane, now {})",
                 above.title,
                 gc_free_blocks + 1,
                 g.units,
-                pool_room(gc_free_blocks) * u64::from(pools.count()),
-                shape.logical_pages,
-                if above.pages == 0 { String::new() } else { format!(" and {} hold the map", above.pages) },
+                if map == 0 { String::new() } else { format!(" and {map} hold the map") },
                 g.blocks_per_unit
             ));
         }

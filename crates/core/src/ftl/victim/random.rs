@@ -71,7 +71,8 @@ struct Random {
 impl Victim for Random {
     fn choose(&mut self, blocks: &Candidates<'_>) -> Option<u32> {
         let pages = blocks.pages_per_block();
-        let enough = (self.least_invalid * f64::from(pages)) as u32;
+        // A share of pages that do not divide evenly is reached by the next whole page; what multiplying rounds up is not one more.
+        let enough = libm::ceil(self.least_invalid * f64::from(pages) * (1.0 - f64::EPSILON)) as u32;
         self.drawn_from.clear();
         self.drawn_from.extend(blocks.iter().filter(|&block| pages - blocks.valid(block) >= enough));
         if self.drawn_from.is_empty() {

@@ -1,14 +1,15 @@
 //! Windowed greedy: the block with the fewest valid pages among those closed longest ago.
 //!
-//! **What it does.** Looks at the `window` blocks of the unit that were closed longest ago, of those from which something is gained,
-//! and collects the one with the fewest valid pages, the oldest among equals. A window of one block is FIFO, one of all blocks greedy.
+//! **What it does.** Looks at the `window` blocks of the unit that were closed longest ago and collects the one with the fewest valid
+//! pages, the oldest among equals. A window of one block is FIFO, one of all blocks greedy.
 //!
 //! **When it wins**: young blocks, whose pages are about to become invalid, are left alone, at little cost.
 //! **When it loses**: a small window copies cold pages as FIFO does.
 //!
 //! Hu, Eleftheriou, Haas, Iliadis and Pletka: "Write amplification analysis in flash-based solid state drives", SYSTOR 2009.
 //!
-//! **Where the paper is silent.** Ties: the oldest. The size of the window is the paper's variable; here a share of the unit's blocks.
+//! **Where the paper is silent.** Ties: the oldest. Where nothing is gained from any block of the window: the oldest one beyond it from which
+//! something is. The size of the window is the paper's variable; here a share of the unit's blocks.
 //!
 //! Cost of a page write: O(1); of a victim O(blocks of the unit), once for each erase.
 
@@ -64,7 +65,7 @@ impl Config {
 #[derive(Debug)]
 struct WindowedGreedy {
     window: f64,
-    /// Candidates by the time they were closed; kept for its memory.
+    /// Closed blocks by the time they were closed; kept for its memory.
     oldest: Vec<(u64, u32)>,
 }
 
@@ -72,13 +73,16 @@ impl Victim for WindowedGreedy {
     fn choose(&mut self, blocks: &Candidates<'_>) -> Option<u32> {
         let size = if self.window < 1.0 { self.window * f64::from(blocks.count()) } else { self.window };
         let size = (size as usize).max(1);
+        let closed = (0..blocks.count()).filter(|&block| blocks.closed(block).is_some());
         self.oldest.clear();
-        self.oldest.extend(blocks.iter().map(|block| (blocks.closed_at(block), block)));
+        self.oldest.extend(closed.map(|block| (blocks.closed_at(block), block)));
         if self.oldest.len() > size {
             self.oldest.select_nth_unstable(size - 1);
-            self.oldest.truncate(size);
         }
-        self.oldest.iter().min_by_key(|&&(at, block)| (blocks.valid(block), at)).map(|&(_, block)| block)
+        let (window, beyond) = self.oldest.split_at(size.min(self.oldest.len()));
+        let gains = |&&(_, block): &&(u64, u32)| blocks.gains(blocks.valid(block));
+        let emptiest = window.iter().filter(gains).min_by_key(|&&(at, block)| (blocks.valid(block), at));
+        emptiest.or_else(|| beyond.iter().filter(gains).min()).map(|&(_, block)| block)
     }
 
     fn looks_at(&self) -> Looks {

@@ -98,7 +98,13 @@ impl Shape<'_> {
                  inside each; use 1, or another ftl.allocator"
             ));
         }
-        Ok(units.min(self.geometry.units) * self.geometry.blocks_per_unit)
+        if units > self.geometry.units {
+            return Err(format!(
+                "ftl.wear.cluster: found {units} units, but the array has {}; use that, or less",
+                self.geometry.units
+            ));
+        }
+        Ok(units * self.geometry.blocks_per_unit)
     }
 }
 

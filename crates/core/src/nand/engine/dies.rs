@@ -102,6 +102,12 @@ impl Engine {
         }
         d.phase = Phase::First;
         let [bus, array, ..] = d.step;
+        if d.back != NONE {
+            // Only a program begins while the array works. Its data cross the bus when that is free, which may be too late.
+            let begins = self.channels[d.channel as usize].busy_until.max(self.now);
+            let ends = self.events.get(self.dies.len() as u32 + die);
+            self.special.cache_programs += u64::from(bus == 0 || begins < ends);
+        }
         if bus == 0 {
             self.events.set(die, self.now + array);
         } else {

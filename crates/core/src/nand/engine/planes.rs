@@ -38,7 +38,6 @@ impl Engine {
         let d = &mut self.dies[die as usize];
         (d.left, d.suspensions) = (step[1], 0);
         if cached {
-            self.special.cache_programs += u64::from(d.back != NONE);
             // The array's part comes later, at the back of the die.
             step[1] = 0;
         }

@@ -141,6 +141,41 @@ mod tests {
         }
     }
 
+    /// States that change all the time are as one of the mean rate, and take no longer to draw than others do.
+    #[test]
+    fn short_states_are_passed_over_whole() {
+        for arrivals in [
+            json!({"kind": "on-off", "on": "1 ns", "off": "9 ns"}),
+            json!({"kind": "mmpp", "busy": "1 ns", "calm": "1 ns", "ratio": 1000}),
+            json!({"kind": "mmpp", "busy": "50 us", "calm": "50 us", "ratio": 10}),
+            json!({"kind": "on-off", "on": "20 us", "off": "70 us"}),
+        ] {
+            // A second from one to the next: cycle by cycle it would take 10^8 times as long.
+            let count = 200_000;
+            let times = times(arrivals.clone(), 1_000_000_000, count, 1);
+            let mean = times[times.len() - 1] as f64 / (count - 1) as f64;
+            assert!((mean / 1e9 - 1.0).abs() < 0.01, "{arrivals}: {mean}");
+            let found = dispersion(&times, 1_000_000_000);
+            assert!((0.9..1.1).contains(&found), "{arrivals}: {found}");
+        }
+    }
+
+    /// Near the number of cycles from which they are skipped both ways give the same times.
+    #[test]
+    fn skipped_and_followed_cycles_agree() {
+        let moments = |interval_ns: u64| {
+            let arrivals = json!({"kind": "mmpp", "busy": "300 ns", "calm": "700 ns", "ratio": 50});
+            let times = times(arrivals, interval_ns, 20_000, 1);
+            let gaps: Vec<f64> =
+                times.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / interval_ns as f64).collect();
+            let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+            (mean, gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64)
+        };
+        let ((followed, spread), (skipped, spread_skipped)) = (moments(999_000), moments(1_001_000));
+        assert!((followed - skipped).abs() < 0.03, "{followed} {skipped}");
+        assert!((spread - spread_skipped).abs() < 0.1, "{spread} {spread_skipped}");
+    }
+
     #[test]
     fn wrong_options_are_named() {
         for (arrivals, part) in [
