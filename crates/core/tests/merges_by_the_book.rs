@@ -283,6 +283,17 @@ fn fast(random: &mut Pcg64Mcg) -> (Value, Box<dyn Book>) {
     (mapping, Box::new(book))
 }
 
+/// MNK with M = N = K = 1 is BAST with a merge when the next write needs room.
+fn mnk_as_bast(random: &mut Pcg64Mcg) -> (Value, Box<dyn Book>) {
+    let (most, lru, partial) = (random.random_range(1..4), random.random(), random.random());
+    let mapping = json!({
+        "kind": "mnk", "striping": 1, "group_blocks": 1, "group_logs": 1, "log_blocks": most, "partial_merge": partial,
+        "victim": if lru { "lru" } else { "fifo" }, "recycling": random.random::<bool>(),
+    });
+    let book = Bast { logs: Vec::new(), most, lru, partial, eager: false, cost: Cost::default() };
+    (mapping, Box::new(book))
+}
+
 fn replacement(random: &mut Pcg64Mcg) -> (Value, Box<dyn Book>) {
     let limit: Option<usize> = random.random::<bool>().then(|| random.random_range(2..5));
     let book = Replacement {
@@ -294,10 +305,42 @@ fn replacement(random: &mut Pcg64Mcg) -> (Value, Box<dyn Book>) {
     (json!({"kind": "replacement", "chain_limit": limit}), Box::new(book))
 }
 
+/// One group of all blocks, with as many log blocks as there are, is the random area of FAST, for offsets above 0.
+#[test]
+fn mnk_with_one_group_is_the_random_area_of_fast() {
+    for seed in 0..1000 {
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        let most: usize = random.random_range(1..4);
+        let mapping = json!({
+            "kind": "mnk", "striping": 1, "group_blocks": BLOCKS, "group_logs": most, "log_blocks": most, "recycling": false,
+        });
+        let mut book = Fast {
+            run: None,
+            random: VecDeque::new(),
+            most,
+            fold: true,
+            partial: true,
+            eager: false,
+            cost: Cost::default(),
+        };
+        let mut drive = support::device(&json!({"ftl": {"mapping": mapping}}));
+        for request in 0..random.random_range(1..60) {
+            let (block, offset) = (random.random_range(0..BLOCKS), random.random_range(1..PAGES));
+            let expected = book.write(block, offset);
+            drive.submit(&support::request(Op::Write, block * PAGES + offset, 1)).unwrap();
+            let c = drive.counters();
+            let merges = (c.switch_merges, c.partial_merges, c.full_merges);
+            let found = Cost { flash: support::cost(&drive), merges };
+            assert_eq!(found, expected, "seed {seed}, request {request}: {mapping}");
+        }
+        drive.finish().unwrap();
+    }
+}
+
 #[test]
 fn merges_cost_what_the_rules_say() {
     for seed in 0..3000 {
-        for scheme in [bast, fast, replacement] {
+        for scheme in [bast, mnk_as_bast, fast, replacement] {
             let mut random = Pcg64Mcg::seed_from_u64(seed);
             let (mapping, mut book) = scheme(&mut random);
             let mut drive = support::device(&json!({"ftl": {"mapping": mapping}}));

@@ -76,6 +76,17 @@ pub struct Place {
     pub label: Label,
 }
 
+/// Logical pages at equal distances: `first`, `first + step`, and so on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Run {
+    /// The first one.
+    pub first: u32,
+    /// From one to the next.
+    pub step: u32,
+    /// How many.
+    pub count: u32,
+}
+
 /// What a program comes after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct After {
@@ -378,22 +389,22 @@ impl Cx<'_> {
         self.note(op);
     }
 
-    /// Moves pages `from..from + count` of `source`, which hold logical pages from `lpn` on, as [`Self::relocate`] does.
+    /// Moves consecutive pages of `source`, from page `from` on, which hold these logical pages, as [`Self::relocate`] does.
     /// For chips that program single mapped pages. O(1), but for the bits and records of the pages.
-    pub fn copy(
-        &mut self,
-        (source, from): (u32, u32),
-        at: Place,
-        (lpn, count): (u32, u32),
-        cause: Cause,
-        signals: u32,
-    ) {
+    pub fn copy(&mut self, (source, from): (u32, u32), at: Place, pages: Run, cause: Cause, signals: u32) {
+        let Run { first, step, count } = pages;
         let typed = self.engine.chip().is_typed();
         if typed && count > 1 {
             // Each page takes its own time.
             for i in 0..count {
                 let at = Place { page: at.page + i, ..at };
-                self.copy((source, from + i), at, (lpn + i, 1), cause, signals);
+                self.copy(
+                    (source, from + i),
+                    at,
+                    Run { first: first + i * step, step, count: 1 },
+                    cause,
+                    signals,
+                );
             }
             return;
         }
@@ -423,7 +434,7 @@ impl Cx<'_> {
             op.payload = self.plan.oob.len() as u32;
             let base = source * self.flash.geometry.pages_per_block + from;
             for i in 0..count {
-                let oob = self.record(PageOut::data(lpn + i, cause), at.label, None);
+                let oob = self.record(PageOut::data(first + i * step, cause), at.label, None);
                 self.plan.oob.push(Oob { from: base + i, ..oob });
             }
         }

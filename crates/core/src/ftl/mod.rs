@@ -11,6 +11,7 @@ pub mod cx;
 pub mod fast;
 pub mod gc;
 pub mod hybrid;
+pub mod mnk;
 pub mod page;
 pub mod pool;
 pub mod replacement;
@@ -137,6 +138,7 @@ crate::registry! {
     "page" => Page in page,
     "bast" => Bast in bast,
     "fast" => Fast in fast,
+    "mnk" => Mnk in mnk,
     "block" => Block in block,
     "hybrid" => Hybrid in hybrid,
     "replacement" => Replacement in replacement,

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Blocks, DEAD, Placement};
-use crate::ftl::cx::{After, Cx, Label, PageOut, Place};
+use crate::ftl::cx::{After, Cx, Label, PageOut, Place, Run};
 use crate::nand::{Cause, Flash, Role};
 use crate::support::NONE;
 
@@ -19,7 +19,14 @@ impl Blocks {
             let count = 1 + rest[1..].iter().take_while(|out| self.holder(out.lpn) == guard).count();
             let page = at.page + done as u32;
             let after = After { guard: if guard == at.block { NONE } else { guard }, ..After::join(waits) };
-            cx.program(Place { page, ..at }, &rest[..count], after);
+            let place = Place { page, ..at };
+            if self.striping.is_plain() {
+                cx.program(place, &rest[..count], after);
+            } else {
+                let lpn = |out: &PageOut| PageOut { lpn: self.striping.lpn(out.lpn), ..*out };
+                let named: Vec<PageOut> = rest[..count].iter().map(lpn).collect();
+                cx.program(place, &named, after);
+            }
             for (ppn, out) in (at.block * ppb + page..).zip(&rest[..count]) {
                 self.last[out.lpn as usize] = ppn;
             }
@@ -65,7 +72,8 @@ impl Blocks {
             cx.pin(block, &mut pins);
         }
         let list = cx.engine.shadow_mut().map_or(NONE, |shadow| {
-            shadow.image.trims.push(pages.iter().map(|&lpn| (lpn, 1)).collect());
+            let striping = self.striping;
+            shadow.image.trims.push(pages.iter().map(|&slot| (striping.lpn(slot), 1)).collect());
             shadow.image.trims.len() as u32 - 1
         });
         cx.program(at, &[PageOut::tombstone(list, Cause::Mapping)], After::join(NONE));
@@ -156,7 +164,9 @@ impl Blocks {
         for (word, ppn) in words[..count].iter_mut().zip(target..) {
             *word = ppn;
         }
-        cx.copy(source, at, (pages.start, count as u32), cause, join);
+        let step = self.striping.step(self.split(pages.start).0);
+        let named = Run { first: self.striping.lpn(pages.start), step, count: count as u32 };
+        cx.copy(source, at, named, cause, join);
         count as u32
     }
 

@@ -6,14 +6,20 @@
 //! that the flash holds of a page is never older than what the host was promised, and recovery needs nothing else.
 //!
 //! A scheme says where writes go and when blocks are folded into one ([`BlockScheme`]); the rest is here.
+//!
+//! Everything in here counts pages as a scheme places them ([`Striping`]): page `p` of data block `b` is number `b * pages of
+//! a block + p`. Without striping these are the logical pages themselves. With it, only the borders translate: what comes
+//! from the device, and what is recorded on flash.
 
 mod fold;
 mod merge;
 mod recovery;
 mod scheme;
+mod striping;
 
 pub use merge::{MergeTiming, Way};
 pub use scheme::{BlockScheme, Folded, log_blocks, require};
+pub use striping::Striping;
 
 use std::ops::Range;
 
@@ -43,11 +49,16 @@ pub struct Blocks {
     pub pool: Pool,
     /// Data block of each logical block, or [`NONE`].
     pub data: Vec<u32>,
+    /// How the pages of adjacent logical blocks lie on their data blocks.
+    pub striping: Striping,
     placement: Placement,
     /// Blocks that are worn out.
     retired: u32,
     /// Blocks that recovery could not fold, since too many are worn out: the drive can only be read.
     stranded: Vec<u32>,
+    /// Erases of each unit, and by how many their mean per block may differ before new blocks come from the unit worn least.
+    erases: Vec<u64>,
+    balance: Option<u32>,
     /// Physical page of the last word on each logical page, marked [`DEAD`] when that is trimmed; or [`NONE`].
     last: Vec<u32>,
     /// Pages trimmed since the last flush, and the last word on each.
@@ -55,14 +66,17 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// An erased array with `data` logical blocks.
-    pub fn new(geometry: &Geometry, data: u32, placement: Placement) -> Self {
+    /// An erased array with `data` logical blocks, `striping` of which share their pages.
+    pub fn new(geometry: &Geometry, data: u32, placement: Placement, striping: u32) -> Self {
         Self {
             pool: Pool::full(geometry),
             data: vec![NONE; data as usize],
+            striping: Striping::new(striping, data, geometry.pages_per_block),
             placement,
             retired: 0,
             stranded: Vec::new(),
+            erases: vec![0; geometry.units as usize],
+            balance: None,
             last: vec![NONE; (data * geometry.pages_per_block) as usize],
             trimmed: Vec::new(),
             geometry: geometry.clone(),
@@ -119,7 +133,21 @@ impl Blocks {
     /// Unit where a block of `lbn` should lie: with its data block, else the logical blocks take turns.
     pub fn home(&self, lbn: u32) -> u32 {
         let data = self.data[lbn as usize];
-        if data == NONE { lbn % self.geometry.units } else { self.geometry.unit_of(data) }
+        self.balanced(if data == NONE { lbn % self.geometry.units } else { self.geometry.unit_of(data) })
+    }
+
+    /// `unit`, or the one worn least while wear differs by more than `balance` erases of a block.
+    fn balanced(&self, unit: u32) -> u32 {
+        let Some(most) = self.balance else { return unit };
+        let least = (0..self.erases.len()).min_by_key(|&u| self.erases[u]).unwrap_or(0);
+        let worst = self.erases.iter().max().copied().unwrap_or(0);
+        let uneven = worst - self.erases[least] > u64::from(most) * u64::from(self.geometry.blocks_per_unit);
+        if uneven { least as u32 } else { unit }
+    }
+
+    /// New blocks come from the unit worn least while its mean erases of a block lie more than `most` below the worst.
+    pub fn balance_wear(&mut self, most: Option<u32>) {
+        self.balance = most;
     }
 
     /// Whether `count` blocks can be taken now so that one is left that is really erased: if power fails, folding what
@@ -149,6 +177,7 @@ impl Blocks {
     /// Plans the erase of a block after join `waits`, and puts it into the pool unless it is worn out by that.
     pub fn erase(&mut self, cx: &mut Cx<'_>, block: u32, cause: Cause, waits: u32) {
         cx.erase(block, cause, waits, NONE);
+        self.erases[self.geometry.unit_of(block) as usize] += 1;
         self.give(cx.flash, block);
     }
 
@@ -159,6 +188,11 @@ impl Blocks {
         } else {
             self.pool.give(self.geometry.unit_of(block), block);
         }
+    }
+
+    /// Puts back a block that was taken and never written.
+    pub fn give_back(&mut self, block: u32) {
+        self.pool.give(self.geometry.unit_of(block), block);
     }
 
     /// How many of these pages can be written for the first time, one after the other, straight to their slots in the
@@ -175,11 +209,11 @@ impl Blocks {
 
     /// The host no longer needs these pages.
     fn trim(&mut self, first: u32, count: u32) {
-        for lpn in first..first + count {
-            let word = &mut self.last[lpn as usize];
+        for slot in (first..first + count).map(|lpn| self.striping.slot(lpn)) {
+            let word = &mut self.last[slot as usize];
             if *word & DEAD == 0 {
                 *word |= DEAD;
-                self.trimmed.push((lpn, *word));
+                self.trimmed.push((slot, *word));
             }
         }
     }

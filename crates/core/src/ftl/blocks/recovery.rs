@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use super::{Blocks, DEAD, Placement};
+use super::{Blocks, DEAD, Placement, Striping};
 use crate::ftl::cx::Cx;
 use crate::ftl::pool::Pool;
 use crate::nand::image::Content;
@@ -64,12 +64,21 @@ struct Words {
 
 impl Words {
     /// Among copies of one record the one in the later of `blocks` counts.
-    fn read(image: &Image, blocks: impl Iterator<Item = u32>, ppb: u32, pages: usize) -> Self {
+    fn read(
+        image: &Image,
+        blocks: impl Iterator<Item = u32>,
+        striping: Striping,
+        ppb: u32,
+        pages: usize,
+    ) -> Self {
         let mut words = Self { ppb, first: vec![SILENCE; pages], second: vec![SILENCE; pages] };
         for block in blocks {
             for (page, oob) in records(image, block) {
                 for (lpn, dead) in says(image, oob) {
-                    words.note(lpn as usize, Word { seq: oob.seq, dead, ppn: block * ppb + page });
+                    words.note(
+                        striping.slot(lpn) as usize,
+                        Word { seq: oob.seq, dead, ppn: block * ppb + page },
+                    );
                 }
             }
         }
@@ -114,7 +123,7 @@ impl Blocks {
         let ppb = self.ppb();
         let (mut owned, shared) = self.sort_out(cx, &image, self.data.len());
         let all = owned.iter().flatten().chain(&shared).copied();
-        let mut words = Words::read(&image, all, ppb, self.last.len());
+        let mut words = Words::read(&image, all, self.striping, ppb, self.last.len());
         let logical = 0..self.data.len() as u32;
         let pages_of = |lbn: u32| (lbn * ppb) as usize..((lbn + 1) * ppb) as usize;
         for lbn in logical.clone() {
@@ -176,7 +185,8 @@ impl Blocks {
     pub fn read_back(&mut self, cx: &mut Cx<'_>, pages: &[Range<u32>]) -> Vec<Vec<u32>> {
         let Some(image) = cx.engine.shadow().map(|s| s.image.clone()) else { return Vec::new() };
         let (mut owned, _) = self.sort_out(cx, &image, pages.len());
-        let mut words = Words::read(&image, owned.iter().flatten().copied(), self.ppb(), self.last.len());
+        let mut words =
+            Words::read(&image, owned.iter().flatten().copied(), self.striping, self.ppb(), self.last.len());
         for (mine, pages) in owned.iter_mut().zip(pages) {
             let range = pages.start as usize..pages.end as usize;
             if let Some(newest) = mine.pop_if(|newest| words.without(range.clone(), *newest)) {
@@ -230,9 +240,10 @@ impl Blocks {
         let mut found = vec![SILENCE; ppb as usize];
         for (page, oob) in records(image, block) {
             for (lpn, dead) in says(image, oob) {
-                let offset = lpn % ppb;
+                let slot = self.striping.slot(lpn);
+                let offset = slot % ppb;
                 let in_place = dead || self.placement == Placement::Free || offset == page;
-                if in_place && oob.seq == words.first[lpn as usize].seq {
+                if in_place && oob.seq == words.first[slot as usize].seq {
                     found[offset as usize] = Word { seq: oob.seq, dead, ppn: block * ppb + page };
                 }
             }

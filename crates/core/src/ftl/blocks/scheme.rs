@@ -7,7 +7,7 @@ use crate::ftl::{Mapping, Shape};
 use crate::nand::{Flash, Ppn};
 use crate::support::NONE;
 
-/// Where writes go, and when blocks are folded into one.
+/// Where writes go, and when blocks are folded into one. Pages are counted as they are placed.
 pub trait BlockScheme: std::fmt::Debug + Send {
     /// Its name.
     const NAME: &'static str;
@@ -52,32 +52,23 @@ pub trait BlockScheme: std::fmt::Debug + Send {
 pub struct Folded<S> {
     blocks: Blocks,
     scheme: S,
+    /// Scratch: pages as they are placed.
+    placed: Vec<PageOut>,
 }
 
 impl<S: BlockScheme + 'static> Folded<S> {
     /// The mapping of an erased array.
     pub fn boxed(shape: Shape<'_>, placement: Placement, scheme: S) -> Box<dyn Mapping> {
         let data = shape.logical_pages.div_ceil(shape.geometry.pages_per_block);
-        Box::new(Self { blocks: Blocks::new(shape.geometry, data, placement), scheme })
-    }
-}
-
-impl<S: BlockScheme> Mapping for Folded<S> {
-    #[inline]
-    fn translate(&mut self, _cx: &mut Cx<'_>, lpn: u32) -> Option<Ppn> {
-        self.blocks.lookup(lpn)
+        Self::on(Blocks::new(shape.geometry, data, placement, 1), scheme)
     }
 
-    #[inline]
-    fn lookup(&self, lpn: u32) -> Option<Ppn> {
-        self.blocks.lookup(lpn)
+    /// The mapping of an erased array that is set up already.
+    pub fn on(blocks: Blocks, scheme: S) -> Box<dyn Mapping> {
+        Box::new(Self { blocks, scheme, placed: Vec::new() })
     }
 
-    fn touch(&self, lpn: u32) {
-        std::hint::black_box(self.blocks.lookup(lpn));
-    }
-
-    fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
+    fn write_placed(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
         let mut at = 0;
         while at < pages.len() && !self.blocks.is_read_only() {
             match self.scheme.write(&mut self.blocks, cx, &pages[at..], waits) {
@@ -86,6 +77,35 @@ impl<S: BlockScheme> Mapping for Folded<S> {
             }
         }
         at
+    }
+}
+
+impl<S: BlockScheme + 'static> Mapping for Folded<S> {
+    #[inline]
+    fn translate(&mut self, _cx: &mut Cx<'_>, lpn: u32) -> Option<Ppn> {
+        self.blocks.lookup(self.blocks.striping.slot(lpn))
+    }
+
+    #[inline]
+    fn lookup(&self, lpn: u32) -> Option<Ppn> {
+        self.blocks.lookup(self.blocks.striping.slot(lpn))
+    }
+
+    fn touch(&self, lpn: u32) {
+        std::hint::black_box(self.lookup(lpn));
+    }
+
+    fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
+        if self.blocks.striping.is_plain() {
+            return self.write_placed(cx, pages, waits);
+        }
+        let mut placed = std::mem::take(&mut self.placed);
+        let striping = self.blocks.striping;
+        placed.extend(pages.iter().map(|out| PageOut { lpn: striping.slot(out.lpn), ..*out }));
+        let count = self.write_placed(cx, &placed, waits);
+        placed.clear();
+        self.placed = placed;
+        count
     }
 
     fn trim(&mut self, _cx: &mut Cx<'_>, first: u32, count: u32) {
