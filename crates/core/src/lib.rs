@@ -8,6 +8,7 @@ pub mod host;
 pub mod buffer;
 pub mod ftl;
 pub mod nand;
+pub mod pattern;
 
 pub mod metrics;
 

@@ -37,6 +37,8 @@ pub mod w_tinylfu;
 pub mod window;
 pub mod written;
 
+use crate::pattern::{Hint, Pattern, Policy, Route};
+
 /// What a buffer is built for.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
@@ -107,8 +109,8 @@ pub struct Eviction {
     pub before: u32,
     /// What happens to them.
     pub action: Action,
-    /// Unit that they should go to; the FTL honours or refuses it.
-    pub target: Option<u32>,
+    /// What was done to their block, and where it should go, if the scheme knows.
+    pub hint: Option<Hint>,
     /// Why these, in the scheme's words.
     pub reason: Reason,
 }
@@ -184,7 +186,14 @@ impl Outcome {
         if start < self.pages.len() {
             let (start, end) = (start as u32, self.pages.len() as u32);
             let before = self.answers.len() as u32;
-            self.evictions.push(Eviction { start, end, before, action, target: None, reason });
+            self.evictions.push(Eviction { start, end, before, action, hint: None, reason });
+        }
+    }
+
+    /// The eviction pushed last goes to the FTL with this hint.
+    pub fn with_hint(&mut self, hint: Hint) {
+        if let Some(last) = self.evictions.last_mut() {
+            last.hint = Some(hint);
         }
     }
 
@@ -222,6 +231,12 @@ pub trait View {
     fn queued(&self, unit: u32) -> u32;
     /// Erased blocks of a unit.
     fn free_blocks(&self, unit: u32) -> u32;
+    /// Channels of the array, which transfer independently.
+    fn channels(&self) -> u32;
+    /// Whether a block can be written to a channel now without waiting for garbage collection.
+    fn channel_ready(&self, channel: u32) -> bool;
+    /// Where a logical block of this pattern would be written now.
+    fn route(&self, block: u32, pattern: Pattern) -> Route;
 }
 
 /// A drive that has nothing to do and holds nothing, its pages striped over a few chips of one unit each: what a scheme sees
@@ -255,6 +270,20 @@ impl View for Idle {
     }
     fn free_blocks(&self, _unit: u32) -> u32 {
         1
+    }
+    fn channels(&self) -> u32 {
+        Self::CHIPS
+    }
+    fn channel_ready(&self, _channel: u32) -> bool {
+        true
+    }
+    fn route(&self, block: u32, pattern: Pattern) -> Route {
+        match pattern.suits() {
+            Some(Policy::Multi) => Route::Striped,
+            // Some blocks lie on a channel, others were never written.
+            _ if block.is_multiple_of(3) => Route::Anywhere,
+            _ => Route::Channel(block % Self::CHIPS),
+        }
     }
 }
 

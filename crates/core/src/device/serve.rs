@@ -9,6 +9,7 @@ use crate::host::split::{self, Pages};
 use crate::host::{Op, Request};
 use crate::nand::op::ENGINE_JOIN;
 use crate::nand::{Cause, Engine, Geometry};
+use crate::pattern::{Pattern, Route};
 use crate::support::NONE;
 
 /// The window that a buffer has on the drive below it.
@@ -45,6 +46,25 @@ impl View for Below<'_> {
 
     fn free_blocks(&self, unit: u32) -> u32 {
         self.mapping.free_blocks(unit)
+    }
+
+    fn channels(&self) -> u32 {
+        self.geometry.channels
+    }
+
+    fn channel_ready(&self, channel: u32) -> bool {
+        let units = (channel..self.geometry.units).step_by(self.geometry.channels as usize);
+        units.into_iter().any(|unit| self.mapping.free_blocks(unit) > 0)
+    }
+
+    fn route(&self, block: u32, pattern: Pattern) -> Route {
+        self.mapping.route(block, pattern).unwrap_or_else(|| {
+            // Where its first page lies tells where a block is kept whose mapping keeps it in one place.
+            match self.unit_of(block * self.geometry.pages_per_block) {
+                Some(unit) => Route::Channel(self.geometry.channel_of(self.geometry.die_of(unit))),
+                None => Route::Anywhere,
+            }
+        })
     }
 }
 
@@ -350,6 +370,9 @@ impl Device {
 
     fn carry_out(&mut self, id: u32, eviction: &Eviction, out: &Outcome) -> Result<(), DeviceError> {
         if eviction.action == Action::Drop {
+            if let Some(hint) = eviction.hint {
+                self.mapping.hear(hint);
+            }
             return Ok(());
         }
         // Forced unit access: what leaves may be pages of this very request.
@@ -366,6 +389,9 @@ impl Device {
         out: &Outcome,
         id: Option<u32>,
     ) -> Result<(), DeviceError> {
+        if let Some(hint) = eviction.hint {
+            self.mapping.hear(hint);
+        }
         let leaving = out.pages_of(eviction);
         self.counters.flushed_pages += leaving.len() as u64;
         // Evictions are numbered apart from requests.

@@ -24,6 +24,7 @@ pub use cx::{Cx, Own, PageOut};
 
 use crate::config::FtlConfig;
 use crate::nand::{Flash, Geometry, Ppn};
+use crate::pattern::{Hint, Pattern, Policy, Route};
 
 /// How a call for more room went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +63,19 @@ pub trait Mapping: std::fmt::Debug + Send {
     /// Page `lpn` will be looked up soon. A mapping may read its entry now, so that the memory's latency passes while
     /// the events before the request are served.
     fn touch(&self, _lpn: u32) {}
+
+    /// What was done to a block while it was buffered; the pages of it that leave, if any, are written next.
+    fn hear(&mut self, _hint: Hint) {}
+
+    /// Where a logical block of this pattern would be written; `None` if the pattern makes no difference.
+    fn route(&self, _block: u32, _pattern: Pattern) -> Option<Route> {
+        None
+    }
+
+    /// The policy that a logical block is kept under, in mappings that keep blocks under several.
+    fn policy(&self, _block: u32) -> Option<Policy> {
+        None
+    }
 
     /// Writes the pages in order, each after join `waits` of the plan. Returns how many it took: fewer than all when
     /// space has to be reclaimed first.

@@ -5,6 +5,7 @@ use crate::config::ProgramOrder;
 use crate::ftl::cx::PageOut;
 use crate::ftl::{Mapping, Shape};
 use crate::nand::{Flash, Ppn};
+use crate::pattern::{Hint, Pattern, Policy, Route};
 use crate::support::NONE;
 
 /// Where writes go, and when blocks are folded into one. Pages are counted as they are placed.
@@ -15,6 +16,19 @@ pub trait BlockScheme: std::fmt::Debug + Send {
     /// Writes the first of these pages and as many of the next ones as go the same way, after join `waits`. Returns how
     /// many; none while there is no block to take.
     fn write(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize;
+
+    /// What was done to a block while it was buffered; see [`Mapping::hear`].
+    fn hear(&mut self, _hint: Hint) {}
+
+    /// Where a logical block would be written; see [`Mapping::route`].
+    fn route(&self, _blocks: &Blocks, _block: u32, _pattern: Pattern) -> Option<Route> {
+        None
+    }
+
+    /// The policy that a logical block is kept under; see [`Mapping::policy`].
+    fn policy(&self, _block: u32) -> Option<Policy> {
+        None
+    }
 
     /// Plans what makes it durable that these pages of one logical block have been trimmed; `false` while there is no
     /// block to take.
@@ -106,6 +120,18 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
         placed.clear();
         self.placed = placed;
         count
+    }
+
+    fn hear(&mut self, hint: Hint) {
+        self.scheme.hear(hint);
+    }
+
+    fn route(&self, block: u32, pattern: Pattern) -> Option<Route> {
+        self.scheme.route(&self.blocks, block, pattern)
+    }
+
+    fn policy(&self, block: u32) -> Option<Policy> {
+        self.scheme.policy(block)
     }
 
     fn trim(&mut self, _cx: &mut Cx<'_>, first: u32, count: u32) {
