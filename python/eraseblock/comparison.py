@@ -46,6 +46,9 @@ def plan(
     buffer["scheme"] = check(buffers, "buffers", "--buffers")
     config: dict[str, Any] = {"name": "compare", "preset": preset, "workload": {"path": list(traces)}}
     config["workload"].update({key: value for key, value in (workload or {}).items() if value is not None})
+    for key, option, given in (("ftl.mapping", "--ftls", ftls), ("buffer.size", "--buffer-size", sizes)):
+        if given and any(one.partition("=")[0].strip() == key for one in sets):
+            raise _core.ConfigError(f"{option} and --set {key} say the same; leave one of them out")
     if ftls:
         config["ftl"] = {"mapping": check(ftls, "ftls", "--ftls")}
     config["buffer"] = buffer

@@ -114,10 +114,12 @@ class Delivery:
             console = err() if self.as_json else out()
             # As it is: a name may have brackets, which would be taken for markup.
             console.print(f"report: {report}", soft_wrap=True, markup=False)
+        # Failures of other readings are none of the outcomes.
+        names = _names([*outcomes, *failures]) if refusals or failures else {}
         for sentence, runs in _by_sentence(refusals).items():
-            say_error(f"refused {_runs(runs)}: {sentence}")
+            say_error(f"refused {_runs(runs, names)}: {sentence}")
         for sentence, runs in _by_sentence(failures).items():
-            say_error(sentence if len(runs) == len(outcomes) else f"{sentence} ({_runs(runs)})")
+            say_error(sentence if len(runs) == len(outcomes) else f"{sentence} ({_runs(runs, names)})")
         if any(isinstance(outcome.error, _core.SimulationError) for outcome in failures):
             return 1
         return 0 if records and not failures else 2
@@ -155,15 +157,16 @@ def _by_sentence(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
     return found
 
 
-def _runs(outcomes: Sequence[Outcome]) -> str:
-    names = dict.fromkeys(_name(outcome.experiment) for outcome in outcomes)
-    shown = list(names)[:3]
-    more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
-    return ", ".join(shown) + more
+def _runs(outcomes: Sequence[Outcome], names: dict[int, str]) -> str:
+    some = list(dict.fromkeys(names[id(one)] for one in outcomes))
+    shown = some[:3]
+    more = f"; and {len(some) - len(shown)} more" if len(some) > len(shown) else ""
+    return "; ".join(shown) + more
 
 
-def _name(experiment: Experiment) -> str:
-    config = experiment.config
-    scheme, mapping = config["buffer"]["scheme"], config["ftl"]["mapping"]
-    kind = [part["kind"] if isinstance(part, dict) else part for part in (scheme, mapping)]
-    return f"{kind[0]} of {config['buffer']['size']} on {kind[1]}"
+def _names(outcomes: Sequence[Outcome]) -> dict[int, str]:
+    """What tells each run from the others."""
+    from eraseblock.results.view import names_of
+
+    names = names_of([outcome.experiment.config for outcome in outcomes])
+    return {id(outcome): name for outcome, name in zip(outcomes, names, strict=True)}

@@ -55,7 +55,7 @@ class _Whole:
         parts = []
         for group, about in groups_of(some).items():
             # A name is given to the group only where there are several.
-            name = " / ".join(group[part] for part in self.telling)
+            name = " / ".join(group[part] for part in self.telling if group[part])
             text = _within_group(about, self.groups[group])
             parts.append(f"{name}: {text}" if name else text)
         return "; ".join(parts)

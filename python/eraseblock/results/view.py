@@ -92,23 +92,40 @@ def rows_of(records: Sequence[Record]) -> list[Row]:
     """One row per record, in order; what differs beyond scheme, FTL and size goes into `settings`."""
     configs = [flatten(_as_tables(record["config"])) for record in records]
     traces = [str(record["trace"]["name"]) for record in records]
-    varying = _varying(zip(traces, configs, strict=True))
     labels = [_labels(configs, path) for path in (_MAPPING, _SCHEME)]
+    telling = _settings(configs, traces, labels[0])
     rows = []
-    for record, trace, config, ftl, kind in zip(records, traces, configs, *labels, strict=True):
+    for record, trace, config, ftl, kind, settings in zip(
+        records, traces, configs, *labels, telling, strict=True
+    ):
         scheme = f"{kind} {OFFLINE}" if record.get("offline") else kind
-        own = [key for key in varying[trace] if not key.startswith((f"{_SCHEME}.", f"{_MAPPING}."))]
         rows.append(
             Row(
                 trace=trace,
                 ftl=ftl,
                 scheme=scheme,
                 buffer_bytes=bytes_of(config["buffer.size"]),
-                settings={key: plain(config[key]) for key in own if config.get(key) is not None},
+                settings=settings,
                 record=record,
             )
         )
     return rows
+
+
+def names_of(configs: Sequence[dict[str, Any]]) -> list[str]:
+    """For each run a name that tells it from the others: scheme, buffer size, FTL and what else differs."""
+    flat = [flatten(_as_tables(config)) for config in configs]
+    ftls, schemes = (_labels(flat, path) for path in (_MAPPING, _SCHEME))
+    telling = _settings(flat, [repr(config["workload"]) for config in configs], ftls)
+    return [
+        ", ".join(
+            [
+                f"{scheme} of {config['buffer.size']} on {ftl}",
+                *(f"{key} = {value}" for key, value in settings.items()),
+            ]
+        )
+        for scheme, config, ftl, settings in zip(schemes, flat, ftls, telling, strict=True)
+    ]
 
 
 def groups_of(rows: Iterable[Row]) -> dict[tuple[str, str, str], list[Row]]:
@@ -129,20 +146,31 @@ def _as_tables(config: dict[str, Any]) -> dict[str, Any]:
     return config
 
 
-def _varying(configs: Iterable[tuple[str, dict[str, Any]]]) -> dict[str, list[str]]:
-    """For each trace the keys that have more than one value among its runs."""
-    by_trace: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for trace, config in configs:
-        by_trace[trace].append(config)
-    result = {}
-    for trace, members in by_trace.items():
-        keys = dict.fromkeys(key for config in members for key in config)
-        result[trace] = [
-            key
-            for key in keys
-            if key not in _OWN_PLACE and len({repr(config.get(key)) for config in members}) > 1
-        ]
-    return result
+def _settings(
+    configs: Sequence[dict[str, Any]], traces: Sequence[str], ftls: Sequence[str]
+) -> list[dict[str, str]]:
+    """For each run the settings beside scheme, FTL and size that differ between the runs of its trace.
+
+    Parts that only some FTLs have tell nothing that the FTL does not tell.
+    """
+    members: dict[str, list[int]] = defaultdict(list)
+    for index, trace in enumerate(traces):
+        members[trace].append(index)
+    found: list[dict[str, str]] = [{} for _ in configs]
+    for indices in members.values():
+        keys = dict.fromkeys(key for index in indices for key in configs[index])
+        for key in keys:
+            if key in _OWN_PLACE or key.startswith((f"{_SCHEME}.", f"{_MAPPING}.")):
+                continue
+            values: dict[str, set[str]] = defaultdict(set)
+            for index in indices:
+                values[ftls[index] if key.startswith("ftl.") else ""].add(repr(configs[index].get(key)))
+            if all(len(some) == 1 for some in values.values()):
+                continue
+            for index in indices:
+                if configs[index].get(key) is not None:
+                    found[index][key] = plain(configs[index][key])
+    return found
 
 
 def _labels(configs: Sequence[dict[str, Any]], path: str) -> list[str]:
