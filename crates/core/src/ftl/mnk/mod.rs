@@ -333,18 +333,19 @@ impl BlockScheme for Mnk {
         true
     }
 
-    fn merge_all(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>) {
+    fn merge_all(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>) -> bool {
         while let Some(log) = self.logs.last() {
             if self.shares() {
                 if !self.empty(blocks, cx, log, true) {
-                    return;
+                    return false;
                 }
             } else if blocks.pool.total() >= self.width {
                 self.fold_own(blocks, cx, log);
             } else {
-                return;
+                return false;
             }
         }
+        true
     }
 
     fn others(&self) -> Vec<u32> {
