@@ -175,6 +175,17 @@ fn a_growing_backlog_is_seen_wherever_it_waits() {
     }
 }
 
+/// A backlog that had stopped growing went unnoticed, although the drive was still far behind at the end.
+#[test]
+fn a_drive_that_ends_far_behind_is_seen() {
+    let config = support::config(&json!({"host": {"replay": "open", "max_outstanding": 32}}));
+    let (burst, gap, wide) = (1500, 20_000, 140_000);
+    let arrival = |i: u64| if i < burst { i * gap } else { burst * gap + (i - burst) * wide };
+    let requests: Vec<Request> = (0..4000).map(|i| at(Op::Read, i % 32, 1, arrival(i))).collect();
+    let report = run(&config, false, &requests);
+    assert!(report.reasons[0].contains("did not keep up"), "{:?}", report.reasons);
+}
+
 /// A request that had waited for room wrote pages which its own reads, done by then, had filled: the program was to wait
 /// for their join, whose number was by then that of the merge that the program belonged to.
 #[test]

@@ -88,6 +88,8 @@ _KNOWN = (
     Figure("wear.erases_max", "Most erases of a block", "count", "low"),
     Figure("wear.cv_block", "Unevenness of erases over blocks", "ratio", "low", "coefficient of variation"),
     Figure("wear.cv_channel", "Unevenness of erases over channels", "ratio", "low"),
+    Figure("end_of_life.host_bytes", "Written until the end of life", "size", "high", table=True),
+    Figure("end_of_life.unanswered", "Requests unanswered at the end of life", "count"),
     Figure("map_bytes", "Mapping state", "size", "low"),
     Figure("padded_pages", "Padded pages", "count", "low"),
     Figure("merges.switch", "Switch merges", "count"),

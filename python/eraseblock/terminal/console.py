@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from rich.console import Console
@@ -10,9 +11,10 @@ WIDTH_LIMIT = 100
 
 
 def out() -> Console:
-    """Stdout; at most 100 columns wide on a terminal, exactly 100 on a pipe."""
+    """Stdout: at most 100 columns on a terminal, 100 on a pipe, unless `COLUMNS` says otherwise."""
     console = Console(highlight=False, soft_wrap=False)
-    console.width = min(console.width, WIDTH_LIMIT) if console.is_terminal else WIDTH_LIMIT
+    if not os.environ.get("COLUMNS", "").isdigit():
+        console.width = min(console.width, WIDTH_LIMIT) if console.is_terminal else WIDTH_LIMIT
     return console
 
 

@@ -280,6 +280,8 @@ impl Device {
     /// Why the figures do not mean what they say.
     fn reasons(&self, run_ns: u64) -> Vec<String> {
         let mut reasons = Vec::new();
+        // Closed-loop requests arrive when there is room for them.
+        let behind_ns = self.last_answer.saturating_sub(self.last_arrival);
         if self.timed
             && let Some(mean) = self.backlog.grew(run_ns)
         {
@@ -287,6 +289,14 @@ impl Device {
                 "the backlog kept growing: in the last quarter of the run requests took {:.3} s on average, so response times depend on \
                  its length; slow the workload down (host.speedup below 1) or replay it closed-loop (host.replay = \"closed\")",
                 mean as f64 / 1e9
+            ));
+        } else if self.timed && self.backlog.tells() && behind_ns > run_ns / 16 {
+            reasons.push(format!(
+                "the drive did not keep up: it was {:.3} s behind when the last request arrived, in a run of {:.3} s, so response times \
+                 depend on the length of the run; slow the workload down (host.speedup below 1) or replay it closed-loop \
+                 (host.replay = \"closed\")",
+                behind_ns as f64 / 1e9,
+                run_ns as f64 / 1e9
             ));
         }
         if self.config.precondition.state == Precondition::Steady && !self.preconditioning.settled {

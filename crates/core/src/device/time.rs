@@ -43,11 +43,16 @@ impl Backlog {
         self.seen += 1;
     }
 
+    /// Requests that tell enough of a run.
+    pub(super) fn tells(&self) -> bool {
+        self.samples.len() >= 8
+    }
+
     /// If it kept growing, the mean of the last quarter: each quarter of the run took longer than the one before, and
     /// the last one longer than a sixteenth of the run.
     pub(super) fn grew(&self, run_ns: u64) -> Option<u64> {
         let quarter = self.samples.len() / 4;
-        if quarter < 2 {
+        if !self.tells() {
             return None;
         }
         let means: Vec<u64> = self

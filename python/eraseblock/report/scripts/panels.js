@@ -12,7 +12,7 @@ function drawOverview({ controls = true } = {}) {
   if (!runs.length) {
     place.replaceChildren(h("p", { class: "empty" }, "No run is left. ", h("button", { type: "button", onclick: resetFilters }, "Show all runs again")));
   } else {
-    place.replaceChildren(...(state.figure === MAIN ? panels.map((panel) => panelSection(panel, panels.length)) : [figureGrid(panels)]));
+    place.replaceChildren(...(state.figure === MAIN ? panels.map(panelSection) : [figureGrid(panels)]));
   }
   drawTable(runs);
 }
@@ -23,10 +23,9 @@ function resetFilters() {
   changed();
 }
 
-function panelSection(panel, count) {
+function panelSection(panel) {
   const figures = [...mainFigures().map((figure) => figure.path), LENGTHS, PROGRAMS].filter((path) => hasFigure(path, panel.runs));
-  const title = count > 1 || panelAxes().length ? panel.name : `${labelOf(panel.runs[0], data.axisById.get("trace"))} · ${labelOf(panel.runs[0], data.axisById.get("ftl"))}`;
-  return h("section", { class: "panel", "aria-label": title }, h("h2", {}, title), findingsList(panel.runs),
+  return h("section", { class: "panel", "aria-label": panel.name }, h("h2", {}, panel.name), findingsList(panel.runs),
     h("div", { class: "charts" }, figures.map((path) => figureCard(path, panel))));
 }
 
@@ -57,9 +56,10 @@ function figureCard(path, panel, title = null) {
   });
 }
 
-/// The best series for each figure at the last value of the axis across; runs not to be trusted and those that knew the future don't compete.
+/// The best series for each figure at the last value of an axis of numbers across, else of all; runs not to be trusted and
+/// those that knew the future don't compete.
 function findingsOf(runs) {
-  const axis = acrossAxis();
+  const axis = acrossAxis()?.numbers ? acrossAxis() : null;
   const last = axis ? Math.max(...runs.map((run) => axis.of[run])) : null;
   const peers = runs.filter((run) => competes(run) && (!axis || axis.of[run] === last));
   const found = [];
@@ -73,10 +73,17 @@ function findingsOf(runs) {
 }
 
 function margin(first, second, runnerUp, figure) {
-  const name = labelOf(runnerUp, colourAxis());
+  const name = nameOfSeries(runnerUp);
   if (figure.unit === "share") return `${(100 * Math.abs(first - second)).toFixed(1)} points ${figure.good === "high" ? "above" : "below"} ${name}`;
   if (second === 0) return `ahead of ${name}`;
   return `${Math.round((100 * Math.abs(second - first)) / Math.abs(second))} % ${figure.good === "high" ? "above" : "below"} ${name}`;
+}
+
+/// What has its colour, and where it stands if what lies across are names.
+function nameOfSeries(run) {
+  const axis = acrossAxis();
+  const place = axis && !axis.numbers ? ` on ${labelOf(run, axis)}` : "";
+  return `${labelOf(run, colourAxis())}${axis?.id === "ftl" ? place : place.replace(" on ", ", ")}`;
 }
 
 function findingsList(runs) {
@@ -86,7 +93,7 @@ function findingsList(runs) {
   return [
     h("p", { class: "hint" }, `Best${where ? ` at ${where}` : ""}`),
     h("dl", { class: "findings" }, found.map(({ figure, run, margin: by }) => h("div", {}, h("dt", {}, figure.title), h("dd", {},
-      h("a", { href: runAddress(run), style: `--mark: var(${styles[colourAxis().of[run]].name})` }, labelOf(run, colourAxis())),
+      h("a", { href: runAddress(run), style: `--mark: var(${styles[colourAxis().of[run]].name})` }, nameOfSeries(run)),
       h("span", { class: "value" }, show(figureOf(run, figure.path), figure.unit)), h("span", { class: "margin" }, by))))),
   ];
 }

@@ -47,10 +47,17 @@ function symlogScale(values, unit, title) {
   return { scale: { type: "symlog", constant: median, domain: [0, high], nice: false }, axis: { title, values: ticks, labelOverlap: "greedy", ...tickLabels(unit) } };
 }
 
+// Names that together have more letters than fit beside one another under a plot are slanted.
+const LETTERS_ABREAST = 36;
+
 /// The horizontal axis along the values of an axis of the set: by their size where they are numbers, else one after another.
 function acrossScale(axis) {
   const { numbers } = axis;
-  if (!numbers) return { field: "x", type: "ordinal", sort: axis.labels, title: axis.title, axis: { labelAngle: 0, labelLimit: 90, labelOverlap: "greedy", grid: false } };
+  if (!numbers) {
+    const slanted = axis.labels.join(" ").length > LETTERS_ABREAST;
+    const names = slanted ? { labelAngle: -35, labelLimit: 170, labelOverlap: false } : { labelAngle: 0, labelLimit: 90, labelOverlap: "greedy" };
+    return { field: "x", type: "ordinal", sort: axis.labels, title: axis.title, axis: { ...names, grid: false } };
+  }
   const labels = `${JSON.stringify(axis.labels)}[indexof(${JSON.stringify(numbers)}, datum.value)]`;
   const log = numbers[0] > 0 && numbers.at(-1) / numbers[0] >= 4;
   return {

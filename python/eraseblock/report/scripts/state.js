@@ -49,7 +49,8 @@ function panelsOf(runs) {
 
 function panelName(run, axes) {
   if (axes.length) return runName(run, axes);
-  return `${labelOf(run, data.axisById.get("trace"))} · ${labelOf(run, data.axisById.get("ftl"))}`;
+  // Without such axes what all of its runs share; of traces and FTLs that lie across or have colours there are several.
+  return ["trace", "ftl"].filter((id) => id !== state.across && id !== state.colour).map((id) => labelOf(run, data.axisById.get(id))).join(" · ") || data.name;
 }
 
 /// Choices that differ from those of the start, as an address.
