@@ -1,6 +1,6 @@
 //! FAB: blocks in order of use; the one with most pages leaves, the least recently used among equals.
 
-use eraseblock_core::buffer::{Action, Shape, Span};
+use eraseblock_core::buffer::{Shape, Span};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::json;
@@ -95,22 +95,12 @@ impl Reference for Fab {
             }
         }
         if self.bypass {
-            // What a write buffer wrote has gone.
-            self.blocks.clear();
-            done.left.iter_mut().for_each(|(action, _)| *action = Action::Flush);
+            super::empty(&mut self.blocks, &mut done);
         }
         done
     }
 
     fn force(&mut self, first: u32, count: u32) -> Decisions {
-        let mut done = Decisions::default();
-        let wanted = |block: &Block| (first..first + count).any(|page| block.has(page));
-        let Some(at) = self.blocks.iter().position(wanted) else { return done };
-        if self.bypass {
-            self.blocks.remove(at).leave(&mut done);
-        } else {
-            done.left.extend(self.blocks[at].write_back_some(first, count));
-        }
-        done
+        super::force(&mut self.blocks, self.bypass, first, count)
     }
 }

@@ -114,6 +114,25 @@ pub fn held(blocks: &[Block]) -> usize {
     blocks.iter().map(|block| block.pages.len()).sum()
 }
 
+/// These pages are forced: a write buffer lets their whole block go, another one writes them and keeps them.
+pub fn force(blocks: &mut Vec<Block>, bypass: bool, first: u32, count: u32) -> Decisions {
+    let mut done = Decisions::default();
+    let wanted = |block: &Block| (first..first + count).any(|page| block.has(page));
+    let Some(at) = blocks.iter().position(wanted) else { return done };
+    if bypass {
+        blocks.remove(at).leave(&mut done);
+    } else {
+        done.left.extend(blocks[at].write_back_some(first, count));
+    }
+    done
+}
+
+/// What a write buffer has written has gone.
+pub fn empty(blocks: &mut Vec<Block>, done: &mut Decisions) {
+    blocks.clear();
+    done.left.iter_mut().for_each(|(action, _)| *action = Action::Flush);
+}
+
 impl Decisions {
     pub fn leave(&mut self, action: Action, pages: Vec<(u32, bool)>) {
         if !pages.is_empty() {
