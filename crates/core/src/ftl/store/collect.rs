@@ -158,6 +158,9 @@ impl Store {
                     break;
                 };
                 let owner = self.reverse[at];
+                if self.costs_reserve(cx, unit, job) {
+                    break;
+                }
                 let placed = match swap {
                     Some(slot) => Some(self.next_page(slot, owner)),
                     None => self.place(cx, (to, class), true, owner),
@@ -187,6 +190,17 @@ impl Store {
             }
         }
         self.moves = moves;
+    }
+
+    /// Whether the next page that has to make way for those of another unit would take the last erased block: the block that it
+    /// leaves does not become free again, and without a reserve collection could run dry.
+    fn costs_reserve(&self, cx: &Cx<'_>, unit: u32, job: Job) -> bool {
+        let Job::Clear(swap) = job else { return false };
+        let open = &self.open[self.slot(unit, self.class_of_move(swap.into), true)];
+        self.geometry.unit_of(swap.into) == unit
+            && self.geometry.unit_of(swap.from) != unit
+            && open.block == NONE
+            && !self.can_open(cx.engine, unit)
     }
 
     /// The next unit of the pool that has room to spare for copies from `unit`, or that one itself. Room to spare is a block
@@ -249,17 +263,22 @@ impl Store {
         Some(block * self.ppb() + page)
     }
 
-    /// There is no room to collect `unit` now; the victim goes back among the closed blocks.
+    /// There is no room to collect `unit` now, or for a swap; the victim goes back among the closed blocks.
     fn give_up(&mut self, cx: &Cx<'_>, unit: u32) -> Reclaim {
-        let u = &mut self.units[unit as usize];
-        u.collecting = false;
-        let victim = std::mem::replace(&mut u.victim, NONE);
+        let victim = std::mem::replace(&mut self.units[unit as usize].victim, NONE);
         self.list(self.geometry.unit_of(victim), victim);
         match self.units[unit as usize].job {
-            Job::Collect => {}
-            Job::Clear(swap) => self.list(self.geometry.unit_of(swap.from), swap.from),
+            Job::Collect => {
+                self.units[unit as usize].collecting = false;
+                return Reclaim::Stuck;
+            }
+            Job::Clear(swap) => {
+                self.expect_no_more(unit, swap.into);
+                self.list(self.geometry.unit_of(swap.from), swap.from);
+            }
             Job::Swap(_) => self.close_swap(cx, unit),
         }
-        Reclaim::Stuck
+        // Collection goes on without the swap.
+        Reclaim::More
     }
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::collect::Job;
+use super::compose::room;
 use super::{Open, Store};
 use crate::ftl::cx::Cx;
 use crate::ftl::wear::{Blocks, Built, Leveller, State, Swap};
@@ -20,6 +21,8 @@ pub(super) struct Wear {
     least_worn_first: bool,
     retired: Bits,
     count: u32,
+    /// Open blocks, also those that nothing has been written to yet.
+    opened: Bits,
     /// The swap that is due, and the unit whose collection carries it out.
     due: Option<(u32, Swap)>,
 }
@@ -33,6 +36,7 @@ impl Wear {
             leveller,
             cluster,
             retired: Bits::new(blocks as usize),
+            opened: Bits::new(blocks as usize),
             count: 0,
             due: None,
         }
@@ -42,6 +46,16 @@ impl Wear {
     #[inline]
     pub fn takes_least_worn(&self) -> bool {
         self.least_worn_first
+    }
+
+    /// A block is written from now on.
+    pub fn open(&mut self, block: u32) {
+        self.opened.set(block as usize);
+    }
+
+    /// A block is not written any more.
+    pub fn close(&mut self, block: u32) {
+        self.opened.clear(block as usize);
     }
 
     /// A block is not used any more.
@@ -81,13 +95,17 @@ impl Blocks for Cluster<'_> {
 }
 
 impl Store {
-    /// Whether data may move between two blocks without making one unit fuller than the other.
+    /// Whether data may move between two blocks without making one unit fuller than the other, or than collection can do with.
     fn may_move(&self, from: u32, into: u32) -> bool {
-        let (from, into) = (self.geometry.unit_of(from) as usize, self.geometry.unit_of(into) as usize);
-        from == into || self.units[into].valid <= self.units[from].valid
+        let [home, away] = [from, into].map(|block| self.geometry.unit_of(block));
+        let [gives, gets] = [home, away].map(|unit| &self.units[unit as usize]);
+        // Beside its reserve a unit needs a block's worth of pages that are not valid.
+        let most = room(&self.geometry, 1, &self.pools);
+        let pages = u64::from(gets.valid + gets.coming) + u64::from(self.valid_of[from as usize]);
+        home == away || (gets.valid <= gives.valid && pages <= most)
     }
 
-    /// What a block is used for.
+    /// What a block is used for. O(1).
     fn state(&self, flash: &Flash, block: u32) -> State {
         let unit = self.geometry.unit_of(block);
         let u = &self.units[unit as usize];
@@ -97,16 +115,10 @@ impl Store {
             State::Closed(u32::from(valid))
         } else if self.wear.retired.get(block as usize) {
             State::Retired
-        } else if written || self.open[self.slots(unit)].iter().any(|open| open.block == block) {
+        } else if written || self.wear.opened.get(block as usize) {
             State::Busy
         } else {
-            // Erased: in the pool, or about to get the pages of a swap.
-            let taken = |open: &Open| open.block == block;
-            if (0..self.geometry.units).any(|unit| taken(&self.open[self.swap_slot(unit)])) {
-                State::Busy
-            } else {
-                State::Erased
-            }
+            State::Erased
         }
     }
 
@@ -150,6 +162,7 @@ impl Store {
                 return false;
             }
             self.unlist(swap.from);
+            self.expect(unit, swap);
             self.empty(unit, swap.into, Job::Clear(swap));
             return true;
         }
@@ -163,13 +176,31 @@ impl Store {
         }
         let slot = self.swap_slot(unit);
         self.start(cx, slot, swap.into);
+        self.expect(unit, swap);
         self.empty(unit, swap.from, Job::Swap(swap));
         true
+    }
+
+    /// The unit that gets the pages of a swap keeps room for them until it is over.
+    fn expect(&mut self, unit: u32, swap: Swap) {
+        let [from, into] = [swap.from, swap.into].map(|block| self.geometry.unit_of(block));
+        if from != into {
+            let pages = u32::from(self.valid_of[swap.from as usize]);
+            self.units[unit as usize].brings = pages;
+            self.units[into as usize].coming += pages;
+        }
+    }
+
+    /// The swap on account of `unit`, whose pages went to the unit of `into`, is over.
+    pub(super) fn expect_no_more(&mut self, unit: u32, into: u32) {
+        let pages = std::mem::take(&mut self.units[unit as usize].brings);
+        self.units[self.geometry.unit_of(into) as usize].coming -= pages;
     }
 
     /// The block that is to get the pages has been emptied and erased.
     pub(super) fn cleared(&mut self, cx: &mut Cx<'_>, unit: u32, swap: Swap) {
         if cx.flash.is_worn_out(swap.into) {
+            self.expect_no_more(unit, swap.into);
             self.wear.retire(swap.into);
             return self.list(self.geometry.unit_of(swap.from), swap.from);
         }
@@ -189,7 +220,9 @@ impl Store {
         let slot = self.swap_slot(unit);
         let Open { block, page, .. } =
             std::mem::replace(&mut self.open[slot], Open { block: NONE, ..Open::default() });
+        self.expect_no_more(unit, block);
         if page == 0 {
+            self.wear.close(block);
             return self.give(cx, block);
         }
         self.class_of_swap(block);

@@ -124,6 +124,10 @@ impl Open {
 struct Unit {
     /// Pages of it that are valid.
     valid: u32,
+    /// Pages that swaps are going to bring from other units.
+    coming: u32,
+    /// Those among them of the swap that goes on on account of this unit, to whichever they go.
+    brings: u32,
     /// It waits for, or is under, collection.
     collecting: bool,
     /// Block being emptied, or [`NONE`].
@@ -180,6 +184,8 @@ impl Store {
         let Parts { alloc, pools, victim, leveller } = parts;
         let unit = |_| Unit {
             valid: 0,
+            coming: 0,
+            brings: 0,
             collecting: false,
             victim: NONE,
             scan: 0,
@@ -339,6 +345,7 @@ impl Store {
     /// An erased block is written from now on.
     fn start(&mut self, cx: &mut Cx<'_>, slot: usize, block: u32) {
         self.history.open(block);
+        self.wear.open(block);
         let label = cx.label(Role::Data, NONE);
         let open = &mut self.open[slot];
         (open.block, open.page, open.label) = (block, 0, label);
@@ -388,6 +395,7 @@ impl Store {
     /// A block of `unit` may be collected from now on.
     fn close(&mut self, unit: u32, block: u32) {
         self.history.close(block);
+        self.wear.close(block);
         self.list(unit, block);
     }
 

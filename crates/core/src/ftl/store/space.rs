@@ -11,7 +11,8 @@ impl Store {
     #[inline]
     pub(super) fn takes(&self, engine: &Engine, unit: u32, class: u32) -> bool {
         let opened = self.open[self.slot(unit, class, false)].block != NONE || self.can_open(engine, unit);
-        opened && self.units[unit as usize].valid <= self.share
+        let u = &self.units[unit as usize];
+        opened && u.valid + u.coming <= self.share
     }
 
     /// Whether a block of `unit` can be opened so that one stays which is really erased.
