@@ -86,9 +86,9 @@ fn push_eviction(out: &mut Vec<u8>, outcome: &Outcome, eviction: &Eviction) {
         Action::WriteBack => b",\"action\":\"write-back\"",
         Action::Drop => b",\"action\":\"drop\"",
     });
-    if let Some(unit) = eviction.target {
-        out.extend_from_slice(b",\"unit\":");
-        push_number(out, unit);
+    if let Some(channel) = eviction.hint.and_then(|hint| hint.channel) {
+        out.extend_from_slice(b",\"channel\":");
+        push_number(out, channel);
     }
     let pages = outcome.pages_of(eviction);
     push_list(out, "pages", pages, |out, page| push_number(out, page.lpn));
@@ -135,6 +135,8 @@ fn push_text(out: &mut Vec<u8>, text: &str) {
 
 #[cfg(test)]
 mod tests {
+    use eraseblock_core::pattern::{Hint, Pattern};
+
     use super::*;
 
     fn line(request: Option<u64>, occasion: Occasion, outcome: &Outcome) -> String {
@@ -155,7 +157,7 @@ mod tests {
         out.answers.extend([Answer::Hit, Answer::Insert, Answer::Fill, Answer::Bypass]);
         out.note("moved", None, [1, 2]);
         out.evict_page(Evicted { lpn: 4_294_967_294, dirty: false }, "last");
-        out.evictions[1].target = Some(3);
+        out.with_hint(Hint { block: 0, pattern: Pattern::default(), channel: Some(3) });
         let access = Occasion::Access { first: 8, count: 4, write: true };
         assert_eq!(
             line(Some(7), access, &out),
@@ -163,7 +165,7 @@ mod tests {
                 r#"{"request":7,"op":"write","page":8,"count":4,"answers":["hit","insert","fill","bypass"],"#,
                 r#""notes":[{"before":0,"what":"threshold","value":-2},{"before":4,"what":"moved","pages":[1,2]}],"#,
                 r#""evictions":[{"before":0,"reason":"full, \"quoted\"","action":"flush","pages":[16,17],"dirty":[16]},"#,
-                r#"{"before":4,"reason":"last","action":"drop","unit":3,"pages":[4294967294],"dirty":[]}]}"#,
+                r#"{"before":4,"reason":"last","action":"drop","channel":3,"pages":[4294967294],"dirty":[]}]}"#,
                 "\n"
             )
         );
