@@ -9,14 +9,14 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use references::{
     Decisions, Pair, arc, block_lru, bpac, bplru, cbm, cflru, clc, clock, epo, fab, hbm, lb_clock, lirs_wsr,
-    ref_policy, request_lru, s3_fifo, split_lru, w_tinylfu,
+    ref_policy, request_lru, s3_fifo, split_lru, supa, w_tinylfu,
 };
 use serde_json::Value;
 
 type Make = fn(Shape, &mut Pcg64Mcg) -> Pair;
 
 /// Each scheme: its name, the pages that it needs at least, and how to make a pair.
-const PAIRS: [(&str, u32, Make); 18] = [
+const PAIRS: [(&str, u32, Make); 19] = [
     ("clock", 1, clock::pair),
     ("block-lru", 1, block_lru::pair),
     ("arc", 1, arc::pair),
@@ -35,6 +35,7 @@ const PAIRS: [(&str, u32, Make); 18] = [
     ("bpac", 1, bpac::pair),
     ("hbm", 1, hbm::pair),
     ("cbm", 2, cbm::pair),
+    ("supa", 1, supa::pair),
 ];
 
 fn decisions(out: &Outcome) -> Decisions {

@@ -33,6 +33,7 @@ pub mod regions;
 pub mod request_lru;
 pub mod s3_fifo;
 pub mod split_lru;
+pub mod supa;
 pub mod w_tinylfu;
 pub mod window;
 pub mod written;
@@ -396,5 +397,6 @@ crate::registry! {
     "bpac" => Bpac in bpac,
     "hbm" => Hbm in hbm,
     "cbm" => Cbm in cbm,
+    "supa" => Supa in supa,
     "opt" => Opt in opt,
 }

@@ -18,6 +18,7 @@ pub mod ref_policy;
 pub mod request_lru;
 pub mod s3_fifo;
 pub mod split_lru;
+pub mod supa;
 pub mod w_tinylfu;
 
 use eraseblock_core::buffer::{Action, Span};
