@@ -13,6 +13,7 @@ pub mod gc;
 pub mod hybrid;
 pub mod mnk;
 pub mod page;
+pub mod pattern;
 pub mod pool;
 pub mod replacement;
 pub mod store;
@@ -24,7 +25,7 @@ pub use cx::{Cx, Own, PageOut};
 
 use crate::config::FtlConfig;
 use crate::nand::{Flash, Geometry, Ppn};
-use crate::pattern::{Hint, Pattern, Policy, Route};
+use crate::pattern::{Hint, Pattern as BlockPattern, Policy, Route};
 
 /// How a call for more room went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +69,7 @@ pub trait Mapping: std::fmt::Debug + Send {
     fn hear(&mut self, _hint: Hint) {}
 
     /// Where a logical block of this pattern would be written; `None` if the pattern makes no difference.
-    fn route(&self, _block: u32, _pattern: Pattern) -> Option<Route> {
+    fn route(&self, _block: u32, _pattern: BlockPattern) -> Option<Route> {
         None
     }
 
@@ -157,6 +158,7 @@ crate::registry! {
     "hybrid" => Hybrid in hybrid,
     "replacement" => Replacement in replacement,
     "superblock" => Superblock in superblock,
+    "pattern" => Pattern in pattern,
 }
 
 /// Whether a mapping is composed of an allocator, a victim policy and a wear leveller that the configuration names; one that

@@ -170,6 +170,14 @@ impl Blocks {
         count as u32
     }
 
+    /// Copies the newest version of a page to `at`.
+    pub fn move_page(&mut self, cx: &mut Cx<'_>, page: u32, at: Place, cause: Cause) {
+        let source = self.split(self.last[page as usize]);
+        let named = Run { first: self.striping.lpn(page), step: 1, count: 1 };
+        cx.copy(source, at, named, cause, NONE);
+        self.last[page as usize] = at.block * self.ppb() + at.page;
+    }
+
     /// Moves what `pages` have in block `from` to `at` and following, to the end of that block; trimmed pages leave one
     /// tombstone. Returns the page at which it stopped.
     pub fn gather(&mut self, cx: &mut Cx<'_>, pages: Range<u32>, from: u32, at: Place) -> u32 {

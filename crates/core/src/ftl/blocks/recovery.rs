@@ -8,6 +8,7 @@
 //! Where so many blocks are worn out that none is left to fold into, the logical block stays as it is: it can be read, and
 //! nothing can be written any more.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::{Blocks, DEAD, Placement, Striping};
@@ -95,6 +96,24 @@ impl Words {
         } else if word.seq >= second.seq && first.ppn / self.ppb != word.ppn / self.ppb {
             *second = word;
         }
+    }
+
+    /// Whether each page of which one of `blocks` has the last word has another word that says the same.
+    fn may_spare(&self, blocks: &[u32]) -> bool {
+        let said_again = |(first, second): (&Word, &Word)| {
+            first.ppn == NONE
+                || !blocks.contains(&(first.ppn / self.ppb))
+                || if first.dead { second.dead } else { second.seq == first.seq }
+        };
+        self.first.iter().zip(&self.second).all(said_again)
+    }
+
+    /// Whether `other` says the same of each page.
+    fn agrees(&self, other: &Self) -> bool {
+        let same = |(one, two): (&Word, &Word)| {
+            if one.dead { two.dead } else { !two.dead && two.seq == one.seq }
+        };
+        self.first.iter().zip(&other.first).all(same)
     }
 
     /// Whether the other blocks say the same of these pages as all with `block` do. If so, they count from now on.
@@ -205,6 +224,41 @@ impl Blocks {
             });
         }
         owned
+    }
+
+    /// The same where blocks that were opened at the same time make an area and belong to nobody: nothing is folded. Copying that
+    /// power cut short is undone. Returns the areas that hold a last word, in the order in which they were opened.
+    pub fn read_areas(&mut self, cx: &mut Cx<'_>) -> Vec<Vec<u32>> {
+        let Some(image) = cx.engine.shadow().map(|s| s.image.clone()) else { return Vec::new() };
+        let (_, shared) = self.sort_out(cx, &image, 0);
+        let mut by_age: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
+        for block in shared {
+            let opened = records(&image, block).map(|(_, oob)| oob.opened).max().unwrap_or(0);
+            by_age.entry(opened).or_default().push(block);
+        }
+        let mut areas: Vec<Vec<u32>> = by_age.into_values().collect();
+        let (striping, ppb, pages) = (self.striping, self.ppb(), self.last.len());
+        let read =
+            |areas: &[Vec<u32>]| Words::read(&image, areas.iter().flatten().copied(), striping, ppb, pages);
+        let mut words = read(&areas);
+        for at in (0..areas.len()).rev() {
+            if words.may_spare(&areas[at]) {
+                let area = areas.remove(at);
+                let rest = read(&areas);
+                if words.agrees(&rest) {
+                    for block in area {
+                        self.discard(cx, block);
+                    }
+                    words = rest;
+                } else {
+                    areas.insert(at, area);
+                }
+            }
+        }
+        for (last, word) in self.last.iter_mut().zip(&words.first) {
+            *last = word.entry();
+        }
+        areas
     }
 
     /// Erases what holds nothing readable. The other blocks: those of each owner in the order in which they were opened,

@@ -1,0 +1,314 @@
+//! SUPA as its paper draws it: figures 6 to 9 and 11, and tables 1 and 2 by drives that get there.
+
+mod support;
+
+use eraseblock_core::buffer::{Action, Answer, Buffer, BufferConfig, Idle, Outcome, Shape, Span, View};
+use eraseblock_core::device::Device;
+use eraseblock_core::host::Op;
+use eraseblock_core::pattern::{Hint, Pattern, Policy, Route};
+use serde_json::{Value, json};
+
+/// The buffer of the figures: blocks A, B, C and so on are 0, 1, 2.
+fn buffer(capacity: u32, pages_per_block: u32, options: &Value) -> Box<dyn Buffer> {
+    let mut scheme = json!({"kind": "supa"});
+    scheme.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
+    let shape = Shape { capacity, pages_per_block, logical_pages: 64 * pages_per_block };
+    serde_json::from_value::<BufferConfig>(scheme).unwrap().build(shape).unwrap()
+}
+
+fn access(buffer: &mut dyn Buffer, view: &dyn View, write: bool, pages: std::ops::Range<u32>) -> Outcome {
+    let mut out = Outcome::default();
+    let span = Span { first: pages.start, count: pages.len() as u32, write, request: 0 };
+    buffer.access(&span, view, &mut out);
+    buffer.check().unwrap();
+    out
+}
+
+/// The blocks that leave, with their patterns, in order.
+fn left(out: &Outcome) -> Vec<(u32, &'static str)> {
+    out.evictions.iter().filter_map(|e| e.hint).map(|hint| (hint.block, hint.pattern.name())).collect()
+}
+
+/// Figure 6: blocks take as many slots as pages of them were used, and each page has a flag at least.
+#[test]
+fn figure_6_pages_have_read_and_write_flags() {
+    let mut supa = buffer(12, 16, &json!({}));
+    // D is written, C read and written, B read, A read and written.
+    access(&mut *supa, &Idle, true, 48..50);
+    access(&mut *supa, &Idle, false, 32..34);
+    access(&mut *supa, &Idle, true, 33..35);
+    access(&mut *supa, &Idle, false, 16..19);
+    access(&mut *supa, &Idle, true, 0..3);
+    let out = access(&mut *supa, &Idle, false, 1..4);
+    assert_eq!(out.answers, [Answer::Hit, Answer::Hit, Answer::Fill]);
+    let sizes: Vec<usize> = supa.dump().iter().map(Vec::len).collect();
+    assert_eq!((supa.len(), sizes), (12, vec![4, 3, 3, 2]));
+    // The patterns are those of the flags, which a flush command does not clear.
+    let mut out = Outcome::default();
+    supa.flush(&mut out);
+    assert_eq!(left(&out), [(3, "RW"), (2, "RW-RR"), (0, "RW-RR")]);
+    let mut again = Outcome::default();
+    supa.flush(&mut again);
+    assert!(again.evictions.is_empty());
+}
+
+/// Figure 7(b): 8 pages in a block, a threshold of 4.
+#[test]
+fn figure_7_runs_within_a_block_and_into_its_neighbours() {
+    for write in [true, false] {
+        let mut supa = buffer(17, 8, &json!({"threshold": 4}));
+        // A: six pages, none of which has more than one neighbour. B: three pages. C: the last six. D: the first two.
+        for pages in [0..2, 3..5, 6..8, 16..19, 34..40, 40..42] {
+            access(&mut *supa, &Idle, write, pages);
+        }
+        let (random, sequential) = if write { ("RW", "SW") } else { ("RR", "SR") };
+        // A and B make room for a block, then C and D, classified before either has left.
+        let mut found = left(&access(&mut *supa, &Idle, true, 56..64));
+        found.extend(left(&access(&mut *supa, &Idle, true, 72..80)));
+        // D (block 5) goes on from C (block 4).
+        assert_eq!(found, [(0, random), (2, random), (4, sequential), (5, sequential)], "write: {write}");
+    }
+}
+
+/// Figure 8: a read of two pages of block I. From the LRU end H, G and F are dirty, E is clean.
+#[test]
+fn figure_8_a_read_makes_clean_blocks_leave() {
+    for e_is_dirty in [false, true] {
+        let mut supa = buffer(16, 4, &json!({}));
+        for (block, write) in
+            [(7, true), (6, true), (5, true), (4, e_is_dirty), (3, true), (2, true), (1, false), (0, true)]
+        {
+            access(&mut *supa, &Idle, write, block * 4..block * 4 + 2);
+        }
+        let out = access(&mut *supa, &Idle, false, 32..34);
+        let leaves = if e_is_dirty { 1 } else { 4 };
+        assert_eq!(left(&out), [(leaves, "RR")], "E dirty: {e_is_dirty}");
+        assert!(out.evictions.iter().all(|eviction| eviction.action == Action::Drop));
+    }
+    // Without clean blocks: of the dirty ones near the end the one whose pages just fit.
+    let mut supa = buffer(10, 4, &json!({}));
+    for (block, pages) in [(3, 1), (2, 4), (1, 2), (0, 3)] {
+        access(&mut *supa, &Idle, true, block * 4..block * 4 + pages);
+    }
+    let out = access(&mut *supa, &Idle, false, 16..18);
+    assert_eq!(left(&out), [(1, "RW")]);
+}
+
+/// Four channels, the first of which cannot take a block; blocks lie nowhere yet.
+#[derive(Debug)]
+struct Figure9;
+
+impl View for Figure9 {
+    fn units(&self) -> u32 {
+        4
+    }
+    fn unit_of(&self, _lpn: u32) -> Option<u32> {
+        None
+    }
+    fn chips(&self) -> u32 {
+        4
+    }
+    fn home_chip(&self, _lpn: u32) -> Option<u32> {
+        None
+    }
+    fn queued(&self, _unit: u32) -> u32 {
+        0
+    }
+    fn free_blocks(&self, unit: u32) -> u32 {
+        u32::from(unit > 0)
+    }
+    fn channels(&self) -> u32 {
+        4
+    }
+    fn channel_ready(&self, channel: u32) -> bool {
+        channel > 0
+    }
+    fn route(&self, _block: u32, pattern: Pattern) -> Route {
+        if pattern.suits() == Some(Policy::Multi) { Route::Striped } else { Route::Anywhere }
+    }
+}
+
+/// Figure 9: 4 channels, 4 pages in a block, a threshold of 2. H and G make room; F and D are written with them, E is clean.
+#[test]
+fn figure_9_a_write_makes_blocks_leave_that_are_written_in_parallel() {
+    let mut supa = buffer(16, 4, &json!({"threshold": 2, "search_window": 0.7}));
+    // Every second number, so that no run goes on into a neighbour.
+    let of = |letter: char| (letter as u32 - 'A' as u32) * 2;
+    for (letter, pages, write) in [
+        ('H', 1, true),
+        ('G', 3, true),
+        ('F', 2, true),
+        ('E', 2, false),
+        ('D', 2, true),
+        ('C', 2, true),
+        ('B', 2, false),
+        ('A', 2, true),
+    ] {
+        access(&mut *supa, &Idle, write, of(letter) * 4..of(letter) * 4 + pages);
+    }
+    let out = access(&mut *supa, &Figure9, true, of('I') * 4..of('I') * 4 + 4);
+    let hints: Vec<Hint> = out.evictions.iter().filter_map(|eviction| eviction.hint).collect();
+    let found: Vec<_> = hints.iter().map(|hint| (hint.block, hint.pattern.name(), hint.channel)).collect();
+    // Channels 2, 3 and 4 of the figure are 1, 2 and 3.
+    let expected = [('H', "RW", Some(1)), ('G', "SW", None), ('F', "RW", Some(2)), ('D', "RW", Some(3))];
+    assert_eq!(found, expected.map(|(letter, pattern, channel)| (of(letter), pattern, channel)));
+}
+
+/// The search window leaves out the blocks that take 90 % of the hits, measured when so many requests have come.
+#[test]
+fn the_search_window_is_measured_anew_after_so_many_requests() {
+    let mut supa = buffer(32, 4, &json!({"window_requests": 20}));
+    let mut out = Outcome { watched: true, ..Outcome::default() };
+    let mut windows = Vec::new();
+    for request in 0..41 {
+        // Eight blocks; then only the two used last, in turn: all hits fall on the second place.
+        let block = if request < 8 { request } else { 6 + request % 2 };
+        out.clear();
+        let span = Span { first: block as u32 * 4, count: 1, write: true, request };
+        supa.access(&span, &Idle, &mut out);
+        windows.extend(out.notes.iter().filter_map(|note| note.value));
+    }
+    assert_eq!(windows, [6, 6]);
+}
+
+/// A drive with SUPA's FTL on four channels: a block of `pages` pages, `random` of which are few; empty.
+fn drive(pages: u32, options: &Value, buffer: &Value) -> Device {
+    let mut mapping = json!({"kind": "pattern", "log_blocks": 8, "threshold": 2});
+    mapping.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
+    support::device(&json!({
+        "nand": {"channels": 4, "blocks_per_plane": 24, "pages_per_block": pages},
+        "ftl": {"exported": format!("{} KiB", 128 * pages), "mapping": mapping},
+        "buffer": {"size": "64 KiB", "scheme": buffer},
+        "host": {"end_of_run": "merge"},
+        "precondition": {"state": "empty"},
+    }))
+}
+
+fn submit(drive: &mut Device, op: Op, page: u64, count: u64) {
+    drive.submit(&support::request(op, page, count)).unwrap();
+}
+
+/// Table 2: each cell by what a host does to a block, which then leaves the buffer.
+#[test]
+fn table_2_every_cell_by_a_run_that_lands_in_it() {
+    use Policy::{Hybrid, Multi, Single};
+    let patterns = ["SW", "RW", "SR", "RR", "SW-SR", "SW-RR", "RW-SR", "RW-RR"];
+    let rows: [(&[&str], [Option<Policy>; 8]); 4] = [
+        (&[], [Some(Multi), Some(Single), None, None, Some(Multi), Some(Multi), Some(Hybrid), Some(Single)]),
+        (&["SW"], [Multi, Hybrid, Multi, Multi, Multi, Multi, Hybrid, Hybrid].map(Some)),
+        (&["RW"], [Hybrid, Single, Hybrid, Single, Hybrid, Hybrid, Hybrid, Single].map(Some)),
+        (&["RW", "SW"], [Some(Hybrid); 8]),
+    ];
+    for (before, expected) in rows {
+        for (pattern, policy) in patterns.into_iter().zip(expected) {
+            let mut drive = drive(8, &json!({}), &json!("supa"));
+            for (turn, pattern) in before.iter().chain([&pattern]).enumerate() {
+                for part in pattern.split('-') {
+                    let op = if part.ends_with('W') { Op::Write } else { Op::Read };
+                    submit(&mut drive, op, 8, if part.starts_with('R') { 2 } else { 6 });
+                }
+                // Two more blocks than the buffer holds with this one.
+                let far = 160 + turn as u64 % 2 * 32;
+                submit(&mut drive, Op::Write, far, 8);
+                submit(&mut drive, Op::Write, far + 16, 8);
+                assert!(!drive.buffer().holds(8), "{before:?}, then {pattern}");
+            }
+            assert_eq!(drive.mapping().policy(1), policy, "{before:?}, then {pattern}");
+            drive.finish().unwrap();
+        }
+    }
+}
+
+/// Channels on which pages lie.
+fn channels(drive: &Device, pages: std::ops::Range<u32>) -> Vec<u32> {
+    let ppb = drive.geometry().pages_per_block;
+    let unit = |lpn| drive.geometry().unit_of(drive.mapping().lookup(lpn).expect("a written page") / ppb);
+    pages.map(unit).collect()
+}
+
+/// Figure 11(a): 4 channels, 4 pages in a block, a threshold of 2.
+#[test]
+fn figure_11a_new_pages_of_changed_blocks_go_where_their_pattern_wants_them() {
+    let mut drive = drive(4, &json!({}), &json!("none"));
+    // In MULTI, then written at random.
+    submit(&mut drive, Op::Write, 0, 4);
+    assert_eq!((channels(&drive, 0..4), drive.mapping().policy(0)), (vec![0, 1, 2, 3], Some(Policy::Multi)));
+    submit(&mut drive, Op::Write, 0, 2);
+    let now = channels(&drive, 0..4);
+    assert_eq!((now[0] == now[1], &now[2..]), (true, &[2, 3][..]));
+    assert_eq!(drive.mapping().policy(0), Some(Policy::Hybrid));
+    // In SINGLE, then written in a run.
+    submit(&mut drive, Op::Write, 4, 2);
+    let before = channels(&drive, 4..6);
+    assert_eq!((before[0] == before[1], drive.mapping().policy(1)), (true, Some(Policy::Single)));
+    submit(&mut drive, Op::Write, 5, 3);
+    assert_eq!(channels(&drive, 4..8), [before[0], 1, 2, 3]);
+    assert_eq!(drive.mapping().policy(1), Some(Policy::Hybrid));
+    drive.finish().unwrap();
+}
+
+/// Figure 11(b): a block whose pattern goes on changing is merged in MULTI and stays on the list; one whose last two patterns
+/// agree moves where they want it.
+#[test]
+fn figure_11b_merges_settle_blocks_whose_pattern_changes_no_more() {
+    let mut drive = drive(4, &json!({}), &json!("none"));
+    for (page, count) in [(0, 4), (0, 2), (4, 2), (5, 3), (4, 4), (8, 4), (8, 2), (9, 1)] {
+        submit(&mut drive, Op::Write, page, count);
+    }
+    assert_eq!([0, 1, 2].map(|block| drive.mapping().policy(block)), [Some(Policy::Hybrid); 3]);
+    drive.finish().unwrap();
+    let policies = [0, 1, 2].map(|block| drive.mapping().policy(block).unwrap());
+    assert_eq!(policies, [Policy::Hybrid, Policy::Multi, Policy::Single]);
+    let striped = |pages| {
+        let mut found = channels(&drive, pages);
+        found.sort_unstable();
+        found == [0, 1, 2, 3]
+    };
+    let one = channels(&drive, 8..12);
+    assert!(striped(0..4) && striped(4..8) && one.iter().all(|channel| *channel == one[0]), "{one:?}");
+}
+
+#[test]
+fn variants_keep_one_policy_or_rewrite_at_once() {
+    for (policy, expected) in [("multi", Policy::Multi), ("single", Policy::Single)] {
+        let mut drive = drive(4, &json!({"policy": policy}), &json!("none"));
+        for (page, count) in [(0, 4), (0, 2), (4, 2), (5, 3)] {
+            submit(&mut drive, Op::Write, page, count);
+        }
+        drive.finish().unwrap();
+        assert_eq!([0, 1].map(|block| drive.mapping().policy(block)), [Some(expected); 2]);
+        assert_eq!(channels(&drive, 0..4).windows(2).all(|pair| pair[0] == pair[1]), policy == "single");
+    }
+    // Without the handler a change of pattern rewrites the block: here as soon as it has a home.
+    let full_merges = |handler: bool| {
+        let mut drive = drive(4, &json!({"handler": handler, "log_blocks": 4}), &json!("none"));
+        for round in 0..20 {
+            for block in 0..8 {
+                submit(&mut drive, Op::Write, block * 4, if round % 2 == 0 { 4 } else { 1 });
+            }
+        }
+        let found = (drive.counters().full_merges, drive.mapping().policy(0));
+        drive.finish().unwrap();
+        found
+    };
+    let ((with, hybrid), (without, single)) = (full_merges(true), full_merges(false));
+    assert_eq!((hybrid, single), (Some(Policy::Hybrid), Some(Policy::Single)));
+    assert!(without > 0 && with > 0, "{with} {without}");
+}
+
+/// Buffers that say nothing of patterns leave the FTL to see for itself, and SUPA's buffer works on FTLs that do not listen.
+#[test]
+fn any_buffer_works_on_any_ftl() {
+    for (buffer, mapping) in [("lru", "pattern"), ("supa", "page"), ("supa", "bast"), ("supa", "mnk")] {
+        let mut drive = support::device(&json!({
+            "nand": {"channels": 2, "blocks_per_plane": 24}, "buffer": {"scheme": buffer},
+            "ftl": {"mapping": support::mapping(mapping, 3)},
+        }));
+        for number in 0..400u64 {
+            let op = if number % 3 == 0 { Op::Read } else { Op::Write };
+            submit(&mut drive, op, number * 7 % 28, 1 + number % 4);
+        }
+        let report = drive.finish().unwrap();
+        assert!(report.flash.programs.total > 0, "{buffer} on {mapping}");
+    }
+}
