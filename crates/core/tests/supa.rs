@@ -219,6 +219,21 @@ fn table_2_every_cell_by_a_run_that_lands_in_it() {
     }
 }
 
+/// Random writes to a block that is read in a run go where its reads want them, or where its writes do.
+#[test]
+fn mixed_blocks_are_written_where_they_are_told_to() {
+    for (mixed, striped) in [("multi", true), ("single", false)] {
+        let mut drive = drive(8, &json!({"mixed_writes": mixed}), &json!("supa"));
+        submit(&mut drive, Op::Write, 8, 2);
+        submit(&mut drive, Op::Read, 8, 6);
+        submit(&mut drive, Op::Write, 160, 8);
+        submit(&mut drive, Op::Write, 176, 8);
+        let found = channels(&drive, 8..10);
+        assert_eq!((found[0] != found[1], drive.mapping().policy(1)), (striped, Some(Policy::Hybrid)));
+        drive.finish().unwrap();
+    }
+}
+
 /// Channels on which pages lie.
 fn channels(drive: &Device, pages: std::ops::Range<u32>) -> Vec<u32> {
     let ppb = drive.geometry().pages_per_block;

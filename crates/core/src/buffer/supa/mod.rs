@@ -259,8 +259,6 @@ impl Supa {
     }
 
     fn leave(&mut self, victim: &Victim, out: &mut Outcome) {
-        let pattern = victim.hint.pattern.name();
-        out.note(pattern, victim.hint.channel.map(i64::from), []);
         let first = out.evictions.len();
         self.blocks.evict(victim.node, Action::Flush, victim.reason, out);
         out.evictions[first].hint = Some(victim.hint);

@@ -56,18 +56,11 @@ pub const ABOUT: About = About {
     summary: "Blocks striped over all channels or kept in one by their patterns, with logs, and a handler of changing patterns.",
     paper: "Kim, Park and Youn, SUPA: a single unified read-write buffer and pattern-change-aware FTL, ACM TOS 13(4)",
     year: Some(2017),
-    choices: &[
-        Choice {
-            option: "mixed_writes",
-            others: &[r#""single""#],
-            open: "where random writes go to a block that is read sequentially",
-        },
-        Choice {
-            option: "striping",
-            others: &["1"],
-            open: "over how many units a block under MULTI is striped: here the channels",
-        },
-    ],
+    choices: &[Choice {
+        option: "striping",
+        others: &["1"],
+        open: "over how many units a block under MULTI is striped: here the channels",
+    }],
     source: include_str!("mod.rs"),
     ..About::PLAIN
 };

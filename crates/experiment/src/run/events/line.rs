@@ -86,9 +86,13 @@ fn push_eviction(out: &mut Vec<u8>, outcome: &Outcome, eviction: &Eviction) {
         Action::WriteBack => b",\"action\":\"write-back\"",
         Action::Drop => b",\"action\":\"drop\"",
     });
-    if let Some(channel) = eviction.hint.and_then(|hint| hint.channel) {
-        out.extend_from_slice(b",\"channel\":");
-        push_number(out, channel);
+    if let Some(hint) = eviction.hint {
+        out.extend_from_slice(b",\"pattern\":");
+        push_text(out, hint.pattern.name());
+        if let Some(channel) = hint.channel {
+            out.extend_from_slice(b",\"channel\":");
+            push_number(out, channel);
+        }
     }
     let pages = outcome.pages_of(eviction);
     push_list(out, "pages", pages, |out, page| push_number(out, page.lpn));
@@ -135,7 +139,7 @@ fn push_text(out: &mut Vec<u8>, text: &str) {
 
 #[cfg(test)]
 mod tests {
-    use eraseblock_core::pattern::{Hint, Pattern};
+    use eraseblock_core::pattern::{Access, Hint, Pattern};
 
     use super::*;
 
@@ -157,7 +161,8 @@ mod tests {
         out.answers.extend([Answer::Hit, Answer::Insert, Answer::Fill, Answer::Bypass]);
         out.note("moved", None, [1, 2]);
         out.evict_page(Evicted { lpn: 4_294_967_294, dirty: false }, "last");
-        out.with_hint(Hint { block: 0, pattern: Pattern::default(), channel: Some(3) });
+        let pattern = Pattern::new(Access::Random, Access::Sequential);
+        out.with_hint(Hint { block: 0, pattern, channel: Some(3) });
         let access = Occasion::Access { first: 8, count: 4, write: true };
         assert_eq!(
             line(Some(7), access, &out),
@@ -165,7 +170,7 @@ mod tests {
                 r#"{"request":7,"op":"write","page":8,"count":4,"answers":["hit","insert","fill","bypass"],"#,
                 r#""notes":[{"before":0,"what":"threshold","value":-2},{"before":4,"what":"moved","pages":[1,2]}],"#,
                 r#""evictions":[{"before":0,"reason":"full, \"quoted\"","action":"flush","pages":[16,17],"dirty":[16]},"#,
-                r#"{"before":4,"reason":"last","action":"drop","channel":3,"pages":[4294967294],"dirty":[]}]}"#,
+                r#"{"before":4,"reason":"last","action":"drop","pattern":"RW-SR","channel":3,"pages":[4294967294],"dirty":[]}]}"#,
                 "\n"
             )
         );
