@@ -327,3 +327,46 @@ fn any_buffer_works_on_any_ftl() {
         assert!(report.flash.programs.total > 0, "{buffer} on {mapping}");
     }
 }
+
+/// A drive with as few spare blocks as the FTL takes goes on being written, at random and in runs, whatever its variant.
+#[test]
+fn a_drive_as_full_as_can_be_goes_on() {
+    for (number, options) in [
+        json!({}),
+        json!({"handler": false}),
+        json!({"policy": "multi"}),
+        json!({"policy": "single"}),
+        json!({"striping": 8}),
+        json!({"striping": 3}),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let width = options["striping"].as_u64().unwrap_or(4);
+        let mut mapping = json!({"kind": "pattern", "log_blocks": 8});
+        mapping.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
+        let exported = 128 - 8 - (5 * width - 2);
+        let mut drive = support::device(&json!({
+            "nand": {"channels": 4, "planes_per_die": 2, "blocks_per_plane": 16, "pages_per_block": 8},
+            "ftl": {"exported": format!("{} KiB", exported * 32), "mapping": mapping},
+            "buffer": {"size": "128 KiB", "scheme": (["supa", "none"][number % 2])},
+            "host": {"replay": "open"},
+        }));
+        let mut random = 12_345u64;
+        let mut roll = |sides: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) % sides
+        };
+        for number in 0..4000 {
+            let count = if roll(3) == 0 { 1 + roll(16) } else { 1 + roll(2) };
+            let page = roll(exported * 8 - count);
+            let op = if roll(4) == 0 { Op::Read } else { Op::Write };
+            let request = support::request(op, page, count);
+            let arrival_ns = number * 2_000_000;
+            drive
+                .submit(&eraseblock_core::host::Request { arrival_ns, ..request })
+                .unwrap_or_else(|error| panic!("{options}: {error}"));
+        }
+        drive.finish().unwrap();
+    }
+}
