@@ -30,9 +30,16 @@ demo: $(EXTENSION) ## Replay a recorded workload against every buffer: a table, 
 	$(BIN)/eraseblock compare $(WORKLOAD) --device hbm-2010 --buffers all --buffer-size 1MiB,4MiB,16MiB,64MiB \
 	    --set 'name="demo"' --set buffer.battery=true --set host.speedup=0.2 -o $(DEMO)
 
+# Rust's tests and Python's at the same time: both have long ones that leave a processor idle. Python's stay in the foreground,
+# since some are about Ctrl-C, which a shell's background ignores; what Rust's say follows.
 test: lint ## Lint, then all tests
-	cargo test --workspace --exclude eraseblock-py --locked --quiet
-	$(BIN)/pytest
+	cargo test --workspace --exclude eraseblock-py --locked --quiet --no-run
+	@said=$$(mktemp); \
+	cargo test --workspace --exclude eraseblock-py --locked --quiet > "$$said" 2>&1 & rust=$$!; \
+	trap 'kill $$rust 2>/dev/null || true; rm -f "$$said"' EXIT; \
+	status=0; $(BIN)/pytest || status=$$?; \
+	wait $$rust || status=$$?; \
+	cat "$$said"; exit $$status
 	@[[ -n "$${ERASEBLOCK_TRACES:-}" ]] || echo "skipped: tests on outside traces; ERASEBLOCK_TRACES names no folder"
 
 quick: $(EXTENSION) ## The tests that end within two minutes

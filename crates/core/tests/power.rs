@@ -270,15 +270,17 @@ fn every_cut_leaves_what_was_flushed() {
     assert!(cuts > 5_000);
 }
 
-/// Every buffer on every mapping, the arrays taking turns.
+/// Every buffer on every mapping; the arrays take turns, and two of the fates and the other two.
 #[test]
 fn every_buffer_keeps_its_promises() {
-    let mut arrays = arrays().into_iter().cycle();
+    let mut arrays = arrays().into_iter().cycle().zip([0..2, 2..4].into_iter().cycle());
     for (seed, buffer) in BufferConfig::NAMES.iter().enumerate() {
         for mapping in MappingConfig::NAMES {
-            let Some((array, nand)) = arrays.next() else { unreachable!("arrays come round") };
+            let Some(((array, nand), fates)) = arrays.next() else { unreachable!("arrays come round") };
             let name = format!("{buffer} on {mapping} over {array}");
-            assert!(exhaust(&name, &drive(mapping, buffer, nand), 100 + seed as u64) > 50, "{name}");
+            let how = Cuts { fates, ..Cuts::default() };
+            let cuts = exhaust_each(&name, &drive(mapping, buffer, nand), 100 + seed as u64, &how);
+            assert!(cuts > 50, "{name}");
         }
     }
 }
