@@ -105,6 +105,28 @@ def test_each_choice_of_each_scheme_and_of_the_drive_is_switched() -> None:
             assert differences(found.runs[run], one) == {reading.choice.option: reading.value}
 
 
+def test_the_parts_of_a_composed_mapping_are_switched() -> None:
+    parts = {"allocator": "dynamic", "victim": "cost-benefit", "wear": {"kind": "hot-cold", "threshold": 8}}
+    found = readings_of(buffer={"size": "4 MiB", "scheme": "lru"}, ftl={"mapping": "page", **parts})
+    assert switches(found, "ftl.allocator.tie") == {0: ["free-pages", "lowest"]}
+    assert switches(found, "ftl.allocator.pool") == {0: ["channel", "chip", "plane"]}
+    assert switches(found, "ftl.victim.formula") == {0: ["lfs"]}
+    assert switches(found, "ftl.wear.threshold") == {0: [16, 4, 64]}
+    assert switches(found, "ftl.gc.free_blocks") == {0: [1.0, 4.0]}
+    assert switches(found, "ftl.gc.step_pages") == {0: [1, 64]}
+    assert {one.choice.name for one in found.readings} >= {
+        "page free_blocks",
+        "dynamic tie",
+        "hot-cold threshold",
+    }
+    # Other mappings have no such parts.
+    found = readings_of(buffer={"size": "4 MiB", "scheme": "lru"}, ftl={"mapping": "bast"})
+    assert switches(found, "ftl.gc.step_pages") == {}
+    # Seeds of a policy count as chance.
+    found = readings_of(buffer={"size": "4 MiB", "scheme": "lru"}, ftl={"mapping": "page", "victim": "rga"})
+    assert switches(found, "ftl.victim.seed") == {0: [2, 3, 4]}
+
+
 def differences(one: Experiment, two: Experiment) -> dict[str, Any]:
     from eraseblock.results.flatten import flatten
 

@@ -107,7 +107,11 @@ def test_where_nothing_moves(cli: Cli, tmp_path: Path) -> None:
     run = cli("run", path, "--sensitivity", *sets, *schemes, "--json")
     assert run.returncode == 0
     analysis = json.loads(run.stdout)
-    assert len(analysis["readings"]) == 2
+    names = [one["reading"] for one in analysis["readings"]]
+    collection = ["free_blocks = 1.0", "free_blocks = 4.0", "step_pages = 1", "step_pages = 64"]
+    assert len(names) == 2 + len(collection)
+    assert TOUCH_FIRST in names
+    assert [name for name in names if name.startswith("page")] == [f"page {name}" for name in collection]
     assert analysis["counts"]["move"] == analysis["counts"]["level"] == 0
     for one in analysis["readings"]:
         assert one["reverses"] == 0

@@ -1,5 +1,6 @@
 //! What can be configured: every buffer, FTL, device, trace format, generator and stand-in, with its options.
 
+use eraseblock_core::ftl::gc::{CHOICES, GcConfig};
 use eraseblock_core::support::registry::{Choice, Cost, Entry};
 use eraseblock_core::{buffer, ftl};
 use serde::Serialize;
@@ -72,7 +73,7 @@ struct OptionItem {
 /// A choice that a source leaves to its reader.
 #[derive(Debug, Serialize)]
 struct ChoiceItem {
-    /// The option that holds it: of a scheme its name, of a device its path.
+    /// The option that holds it: of a scheme its name; its path where that lies elsewhere, and for a device.
     option: String,
     /// The value that holds where nothing else is said.
     default: Json,
@@ -111,17 +112,25 @@ fn scheme(entry: &Entry) -> Item {
         reconstruction: entry.about.reconstruction,
         bound: entry.about.bound,
         options: options(&(entry.schema)().to_value(), &(entry.defaults)()),
-        choices: entry.about.choices.iter().map(|choice| scheme_choice(entry, choice)).collect(),
+        choices: choices(entry),
         reading: None,
         values: None,
     }
 }
 
-fn scheme_choice(entry: &Entry, choice: &Choice) -> ChoiceItem {
+/// What a scheme leaves open; a mapping that is composed of parts also what is open of its garbage collection.
+fn choices(entry: &Entry) -> Vec<ChoiceItem> {
+    let own = entry.about.choices.iter().map(|choice| scheme_choice("", &(entry.defaults)(), choice));
+    let gc = serde_json::to_value(GcConfig::default()).expect("options are plain");
+    let shared: &[Choice] = if entry.about.composed { CHOICES } else { &[] };
+    own.chain(shared.iter().map(|choice| scheme_choice("ftl.gc.", &gc, choice))).collect()
+}
+
+fn scheme_choice(section: &str, defaults: &Json, choice: &Choice) -> ChoiceItem {
     let value = |text: &&str| serde_json::from_str(text).expect("other readings are tested to be JSON");
     ChoiceItem {
-        option: choice.option.to_owned(),
-        default: (entry.defaults)().get(choice.option).cloned().unwrap_or_default(),
+        option: format!("{section}{}", choice.option),
+        default: defaults.get(choice.option).cloned().unwrap_or_default(),
         others: choice.others.iter().map(value).collect(),
         open: choice.open.to_owned(),
     }

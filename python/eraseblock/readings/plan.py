@@ -114,7 +114,9 @@ def _choices_of(config: Config) -> Iterator[Choice]:
             continue
         entry = next(entry for entry in entries[kind] if entry["name"] == scheme["kind"])
         for choice in entry.get("choices", ()):
-            yield _choice(part, entry["name"], f"{path}.{choice['option']}", choice)
+            # A path is that of an option which mappings share, such as those of garbage collection.
+            option = choice["option"]
+            yield _choice(part, entry["name"], option if "." in option else f"{path}.{option}", choice)
         for option in entry["options"]:
             if option["name"] == "seed":
                 values = tuple(range(1, SEEDS + 2))

@@ -3,6 +3,22 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::support::registry::Choice;
+
+/// What the papers of page-level mappings leave open of it.
+pub const CHOICES: &[Choice] = &[
+    Choice {
+        option: "free_blocks",
+        others: &["1.0", "4.0"],
+        open: "how many erased blocks a unit has left when its collection begins",
+    },
+    Choice {
+        option: "step_pages",
+        others: &["1", "64"],
+        open: "how many pages collection copies before host requests come in between",
+    },
+];
+
 /// Options of garbage collection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
