@@ -246,7 +246,7 @@ fn pages_of_several_types_take_their_own_times() {
     nand.page_types = PageTypes::Shadow;
     assert_eq!(ends(&nand, &[at(0, program(0, 0, 4))]), [3 * fast + slow]);
     // A copy takes what its source takes to read.
-    let copy = FlashOp { array_ns: 65_000, ..copy_back(0, 1, 1) };
+    let copy = FlashOp { own_ns: 65_000, ..copy_back(0, 1, 1) };
     assert_eq!(ends(&nand, &[at(0, copy)]), [65_000 + 500_000]);
 }
 

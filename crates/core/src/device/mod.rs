@@ -474,7 +474,8 @@ fn logical_pages(config: &DeviceConfig, geometry: &Geometry) -> Result<u32, Devi
     let bytes = match config.ftl.exported {
         Some(bytes) => bytes.0,
         None if config.ftl.over_provisioning > 0.0 && config.ftl.over_provisioning.is_finite() => {
-            libm::floor(raw as f64 / (1.0 + config.ftl.over_provisioning)) as u64
+            let most = config.ftl.mapping.exported_pages(geometry).saturating_mul(geometry.page_bytes);
+            (libm::floor(raw as f64 / (1.0 + config.ftl.over_provisioning)) as u64).min(most)
         }
         None => {
             return Err(DeviceError::Config(format!(

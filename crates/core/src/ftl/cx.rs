@@ -297,6 +297,15 @@ impl Cx<'_> {
         }
     }
 
+    /// Programs one page of which only `bytes` cross the bus.
+    pub fn program_little(&mut self, at: Place, page: PageOut, bytes: u64) {
+        let before = self.plan.ops.len();
+        self.program(at, &[page], After::join(NONE));
+        if let Some(op) = self.plan.ops.get_mut(before) {
+            op.own_ns = self.engine.chip().saved_ns(self.flash.geometry.page_bytes, bytes);
+        }
+    }
+
     /// A page enters an open program unit: its stamp, where what the flash holds is kept. Without time there is no power cut
     /// that could take it from RAM again.
     #[inline]
@@ -383,7 +392,7 @@ impl Cx<'_> {
         let mut op = self.moved(source, at, count, cause);
         (op.signals, op.waits) = (signals, joined);
         if one_die {
-            (op.array_reads, op.array_ns) = (array_reads, array_ns);
+            (op.array_reads, op.own_ns) = (array_reads, array_ns);
         }
         op.payload = self.note_sources(source, moves, label);
         self.note(op);
@@ -422,7 +431,7 @@ impl Cx<'_> {
         op.signals = signals;
         if op.kind == Kind::Copy {
             op.array_reads = array_reads;
-            op.array_ns = if typed { self.engine.chip().read_ns(from) } else { 0 };
+            op.own_ns = if typed { self.engine.chip().read_ns(from) } else { 0 };
         } else {
             op.waits = self.join();
             if self.timed {

@@ -16,6 +16,7 @@ pub mod page;
 pub mod pattern;
 pub mod pool;
 pub mod replacement;
+pub mod ssd_model;
 pub mod store;
 pub mod superblock;
 pub mod victim;
@@ -151,6 +152,7 @@ crate::registry! {
     /// How logical pages are found: a name, or a table with `kind` and the mapping's options.
     "mapping" MappingConfig builds Box<dyn Mapping>, from Shape<'_>;
     "page" => Page in page,
+    "ssd-model" => SsdModel in ssd_model,
     "bast" => Bast in bast,
     "fast" => Fast in fast,
     "mnk" => Mnk in mnk,
@@ -159,6 +161,16 @@ crate::registry! {
     "replacement" => Replacement in replacement,
     "superblock" => Superblock in superblock,
     "pattern" => Pattern in pattern,
+}
+
+impl MappingConfig {
+    /// Most pages that an array exports unless the configuration says how many.
+    pub fn exported_pages(&self, geometry: &Geometry) -> u64 {
+        match self {
+            Self::SsdModel(model) => model.exported_pages(geometry),
+            _ => u64::MAX,
+        }
+    }
 }
 
 /// Whether a mapping is composed of an allocator, a victim policy and a wear leveller that the configuration names; one that

@@ -47,15 +47,23 @@ impl Config {
     /// Too little spare flash, or impossible options.
     pub fn build(&self, shape: Shape<'_>) -> Result<Box<dyn Mapping>, String> {
         let store = Store::compose(&shape, Above { title: "page mapping", pages: 0, classes: 0 })?;
-        let table = Table::new(shape.logical_pages, store.pools().count());
-        Ok(Box::new(PageMap { store, table }))
+        Ok(Box::new(PageMap::new(store, shape.logical_pages)))
     }
 }
 
+/// A map that is kept in RAM whole, over whatever store.
 #[derive(Debug)]
-struct PageMap {
+pub(super) struct PageMap {
     store: Store,
     table: Table,
+}
+
+impl PageMap {
+    /// A map of pages that were never written.
+    pub(super) fn new(store: Store, logical_pages: u32) -> Self {
+        let table = Table::new(logical_pages, store.pools().count());
+        Self { store, table }
+    }
 }
 
 impl Mapping for PageMap {
@@ -89,8 +97,10 @@ impl Mapping for PageMap {
     fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
         let Self { store, table } = self;
         for (i, out) in pages.iter().enumerate() {
-            let class = store.class_of_write(table.lookup(out.lpn));
-            let Some(unit) = store.pick(cx, store.pools().of_page(out.lpn), class) else { return i };
+            let old = table.lookup(out.lpn);
+            let class = store.class_of_write(old);
+            let pool = store.pools().of_page(out.lpn);
+            let Some(unit) = store.pick_over(cx, pool, class, old) else { return i };
             let guard = table.forget(store, out.lpn);
             let Some(ppn) = store.append(cx, (unit, class), *out, out.lpn, guard, waits) else { return i };
             table.set(out.lpn, ppn);
@@ -125,7 +135,8 @@ impl Mapping for PageMap {
     }
 
     fn recover(&mut self, cx: &mut Cx<'_>) {
-        let Some(image) = cx.engine.shadow().map(|s| s.image.clone()) else { return };
+        let Some(mut image) = cx.engine.shadow().map(|s| s.image.clone()) else { return };
+        self.store.undo_copies(&mut image);
         self.table.rebuild(&mut self.store, &image);
         self.store.reopen(cx, &image);
     }

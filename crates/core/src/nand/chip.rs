@@ -113,6 +113,11 @@ impl Chip {
         })
     }
 
+    /// What less time a program takes on the bus that carries `bytes` of a page of `page_bytes`.
+    pub fn saved_ns(&self, page_bytes: u64, bytes: u64) -> u64 {
+        self.transfer - self.transfer * bytes.min(page_bytes) / page_bytes
+    }
+
     /// Whether pages of a block take different times.
     #[inline]
     pub fn is_typed(&self) -> bool {
@@ -153,13 +158,14 @@ impl Chip {
             }
             Kind::Program => {
                 let array = program(op.page + done * self.program_pages);
-                [self.command + self.transfer * u64::from(self.program_pages), array, 0, 0]
+                let transfer = self.transfer * u64::from(self.program_pages) - op.own_ns;
+                [self.command + transfer, array, 0, 0]
             }
             Kind::Erase => [self.command, self.erase, 0, 0],
             Kind::Copy => {
                 let single = self.program_pages == 1;
                 let reads = if single { 1 } else { u64::from(op.array_reads) };
-                let read = if self.is_typed() { op.array_ns } else { self.read[0] * reads };
+                let read = if self.is_typed() { op.own_ns } else { self.read[0] * reads };
                 let array = program(op.page + done * self.program_pages);
                 if op.copy_back && self.command == 0 {
                     return [0, read + array, 0, 0];

@@ -103,6 +103,12 @@ impl Image {
         &self.pages[first..first + self.pages_per_block as usize]
     }
 
+    /// Nothing in a block is readable any more.
+    pub fn spoil(&mut self, block: u32) {
+        let first = (block * self.pages_per_block) as usize;
+        self.pages[first..first + self.pages_per_block as usize].fill(PageState::Torn);
+    }
+
     /// The readable record of a page.
     pub fn oob(&self, ppn: u32) -> Option<&Oob> {
         match self.page(ppn) {

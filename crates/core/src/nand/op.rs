@@ -76,8 +76,9 @@ pub struct FlashOp {
     pub count: u32,
     /// Array reads in all (read, copy).
     pub array_reads: u32,
-    /// Copy, where types of pages take different times: time of its array reads, in ns.
-    pub array_ns: u64,
+    /// A time of its own, in ns. Copy, where types of pages take different times: its array reads. Program of less than a
+    /// page: what it saves on the bus.
+    pub own_ns: u64,
     /// Copy: the block that the pages come from. Program: a block that may not be erased before this has ended,
     /// because it holds the version that this replaces. Else [`NONE`].
     pub guard: u32,
@@ -152,7 +153,7 @@ impl FlashOp {
             page,
             count,
             array_reads: 0,
-            array_ns: 0,
+            own_ns: 0,
             guard: NONE,
             ordered: false,
             waits: NONE,

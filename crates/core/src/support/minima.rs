@@ -65,6 +65,17 @@ impl Minima {
         Some((group, self.levels[0][group]))
     }
 
+    /// The smallest present leaf: `(index, value)`, the highest index among equals. O(log n).
+    pub fn min_last(&self) -> Option<(usize, u16)> {
+        let mut group = 0;
+        for level in self.levels.iter().rev() {
+            let slice = &level[group * FAN..group * FAN + FAN];
+            let least = slice.iter().copied().min().filter(|&v| v != ABSENT)?;
+            group = group * FAN + slice.iter().rposition(|&v| v == least)?;
+        }
+        Some((group, self.levels[0][group]))
+    }
+
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.levels.iter().map(|l| l.len() * 2).sum()
@@ -90,6 +101,8 @@ mod tests {
                 model[i % len] = value;
                 let expected = model.iter().copied().enumerate().filter(|&(_, v)| v != ABSENT).min_by_key(|&(i, v)| (v, i));
                 prop_assert_eq!(tree.min(), expected);
+                let present = model.iter().copied().enumerate().filter(|&(_, v)| v != ABSENT);
+                prop_assert_eq!(tree.min_last(), present.rev().min_by_key(|&(_, v)| v));
                 prop_assert_eq!(tree.get(i % len), value);
             }
         }

@@ -13,7 +13,7 @@ pub mod static_order;
 pub use pools::Pools;
 
 pub use super::store::Units;
-use crate::nand::Geometry;
+use crate::nand::{Geometry, Ppn};
 
 /// A page that is going to be written.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +22,8 @@ pub struct Fresh {
     pub pool: u32,
     /// What it is written together with: pages of one request, or of one eviction, have the same number.
     pub group: u64,
+    /// Where the version before lies, if there is one.
+    pub old: Option<Ppn>,
 }
 
 /// Chooses units.

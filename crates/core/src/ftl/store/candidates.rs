@@ -12,15 +12,28 @@ pub(super) struct History {
     changed: Vec<u64>,
     /// When each block was opened.
     opened: Vec<u64>,
+    /// The order in which blocks were opened.
+    pub sequence: Vec<u64>,
+    pub openings: u64,
     /// The order in which blocks were closed.
     closed: Vec<u64>,
     order: u64,
+    /// The order in which blocks were erased last; 0 for those that never were.
+    erased: Vec<u64>,
+    erasures: u64,
 }
 
 impl History {
-    pub fn new(looks: Looks, regions: bool, blocks: u32) -> Self {
+    pub fn new(looks: Looks, regions: bool, sequence: bool, blocks: u32) -> Self {
         let kept = |wanted: bool| vec![0; if wanted { blocks as usize } else { 0 }];
-        Self { changed: kept(looks.age), opened: kept(regions), closed: kept(looks.order), ..Self::default() }
+        Self {
+            changed: kept(looks.age),
+            opened: kept(regions),
+            sequence: kept(sequence),
+            closed: kept(looks.order),
+            erased: kept(looks.erased),
+            ..Self::default()
+        }
     }
 
     /// A page of `block` has been written or has become invalid.
@@ -35,6 +48,18 @@ impl History {
         if let Some(at) = self.opened.get_mut(block as usize) {
             *at = self.now;
         }
+        if let Some(at) = self.sequence.get_mut(block as usize) {
+            self.openings += 1;
+            *at = self.openings;
+        }
+    }
+
+    /// Recovery has found that `block` was opened at `at`, counted in any way that grows.
+    pub fn found(&mut self, block: u32, at: u64) {
+        if let Some(sequence) = self.sequence.get_mut(block as usize) {
+            *sequence = at;
+            self.openings = self.openings.max(at);
+        }
     }
 
     pub fn close(&mut self, block: u32) {
@@ -44,13 +69,21 @@ impl History {
         }
     }
 
+    pub fn erase(&mut self, block: u32) {
+        if let Some(at) = self.erased.get_mut(block as usize) {
+            self.erasures += 1;
+            *at = self.erasures;
+        }
+    }
+
     /// Pages that the host has written since `block` was opened.
     pub fn since_opened(&self, block: u32) -> u64 {
         self.opened.get(block as usize).map_or(0, |at| self.now - at)
     }
 
     pub fn bytes(&self) -> usize {
-        (self.changed.len() + self.opened.len() + self.closed.len()) * 8
+        (self.changed.len() + self.opened.len() + self.sequence.len() + self.closed.len() + self.erased.len())
+            * 8
     }
 }
 
@@ -61,7 +94,7 @@ pub struct Candidates<'a> {
     /// The unit's first block, and its number of blocks.
     pub(super) first: u32,
     pub(super) count: u32,
-    /// Pages of a block, and of a program.
+    /// Pages of a block that hold data, and pages of a program.
     pub(super) pages: u32,
     pub(super) program: u32,
     /// Erases of all blocks.
@@ -117,6 +150,14 @@ impl Candidates<'_> {
         self.closed.min().filter(|&(_, valid)| self.gains(u32::from(valid))).map(|(block, _)| block as u32)
     }
 
+    /// The same, the highest among equals. O(log blocks).
+    pub fn emptiest_last(&self) -> Option<u32> {
+        self.closed
+            .min_last()
+            .filter(|&(_, valid)| self.gains(u32::from(valid)))
+            .map(|(block, _)| block as u32)
+    }
+
     /// The region of the pages in a block; 0 where all lie together.
     #[inline]
     pub fn region(&self, block: u32) -> u8 {
@@ -145,6 +186,17 @@ impl Candidates<'_> {
     pub fn closed_at(&self, block: u32) -> u64 {
         self.history.closed.get((self.first + block) as usize).copied().unwrap_or(0)
     }
+
+    /// When the block was last erased, in the order of erasing, 0 if it never was; for policies that look at that order.
+    pub fn erased_at(&self, block: u32) -> u64 {
+        self.history.erased.get((self.first + block) as usize).copied().unwrap_or(0)
+    }
+
+    /// How often the unit's blocks were erased on average.
+    pub fn mean_erases(&self) -> f64 {
+        let all = &self.erases[self.first as usize..(self.first + self.count) as usize];
+        all.iter().map(|&erases| u64::from(erases)).sum::<u64>() as f64 / f64::from(self.count)
+    }
 }
 
 #[cfg(test)]
@@ -158,7 +210,7 @@ mod tests {
     fn chosen(policy: Value, valid: &[u16]) -> Vec<u32> {
         let policy: VictimConfig = serde_json::from_value(policy).unwrap();
         let mut victim = policy.build(()).unwrap();
-        let mut history = History::new(victim.looks_at(), false, valid.len() as u32);
+        let mut history = History::new(victim.looks_at(), false, false, valid.len() as u32);
         let mut closed = Minima::new(valid.len());
         for (block, &valid) in valid.iter().enumerate() {
             closed.set(block, valid);

@@ -30,17 +30,29 @@ impl Store {
     pub fn collect(&mut self, cx: &mut Cx<'_>, unit: u32, owners: &mut impl Owners) -> Reclaim {
         if self.units[unit as usize].victim == NONE && !self.begin_swap(cx, unit) {
             let u = &self.units[unit as usize];
+            if self.limits.sealed && u.cleaned && !self.cleans_on(unit) {
+                self.units[unit as usize].collecting = false;
+                return Reclaim::Done;
+            }
             let enough = if u.idle {
                 self.limits.idle_free_blocks.max(self.limits.gc_free_blocks)
             } else {
                 self.limits.gc_free_blocks
             };
-            if self.pool.free(unit) > enough {
+            let goes_on = self.limits.sealed && u.cleaned;
+            if !goes_on && self.erased(unit) > enough {
                 self.units[unit as usize].collecting = false;
                 return Reclaim::Done;
             }
             let Some(victim) = self.choose_victim(cx, unit) else { return self.nothing_to_collect(unit) };
-            self.empty(unit, victim, Job::Collect);
+            match self.victim.cold().filter(|_| self.can_open(cx.engine, unit)) {
+                Some(cold) => {
+                    let from = unit * self.geometry.blocks_per_unit + cold;
+                    self.unlist(from);
+                    self.empty(unit, victim, Job::Clear(Swap { from, into: victim }));
+                }
+                None => self.empty(unit, victim, Job::Collect),
+            }
         }
         let (victim, job) = (self.units[unit as usize].victim, self.units[unit as usize].job);
         let before = self.valid_of[victim as usize];
@@ -58,10 +70,12 @@ impl Store {
                 cx.own = Own::Nobody;
             }
             cx.erase(victim, job.cause(), NONE, NONE);
+            self.history.erase(victim);
             cx.own = own;
             self.units[unit as usize].victim = NONE;
             match job {
                 Job::Collect => {
+                    self.units[unit as usize].cleaned = true;
                     self.give(cx, victim);
                     self.level(cx, unit, victim);
                 }
@@ -77,12 +91,15 @@ impl Store {
 
     /// The block that the policy names.
     fn choose_victim(&mut self, cx: &Cx<'_>, unit: u32) -> Option<u32> {
+        if self.limits.shared.is_some() {
+            return self.next_listed(cx, unit);
+        }
         let first = unit * self.geometry.blocks_per_unit;
         let blocks = Candidates {
             closed: &self.units[unit as usize].closed,
             first,
             count: self.geometry.blocks_per_unit,
-            pages: self.geometry.pages_per_block,
+            pages: self.data_pages(),
             program: self.geometry.program_pages,
             erases: cx.flash.erases(),
             history: &self.history,
@@ -134,6 +151,7 @@ impl Store {
     /// Copies the next valid pages of the victim. All of one step fit, by the reserve.
     fn copy_some(&mut self, cx: &mut Cx<'_>, unit: u32, owners: &mut impl Owners) {
         let (ppb, program_pages) = (self.ppb(), self.geometry.program_pages);
+        let data_pages = self.data_pages();
         let (victim, job) = (self.units[unit as usize].victim, self.units[unit as usize].job);
         let class = self.class_of_move(victim);
         let base = (victim * ppb) as usize;
@@ -142,15 +160,18 @@ impl Store {
         let mut moves = std::mem::take(&mut self.moves);
         while budget > 0 && self.valid_of[victim as usize] > 0 {
             // One run: as many pages as fit the budget and what is left of the open block, or a program.
-            let to =
-                if self.limits.spread && job == Job::Collect { self.spread_to(unit, class) } else { unit };
+            let to = if self.limits.spread && job == Job::Collect {
+                self.spread_to(unit, class)
+            } else {
+                self.moves_to(unit)
+            };
             let mut run = if self.limits.spread { program_pages.min(budget) } else { budget };
             let swap = matches!(job, Job::Swap(_)).then(|| self.swap_slot(unit));
             moves.clear();
             let (mut first, mut into) = (0, NONE);
             while run > 0
                 && self.valid_of[victim as usize] > 0
-                && (into == NONE || (moves.len() as u32) + first < ppb)
+                && (into == NONE || (moves.len() as u32) + first < data_pages)
             {
                 let from = base + self.units[unit as usize].scan as usize;
                 let Some(at) = self.valid.first_set(from, base + ppb as usize) else {
@@ -186,7 +207,7 @@ impl Store {
                 first += chunk.len() as u32;
             }
             if swap.is_none() {
-                self.close_if_full(to, class, true);
+                self.close_if_full(cx, to, class, true);
             }
         }
         self.moves = moves;
@@ -233,7 +254,7 @@ impl Store {
 
     /// Whether there is room for [`Self::append_moved`].
     pub(super) fn has_room_beside(&self, unit: u32, victim: u32) -> bool {
-        self.has_moved_room(unit, self.class_of_move(victim))
+        self.has_moved_room(self.moves_to(unit), self.class_of_move(victim))
     }
 
     /// Writes one page of `owner` among those that collection moves out of `victim`: it is stored before the erase.
@@ -248,6 +269,7 @@ impl Store {
         pins: &[u32],
     ) -> Option<u32> {
         let class = self.class_of_move(victim);
+        let unit = self.moves_to(unit);
         let (block, page) = self.place(cx, (unit, class), true, owner)?;
         let slot = self.slot(unit, class, true);
         let mut moves = vec![Move { page: NONE, out }];
@@ -259,7 +281,7 @@ impl Store {
         }
         cx.relocate(victim, &moves, Place { block, page, label }, Cause::Mapping, NONE);
         cx.unpin(&mut pinned);
-        self.close_if_full(unit, class, true);
+        self.close_if_full(cx, unit, class, true);
         Some(block * self.ppb() + page)
     }
 

@@ -96,6 +96,8 @@ impl Store {
             region_pages: gc.region_pages.unwrap_or(u64::from(shape.logical_pages)),
             classes: gc.regions + above.classes,
             spread: gc.copies == Copies::Spread,
+            sealed: false,
+            shared: None,
         };
         let even = pages.div_ceil(pools.units_each());
         let most = room(g, gc_free_blocks, &pools) as u32;

@@ -20,8 +20,10 @@ mod candidates;
 mod check;
 mod collect;
 mod compose;
+mod elements;
 mod levelling;
 mod recovery;
+mod sealed;
 mod space;
 pub mod table;
 mod units;
@@ -30,6 +32,8 @@ use std::collections::VecDeque;
 
 pub use candidates::Candidates;
 pub use compose::Above;
+pub use elements::Numbering;
+pub use sealed::Sealed;
 pub use units::Units;
 
 use candidates::History;
@@ -65,6 +69,10 @@ struct Limits {
     classes: u32,
     /// Copies go to all units of the pool.
     spread: bool,
+    /// Fresh and moved pages share an open block, and its last page is a summary.
+    sealed: bool,
+    /// Sealed stores: all units of a pool share one open block and are collected together, in this order of their blocks.
+    shared: Option<Numbering>,
 }
 
 /// What a store is composed of.
@@ -140,6 +148,12 @@ struct Unit {
     wants: u32,
     /// It is collected only because nothing else is to do.
     idle: bool,
+    /// Its collection has erased a block.
+    cleaned: bool,
+    /// The erased block taken last, counted from its first.
+    taken: u32,
+    /// Units that share an open block: what is still to be cleaned, the next one last.
+    listed: Vec<u32>,
     /// Closed blocks by valid pages.
     closed: Minima,
 }
@@ -171,6 +185,8 @@ pub struct Store {
     turn: u32,
     /// No unit takes fresh pages while it has more valid ones than this.
     share: u32,
+    /// Sealed stores: the plane of each die that was cleaned last.
+    turns: Vec<u32>,
     /// Units that wait for collection.
     waiting: VecDeque<u32>,
     /// Unit of the next copies that are spread.
@@ -192,6 +208,9 @@ impl Store {
             job: Job::Collect,
             wants: DATA,
             idle: false,
+            cleaned: false,
+            taken: geometry.blocks_per_unit - 1,
+            listed: Vec::new(),
             closed: Minima::new(geometry.blocks_per_unit as usize),
         };
         // A unit may run ahead of the others by half of the spare pages.
@@ -207,12 +226,16 @@ impl Store {
             open: vec![open; (geometry.units * (limits.classes * 2 + 1)) as usize],
             pool: Pool::full(&geometry),
             alloc: Some(alloc),
-            history: History::new(victim.looks_at(), limits.regions > 1, geometry.blocks()),
+            history: History::new(victim.looks_at(), limits.regions > 1, limits.sealed, geometry.blocks()),
             wear: Wear::new(leveller, geometry.blocks()),
             victim,
             pools,
             turn: 0,
             spread_turn: 0,
+            turns: vec![
+                geometry.units / geometry.dies - 1;
+                if limits.sealed { geometry.dies as usize } else { 0 }
+            ],
             share,
             waiting: VecDeque::with_capacity(geometry.units as usize),
             moves: Vec::with_capacity(limits.gc_step_pages as usize),
@@ -231,10 +254,17 @@ impl Store {
         self.geometry.pages_per_block
     }
 
+    /// Pages of a block that hold data.
+    #[inline]
+    fn data_pages(&self) -> u32 {
+        self.geometry.pages_per_block - u32::from(self.limits.sealed)
+    }
+
     /// Number of an open block.
     #[inline]
     fn slot(&self, unit: u32, class: u32, moved: bool) -> usize {
-        (unit * (self.limits.classes * 2 + 1) + class * 2) as usize + usize::from(moved)
+        let apart = moved && !self.limits.sealed;
+        (unit * (self.limits.classes * 2 + 1) + class * 2) as usize + usize::from(apart)
     }
 
     /// The open blocks of a unit's classes.
@@ -339,6 +369,9 @@ impl Store {
             self.pool.take_this(unit, least);
             return Some(least);
         }
+        if self.limits.sealed {
+            return self.take_in_rotation(unit);
+        }
         self.pool.take(unit)
     }
 
@@ -376,18 +409,21 @@ impl Store {
 
     /// Closes an open block if it is full.
     #[inline]
-    fn close_if_full(&mut self, unit: u32, class: u32, moved: bool) {
+    fn close_if_full(&mut self, cx: &mut Cx<'_>, unit: u32, class: u32, moved: bool) {
         let slot = self.slot(unit, class, moved);
-        if self.open[slot].page == self.geometry.pages_per_block {
-            self.close_slot(unit, class, moved, slot);
+        if self.open[slot].page == self.data_pages() {
+            self.close_slot(cx, (unit, class), moved, slot);
         }
     }
 
     #[inline(never)]
-    fn close_slot(&mut self, unit: u32, class: u32, moved: bool, slot: usize) {
+    fn close_slot(&mut self, cx: &mut Cx<'_>, (unit, class): (u32, u32), moved: bool, slot: usize) {
+        if self.limits.sealed {
+            self.summarise(cx, slot);
+        }
         let block = std::mem::replace(&mut self.open[slot].block, NONE);
         self.close(unit, block);
-        if !moved {
+        if !moved && !self.limits.sealed {
             self.ask_for_space(unit, class);
         }
     }
@@ -425,6 +461,9 @@ impl Store {
                 alloc.placed(unit, &mut Units { store: self, engine: cx.engine, class });
                 self.alloc = Some(alloc);
             }
+            if self.limits.sealed {
+                self.ask_in_turn(self.pools.of_unit(unit));
+            }
         } else if !self.has_pending(unit, class) {
             self.turn = if unit + 1 == self.geometry.units { 0 } else { unit + 1 };
         }
@@ -453,7 +492,7 @@ impl Store {
         } else {
             open.hold(cx, (page, out), guard, waits, self.geometry.program_pages);
         }
-        self.close_if_full(unit, class, false);
+        self.close_if_full(cx, unit, class, false);
         Some(block * self.geometry.pages_per_block + page)
     }
 

@@ -83,25 +83,28 @@ impl Store {
                 self.give(cx, block);
                 continue;
             }
-            let room = self.ppb() - cx.flash.write_ptr(block);
+            let opened = image.block(block).iter().find_map(|p| match p {
+                PageState::Done(oob) => Some(oob.opened),
+                _ => None,
+            });
+            let opened = opened.unwrap_or(0);
+            self.history.found(block, opened);
+            let room = self.data_pages().saturating_sub(cx.flash.write_ptr(block));
             let (fresh, moved) = (self.slot(unit, DATA, false), self.slot(unit, DATA, true));
             let most = match &self.open[moved] {
                 open if open.block == NONE => 0,
-                open => self.ppb() - open.page,
+                open => self.data_pages() - open.page,
             };
             if room <= most {
                 self.close(unit, block);
                 continue;
             }
-            let opened = image.block(block).iter().find_map(|p| match p {
-                PageState::Done(oob) => Some(oob.opened),
-                _ => None,
-            });
-            let label = Label { role: Role::Data, owner: NONE, opened: opened.unwrap_or(0) };
-            let page = self.ppb() - room;
+            let label = Label { role: Role::Data, owner: NONE, opened };
+            let page = self.data_pages() - room;
             let former =
                 std::mem::replace(&mut self.open[moved], Open { block, page, label, ..Open::default() });
-            let former = std::mem::replace(&mut self.open[fresh], former);
+            let former =
+                if fresh == moved { former } else { std::mem::replace(&mut self.open[fresh], former) };
             if former.block != NONE {
                 self.close(unit, former.block);
             }

@@ -2,7 +2,7 @@
 
 use super::{DATA, Fresh, Pools, Store, Units};
 use crate::ftl::cx::Cx;
-use crate::nand::Engine;
+use crate::nand::{Engine, Ppn};
 use crate::support::NONE;
 
 impl Store {
@@ -10,16 +10,26 @@ impl Store {
     /// is the only room there is.
     #[inline]
     pub(super) fn takes(&self, engine: &Engine, unit: u32, class: u32) -> bool {
-        let opened = self.open[self.slot(unit, class, false)].block != NONE || self.can_open(engine, unit);
         let u = &self.units[unit as usize];
-        opened && u.valid + u.coming <= self.share
+        self.has_place(engine, unit, class) && u.valid + u.coming <= self.share
+    }
+
+    /// Whether a page of `class` that replaces one of `unit` may go there.
+    #[inline]
+    pub(super) fn has_place(&self, engine: &Engine, unit: u32, class: u32) -> bool {
+        if self.limits.sealed {
+            // What collection moves goes to the same block: the reserve is all that it can count on.
+            let opens = self.open[self.slot(unit, class, false)].block == NONE;
+            return self.really_erased(engine, unit) > usize::from(opens);
+        }
+        self.open[self.slot(unit, class, false)].block != NONE || self.can_open(engine, unit)
     }
 
     /// Whether a block of `unit` can be opened so that one stays which is really erased.
     #[inline]
     pub(super) fn can_open(&self, engine: &Engine, unit: u32) -> bool {
-        if self.wear.takes_least_worn() {
-            return self.pool.of(unit).filter(|&block| !engine.is_changing(block)).count() > 1;
+        if self.wear.takes_least_worn() || self.limits.sealed {
+            return self.really_erased(engine, unit) > 1;
         }
         self.pool.second(unit).is_some_and(|reserve| !engine.is_changing(reserve))
     }
@@ -42,8 +52,14 @@ impl Store {
     /// The unit that the host's next page of `class` goes to, one of `pool`; `None` while none takes it.
     #[inline]
     pub fn pick(&mut self, cx: &Cx<'_>, pool: u32, class: u32) -> Option<u32> {
+        self.pick_over(cx, pool, class, None)
+    }
+
+    /// The same for a page whose version before lies at `old`.
+    #[inline]
+    pub fn pick_over(&mut self, cx: &Cx<'_>, pool: u32, class: u32, old: Option<Ppn>) -> Option<u32> {
         let mut alloc = self.alloc.take()?;
-        let page = Fresh { pool, group: cx.group };
+        let page = Fresh { pool, group: cx.group, old };
         let unit = alloc.pick(page, &mut Units { store: self, engine: cx.engine, class });
         self.alloc = Some(alloc);
         unit
@@ -66,13 +82,14 @@ impl Store {
     /// Puts `unit` in line for collection where it is short of erased blocks for fresh pages of `class`.
     #[inline]
     pub(super) fn ask_for_space(&mut self, unit: u32, class: u32) {
-        let u = &self.units[unit as usize];
-        if u.collecting || self.pool.free(unit) > self.limits.gc_free_blocks {
+        let unit = self.lead(unit);
+        if self.units[unit as usize].collecting || self.erased(unit) > self.limits.gc_free_blocks {
             return;
         }
+        let u = &self.units[unit as usize];
         if u.victim != NONE || self.gains(unit) || self.lendable(unit, class).is_some() {
             let u = &mut self.units[unit as usize];
-            (u.collecting, u.idle, u.wants) = (true, false, class);
+            (u.collecting, u.idle, u.wants, u.cleaned) = (true, false, class, false);
             self.waiting.push_back(unit);
         }
     }
@@ -80,8 +97,10 @@ impl Store {
     /// Whether a closed block of `unit` has pages that are not valid.
     #[inline]
     pub(super) fn gains(&self, unit: u32) -> bool {
-        let least = self.units[unit as usize].closed.min();
-        least.is_some_and(|(_, valid)| u32::from(valid) < self.geometry.pages_per_block)
+        self.together(unit).any(|unit| {
+            let least = self.units[unit as usize].closed.min();
+            least.is_some_and(|(_, valid)| u32::from(valid) < self.data_pages())
+        })
     }
 
     /// Whether `unit` is worth collecting while nothing else is to do. Then it is under collection.
@@ -91,7 +110,7 @@ impl Store {
         let worth = !u.collecting && short && (u.victim != NONE || self.gains(unit));
         if worth {
             let u = &mut self.units[unit as usize];
-            (u.collecting, u.idle) = (true, true);
+            (u.collecting, u.idle, u.cleaned) = (true, true, false);
         }
         worth
     }
@@ -128,8 +147,8 @@ impl Store {
     /// Pages of `class` that `unit` takes before anything is erased.
     pub(super) fn free_pages(&self, unit: u32, class: u32) -> u32 {
         let open = &self.open[self.slot(unit, class, false)];
-        let room = if open.block == NONE { 0 } else { self.ppb() - open.page };
-        self.pool.free(unit) * self.ppb() + room
+        let room = if open.block == NONE { 0 } else { self.data_pages() - open.page };
+        self.pool.free(unit) * self.data_pages() + room
     }
 
     /// A unit that waits for collection.

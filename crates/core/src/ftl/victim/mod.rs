@@ -25,6 +25,17 @@ pub trait Victim: std::fmt::Debug + Send {
     /// The block to collect, by its number inside the unit; `None` where no block gains anything.
     fn choose(&mut self, blocks: &Candidates<'_>) -> Option<u32>;
 
+    /// A block whose valid pages are to move into the one that it has just chosen, once that is empty; it is erased instead.
+    fn cold(&mut self) -> Option<u32> {
+        None
+    }
+
+    /// Whether a block that has come to its turn and was erased so often is collected, or passed over; blocks are
+    /// erased `mean` times on average.
+    fn accepts(&mut self, _erases: u32, _mean: f64) -> bool {
+        true
+    }
+
     /// What it asks about blocks, beside their valid pages.
     fn looks_at(&self) -> Looks {
         Looks::default()
@@ -38,6 +49,8 @@ pub struct Looks {
     pub order: bool,
     /// When a page of the block was last written or became invalid.
     pub age: bool,
+    /// The order in which blocks were erased.
+    pub erased: bool,
 }
 
 /// The candidate with the least key, the lowest number among equals. O(blocks of the unit).

@@ -1,0 +1,130 @@
+//! Which block is cleaned next: greedy with the tie rule of planes that have their own active blocks, and the same aware of wear.
+
+use rand::{RngExt as _, SeedableRng as _};
+use rand_pcg::Pcg64Mcg;
+
+use super::{Cleaning, Config};
+use crate::ftl::store::Candidates;
+use crate::ftl::victim::{Looks, Victim};
+
+/// The policy that the options name.
+pub(super) fn build(config: &Config) -> Box<dyn Victim> {
+    match config.cleaning {
+        Cleaning::Greedy => Box::new(Emptiest),
+        Cleaning::WearAware => Box::new(WearAware {
+            lifetime: config.lifetime,
+            migrate_below: config.migrate_below,
+            ration_below: config.ration_below,
+            draws: Pcg64Mcg::seed_from_u64(config.seed),
+            cold: None,
+        }),
+    }
+}
+
+/// The sealed block with the fewest valid pages, the highest number among equals.
+#[derive(Debug)]
+struct Emptiest;
+
+impl Victim for Emptiest {
+    #[inline]
+    fn choose(&mut self, blocks: &Candidates<'_>) -> Option<u32> {
+        blocks.emptiest_last()
+    }
+}
+
+/// What becomes of a block that has come to its turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// It is cleaned and gets cold data, whose block is erased.
+    Migrate,
+    /// It is cleaned.
+    Clean,
+    /// The next one has its turn.
+    Skip,
+}
+
+/// Goes through the blocks in the order of [`Emptiest`], and looks at the erases that each has left.
+#[derive(Debug)]
+struct WearAware {
+    lifetime: u32,
+    migrate_below: f64,
+    ration_below: f64,
+    draws: Pcg64Mcg,
+    cold: Option<u32>,
+}
+
+impl WearAware {
+    /// A block that was erased so often, where blocks were `mean` times on average; `migrates` where cold data can move.
+    fn fate(&mut self, erases: u32, mean: f64, migrates: bool) -> Fate {
+        let life = f64::from(self.lifetime.saturating_sub(erases));
+        let average = (f64::from(self.lifetime) - mean).max(0.0);
+        if migrates && life < self.migrate_below * average {
+            Fate::Migrate
+        } else if life < self.ration_below * average
+            && self.draws.random::<f64>() >= life / (self.ration_below * average)
+        {
+            Fate::Skip
+        } else {
+            Fate::Clean
+        }
+    }
+}
+
+impl Victim for WearAware {
+    fn choose(&mut self, blocks: &Candidates<'_>) -> Option<u32> {
+        self.cold = None;
+        let mut order: Vec<u32> = blocks.iter().collect();
+        order.sort_unstable_by_key(|&block| (blocks.valid(block), std::cmp::Reverse(block)));
+        let (mean, last) = (blocks.mean_erases(), *order.last()?);
+        for block in order {
+            let fate = self.fate(blocks.erases(block), mean, true);
+            if fate == Fate::Migrate {
+                let others =
+                    (0..blocks.count()).filter(|&other| other != block && blocks.closed(other).is_some());
+                self.cold = others.min_by_key(|&other| blocks.erased_at(other));
+            }
+            if fate != Fate::Skip || block == last {
+                return Some(block);
+            }
+        }
+        None
+    }
+
+    fn cold(&mut self) -> Option<u32> {
+        self.cold.take()
+    }
+
+    fn accepts(&mut self, erases: u32, mean: f64) -> bool {
+        self.fate(erases, mean, false) != Fate::Skip
+    }
+
+    fn looks_at(&self) -> Looks {
+        Looks { erased: true, ..Looks::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy(migrate_below: f64, ration_below: f64) -> WearAware {
+        let draws = Pcg64Mcg::seed_from_u64(1);
+        WearAware { lifetime: 50, migrate_below, ration_below, draws, cold: None }
+    }
+
+    #[test]
+    fn a_block_with_little_life_left_gets_cold_data() {
+        let mut policy = policy(0.85, 0.80);
+        // On average 40 erases are left: below 34 is too few.
+        assert_eq!([16, 17].map(|erases| policy.fate(erases, 10.0, true)), [Fate::Clean, Fate::Migrate]);
+    }
+
+    #[test]
+    fn a_block_is_passed_over_as_often_as_its_life_is_short() {
+        let mut policy = policy(0.0, 0.80);
+        // 8 of 40 left, where 32 are asked for: one time in four.
+        let cleaned = (0..10_000).filter(|_| policy.fate(42, 10.0, false) == Fate::Clean).count();
+        assert!((2_400..2_600).contains(&cleaned), "{cleaned}");
+        assert!((0..100).all(|_| policy.fate(18, 10.0, false) == Fate::Clean));
+    }
+}

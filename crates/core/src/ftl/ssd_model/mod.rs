@@ -1,0 +1,279 @@
+//! The page map of the Microsoft SSD model, the add-on for `DiskSim` that many papers simulate with.
+//!
+//! **What it does.** An *element* is a chip of the geometry; consecutive stripes of `stride` pages lie on consecutive
+//! elements, and a page never leaves its element. The last page of a block is its *summary*: when its last data page is written,
+//! the summary is programmed as well, with 512 bytes to transfer, and the block is *sealed*. Blocks are taken in rotation: the
+//! next erased one after the one taken last.
+//!
+//! With `active = "plane"`, which the model calls copy-back, every plane has an active block. `pool` says to which plane of its
+//! element a page goes: to the one with most free pages among those whose active block is newer than the old copy, beginning
+//! after the plane written last; or to the old copy's own. When a page has been written to an element and no more
+//! than `min_free` of a plane's blocks are erased, one block of that plane is *cleaned*: the sealed one with the fewest valid pages,
+//! with the highest number among equals, is copied to the plane's active block and erased. On each die that is one plane at
+//! a time; they take turns.
+//!
+//! With `active = "element"` an element has one active block. When no more than `min_free` of its blocks are erased, its sealed
+//! blocks are put in order, fewest valid pages and then lowest number first, and cleaned one after the other in this
+//! order until there are two erased blocks more than that.
+//!
+//! Wear-aware cleaning looks at the erases that each block has left of `lifetime`. A block that has less than `migrate_below` of the
+//! plane's average is cleaned and gets the valid pages of the block that was erased longest ago, which is erased instead; one
+//! that has less than `ration_below` of the average is passed over the more often, the less it has left.
+//!
+//! **When it wins**: every element works on its own, so that many elements answer many requests at once. **When it loses**:
+//! a request waits while its element is cleaned, and pages that often change on one element wear that one alone.
+//!
+//! Agrawal, Prabhakaran, Wobber, Davis, Manasse, Panigrahy: "Design Tradeoffs for SSD Performance", USENIX ATC 2008; built
+//! after the public sources of the add-on. Defaults are those of its example of a configuration.
+//!
+//! **Where the paper is silent.** The sources decide. Their parameters elsewhere in the configuration: *parallel units* of an element are
+//! `nand.dies_per_chip`, its planes `nand.planes_per_die`; `nand.copy_back` says whether copies inside a plane stay off the bus.
+//! Not as there:
+//! - Gangs of elements that are cleaned together are refused. Elements that share a bus are `nand.chips_per_channel`. Where a gang is one
+//!   element, the pools `"gang"` and `"element"` are the same.
+//! - A die takes its next operation when it has ended the one before. There, the next round of an element's parallel units
+//!   begins when all have ended.
+//! - There, all of a cleaning comes before the next request of the element; here, it is queued before whatever the
+//!   element is given afterwards. What is queued by then goes first.
+//! - The model cleans at a watermark of 0 when nothing is left. Here one erased block is kept at least: without it a
+//!   power cut during cleaning could leave no room to go on.
+//! - Blocks are not retired at the end of `lifetime`, which only steers; `nand.endurance` retires them. The example's lifetime
+//!   of 50 erases makes little sense beside it, but is what the released file says.
+//! - Cold data do not move where only one erased block is left, and not between planes that share an active block.
+//!
+//! Cost of a page write: O(planes of an element), and O(log blocks of a plane) to keep the blocks in order; of a block
+//! that is opened O(erased blocks), of one that is cleaned with a shared active block or aware of wear O(n log n) in an element's blocks.
+
+mod cleaning;
+mod planes;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::alloc::{Allocator, Pools};
+use super::page::PageMap;
+use super::store::{Numbering, Sealed, Store};
+use super::{Mapping, Shape};
+use crate::nand::Geometry;
+use crate::support::registry::{About, Choice, Cost};
+
+/// What `list` says.
+pub const ABOUT: About = About {
+    title: "Microsoft SSD model",
+    summary: "Pages striped over elements, a summary page in each block, every plane cleaned on its own.",
+    paper: "Agrawal et al., Design tradeoffs for SSD performance, USENIX ATC",
+    year: Some(2008),
+    described_in: "the sources of the SSD extension for DiskSim",
+    also: &["DiskSim SSD extension", "Microsoft Research SSD add-on"],
+    cost: Cost::Logarithmic,
+    choices: &[
+        Choice {
+            option: "active",
+            others: &[r#""element""#],
+            open: "whether planes or elements have active blocks; the paper has both, the example planes",
+        },
+        Choice {
+            option: "pool",
+            others: &[r#""plane""#],
+            open: "which planes a page may be written to; the paper names the pools, the sources call them allocation pool logic",
+        },
+        Choice {
+            option: "cleaning",
+            others: &[r#""wear-aware""#],
+            open: "whether cleaning looks at wear; the paper has both, the example is greedy",
+        },
+    ],
+    source: include_str!("mod.rs"),
+    ..About::PLAIN
+};
+
+/// Options.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Consecutive logical pages that lie on one element (1 and more).
+    pub stride: u32,
+    /// Share of each plane's blocks that is hidden from the host (above `min_free`, to 0.5, rounded down to whole blocks), and so
+    /// are the summaries: without `ftl.exported` a drive exports the rest, or what `ftl.over_provisioning` leaves if that is less.
+    pub reserve: f64,
+    /// The low watermark: what has this share of its blocks erased, or less, is cleaned (0 to 0.5, rounded down to whole
+    /// blocks, at least 1).
+    pub min_free: f64,
+    /// What has an active block, and is cleaned by itself.
+    pub active: Active,
+    /// To which plane of its element a page goes, where planes have active blocks.
+    pub pool: Pool,
+    /// In which order the blocks of an element's planes are numbered, where an element has one active block.
+    pub block_mapping: BlockMapping,
+    /// Elements that are cleaned together; more than 1 is refused.
+    pub elements_per_gang: u32,
+    /// Which block is cleaned.
+    pub cleaning: Cleaning,
+    /// Erases that wear-aware cleaning takes as a block's life (1 and more).
+    pub lifetime: u32,
+    /// A block with a smaller share of the average of erases left gets cold data (0 to 1).
+    pub migrate_below: f64,
+    /// A block with a smaller share of the average of erases left is passed over now and then (0 to 1).
+    pub ration_below: f64,
+    /// Seed of the draws of wear-aware cleaning.
+    pub seed: u64,
+}
+
+/// What has an active block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Active {
+    /// Every plane.
+    #[default]
+    Plane,
+    /// Every element.
+    Element,
+}
+
+/// To which plane of its element a page goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pool {
+    /// As `"element"`: a gang is one element.
+    Gang,
+    /// The one with most free pages whose active block is newer than the old copy.
+    #[default]
+    Element,
+    /// The old copy's.
+    Plane,
+}
+
+/// In which order the blocks of an element's planes are numbered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BlockMapping {
+    /// All blocks of a plane, then those of the next.
+    Concatenated,
+    /// The blocks of two planes in turn, then those of the next two.
+    PairStripe,
+    /// The blocks of all planes in turn.
+    #[default]
+    FullStripe,
+}
+
+/// Which block is cleaned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cleaning {
+    /// The one with the fewest valid pages.
+    #[default]
+    Greedy,
+    /// The same, with an eye on erases.
+    WearAware,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            stride: 1,
+            reserve: 0.15,
+            min_free: 0.05,
+            active: Active::Plane,
+            pool: Pool::Element,
+            block_mapping: BlockMapping::FullStripe,
+            elements_per_gang: 1,
+            cleaning: Cleaning::Greedy,
+            lifetime: 50,
+            migrate_below: 0.85,
+            ration_below: 0.80,
+            seed: 1,
+        }
+    }
+}
+
+impl Config {
+    /// Builds the mapping, or says what it lacks.
+    ///
+    /// # Errors
+    /// Too little spare flash, or impossible options.
+    pub fn build(&self, shape: Shape<'_>) -> Result<Box<dyn Mapping>, String> {
+        self.check()?;
+        let g = shape.geometry;
+        let pools = Pools::new(g.units, (0..g.chips()).collect(), self.stride);
+        let (alloc, shared): (Box<dyn Allocator>, _) = match self.active {
+            Active::Plane => (Box::new(planes::Planes::new(pools.clone(), self.pool)), None),
+            Active::Element => (Box::new(planes::Whole::new(pools.clone())), Some(self.numbering())),
+        };
+        let parts = Sealed {
+            title: ABOUT.title,
+            alloc,
+            pools,
+            victim: cleaning::build(self),
+            shared,
+            min_free: self.min_free,
+        };
+        Ok(Box::new(PageMap::new(Store::sealed(&shape, parts)?, shape.logical_pages)))
+    }
+
+    fn numbering(&self) -> Numbering {
+        match self.block_mapping {
+            BlockMapping::Concatenated => Numbering::Concatenated,
+            BlockMapping::PairStripe => Numbering::PairStripe,
+            BlockMapping::FullStripe => Numbering::FullStripe,
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.stride == 0 {
+            return Err("ftl.mapping.stride: found 0, expected at least 1 page".into());
+        }
+        if self.elements_per_gang != 1 {
+            return Err(format!(
+                "ftl.mapping.elements_per_gang: found {}, but gangs that are cleaned together are not modelled; use 1 (elements that \
+                 share a bus are nand.chips_per_channel)",
+                self.elements_per_gang
+            ));
+        }
+        if self.lifetime == 0 {
+            return Err("ftl.mapping.lifetime: found 0, expected at least 1 erase".into());
+        }
+        let shares = [
+            ("reserve", self.reserve, 0.5, "of the blocks"),
+            ("min_free", self.min_free, 0.5, "of the blocks"),
+            ("migrate_below", self.migrate_below, 1.0, "of the average"),
+            ("ration_below", self.ration_below, 1.0, "of the average"),
+        ];
+        for (option, found, most, of) in shares {
+            if !(0.0..=most).contains(&found) {
+                return Err(format!(
+                    "ftl.mapping.{option}: found {found}, expected a share {of} from 0 to {most}"
+                ));
+            }
+        }
+        if self.min_free >= self.reserve {
+            return Err(format!(
+                "ftl.mapping.min_free: found {}, expected less than ftl.mapping.reserve ({})",
+                self.min_free, self.reserve
+            ));
+        }
+        Ok(())
+    }
+
+    /// Pages that the array exports: those of the blocks that are not hidden, less their summaries.
+    pub fn exported_pages(&self, g: &Geometry) -> u64 {
+        let hidden = libm::floor(self.reserve * f64::from(g.blocks_per_unit)) as u32;
+        let blocks = u64::from(g.units) * u64::from(g.blocks_per_unit.saturating_sub(hidden));
+        blocks * u64::from(g.pages_per_block - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_element_of_the_example_exports_877464_pages() {
+        let nand = serde_json::from_value(serde_json::json!({
+            "channels": 1, "chips_per_channel": 1, "dies_per_chip": 1, "planes_per_die": 8, "blocks_per_plane": 2048,
+            "pages_per_block": 64, "page_size": "4 KiB",
+            "timing": {"read": "25 us", "program": "200 us", "erase": "1500 us", "transfer": "105600 ns"},
+        }));
+        let geometry = Geometry::new(&nand.unwrap()).unwrap();
+        assert_eq!(Config::default().exported_pages(&geometry), 877_464);
+    }
+}

@@ -1,0 +1,88 @@
+//! On which plane of its element a page is written.
+
+use super::Pool;
+use crate::ftl::alloc::{Allocator, Fresh, Pools, Units};
+
+/// Chooses planes; an element is a pool.
+#[derive(Debug)]
+pub(super) struct Planes {
+    pools: Pools,
+    logic: Pool,
+    /// Plane that each element wrote to last.
+    last: Vec<u32>,
+}
+
+impl Planes {
+    pub fn new(pools: Pools, logic: Pool) -> Self {
+        // The first scan begins at plane 0.
+        let last = vec![pools.units_each() - 1; pools.count() as usize];
+        Self { pools, logic, last }
+    }
+}
+
+impl Allocator for Planes {
+    fn pick(&mut self, page: Fresh, units: &mut Units<'_>) -> Option<u32> {
+        let old = page.old.map(|old| (units.unit_of(old), old));
+        if let (Pool::Plane, Some((home, _))) = (self.logic, old) {
+            if units.takes_in_place(home) {
+                return Some(home);
+            }
+            if units.recovers(home) {
+                return None;
+            }
+        }
+        let each = self.pools.units_each();
+        let after = self.last[page.pool as usize] + 1;
+        // The best plane that is newer than the old copy, and the best of all.
+        let (mut newer, mut any) = (None, None);
+        for turn in 0..each {
+            let unit = self.pools.nth(page.pool, (after + turn) % each);
+            let takes = match old {
+                Some((home, _)) if home == unit => units.takes_in_place(unit),
+                _ => units.takes(unit),
+            };
+            if !takes {
+                continue;
+            }
+            let free = units.free_pages(unit);
+            let best = |than: Option<(u32, u32)>| match than {
+                Some((most, _)) if most >= free => than,
+                _ => Some((free, unit)),
+            };
+            any = best(any);
+            if old.is_none_or(|(home, ppn)| home == unit || units.writes_after(unit, ppn)) {
+                newer = best(newer);
+            }
+        }
+        // Where the old copy's own plane has no room and never will, any other has to do.
+        let stuck = old.is_some_and(|(home, _)| !units.recovers(home));
+        newer.or(any.filter(|_| stuck)).map(|(_, unit)| unit)
+    }
+
+    #[inline]
+    fn placed(&mut self, unit: u32, _units: &mut Units<'_>) {
+        self.last[self.pools.of_unit(unit) as usize] = unit / self.pools.count();
+    }
+}
+
+/// Writes one block of an element after another.
+#[derive(Debug)]
+pub(super) struct Whole {
+    pools: Pools,
+}
+
+impl Whole {
+    pub fn new(pools: Pools) -> Self {
+        Self { pools }
+    }
+}
+
+impl Allocator for Whole {
+    fn pick(&mut self, page: Fresh, units: &mut Units<'_>) -> Option<u32> {
+        let unit = units.active(self.pools.nth(page.pool, 0));
+        units.takes(unit).then_some(unit)
+    }
+
+    #[inline]
+    fn placed(&mut self, _unit: u32, _units: &mut Units<'_>) {}
+}
