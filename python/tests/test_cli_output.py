@@ -82,7 +82,7 @@ def test_a_refused_combination_is_named_and_the_others_run(cli: Cli, trace: Path
     ran = [record["config"]["ftl"]["mapping"]["kind"] for record in json.loads(run.stdout)]
     assert (run.returncode, ran) == (0, ["page", "page"])
     assert run.stderr.startswith(
-        "eraseblock: refused lru of 16 MiB on bast, bplru of 16 MiB on bast: bast writes"
+        "eraseblock: refused lru of 16 MiB on bast; bplru of 16 MiB on bast: bast writes"
     )
     assert run.stderr.count("\n") == 1
     alone = cli("compare", trace, *drive, "--ftls", "bast")
