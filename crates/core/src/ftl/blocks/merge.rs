@@ -58,8 +58,10 @@ impl Blocks {
             [.., last] if way != Way::Full => *last,
             _ => {
                 let first = own.iter().find(|&&block| block != NONE);
-                let unit = first
-                    .map_or_else(|| self.home(lbn), |&block| self.balanced(self.geometry.unit_of(block)));
+                let unit = first.map_or_else(
+                    || self.home(lbn),
+                    |&block| self.new_home(lbn, self.geometry.unit_of(block)),
+                );
                 self.take(unit)
             }
         };

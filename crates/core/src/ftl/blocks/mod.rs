@@ -133,16 +133,43 @@ impl Blocks {
     /// Unit where a block of `lbn` should lie: with its data block, else the logical blocks take turns.
     pub fn home(&self, lbn: u32) -> u32 {
         let data = self.data[lbn as usize];
-        self.balanced(if data == NONE { lbn % self.geometry.units } else { self.geometry.unit_of(data) })
+        let unit = if data == NONE { lbn % self.geometry.units } else { self.geometry.unit_of(data) };
+        self.balanced(lbn, unit, |_| false)
     }
 
-    /// `unit`, or the one worn least while wear differs by more than `balance` erases of a block.
-    fn balanced(&self, unit: u32) -> u32 {
+    /// Unit for a new data block of `lbn`, which lies on `unit`: none that has one of those which share its pages.
+    fn new_home(&self, lbn: u32, unit: u32) -> u32 {
+        let (first, width) = self.striping.cluster(lbn);
+        self.balanced(lbn, unit, |other| {
+            let mut shares = (first..first + width).filter(|&sharer| sharer != lbn);
+            shares.any(|sharer| {
+                let data = self.data[sharer as usize];
+                data != NONE && self.geometry.unit_of(data) == other
+            })
+        })
+    }
+
+    /// `unit`, or one that is worn little while wear differs by more than `balance` erases of a block: the least worn one for the
+    /// first of the blocks that share their pages, the next one for the second and so on, so that they stay apart.
+    fn balanced(&self, lbn: u32, unit: u32, is_taken: impl Fn(u32) -> bool) -> u32 {
         let Some(most) = self.balance else { return unit };
-        let least = (0..self.erases.len()).min_by_key(|&u| self.erases[u]).unwrap_or(0);
-        let worst = self.erases.iter().max().copied().unwrap_or(0);
-        let uneven = worst - self.erases[least] > u64::from(most) * u64::from(self.geometry.blocks_per_unit);
-        if uneven { least as u32 } else { unit }
+        let (least, worst) = self.erases.iter().fold((u64::MAX, 0), |(l, w), &e| (l.min(e), w.max(e)));
+        if worst - least <= u64::from(most) * u64::from(self.geometry.blocks_per_unit) {
+            return unit;
+        }
+        let mut order: Vec<u32> = (0..self.geometry.units).collect();
+        order.sort_unstable_by_key(|&u| (self.erases[u as usize], u));
+        let column = (lbn - self.striping.cluster(lbn).0) as usize % order.len();
+        order.rotate_left(column);
+        order.into_iter().find(|&other| !is_taken(other)).unwrap_or(unit)
+    }
+
+    /// After a power cut: how often the blocks of each unit have been erased.
+    fn recall_wear(&mut self, flash: &Flash) {
+        let units = flash.erases().chunks(self.geometry.blocks_per_unit as usize);
+        for (erases, blocks) in self.erases.iter_mut().zip(units) {
+            *erases = blocks.iter().map(|&erases| u64::from(erases)).sum();
+        }
     }
 
     /// New blocks come from the unit worn least while its mean erases of a block lie more than `most` below the worst.
