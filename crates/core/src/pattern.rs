@@ -63,6 +63,8 @@ pub enum Route {
     Striped,
     /// To this channel.
     Channel(u32),
+    /// To this channel, where it lies, or to any one if all of it is written.
+    Home(u32),
     /// To any one channel.
     Anywhere,
 }

@@ -283,7 +283,8 @@ impl View for Idle {
             Some(Policy::Multi) => Route::Striped,
             // Some blocks lie on a channel, others were never written.
             _ if block.is_multiple_of(3) => Route::Anywhere,
-            _ => Route::Channel(block % Self::CHIPS),
+            _ if block.is_multiple_of(5) => Route::Channel(block % Self::CHIPS),
+            _ => Route::Home(block % Self::CHIPS),
         }
     }
 }

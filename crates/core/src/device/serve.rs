@@ -54,14 +54,14 @@ impl View for Below<'_> {
 
     fn channel_ready(&self, channel: u32) -> bool {
         let units = (channel..self.geometry.units).step_by(self.geometry.channels as usize);
-        units.into_iter().any(|unit| self.mapping.free_blocks(unit) > 0)
+        units.into_iter().any(|unit| self.mapping.is_ready(unit))
     }
 
     fn route(&self, block: u32, pattern: Pattern) -> Route {
         self.mapping.route(block, pattern).unwrap_or_else(|| {
             // Where its first page lies tells where a block is kept whose mapping keeps it in one place.
             match self.unit_of(block * self.geometry.pages_per_block) {
-                Some(unit) => Route::Channel(self.geometry.channel_of(self.geometry.die_of(unit))),
+                Some(unit) => Route::Home(self.geometry.channel_of(self.geometry.die_of(unit))),
                 None => Route::Anywhere,
             }
         })
@@ -371,7 +371,7 @@ impl Device {
     fn carry_out(&mut self, id: u32, eviction: &Eviction, out: &Outcome) -> Result<(), DeviceError> {
         if eviction.action == Action::Drop {
             if let Some(hint) = eviction.hint {
-                self.mapping.hear(hint);
+                self.mapping.hear(hint, true);
             }
             return Ok(());
         }
@@ -390,7 +390,7 @@ impl Device {
         id: Option<u32>,
     ) -> Result<(), DeviceError> {
         if let Some(hint) = eviction.hint {
-            self.mapping.hear(hint);
+            self.mapping.hear(hint, false);
         }
         let leaving = out.pages_of(eviction);
         self.counters.flushed_pages += leaving.len() as u64;

@@ -66,8 +66,13 @@ pub trait Mapping: std::fmt::Debug + Send {
     /// the events before the request are served.
     fn touch(&self, _lpn: u32) {}
 
-    /// What was done to a block while it was buffered; the pages of it that leave, if any, are written next.
-    fn hear(&mut self, _hint: Hint) {}
+    /// What was done to a block while it was buffered. Its pages are written next, or none if it was `clean`.
+    fn hear(&mut self, _hint: Hint, _clean: bool) {}
+
+    /// Whether `unit` can take a block now without winning one back first.
+    fn is_ready(&self, unit: u32) -> bool {
+        self.free_blocks(unit) > 0
+    }
 
     /// Where a logical block of this pattern would be written; `None` if the pattern makes no difference.
     fn route(&self, _block: u32, _pattern: BlockPattern) -> Option<Route> {

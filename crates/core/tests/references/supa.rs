@@ -130,7 +130,8 @@ impl Supa {
                 *striped = striped.saturating_sub(1);
                 return fits;
             }
-            Route::Channel(channel) if block.dirty().len() as u32 != self.ppb => {
+            Route::Channel(channel) => Some(channel).filter(|&channel| channels[channel as usize]),
+            Route::Home(channel) if block.dirty().len() as u32 != self.ppb => {
                 Some(channel).filter(|&channel| channels[channel as usize])
             }
             _ => {

@@ -2,8 +2,8 @@
 //!
 //! **What it does.** One list of blocks, clean and dirty, in the order of use: reading or writing a page moves its block to the
 //! front. Each page has a read and a write flag, which last until its block leaves. The longest run of written pages tells how a
-//! block was written, the longest run of read pages how it was read: more than `threshold` pages are sequential, fewer
-//! random. A run goes on into the blocks before and after if they are buffered. The two together make one of eight patterns, which goes with
+//! block was written, the longest run of read pages how it was read: more than `threshold` pages are sequential, so many or
+//! fewer random. A run goes on into the blocks before and after if they are buffered. The two together make one of eight patterns, which goes with
 //! the block to the FTL.
 //!
 //! Room for pages that are *read* comes from clean blocks, the least recently used first, so that a read waits for no program.
@@ -24,11 +24,12 @@
 //! near the end a dirty block must be that makes room for a read (`fit_blocks`), and that the smallest that is large enough fits best. How far the list
 //! is searched for blocks that can be written in parallel (`reach`, which keeps the cost of a step flat). Blocks that may
 //! go anywhere take the channels in turn. The window counts the pages hit in the last 10,000 requests only, by the place of their block in the list, and there is
-//! none before; `search_window` fixes it. Room is made once for all pages of a request in one block, after that block has moved to the
+//! none before; after requests that hit nothing it is the whole list; `search_window` fixes it. Room is made once for all pages of a request in one block, after that block has moved to the
 //! front; the block itself leaves last. A block is clean that has nothing to write, whatever its flags say. A flush command writes dirty pages and keeps
 //! them, with their flags.
 //!
-//! Cost of a page access: O(log n) for the place in the order of use; of an eviction O(`reach` and the pages of a block).
+//! Cost of a page access: O(log n) for the place in the order of use; of an eviction O(`reach` and the pages of a block); of a trim
+//! that leaves an old block clean, the dirty blocks between it and the next clean one.
 
 mod flags;
 mod hits;

@@ -27,6 +27,7 @@ struct Place {
 
 /// What can still be written in parallel with the victims found so far.
 struct Channels {
+    /// Ready, and no victim goes there. Striped blocks do not ask: figure 9 writes one with a channel that is not ready.
     free: Vec<bool>,
     striped: u32,
 }
@@ -156,8 +157,9 @@ impl Supa {
                 channels.striped = channels.striped.checked_sub(1)?;
                 Some(Place { channel: None })
             }
-            Route::Channel(channel) if !whole => channels.take(channel),
-            Route::Channel(_) | Route::Anywhere => {
+            Route::Channel(channel) => channels.take(channel),
+            Route::Home(channel) if !whole => channels.take(channel),
+            Route::Home(_) | Route::Anywhere => {
                 let all = channels.free.len() as u32;
                 let channel =
                     (self.turn..self.turn + all).map(|c| c % all).find(|&c| channels.free[c as usize])?;

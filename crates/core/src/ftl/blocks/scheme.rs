@@ -18,7 +18,12 @@ pub trait BlockScheme: std::fmt::Debug + Send {
     fn write(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize;
 
     /// What was done to a block while it was buffered; see [`Mapping::hear`].
-    fn hear(&mut self, _hint: Hint) {}
+    fn hear(&mut self, _hint: Hint, _clean: bool) {}
+
+    /// Whether a unit can take a block now without winning one back first; see [`Mapping::is_ready`].
+    fn is_ready(&self, blocks: &Blocks, unit: u32) -> bool {
+        blocks.pool.free(unit) > 0
+    }
 
     /// Where a logical block would be written; see [`Mapping::route`].
     fn route(&self, _blocks: &Blocks, _block: u32, _pattern: Pattern) -> Option<Route> {
@@ -122,8 +127,12 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
         count
     }
 
-    fn hear(&mut self, hint: Hint) {
-        self.scheme.hear(hint);
+    fn hear(&mut self, hint: Hint, clean: bool) {
+        self.scheme.hear(hint, clean);
+    }
+
+    fn is_ready(&self, unit: u32) -> bool {
+        self.scheme.is_ready(&self.blocks, unit)
     }
 
     fn route(&self, block: u32, pattern: Pattern) -> Option<Route> {
@@ -158,6 +167,7 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
     }
 
     fn recover(&mut self, cx: &mut Cx<'_>) {
+        self.blocks.recall_wear(cx.flash);
         self.scheme.recover(&mut self.blocks, cx);
     }
 

@@ -22,6 +22,8 @@ pub(super) struct Area {
     /// Logical blocks of which it has taken pages, while it is a log.
     pub(super) guests: Vec<u32>,
     pub(super) is_log: bool,
+    /// Takes no more pages, as far as the host has written it full.
+    pub(super) is_full: bool,
 }
 
 /// All areas.
@@ -141,9 +143,9 @@ impl Areas {
         }
     }
 
-    /// The striped area with fewest residents, if one could have more: the one of the lowest number.
+    /// The striped area with fewest residents, if one could have more: of several the one that came to have so few last. O(1).
     pub(super) fn sparsest(&self) -> Option<u32> {
-        self.sparse.least().iter().min().copied()
+        self.sparse.least().last().copied()
     }
 
     /// Erases an area that holds nothing any more.

@@ -25,7 +25,7 @@ impl PatternFtl {
 
     /// A logical block whose last two patterns agree is no longer one whose pattern changes.
     fn settle(&mut self, lbn: u32) {
-        let Turn { policy, recent } = &mut self.turns[lbn as usize];
+        let Turn { policy, recent, .. } = &mut self.turns[lbn as usize];
         if *policy == Some(Policy::Hybrid)
             && let [Some(one), Some(other)] = recent
             && one == other
@@ -132,7 +132,8 @@ impl PatternFtl {
             self.striped_target(blocks, cx, at_last).or_else(|| self.single_target(blocks, cx, lbn, at_last))
         };
         let Some(area) = area else { return false };
-        cx.counters.full_merges += 1;
+        // Emptying a sparse area is collection, and no merge of a log.
+        cx.counters.full_merges += u64::from(cause == Cause::Merge);
         self.gather(blocks, cx, lbn, area, cause);
         self.move_in(blocks, cx, lbn, area, cause);
         true
@@ -148,7 +149,7 @@ impl PatternFtl {
         if !self.can_take(blocks, cx, 1, at_last) {
             return None;
         }
-        let unit = self.single_unit(blocks, lbn, None);
+        let unit = self.single_unit(blocks, lbn, None, false);
         Some(self.areas.open(blocks, cx, std::iter::once(unit), false))
     }
 

@@ -28,12 +28,14 @@
 //! merged after one another share an area. Section 5.4.1 keeps the new pages of pattern-changed blocks in SINGLE, 5.4.2 and
 //! figure 11 where their pattern wants them: so does this. Those of random writes to a block that is read sequentially go to
 //! MULTI, where its reads want them (`mixed_writes`). A block that was never written and has only been read keeps no
-//! policy. A block that turns read-intensive under SINGLE stays where it is until it is written or merged.
+//! policy. A block that turns read-intensive under SINGLE stays where it is until it is written or merged; if it is read again until it is written, the
+//! written pages go to MULTI, as the paper says, but not the ones that were only read, which the buffer does not write. Patterns of
+//! random reads alone say nothing of where a block should be, and are passed over among its last two.
 //! Without a pattern handler a block that only random reads were made to keeps its policy, and one that random writes and
 //! sequential reads were made to follows its writes. The policies lie in RAM: after a power cut a block has that under which it lies.
 //! Updating the maps costs nothing. A flush makes trims durable with a tombstone in the log.
 //!
-//! Cost of a page write: O(1), but for merges, which visit each page of a block once.
+//! Cost of a page write: O(1), but for merges and the emptying of sparse areas, which visit each page of a block once.
 
 mod areas;
 mod merge;
@@ -139,7 +141,7 @@ impl Config {
         require(PatternFtl::NAME, shape, false, (logs.saturating_add(spare), &what))?;
         let data = shape.logical_pages.div_ceil(g.pages_per_block);
         let blocks = Blocks::new(g, data, Placement::Free, 1);
-        let turn = Turn { policy: None, recent: [None; 2] };
+        let turn = Turn { policy: None, recent: [None; 2], awaited: false };
         let ftl = PatternFtl {
             config: self.clone(),
             width,
@@ -164,6 +166,8 @@ struct Turn {
     policy: Option<Policy>,
     /// What its last two patterns want, the newer one last.
     recent: [Option<Policy>; 2],
+    /// It turned read-intensive under SINGLE and has not been written since.
+    awaited: bool,
 }
 
 /// Pages that are being written: of which logical block, what they belong to together, and where they go.
@@ -173,6 +177,8 @@ struct Now {
     group: u64,
     striped: bool,
     channel: Option<u32>,
+    /// All pages of the block are written.
+    whole: bool,
     /// The block is to be rewritten under its policy first.
     rewrite: bool,
 }
@@ -200,11 +206,10 @@ struct PatternFtl {
 }
 
 impl PatternFtl {
-    /// The pattern handler: a block was used so. Returns whether its pages go to MULTI now, and whether the block has to be
-    /// rewritten there or in SINGLE first.
-    fn note(&mut self, lbn: u32, pattern: Pattern) -> (bool, bool) {
+    /// The pattern handler: a block was used so, and pages of it are `written` now or not. Returns whether they go to MULTI, and
+    /// whether the block has to be rewritten there or in SINGLE first.
+    fn note(&mut self, lbn: u32, pattern: Pattern, written: bool) -> (bool, bool) {
         let turn = &mut self.turns[lbn as usize];
-        let written = pattern.write != Access::Never;
         let forced = match self.config.policy {
             Policies::ByPattern => None,
             Policies::Multi => Some(Policy::Multi),
@@ -229,13 +234,22 @@ impl PatternFtl {
             }
             return (wanted == Policy::Multi, rewrite);
         }
-        turn.policy = pattern.decide(turn.policy).0;
-        if turn.policy.is_some() {
+        if turn.policy.is_none() && !written {
+            return (wanted == Policy::Multi, false);
+        }
+        let before = turn.policy;
+        turn.policy = pattern.decide(before).0;
+        // RR is neither read- nor write-intensive and says nothing of where the block should be.
+        if pattern != Pattern::new(Access::Never, Access::Random) {
             turn.recent = [turn.recent[1], pattern.suits()];
         }
+        let awaited = written && std::mem::take(&mut turn.awaited);
+        turn.awaited |= before == Some(Policy::Single) && pattern.is_read_intensive() && !written;
         let striped = match turn.policy {
             Some(Policy::Multi) => true,
             Some(Policy::Single) => false,
+            // It turned read-intensive under SINGLE, and is read again: its pages go where it is read in parallel.
+            Some(Policy::Hybrid) if awaited && pattern.read != Access::Never => true,
             Some(Policy::Hybrid) | None => wanted == Policy::Multi,
         };
         (striped, false)
@@ -252,7 +266,7 @@ impl PatternFtl {
     }
 
     /// Where these pages of `lbn` go.
-    fn now(&mut self, cx: &Cx<'_>, lbn: u32, pages: &[PageOut]) -> Now {
+    fn now(&mut self, blocks: &Blocks, cx: &Cx<'_>, lbn: u32, pages: &[PageOut]) -> Now {
         let heard = self.heard.take().filter(|hint| hint.block == lbn);
         if heard.is_none()
             && let Some(now) = self.now.filter(|now| (now.lbn, now.group) == (lbn, cx.group))
@@ -262,17 +276,19 @@ impl PatternFtl {
         let pattern = heard.map_or_else(|| self.classify(pages), |hint| hint.pattern);
         // Pages that are written were written, whatever has become of their flags.
         let pattern = if pattern.write == Access::Never { self.classify(pages) } else { pattern };
-        let (striped, rewrite) = self.note(lbn, pattern);
+        let (striped, rewrite) = self.note(lbn, pattern, true);
         let channel = heard.and_then(|hint| hint.channel);
-        Now { lbn, group: cx.group, striped, channel, rewrite }
+        let whole = pages.len() as u32 == blocks.ppb();
+        Now { lbn, group: cx.group, striped, channel, whole, rewrite }
     }
 
-    /// Unit for a flash block of `lbn` under SINGLE: where it lies, else of the channel asked for, else the blocks take turns.
-    fn single_unit(&self, blocks: &Blocks, lbn: u32, channel: Option<u32>) -> u32 {
+    /// Unit for a flash block of `lbn` under SINGLE: where it lies unless the `whole` of it is written, else of the channel asked
+    /// for, else the blocks take turns.
+    fn single_unit(&self, blocks: &Blocks, lbn: u32, channel: Option<u32>, whole: bool) -> u32 {
         let g = &blocks.geometry;
         let log = self.single_logs[lbn as usize];
         let own = if log == NONE { self.home[lbn as usize] } else { log };
-        if own != NONE && !self.areas.is_striped(own) {
+        if own != NONE && !self.areas.is_striped(own) && !(whole && channel.is_some()) {
             return g.unit_of(self.areas.all[own as usize].blocks[0]);
         }
         let Some(channel) = channel else { return lbn % g.units };
@@ -319,7 +335,7 @@ impl PatternFtl {
         let log = if now.striped {
             self.areas.open(blocks, cx, 0..self.width, true)
         } else {
-            let unit = self.single_unit(blocks, lbn, now.channel);
+            let unit = self.single_unit(blocks, lbn, now.channel, now.whole);
             self.areas.open(blocks, cx, std::iter::once(unit), true)
         };
         *(if now.striped { &mut self.striped_logs[index] } else { &mut self.single_logs[index] }) = log;
@@ -334,7 +350,7 @@ impl BlockScheme for PatternFtl {
         let lbn = blocks.split(pages[0].lpn).0;
         let own = pages.iter().take_while(|out| blocks.split(out.lpn).0 == lbn).count();
         let pages = &pages[..own];
-        let mut now = self.now(cx, lbn, pages);
+        let mut now = self.now(blocks, cx, lbn, pages);
         self.now = Some(now);
         if now.rewrite && self.home[lbn as usize] != NONE {
             if !self.make_room(blocks, cx, 0) || !self.merge(blocks, cx, lbn, NONE, (Cause::Merge, false)) {
@@ -365,17 +381,22 @@ impl BlockScheme for PatternFtl {
                 blocks.program(cx, at, pages, waits);
             }
         }
+        self.areas.all[log as usize].is_full = room.iter().all(|&pages| pages == 0);
         count
     }
 
-    fn hear(&mut self, hint: Hint) {
-        if hint.pattern.write == Access::Never {
-            // Nothing of it is written.
-            self.note(hint.block, hint.pattern);
-            self.heard = None;
+    fn hear(&mut self, hint: Hint, clean: bool) {
+        self.heard = None;
+        if clean {
+            // Nothing of it is written, though it may have been: a flush command leaves the flags.
+            self.note(hint.block, hint.pattern, false);
         } else {
             self.heard = Some(hint);
         }
+    }
+
+    fn is_ready(&self, blocks: &Blocks, unit: u32) -> bool {
+        blocks.pool.free(unit) > 0 && blocks.pool.total() > 3 * self.width
     }
 
     fn route(&self, blocks: &Blocks, block: u32, pattern: Pattern) -> Option<Route> {
@@ -395,13 +416,17 @@ impl BlockScheme for PatternFtl {
         if striped {
             return Some(Route::Striped);
         }
-        let log = self.single_logs[block as usize];
-        let own = if log == NONE { self.home[block as usize] } else { log };
-        let lies = own != NONE && !self.areas.is_striped(own);
-        Some(if lies {
+        let channel = |area: u32| {
             let g = &blocks.geometry;
-            let unit = g.unit_of(self.areas.all[own as usize].blocks[0]);
-            Route::Channel(g.channel_of(g.die_of(unit)))
+            g.channel_of(g.die_of(g.unit_of(self.areas.all[area as usize].blocks[0])))
+        };
+        let (log, home) = (self.single_logs[block as usize], self.home[block as usize]);
+        Some(if log != NONE && !self.areas.all[log as usize].is_full {
+            Route::Channel(channel(log))
+        } else if log != NONE {
+            Route::Home(channel(log))
+        } else if home != NONE && !self.areas.is_striped(home) {
+            Route::Home(channel(home))
         } else {
             Route::Anywhere
         })
@@ -418,7 +443,7 @@ impl BlockScheme for PatternFtl {
             Some(_) => false,
             None => self.config.policy == Policies::Multi,
         };
-        let now = Now { lbn, group: cx.group, striped, channel: None, rewrite: false };
+        let now = Now { lbn, group: cx.group, striped, channel: None, whole: false, rewrite: false };
         let Some(log) = self.open(blocks, cx, now, pages[0]) else { return false };
         self.areas.take_in(log, lbn);
         if let Some(at) = self.areas.next(cx.flash, log, pages[0]) {
