@@ -44,6 +44,12 @@ pub struct Experiment {
     /// Report what no buffer of this size could better on this workload: hit ratio, programs, erases.
     #[serde(default = "yes")]
     pub bounds: bool,
+    /// Report what is done to blocks and pages: patterns, how often they change, hits on pages that were used the other way.
+    #[serde(default)]
+    pub patterns: bool,
+    /// Report what each request would take on a drive that has nothing else to do, collection apart.
+    #[serde(default)]
+    pub service_times: bool,
 }
 
 fn one() -> u64 {

@@ -19,6 +19,7 @@ const PRESETS: &[Preset] = &[
     Preset { name: "hbm-2010", text: include_str!("../presets/hbm-2010.toml") },
     Preset { name: "multibank-2009", text: include_str!("../presets/multibank-2009.toml") },
     Preset { name: "nvme-tlc", text: include_str!("../presets/nvme-tlc.toml") },
+    Preset { name: "supa-2017", text: include_str!("../presets/supa-2017.toml") },
 ];
 
 /// What a preset says of itself.

@@ -174,9 +174,39 @@ fn the_nvme_drive() {
     assert_eq!(program_bytes, 96 << 10);
 }
 
+/// Table 3.
+#[test]
+fn the_supa_paper() {
+    let (experiment, json) = preset("supa-2017");
+    check(
+        &json,
+        &[
+            ("/ftl/exported", "80 GiB".into()),
+            ("/nand/channels", 8.into()),
+            ("/nand/chips_per_channel", 4.into()),
+            ("/nand/page_size", "4 KiB".into()),
+            ("/nand/pages_per_block", 64.into()),
+            ("/nand/timing/read", "60 us".into()),
+            ("/nand/timing/program", "800 us".into()),
+            ("/nand/timing/erase", "1500 us".into()),
+            ("/buffer/size", "64 MiB".into()),
+            ("/buffer/scheme/kind", "supa".into()),
+            ("/buffer/scheme/threshold", 4.into()),
+            ("/buffer/scheme/window_requests", 10_000.into()),
+            ("/ftl/mapping/kind", "pattern".into()),
+            ("/ftl/mapping/log_blocks", 0.05.into()),
+            ("/patterns", true.into()),
+            ("/service_times", true.into()),
+        ],
+    );
+    let spare = (raw_bytes(&experiment) - (80 << 30)) / (256 << 10);
+    assert!(spare > (80_u64 << 30) / (256 << 10) / 20, "{spare} blocks beyond what the host sees");
+}
+
 #[test]
 fn every_preset_is_checked_here() {
-    assert_eq!(preset_names(), ["bplru-2008", "epo-2011", "hbm-2010", "multibank-2009", "nvme-tlc"]);
+    let known = ["bplru-2008", "epo-2011", "hbm-2010", "multibank-2009", "nvme-tlc", "supa-2017"];
+    assert_eq!(preset_names(), known);
 }
 
 /// What a preset's paper leaves open is a key of the preset, and every other reading of it can be had.

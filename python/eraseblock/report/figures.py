@@ -70,8 +70,26 @@ _KNOWN = (
     Figure("bound.flash_programs", "Fewest possible flash programs", "count"),
     Figure("hit_ratio.read", "Read hit ratio", "share", "high"),
     Figure("hit_ratio.write", "Write hit ratio", "share", "high"),
-    Figure("co_hit.read", "Reads found whole", "share", "high"),
-    Figure("co_hit.write", "Writes found whole", "share", "high"),
+    Figure("co_hit.read", "Read hits on written pages", "share"),
+    Figure("co_hit.write", "Write hits on read pages", "share"),
+    Figure(
+        "patterns.change_ratio.sequential_random",
+        "Pattern changes, sequential and random",
+        "share",
+        None,
+        "blocks written in the other way than before",
+    ),
+    Figure(
+        "patterns.change_ratio.read_write",
+        "Pattern changes, reads and writes",
+        "share",
+        None,
+        "blocks that became read- or write-intensive",
+    ),
+    Figure("policy_switches", "Policy switches", "count"),
+    Figure("service_ns.read.io.mean", "Mean read service", "time", "low", "on an idle drive"),
+    Figure("service_ns.write.io.mean", "Mean write service", "time", "low", "on an idle drive"),
+    Figure("service_ns.write.gc.mean", "Collection per write", "time", "low", "added on an idle drive"),
     Figure(
         "flush_response_ns.mean", "Mean response of the flash", "time", "low", "to what leaves the buffer"
     ),

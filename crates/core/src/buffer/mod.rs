@@ -351,6 +351,11 @@ pub trait Buffer: std::fmt::Debug + Send {
         false
     }
 
+    /// Whether blocks that leave have hints.
+    fn tells_patterns(&self) -> bool {
+        false
+    }
+
     /// Whether the pages of an eviction are requests of their own to the flash, which come at the same time; else they are one
     /// request. It makes a difference to the response times of what is flushed, and to nothing else.
     fn splits_evictions(&self) -> bool {

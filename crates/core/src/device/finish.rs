@@ -3,9 +3,10 @@
 use super::{Cx, Device, DeviceError, NOBODY, Occasion, cx};
 use crate::buffer::Outcome;
 use crate::config::{EndOfRun, Precondition};
+use crate::metrics::patterns::CoHit;
 use crate::metrics::report::{
-    ByKind, CoHit, EndOfLife, EndOfRun as EndOfRunFigures, Flash, FlashWork, FlushPages, FlushSizes,
-    HostPages, Merges, MultiPlane, Report, Requests, Suspensions, Throughput,
+    ByKind, EndOfLife, EndOfRun as EndOfRunFigures, Flash, FlashWork, FlushPages, FlushSizes, HostPages,
+    Merges, MultiPlane, Report, Requests, Suspensions, Throughput,
 };
 use crate::metrics::series::{SeriesReport, Totals};
 use crate::metrics::{Counters, Latency, Wear};
@@ -52,6 +53,9 @@ impl Device {
             return Err(DeviceError::Failed);
         }
         self.drain()?;
+        if let Some(service) = &mut self.service {
+            service.begin(None);
+        }
         let series = self.series.report(self.timed, self.totals(self.last_answer));
         let paper_bytes = self.buffer.paper_bytes();
         let end = self.end_of_run()?;
@@ -229,6 +233,7 @@ impl Device {
             flush_response_ns: self.flushed.latency.summary(),
             flush_response_per_write_ns: (self.timed && c.by_op[1] > 0)
                 .then(|| self.flushed.latency.sum() as f64 / c.by_op[1] as f64),
+            service_ns: self.service.as_ref().map(|service| service.report()),
             throughput: seconds
                 .map(|s| Throughput { iops: c.completed as f64 / s, bytes_per_s: c.bytes as f64 / s }),
             simulated_s: seconds,
@@ -238,7 +243,8 @@ impl Device {
                 write: ratio(c.write_hits, c.pages_written),
             },
             inflight_hits: c.inflight_hits,
-            co_hit: CoHit::default(),
+            co_hit: self.patterns.as_ref().map_or_else(CoHit::default, |patterns| patterns.co_hit()),
+            patterns: self.patterns.as_ref().map(|patterns| patterns.report()),
             unmapped_reads: c.unmapped_reads,
             host_pages: HostPages { read: c.pages_read, write: c.pages_written, trim: c.pages_trimmed },
             padded_pages: c.padded_pages,
@@ -252,6 +258,7 @@ impl Device {
                 suspensions: Suspensions { programs: special.suspensions[0], erases: special.suspensions[1] },
             },
             merges: Merges { switch: c.switch_merges, partial: c.partial_merges, full: c.full_merges },
+            policy_switches: c.policy_switches,
             waf: ratio(c.programmed, c.pages_written),
             flush_pages: FlushPages {
                 before_padding: FlushSizes::new(&self.flush_sizes[0]),

@@ -16,6 +16,7 @@ mod flushed;
 mod foresee;
 mod power;
 mod serve;
+mod service;
 mod space;
 mod time;
 mod unused;
@@ -36,7 +37,7 @@ use crate::ftl::gc::{GcConfig, GcCost};
 use crate::ftl::{self, Cx, Mapping, Own, PageOut};
 use crate::metrics::bounds::{Bounds, Limits};
 use crate::metrics::report::Preconditioning;
-use crate::metrics::{Counters, Latency, Series};
+use crate::metrics::{Counters, Latency, Patterns, Series};
 use crate::nand::{Chip, Engine, Flash, Geometry, Plan, Shadow};
 
 /// How a drive is built, beside its configuration.
@@ -166,6 +167,10 @@ pub struct Device {
     preconditioning: Preconditioning,
     /// The best that any buffer could do, where somebody asked for it.
     bounds: Option<Box<Bounds>>,
+    /// What is done to blocks and pages, where somebody asked for it.
+    patterns: Option<Box<Patterns>>,
+    /// What requests take on an idle drive, where somebody asked for it.
+    service: Option<Box<service::Service>>,
     /// Numbers of the requests answered, in order, where somebody asked for them.
     answers: Option<Vec<u64>>,
     /// Completions of flash operations after which power fails.
@@ -298,6 +303,8 @@ impl Device {
             flush_sizes: Default::default(),
             preconditioning: Preconditioning::default(),
             bounds: None,
+            patterns: None,
+            service: None,
             answers: None,
             cut_after: u64::MAX,
             failed: false,
@@ -318,6 +325,17 @@ impl Device {
             flushed_at_end,
             unprogrammed: if flushed_at_end { 0 } else { units * (program_pages - 1) },
         })));
+    }
+
+    /// From now on, count what is done to blocks and pages; the report will have it. To be called when the drive has been filled.
+    pub fn keep_patterns(&mut self) {
+        self.patterns = Some(Box::new(Patterns::new(self.logical_pages, self.geometry.pages_per_block)));
+    }
+
+    /// From now on, work out what each request would take on an idle drive; the report will have it. To be called when the drive has
+    /// been filled. A run that takes no time has none.
+    pub fn keep_service_times(&mut self) {
+        self.service = self.timed.then(Box::default);
     }
 
     /// Flash operations planned so far, filling left out: pages read and programmed, and blocks erased.

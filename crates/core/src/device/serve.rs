@@ -71,6 +71,9 @@ impl View for Below<'_> {
 impl Device {
     /// Does at once all that a request does to the drive's state, and issues the flash operations.
     pub(super) fn serve(&mut self, id: u32, request: &Request) -> Result<(), DeviceError> {
+        if let Some(service) = &mut self.service {
+            service.begin(Some(request.op));
+        }
         match request.op {
             Op::Flush => self.serve_flush(id),
             Op::Trim => {
@@ -124,6 +127,9 @@ impl Device {
         } else {
             self.counters.pages_read += u64::from(span.count);
         }
+        if let Some(patterns) = &mut self.patterns {
+            patterns.request(&span, &out.answers, self.buffer.tells_patterns());
+        }
         let Span { first, count, write, .. } = span;
         let told = self.tell(|| Occasion::Access { first, count, write }, &out);
         let result = told.and_then(|()| self.follow(id, &span, pages, &out));
@@ -132,7 +138,11 @@ impl Device {
         let takes_in = out.answers.iter().any(|answer| matches!(answer, Answer::Insert | Answer::Fill));
         if self.timed && self.config.nand.timing.ram.0 > 0 {
             let through_ram = out.answers.iter().filter(|answer| **answer != Answer::Bypass).count() as u64;
-            self.pending[id as usize].ram_ns += self.config.nand.timing.ram.0 * through_ram;
+            let ns = self.config.nand.timing.ram.0 * through_ram;
+            self.pending[id as usize].ram_ns += ns;
+            if let Some(service) = &mut self.service {
+                service.ram_ns += ns;
+            }
         }
         self.out = Some(out);
         result?;
@@ -152,6 +162,9 @@ impl Device {
 
     /// Hands the plan to the engine.
     pub(super) fn issue(&mut self) {
+        if let Some(service) = &mut self.service {
+            self.engine.do_alone(&self.plan, &mut service.drive);
+        }
         self.engine.issue(&self.plan);
         self.plan.clear();
         self.release_flushes();
@@ -370,15 +383,27 @@ impl Device {
 
     fn carry_out(&mut self, id: u32, eviction: &Eviction, out: &Outcome) -> Result<(), DeviceError> {
         if eviction.action == Action::Drop {
-            if let Some(hint) = eviction.hint {
-                self.mapping.hear(hint, true);
-            }
+            self.hear(eviction, out, true);
             return Ok(());
         }
         // Forced unit access: what leaves may be pages of this very request.
         let waits = self.config.buffer.write_back == WriteBack::Foreground || self.forced;
         let own = if waits { self.writes_join(id) } else { NOBODY };
         self.flush_out(own, eviction, out, Some(id))
+    }
+
+    /// Tells the mapping what was done to the block that leaves, where the buffer says so.
+    fn hear(&mut self, eviction: &Eviction, out: &Outcome, clean: bool) {
+        if let Some(hint) = eviction.hint {
+            self.mapping.hear(hint, clean, &mut self.counters);
+        }
+        if let Some(patterns) = &mut self.patterns {
+            match eviction.hint {
+                Some(hint) => patterns.note(hint.block, hint.pattern),
+                None if clean => {}
+                None => patterns.leave(out.pages_of(eviction)),
+            }
+        }
     }
 
     /// Writes the pages of one eviction, for request `id` if it was one that asked for it.
@@ -389,9 +414,7 @@ impl Device {
         out: &Outcome,
         id: Option<u32>,
     ) -> Result<(), DeviceError> {
-        if let Some(hint) = eviction.hint {
-            self.mapping.hear(hint, false);
-        }
+        self.hear(eviction, out, false);
         let leaving = out.pages_of(eviction);
         self.counters.flushed_pages += leaving.len() as u64;
         // Evictions are numbered apart from requests.

@@ -105,6 +105,10 @@ impl Device {
     /// No request is under way: begins to collect what is worth it, until one comes.
     pub(super) fn use_idle_time(&mut self) {
         self.idle_begins = false;
+        if let Some(service) = &mut self.service {
+            // What is done now is on nobody's account.
+            service.begin(None);
+        }
         for unit in 0..self.geometry.units {
             if self.mapping.reclaims_when_idle(unit) {
                 self.jobs += 1;
@@ -132,6 +136,9 @@ impl Device {
         let join = self.engine.join(JOB | unit);
         self.engine.hold(join);
         let step = self.job_step(unit, Own::All(join));
+        if let Some(service) = &mut self.service {
+            self.engine.do_alone(&self.job_plan, &mut service.drive);
+        }
         self.engine.issue(&self.job_plan);
         self.job_plan.clear();
         if step == Reclaim::More {

@@ -25,6 +25,7 @@ pub mod wear;
 pub use cx::{Cx, Own, PageOut};
 
 use crate::config::FtlConfig;
+use crate::metrics::Counters;
 use crate::nand::{Flash, Geometry, Ppn};
 use crate::pattern::{Hint, Pattern as BlockPattern, Policy, Route};
 
@@ -67,7 +68,7 @@ pub trait Mapping: std::fmt::Debug + Send {
     fn touch(&self, _lpn: u32) {}
 
     /// What was done to a block while it was buffered. Its pages are written next, or none if it was `clean`.
-    fn hear(&mut self, _hint: Hint, _clean: bool) {}
+    fn hear(&mut self, _hint: Hint, _clean: bool, _counters: &mut Counters) {}
 
     /// Whether `unit` can take a block now without winning one back first.
     fn is_ready(&self, unit: u32) -> bool {

@@ -23,6 +23,8 @@ pub struct Counters {
     pub partial_merges: u64,
     /// Log and data blocks copied together into a new block.
     pub full_merges: u64,
+    /// Blocks that the FTL came to keep in another way than before.
+    pub policy_switches: u64,
 
     /// Buffer slots that pages on their way to flash have taken; those in an open program unit lie in the FTL's own
     /// RAM.

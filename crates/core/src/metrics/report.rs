@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::bounds::Bound;
 use super::latency::LatencySummary;
+use super::patterns::{CoHit, PatternReport};
 use super::series::SeriesReport;
 use super::wear::Wear;
 use crate::nand::op::ByCause;
@@ -45,13 +46,22 @@ pub struct Throughput {
     pub bytes_per_s: f64,
 }
 
-/// Requests whose pages were all found in the buffer / requests, for schemes that keep count.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct CoHit {
-    /// Of reads.
-    pub read: Option<f64>,
-    /// Of writes.
-    pub write: Option<f64>,
+/// How long what a request triggers takes on a drive that has nothing else to do, in ns.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Service {
+    /// The host's pages and the mapping.
+    pub io: Option<LatencySummary>,
+    /// What collection, merges and wear levelling add.
+    pub gc: Option<LatencySummary>,
+}
+
+/// By kind of request.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ServiceTimes {
+    /// Reads.
+    pub read: Service,
+    /// Writes.
+    pub write: Service,
 }
 
 /// Pages of the host's requests.
@@ -250,6 +260,8 @@ pub struct Report {
     pub flush_response_ns: Option<LatencySummary>,
     /// The sum of these times / write requests of the host.
     pub flush_response_per_write_ns: Option<f64>,
+    /// On a drive that has nothing else to do; null unless asked for.
+    pub service_ns: Option<ServiceTimes>,
     /// Over the simulated time.
     pub throughput: Option<Throughput>,
     /// From the first arrival to the last answer, in s.
@@ -258,8 +270,10 @@ pub struct Report {
     pub hit_ratio: ByKind<Option<f64>>,
     /// Read pages served on their way to flash.
     pub inflight_hits: u64,
-    /// Requests found whole; null where the scheme keeps no count.
+    /// Hits on pages that had been used the other way; null unless asked for.
     pub co_hit: CoHit,
+    /// How blocks were used when they came to the FTL; null unless asked for.
+    pub patterns: Option<PatternReport>,
     /// Read pages that were never written.
     pub unmapped_reads: u64,
     /// Pages of requests.
@@ -272,6 +286,8 @@ pub struct Report {
     pub flash: Flash,
     /// Merges.
     pub merges: Merges,
+    /// Blocks that the FTL came to keep in another way than before: from the policy for one pattern to that for another.
+    pub policy_switches: u64,
     /// Pages programmed / pages written by the host; null where it wrote none.
     pub waf: Option<f64>,
     /// Sizes of writes to the FTL.

@@ -9,7 +9,7 @@ pub mod op;
 pub mod shadow;
 
 pub use chip::Chip;
-pub use engine::Engine;
+pub use engine::{Engine, IdleDrive};
 pub use flash::{Flash, Violation};
 pub use geometry::Geometry;
 pub use image::{Image, Oob, PageState, Role};

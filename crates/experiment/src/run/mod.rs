@@ -154,6 +154,12 @@ impl Runner {
         if experiment.bounds {
             device.keep_bounds();
         }
+        if experiment.patterns {
+            device.keep_patterns();
+        }
+        if experiment.service_times {
+            device.keep_service_times();
+        }
         let start = Instant::now();
         let mut submitted = 0;
         for request in fitted.requests() {

@@ -354,6 +354,10 @@ impl Buffer for Supa {
         }
     }
 
+    fn tells_patterns(&self) -> bool {
+        true
+    }
+
     fn flush(&mut self, out: &mut Outcome) {
         // From the front until all dirty blocks are found: O(1) for each block used since the last flush.
         let dirty = self.order.iter(&self.links).filter(|&node| self.blocks.dirty(node) > 0);

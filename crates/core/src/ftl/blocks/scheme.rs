@@ -4,6 +4,7 @@ use super::{Blocks, Cx, Placement};
 use crate::config::ProgramOrder;
 use crate::ftl::cx::PageOut;
 use crate::ftl::{Mapping, Shape};
+use crate::metrics::Counters;
 use crate::nand::{Flash, Ppn};
 use crate::pattern::{Hint, Pattern, Policy, Route};
 use crate::support::NONE;
@@ -18,7 +19,7 @@ pub trait BlockScheme: std::fmt::Debug + Send {
     fn write(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize;
 
     /// What was done to a block while it was buffered; see [`Mapping::hear`].
-    fn hear(&mut self, _hint: Hint, _clean: bool) {}
+    fn hear(&mut self, _hint: Hint, _clean: bool, _counters: &mut Counters) {}
 
     /// Whether a unit can take a block now without winning one back first; see [`Mapping::is_ready`].
     fn is_ready(&self, blocks: &Blocks, unit: u32) -> bool {
@@ -127,8 +128,8 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
         count
     }
 
-    fn hear(&mut self, hint: Hint, clean: bool) {
-        self.scheme.hear(hint, clean);
+    fn hear(&mut self, hint: Hint, clean: bool, counters: &mut Counters) {
+        self.scheme.hear(hint, clean, counters);
     }
 
     fn is_ready(&self, unit: u32) -> bool {

@@ -24,13 +24,14 @@ impl PatternFtl {
     }
 
     /// A logical block whose last two patterns agree is no longer one whose pattern changes.
-    fn settle(&mut self, lbn: u32) {
+    fn settle(&mut self, cx: &mut Cx<'_>, lbn: u32) {
         let Turn { policy, recent, .. } = &mut self.turns[lbn as usize];
         if *policy == Some(Policy::Hybrid)
             && let [Some(one), Some(other)] = recent
             && one == other
         {
             *policy = Some(*one);
+            cx.counters.policy_switches += 1;
         }
     }
 
@@ -46,7 +47,7 @@ impl PatternFtl {
                 self.drop_if_empty(blocks, cx, old, cause);
             }
         }
-        self.settle(lbn);
+        self.settle(cx, lbn);
     }
 
     fn drop_if_empty(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, area: u32, cause: Cause) {

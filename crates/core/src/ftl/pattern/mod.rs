@@ -46,6 +46,7 @@ use serde::{Deserialize, Serialize};
 use super::blocks::{BlockScheme, Blocks, Folded, Placement, log_blocks, require};
 use super::cx::{Cx, PageOut};
 use super::{Mapping, Shape};
+use crate::metrics::Counters;
 use crate::nand::Cause;
 use crate::pattern::{Access, Hint, Pattern, Policy, Route};
 use crate::support::NONE;
@@ -208,7 +209,7 @@ struct PatternFtl {
 impl PatternFtl {
     /// The pattern handler: a block was used so, and pages of it are `written` now or not. Returns whether they go to MULTI, and
     /// whether the block has to be rewritten there or in SINGLE first.
-    fn note(&mut self, lbn: u32, pattern: Pattern, written: bool) -> (bool, bool) {
+    fn note(&mut self, counters: &mut Counters, lbn: u32, pattern: Pattern, written: bool) -> (bool, bool) {
         let turn = &mut self.turns[lbn as usize];
         let forced = match self.config.policy {
             Policies::ByPattern => None,
@@ -229,6 +230,7 @@ impl PatternFtl {
         if !self.config.handler {
             let wanted = if pattern.suits().is_none() { Policy::Single } else { wanted };
             let rewrite = written && turn.policy.is_some_and(|policy| policy != wanted);
+            counters.policy_switches += u64::from(rewrite);
             if written {
                 turn.policy = Some(wanted);
             }
@@ -239,6 +241,7 @@ impl PatternFtl {
         }
         let before = turn.policy;
         turn.policy = pattern.decide(before).0;
+        counters.policy_switches += u64::from(before.is_some() && before != turn.policy);
         // RR is neither read- nor write-intensive and says nothing of where the block should be.
         if pattern != Pattern::new(Access::Never, Access::Random) {
             turn.recent = [turn.recent[1], pattern.suits()];
@@ -266,7 +269,7 @@ impl PatternFtl {
     }
 
     /// Where these pages of `lbn` go.
-    fn now(&mut self, blocks: &Blocks, cx: &Cx<'_>, lbn: u32, pages: &[PageOut]) -> Now {
+    fn now(&mut self, blocks: &Blocks, cx: &mut Cx<'_>, lbn: u32, pages: &[PageOut]) -> Now {
         let heard = self.heard.take().filter(|hint| hint.block == lbn);
         if heard.is_none()
             && let Some(now) = self.now.filter(|now| (now.lbn, now.group) == (lbn, cx.group))
@@ -276,7 +279,7 @@ impl PatternFtl {
         let pattern = heard.map_or_else(|| self.classify(pages), |hint| hint.pattern);
         // Pages that are written were written, whatever has become of their flags.
         let pattern = if pattern.write == Access::Never { self.classify(pages) } else { pattern };
-        let (striped, rewrite) = self.note(lbn, pattern, true);
+        let (striped, rewrite) = self.note(cx.counters, lbn, pattern, true);
         let channel = heard.and_then(|hint| hint.channel);
         let whole = pages.len() as u32 == blocks.ppb();
         Now { lbn, group: cx.group, striped, channel, whole, rewrite }
@@ -385,11 +388,11 @@ impl BlockScheme for PatternFtl {
         count
     }
 
-    fn hear(&mut self, hint: Hint, clean: bool) {
+    fn hear(&mut self, hint: Hint, clean: bool, counters: &mut Counters) {
         self.heard = None;
         if clean {
             // Nothing of it is written, though it may have been: a flush command leaves the flags.
-            self.note(hint.block, hint.pattern, false);
+            self.note(counters, hint.block, hint.pattern, false);
         } else {
             self.heard = Some(hint);
         }

@@ -27,10 +27,13 @@
 mod cache;
 mod dies;
 mod hazards;
+mod idle;
 mod joins;
 mod planes;
 mod suspend;
 mod work;
+
+pub use idle::IdleDrive;
 
 use std::collections::VecDeque;
 

@@ -1,0 +1,173 @@
+//! What is done to blocks and pages: the patterns of blocks, how often these change, and hits on pages that were used the other way.
+
+use serde::Serialize;
+
+use crate::buffer::{Answer, Evicted, Span};
+use crate::pattern::{Access, Pattern};
+use crate::support::bits::Bits;
+
+/// Where a buffer says nothing of patterns: a write of more pages than this that follow one another is sequential, a read of more
+/// than that is read-intensive. Kim, Park and Youn 2017 (SUPA), section 4.2.
+const THRESHOLDS: (u32, u32) = (4, 2);
+
+/// The two things about a block that can change.
+const QUESTIONS: usize = 2;
+
+/// Counts of what is done to blocks and pages.
+#[derive(Debug)]
+pub struct Patterns {
+    pages_per_block: u32,
+    /// Pages that have been read, and written, since they came into the buffer.
+    read: Bits,
+    written: Bits,
+    /// Hits of reads and of writes, and those on pages that had been used the other way.
+    hits: [u64; 2],
+    co_hits: [u64; 2],
+    /// By block, of each question: whether its answer is known, and what it is.
+    last: Vec<[Option<bool>; QUESTIONS]>,
+    counts: [u64; 8],
+    changes: [u64; QUESTIONS],
+}
+
+/// How often blocks were used in each way when they came to the FTL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[expect(missing_docs, reason = "named as the patterns are: Random or Sequential, Write or Read")]
+pub struct Counts {
+    pub rw: u64,
+    pub sw: u64,
+    pub rr: u64,
+    pub rw_rr: u64,
+    pub sw_rr: u64,
+    pub sr: u64,
+    pub rw_sr: u64,
+    pub sw_sr: u64,
+}
+
+/// Blocks that came to the FTL otherwise than before / blocks that came.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct ChangeRatio {
+    /// Between written in sequence and at random.
+    pub sequential_random: Option<f64>,
+    /// Between read-intensive and write-intensive.
+    pub read_write: Option<f64>,
+}
+
+/// What the report has of it.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct PatternReport {
+    /// Blocks that left the buffer, and blocks read past it.
+    pub blocks: u64,
+    /// These by pattern.
+    pub counts: Counts,
+    /// How often the pattern of a block was another than before.
+    pub change_ratio: ChangeRatio,
+}
+
+/// Share of the hits that fell on pages which had been used the other way since they came into the buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct CoHit {
+    /// Of read hits: on written pages.
+    pub read: Option<f64>,
+    /// Of write hits: on pages that were read.
+    pub write: Option<f64>,
+}
+
+impl Patterns {
+    /// Of a drive of so many logical pages.
+    pub fn new(logical_pages: u32, pages_per_block: u32) -> Self {
+        let blocks = logical_pages.div_ceil(pages_per_block);
+        Self {
+            pages_per_block,
+            read: Bits::new(logical_pages as usize),
+            written: Bits::new(logical_pages as usize),
+            hits: [0; 2],
+            co_hits: [0; 2],
+            last: vec![[None; QUESTIONS]; blocks as usize],
+            counts: [0; 8],
+            changes: [0; QUESTIONS],
+        }
+    }
+
+    /// What the buffer answered to a part of a request within a block. If it does not tell patterns, pages that it
+    /// does not hold are a use of the block.
+    pub fn request(&mut self, span: &Span, answers: &[Answer], tells: bool) {
+        let kind = usize::from(span.write);
+        let (mut run, mut longest) = (0, 0);
+        for (lpn, answer) in (span.first as usize..).zip(answers) {
+            let (own, other) = if span.write {
+                (&mut self.written, &mut self.read)
+            } else {
+                (&mut self.read, &mut self.written)
+            };
+            if *answer == Answer::Hit {
+                self.hits[kind] += 1;
+                self.co_hits[kind] += u64::from(other.get(lpn));
+                run = 0;
+            } else {
+                // It was not there: what was done to it before does not count.
+                other.clear(lpn);
+                run += 1;
+                longest = longest.max(run);
+            }
+            if *answer == Answer::Bypass {
+                own.clear(lpn);
+            } else {
+                own.set(lpn);
+            }
+        }
+        if longest > 0 && !span.write && !tells {
+            self.note(span.first / self.pages_per_block, Pattern::of_runs(0, longest, THRESHOLDS.1));
+        }
+        if longest > 0 && span.write && answers.contains(&Answer::Bypass) {
+            self.note(span.first / self.pages_per_block, Pattern::of_runs(longest, 0, THRESHOLDS.0));
+        }
+    }
+
+    /// Pages leave the buffer, which does not say what was done to their blocks.
+    pub fn leave(&mut self, pages: &[Evicted]) {
+        let ppb = self.pages_per_block;
+        for block in pages.chunk_by(|one, next| one.lpn / ppb == next.lpn / ppb) {
+            let runs = block.chunk_by(|one, next| one.lpn + 1 == next.lpn);
+            let longest = runs.map(<[Evicted]>::len).max().unwrap_or(0);
+            self.note(block[0].lpn / ppb, Pattern::of_runs(longest as u32, 0, THRESHOLDS.0));
+        }
+    }
+
+    /// A block comes to the FTL, used so.
+    pub fn note(&mut self, block: u32, pattern: Pattern) {
+        let Some(number) = Pattern::ALL.iter().position(|known| *known == pattern) else { return };
+        self.counts[number] += 1;
+        let sequential = (pattern.write != Access::Never).then_some(pattern.write == Access::Sequential);
+        let read = pattern.is_read_intensive();
+        // A few pages that were read make it neither.
+        let intensive = (read || pattern.write != Access::Never).then_some(read);
+        let last = &mut self.last[block as usize];
+        for (question, answer) in [sequential, intensive].into_iter().enumerate() {
+            let Some(answer) = answer else { continue };
+            let before = last[question].replace(answer);
+            self.changes[question] += u64::from(before.is_some_and(|before| before != answer));
+        }
+    }
+
+    /// What the report has of blocks.
+    pub fn report(&self) -> PatternReport {
+        let [rw, sw, rr, rw_rr, sw_rr, sr, rw_sr, sw_sr] = self.counts;
+        let blocks = self.counts.iter().sum();
+        let [sequential_random, read_write] = self.changes.map(|changes| share(changes, blocks));
+        PatternReport {
+            blocks,
+            counts: Counts { rw, sw, rr, rw_rr, sw_rr, sr, rw_sr, sw_sr },
+            change_ratio: ChangeRatio { sequential_random, read_write },
+        }
+    }
+
+    /// What the report has of pages.
+    pub fn co_hit(&self) -> CoHit {
+        let [read, write] = [0, 1].map(|kind| share(self.co_hits[kind], self.hits[kind]));
+        CoHit { read, write }
+    }
+}
+
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
