@@ -22,7 +22,7 @@ from eraseblock import _core
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "reproduction"
-PAPERS = ("hbm",)
+PAPERS = ("hbm", "bplru")
 
 KINDS = {
     "number": {"value", "values"},
