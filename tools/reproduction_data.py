@@ -22,7 +22,7 @@ from eraseblock import _core
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "reproduction"
-PAPERS = ("hbm", "bplru")
+PAPERS = ("hbm", "epo", "bplru")
 
 KINDS = {
     "number": {"value", "values"},
@@ -143,6 +143,16 @@ def sides(claim: Mapping[str, Any], name: str) -> list[Selection]:
 def experiment(path: Path) -> list[Run]:
     """All runs of an experiment, every key explicit."""
     return [json.loads(run) for run in _core.resolve(path.read_text(), path.name, [])]
+
+
+def experiments(name: str) -> set[Path]:
+    """The files of all experiments of a paper."""
+    figures = tomllib.loads((FOLDER / name / "claims.toml").read_text())["figures"]
+    return {
+        (FOLDER / name / file).resolve()
+        for figure in figures.values()
+        for file in figure.get("experiments", [])
+    }
 
 
 def source_of(workload: Mapping[str, Any]) -> str:
@@ -305,8 +315,7 @@ def main() -> int:
     try:
         for name in PAPERS:
             claims, count = check_paper(name, workloads)
-            files = [path for path in (FOLDER / name).glob("*.toml") if path.name != "claims.toml"]
-            runs = sum(len(experiment(path)) for path in files)
+            runs = sum(len(experiment(path)) for path in experiments(name))
             sys.stdout.write(f"{name}: {claims} claims of {count} numbers and orders, {runs} runs\n")
     except DataError as error:
         sys.stderr.write(f"{error}\n")
