@@ -137,7 +137,7 @@ fn run_and_cut(config: &DeviceConfig, requests: &[Request], completions: u64) ->
             Err(error) => panic!("{error}"),
         }
     }
-    if !cut && drive.finish().map(|_| ()) != Err(DeviceError::PowerCut) {
+    if !cut && drive.end() != Err(DeviceError::PowerCut) {
         return None;
     }
     for number in drive.answers().to_vec() {
@@ -167,7 +167,7 @@ fn works_on(drive: &mut Device, seed: u64) {
     for request in &requests {
         drive.submit(request).unwrap();
     }
-    drive.finish().unwrap();
+    drive.end().unwrap();
 }
 
 fn exhaust(name: &str, config: &DeviceConfig, seed: u64) -> u64 {

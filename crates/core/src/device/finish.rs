@@ -49,6 +49,19 @@ impl Device {
     /// # Errors
     /// The simulation has found itself wrong.
     pub fn finish(&mut self) -> Result<Report, DeviceError> {
+        let (end, series, paper_bytes) = self.conclude()?;
+        Ok(self.report(end, series, paper_bytes))
+    }
+
+    /// Ends the run and checks its accounts, without the work of a report.
+    ///
+    /// # Errors
+    /// The simulation has found itself wrong.
+    pub fn end(&mut self) -> Result<(), DeviceError> {
+        self.conclude().map(|_| ())
+    }
+
+    fn conclude(&mut self) -> Result<(EndOfRunFigures, SeriesReport, Option<u64>), DeviceError> {
         if self.failed {
             return Err(DeviceError::Failed);
         }
@@ -65,7 +78,7 @@ impl Device {
             DeviceError::Law(fault)
         })?;
         self.check_stored()?;
-        Ok(self.report(end, series, paper_bytes))
+        Ok((end, series, paper_bytes))
     }
 
     /// What the configuration asks for after the last request.
@@ -160,7 +173,7 @@ impl Device {
                     self.area, self.sum_admitted
                 ));
             }
-            let answered: u64 = self.latency.iter().map(|l| l.summary().map_or(0, |s| s.count)).sum();
+            let answered: u64 = self.latency.iter().map(Latency::count).sum();
             law("answers = response times", c.completed, answered)?;
             law("slots taken = slots freed", self.counters.slots_taken, self.engine.freed_slots())?;
             self.engine.check_idle(&self.flash)?;

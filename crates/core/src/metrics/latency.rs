@@ -1,12 +1,16 @@
 //! Response times: exact count, sum and maximum, quantiles from an HDR histogram with three digits.
 
+use std::borrow::Cow;
+
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
 /// Response times of one kind of request, in ns.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Latency {
-    histogram: Histogram<u64>,
+    /// The first ones as they are, until there are [`FEW`]: a histogram is large.
+    few: Vec<u64>,
+    histogram: Option<Box<Histogram<u64>>>,
     sum: u128,
     max: u64,
     count: u64,
@@ -37,12 +41,18 @@ pub struct LatencySummary {
 /// Times from here on share the last bucket of the histogram; the sum and the maximum stay exact.
 const HIGHEST: u64 = 1 << 52;
 
-impl Default for Latency {
-    fn default() -> Self {
-        // It grows with the largest time; three digits are a constant that the library accepts.
-        let histogram = Histogram::new(3).unwrap_or_else(|e| unreachable!("{e}"));
-        Self { histogram, sum: 0, max: 0, count: 0 }
+/// So many are kept one by one before there is a histogram.
+const FEW: usize = 128;
+
+/// A histogram of these, which grows with the largest time.
+fn histogram_of(times: &[u64]) -> Histogram<u64> {
+    // Three digits are a constant that the library accepts.
+    let mut histogram = Histogram::new(3).unwrap_or_else(|e| unreachable!("{e}"));
+    for &ns in times {
+        // It fails only above what it can grow to.
+        let _ = histogram.record(ns);
     }
+    histogram
 }
 
 impl Latency {
@@ -52,14 +62,39 @@ impl Latency {
         self.count += 1;
         self.sum += u128::from(ns);
         self.max = self.max.max(ns);
-        // It fails only above what it can grow to.
-        let _ = self.histogram.record(ns.min(HIGHEST));
+        let ns = ns.min(HIGHEST);
+        if let Some(histogram) = &mut self.histogram {
+            // It fails only above what it can grow to.
+            let _ = histogram.record(ns);
+        } else {
+            self.keep(ns);
+        }
+    }
+
+    #[cold]
+    fn keep(&mut self, ns: u64) {
+        self.few.push(ns);
+        if self.few.len() == FEW {
+            self.histogram = Some(Box::new(histogram_of(&self.few)));
+            self.few = Vec::new();
+        }
+    }
+
+    /// All of them.
+    fn histogram(&self) -> Cow<'_, Histogram<u64>> {
+        match &self.histogram {
+            Some(histogram) => Cow::Borrowed(histogram),
+            None => Cow::Owned(histogram_of(&self.few)),
+        }
     }
 
     /// Adds what another has noted.
     pub fn add(&mut self, other: &Self) {
-        // Both grow as needed, so that adding cannot fail.
-        let _ = self.histogram.add(&other.histogram);
+        let mut all = self.histogram().into_owned();
+        // It grows as needed, so that adding cannot fail.
+        let _ = all.add(&*other.histogram());
+        self.histogram = Some(Box::new(all));
+        self.few = Vec::new();
         self.count += other.count;
         self.sum += other.sum;
         self.max = self.max.max(other.max);
@@ -70,9 +105,15 @@ impl Latency {
         self.sum
     }
 
+    /// How many were noted.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
     /// What is reported; `None` where nothing was noted.
     pub fn summary(&self) -> Option<LatencySummary> {
-        let at = |q| self.histogram.value_at_quantile(q).min(self.max);
+        let histogram = self.histogram();
+        let at = |q| histogram.value_at_quantile(q).min(self.max);
         (self.count > 0).then(|| LatencySummary {
             count: self.count,
             mean: self.sum as f64 / self.count as f64,
@@ -81,22 +122,22 @@ impl Latency {
             p99: at(0.99),
             p999: at(0.999),
             max: self.max,
-            histogram: self.coarse(),
+            histogram: coarse(&histogram),
         })
     }
+}
 
-    /// The histogram in steps that are coarse enough to be written down.
-    fn coarse(&self) -> Vec<(u64, u64)> {
-        let mut steps: Vec<(u64, u64)> = Vec::new();
-        for step in self.histogram.iter_recorded() {
-            let (upper, count) = (octave_step(step.value_iterated_to()), step.count_at_value());
-            match steps.last_mut() {
-                Some(last) if last.0 == upper => last.1 += count,
-                _ => steps.push((upper, count)),
-            }
+/// A histogram in steps that are coarse enough to be written down.
+fn coarse(histogram: &Histogram<u64>) -> Vec<(u64, u64)> {
+    let mut steps: Vec<(u64, u64)> = Vec::new();
+    for step in histogram.iter_recorded() {
+        let (upper, count) = (octave_step(step.value_iterated_to()), step.count_at_value());
+        match steps.last_mut() {
+            Some(last) if last.0 == upper => last.1 += count,
+            _ => steps.push((upper, count)),
         }
-        steps
     }
+    steps
 }
 
 /// The end of the eighth of an octave that `value` lies in; the histogram's own steps lie wholly in one.
