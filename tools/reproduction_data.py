@@ -22,7 +22,7 @@ from eraseblock import _core
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "reproduction"
-PAPERS = ("hbm", "epo", "bplru")
+PAPERS = ("hbm", "epo", "bplru", "multibank")
 
 KINDS = {
     "number": {"value", "values"},
@@ -35,6 +35,7 @@ KINDS = {
     "order": {"relation"},
     "trend": {"relation"},
     "agree": {"with"},
+    "setting": {"is"},
     "statement": set[str](),
 }
 TWO_SIDED = {"reduction", "increase", "ratio", "difference", "order"}
@@ -65,10 +66,10 @@ SELECTING = {
     "tolerance",
     "within",
 }
-EXTRA = {"trend": {"along"}, "agree": {"over", "opposite"}}
+EXTRA = {"trend": {"along"}, "agree": {"over", "opposite"}, "statement": {"test"}}
 NEEDS = {"flashsim", "hardware", "served drive"}
 AGGREGATES = {"each", "mean", "max", "min"}
-FUNCTIONS = {"at_most", "bytes"}
+FUNCTIONS = {"at_most", "bytes", "share"}
 SEEDS = re.compile(r"^(how\..*\.)?seed$")
 SIZE = re.compile(r"^(\d+(?:\.\d+)?) ?(B|KiB|MiB|GiB|TiB)$")
 
@@ -244,6 +245,9 @@ def check_selection(claim: Mapping[str, Any], runs: list[Run]) -> None:
                         raise DataError("no right side")
                     other = select(runs, where, right, fixed)
                     check_counterparts(found, other, set(left) | set(right))
+    for run in select(runs, where):
+        if missed := [key for key, one in claim.get("is", {}).items() if not matches(at(run, key), one)]:
+            raise DataError(f"settings differ: {missed}")
     for step in claim.get("along", []):
         if not select(runs, where, step):
             raise DataError(f"along: no run has {dict(where)} {dict(step)}")
@@ -255,6 +259,14 @@ def check_values(runs: list[Run], selection: Selection) -> None:
         for one in wanted if isinstance(wanted, list) else [wanted]:
             if not select(runs, {path: one}):
                 raise DataError(f"no run has {path} = {one}")
+
+
+def check_test(claim: Mapping[str, Any]) -> None:
+    """The test that a statement names is there."""
+    if "test" in claim:
+        file, name = claim["test"].split(": ")
+        if f"fn {name}(" not in (ROOT / file).read_text():
+            raise DataError(f"{file} has no test {name}")
 
 
 def as_written(key: str) -> object:
@@ -299,9 +311,10 @@ def check_paper(name: str, workloads: Mapping[str, Any]) -> tuple[int, int]:
             for key in ("quantity", "with"):
                 if key in claim and claim[key] not in quantities:
                     raise DataError(f"no quantity `{claim[key]}`")
+            check_test(claim)
             if "needs" not in claim and "needs" not in figure and claim["kind"] != "statement":
                 check_selection(claim, runs_of(folder, figure, workloads))
-            count += len(claim.get("values", [0]))
+            count += len(claim.get("values", claim.get("is", [0])))
         except (DataError, KeyError) as error:
             raise DataError(f"{name}/claims.toml: {claim.get('id')}: {error}") from error
     if idle := [key for key, figure in figures.items() if key not in used and "needs" not in figure]:
