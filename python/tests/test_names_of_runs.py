@@ -53,3 +53,22 @@ def test_parts_that_other_ftls_do_not_have_are_not_part_of_a_name() -> None:
 def test_two_options_for_one_key_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         plan(["trace.spc"], **options)
+
+
+def test_cases_name_their_runs() -> None:
+    names = _names(
+        {
+            "preset": "multibank-2009",
+            "case": [
+                {"name": "one", "ftl": {"mapping": "page"}, "buffer": {"scheme": "lru"}},
+                {"name": "two", "ftl": {"mapping": "superblock"}, "buffer": {"scheme": "fab"}, "seed": 2},
+            ],
+            "buffer": {"size": ["1 MiB", "2 MiB"]},
+        }
+    )
+    assert names == [
+        "one of 1 MiB",
+        "one of 2 MiB",
+        "two of 1 MiB",
+        "two of 2 MiB",
+    ]

@@ -24,6 +24,9 @@ pub struct Experiment {
     /// Drive whose values hold where the file gives none.
     #[serde(default)]
     pub preset: Option<String>,
+    /// Name of the case, where the file has cases: tables of settings that go together.
+    #[serde(default)]
+    pub case: Option<String>,
     /// What the host asks of the drive.
     pub workload: WorkloadConfig,
     /// Flash array: geometry, timing, rules, energy.

@@ -19,6 +19,10 @@ pub fn schema_json() -> String {
         "description": "Drive whose values hold where the file gives none.",
         "enum": crate::presets::preset_names(),
     }));
+    schema["properties"]["case"] = axis(json!({
+        "description": "Settings that go together, under a `name`: they hold in place of those that stand beside the case.",
+        "type": "object",
+    }));
     let mut text = serde_json::to_string_pretty(&schema).expect("a schema is JSON");
     text.push('\n');
     text

@@ -30,7 +30,7 @@ fn unknown_keys_name_the_nearest_right_one() {
         (
             "[bufer]\nsize = \"1 MiB\"",
             "exp.toml:5: unknown key `bufer`; did you mean `buffer`? \
-             (known here: name, preset, workload, nand, ftl, buffer, host, precondition, seed, bounds)",
+             (known here: name, preset, case, workload, nand, ftl, buffer, host, precondition, seed, bounds, patterns, service_times)",
         ),
         (
             "[host]\nscheme = \"lru\"",
@@ -85,12 +85,12 @@ fn unknown_names_are_answered_with_the_known_ones() {
     assert_eq!(
         error("preset = \"hbm-2011\"", &[]),
         "exp.toml:1: unknown preset `hbm-2011`; did you mean `hbm-2010`? \
-         (known: bplru-2008, epo-2011, hbm-2010, multibank-2009, nvme-tlc)"
+         (known: bplru-2008, epo-2011, hbm-2010, multibank-2009, nvme-tlc, supa-2017)"
     );
     assert_eq!(
         error(&after_good(""), &["preset=[hbm-2010,nvme]"]),
         "--set preset=[hbm-2010,nvme]: unknown preset `nvme`; did you mean `nvme-tlc`? \
-         (known: bplru-2008, epo-2011, hbm-2010, multibank-2009, nvme-tlc)"
+         (known: bplru-2008, epo-2011, hbm-2010, multibank-2009, nvme-tlc, supa-2017)"
     );
 }
 
@@ -149,7 +149,7 @@ fn wrong_types_say_what_was_found_and_expected() {
 #[test]
 fn missing_keys_say_how_to_give_them() {
     let presets =
-        "preset = \"bplru-2008\" or \"epo-2011\" or \"hbm-2010\" or \"multibank-2009\" or \"nvme-tlc\"";
+        "preset = \"bplru-2008\" or \"epo-2011\" or \"hbm-2010\" or \"multibank-2009\" or \"nvme-tlc\" or \"supa-2017\"";
     assert_eq!(
         error("\n[workload]\npath = \"w\"", &[]),
         format!("exp.toml:1: `nand` is missing; give it, or start from a preset, for example {presets}")
@@ -194,6 +194,33 @@ fn broken_toml_is_placed() {
     assert_eq!(line, "exp.toml:1: tables are nested more than 16 deep");
     let deeper = format!("x = {}1{}", "[".repeat(100_000), "]".repeat(100_000));
     assert!(error(&deeper, &[]).starts_with("exp.toml:1: not TOML"), "no stack is that deep");
+}
+
+#[test]
+fn cases_have_a_name_and_settings() {
+    for (wrong, expected) in [
+        (
+            "[[case]]\nseed = 2",
+            "exp.toml:5: `case.name` is missing; it tells the case from the others in results",
+        ),
+        ("[[case]]\nname = 3", "exp.toml:6: `case.name`: found the number 3, expected a text"),
+        (
+            "[[case]]\nname = \"a\"\nbuffer.siz = 3",
+            "exp.toml:7: unknown key `buffer.siz`; did you mean `buffer.size`? \
+             (known here: size, write_back, battery, scheme)",
+        ),
+        (
+            "[[case]]\nname = \"a\"\n[case.case]\nname = \"b\"",
+            "exp.toml:7: `case.case`: a case cannot hold another one",
+        ),
+    ] {
+        assert_eq!(error(&after_good(wrong), &[]), expected);
+    }
+    let text = error("preset = \"bplru-2008\"\ncase = \"a\"", &[]);
+    assert_eq!(
+        text,
+        "exp.toml:2: `case`: found the text \"a\", expected a table with a `name` and settings, such as [[case]]"
+    );
 }
 
 #[test]

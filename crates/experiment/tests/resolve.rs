@@ -159,3 +159,46 @@ fn keys_depend_on_values_and_not_on_labels() {
     assert_ne!(key(&[]), key(&["seed=2"]));
     assert_ne!(key(&[]), key(&["workload.path=v"]));
 }
+
+/// Cases are an axis, crossed by the others and by those that they hold; their settings win, and options of a preset's scheme stay.
+#[test]
+fn cases_are_settings_that_go_together() {
+    let file = r#"
+        preset = "bplru-2008"
+        workload.path = "w"
+        [[case]]
+        name = "plain"
+        [[case]]
+        name = "other"
+        buffer.scheme = "lru"
+        ftl.mapping = { log_blocks = [7, 9] }
+        [buffer]
+        size = ["1 MiB", "2 MiB"]
+    "#;
+    let found: Vec<_> = resolve(Some(file), "cases.toml", &[])
+        .unwrap()
+        .iter()
+        .map(|one| {
+            let json: Value = serde_json::from_str(&one.to_json()).unwrap();
+            let part = |pointer: &str| json.pointer(pointer).unwrap().to_string();
+            (
+                one.case.clone().unwrap(),
+                part("/buffer/scheme/kind"),
+                part("/ftl/mapping/log_blocks"),
+                one.buffer.size.to_string(),
+            )
+        })
+        .collect();
+    let expected = [
+        ("plain", "bplru", "7.0", "1 MiB"),
+        ("plain", "bplru", "7.0", "2 MiB"),
+        ("other", "lru", "7.0", "1 MiB"),
+        ("other", "lru", "7.0", "2 MiB"),
+        ("other", "lru", "9.0", "1 MiB"),
+        ("other", "lru", "9.0", "2 MiB"),
+    ];
+    let expected = expected.map(|(name, scheme, logs, size)| {
+        (name.to_owned(), format!("\"{scheme}\""), logs.to_owned(), size.to_owned())
+    });
+    assert_eq!(found, expected);
+}

@@ -14,9 +14,11 @@ from eraseblock.results.units import bytes_of
 from eraseblock.sweep import Record
 
 # Keys that have a place of their own in tables and plots, or only name things.
-_OWN_PLACE = ("name", "preset", "buffer.size")
+_OWN_PLACE = ("name", "preset", "case", "buffer.size")
 _SCHEME = "buffer.scheme"
 _MAPPING = "ftl.mapping"
+# What stands in the place of FTLs that differ by case.
+BY_CASE = "by case"
 # What follows the name of a scheme that knew the future.
 OFFLINE = "(offline)"
 
@@ -45,8 +47,8 @@ class Row:
 
     @property
     def reconstruction(self) -> bool:
-        """Whether its scheme was built without its paper."""
-        return self._kind(_SCHEME) in reconstructions("buffers")
+        """Whether its scheme was built without its paper; nothing is said of cases, which have their own names."""
+        return not self.record["config"].get("case") and self._kind(_SCHEME) in reconstructions("buffers")
 
     @property
     def scheme_in_full(self) -> str:
@@ -56,7 +58,8 @@ class Row:
     @property
     def ftl_in_full(self) -> str:
         """The FTL in the same way."""
-        return f"{self.ftl} (reconstruction)" if self._kind(_MAPPING) in reconstructions("ftls") else self.ftl
+        known = self.ftl == BY_CASE or self._kind(_MAPPING) not in reconstructions("ftls")
+        return self.ftl if known else f"{self.ftl} (reconstruction)"
 
     def _kind(self, path: str) -> str:
         section, key = path.split(".")
@@ -92,7 +95,7 @@ def rows_of(records: Sequence[Record]) -> list[Row]:
     """One row per record, in order; what differs beyond scheme, FTL and size goes into `settings`."""
     configs = [flatten(_as_tables(record["config"])) for record in records]
     traces = [str(record["trace"]["name"]) for record in records]
-    labels = [_labels(configs, path) for path in (_MAPPING, _SCHEME)]
+    labels = _parts(configs)
     telling = _settings(configs, traces, labels[0])
     rows = []
     for record, trace, config, ftl, kind, settings in zip(
@@ -115,17 +118,39 @@ def rows_of(records: Sequence[Record]) -> list[Row]:
 def names_of(configs: Sequence[dict[str, Any]]) -> list[str]:
     """For each run a name that tells it from the others: scheme, buffer size, FTL and what else differs."""
     flat = [flatten(_as_tables(config)) for config in configs]
-    ftls, schemes = (_labels(flat, path) for path in (_MAPPING, _SCHEME))
+    ftls, schemes = _parts(flat)
     telling = _settings(flat, [repr(config["workload"]) for config in configs], ftls)
     return [
         ", ".join(
             [
-                f"{scheme} of {config['buffer.size']} on {ftl}",
+                f"{scheme} of {config['buffer.size']}" + ("" if ftl == BY_CASE else f" on {ftl}"),
                 *(f"{key} = {value}" for key, value in settings.items()),
             ]
         )
         for scheme, config, ftl, settings in zip(schemes, flat, ftls, telling, strict=True)
     ]
+
+
+def _parts(configs: Sequence[dict[str, Any]]) -> tuple[list[str], list[str]]:
+    """For each run how its FTL and its scheme are called; where every run is a case, these have the names."""
+    ftls, schemes = (_labels(configs, path) for path in (_MAPPING, _SCHEME))
+    cases = [config.get("case") for config in configs]
+    if not all(cases):
+        return ftls, schemes
+    of_case: dict[str, set[str]] = defaultdict(set)
+    for case, ftl in zip(cases, ftls, strict=True):
+        of_case[str(case)].add(ftl)
+    # A case that comes with one FTL says it by its name.
+    if len(set(ftls)) > 1 and all(len(some) == 1 for some in of_case.values()):
+        ftls = [BY_CASE] * len(ftls)
+    of_scheme: dict[str, set[str]] = defaultdict(set)
+    for case, scheme in zip(cases, schemes, strict=True):
+        of_scheme[str(case)].add(scheme)
+    names = [
+        str(case) if len(of_scheme[str(case)]) == 1 else f"{case}: {scheme}"
+        for case, scheme in zip(cases, schemes, strict=True)
+    ]
+    return ftls, names
 
 
 def groups_of(rows: Iterable[Row]) -> dict[tuple[str, str, str], list[Row]]:
@@ -164,7 +189,8 @@ def _settings(
                 continue
             values: dict[str, set[str]] = defaultdict(set)
             for index in indices:
-                values[ftls[index] if key.startswith("ftl.") else ""].add(repr(configs[index].get(key)))
+                part = ftls[index] if key.startswith("ftl.") else ""
+                values[f"{configs[index].get('case')}/{part}"].add(repr(configs[index].get(key)))
             if all(len(some) == 1 for some in values.values()):
                 continue
             for index in indices:

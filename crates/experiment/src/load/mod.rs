@@ -1,6 +1,7 @@
-//! From what people write to experiments: preset, then file, then `--set`, one experiment for each point of the axes.
+//! From what people write to experiments: preset, then file, then `--set`, then the case, one experiment for each point of the axes.
 
 mod axes;
+mod cases;
 mod generator;
 mod merge;
 mod parse;
@@ -46,6 +47,7 @@ type Presets = BTreeMap<&'static str, Node>;
 
 /// Puts the preset under one point of the axes, and checks the whole.
 fn complete(point: Node, default_name: &str, presets: &mut Presets) -> Result<Experiment, ConfigError> {
+    let point = cases::unfold(point)?;
     let mut whole = match point.get("preset") {
         None => point,
         Some(Node { value: Value::Text(name), place, .. }) => {
