@@ -65,6 +65,7 @@ impl Device {
         if self.failed {
             return Err(DeviceError::Failed);
         }
+        self.fruitless = 0;
         self.drain()?;
         if let Some(service) = &mut self.service {
             service.begin(None);

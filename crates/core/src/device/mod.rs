@@ -148,6 +148,9 @@ pub struct Device {
     erased_before: u64,
     /// How often collection has made room.
     room_made: u64,
+    /// Erases by collection, collections that ended and times that the host waited for room, since the mapping took a page last
+    /// or a request came.
+    fruitless: u64,
     finished: Vec<u32>,
 
     /// Response times: read, write, other.
@@ -289,6 +292,7 @@ impl Device {
             kept: battery::Ram::new(),
             erased_before: 0,
             room_made: 0,
+            fruitless: 0,
             finished: Vec::new(),
             latency: Default::default(),
             flushed: flushed::Flushed::default(),

@@ -2,11 +2,16 @@
 
 use super::{Cx, Device, DeviceError, NOBODY, Own, cx};
 use crate::ftl::Reclaim;
+use crate::metrics::Counters;
 use crate::nand::Cause;
 use crate::support::tournament::NEVER;
 
 /// Tag of a collection job's join, beside the unit's number.
 pub(super) const JOB: u32 = 1 << 31;
+
+/// Collection that wins no room is given up when it has gone so many times over all blocks. Each time takes an erase of every
+/// block, and as often a new try to write; wear levelling may add two erases to one.
+const PASSES: u64 = 8;
 
 impl Device {
     /// Writes `self.batch` to flash after join `waits`. Waits for garbage collection where there is no room.
@@ -19,7 +24,11 @@ impl Device {
         let mut waits = waits;
         let mut at = 0;
         loop {
-            at += self.mapping.write(&mut cx!(self, plan, own), &self.batch[at..], waits);
+            let taken = self.mapping.write(&mut cx!(self, plan, own), &self.batch[at..], waits);
+            if taken > 0 {
+                self.fruitless = 0;
+            }
+            at += taken;
             if at == self.batch.len() {
                 return Ok(());
             }
@@ -40,6 +49,7 @@ impl Device {
         while !self.mapping.flush(&mut cx!(self, plan, own)) {
             self.make_room()?;
         }
+        self.fruitless = 0;
         self.issue();
         Ok(())
     }
@@ -47,6 +57,7 @@ impl Device {
     /// Issues what is planned and goes on until collection has made room, or an erase has ended.
     fn make_room(&mut self) -> Result<(), DeviceError> {
         self.issue();
+        self.fruitless += 1;
         let (made, erased) = (self.room_made, self.engine.erased());
         self.start_jobs()?;
         while self.room_made == made && self.engine.erased() == erased {
@@ -56,15 +67,36 @@ impl Device {
                 continue;
             }
             if self.engine.next_event() == NEVER && !self.complete_units() {
-                if (0..self.geometry.blocks()).any(|block| self.flash.is_worn_out(block)) {
-                    return Err(self.wear_out());
-                }
-                self.failed = true;
-                return Err(DeviceError::NoSpace(self.mapping.space() + &self.engine.describe()));
+                return Err(self.no_space(""));
             }
             self.advance()?;
         }
         Ok(())
+    }
+
+    /// Another write has no room, nor can any be made; a worn drive is at the end of its life then.
+    fn no_space(&mut self, why: &str) -> DeviceError {
+        if (0..self.geometry.blocks()).any(|block| self.flash.is_worn_out(block)) {
+            return self.wear_out();
+        }
+        self.failed = true;
+        DeviceError::NoSpace(self.mapping.space() + why + &self.engine.describe())
+    }
+
+    /// Whether collection has gone over all blocks again and again, and the mapping has taken no page in between: it would go on
+    /// without end.
+    #[inline]
+    fn gains_nothing(&self) -> bool {
+        self.fruitless > PASSES * u64::from(self.geometry.blocks())
+    }
+
+    /// Collection gains nothing, which ends the run unless it has ended already.
+    #[cold]
+    fn give_up(&mut self) -> Result<(), DeviceError> {
+        if self.worn_out {
+            return Ok(());
+        }
+        Err(self.no_space(", and collecting all blocks again and again has gained nothing"))
     }
 
     /// Too few blocks are left for another write.
@@ -89,12 +121,18 @@ impl Device {
             if self.timed {
                 self.next_job_step(unit);
             } else {
-                while self.job_step(unit, NOBODY) == Reclaim::More {}
+                while self.job_step(unit, NOBODY) == Reclaim::More && !self.gains_nothing() {}
                 self.jobs -= 1;
+            }
+            if self.gains_nothing() {
+                return self.give_up();
             }
         }
         while self.free_collection && self.engine.has_finished() {
             self.collect_finished();
+        }
+        if self.gains_nothing() {
+            return self.give_up();
         }
         if self.flash.violation().is_some() {
             self.check_faults()?;
@@ -118,18 +156,20 @@ impl Device {
     }
 
     fn job_step(&mut self, unit: u32, own: Own) -> Reclaim {
-        let erases = self.counters.erases[Cause::Gc as usize];
+        let erases = self.counters.erases;
         let mut cx = cx!(self, job_plan, own);
         cx.free = self.free_collection;
         let step = self.mapping.reclaim(&mut cx, unit);
-        self.room_made +=
-            u64::from(step == Reclaim::Done || self.counters.erases[Cause::Gc as usize] > erases);
+        let (now, gc) = (&self.counters.erases, Cause::Gc as usize);
+        self.room_made += u64::from(step == Reclaim::Done || now[gc] > erases[gc]);
+        self.fruitless += u64::from(step != Reclaim::More) + Counters::total(now) - Counters::total(&erases);
         step
     }
 
     /// The last step of a collection job has ended: plans and issues the next one.
     pub(super) fn next_job_step(&mut self, unit: u32) {
-        if self.collects_when_idle && self.outstanding > 0 && self.mapping.pause(unit) {
+        let paused = self.collects_when_idle && self.outstanding > 0 && self.mapping.pause(unit);
+        if paused || self.gains_nothing() {
             self.jobs -= 1;
             return;
         }

@@ -75,6 +75,7 @@ impl Device {
         if self.failed || self.worn_out {
             return Err(DeviceError::Failed);
         }
+        self.fruitless = 0;
         if self.counters.submitted == 0 && self.buffer.needs_future() {
             return Err(DeviceError::Config(
                 "buffer.scheme: it decides by what the host is going to do, and has not been told; it can replay a workload, \
