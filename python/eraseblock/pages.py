@@ -139,8 +139,8 @@ def _eviction(eviction: Entry) -> str:
     of, dirty = eviction["pages"], eviction["dirty"]
     clean = [page for page in of if page not in dirty]
     kept = "" if eviction["action"] == "drop" or not clean else f", of which {pages(clean)} clean"
-    unit = f", to unit {eviction['unit']}" if "unit" in eviction else ""
-    return f"**{eviction['action']} {pages(of)}**{kept}{unit} ({eviction['reason']})"
+    to = f", to channel {eviction['channel']}" if "channel" in eviction else ""
+    return f"**{eviction['action']} {pages(of)}**{kept}{to} ({eviction['reason']})"
 
 
 def pages(numbers: Iterable[int]) -> str:

@@ -16,10 +16,11 @@ FIGURES = """
 key name config trace version requests.submitted requests.completed trusted reasons warnings
 response_ns.all.mean response_ns.read.p99 response_ns.write.max throughput.iops throughput.bytes_per_s
 simulated_s hit_ratio.all hit_ratio.read hit_ratio.write inflight_hits host_pages.read host_pages.write
-host_pages.trim padded_pages flash.reads.total flash.programs.gc flash.erases.merge merges.switch
-merges.partial merges.full waf flush_pages.before_padding.mean flush_pages.after_padding.cdf_by_page
-wear.erases_mean wear.erases_max wear.cv_block wear.cv_channel energy_mj buffer_metadata_bytes map_bytes
-precondition engine.wall_s engine.requests_per_s engine.flash_ops_per_s
+host_pages.trim map_hit_ratio padded_pages flash.reads.total flash.programs.gc flash.erases.merge
+merges.switch merges.partial merges.full waf flush_pages.before_padding.mean
+flush_pages.after_padding.cdf_by_page wear.erases_mean wear.erases_max wear.cv_block wear.cv_channel
+energy_mj buffer_metadata_bytes map_bytes precondition engine.wall_s
+engine.requests_per_s engine.flash_ops_per_s
 """.split()  # noqa: SIM905
 
 

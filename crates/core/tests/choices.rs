@@ -164,8 +164,11 @@ fn every_other_reading_of_an_ftl_works_differently_somewhere() {
     for other in readings(ftl::registry()) {
         let mut mapping = json!({"kind": other["kind"]});
         let defaults = MappingConfig::by_name(other["kind"].as_str().unwrap()).unwrap();
-        if serde_json::to_value(defaults).unwrap().get("log_blocks").is_some() {
-            mapping["log_blocks"] = json!(4);
+        let options = serde_json::to_value(defaults).unwrap();
+        for (option, small) in [("log_blocks", 4), ("cache", 40), ("entries_per_page", 16)] {
+            if options.get(option).is_some() {
+                mapping[option] = json!(small);
+            }
         }
         let mut switched = mapping.clone();
         switched.as_object_mut().unwrap().extend(other.as_object().unwrap().clone());

@@ -66,6 +66,10 @@ fn drive(mapping: &str, endurance: u32, over: &Value) -> DeviceConfig {
         "buffer": {"size": "24 KiB", "scheme": "lru"},
         "host": {"replay": "open", "max_outstanding": 4},
     });
+    if mapping == "dftl" {
+        // The map takes blocks of its own.
+        all["nand"]["blocks_per_plane"] = json!(7);
+    }
     if let Some(wear) = over.get("wear").filter(|_| ftl::is_composed(mapping)) {
         all["ftl"]["wear"] = wear.clone();
     }

@@ -145,6 +145,7 @@ fn the_record_holds_every_figure() {
         "/hit_ratio/write",
         "/inflight_hits",
         "/host_pages/trim",
+        "/map_hit_ratio",
         "/padded_pages",
         "/flash/reads/host",
         "/flash/programs/gc",

@@ -70,6 +70,7 @@ _KNOWN = (
     Figure("bound.flash_programs", "Fewest possible flash programs", "count"),
     Figure("hit_ratio.read", "Read hit ratio", "share", "high"),
     Figure("hit_ratio.write", "Write hit ratio", "share", "high"),
+    Figure("map_hit_ratio", "Map hit ratio", "share", "high", "entries found in RAM"),
     Figure("co_hit.read", "Read hits on written pages", "share"),
     Figure("co_hit.write", "Write hits on read pages", "share"),
     Figure(

@@ -261,6 +261,7 @@ impl Device {
             patterns: self.patterns.as_ref().map(|patterns| patterns.report()),
             unmapped_reads: c.unmapped_reads,
             host_pages: HostPages { read: c.pages_read, write: c.pages_written, trim: c.pages_trimmed },
+            map_hit_ratio: ratio(c.map_hits, c.map_lookups),
             padded_pages: c.padded_pages,
             bound: self.bounds.as_ref().map(|bounds| bounds.bound()),
             flash: Flash {

@@ -111,6 +111,8 @@ pub struct Device {
     evictions: u64,
     /// The write being served asks for forced unit access.
     forced: bool,
+    /// The request being served has made the mapping read its map.
+    read_map: bool,
     /// Most pages that the buffer has held.
     peak_pages: u32,
     /// The buffer has had to make room.
@@ -271,6 +273,7 @@ impl Device {
             group: 0,
             evictions: 0,
             forced: false,
+            read_map: false,
             peak_pages: 0,
             made_room: false,
             timers: BinaryHeap::new(),
@@ -430,6 +433,7 @@ macro_rules! cx {
             copy_back: $device.config.nand.copy_back,
             own: $own,
             group: $device.group,
+            known: crate::support::NONE,
         }
     };
 }

@@ -8,7 +8,7 @@ use crate::ftl::Mapping;
 use crate::host::split::{self, Pages};
 use crate::host::{Op, Request};
 use crate::nand::op::ENGINE_JOIN;
-use crate::nand::{Cause, Engine, Geometry};
+use crate::nand::{Cause, Engine, Geometry, Ppn};
 use crate::pattern::{Pattern, Route};
 use crate::support::NONE;
 
@@ -150,7 +150,8 @@ impl Device {
         if !self.plan.is_empty() || self.flushed.has_planned() {
             self.issue();
         }
-        if span.write || !leaves_nothing {
+        // To read the map a mapping may have had to write a part of it.
+        if span.write || !leaves_nothing || std::mem::take(&mut self.read_map) {
             self.start_jobs()?;
         }
         if takes_in {
@@ -187,29 +188,35 @@ impl Device {
 
     /// Reads a page for the host; whether that takes a flash read.
     fn read_page(&mut self, id: u32, lpn: u32, span: (u32, u32)) -> bool {
-        let found = self.mapping.translate(&mut cx!(self, plan, NOBODY), lpn);
+        let reads_map = !self.mapping.knows(lpn);
+        self.read_map |= reads_map;
+        let own = if reads_map && self.timed { Own::All(self.reads_join(id, span)) } else { NOBODY };
+        let (found, known) = self.translate(own, lpn);
         if let Some(shadow) = self.engine.shadow_mut() {
             shadow.check_host_read(lpn, found.is_some());
         }
         let Some(ppn) = found else {
             self.counters.unmapped_reads += 1;
-            return false;
+            return reads_map;
         };
         let (block, page) = self.geometry.split(ppn);
-        if self.is_in_ram(block, page) {
+        if cx!(self, plan, NOBODY).is_in_ram(block, page) {
             self.counters.inflight_hits += 1;
-            return false;
+            return reads_map;
         }
         let owner = self.reads_join(id, span);
-        cx!(self, plan, NOBODY).read(block, page, lpn, Cause::Host, NONE, owner);
+        let mut cx = cx!(self, plan, NOBODY);
+        cx.known = known;
+        cx.read(block, page, lpn, Cause::Host, NONE, owner);
         true
     }
 
-    /// Whether a page is still in the controller's RAM: in an open program unit, or being programmed from there.
+    /// Where a page lies, and the join of the plan after which that is known.
     #[inline]
-    fn is_in_ram(&self, block: u32, page: u32) -> bool {
-        (self.geometry.program_pages > 1 && page >= self.flash.write_ptr(block))
-            || (self.timed && self.engine.in_ram(block, page))
+    fn translate(&mut self, own: Own, lpn: u32) -> (Option<Ppn>, u32) {
+        let mut cx = cx!(self, plan, own);
+        let found = self.mapping.translate(&mut cx, lpn);
+        (found, cx.known)
     }
 
     /// The join of the flash reads that a request plans for pages `span`.
@@ -475,10 +482,12 @@ impl Device {
 
     /// Reads a page that a flush lacks. One that was never written needs no read.
     fn pad(&mut self, lpn: u32, join: u32, owner: u32) {
-        let Some(ppn) = self.mapping.translate(&mut cx!(self, plan, NOBODY), lpn) else { return };
+        let (Some(ppn), known) = self.translate(NOBODY, lpn) else { return };
         let (block, page) = self.geometry.split(ppn);
-        if !self.is_in_ram(block, page) {
-            cx!(self, plan, NOBODY).read(block, page, lpn, Cause::Padding, join, owner);
+        let mut cx = cx!(self, plan, NOBODY);
+        if !cx.is_in_ram(block, page) {
+            cx.known = known;
+            cx.read(block, page, lpn, Cause::Padding, join, owner);
         }
     }
 

@@ -11,7 +11,7 @@ use crate::support::NONE;
 /// A page on its way to flash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageOut {
-    /// Logical page; of a tombstone, the number of its list.
+    /// Logical page; of a tombstone, the number of its list; of a translation page, its number.
     pub lpn: u32,
     /// On whose account.
     pub cause: Cause,
@@ -37,6 +37,11 @@ impl PageOut {
     /// A tombstone with list `list`.
     pub fn tombstone(list: u32, cause: Cause) -> Self {
         Self { lpn: list, cause, content: Content::Tombstone, slot: false }
+    }
+
+    /// Translation page `number`.
+    pub fn map(number: u32, cause: Cause) -> Self {
+        Self { lpn: number, cause, content: Content::Map, slot: false }
     }
 
     /// A page that holds nothing.
@@ -140,6 +145,8 @@ pub struct Cx<'a> {
     pub own: Own,
     /// What the pages are written together with: those of one request, or of one eviction, have the same number.
     pub group: u64,
+    /// Reads come after this join of the plan: only then is it known where the page lies.
+    pub known: u32,
 }
 
 impl Cx<'_> {
@@ -205,13 +212,14 @@ impl Cx<'_> {
     pub fn read(&mut self, block: u32, page: u32, lpn: u32, cause: Cause, signals: u32, owner: u32) {
         self.flash.read(block, page, 1);
         self.counters.reads[cause as usize] += 1;
+        let waits = self.known;
         let g = &self.flash.geometry;
         let same_flash_page = |last: &FlashOp| last.page / g.read_pages == page / g.read_pages;
         if self.timed
             && let Some(last) = self.plan.ops.last_mut()
             && last.kind == Kind::Read
             && (last.block, last.page + last.count) == (block, page)
-            && (last.cause, last.signals, last.owner) == (cause, signals, owner)
+            && (last.cause, last.signals, last.owner, last.waits) == (cause, signals, owner, waits)
             && (g.read_pages == 1 || same_flash_page(last))
         {
             last.count += 1;
@@ -233,13 +241,49 @@ impl Cx<'_> {
         if self.leaves_no_trace() {
             return;
         }
-        let mut op =
-            FlashOp { signals, owner, array_reads: 1, ..FlashOp::new(Kind::Read, cause, block, page, 1) };
+        let mut op = FlashOp {
+            signals,
+            owner,
+            waits,
+            array_reads: 1,
+            ..FlashOp::new(Kind::Read, cause, block, page, 1)
+        };
         if let Some(shadow) = self.engine.shadow() {
             op.payload = self.plan.oob.len() as u32;
             self.plan.oob.push(Oob { lpn, version: shadow.expected(lpn), ..Oob::default() });
         }
         self.note(op);
+    }
+
+    /// Reads translation page `number` from page `page` of `block`; it signals `signals`, and who waits for the map.
+    pub fn read_map(&mut self, block: u32, page: u32, number: u32, signals: u32) {
+        self.flash.read(block, page, 1);
+        self.counters.reads[Cause::Mapping as usize] += 1;
+        self.counters.array_reads += 1;
+        self.plan.last_read = None;
+        if self.leaves_no_trace() {
+            return;
+        }
+        let owner = self.owner(Cause::Mapping);
+        let mut op = FlashOp {
+            signals,
+            owner,
+            array_reads: 1,
+            ..FlashOp::new(Kind::Read, Cause::Mapping, block, page, 1)
+        };
+        if let Some(shadow) = self.engine.shadow() {
+            op.payload = self.plan.oob.len() as u32;
+            let version = shadow.version_of(Content::Map, number);
+            self.plan.oob.push(Oob { lpn: number, version, content: Content::Map, ..Oob::default() });
+        }
+        self.note(op);
+    }
+
+    /// Whether a page is still in the controller's RAM: in an open program unit, or being programmed from there.
+    #[inline]
+    pub fn is_in_ram(&self, block: u32, page: u32) -> bool {
+        (self.flash.geometry.program_pages > 1 && page >= self.flash.write_ptr(block))
+            || (self.timed && self.engine.in_ram(block, page))
     }
 
     /// Programs `pages` in one block.
@@ -313,7 +357,7 @@ impl Cx<'_> {
         let timed = self.timed;
         if let Some(shadow) = self.engine.shadow_mut() {
             let host = out.content == Content::Host;
-            let version = if host { shadow.expected(out.lpn) } else { 0 };
+            let version = shadow.version_of(out.content, out.lpn);
             stamps.push((version, shadow.next_seq()));
             if !timed && host {
                 shadow.hold(out.lpn, version);
@@ -325,7 +369,7 @@ impl Cx<'_> {
     fn record(&mut self, out: PageOut, label: Label, stamp: Option<Stamp>) -> Oob {
         let Some(shadow) = self.engine.shadow_mut() else { return Oob::default() };
         let now = |shadow: &mut super::super::nand::Shadow| {
-            let version = if out.content == Content::Host { shadow.expected(out.lpn) } else { 0 };
+            let version = shadow.version_of(out.content, out.lpn);
             (version, shadow.next_seq())
         };
         let (version, seq) = stamp.unwrap_or_else(|| now(shadow));

@@ -8,6 +8,7 @@ pub mod bast;
 pub mod block;
 mod blocks;
 pub mod cx;
+pub mod dftl;
 pub mod fast;
 pub mod gc;
 pub mod hybrid;
@@ -42,10 +43,16 @@ pub enum Reclaim {
 
 /// A mapping: where each logical page lives, where the next write goes, and how space is won back.
 pub trait Mapping: std::fmt::Debug + Send {
-    /// Where a logical page is, or `None` if it was never written or has been trimmed. May plan map reads. O(1).
+    /// Where a logical page is, or `None` if it was never written or has been trimmed. May plan what it takes to read
+    /// the map; then `known` of the [`Cx`] says when it has been read. O(1).
     fn translate(&mut self, cx: &mut Cx<'_>, lpn: u32) -> Option<Ppn>;
 
-    /// The same without planning anything.
+    /// Whether it can say where a page is without reading flash. O(1).
+    fn knows(&self, _lpn: u32) -> bool {
+        true
+    }
+
+    /// The same as [`Self::translate`] without planning anything.
     fn lookup(&self, lpn: u32) -> Option<Ppn>;
 
     /// The only unit that a page can be written to, if its number says which: static placement. O(1).
@@ -159,6 +166,7 @@ crate::registry! {
     "mapping" MappingConfig builds Box<dyn Mapping>, from Shape<'_>;
     "page" => Page in page,
     "ssd-model" => SsdModel in ssd_model,
+    "dftl" => Dftl in dftl,
     "bast" => Bast in bast,
     "fast" => Fast in fast,
     "mnk" => Mnk in mnk,

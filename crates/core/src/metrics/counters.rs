@@ -60,6 +60,11 @@ pub struct Counters {
     pub inserted_writes: u64,
     /// Host pages that the buffer handed to the FTL.
     pub flushed_pages: u64,
+
+    /// Entries that a mapping which keeps a part of its map in RAM was asked for.
+    pub map_lookups: u64,
+    /// Those among them that it held.
+    pub map_hits: u64,
 }
 
 impl Counters {

@@ -278,6 +278,8 @@ pub struct Report {
     pub unmapped_reads: u64,
     /// Pages of requests.
     pub host_pages: HostPages,
+    /// Entries of the map found in RAM / entries looked up; null where the whole map lies there.
+    pub map_hit_ratio: Option<f64>,
     /// Pages that flushes added.
     pub padded_pages: u64,
     /// What no buffer of this size could better; null unless asked for.

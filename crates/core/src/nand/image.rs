@@ -1,6 +1,8 @@
 //! What the flash holds, by completion: the out-of-band record of each page. Kept for verification, power cuts and
 //! serving only.
 
+use std::collections::BTreeMap;
+
 use super::geometry::Geometry;
 use crate::support::NONE;
 
@@ -24,14 +26,16 @@ pub enum Content {
     Filler,
     /// The host no longer needs the pages in list `lpn` of [`Image::trims`].
     Tombstone,
+    /// Part `lpn` of the map, as [`Maps`] has it.
+    Map,
 }
 
 /// The out-of-band record of a page, and the version stamp that stands for its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Oob {
-    /// Logical page; of a tombstone, the number of its list.
+    /// Logical page; of a tombstone, the number of its list; of a translation page, its number.
     pub lpn: u32,
-    /// Version of its data: how often the host had written it.
+    /// Version of its data: how often the host, or the mapping, had written it.
     pub version: u32,
     /// Order of the host's writes over the whole drive; a copy keeps it.
     pub seq: u64,
@@ -59,6 +63,43 @@ pub enum PageState {
     Done(Oob),
 }
 
+/// What translation pages say. Stands for the data of those pages.
+#[derive(Debug, Clone, Default)]
+pub struct Maps {
+    /// Version of each translation page that was planned last.
+    newest: Vec<u32>,
+    /// Where each logical page lies, or [`NONE`], by translation page and version; as far as somebody may ask.
+    entries: BTreeMap<(u32, u32), Vec<u32>>,
+}
+
+impl Maps {
+    /// Translation page `number` is going to be written with `entries`.
+    pub fn write(&mut self, number: u32, entries: Vec<u32>) {
+        if self.newest.len() <= number as usize {
+            self.newest.resize(number as usize + 1, 0);
+        }
+        self.newest[number as usize] += 1;
+        self.entries.insert((number, self.newest[number as usize]), entries);
+    }
+
+    /// The version that was planned last; 0 where none was.
+    pub fn newest(&self, number: u32) -> u32 {
+        self.newest.get(number as usize).copied().unwrap_or(0)
+    }
+
+    /// What the newest version says.
+    pub fn entries(&self, number: u32) -> Option<&[u32]> {
+        self.entries.get(&(number, self.newest(number))).map(Vec::as_slice)
+    }
+
+    /// This version is stored: nobody needs older ones any more.
+    fn stored(&mut self, number: u32, version: u32) {
+        while let Some((&key, _)) = self.entries.range((number, 0)..(number, version)).next() {
+            self.entries.remove(&key);
+        }
+    }
+}
+
 /// The whole array, by completion.
 #[derive(Debug, Clone)]
 pub struct Image {
@@ -69,6 +110,8 @@ pub struct Image {
     erases: Vec<u32>,
     /// What tombstones say: ranges of logical pages, `(first, count)`. Stands for the data of those pages.
     pub trims: Vec<Vec<(u32, u32)>>,
+    /// What translation pages say.
+    pub maps: Maps,
 }
 
 impl Image {
@@ -79,6 +122,7 @@ impl Image {
             pages_per_block: geometry.pages_per_block,
             erases: vec![0; geometry.blocks() as usize],
             trims: Vec::new(),
+            maps: Maps::default(),
         }
     }
 
@@ -129,6 +173,9 @@ impl Image {
             ));
         }
         *page = PageState::Done(Oob { from: NONE, ..oob });
+        if oob.content == Content::Map {
+            self.maps.stored(oob.lpn, oob.version);
+        }
         Ok(())
     }
 
@@ -140,6 +187,17 @@ impl Image {
     /// Starts counting erases afresh.
     pub fn reset_erases(&mut self) {
         self.erases.fill(0);
+    }
+
+    /// Power is back: the newest version of a translation page is the newest that can be read.
+    pub fn find_maps(&mut self) {
+        self.maps.newest.fill(0);
+        for page in &self.pages {
+            if let PageState::Done(Oob { content: Content::Map, lpn, version, .. }) = *page {
+                let newest = &mut self.maps.newest[lpn as usize];
+                *newest = (*newest).max(version);
+            }
+        }
     }
 
     /// A block has been erased.

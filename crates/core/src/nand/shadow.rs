@@ -133,6 +133,15 @@ impl Shadow {
         page.issued
     }
 
+    /// What a page written now would be a version of.
+    pub fn version_of(&self, content: Content, number: u32) -> u32 {
+        match content {
+            Content::Host => self.expected(number),
+            Content::Map => self.image.maps.newest(number),
+            Content::Filler | Content::Tombstone => 0,
+        }
+    }
+
     /// The host reads page `lpn` from flash; `found` says whether the FTL knows a place for it.
     pub fn check_host_read(&mut self, lpn: u32, found: bool) {
         self.checked_reads += 1;
@@ -309,6 +318,7 @@ impl Shadow {
             }
         }
         self.image = image;
+        self.image.find_maps();
     }
 
     /// Recovery is over, and has `found` a place for some pages. One that is gone because it had been trimmed is blank.

@@ -233,5 +233,9 @@ pub fn mapping(name: &str, log_blocks: u32) -> Value {
     if let Some(found) = all.get_mut("log_blocks") {
         *found = log_blocks.into();
     }
+    if all.get("entries_per_page").is_some() {
+        // A small drive has several translation pages, and most of their entries lie on flash.
+        (all["cache"], all["entries_per_page"]) = ((2 * log_blocks).into(), 8.into());
+    }
     all
 }

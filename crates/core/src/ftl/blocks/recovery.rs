@@ -49,7 +49,7 @@ fn says<'a>(image: &'a Image, oob: &'a Oob) -> impl Iterator<Item = (u32, bool)>
     let (host, trims): (_, &[(u32, u32)]) = match oob.content {
         Content::Host => (Some(oob.lpn), &[]),
         Content::Tombstone => (None, &image.trims[oob.lpn as usize]),
-        Content::Filler => (None, &[]),
+        Content::Filler | Content::Map => (None, &[]),
     };
     let trimmed = trims.iter().flat_map(|&(first, count)| first..first + count);
     host.into_iter().map(|lpn| (lpn, false)).chain(trimmed.map(|lpn| (lpn, true)))

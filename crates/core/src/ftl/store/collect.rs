@@ -1,5 +1,6 @@
 //! Garbage collection of one unit, a few pages a step; and the swaps of a wear leveller, which go the same way.
 
+use super::table::TOMB;
 use super::{Candidates, Owners, Store};
 use crate::ftl::Reclaim;
 use crate::ftl::cx::{Cx, Move, Own, PageOut, Place};
@@ -153,13 +154,13 @@ impl Store {
         let (ppb, program_pages) = (self.ppb(), self.geometry.program_pages);
         let data_pages = self.data_pages();
         let (victim, job) = (self.units[unit as usize].victim, self.units[unit as usize].job);
-        let class = self.class_of_move(victim);
         let base = (victim * ppb) as usize;
         // Whole program units: the rest of one is lost to fillers.
         let mut budget = (self.limits.gc_step_pages / program_pages).max(1) * program_pages;
         let mut moves = std::mem::take(&mut self.moves);
         while budget > 0 && self.valid_of[victim as usize] > 0 {
-            // One run: as many pages as fit the budget and what is left of the open block, or a program.
+            let Some(class) = self.class_of_next(unit, victim) else { break };
+            // One run: as many pages of one class as fit the budget and what is left of the open block, or a program.
             let to = if self.limits.spread && job == Job::Collect {
                 self.spread_to(unit, class)
             } else {
@@ -169,17 +170,15 @@ impl Store {
             let swap = matches!(job, Job::Swap(_)).then(|| self.swap_slot(unit));
             moves.clear();
             let (mut first, mut into) = (0, NONE);
+            let mut from = base + self.units[unit as usize].scan as usize;
             while run > 0
                 && self.valid_of[victim as usize] > 0
                 && (into == NONE || (moves.len() as u32) + first < data_pages)
             {
-                let from = base + self.units[unit as usize].scan as usize;
-                let Some(at) = self.valid.first_set(from, base + ppb as usize) else {
-                    debug_assert!(false, "valid pages of the victim lie before the scan");
-                    break;
-                };
+                let of = if swap.is_some() { None } else { Some(class) };
+                let Some(at) = self.next_valid(victim, from, of) else { break };
                 let owner = self.reverse[at];
-                if self.costs_reserve(cx, unit, job) {
+                if self.costs_reserve(cx, (unit, class), job) {
                     break;
                 }
                 let placed = match swap {
@@ -193,7 +192,7 @@ impl Store {
                 let out = owners.moved(owner, block * ppb + page);
                 moves.push(Move { page: (at - base) as u32, out });
                 self.invalidate(at as u32);
-                self.units[unit as usize].scan = (at - base) as u32 + 1;
+                from = at + 1;
                 (run, budget) = (run - 1, budget - 1);
             }
             if moves.is_empty() {
@@ -215,13 +214,35 @@ impl Store {
 
     /// Whether the next page that has to make way for those of another unit would take the last erased block: the block that it
     /// leaves does not become free again, and without a reserve collection could run dry.
-    fn costs_reserve(&self, cx: &Cx<'_>, unit: u32, job: Job) -> bool {
+    fn costs_reserve(&self, cx: &Cx<'_>, (unit, class): (u32, u32), job: Job) -> bool {
         let Job::Clear(swap) = job else { return false };
-        let open = &self.open[self.slot(unit, self.class_of_move(swap.into), true)];
+        let open = &self.open[self.slot(unit, class, true)];
         self.geometry.unit_of(swap.into) == unit
             && self.geometry.unit_of(swap.from) != unit
             && open.block == NONE
             && !self.can_open(cx.engine, unit)
+    }
+
+    /// Goes to the victim's next valid page; says which class it moves to.
+    fn class_of_next(&mut self, unit: u32, victim: u32) -> Option<u32> {
+        let base = (victim * self.ppb()) as usize;
+        let scan = base + self.units[unit as usize].scan as usize;
+        let at = self.valid.first_set(scan, base + self.ppb() as usize);
+        debug_assert!(at.is_some(), "valid pages of the victim lie before the scan");
+        self.units[unit as usize].scan = (at? - base) as u32;
+        Some(self.class_of_moved(victim, self.reverse[at?]))
+    }
+
+    /// The victim's next valid page, from flash page `from` on, that moves to the class, or to any. Others are passed over,
+    /// for a later run: a block holds pages of two classes only if one had to do with the other's.
+    fn next_valid(&self, victim: u32, mut from: usize, class: Option<u32>) -> Option<usize> {
+        loop {
+            let at = self.valid.first_set(from, ((victim + 1) * self.ppb()) as usize)?;
+            if class.is_none_or(|class| self.class_of_moved(victim, self.reverse[at]) == class) {
+                return Some(at);
+            }
+            from = at + 1;
+        }
     }
 
     /// The next unit of the pool that has room to spare for copies from `unit`, or that one itself. Room to spare is a block
@@ -252,9 +273,9 @@ impl Store {
         }
     }
 
-    /// Whether there is room for [`Self::append_moved`].
+    /// Whether there is room for a tombstone by [`Self::append_moved`].
     pub(super) fn has_room_beside(&self, unit: u32, victim: u32) -> bool {
-        self.has_moved_room(self.moves_to(unit), self.class_of_move(victim))
+        self.has_moved_room(self.moves_to(unit), self.class_of_moved(victim, TOMB))
     }
 
     /// Writes one page of `owner` among those that collection moves out of `victim`: it is stored before the erase.
@@ -268,7 +289,7 @@ impl Store {
         owner: u32,
         pins: &[u32],
     ) -> Option<u32> {
-        let class = self.class_of_move(victim);
+        let class = self.class_of_moved(victim, owner);
         let unit = self.moves_to(unit);
         let (block, page) = self.place(cx, (unit, class), true, owner)?;
         let slot = self.slot(unit, class, true);

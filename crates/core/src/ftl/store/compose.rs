@@ -52,7 +52,9 @@ impl Store {
                 .into());
         }
         let victim = shape.parts.victim.clone().unwrap_or_default().build(())?;
-        let pool_room = |free_blocks: u32| room(g, free_blocks, &pools) * u64::from(pools.units_each());
+        // Each class of the mapping's own pages may leave a block part empty that nothing else goes to.
+        let pool_room =
+            |free_blocks: u32| room(g, free_blocks + above.classes, &pools) * u64::from(pools.units_each());
         let pages = pools.most_pages(shape.logical_pages) + above.pages.div_ceil(pools.count());
         let fits = |free_blocks: u32| pool_room(free_blocks) >= u64::from(pages);
         let gc_free_blocks = match gc.free_blocks {
@@ -78,7 +80,7 @@ impl Store {
                 "ftl: {} keeps {} blocks of each of the {} units out of use, which leaves room for {room} pages{place}, \
                  but {exported}{}; export less, or add blocks (nand.blocks_per_plane, now {})",
                 above.title,
-                gc_free_blocks + 1,
+                gc_free_blocks + 1 + above.classes,
                 g.units,
                 if map == 0 { String::new() } else { format!(" and {map} hold the map") },
                 g.blocks_per_unit
@@ -100,7 +102,7 @@ impl Store {
             shared: None,
         };
         let even = pages.div_ceil(pools.units_each());
-        let most = room(g, gc_free_blocks, &pools) as u32;
+        let most = room(g, gc_free_blocks + above.classes, &pools) as u32;
         let wear = shape.parts.wear.clone().unwrap_or_default();
         let leveller = wear.build(wear::Shape { geometry: g, pools: &pools })?;
         Ok(Self::new(limits, g.clone(), (even, most), Parts { alloc, pools, victim, leveller }))

@@ -39,6 +39,7 @@ pub use units::Units;
 use candidates::History;
 use collect::Job;
 use levelling::Wear;
+use table::OWN;
 
 use super::alloc::{Allocator, Fresh, Pools};
 use super::cx::{After, Cx, Label, Move, PageOut, Place, Stamp};
@@ -181,7 +182,7 @@ pub struct Store {
     victim: Box<dyn Victim>,
     history: History,
     wear: Wear,
-    /// Unit that the next program unit of another class goes to.
+    /// Unit of its pool, counted from 0, that the next program unit of the mapping's own pages goes to.
     turn: u32,
     /// No unit takes fresh pages while it has more valid ones than this.
     share: u32,
@@ -296,6 +297,20 @@ impl Store {
         let cold =
             class < self.limits.regions && self.history.since_opened(victim) > self.limits.region_pages;
         class - u32::from(cold && class > 0)
+    }
+
+    /// The class that `owner`'s page moves to. What had to do with a block of another class leaves that here: were data to
+    /// stay among the pages of a map, each move of those would have the map written again, without end on a full drive. Where
+    /// a program takes several pages they stay: to separate them would leave two program units to fillers, and gain nothing.
+    #[inline]
+    fn class_of_moved(&self, victim: u32, owner: u32) -> u32 {
+        let class = self.class_of_move(victim);
+        match (owner >= OWN, class < self.limits.regions) {
+            _ if self.limits.classes == self.limits.regions || self.geometry.program_pages > 1 => class,
+            (true, _) => self.own_class(0),
+            (false, true) => class,
+            (false, false) => DATA,
+        }
     }
 
     /// The class of the pages in a block.
@@ -465,7 +480,7 @@ impl Store {
                 self.ask_in_turn(self.pools.of_unit(unit));
             }
         } else if !self.has_pending(unit, class) {
-            self.turn = if unit + 1 == self.geometry.units { 0 } else { unit + 1 };
+            self.turn = (self.turn + 1) % self.pools.units_each();
         }
         Some(ppn)
     }

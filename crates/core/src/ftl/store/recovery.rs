@@ -1,6 +1,6 @@
 //! Rebuilding after a power cut, from the records of the pages alone.
 
-use super::table::{TOMB, Table, Tombstone};
+use super::table::{OWN, TOMB, Table, Tombstone};
 use super::{DATA, Open, Store};
 use crate::ftl::cx::{Cx, Label};
 use crate::ftl::pool::Pool;
@@ -69,8 +69,8 @@ impl Store {
         self.units[self.geometry.unit_of(block) as usize].valid += 1;
     }
 
-    /// Erases what holds nothing valid, and finds the blocks that go on being written: in each unit the two with most
-    /// room, as the collection that power cut short may need it.
+    /// Erases what holds nothing valid, and finds the blocks that go on being written: in each unit the two of each class with
+    /// most room, as the collection that power cut short may need it.
     pub fn reopen(&mut self, cx: &mut Cx<'_>, image: &Image) {
         self.pool = Pool::empty(&self.geometry);
         for block in 0..self.geometry.blocks() {
@@ -83,6 +83,10 @@ impl Store {
                 self.give(cx, block);
                 continue;
             }
+            let class = self.class_found(block);
+            if let Some(of) = self.class_of.get_mut(block as usize) {
+                *of = class as u8;
+            }
             let opened = image.block(block).iter().find_map(|p| match p {
                 PageState::Done(oob) => Some(oob.opened),
                 _ => None,
@@ -90,7 +94,7 @@ impl Store {
             let opened = opened.unwrap_or(0);
             self.history.found(block, opened);
             let room = self.data_pages().saturating_sub(cx.flash.write_ptr(block));
-            let (fresh, moved) = (self.slot(unit, DATA, false), self.slot(unit, DATA, true));
+            let (fresh, moved) = (self.slot(unit, class, false), self.slot(unit, class, true));
             let most = match &self.open[moved] {
                 open if open.block == NONE => 0,
                 open => self.data_pages() - open.page,
@@ -111,6 +115,16 @@ impl Store {
         }
         for unit in 0..self.geometry.units {
             self.ask_for_space(unit, DATA);
+        }
+    }
+
+    /// The class of what is valid in a block: the mapping's own pages, or data of whatever region.
+    fn class_found(&self, block: u32) -> u32 {
+        let first = (block * self.ppb()) as usize;
+        let own = |ppn: usize| self.reverse[ppn] >= OWN;
+        match self.valid.first_set(first, first + self.ppb() as usize) {
+            Some(ppn) if own(ppn) => self.own_class(0),
+            _ => DATA,
         }
     }
 }

@@ -65,16 +65,16 @@ impl Store {
         unit
     }
 
-    /// The next unit in turn that takes fresh pages of another class.
-    pub fn pick_in_turn(&mut self, engine: &Engine, class: u32) -> Option<u32> {
-        let units = self.geometry.units;
-        for _ in 0..units {
-            let unit = self.turn;
+    /// The unit of `pool` that the mapping's own next page of `class` goes to: the first in turn that takes it.
+    pub fn pick_in_turn(&mut self, engine: &Engine, pool: u32, class: u32) -> Option<u32> {
+        let each = self.pools.units_each();
+        for _ in 0..each {
+            let unit = self.pools.nth(pool, self.turn);
             if self.takes(engine, unit, class) {
                 return Some(unit);
             }
             self.ask_for_space(unit, class);
-            self.turn = if unit + 1 == units { 0 } else { unit + 1 };
+            self.turn = (self.turn + 1) % each;
         }
         None
     }
@@ -83,7 +83,12 @@ impl Store {
     #[inline]
     pub(super) fn ask_for_space(&mut self, unit: u32, class: u32) {
         let unit = self.lead(unit);
-        if self.units[unit as usize].collecting || self.erased(unit) > self.limits.gc_free_blocks {
+        if self.units[unit as usize].collecting {
+            // Who asks last is who waits now.
+            self.units[unit as usize].wants = class;
+            return;
+        }
+        if self.erased(unit) > self.limits.gc_free_blocks {
             return;
         }
         let u = &self.units[unit as usize];

@@ -56,6 +56,12 @@ impl Table {
         }
     }
 
+    /// Whether an owner is a logical page.
+    #[inline]
+    pub fn is_page(owner: u32) -> bool {
+        owner & TOMB == 0
+    }
+
     /// Where a logical page lies.
     #[inline]
     pub fn lookup(&self, lpn: u32) -> Option<Ppn> {

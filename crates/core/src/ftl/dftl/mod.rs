@@ -1,0 +1,446 @@
+//! DFTL: a page map that lies on flash, with the entries in use cached in RAM.
+//!
+//! **What it does.** The whole map lies in *translation pages* on flash, in blocks of their own; a directory in RAM says
+//! where each of them is. A cached part of the map holds the entries of pages in use, in segmented LRU order. To look a
+//! page up that is not cached costs a read of its translation page; if the entry that makes room was changed since it
+//! came, its translation page is read and written anew before that. A write changes the cached entry alone (*lazy
+//! copying*). Collection does so too where the entry of a page that it moves is cached; the others are gathered by
+//! translation page, and each of those is read and written once for all pages of the victim (*batch update*).
+//!
+//! **When it wins**: little RAM, and a working set of pages whose entries fit there. **When it loses**: random accesses to
+//! more pages than that, at up to two reads and a program each.
+//!
+//! Gupta, Kim, Urgaonkar: "DFTL: a flash translation layer employing demand-based selective caching of page-level address
+//! mappings", ASPLOS 2009. Sizes and counts as in the authors' `FlashSim`: 512 entries in 2 KiB, 8192 cached.
+//!
+//! The paper chooses victims by cost-benefit, its simulator by most invalid pages, which is the default here:
+//! `ftl.victim = "cost-benefit"` sets the paper's choice.
+//!
+//! **Where the paper is silent.** How much of the cache is protected (`protected`); whether an eviction cleans only its own
+//! entry or, as with collection, all entries of the translation page (`batch_evict`). A translation page that was never
+//! written is not read. Trims change entries like writes where they are cached; the others are gathered like those that
+//! collection moves. Where there is no room for a translation page a write waits for collection; a lookup leaves the
+//! cache as it is. With a cache as large as the map, the map is loaded at the start and never goes to flash.
+//!
+//! **Time.** A host read begins when its entry has been read, and is answered after what made room for the entry is stored.
+//! A write's program does not wait for its entry, only the answer of a write through does. An entry counts as cached once its
+//! read is planned. A program unit of several translation pages begins after the last of them was read.
+//!
+//! **Power cuts.** The map is rebuilt from the records beside the data; entries that the translation pages on flash have
+//! wrong are dirty again.
+//!
+//! Cost of a page access: O(1), and what allocator and victim policy cost.
+
+mod cache;
+mod directory;
+#[cfg(test)]
+mod tests;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::cx::{Cx, PageOut};
+use super::store::table::{OWN, Table};
+use super::store::{Above, Owners, Store};
+use super::{Mapping, Reclaim, Shape};
+use crate::nand::{Cause, Flash, Ppn};
+use crate::support::NONE;
+use crate::support::registry::{About, Choice};
+use cache::Cache;
+use directory::{Directory, Truth};
+
+/// What `list` says.
+pub const ABOUT: About = About {
+    title: "DFTL",
+    summary: "Page mapping with the map on flash and the entries in use cached in RAM.",
+    paper: "Gupta, Kim, Urgaonkar, DFTL: a flash translation layer employing demand-based selective caching, ASPLOS 2009",
+    year: Some(2009),
+    described_in: "the authors' FlashSim, and summaries of the paper",
+    choices: &[
+        Choice {
+            option: "replacement",
+            others: &[r#""lru""#],
+            open: "the authors' simulator ages entries in two segments of its own kind",
+        },
+        Choice { option: "protected", others: &["0.5"], open: "how much of the cache is protected" },
+        Choice {
+            option: "batch_evict",
+            others: &["true"],
+            open: "whether an eviction cleans all cached entries of its translation page",
+        },
+    ],
+    composed: true,
+    source: include_str!("mod.rs"),
+    ..About::PLAIN
+};
+
+/// Which cached entry goes when another one is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Replacement {
+    /// The one used longest ago among those used once, or no longer protected.
+    #[default]
+    SegmentedLru,
+    /// The one used longest ago.
+    Lru,
+}
+
+/// Options. Allocator, victim policy, wear leveller and collection are `ftl.allocator`, `ftl.victim`, `ftl.wear` and
+/// `ftl.gc`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Entries of the map in RAM: their number, or below 1 their share of the logical pages.
+    pub cache: f64,
+    /// Which entry goes when another one is needed.
+    pub replacement: Replacement,
+    /// Share of the cache that is protected under segmented LRU, from 0 to below 1.
+    pub protected: f64,
+    /// Evicting a changed entry cleans all cached entries of its translation page, not that one alone.
+    pub batch_evict: bool,
+    /// Entries of a translation page. Default: as many of 4 bytes as a page holds.
+    pub entries_per_page: Option<u32>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            cache: 8192.0,
+            replacement: Replacement::SegmentedLru,
+            protected: 0.8,
+            batch_evict: false,
+            entries_per_page: None,
+        }
+    }
+}
+
+impl Config {
+    /// Builds the mapping, or says what it lacks.
+    ///
+    /// # Errors
+    /// Too little spare flash, or impossible options.
+    pub fn build(&self, shape: Shape<'_>) -> Result<Box<dyn Mapping>, String> {
+        Ok(Box::new(self.assemble(shape)?))
+    }
+
+    fn assemble(&self, shape: Shape<'_>) -> Result<Dftl, String> {
+        let pages = shape.logical_pages;
+        let most = (shape.geometry.page_bytes / 4) as u32;
+        let entries = self.entries_per_page.unwrap_or(most);
+        if !(1..=most).contains(&entries) {
+            return Err(format!(
+                "ftl.mapping.entries_per_page: found {entries}, expected 1 to {most}: 4 bytes each in a page of {} bytes",
+                shape.geometry.page_bytes
+            ));
+        }
+        if !(0.0..1.0).contains(&self.protected) {
+            return Err(format!(
+                "ftl.mapping.protected: found {}, expected a share from 0 to below 1",
+                self.protected
+            ));
+        }
+        let cached = self.cached(pages)?;
+        let split = cached < pages;
+        let above = Above {
+            title: ABOUT.title,
+            pages: if split { pages.div_ceil(entries) } else { 0 },
+            classes: u32::from(split),
+        };
+        let store = Store::compose(&shape, above)?;
+        let protected = match self.replacement {
+            Replacement::SegmentedLru => libm::floor(f64::from(cached) * self.protected) as u32,
+            Replacement::Lru => 0,
+        };
+        let partial = split.then(|| Partial {
+            cache: Cache::new(cached, protected, pages),
+            directory: Directory::new(entries, pages, shape.geometry),
+            batch_evict: self.batch_evict,
+            collected: 0,
+            fetched: NONE,
+        });
+        let table = Table::new(pages, store.pools().count());
+        Ok(Dftl { store, map: Map { table, partial } })
+    }
+
+    /// Entries in RAM.
+    fn cached(&self, pages: u32) -> Result<u32, String> {
+        let share = self.cache < 1.0;
+        let number = if share { libm::floor(self.cache * f64::from(pages)).max(1.0) } else { self.cache };
+        if self.cache > 0.0 && number.fract() == 0.0 {
+            return Ok(if number < f64::from(pages) { number as u32 } else { pages });
+        }
+        Err(format!(
+            "ftl.mapping.cache: found {}, expected a whole number of entries of at least 1, or below 1 a share of the \
+             logical pages",
+            self.cache
+        ))
+    }
+}
+
+#[derive(Debug)]
+struct Dftl {
+    store: Store,
+    map: Map,
+}
+
+/// The map: where everything lies, and which of it is known in RAM and on flash.
+#[derive(Debug)]
+struct Map {
+    table: Table,
+    /// A map that is not all in RAM.
+    partial: Option<Partial>,
+}
+
+#[derive(Debug)]
+struct Partial {
+    cache: Cache,
+    directory: Directory,
+    batch_evict: bool,
+    /// The unit whose collection is being planned.
+    collected: u32,
+    /// The page whose entry was fetched for a write that then had no room, or [`NONE`].
+    fetched: u32,
+}
+
+impl Partial {
+    /// Brings the entry of `lpn` into the cache; says whether it is there now. What has to be read for that is planned, and
+    /// its join noted in `cx` where it is `wanted`.
+    #[inline]
+    fn fetch(&mut self, store: &mut Store, cx: &mut Cx<'_>, table: &Table, lpn: u32, wanted: bool) -> bool {
+        if self.cache.touch(lpn) {
+            cx.counters.map_lookups += 1;
+            cx.counters.map_hits += 1;
+            return true;
+        }
+        if !self.make_room(store, cx, table) {
+            return false;
+        }
+        self.read(cx, table, lpn, wanted);
+        self.cache.insert(lpn);
+        true
+    }
+
+    /// Reads the entry of `lpn`.
+    fn read(&mut self, cx: &mut Cx<'_>, table: &Table, lpn: u32, wanted: bool) {
+        cx.counters.map_lookups += 1;
+        let known = self.directory.read(cx, self.directory.page_of(lpn), wanted);
+        cx.known = known;
+        self.directory.check_read(cx, lpn, table.lookup(lpn));
+    }
+
+    /// Makes room for an entry; `false` while what has to go cannot be stored.
+    fn make_room(&mut self, store: &mut Store, cx: &mut Cx<'_>, table: &Table) -> bool {
+        if self.cache.room() > 0 {
+            return true;
+        }
+        let Some(victim) = self.cache.victim() else { return false };
+        if self.cache.is_dirty(victim) {
+            let number = self.directory.page_of(victim);
+            let cleaned = if self.batch_evict { self.directory.range(number) } else { victim..victim + 1 };
+            let truth = Truth { table, cache: &self.cache };
+            if !self.directory.write(store, cx, number, truth, cleaned.clone()) {
+                return false;
+            }
+            self.cache.clean(cleaned.start, cleaned.end);
+        }
+        self.cache.remove(victim);
+        true
+    }
+
+    /// Writes the translation pages that are due; `false` while there is no room.
+    #[inline]
+    fn settle(&mut self, store: &mut Store, cx: &mut Cx<'_>, table: &Table) -> bool {
+        self.directory.settle(store, cx, Truth { table, cache: &self.cache })
+    }
+
+    /// What a write of `lpn` needs before it has a place; `false` while there is no room.
+    fn prepare(&mut self, store: &mut Store, cx: &mut Cx<'_>, table: &Table, lpn: u32) -> bool {
+        if !self.settle(store, cx, table) {
+            return false;
+        }
+        // A write that is tried again has been counted.
+        if self.fetched == lpn && self.cache.holds(lpn) {
+            return true;
+        }
+        let fetched = self.fetch(store, cx, table, lpn, false);
+        self.fetched = if fetched { lpn } else { NONE };
+        fetched
+    }
+
+    /// `lpn` lies elsewhere now, or nowhere, on account of the host.
+    fn trimmed(&mut self, lpn: u32) {
+        if self.cache.holds(lpn) {
+            self.cache.set_dirty(lpn);
+        } else {
+            self.directory.changed(self.directory.page_of(lpn));
+        }
+    }
+}
+
+impl Owners for Map {
+    #[inline]
+    fn moved(&mut self, owner: u32, ppn: Ppn) -> PageOut {
+        let Some(partial) = &mut self.partial else { return self.table.moved(owner, ppn) };
+        if owner >= OWN {
+            partial.directory.moved(owner - OWN, ppn);
+            return PageOut::map(owner - OWN, Cause::Gc);
+        }
+        if Table::is_page(owner) {
+            if partial.cache.holds(owner) {
+                partial.cache.set_dirty(owner);
+            } else {
+                let number = partial.directory.page_of(owner);
+                partial.directory.changed_by_victim(number, partial.collected);
+            }
+        }
+        self.table.moved(owner, ppn)
+    }
+
+    fn before_erase(&mut self, store: &mut Store, cx: &mut Cx<'_>, unit: u32, victim: u32) -> bool {
+        if !self.table.before_erase(store, cx, unit, victim) {
+            return false;
+        }
+        if let Some(partial) = &mut self.partial {
+            partial.directory.batch_ends(unit);
+            // What finds no room now finds it after the erase.
+            partial.settle(store, cx, &self.table);
+        }
+        true
+    }
+}
+
+impl Mapping for Dftl {
+    fn translate(&mut self, cx: &mut Cx<'_>, lpn: u32) -> Option<Ppn> {
+        let Map { table, partial } = &mut self.map;
+        if let Some(partial) = partial
+            && !partial.fetch(&mut self.store, cx, table, lpn, true)
+        {
+            partial.read(cx, table, lpn, true);
+        }
+        table.lookup(lpn)
+    }
+
+    #[inline]
+    fn lookup(&self, lpn: u32) -> Option<Ppn> {
+        self.map.table.lookup(lpn)
+    }
+
+    fn knows(&self, lpn: u32) -> bool {
+        self.map.partial.as_ref().is_none_or(|partial| partial.cache.holds(lpn))
+    }
+
+    fn home(&self, lpn: u32) -> Option<u32> {
+        self.store.pools().home(lpn)
+    }
+
+    fn looks_at_work(&self) -> bool {
+        self.store.looks_at_work()
+    }
+
+    #[inline]
+    fn touch(&self, lpn: u32) {
+        self.map.table.touch(lpn);
+    }
+
+    fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
+        let Self { store, map: Map { table, partial } } = self;
+        for (i, out) in pages.iter().enumerate() {
+            if let Some(partial) = partial
+                && !partial.prepare(store, cx, table, out.lpn)
+            {
+                return i;
+            }
+            let class = store.class_of_write(table.lookup(out.lpn));
+            let Some(unit) = store.pick(cx, store.pools().of_page(out.lpn), class) else { return i };
+            let guard = table.forget(store, out.lpn);
+            let Some(ppn) = store.append(cx, (unit, class), *out, out.lpn, guard, waits) else { return i };
+            table.set(out.lpn, ppn);
+            if let Some(partial) = partial {
+                partial.cache.set_dirty(out.lpn);
+                partial.fetched = NONE;
+            }
+        }
+        pages.len()
+    }
+
+    fn trim(&mut self, cx: &mut Cx<'_>, first: u32, count: u32) {
+        let Self { store, map: Map { table, partial } } = self;
+        if let Some(partial) = partial {
+            (first..first + count)
+                .filter(|&lpn| table.lookup(lpn).is_some())
+                .for_each(|lpn| partial.trimmed(lpn));
+        }
+        table.trim(store, first, count);
+        if let Some(partial) = partial {
+            partial.settle(store, cx, table);
+        }
+    }
+
+    fn flush(&mut self, cx: &mut Cx<'_>) -> bool {
+        let buried = self.map.table.bury(&mut self.store, cx);
+        self.store.fill_up(cx);
+        buried
+    }
+
+    fn reclaims_when_idle(&mut self, unit: u32) -> bool {
+        self.store.collects_when_idle(unit)
+    }
+
+    fn pause(&mut self, unit: u32) -> bool {
+        self.store.pause(unit)
+    }
+
+    fn needs_reclaim(&mut self) -> Option<u32> {
+        self.store.needs_reclaim()
+    }
+
+    fn reclaim(&mut self, cx: &mut Cx<'_>, unit: u32) -> Reclaim {
+        if let Some(partial) = &mut self.map.partial {
+            partial.collected = unit;
+        }
+        let step = self.store.collect(cx, unit, &mut self.map);
+        // Where collection gained nothing, asking again would only have it begin anew.
+        if let Some(partial) = self.map.partial.as_mut().filter(|_| step == Reclaim::More) {
+            partial.settle(&mut self.store, cx, &self.map.table);
+        }
+        step
+    }
+
+    fn recover(&mut self, cx: &mut Cx<'_>) {
+        let Some(image) = cx.engine.shadow().map(|s| s.image.clone()) else { return };
+        let Map { table, partial } = &mut self.map;
+        table.rebuild(&mut self.store, &image);
+        if let Some(partial) = partial {
+            partial.directory.find(&mut self.store, &image);
+        }
+        self.store.reopen(cx, &image);
+        if let Some(partial) = partial {
+            partial.directory.compare(&image, table, &mut partial.cache);
+        }
+    }
+
+    fn check(&self, flash: &Flash) -> Result<(), String> {
+        let Map { table, partial } = &self.map;
+        let lies = |owner, ppn| match partial {
+            Some(partial) if owner >= OWN => partial.directory.lies(owner - OWN, ppn),
+            _ => table.lies(owner, ppn),
+        };
+        let valid = self.store.check(flash, lies)?;
+        let Some(partial) = partial else { return table.check(valid) };
+        partial.cache.check()?;
+        table.check(valid - partial.directory.stored())
+    }
+
+    fn space(&self) -> String {
+        self.store.space()
+    }
+
+    fn free_blocks(&self, unit: u32) -> u32 {
+        self.store.free_blocks(unit)
+    }
+
+    fn bytes(&self) -> usize {
+        let partial = self.map.partial.as_ref().map_or(0, |p| p.cache.bytes() + p.directory.bytes());
+        self.map.table.bytes() + self.store.bytes() + partial
+    }
+}
