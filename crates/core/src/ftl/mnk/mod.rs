@@ -47,6 +47,7 @@ use super::blocks::{BlockScheme, Blocks, Folded, Placement, Way, log_blocks, req
 use super::cx::{Cx, PageOut, Place};
 use super::{Mapping, Shape};
 use crate::nand::Cause;
+use crate::pattern::{Pattern, Route};
 use crate::support::NONE;
 use crate::support::registry::{About, Choice};
 use logs::{Entry, Logs};
@@ -318,6 +319,10 @@ impl BlockScheme for Mnk {
         }
         self.recycle(blocks, cx);
         count
+    }
+
+    fn route(&self, blocks: &Blocks, _block: u32, _pattern: Pattern) -> Option<Route> {
+        (self.width > 1 && self.width >= blocks.geometry.channels).then_some(Route::Striped)
     }
 
     fn bury(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
