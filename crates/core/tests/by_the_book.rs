@@ -3,20 +3,21 @@
 
 mod references;
 
+use eraseblock_core::buffer::parallel::Part;
 use eraseblock_core::buffer::{Answer, Buffer, BufferConfig, Idle, Outcome, Shape, Span};
 use eraseblock_core::host::Op;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use references::{
-    Decisions, Pair, arc, block_lru, bpac, bplru, cbm, cflru, clc, clock, epo, fab, hbm, lb_clock, lirs_wsr,
-    ref_policy, request_lru, s3_fifo, split_lru, supa, w_tinylfu,
+    Decisions, Pair, Reference, arc, block_lru, bpac, bplru, cbm, cflru, clc, clock, epo, fab, hbm, lb_clock,
+    lirs_wsr, parallel, ref_policy, request_lru, s3_fifo, split_lru, supa, w_tinylfu,
 };
 use serde_json::Value;
 
 type Make = fn(Shape, &mut Pcg64Mcg) -> Pair;
 
 /// Each scheme: its name, the pages that it needs at least, and how to make a pair.
-const PAIRS: [(&str, u32, Make); 19] = [
+const PAIRS: [(&str, u32, Make); 23] = [
     ("clock", 1, clock::pair),
     ("block-lru", 1, block_lru::pair),
     ("arc", 1, arc::pair),
@@ -36,6 +37,10 @@ const PAIRS: [(&str, u32, Make); 19] = [
     ("hbm", 1, hbm::pair),
     ("cbm", 2, cbm::pair),
     ("supa", 1, supa::pair),
+    ("cave", 1, parallel::cave),
+    ("fap-lru", 1, parallel::fap_lru),
+    ("mca", 1, parallel::mca),
+    ("gb", 1, parallel::gb),
 ];
 
 fn decisions(out: &Outcome) -> Decisions {
@@ -53,6 +58,23 @@ fn build(fast: &Value, shape: Shape) -> Box<dyn Buffer> {
     serde_json::from_value::<BufferConfig>(fast.clone()).unwrap().build(shape).unwrap()
 }
 
+/// Some writes cover the end of their first page only, some the beginning of their last one.
+fn in_part(quick: &mut dyn Buffer, slow: &mut dyn Reference, span: &Span, random: &mut Pcg64Mcg) {
+    const OF: u32 = 8;
+    let (first, last) = (span.first, span.first + span.count - 1);
+    let (from, to) = (random.random_range(0..OF), random.random_range(1..=OF));
+    let parts = match random.random_range(0..4) {
+        0 if first == last && from < to => vec![(first, from..to)],
+        1 if first < last => vec![(first, from..OF), (last, 0..to)],
+        2 if first < last => vec![(last, 0..to)],
+        _ => Vec::new(),
+    };
+    for (page, bytes) in parts {
+        quick.writes_part(page, Part { from: bytes.start, to: bytes.end, of: OF });
+        slow.part(page, bytes, OF);
+    }
+}
+
 #[test]
 fn random_sequences_are_served_the_same() {
     for (name, least, pair) in PAIRS {
@@ -68,6 +90,7 @@ fn random_sequences_are_served_the_same() {
             let (fast, mut slow) = pair(shape, &mut random);
             let mut quick = build(&fast, shape);
             let mut out = Outcome::default();
+            let mut parts = Pcg64Mcg::seed_from_u64(seed);
             for request in 0..random.random_range(1..80) {
                 out.clear();
                 let step = random.random_range(0..40);
@@ -85,6 +108,9 @@ fn random_sequences_are_served_the_same() {
                     slow.force(first, count)
                 } else {
                     let span = Span { first, count, write: random.random_range(0..3) > 0, request };
+                    if span.write {
+                        in_part(&mut *quick, &mut *slow, &span, &mut parts);
+                    }
                     quick.access(&span, &Idle, &mut out);
                     slow.access(&span)
                 };

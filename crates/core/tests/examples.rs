@@ -264,3 +264,27 @@ fn whole_requests_leave_with_the_pages_that_no_later_one_wrote() {
     assert_eq!(played.left, [(Action::Flush, dirty([0, 2]))]);
     assert_eq!(played.state, [vec![7], vec![6], vec![5], vec![1]]);
 }
+
+/// Modules 0, 1, 2 and 3: all four leave. Modules 0, 0, 1, 2 and 3: the second one stays.
+#[test]
+fn cave_takes_one_block_for_each_module() {
+    let [four, five, pages] = registered("cave").about.examples else { panic!("three examples") };
+    let played = Played::new("cave", four);
+    assert_eq!((played.pages(), played.state), (vec![vec![0], vec![4], vec![8], vec![12]], vec![vec![16]]));
+    let played = Played::new("cave", five);
+    assert_eq!(played.pages(), [[0], [4], [8], [12]]);
+    assert_eq!(played.state, [[20], [16]]);
+    let played = Played::new("cave", pages);
+    let left = [(Action::Drop, vec![(1, false)]), (Action::Flush, dirty([0])), (Action::Flush, dirty([3]))];
+    assert_eq!((played.left, played.state.concat()), (left.to_vec(), vec![6, 5, 2]));
+}
+
+#[test]
+fn idle_modules_get_one_victim_each() {
+    let fap = Played::new("fap-lru", &registered("fap-lru").about.examples[0]);
+    assert_eq!((fap.pages(), fap.state), (vec![vec![0], vec![4]], vec![vec![12], vec![8]]));
+    let mca = Played::new("mca", &registered("mca").about.examples[0]);
+    assert_eq!((mca.pages(), mca.state.concat()), (vec![vec![0], vec![1]], vec![3, 2]));
+    let gb = Played::new("gb", &registered("gb").about.examples[0]);
+    assert_eq!((gb.pages(), gb.state.concat()), (vec![vec![0], vec![1]], vec![5, 4, 3, 2]));
+}

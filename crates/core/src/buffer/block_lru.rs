@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::blocked::{BlockOrder, Blocked, EVICT_ORDER, EvictOrder};
 use super::blocks::{Directory, Reads};
+use super::parallel::Ranked;
 use super::{Buffer, Outcome, Reason, Shape};
 use crate::support::NONE;
 use crate::support::list::{Links, List};
@@ -68,7 +69,7 @@ impl Config {
     }
 }
 
-const LEAST_RECENT: Reason = "least recently used block";
+pub(super) const LEAST_RECENT: Reason = "least recently used block";
 
 /// Blocks in the order of use.
 #[derive(Debug)]
@@ -119,5 +120,11 @@ impl BlockOrder for BlockLru {
 
     fn bytes(&self) -> usize {
         self.links.bytes()
+    }
+}
+
+impl Ranked for BlockLru {
+    fn before(&self, node: u32) -> u32 {
+        if node == NONE { self.order.back() } else { self.order.before(&self.links, node) }
     }
 }

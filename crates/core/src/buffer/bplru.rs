@@ -30,6 +30,7 @@ use serde::{Deserialize, Serialize};
 
 use super::blocked::{BlockOrder, Blocked, EVICT_ORDER, EvictOrder};
 use super::blocks::{Directory, Reads};
+use super::parallel::Ranked;
 use super::{Action, Buffer, Outcome, Reason, Shape};
 use crate::support::NONE;
 use crate::support::list::{Links, List};
@@ -96,13 +97,7 @@ impl Config {
     /// # Errors
     /// No room for a page.
     pub fn build(&self, shape: Shape) -> Result<Box<dyn Buffer>, String> {
-        let order = |nodes| Bplru {
-            padding: self.padding,
-            compensation: self.compensation,
-            order: List::default(),
-            links: Links::new(nodes),
-            next_offset: vec![0; nodes],
-        };
+        let order = |nodes| Bplru::new(nodes, self.padding, self.compensation);
         Ok(Box::new(Blocked::new("bplru", shape, Reads::Bypass, self.evict_order, order)?))
     }
 }
@@ -113,8 +108,9 @@ const LEAST_RECENT: Reason = "least recently written block";
 /// In `next_offset`: the sequence was broken off.
 const BROKEN: u32 = NONE;
 
+/// Blocks in the order of their last write, those written sequentially at the end.
 #[derive(Debug)]
-struct Bplru {
+pub(super) struct Bplru {
     padding: bool,
     compensation: bool,
     order: List,
@@ -124,6 +120,12 @@ struct Bplru {
 }
 
 impl Bplru {
+    /// No nodes of `0..nodes`.
+    pub(super) fn new(nodes: usize, padding: bool, compensation: bool) -> Self {
+        let (order, links) = (List::default(), Links::new(nodes));
+        Self { padding, compensation, order, links, next_offset: vec![0; nodes] }
+    }
+
     /// Whether a block was written from its first to its last page in order, and not since.
     fn is_compensated(&self, node: u32, blocks: &Directory) -> bool {
         let ppb = blocks.pages_per_block();
@@ -198,5 +200,11 @@ impl BlockOrder for Bplru {
         let (pages, buffered) = (u64::from(blocks.len()), blocks.blocks() as u64);
         let second_table = u64::from(blocks.pages_per_block()) * 4;
         Some(blocks.logical_blocks() as u64 * 4 + (pages + buffered) * 16 + buffered * second_table)
+    }
+}
+
+impl Ranked for Bplru {
+    fn before(&self, node: u32) -> u32 {
+        if node == NONE { self.order.back() } else { self.order.before(&self.links, node) }
     }
 }

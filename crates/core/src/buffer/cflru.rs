@@ -16,12 +16,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{Reads, require_share};
+use super::blocked::BlockOrder;
+use super::blocks::{Directory, Reads, require_share};
 use super::lru::LEAST_RECENT;
 use super::paged::{PageOrder, Paged, Victim};
 use super::pages::PageTable;
+use super::parallel::Ranked;
 use super::window::Window;
-use super::{Buffer, Reason, Shape};
+use super::{Buffer, Outcome, Reason, Shape};
+use crate::support::NONE;
 use crate::support::bits::Bits;
 use crate::support::heap::Heap;
 use crate::support::registry::{About, Choice, Cost, Example};
@@ -72,19 +75,16 @@ impl Config {
     /// No room for a page, or a window that is no share.
     pub fn build(&self, shape: Shape) -> Result<Box<dyn Buffer>, String> {
         require_share("window", self.window)?;
-        let order = |slots: usize| Cflru {
-            window: Window::new(slots, libm::round(self.window * slots as f64) as u32),
-            clean: Heap::new(slots),
-            dirty: Bits::new(slots),
-        };
+        let order = |slots| Cflru::new(slots, self.window);
         Paged::build("cflru", shape, Reads::Allocate, order)
     }
 }
 
 const CLEAN_FIRST: Reason = "clean page nearest the end of the window";
 
+/// Slots in the order of use, and the clean ones of its window.
 #[derive(Debug)]
-struct Cflru {
+pub(super) struct Cflru {
     window: Window,
     /// Clean pages of the window, by use.
     clean: Heap<u64>,
@@ -92,6 +92,44 @@ struct Cflru {
 }
 
 impl Cflru {
+    /// None of `slots`; the window takes this share of them.
+    pub(super) fn new(slots: usize, window: f64) -> Self {
+        Self {
+            window: Window::new(slots, libm::round(window * slots as f64) as u32),
+            clean: Heap::new(slots),
+            dirty: Bits::new(slots),
+        }
+    }
+
+    fn next(&self) -> Victim {
+        match self.clean.first() {
+            Some((_, slot)) => (slot, CLEAN_FIRST),
+            None => (self.window.back(), LEAST_RECENT),
+        }
+    }
+
+    /// Compares the window's clean pages with what is dirty.
+    fn agrees(&self, dirty: impl Fn(u32) -> bool) -> Result<(), String> {
+        self.window.check()?;
+        let misplaced =
+            |&slot: &u32| self.clean.key(slot).is_some() != (self.window.contains(slot) && !dirty(slot));
+        match self.window.iter().find(misplaced) {
+            Some(slot) => Err(format!("slot {slot} is not among the window's clean pages, or should not be")),
+            None => Ok(()),
+        }
+    }
+
+    fn state_bytes(&self) -> usize {
+        self.window.bytes() + self.dirty.bytes() + self.clean.bytes()
+    }
+
+    fn forget(&mut self, slot: u32) {
+        self.dirty.clear(slot as usize);
+        if self.window.contains(slot) {
+            self.clean.set(slot, self.window.used(slot));
+        }
+    }
+
     fn unlink(&mut self, slot: u32) {
         if self.window.remove(slot) {
             self.clean.remove(slot);
@@ -122,10 +160,7 @@ impl PageOrder for Cflru {
         if !pages.is_full() {
             return None;
         }
-        let victim = match self.clean.first() {
-            Some((_, slot)) => (slot, CLEAN_FIRST),
-            None => (self.window.back(), LEAST_RECENT),
-        };
+        let victim = self.next();
         self.unlink(victim.0);
         Some(victim)
     }
@@ -140,10 +175,7 @@ impl PageOrder for Cflru {
     }
 
     fn cleaned(&mut self, slot: u32) {
-        self.dirty.clear(slot as usize);
-        if self.window.contains(slot) {
-            self.clean.set(slot, self.window.used(slot));
-        }
+        self.forget(slot);
     }
 
     fn parts(&self) -> impl Iterator<Item = impl Iterator<Item = u32>> {
@@ -151,17 +183,59 @@ impl PageOrder for Cflru {
     }
 
     fn check(&self, pages: &PageTable) -> Result<(), String> {
-        self.window.check()?;
-        let misplaced = |&slot: &u32| {
-            self.clean.key(slot).is_some() != (self.window.contains(slot) && !pages.get(slot).dirty)
-        };
-        match self.window.iter().find(misplaced) {
-            Some(slot) => Err(format!("slot {slot} is not among the window's clean pages, or should not be")),
-            None => Ok(()),
-        }
+        self.agrees(|slot| pages.get(slot).dirty)
     }
 
     fn bytes(&self) -> usize {
-        self.window.bytes() + self.dirty.bytes() + self.clean.bytes()
+        self.state_bytes()
+    }
+}
+
+/// The same over a directory of blocks, each of which is a single page.
+impl BlockOrder for Cflru {
+    fn raise(&mut self, node: u32, blocks: &Directory) {
+        self.unlink(node);
+        self.link(node, blocks.dirty(node) > 0);
+    }
+
+    fn touch(&mut self, node: u32, _lpn: u32, blocks: &Directory, _out: &mut Outcome) {
+        self.raise(node, blocks);
+    }
+
+    fn insert(&mut self, node: u32, _lpn: u32, _fresh: bool, blocks: &Directory, _out: &mut Outcome) {
+        self.dirty.clear(node as usize);
+        self.link(node, blocks.dirty(node) > 0);
+    }
+
+    fn victim(&self, blocks: &Directory) -> Option<Victim> {
+        (!blocks.is_empty()).then(|| self.next())
+    }
+
+    fn remove(&mut self, node: u32, _blocks: &Directory) {
+        self.unlink(node);
+    }
+
+    fn shrink(&mut self, _node: u32, _blocks: &Directory) {}
+
+    fn nodes(&self) -> impl Iterator<Item = u32> {
+        self.window.iter()
+    }
+
+    fn check(&self, blocks: &Directory) -> Result<(), String> {
+        self.agrees(|node| blocks.dirty(node) > 0)
+    }
+
+    fn bytes(&self) -> usize {
+        self.state_bytes()
+    }
+}
+
+impl Ranked for Cflru {
+    fn before(&self, node: u32) -> u32 {
+        if node == NONE { self.window.back() } else { self.window.before(node) }
+    }
+
+    fn cleaned(&mut self, node: u32) {
+        self.forget(node);
     }
 }

@@ -12,22 +12,28 @@ pub mod blocks;
 pub mod bpac;
 pub mod bplru;
 pub mod by_size;
+pub mod cave;
 pub mod cbm;
 pub mod cflru;
 pub mod clc;
 pub mod clock;
 pub mod epo;
 pub mod fab;
+pub mod fap_lru;
 pub mod fifo;
+pub mod gb;
 pub mod ghosts;
 pub mod hbm;
 pub mod lb_clock;
 pub mod lirs_wsr;
 pub mod lru;
+pub mod mca;
+pub mod modules;
 pub mod none;
 pub mod opt;
 pub mod paged;
 pub mod pages;
+pub mod parallel;
 pub mod ref_policy;
 pub mod regions;
 pub mod request_lru;
@@ -38,6 +44,7 @@ pub mod w_tinylfu;
 pub mod window;
 pub mod written;
 
+use self::parallel::Part;
 use crate::pattern::{Hint, Pattern, Policy, Route};
 
 /// What a buffer is built for.
@@ -310,6 +317,9 @@ pub trait Buffer: std::fmt::Debug + Send {
     /// scheme holds at most its capacity. O(pages) and O(1) or O(log n) for each.
     fn access(&mut self, span: &Span, view: &dyn View, out: &mut Outcome);
 
+    /// The next call serves a write that covers only this part of page `lpn`.
+    fn writes_part(&mut self, _lpn: u32, _part: Part) {}
+
     /// The host no longer needs these pages, which may lie in several blocks: forget them, whether dirty or not.
     fn trim(&mut self, first: u32, count: u32);
 
@@ -351,9 +361,14 @@ pub trait Buffer: std::fmt::Debug + Send {
         false
     }
 
-    /// Whether blocks that leave have hints.
+    /// Whether blocks that leave have hints, which say how they were written and read.
     fn tells_patterns(&self) -> bool {
         false
+    }
+
+    /// Whether hints say how blocks were written; else they only say where blocks should go.
+    fn classifies_writes(&self) -> bool {
+        self.tells_patterns()
     }
 
     /// Whether the pages of an eviction are requests of their own to the flash, which come at the same time; else they are one
@@ -404,5 +419,9 @@ crate::registry! {
     "hbm" => Hbm in hbm,
     "cbm" => Cbm in cbm,
     "supa" => Supa in supa,
+    "cave" => Cave in cave,
+    "fap-lru" => FapLru in fap_lru,
+    "mca" => Mca in mca,
+    "gb" => Gb in gb,
     "opt" => Opt in opt,
 }

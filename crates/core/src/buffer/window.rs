@@ -92,6 +92,11 @@ impl Window {
         self.order.back()
     }
 
+    /// The slot used next after this one, or [`NONE`].
+    pub fn before(&self, slot: u32) -> u32 {
+        self.order.before(&self.links, slot)
+    }
+
     /// All slots, the most recent first.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.order.iter(&self.links)

@@ -2,6 +2,7 @@
 
 use super::time::READS;
 use super::{Cx, Device, DeviceError, NOBODY, Occasion, Own, PageOut, Reads, cx};
+use crate::buffer::parallel::Part;
 use crate::buffer::{Action, Answer, Evicted, Eviction, Outcome, Span, View};
 use crate::config::{PartialPage, WriteBack};
 use crate::ftl::Mapping;
@@ -91,6 +92,9 @@ impl Device {
                 let number = self.counters.submitted - 1;
                 self.forced = request.fua && write && !self.config.buffer.battery;
                 for (first, count) in pages.spans(&self.geometry) {
+                    if write && (pages.partial_first || pages.partial_last) {
+                        self.tell_parts(request, first, count, &pages);
+                    }
                     self.serve_span(id, Span { first, count, write, request: number }, &pages)?;
                     if self.forced {
                         self.force(id, first, count)?;
@@ -98,6 +102,17 @@ impl Device {
                 }
                 Ok(())
             }
+        }
+    }
+
+    /// Tells the buffer which pages of the next span are written only in part.
+    fn tell_parts(&mut self, request: &Request, first: u32, count: u32, pages: &Pages) {
+        let page = self.page_bytes();
+        for lpn in (first..first + count).filter(|&lpn| pages.is_partial(lpn)) {
+            let base = u64::from(lpn) * page;
+            let (from, to) = (request.offset.max(base), (request.offset + request.len).min(base + page));
+            let part = Part { from: (from - base) as u32, to: (to - base) as u32, of: page as u32 };
+            self.buffer.writes_part(lpn, part);
         }
     }
 
@@ -405,7 +420,7 @@ impl Device {
             self.mapping.hear(hint, clean, &mut self.counters);
         }
         if let Some(patterns) = &mut self.patterns {
-            match eviction.hint {
+            match eviction.hint.filter(|_| self.buffer.classifies_writes()) {
                 Some(hint) => patterns.note(hint.block, hint.pattern),
                 None if clean => {}
                 None => patterns.leave(out.pages_of(eviction)),

@@ -14,6 +14,7 @@ pub mod hbm;
 pub mod lb_clock;
 pub mod lirs_wsr;
 pub mod paged;
+pub mod parallel;
 pub mod ref_policy;
 pub mod request_lru;
 pub mod s3_fifo;
@@ -38,6 +39,8 @@ pub struct Decisions {
 pub trait Reference {
     /// Reads or writes consecutive pages of one block.
     fn access(&mut self, span: &Span) -> Decisions;
+    /// The next write covers only these bytes of a page of `of` bytes.
+    fn part(&mut self, _page: u32, _bytes: std::ops::Range<u32>, _of: u32) {}
     /// The host gives a page up.
     fn trim(&mut self, page: u32);
     /// Everything dirty is written.
