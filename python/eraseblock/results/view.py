@@ -47,7 +47,7 @@ class Row:
 
     @property
     def reconstruction(self) -> bool:
-        """Whether its scheme was built without its paper; nothing is said of cases, which have their own names."""
+        """Whether its scheme was built without its paper. Cases have names of their own."""
         return not self.record["config"].get("case") and self._kind(_SCHEME) in reconstructions("buffers")
 
     @property
