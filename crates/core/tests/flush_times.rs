@@ -111,3 +111,52 @@ fn flush_commands_and_the_end_are_left_out() {
     let report = run(&json!("epo"), &json!({"host": {"replay": "untimed"}}), &writes(&[0, 1, 2, 3, 4]));
     assert_eq!((report.flush_response_ns, report.flush_response_per_write_ns), (None, None));
 }
+
+/// A page that waits for its program to become full is stored when that has ended.
+#[test]
+fn a_page_in_an_open_program_unit_is_not_stored() {
+    let nand = json!({"nand": {"channels": 1, "chips_per_channel": 2, "pages_per_program": 2, "program_order": "sequential"}});
+    // Two pages leave a millisecond apart, at 1 ms and at 2 ms, and share a program.
+    let report = run(&json!("lru"), &nand, &writes(&[0, 1, 2, 3, 4, 5]));
+    let flushed = report.flush_response_ns.clone().unwrap();
+    let both = WRITE + TRANSFER;
+    assert_eq!((flushed.count, flushed.max), (2, 1_000_000 + both));
+    assert!((flushed.mean - (500_000 + both) as f64).abs() < 1.0, "{flushed:?}");
+    // The fifth write finds room, as the page that left for it lies in the FTL's RAM; the sixth waits for the program of both.
+    let host = report.response_ns.write.unwrap();
+    assert_eq!((host.max, host.p50), (both, 0));
+    // Of three the last is not stored by the end of the run.
+    let report = run(&json!("lru"), &nand, &writes(&[0, 1, 2, 3, 4, 5, 6]));
+    assert_eq!(report.flush_response_ns.unwrap().count, 2);
+}
+
+/// Keeping an image of the flash to compare reads with changes nothing: chips that program four pages at once.
+#[test]
+fn checking_reads_changes_no_time() {
+    let config = support::config(&json!({
+        "nand": {"planes_per_die": 4, "multi_plane": true, "blocks_per_plane": 40, "pages_per_block": 4},
+        "ftl": {"exported": "1792 KiB", "mapping": "page"},
+        "buffer": {"size": "64 KiB", "scheme": {"kind": "ref", "window": 0.5, "victim_blocks": 2}},
+        "host": {"replay": "open"},
+    }));
+    let report = |verify| {
+        let mut device = Device::new(&config, Options { verify }).unwrap();
+        device.precondition().unwrap();
+        for number in 0..187u64 {
+            let op = match number % 40 {
+                7 => Op::Flush,
+                13 => Op::Trim,
+                n if n % 3 == 0 => Op::Read,
+                _ => Op::Write,
+            };
+            let (offset, len) = if op == Op::Flush { (0, 0) } else { (number * 5 % 440 * 4096, 5 * 4096) };
+            let arrival_ns = number * 30_000;
+            device.submit(&Request { arrival_ns, op, offset, len, volume: 0, fua: false }).unwrap();
+        }
+        device.finish().unwrap()
+    };
+    let (plain, checked) = (report(false), report(true));
+    assert!(plain.flush_response_ns.is_some());
+    assert_eq!(plain.flush_response_ns, checked.flush_response_ns);
+    assert_eq!(plain.response_ns, checked.response_ns);
+}

@@ -148,8 +148,7 @@ fn wrong_types_say_what_was_found_and_expected() {
 
 #[test]
 fn missing_keys_say_how_to_give_them() {
-    let presets =
-        "preset = \"bplru-2008\" or \"epo-2011\" or \"hbm-2010\" or \"multibank-2009\" or \"nvme-tlc\" or \"supa-2017\"";
+    let presets = "preset = \"bplru-2008\" or \"epo-2011\" or \"hbm-2010\" or \"multibank-2009\" or \"nvme-tlc\" or \"supa-2017\"";
     assert_eq!(
         error("\n[workload]\npath = \"w\"", &[]),
         format!("exp.toml:1: `nand` is missing; give it, or start from a preset, for example {presets}")

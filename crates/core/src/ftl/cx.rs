@@ -365,6 +365,31 @@ impl Cx<'_> {
         }
     }
 
+    /// A page enters an open program unit: who waits for it waits for the unit to be programmed, by way of `unit`, a join for all of
+    /// them.
+    pub fn wait_for_unit(&mut self, cause: Cause, unit: &mut Option<u32>) {
+        let own = self.owner(cause);
+        if !self.timed || own == NONE || !matches!(self.own, Own::Writes(_)) {
+            return;
+        }
+        let join = *unit.get_or_insert_with(|| {
+            let join = self.engine.join(NONE);
+            self.engine.hold(join);
+            join
+        });
+        self.engine.link(join, own);
+    }
+
+    /// The program just planned is the one that those who joined `unit` wait for.
+    pub fn ends_waiting(&mut self, unit: Option<u32>) {
+        let (Some(join), Some(program)) = (unit, self.plan.ops.last_mut()) else { return };
+        let own = std::mem::replace(&mut program.owner, join);
+        if own != NONE {
+            self.engine.link(join, own);
+        }
+        self.plan.held.push(join);
+    }
+
     /// The out-of-band record of a page written now.
     fn record(&mut self, out: PageOut, label: Label, stamp: Option<Stamp>) -> Oob {
         let Some(shadow) = self.engine.shadow_mut() else { return Oob::default() };

@@ -114,6 +114,8 @@ pub struct Plan {
     pub pins: Vec<(u32, u32, u32)>,
     /// Tokens of the pins that each program of such a unit releases: `(operation, token)`, in the order of `ops`.
     pub unpins: Vec<(u32, u32)>,
+    /// Joins of the engine that were held until the operations which signal them are issued.
+    pub held: Vec<u32>,
 }
 
 impl Plan {
@@ -126,6 +128,7 @@ impl Plan {
         self.oob.clear();
         self.pins.clear();
         self.unpins.clear();
+        self.held.clear();
     }
 
     /// A new join.

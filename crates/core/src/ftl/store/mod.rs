@@ -109,12 +109,15 @@ struct Open {
     stamps: Vec<Stamp>,
     /// Pins of the blocks that hold the versions which they replace.
     pinned: Vec<u32>,
+    /// Those who wait for them to be stored.
+    waiting: Option<u32>,
 }
 
 impl Open {
     /// Page `page` joins the program unit that is being filled, which is programmed once it has `full` pages.
     fn hold(&mut self, cx: &mut Cx<'_>, (page, out): (u32, PageOut), guard: u32, waits: u32, full: u32) {
         cx.hold(out, &mut self.stamps);
+        cx.wait_for_unit(out.cause, &mut self.waiting);
         self.pending.push(out);
         if guard != NONE {
             cx.pin(guard, &mut self.pinned);
@@ -122,6 +125,7 @@ impl Open {
         if self.pending.len() as u32 == full {
             let at = Place { block: self.block, page: page + 1 - full, label: self.label };
             cx.program_held(at, &self.pending, &self.stamps, After::join(waits));
+            cx.ends_waiting(self.waiting.take());
             self.pending.clear();
             self.stamps.clear();
             cx.unpin(&mut self.pinned);

@@ -87,7 +87,7 @@ impl Engine {
             let life = self.pin(block);
             self.tokens.insert(token, (block, life));
         }
-        for join in locals.drain(..) {
+        for join in locals.drain(..).chain(plan.held.iter().copied()) {
             self.release(join);
         }
         self.locals = locals;
