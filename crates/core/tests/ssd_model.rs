@@ -206,6 +206,26 @@ fn cold_pages_move_to_worn_blocks() {
     }
 }
 
+/// One block for each page written, even if cold data move into it, whose block then makes up for it.
+#[test]
+fn a_block_that_gets_cold_pages_is_the_one_that_is_cleaned() {
+    let mut device = drive(&json!({"cleaning": "wear-aware", "min_free": 0.34, "reserve": 0.5}), 1, 32);
+    support::write(&mut device, &[0, 1, 2]);
+    let erases = |device: &Device| [Cause::Gc, Cause::Wear].map(|c| device.counters().erases[c as usize]);
+    let (mut before, mut moved) = (erases(&device), 0);
+    for write in 0..600 {
+        support::write(&mut device, &[3 + write % 3]);
+        let [cleaned, made_up] = [0, 1].map(|cause| erases(&device)[cause] - before[cause]);
+        assert!(cleaned <= 1 && made_up <= cleaned, "write {write}: {cleaned} and {made_up} erases");
+        moved += made_up;
+        before = erases(&device);
+    }
+    assert!(moved > 5, "{moved}");
+    // Copies of the block that was cleaned are its own.
+    let copies = [Cause::Gc, Cause::Wear].map(|cause| programs(&device, cause));
+    assert!(copies[1] <= 3 * moved, "{copies:?}");
+}
+
 #[test]
 fn a_drive_hides_the_reserve_and_the_summaries() {
     let mut config = config(&json!({"reserve": 0.34}), 2, "untimed", 4);

@@ -94,8 +94,8 @@ impl Victim for WearAware {
         self.cold.take()
     }
 
-    fn accepts(&mut self, erases: u32, mean: f64) -> bool {
-        self.fate(erases, mean, false) != Fate::Skip
+    fn accepts(&mut self, erases: u32, mean: &mut dyn FnMut() -> f64) -> bool {
+        self.fate(erases, mean(), false) != Fate::Skip
     }
 
     fn looks_at(&self) -> Looks {
@@ -117,6 +117,18 @@ mod tests {
         let mut policy = policy(0.85, 0.80);
         // On average 40 erases are left: below 34 is too few.
         assert_eq!([16, 17].map(|erases| policy.fate(erases, 10.0, true)), [Fate::Clean, Fate::Migrate]);
+    }
+
+    #[test]
+    fn erases_are_averaged_only_for_those_who_look_at_wear() {
+        let mut asked = 0;
+        let mut mean = || {
+            asked += 1;
+            10.0
+        };
+        assert!(Emptiest.accepts(49, &mut mean));
+        policy(0.85, 0.80).accepts(17, &mut mean);
+        assert_eq!(asked, 1);
     }
 
     #[test]

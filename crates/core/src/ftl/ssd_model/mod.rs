@@ -35,6 +35,8 @@
 //!   begins when all have ended.
 //! - There, all of a cleaning comes before the next request of the element; here, it is queued before whatever the
 //!   element is given afterwards. What is queued by then goes first.
+//! - There, an element that is short of erased blocks is cleaned before any request that finds it idle, also a read; here, after
+//!   pages written to it alone. What one cleaning leaves short waits for the next page that is written.
 //! - The model cleans at a watermark of 0 when nothing is left. Here one erased block is kept at least: without it a
 //!   power cut during cleaning could leave no room to go on.
 //! - Blocks are not retired at the end of `lifetime`, which only steers; `nand.endurance` retires them. The example's lifetime

@@ -14,6 +14,8 @@ use crate::support::minima::ABSENT;
 pub(super) enum Job {
     /// Its unit needs erased blocks.
     Collect,
+    /// The same; then it gets the pages of a swap.
+    Clean(Swap),
     /// It is the block that is going to get the pages of a swap.
     Clear(Swap),
     /// Its pages move into the swap's other block.
@@ -21,8 +23,12 @@ pub(super) enum Job {
 }
 
 impl Job {
+    /// On whose account it is: a victim that then takes cold data would have been collected without them, too.
     fn cause(self) -> Cause {
-        if self == Self::Collect { Cause::Gc } else { Cause::Wear }
+        match self {
+            Self::Collect | Self::Clean(_) => Cause::Gc,
+            Self::Clear(_) | Self::Swap(_) => Cause::Wear,
+        }
     }
 }
 
@@ -50,7 +56,7 @@ impl Store {
                 Some(cold) => {
                     let from = unit * self.geometry.blocks_per_unit + cold;
                     self.unlist(from);
-                    self.empty(unit, victim, Job::Clear(Swap { from, into: victim }));
+                    self.empty(unit, victim, Job::Clean(Swap { from, into: victim }));
                 }
                 None => self.empty(unit, victim, Job::Collect),
             }
@@ -79,6 +85,10 @@ impl Store {
                     self.units[unit as usize].cleaned = true;
                     self.give(cx, victim);
                     self.level(cx, unit, victim);
+                }
+                Job::Clean(swap) => {
+                    self.units[unit as usize].cleaned = true;
+                    self.cleared(cx, unit, swap);
                 }
                 Job::Clear(swap) => self.cleared(cx, unit, swap),
                 Job::Swap(swap) => {
@@ -312,6 +322,11 @@ impl Store {
         self.list(self.geometry.unit_of(victim), victim);
         match self.units[unit as usize].job {
             Job::Collect => {
+                self.units[unit as usize].collecting = false;
+                return Reclaim::Stuck;
+            }
+            Job::Clean(swap) => {
+                self.list(self.geometry.unit_of(swap.from), swap.from);
                 self.units[unit as usize].collecting = false;
                 return Reclaim::Stuck;
             }

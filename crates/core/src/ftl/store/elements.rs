@@ -31,7 +31,7 @@ impl Numbering {
 
 impl Store {
     /// The units that share an open block with `unit`.
-    pub(super) fn together(&self, unit: u32) -> impl Iterator<Item = u32> + use<> {
+    pub(super) fn together(&self, unit: u32) -> impl Iterator<Item = u32> + Clone + use<> {
         let (first, step, end) = match self.limits.shared {
             Some(_) => (self.pools.of_unit(unit), self.pools.count(), self.geometry.units),
             None => (unit, 1, unit + 1),
@@ -158,20 +158,26 @@ impl Store {
             let closed = &self.units[self.geometry.unit_of(block) as usize].closed;
             u32::from(closed.get((block % self.geometry.blocks_per_unit) as usize))
         };
-        let blocks = || self.together(unit).flat_map(|unit| self.blocks_of(unit));
+        let (units, each) = (self.together(unit), self.geometry.blocks_per_unit);
+        let blocks = || units.clone().flat_map(|unit| unit * each..(unit + 1) * each);
         if !self.units[unit as usize].cleaned {
             listed.clear();
             listed.extend(blocks().filter(|&block| valid(block) < self.data_pages()));
             listed.sort_unstable_by_key(|&block| std::cmp::Reverse((valid(block), self.number(block))));
         }
         let erases = cx.flash.erases();
-        let all = blocks().map(|block| u64::from(erases[block as usize])).sum::<u64>();
-        let mean = all as f64 / blocks().count() as f64;
+        let mut averaged = None;
+        let mut mean = || {
+            *averaged.get_or_insert_with(|| {
+                let all = blocks().map(|block| u64::from(erases[block as usize])).sum::<u64>();
+                all as f64 / blocks().count() as f64
+            })
+        };
         let mut chosen = None;
         while let Some(block) = listed.pop() {
             let last = listed.is_empty();
-            if valid(block) < self.data_pages() && (self.victim.accepts(erases[block as usize], mean) || last)
-            {
+            let gains = valid(block) < self.data_pages();
+            if gains && (self.victim.accepts(erases[block as usize], &mut mean) || last) {
                 chosen = Some(block);
                 break;
             }

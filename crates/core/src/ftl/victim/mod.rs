@@ -30,9 +30,9 @@ pub trait Victim: std::fmt::Debug + Send {
         None
     }
 
-    /// Whether a block that has come to its turn and was erased so often is collected, or passed over; blocks are
-    /// erased `mean` times on average.
-    fn accepts(&mut self, _erases: u32, _mean: f64) -> bool {
+    /// Whether a block that has come to its turn and was erased so often is collected, or passed over; `mean` counts how often
+    /// blocks are erased on average, which takes a look at each.
+    fn accepts(&mut self, _erases: u32, _mean: &mut dyn FnMut() -> f64) -> bool {
         true
     }
 
