@@ -141,10 +141,9 @@ fn turns_keep_banks_even() {
         let mut device = Device::new(&config, Options { verify: true }).unwrap();
         device.precondition().unwrap();
         let pages = device.exported_bytes() / 4096;
-        let mut state = 1u64;
+        let mut dice = support::Dice(1);
         for n in 0..8000 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let request = support::request(Op::Write, (state >> 33) % pages, 1);
+            let request = support::request(Op::Write, dice.roll(pages), 1);
             device.submit(&Request { arrival_ns: n * 50_000_000, ..request }).unwrap();
         }
         device.finish().unwrap().waf.unwrap()

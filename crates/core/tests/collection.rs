@@ -8,6 +8,7 @@ use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Report;
 use serde_json::{Value, json};
+use support::Dice;
 
 /// One channel with two chips, or what `over` says; 16 pages a block.
 fn config(over: &Value) -> DeviceConfig {
@@ -34,10 +35,9 @@ fn overwritten(config: &DeviceConfig, writes: u64, gap_ns: u64) -> Report {
     let mut device = Device::new(config, Options { verify: true }).unwrap();
     device.precondition().unwrap();
     let pages = device.exported_bytes() / 4096;
-    let mut state = 1u64;
+    let mut dice = Dice(1);
     for i in 0..writes {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        device.submit(&at(Op::Write, (state >> 33) % pages, 1, i * gap_ns)).unwrap();
+        device.submit(&at(Op::Write, dice.roll(pages), 1, i * gap_ns)).unwrap();
     }
     device.finish().unwrap()
 }
@@ -77,10 +77,9 @@ fn thresholds_are_numbers_or_shares_of_each_unit() {
         let mut device = Device::new(&config, Options { verify: true }).unwrap();
         device.precondition().unwrap();
         let pages = device.exported_bytes() / 4096;
-        let (mut least, mut state) = (u32::MAX, 1u64);
+        let (mut least, mut dice) = (u32::MAX, Dice(1));
         for i in 0..4000 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            device.submit(&at(Op::Write, (state >> 33) % pages, 1, i * 200_000_000)).unwrap();
+            device.submit(&at(Op::Write, dice.roll(pages), 1, i * 200_000_000)).unwrap();
             // Long after each write all collection has ended: nothing is under way but the next one.
             if i > 2000 && device.engine().under_way() == 1 {
                 least = least.min((0..2).map(|unit| device.mapping().free_blocks(unit)).min().unwrap());
@@ -117,12 +116,11 @@ fn idle_time_is_used_and_given_up_for_requests() {
         let mut device = Device::new(&config, Options { verify: true }).unwrap();
         device.precondition().unwrap();
         let pages = device.exported_bytes() / 4096;
-        let (mut state, mut now) = (1u64, 0);
+        let (mut dice, mut now) = (Dice(1), 0);
         for burst in 0..40 {
             now = burst * 1_000_000_000;
             for _ in 0..100 {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                device.submit(&at(Op::Write, (state >> 33) % pages, 1, now)).unwrap();
+                device.submit(&at(Op::Write, dice.roll(pages), 1, now)).unwrap();
                 now += gap_ns;
             }
         }
@@ -180,11 +178,10 @@ fn hot_and_cold_pages_apart_are_copied_less() {
         let mut device = Device::new(&config, Options { verify: true }).unwrap();
         device.precondition().unwrap();
         let pages = device.exported_bytes() / 4096;
-        let mut state = 1u64;
+        let mut dice = Dice(1);
         for i in 0..80_000 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let among = if i % 10 == 0 { pages } else { pages / 10 };
-            device.submit(&at(Op::Write, (state >> 33) % among, 1, 0)).unwrap();
+            device.submit(&at(Op::Write, dice.roll(among), 1, 0)).unwrap();
         }
         device.finish().unwrap().waf.unwrap()
     };

@@ -11,6 +11,7 @@ use eraseblock_core::metrics::Report;
 use eraseblock_core::nand::Cause;
 use eraseblock_core::nand::op::ByCause;
 use serde_json::{Value, json};
+use support::Dice;
 
 fn drive(wear: &Value, over: Value) -> DeviceConfig {
     let mut all = json!({
@@ -27,11 +28,10 @@ fn drive(wear: &Value, over: Value) -> DeviceConfig {
 /// Single-page writes, nine of ten of them to the first tenth of the pages; the last half is never written again.
 fn skewed(device: &mut Device, writes: u64) -> Result<(), DeviceError> {
     let pages = device.exported_bytes() / 4096;
-    let mut state = 1u64;
+    let mut dice = Dice(1);
     for i in 0..writes {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let among = if i % 10 == 0 { pages / 2 } else { pages / 10 };
-        device.submit(&support::request(Op::Write, (state >> 33) % among, 1))?;
+        device.submit(&support::request(Op::Write, dice.roll(among), 1))?;
     }
     Ok(())
 }
@@ -82,10 +82,9 @@ fn clusters_are_levelled_by_themselves() {
         let mut device = Device::new(&config, Options { verify: true }).unwrap();
         device.precondition().unwrap();
         let pages = device.exported_bytes() / 4096;
-        let mut state = 1u64;
+        let mut dice = Dice(1);
         for n in 0..pages * 10 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let request = support::request(Op::Write, (state >> 33) % (pages / 4), 1);
+            let request = support::request(Op::Write, dice.roll(pages / 4), 1);
             device.submit(&Request { arrival_ns: n * 50_000_000, ..request }).unwrap();
         }
         let wear = device.finish().unwrap().wear;
@@ -302,11 +301,10 @@ fn swaps_between_units_leave_each_its_reserve() {
         let mut device = Device::new(&config, Options::default()).unwrap();
         device.precondition().unwrap();
         let pages = device.exported_bytes() / 4096;
-        let mut state = 1u64;
+        let mut dice = Dice(1);
         for i in 0..45_000 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let among = if i % 10 == 0 { pages } else { pages / 10 };
-            device.submit(&support::request(Op::Write, (state >> 33) % among, 1)).unwrap();
+            device.submit(&support::request(Op::Write, dice.roll(among), 1)).unwrap();
         }
         device.finish().unwrap();
     }

@@ -11,6 +11,7 @@ use eraseblock_core::host::{Op, Request};
 use eraseblock_core::nand::{Flash, Ppn};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use support::Dice;
 
 /// Arrays that pull at different corners: one die; many units; two buses; several mapped pages a flash page.
 fn arrays() -> Vec<(&'static str, Value)> {
@@ -398,11 +399,10 @@ fn run_buggy(mapping: &Value, bug: Option<Bug>) -> Result<(), DeviceError> {
     };
     let mut device = Device::with_parts(&config, Options { verify: true }, wrap, None)?;
     device.precondition()?;
-    let mut state = 1u64;
+    let mut dice = Dice(1);
     for i in 0..20_000 {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let op = if i % 3 == 0 { Op::Read } else { Op::Write };
-        device.submit(&support::request(op, (state >> 40) % 32, 1))?;
+        device.submit(&support::request(op, dice.roll(32), 1))?;
     }
     device.finish().map(|_| ())
 }

@@ -11,16 +11,7 @@ use eraseblock_core::device::{Crash, Device, DeviceError, Fate, Options};
 use eraseblock_core::ftl::MappingConfig;
 use eraseblock_core::host::{Op, Request};
 use serde_json::{Value, json};
-
-/// Numbers from a seed.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-}
+use support::Dice;
 
 /// What the host has done to each page, and what of it must survive.
 struct Host {

@@ -418,11 +418,8 @@ fn a_drive_as_full_as_can_be_goes_on() {
             "buffer": {"size": "128 KiB", "scheme": (["supa", "none"][number % 2])},
             "host": {"replay": "open"},
         }));
-        let mut random = 12_345u64;
-        let mut roll = |sides: u64| {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (random >> 33) % sides
-        };
+        let mut dice = support::Dice(12_345);
+        let mut roll = |sides: u64| dice.roll(sides);
         for number in 0..4000 {
             let count = if roll(3) == 0 { 1 + roll(16) } else { 1 + roll(2) };
             let page = roll(exported * 8 - count);

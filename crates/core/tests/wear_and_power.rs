@@ -9,16 +9,7 @@ use eraseblock_core::ftl::{self, MappingConfig};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::nand::FlashOp;
 use serde_json::{Value, json};
-
-/// Numbers from a seed.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-}
+use support::Dice;
 
 /// What the host wrote, counted since power came: the newest version of each page, and the oldest that may come back.
 struct Host {
@@ -166,13 +157,13 @@ fn life(name: &str, config: &DeviceConfig, (seed, apart): (u64, u64)) -> u64 {
         assert!(worn >= worn_before, "{what}: erases are forgotten, {worn_before} before and {worn} after");
         worn_before = worn;
         if end == End::Worn {
-            // It still answers reads, and says that its life is over where it has to write.
+            // It still answers reads.
             let pages = u64::from(pages);
             for page in 0..pages {
                 match drive.submit(&support::request(Op::Read, page, 1)) {
-                    Ok(()) | Err(DeviceError::EndOfLife { .. }) => {}
-                    // A battery holds up more than the flash has room for.
-                    Err(DeviceError::Failed) if config.buffer.battery => {}
+                    Ok(()) => {}
+                    // A battery holds up more than the flash has room for; else nothing has to be written.
+                    Err(DeviceError::EndOfLife { .. } | DeviceError::Failed) if config.buffer.battery => {}
                     Err(error) => panic!("{what}, read after the end: {error}"),
                 }
             }

@@ -16,6 +16,18 @@ use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Report;
 use serde_json::{Value, json};
 
+/// Numbers from a seed.
+#[derive(Debug)]
+pub struct Dice(pub u64);
+
+impl Dice {
+    /// One of `0..sides`.
+    pub fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+}
+
 /// A drive from JSON sections laid over a small default: one unit, 4 pages of 4 KiB a block, 16 blocks, 8 exported.
 pub fn config(over: &Value) -> DeviceConfig {
     let mut base = json!({

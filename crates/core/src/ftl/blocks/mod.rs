@@ -18,7 +18,7 @@ mod scheme;
 mod striping;
 
 pub use merge::{MergeTiming, Way};
-pub use scheme::{BlockScheme, Folded, log_blocks, require};
+pub use scheme::{BlockScheme, Folded, log_blocks, require, striping};
 pub use striping::Striping;
 
 use std::ops::Range;

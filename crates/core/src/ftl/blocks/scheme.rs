@@ -5,7 +5,7 @@ use crate::config::ProgramOrder;
 use crate::ftl::cx::PageOut;
 use crate::ftl::{Mapping, Shape};
 use crate::metrics::Counters;
-use crate::nand::{Flash, Ppn};
+use crate::nand::{Flash, Geometry, Ppn};
 use crate::pattern::{Hint, Pattern, Policy, Route};
 use crate::support::NONE;
 
@@ -231,6 +231,18 @@ pub fn require(
         ));
     }
     Ok(())
+}
+
+/// Over how many units a block is striped; by default as many as there are channels.
+///
+/// # Errors
+/// None, or more than there are.
+pub fn striping(found: Option<u32>, geometry: &Geometry) -> Result<u32, String> {
+    let width = found.unwrap_or(geometry.channels.min(geometry.units));
+    if !(1..=geometry.units).contains(&width) {
+        return Err(format!("ftl.mapping.striping: found {width}, expected 1 to {} (units)", geometry.units));
+    }
+    Ok(width)
 }
 
 /// Log blocks that `found` asks for: their number, or below 1 their share of the exported blocks.

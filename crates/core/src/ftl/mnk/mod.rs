@@ -43,7 +43,7 @@ mod logs;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{BlockScheme, Blocks, Folded, Placement, Way, log_blocks, require};
+use super::blocks::{BlockScheme, Blocks, Folded, Placement, Way, log_blocks, require, striping};
 use super::cx::{Cx, PageOut, Place};
 use super::{Mapping, Shape};
 use crate::nand::Cause;
@@ -139,10 +139,7 @@ impl Config {
     /// Too few blocks, a chip that it cannot work with, or impossible options.
     pub fn build(&self, shape: Shape<'_>) -> Result<Box<dyn Mapping>, String> {
         let g = shape.geometry;
-        let width = self.striping.unwrap_or(g.channels.min(g.units));
-        if !(1..=g.units).contains(&width) {
-            return Err(format!("ftl.mapping.striping: found {width}, expected 1 to {} (units)", g.units));
-        }
+        let width = striping(self.striping, g)?;
         for (option, found) in [("group_blocks", self.group_blocks), ("group_logs", self.group_logs)] {
             if found == 0 {
                 return Err(format!("ftl.mapping.{option}: found 0, expected at least 1"));

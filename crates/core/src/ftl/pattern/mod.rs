@@ -43,7 +43,7 @@ mod merge;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{BlockScheme, Blocks, Folded, Placement, log_blocks, require};
+use super::blocks::{BlockScheme, Blocks, Folded, Placement, log_blocks, require, striping};
 use super::cx::{Cx, PageOut};
 use super::{Mapping, Shape};
 use crate::metrics::Counters;
@@ -130,10 +130,7 @@ impl Config {
     /// Too few blocks, a chip that it cannot work with, or impossible options.
     pub fn build(&self, shape: Shape<'_>) -> Result<Box<dyn Mapping>, String> {
         let g = shape.geometry;
-        let width = self.striping.unwrap_or(g.channels.min(g.units));
-        if !(1..=g.units).contains(&width) {
-            return Err(format!("ftl.mapping.striping: found {width}, expected 1 to {} (units)", g.units));
-        }
+        let width = striping(self.striping, g)?;
         let logs = log_blocks(self.log_blocks, shape)?.max(width);
         // A striped area to merge into and one for a new log, one that stays erased in case power fails, and what an area that
         // is being filled and the sparsest one may waste.
