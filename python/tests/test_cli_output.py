@@ -91,6 +91,27 @@ def test_a_refused_combination_is_named_and_the_others_run(cli: Cli, trace: Path
     assert alone.stderr.startswith("eraseblock: bast writes")
 
 
+def test_the_report_names_what_was_refused(cli: Cli, trace: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    options = ["--buffers", "lru,none", "--buffer-size", "1KiB,1MiB", "-o", str(folder)]
+    run = cli("compare", str(trace), "--device", "hbm-2010", *options)
+    assert run.returncode == 0
+    [missing] = json.loads((folder / "missing.json").read_text())
+    assert missing["refused"]
+    assert missing["runs"] == ["lru of 1 KiB on bast"]
+    sentence = "found room for 0 page(s)"
+    assert sentence in missing["sentence"]
+    assert sentence in (folder / "report.html").read_text()
+    # Built again, it still says so.
+    (folder / "report.html").unlink()
+    assert cli("report", str(folder)).returncode == 0
+    assert sentence in (folder / "report.html").read_text()
+    # A sweep that misses nothing has no such list.
+    run = cli("compare", str(trace), "--device", "hbm-2010", "--buffers", "lru", "-o", str(folder), "--fresh")
+    assert run.returncode == 0
+    assert not (folder / "missing.json").exists()
+
+
 def test_a_buffer_without_room_is_refused_by_the_schemes_that_need_it(cli: Cli, trace: Path) -> None:
     run = cli("compare", trace, *SMALL_SETS, "--buffers", "none,lru", "--buffer-size", "1KiB", "--json")
     [record] = json.loads(run.stdout)

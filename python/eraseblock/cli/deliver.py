@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from eraseblock import _core
 from eraseblock.events import logs_of
 from eraseblock.experiments import Experiment
+from eraseblock.results.missing import Missing
 from eraseblock.results.runs import RunStore, opened
 from eraseblock.results.store import Analysis, analysis_json, make_folder, records_json, write_results
 from eraseblock.sweep import Outcome, Record, Way, run_all
@@ -106,20 +107,24 @@ class Delivery:
     ) -> int:
         """Print and write the records, name what did not run, and return the exit code."""
         records = [outcome.record for outcome in outcomes if outcome.record is not None]
+        # Failures of other readings are none of the outcomes.
+        names = _names([*outcomes, *failures]) if refusals or failures else {}
+        missing = [*_missing(refusals, names, refused=True), *_missing(failures, names, refused=False)]
         # Written before anything is printed: whoever reads stdout may go, or its disk may be full.
-        report = self._save(records, store, analysis) if records and store is not None else None
+        report = self._save(records, store, analysis, missing) if records and store is not None else None
         if records:
             self._print(records, analysis)
         if report is not None:
             console = err() if self.as_json else out()
             # As it is: a name may have brackets, which would be taken for markup.
             console.print(f"report: {report}", soft_wrap=True, markup=False)
-        # Failures of other readings are none of the outcomes.
-        names = _names([*outcomes, *failures]) if refusals or failures else {}
-        for sentence, runs in _by_sentence(refusals).items():
-            say_error(f"refused {_runs(runs, names)}: {sentence}")
-        for sentence, runs in _by_sentence(failures).items():
-            say_error(sentence if len(runs) == len(outcomes) else f"{sentence} ({_runs(runs, names)})")
+        for one in missing:
+            runs = _some(one.runs)
+            if one.refused:
+                say_error(f"refused {runs}: {one.sentence}")
+            else:
+                all_of_them = _count(one.sentence, failures) == len(outcomes)
+                say_error(one.sentence if all_of_them else f"{one.sentence} ({runs})")
         if any(isinstance(outcome.error, _core.SimulationError) for outcome in failures):
             return 1
         return 0 if records and not failures else 2
@@ -137,8 +142,14 @@ class Delivery:
 
             print_sensitivity(out(), analysis)
 
-    def _save(self, records: Sequence[Record], store: RunStore, analysis: Analysis | None) -> Path:
-        report = write_results(records, store.folder, analysis)
+    def _save(
+        self,
+        records: Sequence[Record],
+        store: RunStore,
+        analysis: Analysis | None,
+        missing: Sequence[Missing],
+    ) -> Path:
+        report = write_results(records, store.folder, analysis, missing)
         store.delivered()
         return report
 
@@ -149,19 +160,21 @@ def _readings(experiments: Sequence[Experiment]) -> Plan:
     return plan(experiments)
 
 
-def _by_sentence(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
+def _missing(outcomes: Sequence[Outcome], names: dict[int, str], *, refused: bool) -> list[Missing]:
     """Each sentence once, with the runs that it stopped."""
-    found: dict[str, list[Outcome]] = {}
+    found: dict[str, dict[str, None]] = {}
     for outcome in outcomes:
-        found.setdefault(str(outcome.error), []).append(outcome)
-    return found
+        found.setdefault(str(outcome.error), {})[names[id(outcome)]] = None
+    return [Missing(refused, sentence, list(runs)) for sentence, runs in found.items()]
 
 
-def _runs(outcomes: Sequence[Outcome], names: dict[int, str]) -> str:
-    some = list(dict.fromkeys(names[id(one)] for one in outcomes))
-    shown = some[:3]
-    more = f"; and {len(some) - len(shown)} more" if len(some) > len(shown) else ""
-    return "; ".join(shown) + more
+def _count(sentence: str, outcomes: Sequence[Outcome]) -> int:
+    return sum(str(outcome.error) == sentence for outcome in outcomes)
+
+
+def _some(runs: Sequence[str]) -> str:
+    more = f"; and {len(runs) - 3} more" if len(runs) > 3 else ""
+    return "; ".join(runs[:3]) + more
 
 
 def _names(outcomes: Sequence[Outcome]) -> dict[int, str]:

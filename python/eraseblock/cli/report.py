@@ -46,6 +46,7 @@ def report(
     Args:
         folders: What `-o` of `compare` or `run` named.
     """
+    from eraseblock.results.missing import read_missing
     from eraseblock.results.store import make_folder, read_analysis, write_report
 
     if not folders:
@@ -60,7 +61,8 @@ def report(
         make_folder(output)
     # What is said about the readings of one folder does not hold for several together.
     analysis = read_analysis(folders[0], records) if len(folders) == 1 else None
-    path = write_report(records, output or folders[0], sources, analysis)
+    missing = [one for folder in folders for one in read_missing(folder)]
+    path = write_report(records, output or folders[0], sources, analysis, missing)
     sys.stdout.write((json.dumps({"report": str(path)}) if as_json else f"report: {path}") + "\n")
     if open_:
         _open(path)

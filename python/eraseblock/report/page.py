@@ -18,6 +18,7 @@ from eraseblock.report.details import details_of, pack
 from eraseblock.report.palette import colours
 from eraseblock.report.sensitivity import section_of
 from eraseblock.results.advice import Advice, advice_of
+from eraseblock.results.missing import Missing
 from eraseblock.results.view import rows_of
 from eraseblock.sweep import Record
 
@@ -52,7 +53,10 @@ _LONG = 160
 
 
 def build_page(
-    records: Sequence[Record], sources: Sequence[str] = (), analysis: dict[str, Any] | None = None
+    records: Sequence[Record],
+    sources: Sequence[str] = (),
+    analysis: dict[str, Any] | None = None,
+    missing: Sequence[Missing] = (),
 ) -> str:
     """The whole report as one HTML text that needs nothing from outside.
 
@@ -60,6 +64,7 @@ def build_page(
         records: the runs.
         sources: for each run the results it is from, where they are from several.
         analysis: what other readings of the papers make of these runs, if they were tried.
+        missing: runs that belong to these and have no results.
     """
     shown = records[:MOST_RUNS]
     rows = rows_of(shown)
@@ -99,6 +104,7 @@ def build_page(
         counts=_counts(axes, len(rows)),
         advice=[_shortened(item) for item in advice_of(rows)],
         left_out=data["left_out"],
+        missing=[_listed(one) for one in missing],
         section=None if analysis is None else section_of(analysis),
         version=data["version"],
     )
@@ -125,6 +131,14 @@ def _shortened(advice: Advice) -> Advice:
         return advice
     start = advice.runs[:_LONG].rpartition(",")[0]
     return replace(advice, runs=f"{advice.count} runs, such as {start}")
+
+
+def _listed(missing: Missing) -> dict[str, str]:
+    """Runs that have no results, the first of them by name."""
+    runs = "; ".join(missing.runs)
+    if len(runs) > _LONG:
+        runs = f"{len(missing.runs)} runs, such as {missing.runs[0]}"
+    return {"title": "Refused" if missing.refused else "Failed", "sentence": missing.sentence, "runs": runs}
 
 
 def _asset(folder: str, name: str) -> Markup:

@@ -14,6 +14,7 @@ from eraseblock import _core
 from eraseblock.experiments import unreadable
 from eraseblock.results.files import drop_parts, replace_file
 from eraseblock.results.flatten import columns_of
+from eraseblock.results.missing import Missing, write_missing
 from eraseblock.results.runs import has_runs, is_delivered, read_runs
 from eraseblock.sweep import Record
 
@@ -83,7 +84,12 @@ def save_results(records: Sequence[Record], folder: str | Path) -> Path:
     return write_results(records, folder)
 
 
-def write_results(records: Sequence[Record], folder: Path, analysis: Analysis | None = None) -> Path:
+def write_results(
+    records: Sequence[Record],
+    folder: Path,
+    analysis: Analysis | None = None,
+    missing: Sequence[Missing] = (),
+) -> Path:
     """Write everything that is made from records; returns the report's path.
 
     An analysis of other records that is there goes, as their results do.
@@ -105,7 +111,8 @@ def write_results(records: Sequence[Record], folder: Path, analysis: Analysis | 
             analysis = read_analysis(folder, records)
         if analysis is None:
             (folder / SENSITIVITY_NAME).unlink(missing_ok=True)
-    return write_report(records, folder, analysis=analysis)
+    write_missing(missing, folder)
+    return write_report(records, folder, analysis=analysis, missing=missing)
 
 
 def write_report(
@@ -113,12 +120,13 @@ def write_report(
     folder: Path,
     sources: Sequence[str] = (),
     analysis: Analysis | None = None,
+    missing: Sequence[Missing] = (),
 ) -> Path:
     """Build the page alone; returns its path. `sources`: where each record is from, if from several."""
     from eraseblock.report.page import build_page
 
     path = folder / REPORT_NAME
-    replace_file(path, [build_page(records, sources, analysis).encode()])
+    replace_file(path, [build_page(records, sources, analysis, missing).encode()])
     return path
 
 
