@@ -322,3 +322,23 @@ fn clusters_are_no_larger_than_the_array() {
         }
     }
 }
+
+/// Erases before the run do not count: levelling begins as early as on a drive that was only filled.
+#[test]
+fn levelling_does_not_wait_for_the_wear_of_the_filling() {
+    for wear in ["hot-cold", "two-level", "dual-pool"] {
+        let moved = |state: &str| {
+            let mut config = drive(&json!({"kind": wear, "threshold": 8}), json!({}));
+            config.precondition.state = serde_json::from_value(json!(state)).unwrap();
+            let mut device = Device::new(&config, Options { verify: true }).unwrap();
+            device.precondition().unwrap();
+            skewed(&mut device, 12_000).unwrap();
+            device.finish().unwrap().flash.programs.wear
+        };
+        let (full, steady) = (moved("full"), moved("steady"));
+        assert!(
+            full > 0 && steady > full / 4,
+            "{wear}: {full} pages moved, {steady} on a drive in its steady state"
+        );
+    }
+}

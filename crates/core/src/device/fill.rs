@@ -40,6 +40,7 @@ impl Device {
         self.timed = timed;
         self.counters = Counters::default();
         self.flash.reset_erases(self.config.nand.endurance);
+        self.mapping.forget_wear();
         if let Some(shadow) = self.engine.shadow_mut() {
             shadow.image.reset_erases();
         }

@@ -114,6 +114,9 @@ pub trait Mapping: std::fmt::Debug + Send {
         false
     }
 
+    /// All blocks count as never erased from now on: the drive was filled, and its run begins.
+    fn forget_wear(&mut self) {}
+
     /// A request has come: whether the work on `unit` that was begun while there was none ends before its next step.
     fn pause(&mut self, _unit: u32) -> bool {
         false

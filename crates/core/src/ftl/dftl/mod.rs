@@ -386,6 +386,10 @@ impl Mapping for Dftl {
         self.store.collects_when_idle(unit)
     }
 
+    fn forget_wear(&mut self) {
+        self.store.forget_wear();
+    }
+
     fn pause(&mut self, unit: u32) -> bool {
         self.store.pause(unit)
     }

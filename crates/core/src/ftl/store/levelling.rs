@@ -122,6 +122,13 @@ impl Store {
         }
     }
 
+    /// All blocks count as never erased from now on.
+    pub fn forget_wear(&mut self) {
+        if let Some(leveller) = &mut self.wear.leveller {
+            leveller.forget();
+        }
+    }
+
     /// Calls the leveller with the cluster of `block`.
     fn ask<T>(
         &mut self,

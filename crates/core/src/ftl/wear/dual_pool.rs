@@ -128,6 +128,10 @@ impl Leveller for DualPool {
         None
     }
 
+    fn forget(&mut self) {
+        self.since.fill(0);
+    }
+
     fn swapped(&mut self, swap: Swap, blocks: &dyn Blocks) {
         self.change_pools(swap, blocks);
     }

@@ -95,6 +95,10 @@ impl Leveller for Swapping {
         (erases(&into).saturating_sub(erases(&from)) > self.threshold).then_some(Swap { from, into })
     }
 
+    fn forget(&mut self) {
+        self.bounds.fill((0, 0));
+    }
+
     fn takes_least_worn(&self) -> bool {
         self.least_worn_first
     }

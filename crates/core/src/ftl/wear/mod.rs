@@ -63,6 +63,9 @@ pub trait Leveller: std::fmt::Debug + Send {
     /// A swap has been carried out.
     fn swapped(&mut self, _swap: Swap, _blocks: &dyn Blocks) {}
 
+    /// All blocks count as never erased from now on: the drive was filled, and its run begins.
+    fn forget(&mut self);
+
     /// Whether new data goes to the erased block with the fewest erases; else to the one erased longest ago.
     fn takes_least_worn(&self) -> bool {
         false
