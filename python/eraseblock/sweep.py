@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +51,8 @@ class Way:
     executor: Executor | None = None
     # For each experiment the file for its buffer's decisions.
     events: Sequence[Path] | None = None
+    # What is kept of each record in memory; all of it unless told otherwise.
+    trim: Callable[[Record], Record] | None = None
 
 
 def run_all(
@@ -84,6 +86,7 @@ class _Sweep:
         self._verify = how.verify
         self._events = how.events
         self._watcher = how.watcher
+        self._trim = how.trim
         self._store = store
         self._wanted: list[Wanted | None] = [None] * len(experiments)
         self._records: list[Record | None] = [None] * len(experiments)
@@ -154,6 +157,8 @@ class _Sweep:
             if self._store is not None and wanted is not None:
                 record = self._store.get(wanted)  # noqa: PLW2901 (the stored one stands for all with its id)
                 error = error or errors.get(wanted.id)  # noqa: PLW2901
+            if record is not None and self._trim is not None:
+                record = self._trim(record)  # noqa: PLW2901
             outcomes.append(Outcome(experiment, record=None if error else record, error=error))
         return outcomes
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from cyclopts import App
 
 from eraseblock import _core
-from eraseblock.cli import compare, listing, report, run, schema, trace
+from eraseblock.cli import compare, listing, report, reproduce, run, schema, trace
 
 _EPILOGUE = """\
 Examples:
 
     eraseblock compare mysql.load.zst --buffer-size 1MiB,4MiB -o out/mysql
     eraseblock run experiment.toml --set host.speedup=2
+    eraseblock reproduce hbm table1.1
     eraseblock list buffers
 
 Exit code 2: a wrong call or input; 1: a failure; 130: interrupted.
@@ -30,6 +31,7 @@ def build_app() -> App:
     )
     app.command(compare.compare, help_epilogue=compare.EXAMPLES, usage=compare.USAGE)
     app.command(run.run, help_epilogue=run.EXAMPLES)
+    app.command(reproduce.reproduce, help_epilogue=reproduce.EXAMPLES, usage=reproduce.USAGE)
     app.command(listing.listing, name="list", help_epilogue=listing.EXAMPLES)
     app.command(schema.schema, help_epilogue=schema.EXAMPLES)
     app.command(trace.app)

@@ -37,6 +37,8 @@ Examples:
     eraseblock list buffers hbm
     eraseblock list generators
     eraseblock list devices nvme-tlc
+    eraseblock list papers
+    eraseblock list papers hbm
     eraseblock list settings nand
     eraseblock list devices --json
 """
@@ -47,14 +49,17 @@ def listing(kind: str | None = None, name: str | None = None, /, *, as_json: AsJ
 
     Args:
         kind: buffers, ftls, allocators, victims, levellers, devices, formats, generators, arrivals,
-            stand-ins or settings; all if left out.
+            stand-ins, settings or papers; all but the papers if left out.
         name: One of that kind. A buffer or an FTL has a page: rules, options, choices, worked examples.
             A device shows its values, a section of the settings its keys.
     """
+    if kind == "papers":
+        _papers(name, as_json=as_json)
+        return
     entries = registry()
     if kind is not None:
         if kind not in entries:
-            kinds = list(entries)
+            kinds = [*entries, "papers"]
             raise _core.ConfigError(
                 f"list: there is no `{kind}`{nearest(kind, kinds)} (known: {', '.join(kinds)})"
             )
@@ -73,6 +78,20 @@ def listing(kind: str | None = None, name: str | None = None, /, *, as_json: AsJ
         _print_page(entries[kind][0])
     else:
         _print(entries, brief=kind is None, one=name is not None)
+
+
+def _papers(name: str | None, *, as_json: bool) -> None:
+    from eraseblock.reproduction.data import PAPERS, paper
+    from eraseblock.terminal.console import out
+    from eraseblock.terminal.reproduction import paper_table, papers_json
+
+    papers = [paper(each) for each in PAPERS] if name is None else [paper(name)]
+    if as_json:
+        sys.stdout.write(json.dumps(papers_json(papers), indent=2, ensure_ascii=False) + "\n")
+        return
+    for each in papers:
+        out().print(paper_table(each))
+    out().print(f"What it states, beside what comes out: eraseblock reproduce {papers[0].name} FIGURE")
 
 
 def _whole(kind: str, entry: dict[str, Any]) -> dict[str, Any]:

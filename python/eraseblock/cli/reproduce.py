@@ -1,0 +1,128 @@
+"""`eraseblock reproduce`: what papers state of their results, beside what comes out here."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from eraseblock import _core
+from eraseblock.cli.options import AsJson, Fresh, Jobs, check_jobs
+from eraseblock.reproduction.workloads import Take
+
+if TYPE_CHECKING:
+    from eraseblock.reproduction.data import Figure, Paper
+
+EXAMPLES = """\
+Examples:
+
+    eraseblock list papers
+    eraseblock reproduce hbm table1.1
+    eraseblock reproduce bplru 17 -o out/bplru
+    eraseblock reproduce multibank --json > multibank.json
+    eraseblock reproduce epo --traces ~/traces -o out/epo
+    eraseblock reproduce --all -o out/reproduction --page docs/reproduction.md
+"""
+USAGE = "Usage: eraseblock reproduce PAPER [FIGURE] [OPTIONS]\n       eraseblock reproduce --all [OPTIONS]"
+
+
+def reproduce(
+    paper: str | None = None,
+    figure: str | None = None,
+    /,
+    *,
+    all_: Annotated[bool, Parameter(name="--all", negative="", help="All figures of all papers.")] = False,
+    traces: Annotated[
+        Path | None,
+        Parameter(
+            help="Folder with traces. A paper's own trace is told by its content, whatever its name, "
+            "and runs in the place of what stands for it."
+        ),
+    ] = None,
+    take: Annotated[
+        Take,
+        Parameter(
+            help="Which of these traces run: the papers' own, whole; also public parts of them; also "
+            "others of the same kind. What does not run is named."
+        ),
+    ] = "own",
+    jobs: Jobs = None,
+    output: Annotated[
+        Path | None,
+        Parameter(
+            name=["--output", "-o"],
+            help="Folder for the runs, reproduction.json and report.html. Each run is stored there as it "
+            "ends: the same command goes on where it was stopped, and runs nothing twice.",
+        ),
+    ] = None,
+    fresh: Fresh = False,
+    page: Annotated[Path | None, Parameter(help="Write the results as a Markdown page.")] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Run the experiments behind a figure, and judge what the paper says of it.
+
+    Each claim is reproduced (the order holds; numbers are within 10 %), goes in the same direction, or is
+    not reproduced; or the paper contradicts itself; or it needs what is not here. What was run in the place
+    of the paper's workload is always said.
+
+    Args:
+        paper: hbm, epo, bplru, multibank or supa.
+        figure: A figure or table of it, such as 4.1 or table1.1; all of them if left out.
+    """
+    from eraseblock.reproduction.answers import answers, failed
+    from eraseblock.reproduction.plan import plan
+    from eraseblock.reproduction.running import execute
+    from eraseblock.reproduction.traces import Survey, survey
+    from eraseblock.terminal.console import out, say_error
+
+    if fresh and output is None:
+        raise _core.ConfigError("--fresh: is about a folder of results; name it with -o")
+    wanted = _wanted(paper, figure, everything=all_)
+    at_hand = Survey() if traces is None else survey(traces, check_jobs(jobs))
+    planned = plan(wanted, at_hand, take)
+    for notice in planned.notices:
+        say_error(notice)
+    execute(planned, jobs=check_jobs(jobs), folder=output, fresh=fresh)
+    found = answers(planned)
+    if output is not None:
+        from eraseblock.reproduction.files import write
+
+        report = write(found, output)
+    if page is not None:
+        from eraseblock.reproduction.page import write_page
+
+        write_page(found, page)
+    if as_json:
+        from eraseblock.reproduction.files import to_json
+
+        sys.stdout.write(to_json(found))
+    else:
+        from eraseblock.terminal.reproduction import print_reproduction
+
+        print_reproduction(out(), found, brief=all_)
+        if output is not None:
+            out().print(f"report: {report}", soft_wrap=True, markup=False)
+    errors = failed(found)
+    for error in errors:
+        say_error(error)
+    return 1 if errors else 0
+
+
+def _wanted(paper: str | None, figure: str | None, *, everything: bool) -> list[tuple[Paper, Figure]]:
+    from eraseblock.reproduction import data
+
+    if everything:
+        if paper is not None:
+            raise _core.ConfigError(f"--all: stands for every paper; leave out --all or `{paper}`")
+        papers = [data.paper(name) for name in data.PAPERS]
+    elif paper is None:
+        raise _core.ConfigError(
+            f"reproduce: name a paper ({', '.join(data.PAPERS)}), or say --all (see --help)"
+        )
+    else:
+        papers = [data.paper(paper.lower())]
+    if figure is not None:
+        return [(papers[0], papers[0].figure(figure))]
+    return [(one, each) for one in papers for each in one.figures.values()]

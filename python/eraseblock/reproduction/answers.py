@@ -1,0 +1,182 @@
+"""Puts together what came out: each claim with its verdict, and the counts of a figure, a paper and all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eraseblock.reproduction import wording
+from eraseblock.reproduction.data import Claim, Figure, Paper
+from eraseblock.reproduction.finding import VERDICTS, Finding
+from eraseblock.reproduction.plan import FigurePlan, Plan
+from eraseblock.reproduction.selection import Run, select
+from eraseblock.reproduction.verdicts import judge
+from eraseblock.reproduction.workloads import Source
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One claim and what came out for it."""
+
+    paper: Paper
+    claim: Claim
+    finding: Finding
+    sources: tuple[Source, ...]
+
+    @property
+    def on(self) -> str:
+        """Whether it is of the paper's own workload or of a substitute; empty where there is no figure."""
+        kinds = {source.kind for source in self.sources}
+        if not kinds or (self.finding.ours is None and not self.finding.steps and not self.finding.held):
+            return ""
+        if kinds <= {"own"}:
+            return "own"
+        if kinds <= {"own", "part"}:
+            return "part"
+        return "substitute" if "own" not in kinds else "own and substitute"
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything about it."""
+        claim, finding = self.claim, self.finding
+        table = {
+            "id": claim.id,
+            "section": claim.section,
+            "says": claim.says,
+            "kind": claim.kind,
+            "quantity": claim.quantity,
+            "stated": wording.stated(self.paper, claim),
+            "verdict": finding.verdict,
+            "on": self.on,
+            "workloads": [source.workload for source in self.sources],
+            "ours": wording.ours(self.paper, claim, finding),
+            **_figures(finding),
+            "readings": {
+                name: {
+                    "verdict": other.verdict,
+                    "ours": wording.ours(self.paper, claim, other),
+                    **_figures(other),
+                }
+                for name, other in finding.readings.items()
+            },
+            "reason": finding.reason,
+            "note": claim.table.get("note", ""),
+        }
+        return {key: value for key, value in table.items() if value not in (None, "", [], {})}
+
+
+@dataclass(frozen=True)
+class FigureAnswer:
+    """A figure, its claims, and what was run for it."""
+
+    plan: FigurePlan
+    answers: tuple[Answer, ...]
+
+    @property
+    def figure(self) -> Figure:
+        """The figure."""
+        return self.plan.figure
+
+    @property
+    def errors(self) -> list[str]:
+        """Why runs of it have no record, each reason once."""
+        return list(dict.fromkeys(run.error for run in self.plan.runs if run.error))
+
+    @property
+    def untrusted(self) -> int:
+        """Runs whose figures may not be relied on."""
+        return sum(run.record is not None and not run.record.get("trusted", True) for run in self.plan.runs)
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything about it."""
+        figure, runs = self.figure, self.plan.runs
+        return {
+            "figure": figure.name,
+            "title": figure.title,
+            "section": figure.section,
+            "needs": figure.needs,
+            "runs": sum(run.record is not None for run in runs),
+            "failed": {error: sum(run.error == error for run in runs) for error in self.errors},
+            "untrusted": self.untrusted,
+            "workloads": [source.as_json() for source in self.plan.sources],
+            "counts": counts(self.answers),
+            "claims": [answer.as_json() for answer in self.answers],
+        }
+
+
+@dataclass(frozen=True)
+class PaperAnswer:
+    """A paper, and those of its figures that were asked for."""
+
+    paper: Paper
+    figures: tuple[FigureAnswer, ...]
+
+    @property
+    def answers(self) -> list[Answer]:
+        """The claims of all figures."""
+        return [answer for figure in self.figures for answer in figure.answers]
+
+    @property
+    def sources(self) -> list[Source]:
+        """All workloads, each once."""
+        return list(dict.fromkeys(source for figure in self.figures for source in figure.plan.sources))
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything about it."""
+        paper = self.paper
+        return {
+            "paper": paper.name,
+            "title": paper.title,
+            "authors": paper.authors,
+            "source": paper.source,
+            "year": paper.year,
+            "counts": counts(self.answers),
+            "figures": [figure.as_json() for figure in self.figures],
+        }
+
+
+def answers(plan: Plan) -> list[PaperAnswer]:
+    """Judge every claim of the figures that were run."""
+    papers: dict[str, list[FigureAnswer]] = {}
+    for one in plan.figures:
+        found = tuple(_answer(one, claim) for claim in one.paper.claims_of(one.figure.name))
+        papers.setdefault(one.paper.name, []).append(FigureAnswer(one, found))
+    return [PaperAnswer(figures[0].plan.paper, tuple(figures)) for figures in papers.values()]
+
+
+def counts(found: Iterable[Answer]) -> dict[str, int]:
+    """How many claims have which verdict, in the order of the verdicts."""
+    counted = Counter(answer.finding.verdict for answer in found)
+    return {verdict: counted[verdict] for verdict in VERDICTS if counted[verdict]}
+
+
+def failed(papers: Sequence[PaperAnswer]) -> list[str]:
+    """Why runs failed, each reason once."""
+    return list(dict.fromkeys(error for paper in papers for one in paper.figures for error in one.errors))
+
+
+def _answer(plan: FigurePlan, claim: Claim) -> Answer:
+    finding = judge(plan.paper, plan.figure, claim, plan.runs)
+    runs: Iterable[Run] = (run for point in finding.points for run in (point.run, point.other) if run)
+    if not finding.points:
+        runs = select(plan.runs, claim.where)
+    return Answer(plan.paper, claim, finding, tuple(dict.fromkeys(run.source for run in runs)))
+
+
+def _figures(finding: Finding) -> dict[str, Any]:
+    """The numbers of a finding."""
+    table: dict[str, Any] = {}
+    if finding.ours is not None:
+        table = {
+            "value": finding.ours.mean,
+            "interval": None if finding.ours.half is None else [finding.ours.low, finding.ours.high],
+            "seeds": finding.ours.seeds,
+            "lowest": min(point.effect for point in finding.points),
+            "highest": max(point.effect for point in finding.points),
+        }
+    if finding.steps:
+        table["steps"] = list(finding.steps)
+    if finding.held is not None:
+        table["holds"], table["points"] = finding.held
+    return table

@@ -1,0 +1,99 @@
+"""Writes the results as a Markdown page: for each paper the counts, what was learned, and all claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from eraseblock.reproduction import wording
+from eraseblock.reproduction.answers import Answer, FigureAnswer, PaperAnswer, counts
+from eraseblock.reproduction.finding import VERDICTS
+from eraseblock.reproduction.findings import findings_of
+from eraseblock.results.files import replace_file
+from eraseblock.results.store import make_folder
+
+_HEAD = """\
+# What papers state, and what came out
+
+Made by `eraseblock reproduce --all --page docs/reproduction.md`. The papers' claims and the experiments are
+in [reproduction](../reproduction/README.md), which also says what each verdict means.
+"""
+
+
+def write_page(papers: Sequence[PaperAnswer], path: Path) -> None:
+    """Put the page in the place of the one that is there."""
+    make_folder(path.resolve().parent)
+    replace_file(path, [page(papers).encode()])
+
+
+def page(papers: Sequence[PaperAnswer]) -> str:
+    """The page as text."""
+    lines = [_HEAD]
+    answers = [answer for paper in papers for answer in paper.answers]
+    used = [verdict for verdict in VERDICTS if counts(answers).get(verdict)]
+    lines.append(_row(["paper", "claims", *used]))
+    lines.append(_row(["---", *["---:"] * (1 + len(used))]))
+    for paper in papers:
+        counted = counts(paper.answers)
+        numbers = [str(counted.get(verdict, "")) for verdict in used]
+        lines.append(_row([f"[{paper.paper.name}](#{paper.paper.name})", str(len(paper.answers)), *numbers]))
+    total = counts(answers)
+    lines.append(_row(["all", str(len(answers)), *(str(total[verdict]) for verdict in used)]))
+    for paper in papers:
+        lines += _paper(paper)
+    return "\n".join(lines) + "\n"
+
+
+def _paper(answer: PaperAnswer) -> Iterator[str]:
+    paper = answer.paper
+    yield f"\n## {paper.name}\n"
+    yield f"{paper.authors}, *{paper.title}*, {paper.source}, {paper.year}.\n"
+    if text := findings_of(paper):
+        yield f"{text}\n"
+    yield _row(["its workload", "what was run"])
+    yield _row(["---", "---"])
+    for source in answer.sources:
+        yield _row([source.called, source.sentence])
+    for figure in answer.figures:
+        yield from _figure(figure)
+
+
+def _figure(one: FigureAnswer) -> Iterator[str]:
+    figure = one.figure
+    yield f"\n### {figure.label}: {figure.title}\n"
+    counted = ", ".join(f"{count} {verdict}" for verdict, count in counts(one.answers).items())
+    yield f"Section {figure.section}. {counted}.\n"
+    if figure.reason:
+        yield f"{figure.reason}\n"
+    if one.untrusted:
+        yield f"{one.untrusted} of {len(one.plan.runs)} runs are not to be trusted, and decide nothing.\n"
+    for error in one.errors:
+        yield f"Runs failed: {error}\n"
+    yield _row(["the paper says", "stated", "here", "verdict", "on"])
+    yield _row(["---"] * 5)
+    for answer in one.answers:
+        yield _row(_cells(answer))
+
+
+def _cells(answer: Answer) -> list[str]:
+    claim, finding = answer.claim, answer.finding
+    says = f"{claim.says} ({claim.part})" if claim.part else claim.says
+    here = [wording.ours(answer.paper, claim, finding)]
+    here += [
+        f"{name}: {wording.ours(answer.paper, claim, other)}, {other.verdict}"
+        for name, other in finding.readings.items()
+        if other.verdict != finding.verdict
+    ]
+    verdict = f"{finding.verdict}: {finding.reason}" if finding.reason else finding.verdict
+    return [
+        says,
+        wording.stated(answer.paper, claim),
+        "<br>".join(part for part in here if part),
+        verdict,
+        answer.on,
+    ]
+
+
+def _row(cells: Sequence[str]) -> str:
+    escaped = [cell.replace("|", "\\|").replace("\n", " ") for cell in cells]
+    return f"| {' | '.join(escaped)} |"

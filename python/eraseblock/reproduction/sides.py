@@ -1,0 +1,252 @@
+"""Judges claims about figures at points: numbers and ranges of one side, and one side set against another."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from eraseblock.reproduction.data import Claim, Selection
+from eraseblock.reproduction.finding import (
+    DIRECTION,
+    NOT,
+    REPRODUCED,
+    UNDECIDED,
+    Finding,
+    PointFigure,
+    UndecidedError,
+    worst,
+)
+from eraseblock.reproduction.intervals import Estimate, estimate
+from eraseblock.reproduction.points import Point, Question, cells, points
+from eraseblock.reproduction.selection import Run
+
+# What rounding of sums may make of equal figures.
+_ROUNDING = 1e-9
+_COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
+    "mean": fmean,
+    "max": max,
+    "min": min,
+    "each": fmean,
+}
+
+
+@dataclass(frozen=True)
+class _Effect:
+    """The effect at one point: by seed, where both sides have the seed."""
+
+    figure: PointFigure
+    by_seed: dict[str, float]
+    # Which pair of selections it is of.
+    pair: int = 0
+
+
+def one_sided(question: Question) -> Finding:
+    """A number or a range."""
+    claim = question.claim
+    effects = []
+    for pair, left in enumerate(claim.lefts):
+        for point in points(cells(question, left)):
+            if point.mean is not None:
+                fits = _fits(claim, point.mean)
+                figure = PointFigure(point.run, None, point.mean, None, point.mean, fits, point.trusted)
+                effects.append(_Effect(figure, point.known, pair))
+    trusted = _deciding(effects, question.runs)
+    if claim.aggregate == "each":
+        grades = [REPRODUCED if one.figure.holds else NOT for one in trusted]
+    else:
+        grades = [REPRODUCED if _fits(claim, value) else NOT for value in _combined(claim, trusted)]
+    return _finding(claim, worst(grades), effects, trusted)
+
+
+def two_sided(question: Question) -> Finding:
+    """An order, a reduction, an increase, a ratio or a difference."""
+    claim = question.claim
+    effects: list[_Effect] = []
+    for left in claim.lefts:
+        for right in claim.rights:
+            pair = len({one.pair for one in effects})
+            effects += _pairs(question, left, right, pair)
+    trusted = _deciding(effects, question.runs)
+    if claim.kind == "order":
+        return _finding(claim, _order(claim, trusted), effects, trusted)
+    if claim.aggregate == "each":
+        values = [one.figure.effect for one in trusted]
+    else:
+        values = _combined(claim, trusted)
+    return _finding(claim, worst([_grade(claim, value) for value in values]), effects, trusted)
+
+
+def relation_holds(relation: str, left: float, right: float, tolerance: float) -> bool:
+    """Whether two figures are in this relation."""
+    slack = _ROUNDING * max(abs(left), abs(right))
+    match relation:
+        case "less":
+            return left < right - slack
+        case "more":
+            return left > right + slack
+        case "at most":
+            return left <= right + slack
+        case "at least":
+            return left >= right - slack
+    return abs(left - right) <= tolerance * abs(right) + slack
+
+
+def _pairs(question: Question, left: Selection, right: Selection, pair: int) -> list[_Effect]:
+    """Each point on the left with those on the right that differ from it in these settings alone."""
+    axes = {*left, *right}
+    if "spread" in question.claim.table:
+        axes.add(question.claim.table["spread"])
+    counterparts: dict[str, list[Point]] = defaultdict(list)
+    for point in points(cells(question, right)):
+        counterparts[point.run.identity(axes)].append(point)
+    effects = [
+        _effect(question.claim, point, other, pair)
+        for point in points(cells(question, left))
+        for other in counterparts[point.run.identity(axes)]
+        if other.run is not point.run
+    ]
+    return [effect for effect in effects if effect is not None]
+
+
+def _effect(claim: Claim, left: Point, right: Point, pair: int) -> _Effect | None:
+    if left.mean is None or right.mean is None:
+        return None
+    shared = [seed for seed in left.known if seed in right.known]
+    # Without common seeds (a trace beside a stand-in) only the means can be set against each other.
+    if not shared:
+        values = {"": _made_of(claim.kind, left.mean, right.mean)}
+        one, other = left.mean, right.mean
+    else:
+        values = {seed: _made_of(claim.kind, left.known[seed], right.known[seed]) for seed in shared}
+        one = fmean(left.known[seed] for seed in shared)
+        other = fmean(right.known[seed] for seed in shared)
+    known = {seed: value for seed, value in values.items() if value is not None}
+    if len(known) < len(values):
+        return None
+    effect = fmean(known.values())
+    if claim.kind == "order":
+        holds = relation_holds(claim.table["relation"], one, other, claim.tolerance(1))
+    else:
+        holds = _grade(claim, effect) == REPRODUCED
+    figure = PointFigure(left.run, right.run, one, other, effect, holds, left.trusted and right.trusted)
+    return _Effect(figure, known, pair)
+
+
+def _made_of(kind: str, left: float, right: float) -> float | None:
+    """What a claim of this kind is about; None where it divides by nothing."""
+    if kind == "difference":
+        return left - right
+    if kind == "order":
+        size = (abs(left) + abs(right)) / 2
+        return (left - right) / size if size else 0.0
+    if not right:
+        return None
+    return {"reduction": 1 - left / right, "increase": left / right - 1, "ratio": left / right}[kind]
+
+
+def _fits(claim: Claim, value: float) -> bool:
+    """Whether a figure of one side is as stated."""
+    if claim.kind == "range":
+        low, high = claim.table.get("low"), claim.table.get("high")
+        slack = _ROUNDING * abs(value)
+        return (low is None or value >= low - slack) and (high is None or value <= high + slack)
+    stated = float(claim.table["value"])
+    slack = _ROUNDING * max(abs(stated), abs(value))
+    if claim.kind == "exact":
+        return abs(value - stated) <= slack
+    return abs(value - stated) <= claim.tolerance(stated) + slack
+
+
+def _grade(claim: Claim, value: float) -> str:
+    """A reduction, increase, ratio or difference against the stated one."""
+    stated = float(claim.table["value"])
+    if abs(value - stated) <= claim.tolerance(stated) + _ROUNDING * max(abs(stated), abs(value)):
+        return REPRODUCED
+    neutral = 1.0 if claim.kind == "ratio" else 0.0
+    return DIRECTION if (value - neutral) * (stated - neutral) > 0 else NOT
+
+
+def _order(claim: Claim, effects: Sequence[_Effect]) -> str:
+    """Of each pair of selections: at every point, or else in the mean of the relative differences."""
+    relation, tolerance = claim.table["relation"], claim.tolerance(1)
+    grades = []
+    for effect_of_pair in _by_pair(effects):
+        in_mean = relation_holds(
+            relation, 1 + fmean(one.figure.effect for one in effect_of_pair), 1, tolerance
+        )
+        if claim.aggregate == "mean":
+            grades.append(REPRODUCED if in_mean else NOT)
+        elif all(one.figure.holds for one in effect_of_pair):
+            grades.append(REPRODUCED)
+        else:
+            grades.append(DIRECTION if in_mean else NOT)
+    return worst(grades)
+
+
+def _by_pair(effects: Sequence[_Effect]) -> list[list[_Effect]]:
+    pairs: dict[int, list[_Effect]] = defaultdict(list)
+    for one in effects:
+        pairs[one.pair].append(one)
+    return list(pairs.values())
+
+
+def _combined(claim: Claim, effects: Sequence[_Effect]) -> list[float]:
+    """Means of each pair of selections; the most or the least of all of them together."""
+    combine = _COMBINE[claim.aggregate]
+    groups = _by_pair(effects) if claim.aggregate == "mean" else [list(effects)]
+    return [combine([one.figure.effect for one in group]) for group in groups]
+
+
+def _deciding(effects: Sequence[_Effect], runs: Sequence[Run]) -> list[_Effect]:
+    """The points that decide; a sentence where there is none."""
+    trusted = [one for one in effects if one.figure.trusted]
+    if trusted:
+        return trusted
+    if effects:
+        raise UntrustedError(effects)
+    errors = dict.fromkeys(run.error for run in runs if run.error)
+    raise UndecidedError("; ".join(errors) or "the runs have no such figure")
+
+
+class UntrustedError(UndecidedError):
+    """No run that could decide is to be trusted; the figures are shown all the same."""
+
+    def __init__(self, effects: Sequence[_Effect]) -> None:
+        reasons = dict.fromkeys(
+            str(reason)
+            for one in effects
+            for run in (one.figure.run, one.figure.other)
+            if run is not None and run.record is not None
+            for reason in run.record.get("reasons", [])
+        )
+        super().__init__("no run of it is to be trusted: " + "; ".join(reasons))
+        self.effects = effects
+
+
+def untrusted(claim: Claim, error: UntrustedError) -> Finding:
+    """What is shown where no run decides."""
+    finding = _finding(claim, UNDECIDED, error.effects, error.effects)
+    return Finding(UNDECIDED, finding.ours, finding.points, held=finding.held, reason=str(error))
+
+
+def _finding(claim: Claim, verdict: str, effects: Sequence[_Effect], deciding: Sequence[_Effect]) -> Finding:
+    distrusted = len(effects) - len(deciding)
+    reason = (
+        f"{distrusted} of {len(effects)} points are not to be trusted, and decide nothing"
+        if distrusted
+        else ""
+    )
+    held = (sum(one.figure.holds for one in deciding), len(deciding))
+    figures = [one.figure for one in effects]
+    return Finding(verdict, _together(claim, deciding), figures, held=held, reason=reason)
+
+
+def _together(claim: Claim, effects: Sequence[_Effect]) -> Estimate:
+    """The points together, seed by seed where all have the same seeds."""
+    combine = _COMBINE[claim.aggregate]
+    seeds = {frozenset(one.by_seed) for one in effects}
+    if len(seeds) > 1:
+        return estimate([combine([one.figure.effect for one in effects])])
+    return estimate([combine([one.by_seed[seed] for one in effects]) for seed in sorted(next(iter(seeds)))])

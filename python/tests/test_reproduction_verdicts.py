@@ -1,0 +1,280 @@
+"""Each kind of claim, with figures under which it holds, holds in part, and does not hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from claims import FIGURE, PAPER, STAND_IN, A, B, claim, finding, run, verdict
+
+from eraseblock import _core
+from eraseblock.reproduction.arithmetic import evaluate
+from eraseblock.reproduction.data import Claim, Figure
+from eraseblock.reproduction.finding import CONTRADICTS, DIRECTION, NOT, REPRODUCED, UNDECIDED, WAITS
+from eraseblock.reproduction.intervals import estimate
+from eraseblock.reproduction.selection import Run
+from eraseblock.reproduction.verdicts import judge
+
+SIZES = ("1 MiB", "2 MiB", "4 MiB")
+
+
+def pair(a: float, b: float) -> list[Run]:
+    return [run("a", time=a), run("b", time=b)]
+
+
+def grid(a: tuple[float, ...], b: tuple[float, ...]) -> list[Run]:
+    """Two schemes at three sizes."""
+    return [
+        run(name, size, time=value)
+        for name, values in (("a", a), ("b", b))
+        for size, value in zip(SIZES, values, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "figure", "table", "expected"),
+    [
+        ("number", 10.9, {"value": 10}, REPRODUCED),
+        ("number", 11.1, {"value": 10}, NOT),
+        ("number", 11.1, {"value": 10, "tolerance": 0.2}, REPRODUCED),
+        ("number", 10.6, {"value": 10, "within": 0.5}, NOT),
+        ("exact", 10.0, {"value": 10}, REPRODUCED),
+        ("exact", 10.001, {"value": 10}, NOT),
+        ("range", 5.0, {"low": 5}, REPRODUCED),
+        ("range", 4.9, {"low": 5}, NOT),
+        ("range", 5.0, {"low": 4, "high": 4.5}, NOT),
+        ("range", 0.0, {"high": 0}, REPRODUCED),
+    ],
+)
+def test_figures_of_one_side(kind: str, figure: float, table: dict[str, Any], expected: str) -> None:
+    assert verdict([run("a", time=figure), run("b", time=77)], kind, left=A, **table) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "left", "right", "stated", "expected"),
+    [
+        ("reduction", 16, 100, 0.84, REPRODUCED),
+        ("reduction", 60, 100, 0.84, DIRECTION),
+        ("reduction", 101, 100, 0.84, NOT),
+        ("increase", 285, 100, 1.85, REPRODUCED),
+        ("increase", 110, 100, 1.85, DIRECTION),
+        ("increase", 99, 100, 1.85, NOT),
+        ("ratio", 2.1, 1, 2, REPRODUCED),
+        ("ratio", 1.2, 1, 2, DIRECTION),
+        ("ratio", 0.9, 1, 2, NOT),
+        ("ratio", 0.8, 1, 1, NOT),
+        ("difference", 0.55, 0.5, 0.05, REPRODUCED),
+        ("difference", 0.6, 0.5, 0.05, DIRECTION),
+        ("difference", 0.4, 0.5, 0.05, NOT),
+    ],
+)
+def test_one_side_against_the_other(
+    kind: str, left: float, right: float, stated: float, expected: str
+) -> None:
+    assert verdict(pair(left, right), kind, left=A, right=B, value=stated) == expected
+
+
+@pytest.mark.parametrize(
+    ("relation", "a", "expected"),
+    [
+        ("less", (1, 2, 3), REPRODUCED),
+        ("less", (1, 2, 11), DIRECTION),
+        ("less", (1, 11, 12), DIRECTION),
+        ("less", (9.9, 11, 12), NOT),
+        ("more", (1, 2, 3), NOT),
+        ("at most", (10, 10, 10), REPRODUCED),
+        ("less", (10, 10, 10), NOT),
+        ("equal", (10.5, 10, 9.1), REPRODUCED),
+        ("equal", (10.5, 10, 8.8), DIRECTION),
+        ("equal", (5, 10, 9), NOT),
+    ],
+)
+def test_orders_at_every_point_or_in_the_mean(relation: str, a: tuple[float, ...], expected: str) -> None:
+    runs = grid(a, (10, 10, 10))
+    assert verdict(runs, "order", left=A, right=B, relation=relation) == expected
+
+
+def test_an_order_of_the_mean_needs_no_more() -> None:
+    runs = grid((1, 2, 11), (10, 10, 10))
+    assert verdict(runs, "order", left=A, right=B, relation="less", aggregate="mean") == REPRODUCED
+
+
+def test_a_claim_of_several_holds_for_each_of_them() -> None:
+    runs = [run("a", time=1), run("b", time=2), run("c", time=0.5)]
+    both = [B, {"buffer.scheme": "c"}]
+    assert verdict(runs, "order", left=A, right=[B], relation="less") == REPRODUCED
+    assert verdict(runs, "order", left=A, right=both, relation="less") == NOT
+    # "Up to" is of all of them together: 50 % less than b.
+    assert verdict(runs, "reduction", left=A, right=both, value=0.5, aggregate="max") == REPRODUCED
+    assert verdict(runs, "reduction", left=A, right=both, value=0.5) == NOT
+
+
+@pytest.mark.parametrize(
+    ("relation", "values", "expected"),
+    [
+        ("rising", (1, 2, 3), REPRODUCED),
+        ("rising", (1, 2, 2), NOT),
+        ("never falling", (1, 2, 2), REPRODUCED),
+        ("falling", (3, 2, 1), REPRODUCED),
+        ("never rising", (3, 1, 2), NOT),
+        ("flat", (10, 10.5, 11), REPRODUCED),
+        ("flat", (10, 10.5, 11.5), NOT),
+    ],
+)
+def test_trends(relation: str, values: tuple[float, ...], expected: str) -> None:
+    along = [{"buffer.size": size} for size in SIZES]
+    runs = grid(values, (1, 1, 1))
+    assert verdict(runs, "trend", left=A, along=along, relation=relation) == expected
+
+
+def test_a_trend_of_the_mean_goes_in_the_same_direction() -> None:
+    along = [{"buffer.size": size} for size in SIZES]
+    runs = grid((1, 2, 3), (100, 99, 101))
+    assert verdict(runs, "trend", along=along, relation="rising") == DIRECTION
+    assert finding(runs, "trend", along=along, relation="rising").held == (1, 2)
+
+
+def test_two_quantities_in_the_same_order() -> None:
+    together = [run("a", time=1, erases=10), run("b", time=2, erases=20), run("c", time=3, erases=30)]
+    against = [*together[:2], run("c", time=3, erases=15)]
+    over = {"with": "erases", "over": "buffer.scheme"}
+    assert verdict(together, "agree", **over) == REPRODUCED
+    assert verdict(against, "agree", **over) == NOT
+    assert verdict(together, "agree", **over, opposite=True) == NOT
+    reverse = [run("a", time=1, erases=3), run("b", time=2, erases=1)]
+    assert verdict(reverse, "agree", **over, opposite=True) == REPRODUCED
+
+
+def test_settings() -> None:
+    runs = pair(1, 2)
+    assert verdict(runs, "setting", None, **{"is": {"buffer.size": "1024 KiB"}}) == REPRODUCED
+    found = finding(runs, "setting", None, **{"is": {"buffer.size": "2 MiB"}})
+    assert (found.verdict, found.reason) == (NOT, "settings differ here: buffer.size = 1 MiB")
+
+
+def test_relative_figures_and_spreads() -> None:
+    runs = grid((1, 2, 3), (2, 2, 2))
+    relative: dict[str, Any] = {"relative_to": B, "left": {**A, "buffer.size": "4 MiB"}}
+    assert verdict(runs, "exact", value=1.5, **relative) == REPRODUCED
+    assert verdict(runs, "exact", value=1.0, relative="difference", **relative) == REPRODUCED
+    assert verdict(runs, "exact", value=2, left=A, spread="buffer.size") == REPRODUCED
+    order: dict[str, Any] = {"left": B, "right": A, "spread": "buffer.size"}
+    assert verdict(runs, "order", relation="less", **order) == REPRODUCED
+    assert verdict(runs, "order", relation="more", **order) == NOT
+
+
+def test_seeds_are_paired() -> None:
+    runs = [run("a", seed=seed, time=value) for seed, value in ((1, 1), (2, 20), (3, 300))]
+    runs += [run("b", seed=seed, time=value) for seed, value in ((1, 2), (2, 40), (3, 600))]
+    found = finding(runs, "reduction", left=A, right=B, value=0.5)
+    assert found.verdict == REPRODUCED
+    assert found.ours is not None
+    assert (found.ours.mean, found.ours.half, found.ours.seeds) == (0.5, 0.0, 3)
+    assert len(found.points) == 1
+
+
+def test_intervals_are_students() -> None:
+    # 12.706 x 0.7071 / sqrt(2), and 4.303 x 1 / sqrt(3).
+    two, three = estimate([1.0, 2.0]), estimate([1.0, 2.0, 3.0])
+    assert two.half == pytest.approx(6.353)
+    assert three.low == pytest.approx(2 - 2.4843, abs=1e-3)
+    assert three.high == pytest.approx(2 + 2.4843, abs=1e-3)
+    assert estimate([4.0]).half is None
+
+
+def test_runs_without_trust_are_shown_and_decide_nothing() -> None:
+    runs = [
+        *grid((1, 2, 3), (10, 10, 10)),
+        run("a", "8 MiB", trusted=False, time=99),
+        run("b", "8 MiB", time=1),
+    ]
+    found = finding(runs, "order", left=A, right=B, relation="less")
+    assert (found.verdict, found.held, len(found.points)) == (REPRODUCED, (3, 3), 4)
+    assert found.reason == "1 of 4 points are not to be trusted, and decide nothing"
+    alone = finding(runs, "order", where={"buffer.size": "8 MiB"}, left=A, right=B, relation="less")
+    assert alone.verdict == UNDECIDED
+    assert alone.reason == "no run of it is to be trusted: it fell behind"
+    assert alone.ours is not None
+
+
+def test_readings_have_verdicts_of_their_own() -> None:
+    found = finding([run("a", time=5)], "exact", "read-otherwise", value=5)
+    assert (found.verdict, found.readings["twice"].verdict) == (REPRODUCED, NOT)
+
+
+def test_claims_that_no_run_decides() -> None:
+    assert verdict([], "statement", None, test="a: b") == REPRODUCED
+    assert verdict([], "statement", None, note="a picture") == UNDECIDED
+    assert verdict(pair(1, 2), "order", left=A, right=B, relation="less", waits=["c"]) == WAITS
+    found = finding(pair(1, 2), "ratio", left=A, right=B, value=1, contradicts="It says 2 elsewhere.")
+    assert (found.verdict, found.reason) == (CONTRADICTS, "It says 2 elsewhere.")
+    assert found.ours is not None
+    assert found.ours.mean == 0.5
+    needs = {"needs": "hardware", "reason": "a board"}
+    assert verdict(pair(1, 2), "ratio", left=A, right=B, value=0.5, **needs) == "needs hardware"
+    board = replace(FIGURE, needs="served drive", reason="a drive")
+    assert judge(PAPER, board, claim("exact", value=1), []).verdict == "needs a served drive"
+
+
+def test_what_has_no_figure_is_not_decided() -> None:
+    assert finding([run("a", time=None)], "exact", value=1).reason == "the runs have no such figure"
+    failed = Run(run("a").settings, STAND_IN, error="the drive is full")
+    assert finding([failed], "exact", value=1).reason == "the drive is full"
+
+
+def test_figures_of_workloads() -> None:
+    runs = pair(1, 2)
+    for one in runs:
+        one.profile = {"writes": 3, "requests": 4}
+    found = finding(runs, "exact", "of-workload", value=0.75)
+    assert (found.verdict, len(found.points)) == (REPRODUCED, 1)
+
+
+def test_one_claim_for_each_value() -> None:
+    whole = claim("number", by="buffer.scheme", values={"a": 1, "b": 2})
+    runs = pair(1, 5)
+    parts: list[Claim] = whole.parts()
+    assert [part.id for part in parts] == ["made.a", "made.b"]
+    assert [judge(PAPER, FIGURE, part, runs).verdict for part in parts] == [REPRODUCED, NOT]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a.b * 2 - 1", 5.0),
+        ("-(a.b + 1) / 2", -2.0),
+        ("at_most(a.cdf, 3)", 0.25),
+        ("at_most(a.cdf, 0)", 0.0),
+        ("share(a.counts, 2, 4)", 0.75),
+        ("a.b / bytes('1 KiB')", 3 / 1024),
+        ("a.nothing + 1", None),
+        ("a.nothing.deeper", None),
+        ("1 / (a.b - 3)", None),
+    ],
+)
+def test_arithmetic(text: str, expected: float | None) -> None:
+    fields = {
+        "a": {
+            "b": 3,
+            "nothing": None,
+            "cdf": [[1, 0.2], [2, 0.25], [4, 1.0]],
+            "counts": [[1, 1], [2, 1], [4, 2]],
+        }
+    }
+    assert evaluate(text, fields) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["a.__class__()", "a.b ** 2", "open('x')", "[1][0]", "a.c", "'text'", "a.b +"]
+)
+def test_nothing_but_arithmetic_is_worked_out(text: str) -> None:
+    with pytest.raises(_core.InputError, match="quantity"):
+        evaluate(text, {"a": {"b": 3}})
+
+
+def test_labels_of_figures() -> None:
+    assert replace(FIGURE, name="table4.1").label == "Table 4.1"
+    assert replace(FIGURE, name="sec6.4.1").label == "Section 6.4.1"
+    summary: Figure = replace(FIGURE, name="summary")
+    assert summary.label == "Summary"
