@@ -108,6 +108,13 @@ fn the_epo_paper() {
             ("/buffer/battery", true.into()),
             ("/buffer/scheme/kind", "epo".into()),
             ("/host/partial_page", "round".into()),
+            ("/ftl/mapping/kind", "ssd-model".into()),
+            ("/ftl/mapping/stride", 1.into()),
+            ("/ftl/mapping/reserve", 0.15.into()),
+            ("/ftl/mapping/min_free", 0.05.into()),
+            ("/ftl/mapping/active", "plane".into()),
+            ("/ftl/mapping/pool", "element".into()),
+            ("/ftl/mapping/cleaning", "greedy".into()),
         ],
     );
     assert_eq!(experiment.nand.timing.transfer.0, 25 * (512 + 16));
