@@ -9,15 +9,15 @@ use eraseblock_core::host::Op;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use references::{
-    Decisions, Pair, Reference, arc, block_lru, bpac, bplru, cbm, cflru, clc, clock, epo, fab, hbm, lb_clock,
-    lirs_wsr, parallel, ref_policy, request_lru, s3_fifo, split_lru, supa, w_tinylfu,
+    Decisions, Pair, Reference, arc, blas, block_lru, bpac, bplru, cbm, cflru, clc, clock, epo, fab, hbm,
+    lb_clock, lirs_wsr, parallel, ref_policy, request_lru, s3_fifo, split_lru, supa, w_tinylfu,
 };
 use serde_json::Value;
 
 type Make = fn(Shape, &mut Pcg64Mcg) -> Pair;
 
 /// Each scheme: its name, the pages that it needs at least, and how to make a pair.
-const PAIRS: [(&str, u32, Make); 23] = [
+const PAIRS: [(&str, u32, Make); 24] = [
     ("clock", 1, clock::pair),
     ("block-lru", 1, block_lru::pair),
     ("arc", 1, arc::pair),
@@ -41,6 +41,7 @@ const PAIRS: [(&str, u32, Make); 23] = [
     ("fap-lru", 1, parallel::fap_lru),
     ("mca", 1, parallel::mca),
     ("gb", 1, parallel::gb),
+    ("blas", 1, blas::pair),
 ];
 
 fn decisions(out: &Outcome) -> Decisions {

@@ -288,3 +288,10 @@ fn idle_modules_get_one_victim_each() {
     let gb = Played::new("gb", &registered("gb").about.examples[0]);
     assert_eq!((gb.pages(), gb.state.concat()), (vec![vec![0], vec![1]], vec![5, 4, 3, 2]));
 }
+
+#[test]
+fn a_marked_block_of_blas_loses_its_pages_one_by_one_until_it_is_written() {
+    let played = Played::new("blas", &registered("blas").about.examples[0]);
+    assert_eq!(played.pages(), [[0], [4]]);
+    assert_eq!(played.state, [vec![20, 21], vec![1], vec![16, 17], vec![12, 13], vec![5]]);
+}

@@ -24,6 +24,7 @@ _CAUSES = (
     ("#7fa895", "#719683"),
     ("#c79d9d", "#b58a8a"),
     ("#b9b9ae", "#8b8b80"),
+    ("#d49a6a", "#b98459"),
 )
 # Maps go from the paper's side to the ink's, in one hue.
 _MAP = (("#e9eff6", "#232a34"), ("#6fa5d2", "#2f6fa5"), ("#123d6b", "#bfe0ff"))

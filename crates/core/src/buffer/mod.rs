@@ -6,6 +6,7 @@
 
 pub mod arc;
 pub mod batched;
+pub mod blas;
 pub mod block_lru;
 pub mod blocked;
 pub mod blocks;
@@ -423,5 +424,6 @@ crate::registry! {
     "fap-lru" => FapLru in fap_lru,
     "mca" => Mca in mca,
     "gb" => Gb in gb,
+    "blas" => Blas in blas,
     "opt" => Opt in opt,
 }

@@ -110,7 +110,7 @@ impl Device {
     /// Where the counts stand.
     pub(super) fn totals(&self, now_ns: u64) -> Totals {
         let c = &self.counters;
-        let [_, _, gc, merge, _, wear, _] = c.programs;
+        let [_, _, gc, merge, _, wear, _, placement] = c.programs;
         Totals {
             now_ns,
             requests: c.submitted,
@@ -119,7 +119,7 @@ impl Device {
             hit_pages: c.read_hits + c.write_hits,
             host_pages_written: c.pages_written,
             programs: c.programmed,
-            gc_programs: gc + merge + wear,
+            gc_programs: gc + merge + wear + placement,
             erases: Counters::total(&c.erases),
             response_ns: self.latency.iter().map(Latency::sum).sum(),
         }

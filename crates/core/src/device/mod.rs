@@ -137,6 +137,8 @@ pub struct Device {
     free_collection: bool,
     /// Units may be collected ahead of need while no request is under way; and it is time to see which.
     collects_when_idle: bool,
+    /// The mapping is told what the host reads, and when there is nothing to do.
+    watched: bool,
     idle_begins: bool,
     /// The flash wore out: no more requests.
     worn_out: bool,
@@ -248,6 +250,7 @@ impl Device {
         if mapping.looks_at_work() {
             engine.watch_work();
         }
+        let watched = mapping.watches();
         if options.verify {
             engine.attach(Box::new(Shadow::new(&geometry, logical_pages)));
         }
@@ -288,6 +291,7 @@ impl Device {
             jobs: 0,
             free_collection: config.ftl.gc.cost == GcCost::Free,
             collects_when_idle: config.ftl.gc.idle_free_blocks.is_some(),
+            watched,
             idle_begins: false,
             worn_out: false,
             taken_pages: 0,

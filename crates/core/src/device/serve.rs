@@ -148,6 +148,12 @@ impl Device {
         let Span { first, count, write, .. } = span;
         let told = self.tell(|| Occasion::Access { first, count, write }, &out);
         let result = told.and_then(|()| self.follow(id, &span, pages, &out));
+        if self.watched && !write {
+            let pages = out.answers.iter().filter(|answer| **answer != Answer::Hit).count() as u32;
+            if pages > 0 {
+                self.mapping.read(first / self.geometry.pages_per_block, pages);
+            }
+        }
         let leaves_nothing = out.evictions.is_empty();
         self.made_room |= !leaves_nothing;
         let takes_in = out.answers.iter().any(|answer| matches!(answer, Answer::Insert | Answer::Fill));

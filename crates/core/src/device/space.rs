@@ -155,6 +155,18 @@ impl Device {
         }
     }
 
+    /// Nothing is under way: the mapping does what it has put off.
+    pub(super) fn work_ahead(&mut self) -> Result<(), DeviceError> {
+        if self.mapping.idle(&mut cx!(self, plan, NOBODY)) {
+            if let Some(service) = &mut self.service {
+                service.begin(None);
+            }
+            self.issue();
+            self.start_jobs()?;
+        }
+        Ok(())
+    }
+
     fn job_step(&mut self, unit: u32, own: Own) -> Reclaim {
         let erases = self.counters.erases;
         let mut cx = cx!(self, job_plan, own);

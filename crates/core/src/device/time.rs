@@ -264,20 +264,23 @@ impl Device {
 
     /// Lets everything happen that happens up to `time`.
     pub(super) fn run_until(&mut self, time: u64) -> Result<(), DeviceError> {
-        self.note_idleness();
+        self.note_idleness()?;
         while self.next_time() <= time && self.next_time() != NEVER {
             self.next()?;
-            self.note_idleness();
+            self.note_idleness()?;
         }
         Ok(())
     }
 
-    /// Once all requests have been answered, collection may run ahead of need.
+    /// Once all requests have been answered, collection may run ahead of need; once nothing at all is under way, the mapping
+    /// may do what it has put off.
     #[inline]
-    fn note_idleness(&mut self) {
+    fn note_idleness(&mut self) -> Result<(), DeviceError> {
         if self.idle_begins && self.outstanding == 0 {
             self.use_idle_time();
         }
+        let idle = || self.outstanding == 0 && self.jobs == 0 && self.engine.under_way() == 0;
+        if self.watched && idle() { self.work_ahead() } else { Ok(()) }
     }
 
     /// Lets the next thing happen.

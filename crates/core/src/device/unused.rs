@@ -1,6 +1,7 @@
 //! Settings that have no effect beside the others: they are not wrong, but whoever gives them expects one.
 
 use crate::config::{DeviceConfig, PageTypes};
+use crate::ftl::MappingConfig;
 use crate::ftl::victim::VictimConfig;
 use crate::nand::Geometry;
 
@@ -17,6 +18,10 @@ fn settings(config: &DeviceConfig, geometry: &Geometry) -> Vec<String> {
         format!(
             "ftl.gc.idle_free_blocks as a limit (a unit has {blocks} blocks, so that idle time never ends collection)"
         ),
+    );
+    note(
+        matches!(config.ftl.mapping, MappingConfig::Blas(_)) && config.ftl.allocator.is_some(),
+        "ftl.allocator (ftl.mapping = \"blas\" says itself where pages go)".to_owned(),
     );
     match &config.ftl.victim {
         Some(VictimConfig::LocalityGathering(_)) => note(

@@ -5,6 +5,7 @@
 
 pub mod alloc;
 pub mod bast;
+pub mod blas;
 pub mod block;
 mod blocks;
 pub mod cx;
@@ -80,6 +81,20 @@ pub trait Mapping: std::fmt::Debug + Send {
     /// Whether `unit` can take a block now without winning one back first.
     fn is_ready(&self, unit: u32) -> bool {
         self.free_blocks(unit) > 0
+    }
+
+    /// Whether it is told what the host reads, and when the drive has nothing to do ([`Self::read`], [`Self::idle`]).
+    fn watches(&self) -> bool {
+        false
+    }
+
+    /// A request of the host reads so many pages of a logical block from flash.
+    fn read(&mut self, _block: u32, _pages: u32) {}
+
+    /// Nothing is under way, and no request waits: plans work that it wants to do meanwhile, and says whether there was any.
+    /// When that has ended and there is still nothing to do, it is asked again.
+    fn idle(&mut self, _cx: &mut Cx<'_>) -> bool {
+        false
     }
 
     /// Where a logical block of this pattern would be written; `None` if the pattern makes no difference.
@@ -178,6 +193,7 @@ crate::registry! {
     "replacement" => Replacement in replacement,
     "superblock" => Superblock in superblock,
     "pattern" => Pattern in pattern,
+    "blas" => Blas in blas,
 }
 
 impl MappingConfig {

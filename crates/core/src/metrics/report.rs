@@ -94,13 +94,15 @@ pub struct FlashWork {
     pub wear: u64,
     /// Pages that hold nothing, to complete a program unit.
     pub filler: u64,
+    /// Moving pages to where they are better off.
+    pub placement: u64,
 }
 
 impl FlashWork {
     /// From counts by [`crate::nand::Cause`].
     pub fn new(by_cause: ByCause) -> Self {
-        let [host, padding, gc, merge, mapping, wear, filler] = by_cause;
-        Self { total: by_cause.iter().sum(), host, padding, gc, merge, mapping, wear, filler }
+        let [host, padding, gc, merge, mapping, wear, filler, placement] = by_cause;
+        Self { total: by_cause.iter().sum(), host, padding, gc, merge, mapping, wear, filler, placement }
     }
 }
 

@@ -38,16 +38,26 @@ pub enum Cause {
     Wear,
     /// Pages that hold nothing, to complete a program unit.
     Filler,
+    /// Moving pages to where they are better off.
+    Placement,
 }
 
 impl Cause {
     /// All causes, in the order of their numbers.
-    pub const ALL: [Self; 7] =
-        [Self::Host, Self::Padding, Self::Gc, Self::Merge, Self::Mapping, Self::Wear, Self::Filler];
+    pub const ALL: [Self; 8] = [
+        Self::Host,
+        Self::Padding,
+        Self::Gc,
+        Self::Merge,
+        Self::Mapping,
+        Self::Wear,
+        Self::Filler,
+        Self::Placement,
+    ];
 
     /// Name in results.
     pub fn name(self) -> &'static str {
-        ["host", "padding", "gc", "merge", "mapping", "wear", "filler"][self as usize]
+        ["host", "padding", "gc", "merge", "mapping", "wear", "filler", "placement"][self as usize]
     }
 }
 

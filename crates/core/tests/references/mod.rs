@@ -1,6 +1,7 @@
 //! Schemes written a second time, straight from their papers: plain lists, scans, no speed.
 
 pub mod arc;
+pub mod blas;
 pub mod block_lru;
 pub mod bpac;
 pub mod bplru;

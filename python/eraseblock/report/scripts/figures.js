@@ -6,7 +6,7 @@ const BAR = 24;
 const PROGRAMS = "flash.programs";
 const LENGTHS = "flush_pages.after_padding.cdf_by_page";
 // In the order in which bars are stacked; the colours of causes have the same order.
-const CAUSES = ["host", "padding", "gc", "merge", "mapping", "wear", "filler"];
+const CAUSES = ["host", "padding", "gc", "merge", "mapping", "wear", "filler", "placement"];
 const CAUSE_NAMES = { gc: "garbage collection", merge: "merges", wear: "wear levelling", filler: "fillers" };
 
 const labelAlong = (run, axis) => (axis ? labelOf(run, axis) : "");

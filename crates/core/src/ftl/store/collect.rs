@@ -255,19 +255,14 @@ impl Store {
         }
     }
 
-    /// The next unit of the pool that has room to spare for copies from `unit`, or that one itself. Room to spare is a block
-    /// beyond those that begin collection; or what is left of the open block for moved pages, while the reserve is there.
+    /// The next unit of the pool that has room to spare for copies from `unit`, or that one itself.
     fn spread_to(&mut self, unit: u32, class: u32) -> u32 {
         let pool = self.pools.of_unit(unit);
         let each = self.pools.units_each();
         for _ in 0..each {
             let to = self.pools.nth(pool, self.spread_turn);
             self.spread_turn = (self.spread_turn + 1) % each;
-            let free = self.pool.free(to);
-            let opened = self.open[self.slot(to, class, true)].block != NONE;
-            let spare = (free > self.limits.gc_free_blocks || (opened && free > 0))
-                && self.units[to as usize].valid < self.share;
-            if to == unit || spare {
+            if to == unit || self.has_room_to_spare(to, class) {
                 return to;
             }
         }
@@ -275,7 +270,7 @@ impl Store {
     }
 
     /// Completes the program unit that `moves` end in with fillers.
-    fn fill_unit(&mut self, slot: usize, moves: &mut Vec<Move>) {
+    pub(super) fn fill_unit(&mut self, slot: usize, moves: &mut Vec<Move>) {
         while !(moves.len() as u32).is_multiple_of(self.geometry.program_pages) {
             let (block, page) = self.next_page(slot, NONE);
             self.invalidate(block * self.ppb() + page);

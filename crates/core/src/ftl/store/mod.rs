@@ -26,6 +26,7 @@ mod recovery;
 mod sealed;
 mod space;
 pub mod table;
+mod transfer;
 mod units;
 
 use std::collections::VecDeque;

@@ -65,6 +65,11 @@ impl Store {
         unit
     }
 
+    /// The units as an allocator sees them.
+    pub fn units<'a>(&'a mut self, engine: &'a Engine, class: u32) -> Units<'a> {
+        Units { store: self, engine, class }
+    }
+
     /// The unit of `pool` that the mapping's own next page of `class` goes to: the first in turn that takes it.
     pub fn pick_in_turn(&mut self, engine: &Engine, pool: u32, class: u32) -> Option<u32> {
         let each = self.pools.units_each();

@@ -10,7 +10,7 @@ use crate::support::NONE;
 #[derive(Debug, Default)]
 pub struct IdleDrive {
     all: Lane,
-    /// What the host's pages need: no collection, no merges, no wear levelling.
+    /// What the host's pages need: no collection, no merges, no wear levelling, no placement.
     io: Lane,
 }
 
@@ -86,7 +86,8 @@ impl Engine {
             lane.joins.clear();
             lane.joins.resize(plan.joins as usize, 0);
             for op in &plan.ops {
-                let is_collection = matches!(op.cause, Cause::Gc | Cause::Merge | Cause::Wear);
+                let is_collection =
+                    matches!(op.cause, Cause::Gc | Cause::Merge | Cause::Wear | Cause::Placement);
                 if collects || !is_collection {
                     lane.work(self, op);
                 }

@@ -1,0 +1,202 @@
+//! BLAS: when a block is scattered, what that costs, and what puts an end to it; and what its write buffer sends where.
+
+mod support;
+
+use eraseblock_core::device::{Device, Options};
+use eraseblock_core::host::{Op, Request};
+use eraseblock_core::metrics::latency::LatencySummary;
+use eraseblock_core::nand::Cause;
+use serde_json::{Value, json};
+
+const MS: u64 = 1_000_000;
+
+/// Four channels of 16 blocks of 4 pages, 32 blocks exported and full: block 0 on channel 0, and so on.
+fn drive(over: &Value) -> Device {
+    let mut all = json!({
+        "nand": {"channels": 4}, "ftl": {"exported": "512 KiB", "mapping": "blas"},
+        "host": {"replay": "open", "max_outstanding": 16},
+    });
+    for (section, values) in over.as_object().unwrap() {
+        for (key, value) in values.as_object().unwrap() {
+            all[section][key] = value.clone();
+        }
+    }
+    support::device(&all)
+}
+
+fn at(op: Op, page: u64, count: u64, ms: u64) -> Request {
+    Request { arrival_ns: ms * MS, ..support::request(op, page, count) }
+}
+
+fn submit(drive: &mut Device, requests: &[(Op, u64, u64, u64)]) {
+    for &(op, page, count, ms) in requests {
+        drive.submit(&at(op, page, count, ms)).unwrap();
+    }
+}
+
+/// Channels of these pages.
+fn channels(drive: &Device, pages: std::ops::Range<u32>) -> Vec<u32> {
+    let lies = |page| drive.mapping().lookup(page).expect("a written page") / 4;
+    pages.map(|page| drive.geometry().unit_of(lies(page)) % 4).collect()
+}
+
+/// All response times together.
+fn total(times: &LatencySummary) -> u64 {
+    (times.mean * times.count as f64).round() as u64
+}
+
+/// Pages that scattering has read and programmed.
+fn scattered(drive: &Device) -> (u64, u64) {
+    let counters = drive.counters();
+    (counters.reads[Cause::Placement as usize], counters.programs[Cause::Placement as usize])
+}
+
+#[test]
+fn a_block_begins_in_one_channel() {
+    let drive = drive(&json!({}));
+    assert_eq!(channels(&drive, 0..20), [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 0, 0, 0, 0]);
+}
+
+#[test]
+fn a_block_read_often_enough_is_scattered_once_all_is_idle() {
+    let mut drive = drive(&json!({}));
+    submit(&mut drive, &[(Op::Read, 0, 4, 0), (Op::Read, 8, 4, 10)]);
+    assert_eq!(scattered(&drive), (0, 0));
+    // The second read of block 0; the next request comes long after it.
+    submit(&mut drive, &[(Op::Read, 0, 4, 20), (Op::Read, 30, 1, 40)]);
+    assert_eq!((scattered(&drive), channels(&drive, 0..4)), ((3, 3), vec![0, 1, 2, 3]));
+    // It stays so, however often it is read.
+    submit(&mut drive, &[(Op::Read, 0, 4, 60), (Op::Read, 0, 4, 80), (Op::Read, 30, 1, 100)]);
+    assert_eq!(scattered(&drive), (3, 3));
+    // Four pages from four channels: one read, and one page after the other over each channel's bus.
+    let report = drive.finish().unwrap();
+    let read = report.response_ns.read.unwrap();
+    let one = 25_000 + 100_000;
+    assert_eq!((total(&read), read.max), (3 * 4 * one + 4 * one, 4 * one));
+}
+
+/// Three reads of the one chip that has the pages, then three programs on three channels at the same time.
+#[test]
+fn scattering_reads_one_page_after_the_other_and_programs_them_side_by_side() {
+    let timing = json!({"read": "25 us", "program": "200 us", "erase": "1500 us", "transfer": "0 ns"});
+    let mut drive = drive(&json!({"nand": {"timing": timing}}));
+    submit(&mut drive, &[(Op::Read, 0, 4, 0), (Op::Read, 0, 4, 10)]);
+    // That ends at 10.1 ms. Page 3 is read for its copy until 10.175 and programmed until 10.375 ms; before it is in RAM,
+    // the host has to wait for its new place.
+    drive.submit(&Request { arrival_ns: 10_160_000, ..support::request(Op::Read, 3, 1) }).unwrap();
+    let report = drive.finish().unwrap();
+    let read = report.response_ns.read.unwrap();
+    assert_eq!((total(&read), read.max), (2 * 100_000 + 240_000, 10_400_000 - 10_160_000));
+}
+
+#[test]
+fn a_write_in_between_begins_anew() {
+    let mut drive = drive(&json!({}));
+    let requests = [(Op::Read, 0, 4, 0), (Op::Write, 2, 1, 10), (Op::Read, 0, 4, 20), (Op::Read, 30, 1, 40)];
+    submit(&mut drive, &requests);
+    assert_eq!(scattered(&drive), (0, 0));
+    submit(&mut drive, &[(Op::Read, 0, 4, 60), (Op::Read, 30, 1, 80)]);
+    assert_eq!(scattered(&drive), (3, 3));
+    // What has been scattered is under locality again once it is written; the rest stays where it is.
+    submit(&mut drive, &[(Op::Write, 1, 2, 100), (Op::Read, 30, 1, 120)]);
+    let home = channels(&drive, 1..3);
+    assert_eq!(home[0], home[1]);
+    drive.finish().unwrap();
+}
+
+#[test]
+fn a_drive_that_is_never_idle_scatters_nothing() {
+    let mut drive = drive(&json!({}));
+    // Writes on all channels while block 0 is read again and again.
+    for turn in 0..20 {
+        let ns = |k: u64| turn * 400_000 + k * 20_000;
+        for k in 0..4 {
+            drive
+                .submit(&Request { arrival_ns: ns(k), ..support::request(Op::Write, 16 + 4 * k, 2) })
+                .unwrap();
+        }
+        drive.submit(&Request { arrival_ns: ns(5), ..support::request(Op::Read, 0, 4) }).unwrap();
+    }
+    assert_eq!(scattered(&drive), (0, 0));
+    drive.finish().unwrap();
+}
+
+#[test]
+fn short_reads_and_sequential_writes_count_where_that_is_asked_for() {
+    let read_twice = [(Op::Read, 0, 1, 0), (Op::Read, 0, 1, 10), (Op::Read, 30, 1, 40)];
+    for (score, expected) in [("long-reads", (0, 0)), ("reads", (3, 3))] {
+        let mut drive = drive(&json!({"ftl": {"mapping": {"kind": "blas", "score": score}}}));
+        submit(&mut drive, &read_twice);
+        assert_eq!(scattered(&drive), expected, "{score}");
+    }
+    for (sequential, expected) in [(Value::Null, (0, 0)), (json!(3), (3, 3)), (json!(4), (0, 0))] {
+        let mut drive = drive(&json!({"ftl": {"mapping": {"kind": "blas", "sequential": sequential}}}));
+        submit(&mut drive, &[(Op::Write, 0, 4, 0), (Op::Read, 30, 1, 40)]);
+        assert_eq!(scattered(&drive), expected, "{sequential}");
+    }
+}
+
+#[test]
+fn a_threshold_of_none_is_refused() {
+    let config = support::config(&json!({"ftl": {"mapping": {"kind": "blas", "threshold": 0}}}));
+    let error = Device::new(&config, Options::default()).expect_err("refused");
+    assert!(error.to_string().contains("ftl.mapping.threshold: found 0"), "{error}");
+}
+
+/// A buffer of 12 pages: two each of six blocks, two of which lie on channel 0.
+#[test]
+fn the_buffer_lets_pages_go_to_all_channels_in_turn() {
+    use eraseblock_core::buffer::{BufferConfig, Idle, Outcome, Shape, Span, View};
+    use eraseblock_core::pattern::{Pattern, Route};
+
+    /// Block `n` lies on channel `n mod 4`.
+    struct Below;
+    impl View for Below {
+        fn units(&self) -> u32 {
+            Idle.units()
+        }
+        fn unit_of(&self, _lpn: u32) -> Option<u32> {
+            None
+        }
+        fn chips(&self) -> u32 {
+            Idle.chips()
+        }
+        fn home_chip(&self, lpn: u32) -> Option<u32> {
+            Idle.home_chip(lpn)
+        }
+        fn queued(&self, _unit: u32) -> u32 {
+            0
+        }
+        fn free_blocks(&self, _unit: u32) -> u32 {
+            1
+        }
+        fn channels(&self) -> u32 {
+            4
+        }
+        fn channel_ready(&self, _channel: u32) -> bool {
+            true
+        }
+        fn route(&self, block: u32, _pattern: Pattern) -> Route {
+            Route::Channel(block % 4)
+        }
+    }
+
+    let config: BufferConfig = serde_json::from_value(json!("blas")).unwrap();
+    let mut buffer = config.build(Shape { capacity: 12, pages_per_block: 4, logical_pages: 128 }).unwrap();
+    let mut out = Outcome::default();
+    let mut write = |buffer: &mut dyn eraseblock_core::buffer::Buffer, first: u32, count: u32| {
+        out.clear();
+        buffer.access(&Span { first, count, write: true, request: 0 }, &Below, &mut out);
+        let channels = out.evictions.iter().map(|eviction| eviction.hint.unwrap().channel.unwrap());
+        (out.pages.iter().map(|page| page.lpn).collect::<Vec<_>>(), channels.collect::<Vec<_>>())
+    };
+    for block in [0, 4, 1, 2, 5, 6] {
+        assert!(write(&mut *buffer, 4 * block, 2).0.is_empty());
+    }
+    // From the end: 0, 4 (its channel has block 0), 1, 2; blocks 5 and 6 are kept.
+    assert_eq!(write(&mut *buffer, 28, 3), (vec![0, 4, 8], vec![0, 1, 2]));
+    // Block 1 is written again and unmarked.
+    assert!(write(&mut *buffer, 5, 1).0.is_empty());
+    assert_eq!(write(&mut *buffer, 31, 1).0, [1]);
+    buffer.check().unwrap();
+}
