@@ -28,7 +28,13 @@ fn every_registered_buffer_has_a_rate() {
         // Uniform accesses to twice as many pages as the buffer holds hit at most half the time, unless the buffer knows them before.
         let bound = buffer::registry().iter().any(|entry| entry.name == rate.name && entry.about.bound);
         assert!((rate.hit_ratio <= 0.5 || bound) && rate.rate > 0.0, "{rate:?}");
-        assert_eq!(rate.hit_ratio > 0.4, rate.name != "none", "{rate:?}");
+        // S-FTL's buffers leave half of the room to long requests, of which there are none.
+        let least = match rate.name {
+            "none" => 0.0,
+            "sftl" => 0.2,
+            _ => 0.4,
+        };
+        assert!(rate.hit_ratio >= least && (rate.hit_ratio > 0.0) == (rate.name != "none"), "{rate:?}");
     }
     assert!(table::rates(&rates).lines().all(|line| line.chars().count() <= 100));
 }

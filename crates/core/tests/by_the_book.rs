@@ -10,14 +10,14 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use references::{
     Decisions, Pair, Reference, arc, blas, block_lru, bpac, bplru, cbm, cflru, clc, clock, epo, fab, hbm,
-    lb_clock, lirs_wsr, parallel, ref_policy, request_lru, s3_fifo, split_lru, supa, w_tinylfu,
+    lb_clock, lirs_wsr, parallel, ref_policy, request_lru, s3_fifo, sftl, split_lru, supa, w_tinylfu,
 };
 use serde_json::Value;
 
 type Make = fn(Shape, &mut Pcg64Mcg) -> Pair;
 
 /// Each scheme: its name, the pages that it needs at least, and how to make a pair.
-const PAIRS: [(&str, u32, Make); 24] = [
+const PAIRS: [(&str, u32, Make); 25] = [
     ("clock", 1, clock::pair),
     ("block-lru", 1, block_lru::pair),
     ("arc", 1, arc::pair),
@@ -42,6 +42,7 @@ const PAIRS: [(&str, u32, Make); 24] = [
     ("mca", 1, parallel::mca),
     ("gb", 1, parallel::gb),
     ("blas", 1, blas::pair),
+    ("sftl", 2, sftl::pair),
 ];
 
 fn decisions(out: &Outcome) -> Decisions {
@@ -111,6 +112,11 @@ fn random_sequences_are_served_the_same() {
                     let span = Span { first, count, write: random.random_range(0..3) > 0, request };
                     if span.write {
                         in_part(&mut *quick, &mut *slow, &span, &mut parts);
+                        if parts.random() {
+                            let pages = count + parts.random_range(0..4);
+                            quick.writes(request, pages);
+                            slow.writes(request, pages);
+                        }
                     }
                     quick.access(&span, &Idle, &mut out);
                     slow.access(&span)
@@ -168,6 +174,10 @@ fn the_recorded_workloads_are_served_the_same() {
                     continue;
                 }
                 let (first, end) = (request.offset / PAGE, (request.offset + request.len).div_ceil(PAGE));
+                if request.op == Op::Write {
+                    quick.writes(number as u64, (end - first) as u32);
+                    slow.writes(number as u64, (end - first) as u32);
+                }
                 for block in first / 64..end.div_ceil(64) {
                     let (from, to) = ((block * 64).max(first) as u32, ((block + 1) * 64).min(end) as u32);
                     out.clear();

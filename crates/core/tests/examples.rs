@@ -295,3 +295,10 @@ fn a_marked_block_of_blas_loses_its_pages_one_by_one_until_it_is_written() {
     assert_eq!(played.pages(), [[0], [4]]);
     assert_eq!(played.state, [vec![20, 21], vec![1], vec![16, 17], vec![12, 13], vec![5]]);
 }
+
+#[test]
+fn long_requests_of_s_ftl_make_room_for_long_ones() {
+    let played = Played::new("sftl", &registered("sftl").about.examples[0]);
+    assert_eq!(played.pages(), [[0, 1, 2, 3, 4]]);
+    assert_eq!(played.state, [vec![40], vec![48, 49, 50, 51, 52], vec![8, 9, 10, 11, 12]]);
+}

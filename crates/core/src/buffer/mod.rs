@@ -39,6 +39,7 @@ pub mod ref_policy;
 pub mod regions;
 pub mod request_lru;
 pub mod s3_fifo;
+pub mod sftl;
 pub mod split_lru;
 pub mod supa;
 pub mod w_tinylfu;
@@ -318,6 +319,9 @@ pub trait Buffer: std::fmt::Debug + Send {
     /// scheme holds at most its capacity. O(pages) and O(1) or O(log n) for each.
     fn access(&mut self, span: &Span, view: &dyn View, out: &mut Outcome);
 
+    /// The next spans are those of a request that writes so many pages in all.
+    fn writes(&mut self, _request: u64, _pages: u32) {}
+
     /// The next call serves a write that covers only this part of page `lpn`.
     fn writes_part(&mut self, _lpn: u32, _part: Part) {}
 
@@ -425,5 +429,6 @@ crate::registry! {
     "mca" => Mca in mca,
     "gb" => Gb in gb,
     "blas" => Blas in blas,
+    "sftl" => Sftl in sftl,
     "opt" => Opt in opt,
 }

@@ -91,6 +91,9 @@ impl Device {
                 }
                 let number = self.counters.submitted - 1;
                 self.forced = request.fua && write && !self.config.buffer.battery;
+                if write {
+                    self.buffer.writes(number, pages.count);
+                }
                 for (first, count) in pages.spans(&self.geometry) {
                     if write && (pages.partial_first || pages.partial_last) {
                         self.tell_parts(request, first, count, &pages);

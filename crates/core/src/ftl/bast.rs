@@ -126,7 +126,7 @@ impl Default for Config {
 
 /// Blocks beyond data and log blocks: one to merge into, one for the new log meanwhile, and one that stays erased, in
 /// case power fails before the merge's erases have ended.
-const SPARE: u32 = 3;
+pub(super) const SPARE: u32 = 3;
 
 impl Config {
     /// Builds the mapping, or says what it lacks.
@@ -138,17 +138,7 @@ impl Config {
         let what = format!("{logs} log blocks, {SPARE} to merge into");
         require(Bast::NAME, shape, true, (logs.saturating_add(SPARE), &what))?;
         let data = shape.logical_pages.div_ceil(shape.geometry.pages_per_block);
-        let log = Log { block: NONE, lbn: NONE, next: 0, label: Label::default() };
-        let bast = Bast {
-            config: self.clone(),
-            log_of: vec![NONE; data as usize],
-            logs: vec![log; logs as usize],
-            unused: (0..logs).rev().collect(),
-            order: List::default(),
-            links: Links::new(logs as usize),
-            draws: Pcg64Mcg::seed_from_u64(self.seed),
-        };
-        Ok(Folded::boxed(shape, Placement::Fixed, bast))
+        Ok(Folded::boxed(shape, Placement::Fixed, Bast::new(self, logs, data)))
     }
 }
 
@@ -162,8 +152,9 @@ struct Log {
     label: Label,
 }
 
+/// The log blocks, and whose they are.
 #[derive(Debug)]
-struct Bast {
+pub(super) struct Bast {
     config: Config,
     /// Log of each logical block, as an index into `logs`.
     log_of: Vec<u32>,
@@ -177,6 +168,32 @@ struct Bast {
 }
 
 impl Bast {
+    /// So many unused log blocks for so many logical blocks.
+    pub(super) fn new(config: &Config, logs: u32, data: u32) -> Self {
+        let log = Log { block: NONE, lbn: NONE, next: 0, label: Label::default() };
+        Self {
+            config: config.clone(),
+            log_of: vec![NONE; data as usize],
+            logs: vec![log; logs as usize],
+            unused: (0..logs).rev().collect(),
+            order: List::default(),
+            links: Links::new(logs as usize),
+            draws: Pcg64Mcg::seed_from_u64(config.seed),
+        }
+    }
+
+    /// Merges the log of `lbn`, if it has one; `false` while there is no block to merge into.
+    pub(super) fn fold_log(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, lbn: u32) -> bool {
+        let index = self.log_of[lbn as usize];
+        if index != NONE {
+            if !blocks.can_take(cx, 1) {
+                return false;
+            }
+            self.merge(blocks, cx, index);
+        }
+        true
+    }
+
     /// Blocks that the next write to the log of `lbn` takes at most.
     fn takes(&self, blocks: &Blocks, lbn: u32) -> u32 {
         match self.log_of[lbn as usize] {

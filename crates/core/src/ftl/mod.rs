@@ -18,6 +18,7 @@ pub mod page;
 pub mod pattern;
 pub mod pool;
 pub mod replacement;
+pub mod sftl;
 pub mod ssd_model;
 pub mod store;
 pub mod superblock;
@@ -194,6 +195,7 @@ crate::registry! {
     "superblock" => Superblock in superblock,
     "pattern" => Pattern in pattern,
     "blas" => Blas in blas,
+    "sftl" => Sftl in sftl,
 }
 
 impl MappingConfig {

@@ -19,6 +19,7 @@ pub mod parallel;
 pub mod ref_policy;
 pub mod request_lru;
 pub mod s3_fifo;
+pub mod sftl;
 pub mod split_lru;
 pub mod supa;
 pub mod w_tinylfu;
@@ -40,6 +41,8 @@ pub struct Decisions {
 pub trait Reference {
     /// Reads or writes consecutive pages of one block.
     fn access(&mut self, span: &Span) -> Decisions;
+    /// The next spans are those of a request that writes so many pages in all.
+    fn writes(&mut self, _request: u64, _pages: u32) {}
     /// The next write covers only these bytes of a page of `of` bytes.
     fn part(&mut self, _page: u32, _bytes: std::ops::Range<u32>, _of: u32) {}
     /// The host gives a page up.

@@ -236,8 +236,8 @@ pub fn compositions() -> Vec<Value> {
 }
 
 /// Mappings that program single pages, and cannot use a chip that programs several at once.
-pub const SINGLE_PAGES: [&str; 9] =
-    ["bast", "block", "fast", "hybrid", "mnk", "pattern", "replacement", "ssd-model", "superblock"];
+pub const SINGLE_PAGES: [&str; 10] =
+    ["bast", "block", "fast", "hybrid", "mnk", "pattern", "replacement", "sftl", "ssd-model", "superblock"];
 
 /// A mapping with its defaults, but few log blocks, so that they run out.
 pub fn mapping(name: &str, log_blocks: u32) -> Value {
