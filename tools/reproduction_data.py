@@ -321,7 +321,7 @@ def check_paper(name: str, workloads: Mapping[str, Any]) -> tuple[int, int]:
             ):
                 check_selection(claim, runs_of(folder, figure, workloads))
             count += len(claim.get("values", claim.get("is", [0])))
-        except (DataError, KeyError) as error:
+        except (DataError, KeyError, _core.EraseblockError) as error:
             raise DataError(f"{name}/claims.toml: {claim.get('id')}: {error}") from error
     if idle := [key for key, figure in figures.items() if key not in used and "needs" not in figure]:
         raise DataError(f"{name}/claims.toml: no claims of figures {idle}")
