@@ -9,6 +9,7 @@ import pytest
 from claims import FIGURE, PAPER, STAND_IN, A, B, claim, finding, run, verdict
 
 from eraseblock import _core
+from eraseblock.reproduction import wording
 from eraseblock.reproduction.arithmetic import evaluate
 from eraseblock.reproduction.data import Claim, Figure
 from eraseblock.reproduction.finding import CONTRADICTS, DIRECTION, NOT, REPRODUCED, UNDECIDED, WAITS
@@ -271,6 +272,21 @@ def test_arithmetic(text: str, expected: float | None) -> None:
 def test_nothing_but_arithmetic_is_worked_out(text: str) -> None:
     with pytest.raises(_core.InputError, match="quantity"):
         evaluate(text, {"a": {"b": 3}})
+
+
+def test_words_for_what_came_out() -> None:
+    def words(runs: list[Run], kind: str, **table: Any) -> tuple[str, str]:
+        made = claim(kind, **table)
+        return wording.stated(PAPER, made), wording.ours(PAPER, made, judge(PAPER, FIGURE, made, runs))
+
+    assert words(pair(16, 100), "reduction", left=A, right=B, value=0.84) == ("84 %", "84 %")
+    assert words(pair(16, 100), "order", left=A, right=B, relation="less") == ("<", "16 < 100")
+    # A quarter, half and the same; the mean of -1.2, -0.667 and 0 is that of 1 to 1.9.
+    some = words(grid((1, 2, 4), (4, 4, 4)), "order", left=A, right=B, relation="less")
+    assert some == ("<", "-47.5 %, -75 % to +0 %; holds at 2 of 3")
+    assert words(pair(0.123456, 1), "number", left=A, value=0.12) == ("0.12", "0.12")
+    assert words(pair(5, 1), "range", left=A, low=2, high=9.25) == ("≥ 2 and ≤ 9.25", "5")
+    assert words(pair(3, 1), "ratio", left=A, right=B, value=2, aggregate="max") == ("up to 2", "3")
 
 
 def test_labels_of_figures() -> None:

@@ -111,3 +111,15 @@ def test_every_figure_can_be_planned() -> None:
         for figure in paper.figures.values():
             [planned] = plan([(paper, figure)], Survey()).figures
             assert bool(planned.runs) == bool(figure.experiments)
+
+
+def test_without_the_source_tree_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(data, "FOLDER_NAME", "elsewhere")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(_core.InputError, match=r"elsewhere/workloads.toml.*part of the source tree"):
+        data.folder()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "workloads.toml").touch()
+    (tmp_path / "deeper").mkdir()
+    monkeypatch.chdir(tmp_path / "deeper")
+    assert data.folder() == tmp_path / "elsewhere"

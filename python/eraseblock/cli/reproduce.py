@@ -23,8 +23,10 @@ Examples:
     eraseblock reproduce bplru 17 -o out/bplru
     eraseblock reproduce multibank --json > multibank.json
     eraseblock reproduce epo --traces ~/traces -o out/epo
-    eraseblock reproduce --all -o out/reproduction --page docs/reproduction.md
+    eraseblock reproduce --all --page docs/reproduction.md
 """
+# An hour of runs is kept, even where nobody asked for it.
+DEFAULT_FOLDER = Path("out/reproduction")
 USAGE = "Usage: eraseblock reproduce PAPER [FIGURE] [OPTIONS]\n       eraseblock reproduce --all [OPTIONS]"
 
 
@@ -54,7 +56,8 @@ def reproduce(
         Parameter(
             name=["--output", "-o"],
             help="Folder for the runs, reproduction.json and report.html. Each run is stored there as it "
-            "ends: the same command goes on where it was stopped, and runs nothing twice.",
+            "ends: the same command goes on where it was stopped, and runs nothing twice. "
+            "With --all: out/reproduction, if not named.",
         ),
     ] = None,
     fresh: Fresh = False,
@@ -77,6 +80,8 @@ def reproduce(
     from eraseblock.reproduction.traces import Survey, survey
     from eraseblock.terminal.console import out, say_error
 
+    if all_ and output is None:
+        output = DEFAULT_FOLDER
     if fresh and output is None:
         raise _core.ConfigError("--fresh: is about a folder of results; name it with -o")
     wanted = _wanted(paper, figure, everything=all_)

@@ -9,7 +9,7 @@ from typing import Any
 
 from eraseblock.reproduction import wording
 from eraseblock.reproduction.data import Claim, Figure, Paper
-from eraseblock.reproduction.finding import VERDICTS, Finding
+from eraseblock.reproduction.finding import REPRODUCED, VERDICTS, Finding
 from eraseblock.reproduction.plan import FigurePlan, Plan
 from eraseblock.reproduction.selection import Run, select
 from eraseblock.reproduction.verdicts import judge
@@ -37,6 +37,14 @@ class Answer:
             return "part"
         return "substitute" if "own" not in kinds else "own and substitute"
 
+    @property
+    def by_construction(self) -> bool:
+        """Whether it is a property of a workload that its stand-in was made to have."""
+        of_workload = (
+            self.claim.quantity is not None and self.paper.quantities[self.claim.quantity].of_workload
+        )
+        return of_workload and any(source.kind == "stand-in" for source in self.sources)
+
     def as_json(self) -> dict[str, Any]:
         """Everything about it."""
         claim, finding = self.claim, self.finding
@@ -49,6 +57,7 @@ class Answer:
             "stated": wording.stated(self.paper, claim),
             "verdict": finding.verdict,
             "on": self.on,
+            "by_construction": self.by_construction or None,
             "workloads": [source.workload for source in self.sources],
             "ours": wording.ours(self.paper, claim, finding),
             **_figures(finding),
@@ -82,6 +91,12 @@ class FigureAnswer:
     def errors(self) -> list[str]:
         """Why runs of it have no record, each reason once."""
         return list(dict.fromkeys(run.error for run in self.plan.runs if run.error))
+
+    @property
+    def seconds(self) -> float:
+        """How long its runs took, one after the other."""
+        speeds = [run.record["engine"] for run in self.plan.runs if run.record and "engine" in run.record]
+        return sum((speed.get(part) or 0.0) for speed in speeds for part in ("wall_s", "fill_s"))
 
     @property
     def untrusted(self) -> int:
@@ -149,6 +164,16 @@ def counts(found: Iterable[Answer]) -> dict[str, int]:
     """How many claims have which verdict, in the order of the verdicts."""
     counted = Counter(answer.finding.verdict for answer in found)
     return {verdict: counted[verdict] for verdict in VERDICTS if counted[verdict]}
+
+
+def made_so(found: Iterable[Answer]) -> str:
+    """A sentence on claims that hold because stand-ins were made for them; empty if none does."""
+    held = sum(answer.by_construction and answer.finding.verdict == REPRODUCED for answer in found)
+    return (
+        f"{held} of the reproduced claims are figures of workloads, which the stand-ins were made to have."
+        if held
+        else ""
+    )
 
 
 def failed(papers: Sequence[PaperAnswer]) -> list[str]:

@@ -15,7 +15,7 @@ from eraseblock import _core
 from eraseblock.profile.picture import config
 from eraseblock.report.palette import colours
 from eraseblock.reproduction import wording
-from eraseblock.reproduction.answers import Answer, PaperAnswer, counts
+from eraseblock.reproduction.answers import Answer, PaperAnswer, counts, made_so
 from eraseblock.reproduction.charts import charts_of
 from eraseblock.reproduction.finding import CONTRADICTS, DIRECTION, NOT, REPRODUCED, VERDICTS
 from eraseblock.reproduction.findings import findings_of
@@ -54,6 +54,7 @@ def build_page(papers: Sequence[PaperAnswer]) -> str:
         classes=_CLASSES,
         total=counts(everything),
         claims=len(everything),
+        made_so=made_so(everything),
     )
 
 

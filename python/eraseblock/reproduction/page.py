@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from eraseblock.reproduction import wording
-from eraseblock.reproduction.answers import Answer, FigureAnswer, PaperAnswer, counts
+from eraseblock.reproduction.answers import Answer, FigureAnswer, PaperAnswer, counts, made_so
 from eraseblock.reproduction.finding import VERDICTS
 from eraseblock.reproduction.findings import findings_of
 from eraseblock.results.files import replace_file
@@ -39,6 +39,8 @@ def page(papers: Sequence[PaperAnswer]) -> str:
         lines.append(_row([f"[{paper.paper.name}](#{paper.paper.name})", str(len(paper.answers)), *numbers]))
     total = counts(answers)
     lines.append(_row(["all", str(len(answers)), *(str(total[verdict]) for verdict in used)]))
+    if sentence := made_so(answers):
+        lines.append(f"\n{sentence}")
     for paper in papers:
         lines += _paper(paper)
     return "\n".join(lines) + "\n"

@@ -57,7 +57,8 @@ def _figure(claim: Claim, quantity: Quantity | None, finding: Finding) -> str:
         right = plain(quantity, point.right, claim)
         return f"{plain(quantity, point.left, claim)} {_between(point.left, point.right)} {right}"
     if claim.kind == "order":
-        return f"{signed(finding.ours.mean)}{_half(finding, 100)}, {_span(claim, quantity, finding)}"
+        scale = 400 / (2 - finding.ours.mean) ** 2 if finding.ours.mean < 2 else 0
+        return f"{signed(finding.ours.mean)}{_half(finding, scale)}, {_span(claim, quantity, finding)}"
     text = value(claim, quantity, finding.ours.mean) + _half(finding, _scale(claim, quantity))
     effects = [point.effect for point in finding.points]
     same = max(effects) - min(effects) <= _SAME * abs(max(effects))
@@ -133,8 +134,10 @@ def number(figure: float, *, exact: bool = False) -> str:
 
 
 def signed(effect: float) -> str:
-    """A relative difference as `-12 %`."""
-    return f"{100 * effect:+.3g} %"
+    """How much more the left side is than the right one; `effect` is relative to the mean of both."""
+    if effect >= 2:
+        return "+∞ %"
+    return f"{100 * ((2 + effect) / (2 - effect) - 1):+.3g} %"
 
 
 def _between(left: float, right: float | None) -> str:

@@ -11,9 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from eraseblock.reproduction import wording
-from eraseblock.reproduction.answers import Answer, FigureAnswer, PaperAnswer, counts
+from eraseblock.reproduction.answers import Answer, FigureAnswer, PaperAnswer, counts, made_so
 from eraseblock.reproduction.data import NEEDS, Paper
 from eraseblock.reproduction.finding import CONTRADICTS, DIRECTION, NOT, REPRODUCED
+from eraseblock.results.units import duration
 
 _STYLES = {REPRODUCED: "green", DIRECTION: "yellow", NOT: "red", CONTRADICTS: "magenta"}
 
@@ -33,6 +34,8 @@ def print_reproduction(console: Console, papers: Sequence[PaperAnswer], *, brief
     if len(papers) > 1:
         console.print(Text("All papers", "bold"))
         console.print(_counts([answer for paper in papers for answer in paper.answers]))
+    if sentence := made_so(answer for paper in papers for answer in paper.answers):
+        console.print(Text(sentence, "dim"))
 
 
 def paper_table(paper: Paper) -> Table:
@@ -109,9 +112,13 @@ def _overview(paper: PaperAnswer) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("figure", no_wrap=True)
     table.add_column("claims", justify="right")
+    table.add_column("runs", justify="right")
+    table.add_column("time", justify="right", no_wrap=True)
     table.add_column("verdicts")
     for one in paper.figures:
-        table.add_row(one.figure.label, str(len(one.answers)), _counts(one.answers))
+        runs = sum(run.record is not None for run in one.plan.runs)
+        time = duration(1e9 * one.seconds) if runs else ""
+        table.add_row(one.figure.label, str(len(one.answers)), str(runs or ""), time, _counts(one.answers))
     return table
 
 
