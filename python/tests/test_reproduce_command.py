@@ -10,11 +10,11 @@ import vl_convert
 from conftest import Cli
 
 from eraseblock.reproduction import data
-from eraseblock.reproduction.answers import answers
+from eraseblock.reproduction.answers import answers, counts, failed
 from eraseblock.reproduction.charts import charts_of
 from eraseblock.reproduction.plan import plan
 from eraseblock.reproduction.running import execute
-from eraseblock.reproduction.traces import Survey
+from eraseblock.reproduction.traces import Survey, Trace
 
 EXACT = {
     ("hbm", "table1.1"): {"page-hits": 6, "page-sequential": 0, "block-hits": 2, "block-sequential": 1}
@@ -93,6 +93,20 @@ def test_wrong_calls(arguments: list[str], message: str, cli: Cli) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_runs_that_fail_are_told_once(tmp_path: Path) -> None:
+    # An own trace that is gone when it is to be run.
+    gone = Trace(tmp_path / "gone.spc", "0" * 64, 3_699_194, 3_046_112, 653_082)
+    paper = data.paper("hbm")
+    planned = plan([(paper, paper.figure("4.1"))], Survey((gone,)))
+    execute(planned)
+    found = answers(planned)
+    assert len(failed(found)) == 1
+    assert "gone.spc: no such file" in failed(found)[0]
+    assert counts(found[0].answers) == {"not decided": 25}
+    [figure] = found[0].as_json()["figures"]
+    assert (figure["runs"], list(figure["failed"].values())) == (0, [32])
 
 
 def test_papers_are_listed(cli: Cli) -> None:

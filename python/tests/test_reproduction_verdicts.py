@@ -221,7 +221,7 @@ def test_claims_that_no_run_decides() -> None:
 def test_what_has_no_figure_is_not_decided() -> None:
     assert finding([run("a", time=None)], "exact", value=1).reason == "the runs have no such figure"
     failed = Run(run("a").settings, STAND_IN, error="the drive is full")
-    assert finding([failed], "exact", value=1).reason == "the drive is full"
+    assert finding([failed], "exact", value=1).reason == "runs of it failed"
 
 
 def test_figures_of_workloads() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from eraseblock.reproduction import data, workloads
 from eraseblock.reproduction.plan import plan
 from eraseblock.reproduction.traces import Survey, Trace, match, survey
 
-OWN = {
+OWN: dict[str, Any] = {
     "as": "the trace",
     "why": "alike",
     "stand_in": "hbm-financial",
@@ -94,6 +95,17 @@ def test_an_own_trace_takes_the_place_of_the_stand_in() -> None:
     # What the experiment says of the workload stays.
     assert {(one["ops"], one["fit"]) for one in own} == {("w", "compact")}
     assert {run.source.kind for run in others} == {"stand-in", "generator"}
+
+
+def test_a_trace_brings_its_own_settings() -> None:
+    entry = {**OWN, "own": {**OWN["own"], "settings": {"fit": "clip"}}}
+    source = workloads.source_of("w", entry, [WHOLE], "own")
+    settings = {"generate": {"kind": "standin"}, "fit": "refuse", "ops": "all"}
+    expected = {"path": "/t/any-name", "format": "auto", "fit": "clip", "ops": "all"}
+    assert workloads.replaced(settings, source) == expected
+    assert source.as_json()["settings"] == {"fit": "clip"}
+    plain = workloads.source_of("w", OWN, [WHOLE], "own")
+    assert workloads.replaced(settings, plain) == {**expected, "fit": "refuse"}
 
 
 def test_seeds_of_a_stand_in_fall_together_under_the_own_trace() -> None:

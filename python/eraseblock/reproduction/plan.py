@@ -107,7 +107,7 @@ def _runs(paper: Paper, figure: Figure, survey: Survey, take: Take) -> tuple[lis
             source = sources[name]
             experiment = found
             if source.path is not None:
-                config["workload"] = workloads.replaced(config["workload"], source.path)
+                config["workload"] = workloads.replaced(config["workload"], source)
                 experiment = Experiment(json.dumps(config), found.base)
                 # A trace has no seeds: runs that differed in them are one now.
                 if experiment.text in seen:

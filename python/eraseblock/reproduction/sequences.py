@@ -84,8 +84,8 @@ def _check(count: int, distrusted: int, runs: Sequence[Run]) -> None:
         return
     if distrusted:
         raise UndecidedError("no run of it is to be trusted")
-    errors = dict.fromkeys(run.error for run in runs if run.error)
-    raise UndecidedError("; ".join(errors) or "the runs have no such figure")
+    failed = any(run.error for run in runs)
+    raise UndecidedError("runs of it failed" if failed else "the runs have no such figure")
 
 
 def _graded(holding: Sequence[bool], in_mean: bool) -> str:

@@ -206,8 +206,8 @@ def _deciding(effects: Sequence[_Effect], runs: Sequence[Run]) -> list[_Effect]:
         return trusted
     if effects:
         raise UntrustedError(effects)
-    errors = dict.fromkeys(run.error for run in runs if run.error)
-    raise UndecidedError("; ".join(errors) or "the runs have no such figure")
+    failed = any(run.error for run in runs)
+    raise UndecidedError("runs of it failed" if failed else "the runs have no such figure")
 
 
 class UntrustedError(UndecidedError):

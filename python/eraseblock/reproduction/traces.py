@@ -73,15 +73,20 @@ class Match:
     # What told it, and what it is said to be.
     told_by: str
     what: str
+    # Settings of the workload that go with it.
+    settings: Mapping[str, Any]
 
 
 def match(entry: Mapping[str, Any], traces: Sequence[Trace]) -> list[Match]:
     """The traces that are a workload's own, whole or in part, or like it; the best first."""
     own = entry.get("own", {})
-    matches = [Match("own", trace, by, own["name"]) for trace in traces if (by := _is_whole(own, trace))]
+    settings = own.get("settings", {})
+    matches = [
+        Match("own", trace, by, own["name"], settings) for trace in traces if (by := _is_whole(own, trace))
+    ]
     for kind, parts in (("part", own.get("parts", [])), ("alike", entry.get("alike", []))):
         matches += [
-            Match(kind, trace, "SHA-256", part["what"])
+            Match(kind, trace, "SHA-256", part["what"], part.get("settings", settings))
             for part in parts
             for trace in traces
             if trace.sha256 == part["sha256"]

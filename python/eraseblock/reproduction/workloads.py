@@ -46,6 +46,8 @@ class Source:
     sha256: str = ""
     requests: int | None = None
     path: Path | None = None
+    # Settings of the workload that go with a trace, such as its `fit`, in the place of the experiment's.
+    settings: tuple[tuple[str, Any], ...] = ()
 
     @property
     def is_own(self) -> bool:
@@ -61,8 +63,8 @@ class Source:
 
     def as_json(self) -> dict[str, Any]:
         """Every part of it that is known."""
-        table = {key: value for key, value in asdict(self).items() if value not in (None, "")}
-        return {**table, "path": str(self.path)} if self.path else table
+        table = {key: value for key, value in asdict(self).items() if value not in (None, "", ())}
+        return {**table, "path": str(self.path), "settings": dict(self.settings)} if self.path else table
 
 
 def source_of(name: str, entry: Table, traces: Sequence[Trace], take: Take) -> Source:
@@ -102,10 +104,10 @@ def name_of(settings: Mapping[str, Any], names: Sequence[str], entries: Mapping[
     return found[0]
 
 
-def replaced(settings: Mapping[str, Any], trace: Path) -> dict[str, Any]:
+def replaced(settings: Mapping[str, Any], source: Source) -> dict[str, Any]:
     """The settings of a workload with a trace in its place; what does not say where it is from stays."""
     kept = {key: value for key, value in settings.items() if key not in _ORIGIN}
-    return {"path": str(trace), "format": "auto", **kept}
+    return {"path": str(source.path), "format": "auto", **kept, **dict(source.settings)}
 
 
 def _of_trace(name: str, entry: Table, found: Match) -> Source:
@@ -120,6 +122,7 @@ def _of_trace(name: str, entry: Table, found: Match) -> Source:
         sha256=trace.sha256,
         requests=trace.requests,
         path=trace.path,
+        settings=tuple(sorted(found.settings.items())),
     )
 
 
