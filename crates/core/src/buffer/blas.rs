@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 
 use super::blocked::{EVICT_ORDER, EvictOrder};
 use super::blocks::{Directory, require_room};
-use super::{Action, Answer, Buffer, Evicted, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
+use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
 use crate::pattern::{Hint, Pattern, Route};
 use crate::support::NONE;
 use crate::support::list::{Links, List};
@@ -163,13 +163,7 @@ impl Blas {
 
     /// How a block was written: by the most adjacent pages that are held of it.
     fn pattern(&self, node: u32) -> Pattern {
-        let (mut last, mut run, mut longest) = (NONE, 0, 0);
-        for Evicted { lpn, .. } in self.blocks.iter(node) {
-            run = if last != NONE && last + 1 == lpn { run + 1 } else { 1 };
-            longest = longest.max(run);
-            last = lpn;
-        }
-        Pattern::of_runs(longest, 0, self.config.sequential)
+        Pattern::of_runs(self.blocks.longest_run(node), 0, self.config.sequential)
     }
 
     /// Marks a block for each channel, as far as there are any.

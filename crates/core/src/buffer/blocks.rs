@@ -233,6 +233,12 @@ impl Directory {
         (dirty, gone)
     }
 
+    /// The most adjacent pages that are held of a node's block.
+    pub fn longest_run(&self, node: u32) -> u32 {
+        let first = self.bit(node, 0);
+        self.held.longest_run(first, first + self.pages_per_block as usize)
+    }
+
     /// The pages held of a node's block, upwards.
     pub fn iter(&self, node: u32) -> impl Iterator<Item = Evicted> + '_ {
         let (first, last) = (self.bit(node, 0), self.bit(node, 0) + self.pages_per_block as usize);

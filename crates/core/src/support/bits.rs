@@ -91,6 +91,34 @@ impl Bits {
         None
     }
 
+    /// The most set bits in `from..to` that follow one another.
+    pub fn longest_run(&self, from: usize, to: usize) -> u32 {
+        let (mut longest, mut run, mut at) = (0, 0, from);
+        while at < to {
+            let end = to.min((at / 64 + 1) * 64);
+            let (mut word, mut left) = (self.words[at / 64] >> (at % 64), (end - at) as u32);
+            loop {
+                let ones = word.trailing_ones().min(left);
+                run += ones;
+                longest = longest.max(run);
+                if ones == left {
+                    // It may go on in the next word.
+                    break;
+                }
+                run = 0;
+                word >>= ones;
+                let zeros = word.trailing_zeros().min(left - ones);
+                left -= ones + zeros;
+                if left == 0 {
+                    break;
+                }
+                word >>= zeros;
+            }
+            at = end;
+        }
+        longest
+    }
+
     /// The last set bit below `to`.
     pub fn last_set(&self, to: usize) -> Option<usize> {
         let mut end = to;
@@ -141,6 +169,8 @@ mod tests {
                 prop_assert_eq!(bits.first_set(from, to), (from..to).find(|&i| model[i]));
                 prop_assert_eq!(bits.first_clear(from, to), (from..to).find(|&i| !model[i]));
                 prop_assert_eq!(bits.last_set(to), (0..to).rev().find(|&i| model[i]));
+                let runs = model[from..to].chunk_by(|one, next| one == next).filter(|run| run[0]);
+                prop_assert_eq!(bits.longest_run(from, to) as usize, runs.map(<[bool]>::len).max().unwrap_or(0));
             }
         }
     }
