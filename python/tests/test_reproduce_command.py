@@ -141,3 +141,16 @@ def test_figures_are_drawn() -> None:
     pictures = [vl_convert.vegalite_to_svg(chart.spec) for chart in charts]
     assert all("bplru" in picture and "16 MiB" in picture for picture in pictures[:2])
     assert "41 % fewer erases than FAB with 16 MB" in pictures[2]
+
+
+def test_lines_are_named_by_what_tells_them_apart() -> None:
+    paper = data.paper("multibank")
+    planned = plan([(paper, paper.figure("3.2"))], Survey())
+    execute(planned)
+    [answered] = answers(planned)
+    [chart] = charts_of(answered.figures[0])
+    values = chart.spec["data"]["values"]
+    ours = {value["series"]: value["y"] for value in values if "says" not in value}
+    assert ours == {"dynamic, striping_unit 1": 700, "dynamic, striping_unit 2": 700, "non-striping": 800}
+    stated = {value["series"]: value["y"] for value in values if "says" in value}
+    assert stated == {"dynamic, striping_unit 1": 700, "non-striping": 800}

@@ -83,6 +83,22 @@ class _Axis:
         self.key = best if len(candidates[best]) > 1 else ""
         self.numbers = sorted(candidates[best])
         self.several_ftls = len({row.ftl for row in rows}) > 1
+        self.several_schemes = len({row.scheme for row in rows}) > 1
+        keys = dict.fromkeys(key for row in rows for key in row.settings)
+        self.telling = [key for key in keys if key != self.key and self._tells(key, rows)]
+
+    def _tells(self, key: str, rows: Sequence[Row]) -> bool:
+        """Whether a setting tells points at the same place from each other."""
+        if _is_seed(key) or key.startswith("workload."):
+            return False
+        present = {row.settings[key] for row in rows if key in row.settings}
+        kind = f"{key.rpartition('.')[0]}.kind"
+        if len(present) == 1 and any(kind in row.settings for row in rows):
+            return False
+        at: dict[float, set[str]] = {}
+        for row in rows if self.key else ():
+            at.setdefault(self.of(row), set()).add(row.settings.get(key, ""))
+        return not at or any(len(values) > 1 for values in at.values())
 
     def of(self, row: Row) -> float:
         """Where a point lies."""
@@ -92,15 +108,14 @@ class _Axis:
 
     def series(self, row: Row) -> str:
         """What tells it from points at the same place."""
-        parts = [row.scheme_in_full]
+        parts = [row.scheme_in_full] if self.several_schemes else []
         if self.several_ftls:
             parts.append(row.ftl_in_full)
-        parts += [
-            f"{key.rpartition('.')[2]} {value}"
-            for key, value in row.settings.items()
-            if key != self.key and not _is_seed(key) and not key.startswith("workload.")
-        ]
-        return ", ".join(parts)
+        for key in self.telling:
+            if key in row.settings:
+                name = key.rpartition(".")[2]
+                parts.append(row.settings[key] if name == "kind" else f"{name} {row.settings[key]}")
+        return ", ".join(parts) or row.scheme_in_full
 
     @property
     def scale(self) -> Spec:

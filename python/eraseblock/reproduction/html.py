@@ -113,6 +113,7 @@ def _theme(name: str, palette: dict[str, str]) -> dict[str, Any]:
     theme["range"] = {"category": [palette[f"--s{index}"] for index in range(_SERIES)]}
     theme["background"] = None
     theme["padding"] = 4
+    theme["header"] = {"labelColor": theme["legend"]["labelColor"]}
     theme["legend"].pop("fillColor")
     return theme
 
