@@ -1,7 +1,6 @@
 //! Where pages go: the multi-bank thesis' figures, and what each allocator promises.
 
-mod support;
-
+use crate::support;
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::ftl::alloc::AllocatorConfig;

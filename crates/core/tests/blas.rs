@@ -1,7 +1,6 @@
 //! BLAS: when a block is scattered, what that costs, and what puts an end to it; and what its write buffer sends where.
 
-mod support;
-
+use crate::support;
 use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::latency::LatencySummary;

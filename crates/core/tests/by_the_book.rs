@@ -1,17 +1,15 @@
 //! The fast schemes against slow ones written straight from the papers: every answer and every eviction is the same, under
 //! tens of thousands of random request sequences and under the recorded workloads.
 
-mod references;
-
+use crate::references::{
+    Decisions, Pair, Reference, arc, blas, block_lru, bpac, bplru, cbm, cflru, clc, clock, epo, fab, hbm,
+    lb_clock, lirs_wsr, parallel, ref_policy, request_lru, s3_fifo, sftl, split_lru, supa, w_tinylfu,
+};
 use eraseblock_core::buffer::parallel::Part;
 use eraseblock_core::buffer::{Answer, Buffer, BufferConfig, Idle, Outcome, Shape, Span};
 use eraseblock_core::host::Op;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
-use references::{
-    Decisions, Pair, Reference, arc, blas, block_lru, bpac, bplru, cbm, cflru, clc, clock, epo, fab, hbm,
-    lb_clock, lirs_wsr, parallel, ref_policy, request_lru, s3_fifo, sftl, split_lru, supa, w_tinylfu,
-};
 use serde_json::Value;
 
 type Make = fn(Shape, &mut Pcg64Mcg) -> Pair;

@@ -1,13 +1,9 @@
 //! What chips can do beside one command at a time: planes that work together, cache program, suspension, pages of several
 //! types, buses of their own. The times are those of pencil and paper, to the nanosecond.
 
-#[path = "common/bench.rs"]
-mod bench;
-mod common;
-mod support;
-
-use bench::{Item, Play, at, play};
-use common::{ERASE, PROGRAM, READ, TRANSFER, nand};
+use crate::common::bench::{Item, Play, at, play};
+use crate::common::{ERASE, PROGRAM, READ, TRANSFER, nand};
+use crate::support;
 use eraseblock_core::config::{
     Bytes, DeviceConfig, NandConfig, Nanos, PageTypes, PlaneGroups, Scheduling, SuspendConfig, TwoPlaneConfig,
 };

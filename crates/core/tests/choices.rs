@@ -1,9 +1,7 @@
 //! What schemes say of themselves: every file begins with its page, and every reading of a paper that is offered can be had,
 //! and makes a difference.
 
-mod common;
-
-use common::{Random, drive, nand, request};
+use crate::common::{Random, drive, nand, request};
 use eraseblock_core::buffer::{self, BufferConfig, Foreseen, Idle, Outcome, Shape, Span};
 use eraseblock_core::config::{Precondition, ProgramOrder};
 use eraseblock_core::device::{Device, Options};

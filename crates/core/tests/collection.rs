@@ -1,14 +1,13 @@
 //! Garbage collection: when it begins, what it costs, where copies go, and which pages lie together.
 
-mod support;
-
+use crate::support;
+use crate::support::Dice;
 use eraseblock_core::buffer::{Answer, Buffer, Outcome, Span, View};
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Report;
 use serde_json::{Value, json};
-use support::Dice;
 
 /// One channel with two chips, or what `over` says; 16 pages a block.
 fn config(over: &Value) -> DeviceConfig {

@@ -1,13 +1,12 @@
 //! DFTL as a drive: beside page mapping, and what its misses cost in time.
 
-mod support;
-
+use crate::support;
+use crate::support::request;
 use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::{Op, Request};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
-use support::request;
 
 /// The report of a drive with `mapping` after random requests.
 fn figures(mapping: &Value, over: &Value, seed: u64) -> Value {

@@ -1,11 +1,10 @@
 //! EPO meets the elements (chips) of a drive: its lists are the chips that the FTL binds pages to, whatever the order of striping.
 
-mod support;
-
+use crate::support;
+use crate::support::request;
 use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::{Op, Request};
 use serde_json::{Value, json};
-use support::request;
 
 /// A drive of two chips with two planes each, and EPO with four slots.
 fn drive(ftl: &Value) -> Device {

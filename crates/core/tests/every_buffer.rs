@@ -1,10 +1,10 @@
 //! What every buffer must do, with its defaults and with each other value of its switches and choices: decisions that can be
 //! carried out, flush commands that leave nothing dirty, forced writes that are written, trims that forget.
 
-mod support;
-
+use crate::support;
 use std::collections::BTreeSet;
 
+use crate::support::stream::{self, Ram, Step};
 use eraseblock_core::buffer::{BufferConfig, Outcome, Shape};
 use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::{Op, Request};
@@ -12,7 +12,6 @@ use eraseblock_core::metrics::Report;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use serde_json::json;
-use support::stream::{self, Ram, Step};
 
 const SHAPES: [Shape; 4] = [
     Shape { capacity: 8, pages_per_block: 4, logical_pages: 64 },

@@ -1,8 +1,7 @@
 //! The three readings of a response time that a buffer's paper may mean: the host's mean, the mean over what the buffer sends to the
 //! flash, and the sum of the latter over the host's writes. To the nanosecond, by pencil and paper.
 
-mod support;
-
+use crate::support;
 use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Report;

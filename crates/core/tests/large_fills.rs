@@ -1,8 +1,6 @@
 //! Large drives take everything that fits: sequential fills nearly to the brim, random overwrites with little spare.
 
-mod common;
-
-use common::{Random, closed, large_drive, request};
+use crate::common::{Random, closed, large_drive, request};
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::Op;

@@ -1,7 +1,7 @@
 //! Wear is evened out, worn-out blocks are retired, and a drive whose life is over says so.
 
-mod support;
-
+use crate::support;
+use crate::support::Dice;
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::ftl::wear::WearConfig;
@@ -11,7 +11,6 @@ use eraseblock_core::metrics::Report;
 use eraseblock_core::nand::Cause;
 use eraseblock_core::nand::op::ByCause;
 use serde_json::{Value, json};
-use support::Dice;
 
 fn drive(wear: &Value, over: Value) -> DeviceConfig {
     let mut all = json!({

@@ -1,8 +1,7 @@
 //! The mappings with log blocks against slow ones written straight from their rules, a page at a time: every random
 //! workload on a full drive costs the same reads, programs, erases and merges.
 
-mod support;
-
+use crate::support;
 use std::collections::VecDeque;
 
 use eraseblock_core::host::Op;

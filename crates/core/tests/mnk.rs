@@ -1,11 +1,10 @@
 //! MNK: striping, shared logs, recycling, load balancing, and what merges cost.
 
-mod support;
-
+use crate::support;
+use crate::support::{cost, device, write};
 use eraseblock_core::device::Device;
 use eraseblock_core::host::Op;
 use serde_json::{Value, json};
-use support::{cost, device, write};
 
 /// Four units of 16 blocks of 4 pages, 32 blocks exported and full.
 fn drive(options: &Value) -> Device {

@@ -1,12 +1,11 @@
 //! Buffers that keep several modules busy: what leaves together, and how long it takes, to the nanosecond.
 
-mod support;
-
+use crate::support;
+use crate::support::request;
 use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Report;
 use serde_json::{Value, json};
-use support::request;
 
 /// A page on the bus and into the array.
 const WRITE: u64 = 300_000;

@@ -1,7 +1,6 @@
 //! A run ends where collection wins no room, however the mapping goes about it.
 
-mod support;
-
+use crate::support;
 use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::ftl::{Cx, Mapping, PageOut, Reclaim};
 use eraseblock_core::host::Op;

@@ -1,8 +1,8 @@
 //! The bounds are true and as tight as can be: no sequence of decisions has more hits than `opt`, or fewer page writes than the bound
 //! says, and some has just as many; no registered scheme is better, at random or on the recorded workload.
 
-mod support;
-
+use crate::support;
+use crate::support::stream::{self, Ram, Step};
 use eraseblock_core::buffer::{Buffer, BufferConfig, Outcome, Shape, Span};
 use eraseblock_core::config::{DeviceConfig, EndOfRun};
 use eraseblock_core::device::{Device, DeviceError, Options};
@@ -11,7 +11,6 @@ use eraseblock_core::metrics::bounds::{Bound, Bounds, Limits};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use serde_json::json;
-use support::stream::{self, Ram, Step};
 
 /// Sets of pages that are held, as bits, and the best that leads there.
 type States = Vec<Option<u64>>;

@@ -1,8 +1,8 @@
 //! Every registered buffer on every registered mapping under the oracle, with random requests; and proof that the
 //! oracle can fail.
 
-mod support;
-
+use crate::support;
+use crate::support::Dice;
 use eraseblock_core::buffer::{BufferConfig, Shape};
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, DeviceError, Options};
@@ -11,7 +11,6 @@ use eraseblock_core::host::{Op, Request};
 use eraseblock_core::nand::{Flash, Ppn};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::Dice;
 
 /// Arrays that pull at different corners: one die; many units; two buses; several mapped pages a flash page.
 fn arrays() -> Vec<(&'static str, Value)> {

@@ -1,17 +1,16 @@
 //! Power cuts at every completion of a flash operation: what was flushed is there, nothing older than that comes back,
 //! and the drive works on. Every registered buffer and mapping.
 
-mod support;
-
+use crate::support;
 use std::ops::Range;
 
+use crate::support::Dice;
 use eraseblock_core::buffer::BufferConfig;
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Crash, Device, DeviceError, Fate, Options};
 use eraseblock_core::ftl::MappingConfig;
 use eraseblock_core::host::{Op, Request};
 use serde_json::{Value, json};
-use support::Dice;
 
 /// What the host has done to each page, and what of it must survive.
 struct Host {

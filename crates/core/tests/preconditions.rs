@@ -1,8 +1,6 @@
 //! Any geometry that has room can be brought into any state and then be used; one that has not says so.
 
-mod common;
-
-use common::{Random, drive, nand};
+use crate::common::{Random, drive, nand};
 use eraseblock_core::config::{Bytes, DeviceConfig, Precondition, ProgramOrder, Replay, Scheduling};
 use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::ftl::alloc::AllocatorConfig;

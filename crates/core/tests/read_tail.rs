@@ -1,8 +1,6 @@
 //! Reads do not wait behind whole blocks of garbage collection.
 
-mod common;
-
-use common::{ERASE, Random, closed, large_drive, preconditioned, request};
+use crate::common::{ERASE, Random, closed, large_drive, preconditioned, request};
 use eraseblock_core::config::{DeviceConfig, Precondition, Scheduling};
 use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::Op;

@@ -1,7 +1,6 @@
 //! Faults that were found once, each with its story.
 
-mod support;
-
+use crate::support;
 use eraseblock_core::buffer::BufferConfig;
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, Fate, Options};

@@ -1,8 +1,7 @@
 //! What a record shows in steps and cells adds up to what it says in one figure.
 
-mod common;
-
-use common::{Random, closed, drive, nand, preconditioned, request};
+use crate::common;
+use crate::common::{Random, closed, drive, nand, preconditioned, request};
 use eraseblock_core::buffer::BufferConfig;
 use eraseblock_core::config::{Bytes, DeviceConfig, EndOfRun, Precondition, Replay};
 use eraseblock_core::device::{Device, Options};

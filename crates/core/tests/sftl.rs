@@ -1,11 +1,10 @@
 //! S-FTL: what long and short writes cost, what a change of class costs, and what a chained block gains.
 
-mod support;
-
+use crate::support;
+use crate::support::{cost, request};
 use eraseblock_core::device::Device;
 use eraseblock_core::host::Op;
 use serde_json::{Value, json};
-use support::{cost, request};
 
 /// One unit, 8 blocks of 4 pages exported and full, 2 log blocks; more than `threshold` pages together are sequential.
 fn drive(threshold: u32, buffer: &Value) -> Device {

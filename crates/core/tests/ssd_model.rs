@@ -1,13 +1,12 @@
 //! The Microsoft SSD model: its times, summaries, planes and cleaning, by hand on small drives.
 
-mod support;
-
+use crate::support;
+use crate::support::request;
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::nand::Cause;
 use serde_json::{Value, json};
-use support::request;
 
 /// An empty drive of planes of 6 blocks with 4 pages each, at the model's times: 528 bytes of 25 ns for each sector.
 fn config(options: &Value, planes: u32, replay: &str, kib: u32) -> DeviceConfig {

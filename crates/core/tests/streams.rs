@@ -1,8 +1,6 @@
 //! Streams reach the bandwidth, and queues the waiting times, that pencil and paper give.
 
-mod common;
-
-use common::{
+use crate::common::{
     PAGE, PROGRAM, READ, Random, TRANSFER, assert_within, closed, drive, nand, preconditioned, request,
 };
 use eraseblock_core::config::{DeviceConfig, Nanos, Precondition};

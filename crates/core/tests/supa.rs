@@ -1,7 +1,6 @@
 //! SUPA as its paper draws it: figures 6 to 9 and 11, and tables 1 and 2 by drives that get there.
 
-mod support;
-
+use crate::support;
 use eraseblock_core::buffer::{Action, Answer, Buffer, BufferConfig, Idle, Outcome, Shape, Span, View};
 use eraseblock_core::device::Device;
 use eraseblock_core::host::Op;

@@ -1,11 +1,7 @@
 //! Flash operations take exactly the time that the sum of their phases gives, and wait exactly as long as they must.
 
-#[path = "common/bench.rs"]
-mod bench;
-mod common;
-
-use bench::{Item, Play, When, at, play};
-use common::{ERASE, PROGRAM, READ, TRANSFER, drive, nand, preconditioned, request};
+use crate::common::bench::{Item, Play, When, at, play};
+use crate::common::{ERASE, PROGRAM, READ, TRANSFER, drive, nand, preconditioned, request};
 use eraseblock_core::config::{NandConfig, Nanos, Precondition, Scheduling};
 use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::Op;

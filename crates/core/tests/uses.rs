@@ -1,7 +1,6 @@
 //! What is done to blocks and pages, and what requests would take on an idle drive.
 
-mod support;
-
+use crate::support;
 use eraseblock_core::device::Device;
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::patterns::{ChangeRatio, CoHit, Counts};

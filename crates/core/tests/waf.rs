@@ -1,9 +1,7 @@
 //! Write amplification of greedy, FIFO and d-choices collection under uniform random writes agrees with the published
 //! models.
 
-mod common;
-
-use common::{Random, assert_within, drive, nand, preconditioned, request};
+use crate::common::{Random, assert_within, drive, nand, preconditioned, request};
 use eraseblock_core::config::{Precondition, Replay};
 use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::Op;

@@ -1,15 +1,14 @@
 //! Power cuts in drives that wear out: erase counts and worn-out blocks come back, and the end of life is a result at
 //! any moment, never a panic or a hang. What was flushed stays readable.
 
-mod support;
-
+use crate::support;
+use crate::support::Dice;
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, DeviceError, Fate, Options};
 use eraseblock_core::ftl::{self, MappingConfig};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::nand::FlashOp;
 use serde_json::{Value, json};
-use support::Dice;
 
 /// What the host wrote, counted since power came: the newest version of each page, and the oldest that may come back.
 struct Host {

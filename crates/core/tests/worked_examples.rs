@@ -1,12 +1,11 @@
 //! The worked examples of the papers, beside those that the schemes' files hold (`examples.rs`).
 
-mod support;
-
+use crate::support;
+use crate::support::{cost, device, write};
 use eraseblock_core::buffer::{Action, Answer, Buffer, BufferConfig, Idle, Outcome, Shape, Span};
 use eraseblock_core::device::Device;
 use eraseblock_core::host::Op;
 use serde_json::{Value, json};
-use support::{cost, device, write};
 
 fn buffer(scheme: Value, capacity: u32) -> Box<dyn Buffer> {
     let config: BufferConfig = serde_json::from_value(scheme).unwrap();

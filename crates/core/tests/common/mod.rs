@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses its part of this module")]
 
+pub mod bench;
+
 use eraseblock_core::buffer::BufferConfig;
 use eraseblock_core::config::{
     BufferSection, Bytes, DeviceConfig, EnergyConfig, FtlConfig, HostConfig, NandConfig, Nanos, PageTypes,

@@ -1,0 +1,59 @@
+//! All tests of the simulation in one program, so that what they share is compiled once and every processor always has one to run.
+//! `cargo test -p eraseblock-core --test all power::` runs those of one file. What counts allocations is a program of its own.
+
+mod allocation;
+mod blas;
+mod by_the_book;
+mod chips;
+mod choices;
+mod collection;
+mod common;
+mod dftl;
+mod elements;
+mod every_buffer;
+mod examples;
+mod flush_times;
+mod large_fills;
+mod levelling;
+mod merges_by_the_book;
+mod mnk;
+mod modules;
+mod no_room;
+mod optimum;
+mod oracle;
+mod page_schemes;
+mod power;
+mod preconditions;
+mod read_tail;
+mod references;
+mod regressions;
+mod series;
+mod sftl;
+mod ssd_model;
+mod streams;
+mod supa;
+mod support;
+mod thresholds;
+mod ties;
+mod timing;
+mod uses;
+mod waf;
+mod wear_and_power;
+mod worked_examples;
+
+/// A file that is not listed above would not be run.
+#[test]
+fn every_file_is_listed() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let listed = include_str!("all.rs");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let Some(module) = name.strip_suffix(".rs").filter(|name| !["all", "memory"].contains(name)) else {
+            continue;
+        };
+        assert!(
+            listed.contains(&format!("mod {module};")),
+            "tests/{name} is in no test program: list it in tests/all.rs"
+        );
+    }
+}
