@@ -376,6 +376,52 @@ fn variants_keep_one_policy_or_rewrite_at_once() {
     }
 }
 
+/// A striped block lies on all channels, however unevenly these have been used: two chips on each, all blocks written once, and
+/// then many blocks of one channel written at random.
+#[test]
+fn striped_blocks_stay_on_all_channels() {
+    let mut drive = support::device(&json!({
+        "nand": {"channels": 4, "chips_per_channel": 2, "blocks_per_plane": 20, "pages_per_block": 8},
+        "ftl": {"exported": "3840 KiB", "mapping": {"kind": "pattern", "log_blocks": 16, "threshold": 2}},
+        "buffer": {"size": "0 B", "scheme": "none"},
+    }));
+    for round in 0..40 {
+        for block in (0..120).step_by(4) {
+            submit(&mut drive, Op::Write, block * 8 + round % 8, 1);
+        }
+        let block = 1 + round * 4 % 120;
+        submit(&mut drive, Op::Write, block * 8, 8);
+        let mut found = channels(&drive, block as u32 * 8..block as u32 * 8 + 4);
+        found.iter_mut().for_each(|unit| *unit %= 4);
+        found.sort_unstable();
+        assert_eq!(found, [0, 1, 2, 3], "round {round}");
+    }
+    drive.finish().unwrap();
+}
+
+/// A block under SINGLE that has only been read in sequence since goes to MULTI when its log is merged, though all of it lies there.
+#[test]
+fn a_settled_block_leaves_its_log() {
+    let mut drive = drive(8, &json!({}), &json!("supa"));
+    let leave = |drive: &mut Device| {
+        submit(drive, Op::Read, 160, 8);
+        submit(drive, Op::Read, 176, 8);
+        submit(drive, Op::Write, 192, 8);
+        submit(drive, Op::Write, 208, 8);
+        assert!(!drive.buffer().holds(8));
+    };
+    submit(&mut drive, Op::Write, 8, 2);
+    leave(&mut drive);
+    for _ in 0..2 {
+        submit(&mut drive, Op::Read, 8, 6);
+        leave(&mut drive);
+    }
+    assert_eq!(drive.mapping().policy(1), Some(Policy::Hybrid));
+    drive.finish().unwrap();
+    let found = channels(&drive, 8..10);
+    assert_eq!((drive.mapping().policy(1), found[0] != found[1]), (Some(Policy::Multi), true));
+}
+
 /// Buffers that say nothing of patterns leave the FTL to see for itself, and SUPA's buffer works on FTLs that do not listen.
 #[test]
 fn any_buffer_works_on_any_ftl() {

@@ -366,10 +366,11 @@ impl Cx<'_> {
     }
 
     /// A page enters an open program unit: who waits for it waits for the unit to be programmed, by way of `unit`, a join for all of
-    /// them.
-    pub fn wait_for_unit(&mut self, cause: Cause, unit: &mut Option<u32>) {
-        let own = self.owner(cause);
-        if !self.timed || own == NONE || !matches!(self.own, Own::Writes(_)) {
+    /// them. Nobody waits for a page of the map, which can be made again from the data.
+    pub fn wait_for_unit(&mut self, out: PageOut, unit: &mut Option<u32>) {
+        let own = self.owner(out.cause);
+        let waits = self.timed && matches!(self.own, Own::Writes(_)) && out.content != Content::Map;
+        if own == NONE || !waits {
             return;
         }
         let join = *unit.get_or_insert_with(|| {

@@ -6,9 +6,9 @@ use crate::buffer::{Answer, Evicted, Span};
 use crate::pattern::{Access, Pattern};
 use crate::support::bits::Bits;
 
-/// Where a buffer says nothing of patterns: a write of more pages than this that follow one another is sequential, a read of more
-/// than that is read-intensive. Kim, Park and Youn 2017 (SUPA), section 4.2.
-const THRESHOLDS: (u32, u32) = (4, 2);
+/// Where a buffer says nothing of patterns: a write of more pages than this that follow one another is sequential, and a block that has been
+/// read so many times since it was written is read-intensive. Kim, Park and Youn 2017 (SUPA), section 4.2.
+const THRESHOLDS: (u32, u8) = (4, 2);
 
 /// The two things about a block that can change.
 const QUESTIONS: usize = 2;
@@ -25,6 +25,8 @@ pub struct Patterns {
     co_hits: [u64; 2],
     /// By block, of each question: whether its answer is known, and what it is.
     last: Vec<[Option<bool>; QUESTIONS]>,
+    /// By block, reads that went past the buffer since it was written.
+    reads: Vec<u8>,
     counts: [u64; 8],
     changes: [u64; QUESTIONS],
 }
@@ -83,6 +85,7 @@ impl Patterns {
             hits: [0; 2],
             co_hits: [0; 2],
             last: vec![[None; QUESTIONS]; blocks as usize],
+            reads: vec![0; blocks as usize],
             counts: [0; 8],
             changes: [0; QUESTIONS],
         }
@@ -116,7 +119,11 @@ impl Patterns {
             }
         }
         if longest > 0 && !span.write && !tells {
-            self.note(span.first / self.pages_per_block, Pattern::of_runs(0, longest, THRESHOLDS.1));
+            let block = span.first / self.pages_per_block;
+            let reads = &mut self.reads[block as usize];
+            *reads = reads.saturating_add(1);
+            let read = if *reads >= THRESHOLDS.1 { Access::Sequential } else { Access::Random };
+            self.note(block, Pattern::new(Access::Never, read));
         }
         if longest > 0 && span.write && answers.contains(&Answer::Bypass) {
             self.note(span.first / self.pages_per_block, Pattern::of_runs(longest, 0, THRESHOLDS.0));
@@ -141,6 +148,9 @@ impl Patterns {
         let read = pattern.is_read_intensive();
         // A few pages that were read make it neither.
         let intensive = (read || pattern.write != Access::Never).then_some(read);
+        if pattern.write != Access::Never {
+            self.reads[block as usize] = 0;
+        }
         let last = &mut self.last[block as usize];
         for (question, answer) in [sequential, intensive].into_iter().enumerate() {
             let Some(answer) = answer else { continue };

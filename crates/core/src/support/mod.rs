@@ -15,3 +15,16 @@ pub mod tournament;
 
 /// "No such index" in every `u32` index of this crate.
 pub const NONE: u32 = u32::MAX;
+
+/// Whole things in a share of `all`: 29 in 0.29 of 100, though that product is a little less in binary.
+pub fn whole_share(share: f64, all: u32) -> u32 {
+    libm::floor(share * f64::from(all) + 1e-9) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_share_is_what_it_says() {
+        assert_eq!([0.29, 0.15, 0.999, 0.0].map(|share| super::whole_share(share, 100)), [29, 15, 99, 0]);
+    }
+}

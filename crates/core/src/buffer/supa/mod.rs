@@ -28,8 +28,8 @@
 //! front; the block itself leaves last. A block is clean that has nothing to write, whatever its flags say. A flush command writes dirty pages and keeps
 //! them, with their flags.
 //!
-//! Cost of a page access: O(log n) for the place in the order of use; of an eviction O(`reach` and the pages of a block); of a trim
-//! that leaves an old block clean, the dirty blocks between it and the next clean one.
+//! Cost of a page access: O(log n) for the place in the order of use; of an eviction O(`reach` x the runs in a block); every
+//! `window_requests` requests O(blocks that can be held); of a trim that leaves an old block clean, the dirty blocks between it and the next clean one.
 
 mod flags;
 mod hits;

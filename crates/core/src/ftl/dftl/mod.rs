@@ -17,7 +17,8 @@
 //! `ftl.victim = "cost-benefit"` sets the paper's choice.
 //!
 //! **Where the paper is silent.** How much of the cache is protected (`protected`); whether an eviction cleans only its own
-//! entry or, as with collection, all entries of the translation page (`batch_evict`). A translation page that was never
+//! entry, as the authors' simulator does, or, as with collection and as the paper is said to recommend, all entries of the translation page (`batch_evict`).
+//! When collection begins is left to `ftl.gc`; their simulator waits until no block is left, and goes on until three are. A translation page that was never
 //! written is not read. Trims change entries like writes where they are cached; the others are gathered like those that
 //! collection moves. Where there is no room for a translation page a write waits for collection; a lookup leaves the
 //! cache as it is. With a cache as large as the map, the map is loaded at the start and never goes to flash.
@@ -66,7 +67,7 @@ pub const ABOUT: About = About {
         Choice {
             option: "batch_evict",
             others: &["true"],
-            open: "whether an eviction cleans all cached entries of its translation page",
+            open: "whether an eviction cleans all cached entries of its translation page, as the paper is said to recommend",
         },
     ],
     composed: true,

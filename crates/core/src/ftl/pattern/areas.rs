@@ -95,6 +95,33 @@ impl Areas {
         self.add(taken, label, is_log)
     }
 
+    /// Takes erased blocks for a new area over `width` channels: in each the unit that has most, and as long as there are others, none
+    /// twice. A channel without erased blocks is stood in for by another.
+    pub(super) fn open_striped(
+        &mut self,
+        blocks: &mut Blocks,
+        cx: &mut Cx<'_>,
+        width: u32,
+        is_log: bool,
+    ) -> u32 {
+        let mut units: Vec<u32> = Vec::with_capacity(width as usize);
+        for column in 0..width {
+            let g = &blocks.geometry;
+            let channel = column % g.channels;
+            // Those taken so far are still counted as erased.
+            let left =
+                |unit: u32| blocks.pool.free(unit) - units.iter().filter(|&&u| u == unit).count() as u32;
+            let here = (0..g.units).filter(|&unit| g.channel_of(g.die_of(unit)) == channel && left(unit) > 0);
+            let best = |units_here: &mut dyn Iterator<Item = u32>| {
+                units_here.max_by_key(|&unit| (!units.contains(&unit), left(unit), std::cmp::Reverse(unit)))
+            };
+            let found =
+                best(&mut { here }).or_else(|| best(&mut (0..g.units).filter(|&unit| left(unit) > 0)));
+            units.push(found.unwrap_or(column % g.units));
+        }
+        self.open(blocks, cx, units.into_iter(), is_log)
+    }
+
     /// The next page in column `column` of an area, if that is not full.
     pub(super) fn next(&self, flash: &Flash, area: u32, column: u32) -> Option<Place> {
         let Area { blocks, label, .. } = &self.all[area as usize];

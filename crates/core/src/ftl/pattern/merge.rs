@@ -25,12 +25,13 @@ impl PatternFtl {
 
     /// A logical block whose last two patterns agree is no longer one whose pattern changes.
     fn settle(&mut self, cx: &mut Cx<'_>, lbn: u32) {
-        let Turn { policy, recent, .. } = &mut self.turns[lbn as usize];
+        let Turn { policy, recent, awaited } = &mut self.turns[lbn as usize];
         if *policy == Some(Policy::Hybrid)
             && let [Some(one), Some(other)] = recent
             && one == other
         {
             *policy = Some(*one);
+            *awaited = false;
             cx.counters.policy_switches += 1;
         }
     }
@@ -110,13 +111,18 @@ impl PatternFtl {
         (cause, at_last): (Cause, bool),
     ) -> bool {
         let lacks = if log == NONE { u32::MAX } else { self.lacks(blocks, lbn, log) };
-        if lacks == 0 {
+        // A block whose pattern changes goes where it is wanted, though all of it lies in the log.
+        let stays = self.turns[lbn as usize].policy != Some(Policy::Hybrid)
+            || self.width == 1
+            || lacks > 0
+            || self.areas.is_striped(log) == (self.settled(lbn) == Policy::Multi);
+        if lacks == 0 && stays {
             cx.counters.switch_merges += 1;
             self.move_in(blocks, cx, lbn, log, cause);
             return true;
         }
         let single = self.settled(lbn) == Policy::Single;
-        if single && log != NONE && !self.areas.is_striped(log) {
+        if single && stays && log != NONE && !self.areas.is_striped(log) {
             let room =
                 self.areas.all[log as usize].blocks.iter().map(|&b| blocks.ppb() - cx.flash.write_ptr(b));
             if lacks <= room.sum() {
@@ -165,7 +171,7 @@ impl PatternFtl {
                 self.areas.rank(old, NONE);
                 self.drop_if_empty(blocks, cx, old, Cause::Merge);
             }
-            self.target = self.areas.open(blocks, cx, 0..self.width, false);
+            self.target = self.areas.open_striped(blocks, cx, self.width, false);
             self.slots = 0;
         }
         self.slots += 1;

@@ -31,6 +31,8 @@
 //! policy. A block that turns read-intensive under SINGLE stays where it is until it is written or merged; if it is read again until it is written, the
 //! written pages go to MULTI, as the paper says, but not the ones that were only read, which the buffer does not write. Patterns of
 //! random reads alone say nothing of where a block should be, and are passed over among its last two.
+//! A channel is ready for a block if it has an erased one and collection need not win others back first; merges that a full set of logs
+//! forces are not foreseen. A striped area takes its blocks on each channel from the chip that has most erased ones.
 //! Without a pattern handler a block that only random reads were made to keeps its policy, and one that random writes and
 //! sequential reads were made to follows its writes. The policies lie in RAM: after a power cut a block has that under which it lies.
 //! Updating the maps costs nothing. A flush makes trims durable with a tombstone in the log.
@@ -333,7 +335,7 @@ impl PatternFtl {
             return None;
         }
         let log = if now.striped {
-            self.areas.open(blocks, cx, 0..self.width, true)
+            self.areas.open_striped(blocks, cx, self.width, true)
         } else {
             let unit = self.single_unit(blocks, lbn, now.channel, now.whole);
             self.areas.open(blocks, cx, std::iter::once(unit), true)
@@ -410,7 +412,8 @@ impl BlockScheme for PatternFtl {
                     _ => Policy::Single,
                 });
                 let settled = policy.filter(|policy| *policy != Policy::Hybrid && self.config.handler);
-                settled.unwrap_or(wanted) == Policy::Multi
+                let awaited = self.turns[block as usize].awaited && policy == Some(Policy::Hybrid);
+                settled.unwrap_or(wanted) == Policy::Multi || (awaited && pattern.read != Access::Never)
             }
         };
         if striped {

@@ -58,6 +58,7 @@ use super::store::{Numbering, Sealed, Store};
 use super::{Mapping, Shape};
 use crate::nand::Geometry;
 use crate::support::registry::{About, Choice, Cost};
+use crate::support::whole_share;
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -258,7 +259,7 @@ impl Config {
 
     /// Pages that the array exports: those of the blocks that are not hidden, less their summaries.
     pub fn exported_pages(&self, g: &Geometry) -> u64 {
-        let hidden = libm::floor(self.reserve * f64::from(g.blocks_per_unit)) as u32;
+        let hidden = whole_share(self.reserve, g.blocks_per_unit);
         let blocks = u64::from(g.units) * u64::from(g.blocks_per_unit.saturating_sub(hidden));
         blocks * u64::from(g.pages_per_block - 1)
     }

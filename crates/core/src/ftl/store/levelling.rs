@@ -48,6 +48,16 @@ impl Wear {
         self.least_worn_first
     }
 
+    /// Whether the collection of `unit` is to carry out a swap.
+    pub fn is_due(&self, unit: u32) -> bool {
+        self.due.is_some_and(|(of, _)| of == unit)
+    }
+
+    /// No swap is due.
+    pub fn drop_due(&mut self) {
+        self.due = None;
+    }
+
     /// A block is written from now on.
     pub fn open(&mut self, block: u32) {
         self.opened.set(block as usize);

@@ -118,7 +118,7 @@ impl Open {
     /// Page `page` joins the program unit that is being filled, which is programmed once it has `full` pages.
     fn hold(&mut self, cx: &mut Cx<'_>, (page, out): (u32, PageOut), guard: u32, waits: u32, full: u32) {
         cx.hold(out, &mut self.stamps);
-        cx.wait_for_unit(out.cause, &mut self.waiting);
+        cx.wait_for_unit(out, &mut self.waiting);
         self.pending.push(out);
         if guard != NONE {
             cx.pin(guard, &mut self.pinned);

@@ -17,6 +17,7 @@ use crate::ftl::store::table::Table;
 use crate::ftl::victim::Victim;
 use crate::nand::Cause;
 use crate::nand::image::{Content, Image, Oob, PageState};
+use crate::support::whole_share;
 
 /// What crosses the bus for a summary, in bytes; one sector with its spare bytes.
 const SUMMARY_BYTES: u64 = 512;
@@ -63,7 +64,7 @@ impl Store {
         }
         let together = if shared.is_some() { pools.units_each() } else { 1 };
         let blocks = g.blocks_per_unit * together;
-        let low = (libm::floor(min_free * f64::from(blocks)) as u32).max(1);
+        let low = whole_share(min_free, blocks).max(1);
         // Some page of the other blocks is not valid, even with a tombstone that collection adds: there is always a victim.
         let room = (blocks.saturating_sub(low) * (g.pages_per_block - 1)).saturating_sub(2);
         let most = u64::from(room) * u64::from(pools.units_each() / together);

@@ -132,6 +132,10 @@ impl Store {
         let u = &mut self.units[unit as usize];
         let pauses = u.idle && enough;
         u.collecting &= !pauses;
+        if pauses && self.wear.is_due(unit) {
+            // The leveller asks again after the next erase; until then nobody would carry the swap out.
+            self.wear.drop_due();
+        }
         pauses
     }
 

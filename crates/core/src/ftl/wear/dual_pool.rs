@@ -15,7 +15,8 @@
 //!
 //! **Where the paper is silent.** This is a reconstruction from descriptions. The threshold: 16. Which blocks are hot at first: those with the
 //! lower numbers. If the least worn cold block holds nothing, the two just change their pools; if a block is being written or collected, nothing
-//! happens until the next erase. Ties: the lowest number.
+//! happens until the next erase. Ties: the lowest number. The pools lie in RAM: after a power cut they are halves again. What the drive was filled with
+//! leaves blocks in the pools that they had come to.
 //!
 //! Cost of a page write: O(1); of an erase O(blocks of the cluster).
 

@@ -1,6 +1,7 @@
 //! How long what a request asks of the flash would take on a drive that has nothing else to do: the operations in the order of issue,
 //! each as soon as its die, its channel and what it depends on let it. What planes do together, cache programs and
-//! suspension are left out of account.
+//! suspension are left out of account, and so is what was issued apart: a program that waits for the reads that fill the rest of its page begins with
+//! them.
 
 use super::Engine;
 use crate::nand::op::{Cause, ENGINE_JOIN, FlashOp, Plan};
