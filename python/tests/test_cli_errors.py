@@ -30,7 +30,7 @@ def assert_one_line(run: Run, code: int, *parts: str) -> None:
         (["trace", "info"], ["at least one trace"]),
         (["compare", "x", "--buffers", "lruu"], ["--buffers", "`lruu`", "`lru`"]),
         (["compare", "x", "--buffers", "lru,,fab"], ["--buffers", "empty"]),
-        (["compare", "x", "--ftls", "blast"], ["--ftls", "`blast`", "`bast`"]),
+        (["compare", "x", "--ftls", "basst"], ["--ftls", "`basst`", "`bast`"]),
         (["compare", "x", "--device", "hbm-2011"], ["--device", "`hbm-2011`", "`hbm-2010`"]),
         (["compare", "x", "--buffer-size", "1MeB"], ["--buffer-size", "1MeB", "MiB"]),
         (["compare", "x", "--buffer-size", "7"], ["--buffer-size", "no unit"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -25,8 +26,16 @@ def test_the_demo_prints_the_table_of_the_readme(tmp_path: Path) -> None:
     [program, *arguments] = shlex.split(command[1].replace("\\\n", " "))
     assert program == ".venv/bin/eraseblock"
     arguments[arguments.index("-o") + 1] = str(tmp_path)
+    # As wide as it is on a pipe, whatever the terminal of the test.
+    environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
     run = subprocess.run(
-        [COMMAND, *arguments], cwd=ROOT, text=True, capture_output=True, timeout=600, check=True
+        [COMMAND, *arguments],
+        cwd=ROOT,
+        env=environment,
+        text=True,
+        capture_output=True,
+        timeout=600,
+        check=True,
     )
     printed = [line.rstrip() for line in run.stdout.splitlines()]
     # The README shows one of the sizes; the last line of both names the folder of the report.

@@ -215,10 +215,10 @@ fn cases_have_a_name_and_settings() {
     ] {
         assert_eq!(error(&after_good(wrong), &[]), expected);
     }
-    let text = error("preset = \"bplru-2008\"\ncase = \"a\"", &[]);
+    let text = error("preset = \"bplru-2008\"\ncase = 3", &[]);
     assert_eq!(
         text,
-        "exp.toml:2: `case`: found the text \"a\", expected a table with a `name` and settings, such as [[case]]"
+        "exp.toml:2: `case`: found the number 3, expected a table with a `name` and settings, such as [[case]]"
     );
 }
 

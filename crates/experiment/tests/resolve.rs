@@ -202,3 +202,16 @@ fn cases_are_settings_that_go_together() {
     });
     assert_eq!(found, expected);
 }
+
+/// What a result says of its configuration is a configuration.
+#[test]
+fn a_configuration_of_a_case_can_be_read_again() {
+    let file =
+        "preset = \"bplru-2008\"\nworkload.path = \"w\"\n[[case]]\nname = \"one\"\nbuffer.size = \"2 MiB\"\n";
+    let [one] = resolve(Some(file), "cases.toml", &[]).unwrap().try_into().unwrap();
+    let again = Experiment::from_json(&one.to_json()).unwrap();
+    assert_eq!(again, one);
+    let named =
+        resolve(Some("preset = \"bplru-2008\"\nworkload.path = \"w\"\ncase = \"one\""), "x.toml", &[]);
+    assert_eq!(named.unwrap()[0].case.as_deref(), Some("one"));
+}

@@ -42,7 +42,6 @@ pub const ABOUT: About = About {
     summary: "Write buffer in block LRU order; marks one block for each channel and lets their pages go in turn.",
     paper: "Chang et al., BLAS: block-level adaptive striping for solid-state drives, ACM TODAES 19(2)",
     year: Some(2014),
-    described_in: "Kim, Park and Youn, SUPA, section 3.3",
     reconstruction: true,
     choices: &[
         EVICT_ORDER,

@@ -32,7 +32,7 @@ use crate::support::registry::{About, Choice, Example};
 
 /// What `list` says.
 pub const ABOUT: About = About {
-    title: "GB",
+    title: "GB, a buffer for all channels",
     summary: "Page LRU for all channels that lets pages go first whose channel has the least to do.",
     paper: "Chang, Huang and Wen, On the management of multichannel architectures of solid-state disks, ESTIMedia",
     year: Some(2011),

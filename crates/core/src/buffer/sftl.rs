@@ -37,7 +37,6 @@ pub const ABOUT: About = About {
     summary: "Two write buffers in block LRU order, for long and for short requests; chained blocks leave together.",
     paper: "Park et al., A pattern adaptive NAND flash memory storage structure, IEEE TC 61(1)",
     year: Some(2012),
-    described_in: "Kim, Park and Youn, SUPA, section 3.3",
     reconstruction: true,
     choices: &[
         Choice {
