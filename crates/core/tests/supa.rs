@@ -391,8 +391,8 @@ fn striped_blocks_stay_on_all_channels() {
         }
         let block = 1 + round * 4 % 120;
         submit(&mut drive, Op::Write, block * 8, 8);
-        let mut found = channels(&drive, block as u32 * 8..block as u32 * 8 + 4);
-        found.iter_mut().for_each(|unit| *unit %= 4);
+        let units = channels(&drive, block as u32 * 8..block as u32 * 8 + 4);
+        let mut found: Vec<u32> = units.iter().map(|unit| unit % 4).collect();
         found.sort_unstable();
         assert_eq!(found, [0, 1, 2, 3], "round {round}");
     }
