@@ -81,7 +81,7 @@ def test_a_folder_keeps_runs_and_gets_the_report(cli: Cli, tmp_path: Path) -> No
     [
         (["hmb"], "there is no paper `hmb`; did you mean `hbm`?"),
         (["hbm", "table1.2"], "reproduce hbm: there is no figure `table1.2`; did you mean `table4.2`?"),
-        ([], "name a paper (hbm, epo, bplru, multibank, supa), or say --all"),
+        ([], "name a paper (hbm, epo, bplru, multibank, supa), `beyond`, or say --all"),
         (["hbm", "--all"], "--all: stands for every paper; leave out --all or `hbm`"),
         (["hbm", "table1.1", "--fresh"], "--fresh: is about a folder of results; name it with -o"),
         (["hbm", "table1.1", "--traces", "/nowhere"], "--traces /nowhere: no such folder"),

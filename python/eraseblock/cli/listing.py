@@ -81,6 +81,8 @@ def listing(kind: str | None = None, name: str | None = None, /, *, as_json: AsJ
 
 
 def _papers(name: str | None, *, as_json: bool) -> None:
+    from eraseblock.reproduction.beyond.study import NAME as BEYOND
+    from eraseblock.reproduction.beyond.study import studies
     from eraseblock.reproduction.data import PAPERS, paper
     from eraseblock.terminal.console import out
     from eraseblock.terminal.reproduction import paper_table, papers_json
@@ -92,6 +94,9 @@ def _papers(name: str | None, *, as_json: bool) -> None:
     for each in papers:
         out().print(paper_table(each))
     out().print(f"What it states, beside what comes out: eraseblock reproduce {papers[0].name} FIGURE")
+    if name is None:
+        names = ", ".join(studies())
+        out().print(f"Beyond the papers ({names}): eraseblock reproduce {BEYOND} STUDY")
 
 
 def _whole(kind: str, entry: dict[str, Any]) -> dict[str, Any]:

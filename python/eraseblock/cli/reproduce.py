@@ -10,9 +10,11 @@ from cyclopts import Parameter
 
 from eraseblock import _core
 from eraseblock.cli.options import AsJson, Fresh, Jobs, check_jobs
+from eraseblock.reproduction.beyond.study import NAME as BEYOND
 from eraseblock.reproduction.workloads import Take
 
 if TYPE_CHECKING:
+    from eraseblock.reproduction.beyond.study import Study
     from eraseblock.reproduction.data import Figure, Paper
 
 EXAMPLES = """\
@@ -23,11 +25,16 @@ Examples:
     eraseblock reproduce bplru 17 -o out/bplru
     eraseblock reproduce multibank --json > multibank.json
     eraseblock reproduce epo --traces ~/traces -o out/epo
+    eraseblock reproduce beyond -o out/beyond
+    eraseblock reproduce beyond nvme
     eraseblock reproduce --all --page docs/reproduction.md
 """
 # An hour of runs is kept, even where nobody asked for it.
 DEFAULT_FOLDER = Path("out/reproduction")
-USAGE = "Usage: eraseblock reproduce PAPER [FIGURE] [OPTIONS]\n       eraseblock reproduce --all [OPTIONS]"
+USAGE = """\
+Usage: eraseblock reproduce PAPER [FIGURE] [OPTIONS]
+       eraseblock reproduce beyond [STUDY] [OPTIONS]
+       eraseblock reproduce --all [OPTIONS]"""
 
 
 def reproduce(
@@ -35,7 +42,9 @@ def reproduce(
     figure: str | None = None,
     /,
     *,
-    all_: Annotated[bool, Parameter(name="--all", negative="", help="All figures of all papers.")] = False,
+    all_: Annotated[
+        bool, Parameter(name="--all", negative="", help="All figures of all papers, and what is beyond them.")
+    ] = False,
     traces: Annotated[
         Path | None,
         Parameter(
@@ -70,11 +79,15 @@ def reproduce(
     not reproduced; or the paper contradicts itself; or it needs what is not here. What was run in the place
     of the paper's workload is always said.
 
+    Beyond the papers: every buffer with every FTL on every recorded workload, and the papers' schemes on a
+    modern drive; which scheme wins where, and by how much.
+
     Args:
-        paper: hbm, epo, bplru, multibank or supa.
-        figure: A figure or table of it, such as 4.1 or table1.1; all of them if left out.
+        paper: hbm, epo, bplru, multibank, supa, or beyond.
+        figure: A figure or table of it, such as 4.1 or table1.1, or a study, pairs or nvme; all if left out.
     """
     from eraseblock.reproduction.answers import answers, failed
+    from eraseblock.reproduction.beyond.answers import run_studies
     from eraseblock.reproduction.plan import plan
     from eraseblock.reproduction.running import execute
     from eraseblock.reproduction.traces import Survey, survey
@@ -85,31 +98,36 @@ def reproduce(
     if fresh and output is None:
         raise _core.ConfigError("--fresh: is about a folder of results; name it with -o")
     wanted = _wanted(paper, figure, everything=all_)
+    studies = _studies(paper, figure, traces, everything=all_)
     at_hand = Survey() if traces is None else survey(traces, check_jobs(jobs))
     planned = plan(wanted, at_hand, take)
     for notice in planned.notices:
         say_error(notice)
     execute(planned, jobs=check_jobs(jobs), folder=output, fresh=fresh)
     found = answers(planned)
+    beyond = run_studies(studies, jobs=check_jobs(jobs), folder=output, fresh=fresh) if studies else []
     if output is not None:
         from eraseblock.reproduction.files import write
 
-        report = write(found, output)
+        report = write(found, output, beyond)
     if page is not None:
         from eraseblock.reproduction.page import write_page
 
-        write_page(found, page)
+        write_page(found, page, beyond)
     if as_json:
         from eraseblock.reproduction.files import to_json
 
-        sys.stdout.write(to_json(found))
+        sys.stdout.write(to_json(found, beyond))
     else:
+        from eraseblock.terminal.beyond import print_study
         from eraseblock.terminal.reproduction import print_reproduction
 
         print_reproduction(out(), found, brief=all_)
+        for study in beyond:
+            print_study(out(), study)
         if output is not None:
             out().print(f"report: {report}", soft_wrap=True, markup=False)
-    errors = failed(found)
+    errors = [*failed(found), *(error for study in beyond for error in study.errors)]
     for error in errors:
         say_error(error)
     return 1 if errors else 0
@@ -124,10 +142,24 @@ def _wanted(paper: str | None, figure: str | None, *, everything: bool) -> list[
         papers = [data.paper(name) for name in data.PAPERS]
     elif paper is None:
         raise _core.ConfigError(
-            f"reproduce: name a paper ({', '.join(data.PAPERS)}), or say --all (see --help)"
+            f"reproduce: name a paper ({', '.join(data.PAPERS)}), `{BEYOND}`, or say --all (see --help)"
         )
+    elif paper.lower() == BEYOND:
+        return []
     else:
         papers = [data.paper(paper.lower())]
     if figure is not None:
         return [(papers[0], papers[0].figure(figure))]
     return [(one, each) for one in papers for each in one.figures.values()]
+
+
+def _studies(paper: str | None, figure: str | None, traces: Path | None, *, everything: bool) -> list[Study]:
+    from eraseblock.reproduction.beyond.study import chosen
+
+    if everything:
+        return chosen(None)
+    if paper is None or paper.lower() != BEYOND:
+        return []
+    if traces is not None:
+        raise _core.ConfigError(f"--traces: `{BEYOND}` runs the recordings that are bundled; leave it out")
+    return chosen(figure)

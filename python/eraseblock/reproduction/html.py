@@ -16,6 +16,8 @@ from eraseblock.profile.picture import config
 from eraseblock.report.palette import colours
 from eraseblock.reproduction import wording
 from eraseblock.reproduction.answers import Answer, PaperAnswer, counts, made_so
+from eraseblock.reproduction.beyond.answers import StudyAnswer
+from eraseblock.reproduction.beyond.html import studies_html
 from eraseblock.reproduction.charts import charts_of
 from eraseblock.reproduction.finding import CONTRADICTS, DIRECTION, NOT, REPRODUCED, VERDICTS
 from eraseblock.reproduction.findings import findings_of
@@ -25,7 +27,7 @@ _CLASSES = {REPRODUCED: "good", DIRECTION: "half", NOT: "bad", CONTRADICTS: "odd
 _SERIES = 8
 
 
-def build_page(papers: Sequence[PaperAnswer]) -> str:
+def build_page(papers: Sequence[PaperAnswer], studies: Sequence[StudyAnswer] = ()) -> str:
     """The whole report as one HTML text that needs nothing from outside."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("eraseblock.reproduction"),
@@ -36,6 +38,7 @@ def build_page(papers: Sequence[PaperAnswer]) -> str:
     light, dark = colours()
     plots: list[dict[str, Any]] = []
     shown = [_paper(paper, plots) for paper in papers]
+    beyond = studies_html(studies, plots)
     everything = [answer for paper in papers for answer in paper.answers]
     used = [verdict for verdict in VERDICTS if counts(everything).get(verdict)]
     bundle = vl_convert.javascript_bundle("window.plot = vegaEmbed;").replace("</script", "<\\/script")
@@ -50,6 +53,7 @@ def build_page(papers: Sequence[PaperAnswer]) -> str:
         plotting=Markup(bundle),
         data=Markup(json.dumps(data).replace("<", "\\u003c")),
         papers=shown,
+        beyond=beyond,
         used=used,
         classes=_CLASSES,
         total=counts(everything),

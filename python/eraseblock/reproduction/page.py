@@ -7,9 +7,12 @@ from pathlib import Path
 
 from eraseblock.reproduction import wording
 from eraseblock.reproduction.answers import Answer, FigureAnswer, PaperAnswer, counts, made_so
+from eraseblock.reproduction.beyond.answers import StudyAnswer
+from eraseblock.reproduction.beyond.markdown import studies_page
 from eraseblock.reproduction.finding import VERDICTS
 from eraseblock.reproduction.findings import findings_of
 from eraseblock.results.files import replace_file
+from eraseblock.results.markdown import row as _row
 from eraseblock.results.store import make_folder
 
 _HEAD = """\
@@ -20,15 +23,20 @@ in [reproduction](../reproduction/README.md), which also says what each verdict 
 """
 
 
-def write_page(papers: Sequence[PaperAnswer], path: Path) -> None:
+def write_page(papers: Sequence[PaperAnswer], path: Path, studies: Sequence[StudyAnswer] = ()) -> None:
     """Put the page in the place of the one that is there."""
     make_folder(path.resolve().parent)
-    replace_file(path, [page(papers).encode()])
+    replace_file(path, [page(papers, studies).encode()])
 
 
-def page(papers: Sequence[PaperAnswer]) -> str:
+def page(papers: Sequence[PaperAnswer], studies: Sequence[StudyAnswer] = ()) -> str:
     """The page as text."""
-    lines = [_HEAD]
+    lines = [_HEAD, *(_claims(papers) if papers else ()), *(studies_page(studies) if studies else ())]
+    return "\n".join(lines) + "\n"
+
+
+def _claims(papers: Sequence[PaperAnswer]) -> list[str]:
+    lines = []
     answers = [answer for paper in papers for answer in paper.answers]
     used = [verdict for verdict in VERDICTS if counts(answers).get(verdict)]
     lines.append(_row(["paper", "claims", *used]))
@@ -43,7 +51,7 @@ def page(papers: Sequence[PaperAnswer]) -> str:
         lines.append(f"\n{sentence}")
     for paper in papers:
         lines += _paper(paper)
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def _paper(answer: PaperAnswer) -> Iterator[str]:
@@ -94,8 +102,3 @@ def _cells(answer: Answer) -> list[str]:
         verdict,
         answer.on,
     ]
-
-
-def _row(cells: Sequence[str]) -> str:
-    escaped = [cell.replace("|", "\\|").replace("\n", " ") for cell in cells]
-    return f"| {' | '.join(escaped)} |"

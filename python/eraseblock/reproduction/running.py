@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +31,7 @@ def execute(plan: Plan, *, jobs: int | None = None, folder: Path | None = None, 
     todo = plan.to_run
     if not todo:
         return
-    if folder is None:
-        with ProgressBar(len(todo)) as bar:
-            outcomes = run_all(list(todo.values()), Way(jobs, watcher=bar, trim=slim))
-    else:
-        outcomes = _stored(list(todo.values()), jobs, folder, fresh=fresh)
+    outcomes = run_or_find(list(todo.values()), jobs, folder, fresh=fresh)
     found = dict(zip(todo, outcomes, strict=True))
     for one in plan.figures:
         if not one.is_run:
@@ -55,16 +51,25 @@ def slim(record: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _stored(
-    experiments: Sequence[Experiment], jobs: int | None, folder: Path, *, fresh: bool
+def run_or_find(
+    experiments: Sequence[Experiment],
+    jobs: int | None,
+    folder: Path | None,
+    *,
+    fresh: bool = False,
+    trim: Callable[[dict[str, Any]], dict[str, Any]] = slim,
 ) -> list[Outcome]:
+    """Run everything that `folder`, if there is one, does not hold; `trim` says what is kept of records."""
+    if folder is None:
+        with ProgressBar(len(experiments)) as bar:
+            return run_all(experiments, Way(jobs, watcher=bar, trim=trim))
     make_folder(folder)
     with opened(folder, fresh=fresh) as store:
         for notice in store.notices:
             say_error(notice)
         try:
             with ProgressBar(len(experiments)) as bar:
-                outcomes = run_all(experiments, Way(jobs, watcher=bar, trim=slim), store)
+                outcomes = run_all(experiments, Way(jobs, watcher=bar, trim=trim), store)
         except KeyboardInterrupt:
             again = "the same command without --fresh" if fresh else "the same command"
             raise KeyboardInterrupt(

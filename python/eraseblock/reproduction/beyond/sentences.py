@@ -1,0 +1,233 @@
+"""Says in sentences what came out of a study; every number and every name in them comes from the figures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from eraseblock.reproduction.beyond.answers import Result, StudyAnswer
+from eraseblock.reproduction.beyond.contests import MARGIN, Bout, ends
+from eraseblock.reproduction.beyond.summary import Standing, leads, over_workloads, spreads, typical
+from eraseblock.reproduction.beyond.trials import MEASURES, PARTS
+
+# Differences below this matter to nobody, even where they are certain.
+MATTERS = 0.05
+_NAMED = 5
+WORDS = {"buffer": "buffer", "ftl": "FTL", "load": "load", "workload": "workload"}
+
+METHOD = (
+    f"How to read the intervals: each run is cut into {PARTS} consecutive parts of equally many "
+    "requests, the same for all schemes, and the differences between two schemes, part by part, give "
+    "Student's 95 % interval of their mean. It says how much the difference varies along this "
+    "recording. It says nothing about other programs; the parts follow each other on one drive and are "
+    "not independent, and no correction is made for looking at many pairs. Geometric means over "
+    "workloads have an interval over the workloads: each counts once, however many contests it has. "
+    "That one is about other workloads of these kinds."
+)
+
+
+def sentences(answer: StudyAnswer) -> list[str]:
+    """What came out, the most important first."""
+    found: list[str] = []
+    for contest in answer.study.contests:
+        if contest.at == "load":
+            found += _of_loads(answer, answer.result(contest.of, "response"))
+        else:
+            for measure in MEASURES:
+                found += _of_result(answer, answer.result(contest.of, measure.name))
+    found += _of_runs(answer)
+    return [one for one in found if one]
+
+
+def percent(ratio: float) -> str:
+    """A ratio as a change."""
+    change = 100 * (ratio - 1)
+    if abs(change) < 0.05:
+        return "0 %"
+    if change >= 900:
+        return f"{ratio:,.0f} times"
+    return f"{change:+.1f} %" if abs(change) < 10 else f"{change:+,.0f} %"
+
+
+def with_interval(standing: Standing) -> str:
+    """How a scheme stands to the baseline, as a change with its interval."""
+    assert standing.ratio is not None
+    interval = ends(standing.ratio)
+    text = percent(standing.ratio.mean)
+    return text if interval is None else f"{text} [{percent(interval[0])}, {percent(interval[1])}]"
+
+
+def side_of(standing: Standing) -> int:
+    """-1 if it is shown to be ahead of the baseline, 1 if behind, 0 if neither."""
+    interval = None if standing.ratio is None else ends(standing.ratio)
+    if interval is None:
+        return 0
+    return -1 if interval[1] < 1 else 1 if interval[0] > 1 else 0
+
+
+def _of_result(answer: StudyAnswer, result: Result) -> Iterator[str]:
+    contest, title = result.contest, result.measure.title
+    held = [bout for bout in result.bouts if bout.best is not None]
+    if not held:
+        return
+    what = WORDS[contest.of]
+    decided = sum(bout.is_decided for bout in held)
+    most = max(held, key=lambda bout: 1 - _share(bout))
+    yield (
+        f"Least {title}, by {what}, in {len(held)} contests (one for each workload and {WORDS[contest.at]}): "
+        f"{_winners(held)}. The winner is told from the next one in {decided}; its lead is "
+        f"{_plain(typical(leads(held)))} in the median and {_plain(1 - _share(most))} at most "
+        f"({most.best and most.best.name(contest)} under {most.workload} with {most.at})."
+    )
+    yield _to_baseline(result.standings, contest.baseline, title, answer.study.named)
+    if contest.of == "buffer":
+        yield _best_at(result)
+        yield _to_bounds(result, held)
+    if result.measure.name == "response":
+        yield (
+            f"What the choice of the {what} comes to: the slowest takes {_times(typical(spreads(held)))} "
+            "as long as the fastest in the median contest."
+        )
+
+
+def _of_loads(answer: StudyAnswer, result: Result) -> Iterator[str]:
+    for load in result.values:
+        held = [bout for bout in result.bouts if bout.at == load and bout.best is not None]
+        if held:
+            standings = result.at(load)
+            yield f"{load}: {_does_it_matter(standings, held, result.contest.baseline, answer.study.named)}"
+            told = _to_baseline(standings, result.contest.baseline, result.measure.title, answer.study.named)
+            yield f"{load}: {told} Winners: {_winners(held)}."
+
+
+def _does_it_matter(
+    standings: Sequence[Standing], held: Sequence[Bout], baseline: str, named: Sequence[str]
+) -> str:
+    """Whether the papers' schemes still gain anything over the baseline."""
+    enough = f"{100 * MATTERS:.0f} %"
+    ours = [(one, one.ratio.mean) for one in standings if one.name in named and one.ratio is not None]
+    gain = [one for one, ratio in ours if side_of(one) < 0 and ratio <= 1 - MATTERS]
+    loss = [one for one, ratio in ours if side_of(one) > 0 and ratio >= 1 + MATTERS]
+    won = sum(_gains(bout) for bout in held)
+    text = "does the scheme matter? Of the papers' schemes, over all workloads, "
+    text += (
+        f"{_told(gain)} gains {enough} or more on `{baseline}`"
+        if gain
+        else f"not one gains {enough} on `{baseline}`"
+    )
+    text += f", {_told(loss)} loses as much" if loss else ", not one loses as much"
+    text += f". Some scheme or other is shown to gain that much under {won} of {len(held)} workloads."
+    for one in standings:
+        if one.name == "none" and one.ratio is not None:
+            text += f" A drive without a buffer: {with_interval(one)}."
+    return text
+
+
+def _gains(bout: Bout) -> bool:
+    """Whether the winner is shown to be ahead of the baseline by as much as matters."""
+    lead = None if bout.best is None else bout.best.to_baseline
+    return lead is not None and lead.high is not None and lead.high < 1 - MATTERS
+
+
+def _to_baseline(standings: Sequence[Standing], baseline: str, title: str, named: Sequence[str]) -> str:
+    """Who is ahead of the baseline, and who behind, over all workloads."""
+    rivals = [one for one in standings if one.ratio is not None and one.name != baseline and not one.offline]
+    ahead = [one for one in rivals if side_of(one) < 0]
+    behind = [one for one in rivals if side_of(one) > 0]
+    level = [one.name for one in rivals if side_of(one) == 0]
+    text = f"{title.capitalize()} relative to `{baseline}`, geometric mean over workloads: "
+    text += f"shown to be less with {_told(ahead[:_NAMED])}" if ahead else "not shown to be less with any"
+    if len(ahead) > _NAMED:
+        text += f" and {_list([one.name for one in ahead[_NAMED:]])}"
+    if behind:
+        text += f"; more with {_told(behind[-_NAMED:])}"
+        text += f" and {_list([one.name for one in behind[:-_NAMED]])}" if len(behind) > _NAMED else ""
+    if level:
+        text += f"; not told apart: {_list(level)}"
+    shown = {one.name for one in (*ahead[:_NAMED], *behind[-_NAMED:])}
+    rest = [one for one in rivals if one.name in named and one.name not in shown]
+    text += f". The papers' others: {_told(rest)}." if rest else "."
+    for one in standings:
+        if one.offline and one.ratio is not None:
+            text += f" `{one.name}`, which knows the future: {with_interval(one)}."
+    return text
+
+
+def _best_at(result: Result) -> str:
+    """Whether it is the same scheme everywhere: the one that is ahead in the geometric mean, at each FTL."""
+    told = []
+    for value in result.values:
+        first = next((one for one in result.at(value) if one.ratio is not None and not one.offline), None)
+        if first is not None:
+            told.append(f"{value} `{first.name}` {with_interval(first)}")
+    return (
+        f"Least {result.measure.title} in the geometric mean over workloads, relative to "
+        f"`{result.contest.baseline}`, by {WORDS[result.contest.at]}: {'; '.join(told)}."
+    )
+
+
+def _to_bounds(result: Result, held: Sequence[Bout]) -> str:
+    """How far the winners are from what knows the future, and from the bound."""
+    told = [
+        (bout.workload, 1 / place.to_best.mean)
+        for bout in held
+        for place in bout.offline
+        if place.to_best is not None and place.to_best.mean > 0
+    ]
+    bounds = [(bout.workload, bout.bound) for bout in held if bout.bound]
+    text = ""
+    if told:
+        faster = sum(ratio < 1 for _, ratio in told)
+        mean = over_workloads(told)
+        assert mean is not None
+        text = (
+            f"The winner's {result.measure.title}, relative to that of `opt`: {percent(mean.mean)} in the "
+            f"geometric mean; less than that of `opt` in {faster} of {len(told)} contests, as `opt` has the "
+            "most hits and nothing else."
+        )
+    if bounds:
+        mean = over_workloads(bounds)
+        assert mean is not None
+        text += f" Relative to the least that any buffer could have: {percent(mean.mean)}."
+    return text.strip()
+
+
+def _of_runs(answer: StudyAnswer) -> Iterator[str]:
+    count = len(answer.trials)
+    refused = sum(len(some) for _, some in answer.refusals)
+    distrusted = len(answer.distrusted)
+    yield (
+        f"{count} designs: {refused} are not built by the engine, {distrusted} have figures that are not to "
+        "be relied on and decide nothing. As good as the best is who is not shown to be more than "
+        f"{100 * MARGIN:.0f} % worse."
+    )
+
+
+def _winners(held: Sequence[Bout]) -> str:
+    won = Counter(bout.best.name(bout.contest) for bout in held if bout.best is not None)
+    top = won.most_common(_NAMED)
+    others = sum(won.values()) - sum(count for _, count in top)
+    text = ", ".join(f"`{name}` {count}" for name, count in top)
+    return f"{text}, {len(won) - len(top)} others {others}" if others else text
+
+
+def _told(standings: Sequence[Standing]) -> str:
+    return ", ".join(f"`{one.name}` {with_interval(one)}" for one in standings)
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _share(bout: Bout) -> float:
+    """The winner's figure as a share of the next one's."""
+    assert bout.best is not None
+    return bout.best.value / bout.second.value if bout.second.value > 0 else 1.0
+
+
+def _plain(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f} %"
+
+
+def _times(ratio: float | None) -> str:
+    return "-" if ratio is None else f"{ratio:.3g} times"

@@ -1,0 +1,159 @@
+"""The tables of a study, as text: the same in the terminal, in Markdown and in HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from eraseblock.reproduction.beyond.answers import Result, StudyAnswer
+from eraseblock.reproduction.beyond.contests import Bout
+from eraseblock.reproduction.beyond.sentences import WORDS, percent, with_interval
+from eraseblock.reproduction.beyond.study import Contest
+from eraseblock.reproduction.beyond.summary import Standing
+from eraseblock.reproduction.intervals import Estimate
+
+_NONE = "-"
+# How many of those that are as good as the best are named.
+_NAMED = 4
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells as text; all columns but the first ones, which are names, are numbers."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    # Columns of names at the left.
+    names: int = 1
+
+
+def standings_tables(answer: StudyAnswer) -> list[Table]:
+    """How each scheme stands: by all measures, or at each load by one measure after the other."""
+    tables = []
+    for contest in answer.study.contests:
+        results = [one for one in answer.results if one.contest is contest]
+        if contest.at == "load":
+            tables += [_by_load(result) for result in results]
+        else:
+            tables.append(_by_measure(contest, {one.measure.name: one for one in results}))
+    return tables
+
+
+def contests_tables(answer: StudyAnswer) -> list[Table]:
+    """Who wins each contest between buffers, by each measure."""
+    tables = []
+    for result in answer.results:
+        if result.contest.of != "buffer":
+            continue
+        head = (
+            "workload",
+            result.contest.at,
+            "best",
+            "next",
+            "ahead of it",
+            "as good as the best",
+            "to opt",
+            "to bound",
+        )
+        rows = tuple(_bout_row(bout) for bout in result.bouts)
+        tables.append(Table(f"Least {result.measure.title}", head, rows, names=4))
+    return tables
+
+
+def pairs_table(answer: StudyAnswer) -> Table | None:
+    """The best pair of buffer and FTL for each workload."""
+    if not any(contest.of == "ftl" for contest in answer.study.contests):
+        return None
+    rows = []
+    response = answer.result("buffer", "response")
+    for workload in dict.fromkeys(bout.workload for bout in response.bouts):
+        held = [bout for bout in response.bouts if bout.workload == workload and bout.best is not None]
+        ranked = sorted(held, key=lambda bout: bout.best.value if bout.best else 0.0)
+        if ranked and ranked[0].best is not None:
+            best = ranked[0].best
+            rows.append(
+                (
+                    workload,
+                    best.trial.design.buffer,
+                    best.trial.design.ftl,
+                    f"{best.value / 1e6:.3g} ms",
+                    _ratio(best.to_baseline),
+                )
+            )
+    head = ("workload", "buffer", "FTL", "mean response time", "relative to lru on that FTL")
+    return Table("The fastest pair of buffer and FTL", head, tuple(rows), names=3)
+
+
+def _by_measure(contest: Contest, results: Mapping[str, Result]) -> Table:
+    found = {name: {one.name: one for one in result.standings} for name, result in results.items()}
+    rows = []
+    for one in found["response"].values():
+        counts = [_NONE, _NONE] if one.offline else [str(one.best), str(one.as_good)]
+        rows.append(
+            (
+                _name(one),
+                str(one.contests),
+                *counts,
+                *(_standing(found[name].get(one.name)) for name in results),
+                _NONE if one.worst is None else f"{percent(one.worst[2])} ({one.worst[0]}, {one.worst[1]})",
+            )
+        )
+    measures = (f"{one.measure.title} to {contest.baseline}" for one in results.values())
+    word = WORDS[contest.of]
+    head = (word, "contests", "best", "as good", *measures, "worst response time")
+    return Table(f"Every {word}, over all workloads", head, tuple(rows))
+
+
+def _by_load(result: Result) -> Table:
+    loads = {load: {one.name: one for one in result.at(load)} for load in result.values}
+    rows = [
+        (
+            _name(one),
+            f"{one.best} of {one.contests}",
+            *(_standing(some.get(one.name)) for some in loads.values()),
+        )
+        for one in result.standings
+    ]
+    word = WORDS[result.contest.of]
+    title = f"{result.measure.title.capitalize()} relative to {result.contest.baseline}, at each load"
+    return Table(title, (word, "best", *loads), tuple(rows))
+
+
+def _name(one: Standing) -> str:
+    return one.name + (" (knows the future)" if one.offline else "")
+
+
+def _standing(one: Standing | None) -> str:
+    return _NONE if one is None or one.ratio is None else with_interval(one)
+
+
+def _bout_row(bout: Bout) -> tuple[str, ...]:
+    contest = bout.contest
+    if bout.best is None:
+        return (bout.workload, bout.at, _NONE, _NONE, _NONE, f"{len(bout.places)} compete", _NONE, _NONE)
+    good = [one.name(contest) for one in bout.places if one.as_good][1:]
+    shown = ", ".join(good[:_NAMED]) + (f" and {len(good) - _NAMED} more" if len(good) > _NAMED else "")
+    opt = next((one.to_best for one in bout.offline), None)
+    return (
+        bout.workload,
+        bout.at,
+        bout.best.name(contest),
+        bout.second.name(contest),
+        _ahead(bout.second.to_best),
+        shown,
+        _NONE if opt is None or opt.mean <= 0 else percent(1 / opt.mean),
+        _NONE if bout.bound is None else percent(bout.bound),
+    )
+
+
+def _ahead(estimate: Estimate | None) -> str:
+    """By how much the next one is behind the best."""
+    if estimate is None:
+        return _NONE
+    text = percent(estimate.mean)
+    return text if estimate.half is None else f"{text} ± {100 * estimate.half:.2g}"
+
+
+def _ratio(estimate: Estimate | None) -> str:
+    return _NONE if estimate is None else _ahead(estimate)

@@ -1,0 +1,183 @@
+"""Turns the record of a run into what contests are about: sums over consecutive parts of its workload."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from eraseblock.comparison import split_errors
+from eraseblock.experiments import Config, Experiment
+from eraseblock.reproduction.beyond.study import KEYS
+from eraseblock.sweep import Outcome, Record
+
+# A run is cut into this many parts of about equally many requests.
+PARTS = 10
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A figure of which less is better."""
+
+    name: str
+    title: str
+    # Where the figure of the whole run is in a record, and where its sums over steps of the run.
+    path: str
+    steps: str
+    # The total that the steps lack, if they leave out the end of the run.
+    total: str | None = None
+    # The least that any buffer could have.
+    bound: str | None = None
+
+
+MEASURES = (
+    Measure("response", "mean response time", "response_ns.all.mean", "response_sum_ns"),
+    Measure("erases", "erases", "flash.erases.total", "erases", "flash.erases.total", "bound.erases"),
+    Measure("waf", "pages programmed", "waf", "programs", "flash.programs.total", "bound.waf"),
+)
+
+
+@dataclass(frozen=True)
+class Design:
+    """What was run, apart from seeds."""
+
+    workload: str
+    buffer: str
+    ftl: str
+    load: str
+
+    def without(self, key: str) -> tuple[str, ...]:
+        """Everything but one part: designs that have it in common are of one contest."""
+        return tuple(getattr(self, one) for one in KEYS if one != key)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What came out by one measure."""
+
+    # Of the whole run; the mean over seeds.
+    value: float
+    # Sums over the parts, those of one seed behind those of the other.
+    parts: tuple[float, ...]
+    bound: float | None
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What became of a design: its figures, or why it has none."""
+
+    design: Design
+    figures: Mapping[str, Figures]
+    # It was told the workload beforehand: no design that could win.
+    offline: bool = False
+    # Why its figures are not to be relied on.
+    distrust: str = ""
+    # The engine does not build it, or it failed.
+    error: str = ""
+    refused: bool = False
+
+    @property
+    def competes(self) -> bool:
+        """Whether it can win."""
+        return bool(self.figures) and not self.offline and not self.distrust
+
+
+def essence(record: Record) -> Record:
+    """The little of a record that trials are made of."""
+    kept = ("trusted", "reasons", "offline", "series", "waf", "bound", "flash", "end_of_run", "engine")
+    return {**{key: record.get(key) for key in kept}, "response_ns": {"all": record["response_ns"]["all"]}}
+
+
+def trials_of(outcomes: Sequence[Outcome]) -> list[Trial]:
+    """One trial for each design; runs that differ in seeds alone are taken together."""
+    failures, _ = split_errors(outcomes)
+    failed = {id(outcome) for outcome in failures}
+    found: dict[Design, list[Outcome]] = {}
+    for outcome in outcomes:
+        found.setdefault(design_of(outcome.experiment), []).append(outcome)
+    return [_trial(design, some, failed) for design, some in found.items()]
+
+
+def design_of(experiment: Experiment) -> Design:
+    """What an experiment is of."""
+    config = experiment.config
+    workload = workload_of(config)
+    case = config.get("case") or ""
+    return Design(
+        workload=workload,
+        buffer=config["buffer"]["scheme"]["kind"],
+        ftl=config["ftl"]["mapping"]["kind"],
+        load="" if case == workload else case,
+    )
+
+
+def workload_of(config: Config) -> str:
+    """The name of a recording or of a stand-in."""
+    workload = config["workload"]
+    generate = workload.get("generate")
+    if generate:
+        return str(generate.get("name") or generate["kind"])
+    return Path(workload["path"]).name.partition(".")[0]
+
+
+def _trial(design: Design, outcomes: Sequence[Outcome], failed: set[int]) -> Trial:
+    for outcome in outcomes:
+        if outcome.error is not None:
+            return Trial(design, {}, error=str(outcome.error), refused=id(outcome) not in failed)
+    records = [outcome.record for outcome in outcomes if outcome.record is not None]
+    distrust = [reason for record in records if not record["trusted"] for reason in record["reasons"]]
+    figures: dict[str, Figures] = {}
+    for measure in MEASURES:
+        each = [one for record in records if (one := _figures(record, measure)) is not None]
+        if each and len(each) == len(records):
+            figures[measure.name] = _together(each)
+    return Trial(
+        design,
+        figures,
+        offline=bool(records[0]["offline"]),
+        distrust=distrust[0] if distrust else "",
+    )
+
+
+def _figures(record: Record, measure: Measure) -> Figures | None:
+    value = _at(record, measure.path)
+    steps = record["series"].get(measure.steps)
+    if value is None or not steps:
+        return None
+    parts = cut(steps)
+    if measure.total is not None:
+        # What the drive did at the end of the run belongs to its last part.
+        parts[-1] += _at(record, measure.total) - sum(steps)
+    return Figures(value, tuple(parts), None if measure.bound is None else _at(record, measure.bound))
+
+
+def cut(steps: Sequence[float]) -> list[float]:
+    """Sums over consecutive parts that have the same number of steps, to within one.
+
+    Example:
+        >>> cut([1] * 25)[:4]
+        [2, 3, 2, 3]
+    """
+    count = min(PARTS, len(steps))
+    ends = [part * len(steps) // count for part in range(count + 1)]
+    return [sum(steps[start:end]) for start, end in pairwise(ends)]
+
+
+def _together(each: Sequence[Figures]) -> Figures:
+    """Of several seeds."""
+    bounds = [one.bound for one in each if one.bound is not None]
+    return replace(
+        each[0],
+        value=sum(one.value for one in each) / len(each),
+        parts=tuple(part for one in each for part in one.parts),
+        bound=sum(bounds) / len(bounds) if bounds else None,
+    )
+
+
+def _at(record: Record, path: str) -> Any:
+    value: Any = record
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
