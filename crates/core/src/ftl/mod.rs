@@ -31,6 +31,7 @@ use crate::config::FtlConfig;
 use crate::metrics::Counters;
 use crate::nand::{Flash, Geometry, Ppn};
 use crate::pattern::{Hint, Pattern as BlockPattern, Policy, Route};
+use store::Store;
 
 /// How a call for more room went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,23 +120,32 @@ pub trait Mapping: std::fmt::Debug + Send {
     /// to be reclaimed first; then it is called again.
     fn flush(&mut self, cx: &mut Cx<'_>) -> bool;
 
+    /// The page store of a mapping that is built on one: that says when units are collected.
+    fn store(&mut self) -> Option<&mut Store> {
+        None
+    }
+
     /// A unit that needs space and is not being worked on, if there is one.
     fn needs_reclaim(&mut self) -> Option<u32> {
-        None
+        self.store()?.needs_reclaim()
     }
 
     /// Whether `unit`, which is not being worked on, is worth collecting while no request is under way. Then it is under
     /// collection.
-    fn reclaims_when_idle(&mut self, _unit: u32) -> bool {
-        false
+    fn reclaims_when_idle(&mut self, unit: u32) -> bool {
+        self.store().is_some_and(|store| store.collects_when_idle(unit))
     }
 
     /// All blocks count as never erased from now on: the drive was filled, and its run begins.
-    fn forget_wear(&mut self) {}
+    fn forget_wear(&mut self) {
+        if let Some(store) = self.store() {
+            store.forget_wear();
+        }
+    }
 
     /// A request has come: whether the work on `unit` that was begun while there was none ends before its next step.
-    fn pause(&mut self, _unit: u32) -> bool {
-        false
+    fn pause(&mut self, unit: u32) -> bool {
+        self.store().is_some_and(|store| store.pause(unit))
     }
 
     /// Plans the next step of winning back space in `unit`: some copies, or an erase.

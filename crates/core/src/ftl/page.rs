@@ -118,20 +118,9 @@ impl Mapping for PageMap {
         buried
     }
 
-    fn reclaims_when_idle(&mut self, unit: u32) -> bool {
-        self.store.collects_when_idle(unit)
-    }
-
-    fn forget_wear(&mut self) {
-        self.store.forget_wear();
-    }
-
-    fn pause(&mut self, unit: u32) -> bool {
-        self.store.pause(unit)
-    }
-
-    fn needs_reclaim(&mut self) -> Option<u32> {
-        self.store.needs_reclaim()
+    #[inline]
+    fn store(&mut self) -> Option<&mut Store> {
+        Some(&mut self.store)
     }
 
     fn reclaim(&mut self, cx: &mut Cx<'_>, unit: u32) -> Reclaim {
