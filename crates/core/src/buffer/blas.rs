@@ -250,12 +250,10 @@ impl Buffer for Blas {
     }
 
     fn trim(&mut self, first: u32, count: u32) {
-        for lpn in first..first + count {
-            if self.blocks.holds(lpn) {
-                let node = self.blocks.node(lpn / self.blocks.pages_per_block());
-                if self.blocks.remove(lpn).1 {
-                    self.forget(node);
-                }
+        let mut pages = first..first + count;
+        while let Some((_, node, gone)) = self.blocks.remove_next(&mut pages) {
+            if gone {
+                self.forget(node);
             }
         }
     }

@@ -5,6 +5,8 @@
 //! clean ones dropped. A flush command writes dirty pages and keeps them, clean; a write-only buffer (`reads = "bypass"`)
 //! has nothing to keep them for, and lets the blocks go.
 
+use std::ops::Range;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -70,12 +72,36 @@ pub trait BlockOrder: std::fmt::Debug + Send {
         nodes
     }
 
-    /// Compares redundant state.
+    /// The host no longer needs these pages.
+    fn trim(&mut self, blocks: &mut Directory, mut pages: Range<u32>) {
+        while let Some((_, node, gone)) = blocks.remove_next(&mut pages) {
+            if gone {
+                self.remove(node, blocks);
+            } else {
+                self.shrink(node, blocks);
+            }
+        }
+    }
+
+    /// Compares redundant state of the order's own.
     ///
     /// # Errors
     /// What does not agree.
     fn check(&self, _blocks: &Directory) -> Result<(), String> {
         Ok(())
+    }
+
+    /// Compares that, and the order with the blocks.
+    ///
+    /// # Errors
+    /// What does not agree.
+    fn agrees(&self, blocks: &Directory) -> Result<(), String> {
+        self.check(blocks).and_then(|()| blocks.check(self.nodes()))
+    }
+
+    /// The pages of all blocks, the safest block first.
+    fn dump(&self, blocks: &Directory) -> Vec<Vec<u32>> {
+        self.nodes().map(|node| blocks.iter(node).map(|page| page.lpn).collect()).collect()
     }
 
     /// Bytes held.
@@ -162,16 +188,7 @@ impl<O: BlockOrder + 'static> Buffer for Blocked<O> {
     }
 
     fn trim(&mut self, first: u32, count: u32) {
-        for lpn in first..first + count {
-            if self.blocks.holds(lpn) {
-                let node = self.node_of(lpn);
-                if self.blocks.remove(lpn).1 {
-                    self.order.remove(node, &self.blocks);
-                } else {
-                    self.order.shrink(node, &self.blocks);
-                }
-            }
-        }
+        self.order.trim(&mut self.blocks, first..first + count);
     }
 
     fn flush(&mut self, out: &mut Outcome) {
@@ -203,10 +220,7 @@ impl<O: BlockOrder + 'static> Buffer for Blocked<O> {
     }
 
     fn check(&self) -> Result<(), String> {
-        self.order
-            .check(&self.blocks)
-            .and_then(|()| self.blocks.check(self.order.nodes()))
-            .map_err(|problem| format!("{}: {problem}", self.name))
+        self.order.agrees(&self.blocks).map_err(|problem| format!("{}: {problem}", self.name))
     }
 
     fn metadata_bytes(&self) -> usize {
@@ -218,7 +232,6 @@ impl<O: BlockOrder + 'static> Buffer for Blocked<O> {
     }
 
     fn dump(&self) -> Vec<Vec<u32>> {
-        let pages = |node| self.blocks.iter(node).map(|page| page.lpn).collect();
-        self.order.nodes().map(pages).collect()
+        self.order.dump(&self.blocks)
     }
 }

@@ -3,6 +3,8 @@
 //! Two levels, as in Kim & Ahn 2008, section 3.4: a table over logical blocks, and for each buffered block a node with
 //! its pages. Where the paper's nodes hold page pointers, these hold two bits a page: held and dirty.
 
+use std::ops::Range;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -210,6 +212,14 @@ impl Directory {
             self.dirty_nodes.insert(node);
         }
         (node, fresh)
+    }
+
+    /// Takes the first held page of `pages` out, which are those behind it from then on: its number, its node, and whether that
+    /// is gone with it.
+    pub fn remove_next(&mut self, pages: &mut Range<u32>) -> Option<(u32, u32, bool)> {
+        let lpn = pages.find(|&lpn| self.holds(lpn))?;
+        let node = self.node(lpn / self.pages_per_block);
+        Some((lpn, node, self.remove(lpn).1))
     }
 
     /// Takes a held page out; whether it was dirty, and whether its node is gone with it.

@@ -270,14 +270,12 @@ impl Buffer for LbClock {
     }
 
     fn trim(&mut self, first: u32, count: u32) {
-        for lpn in first..first + count {
-            if self.blocks.holds(lpn) {
-                let node = self.blocks.node(lpn / self.blocks.pages_per_block());
-                if self.blocks.remove(lpn).1 {
-                    self.forget(node);
-                } else if !self.is_referenced(node) {
-                    self.clear_reference(node);
-                }
+        let mut pages = first..first + count;
+        while let Some((_, node, gone)) = self.blocks.remove_next(&mut pages) {
+            if gone {
+                self.forget(node);
+            } else if !self.is_referenced(node) {
+                self.clear_reference(node);
             }
         }
     }

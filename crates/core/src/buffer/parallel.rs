@@ -228,16 +228,7 @@ impl<O: Ranked + 'static, P: Pick + 'static> Buffer for Parallel<O, P> {
     }
 
     fn trim(&mut self, first: u32, count: u32) {
-        for lpn in first..first + count {
-            if self.blocks.holds(lpn) {
-                let node = self.node_of(lpn);
-                if self.blocks.remove(lpn).1 {
-                    self.order.remove(node, &self.blocks);
-                } else {
-                    self.order.shrink(node, &self.blocks);
-                }
-            }
-        }
+        self.order.trim(&mut self.blocks, first..first + count);
     }
 
     fn flush(&mut self, out: &mut Outcome) {
@@ -280,10 +271,7 @@ impl<O: Ranked + 'static, P: Pick + 'static> Buffer for Parallel<O, P> {
     }
 
     fn check(&self) -> Result<(), String> {
-        self.order
-            .check(&self.blocks)
-            .and_then(|()| self.blocks.check(self.order.nodes()))
-            .map_err(|problem| format!("{}: {problem}", self.name))
+        self.order.agrees(&self.blocks).map_err(|problem| format!("{}: {problem}", self.name))
     }
 
     fn metadata_bytes(&self) -> usize {
@@ -295,7 +283,6 @@ impl<O: Ranked + 'static, P: Pick + 'static> Buffer for Parallel<O, P> {
     }
 
     fn dump(&self) -> Vec<Vec<u32>> {
-        let pages = |node| self.blocks.iter(node).map(|page| page.lpn).collect();
-        self.order.nodes().map(pages).collect()
+        self.order.dump(&self.blocks)
     }
 }

@@ -252,14 +252,12 @@ impl Buffer for Sftl {
     }
 
     fn trim(&mut self, first: u32, count: u32) {
-        for lpn in first..first + count {
-            if self.blocks.holds(lpn) {
-                let node = self.blocks.node(lpn / self.blocks.pages_per_block());
-                let class = self.class(node);
-                self.classes[class].pages -= 1;
-                if self.blocks.remove(lpn).1 {
-                    self.classes[class].order.remove(&mut self.links, node);
-                }
+        let mut pages = first..first + count;
+        while let Some((_, node, gone)) = self.blocks.remove_next(&mut pages) {
+            let class = self.class(node);
+            self.classes[class].pages -= 1;
+            if gone {
+                self.classes[class].order.remove(&mut self.links, node);
             }
         }
     }

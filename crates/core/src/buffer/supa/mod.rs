@@ -341,15 +341,13 @@ impl Buffer for Supa {
     }
 
     fn trim(&mut self, first: u32, count: u32) {
-        for lpn in first..first + count {
-            if self.blocks.holds(lpn) {
-                let node = self.blocks.node(lpn / self.blocks.pages_per_block());
-                self.flags.clear(node, lpn);
-                if self.blocks.remove(lpn).1 {
-                    self.forget(node);
-                } else {
-                    self.sort_clean(node);
-                }
+        let mut pages = first..first + count;
+        while let Some((lpn, node, gone)) = self.blocks.remove_next(&mut pages) {
+            self.flags.clear(node, lpn);
+            if gone {
+                self.forget(node);
+            } else {
+                self.sort_clean(node);
             }
         }
     }
