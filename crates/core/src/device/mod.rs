@@ -14,6 +14,7 @@ mod fill;
 mod finish;
 mod flushed;
 mod foresee;
+mod leave;
 mod power;
 mod serve;
 mod service;

@@ -1,14 +1,13 @@
 //! One request through buffer, FTL and flash.
 
 use super::time::READS;
-use super::{Cx, Device, DeviceError, NOBODY, Occasion, Own, PageOut, Reads, cx};
+use super::{Cx, Device, DeviceError, NOBODY, Occasion, Own, Reads, cx};
 use crate::buffer::parallel::Part;
-use crate::buffer::{Action, Answer, Evicted, Eviction, Outcome, Span, View};
+use crate::buffer::{Action, Answer, Outcome, Span, View};
 use crate::config::{PartialPage, WriteBack};
 use crate::ftl::Mapping;
 use crate::host::split::{self, Pages};
 use crate::host::{Op, Request};
-use crate::nand::op::ENGINE_JOIN;
 use crate::nand::{Cause, Engine, Geometry, Ppn};
 use crate::pattern::{Pattern, Route};
 use crate::support::NONE;
@@ -122,7 +121,7 @@ impl Device {
     /// An empty outcome, to be put back when it has been followed.
     #[inline]
     #[expect(clippy::unnecessary_box_returns, reason = "the box is what is put back")]
-    fn take_outcome(&mut self) -> Box<Outcome> {
+    pub(super) fn take_outcome(&mut self) -> Box<Outcome> {
         let mut out = self.out.take().unwrap_or_default();
         out.watched = self.watcher.is_some();
         out.clear();
@@ -237,7 +236,7 @@ impl Device {
 
     /// Where a page lies, and the join of the plan after which that is known.
     #[inline]
-    fn translate(&mut self, own: Own, lpn: u32) -> (Option<Ppn>, u32) {
+    pub(super) fn translate(&mut self, own: Own, lpn: u32) -> (Option<Ppn>, u32) {
         let mut cx = cx!(self, plan, own);
         let found = self.mapping.translate(&mut cx, lpn);
         (found, cx.known)
@@ -269,7 +268,7 @@ impl Device {
 
     /// Issues a request's reads; what it reads from now on is none of theirs. A program that waits for reads may
     /// otherwise end up waiting for one that is planned later and waits, by way of its block, for the program.
-    fn close_reads(&mut self, id: u32) {
+    pub(super) fn close_reads(&mut self, id: u32) {
         let open = std::mem::replace(&mut self.pending[id as usize].reads, NONE);
         if open != NONE {
             self.issue();
@@ -282,7 +281,7 @@ impl Device {
     }
 
     /// The join of the flash writes that a request waits for.
-    fn writes_join(&mut self, id: u32) -> Own {
+    pub(super) fn writes_join(&mut self, id: u32) -> Own {
         if !self.timed {
             return NOBODY;
         }
@@ -337,48 +336,6 @@ impl Device {
         }
     }
 
-    /// Writes the pages of a span that go past the buffer.
-    fn write_past(&mut self, id: u32, span: &Span, out: &Outcome) -> Result<(), DeviceError> {
-        self.group = span.request << 1;
-        self.batch.clear();
-        let bypasses = out.answers.iter().enumerate().filter(|(_, answer)| **answer == Answer::Bypass);
-        self.batch.extend(bypasses.map(|(i, _)| PageOut::host(span.first + i as u32)));
-        self.note_flush_size(self.batch.len(), self.batch.len());
-        let fills = self.join_of_fills(span.first..span.first + span.count);
-        let own = self.writes_join(id);
-        self.pending[id as usize].past = true;
-        self.write_after(own, fills, NONE)?;
-        if self.geometry.program_pages > 1 {
-            // The host waits for these very pages; a program unit that is not full is completed.
-            self.flush_mapping(own)?;
-        }
-        Ok(())
-    }
-
-    /// A join of all reads that fill any of these pages, for a program that has to come after them; `None` where no
-    /// page is being filled. The caller releases it when it has issued what signals it.
-    fn join_of_fills(&mut self, pages: impl Iterator<Item = u32>) -> Option<u32> {
-        if self.filling.is_empty() {
-            return None;
-        }
-        let mut fills: Vec<u32> = pages.filter_map(|lpn| self.filling.get(&lpn).copied()).collect();
-        fills.sort_unstable();
-        fills.dedup();
-        if fills.is_empty() {
-            return None;
-        }
-        let all = self.engine.join(NONE);
-        self.engine.hold(all);
-        for reads in fills {
-            let Reads { request, join, .. } = self.reads[reads as usize];
-            self.engine.link(join, all);
-            if self.pending[request as usize].reads == reads {
-                self.close_reads(request);
-            }
-        }
-        Some(all)
-    }
-
     /// Carries out an outcome, page by page: what leaves to make room for a page, then the page.
     #[inline]
     fn follow(&mut self, id: u32, span: &Span, pages: &Pages, out: &Outcome) -> Result<(), DeviceError> {
@@ -412,121 +369,6 @@ impl Device {
         Ok(())
     }
 
-    fn carry_out(&mut self, id: u32, eviction: &Eviction, out: &Outcome) -> Result<(), DeviceError> {
-        if eviction.action == Action::Drop {
-            self.hear(eviction, out, true);
-            return Ok(());
-        }
-        // Forced unit access: what leaves may be pages of this very request.
-        let waits = self.config.buffer.write_back == WriteBack::Foreground || self.forced;
-        let own = if waits { self.writes_join(id) } else { NOBODY };
-        self.flush_out(own, eviction, out, Some(id))
-    }
-
-    /// Tells the mapping what was done to the block that leaves, where the buffer says so.
-    fn hear(&mut self, eviction: &Eviction, out: &Outcome, clean: bool) {
-        if let Some(hint) = eviction.hint {
-            self.mapping.hear(hint, clean, &mut self.counters);
-        }
-        if let Some(patterns) = &mut self.patterns {
-            match eviction.hint.filter(|_| self.buffer.classifies_writes()) {
-                Some(hint) => patterns.note(hint.block, hint.pattern),
-                None if clean => {}
-                None => patterns.leave(out.pages_of(eviction)),
-            }
-        }
-    }
-
-    /// Writes the pages of one eviction, for request `id` if it was one that asked for it.
-    pub(super) fn flush_out(
-        &mut self,
-        own: Own,
-        eviction: &Eviction,
-        out: &Outcome,
-        id: Option<u32>,
-    ) -> Result<(), DeviceError> {
-        self.hear(eviction, out, false);
-        let leaving = out.pages_of(eviction);
-        self.counters.flushed_pages += leaving.len() as u64;
-        // Evictions are numbered apart from requests.
-        self.evictions += 1;
-        self.group = (self.evictions << 1) | 1;
-        let arrival = id.map(|id| self.pending[id as usize].arrival);
-        let requests = if self.buffer.splits_evictions() { 1 } else { leaving.len().max(1) };
-        let mut written = 0;
-        for leaving in leaving.chunks(requests) {
-            let (own, join) = self.begin_flush(own, arrival);
-            self.write_out(own, eviction.action, leaving)?;
-            self.end_flush(join);
-            written += self.batch.len();
-        }
-        self.note_flush_size(leaving.len(), written);
-        Ok(())
-    }
-
-    /// Writes pages that leave the buffer together, or are written back.
-    fn write_out(&mut self, own: Own, action: Action, leaving: &[Evicted]) -> Result<(), DeviceError> {
-        let (ppb, count) = (self.geometry.pages_per_block, leaving.len());
-        let fills = self.join_of_fills(leaving.iter().map(|page| page.lpn));
-        let mut padding = NONE;
-        let slot = action != Action::WriteBack;
-        let leaves = |lpn| PageOut { slot, ..PageOut::host(lpn) };
-        self.batch.clear();
-        if action == Action::FlushPadded {
-            let base = leaving[0].lpn / ppb * ppb;
-            if self.timed && fills.is_none() {
-                padding = self.plan.join();
-            }
-            let mut next = leaving.iter().map(|page| page.lpn).peekable();
-            for lpn in base..base + ppb {
-                if next.next_if_eq(&lpn).is_some() {
-                    self.batch.push(leaves(lpn));
-                } else {
-                    self.pad(lpn, padding, fills.unwrap_or(NONE));
-                    self.batch.push(PageOut::data(lpn, Cause::Padding));
-                }
-            }
-            self.counters.padded_pages += u64::from(ppb) - count as u64;
-        } else {
-            self.batch.extend(leaving.iter().map(|page| leaves(page.lpn)));
-        }
-        self.write_after(own, fills, padding)
-    }
-
-    /// Writes the batch after the reads that fill its pages, or after join `waits` of the plan.
-    fn write_after(&mut self, own: Own, fills: Option<u32>, waits: u32) -> Result<(), DeviceError> {
-        let Some(join) = fills else { return self.write_batch(own, waits) };
-        // The reads are issued, so that the join lives until the last of them has ended; that may have been before now.
-        self.issue();
-        let waits = if self.engine.release(join) { NONE } else { join | ENGINE_JOIN };
-        self.write_batch(own, waits)?;
-        self.issue();
-        Ok(())
-    }
-
-    /// Reads a page that a flush lacks. One that was never written needs no read.
-    fn pad(&mut self, lpn: u32, join: u32, owner: u32) {
-        let (Some(ppn), known) = self.translate(NOBODY, lpn) else { return };
-        let (block, page) = self.geometry.split(ppn);
-        let mut cx = cx!(self, plan, NOBODY);
-        if !cx.is_in_ram(block, page) {
-            cx.known = known;
-            cx.read(block, page, lpn, Cause::Padding, join, owner);
-        }
-    }
-
-    fn note_flush_size(&mut self, before: usize, after: usize) {
-        if self.quiet {
-            return;
-        }
-        for (sizes, size) in self.flush_sizes.iter_mut().zip([before, after]) {
-            if sizes.len() <= size {
-                sizes.resize(size + 1, 0);
-            }
-            sizes[size] += 1;
-        }
-    }
-
     /// A request that puts pages into the buffer is answered when there are slots for all pages in the buffer and all on their way out of it.
     fn wait_for_slots(&mut self, id: u32) {
         if !self.timed || self.capacity == 0 {
@@ -538,23 +380,6 @@ impl Device {
             self.pending[id as usize].conditions += 1;
             self.tickets.push_back((id, self.engine.freed_slots() + over));
         }
-    }
-
-    /// Forced unit access: the pages of a write are stored before the answer.
-    fn force(&mut self, id: u32, first: u32, count: u32) -> Result<(), DeviceError> {
-        let mut out = self.take_outcome();
-        self.buffer.flush_pages(first, count, &mut out);
-        let told = self.tell(|| Occasion::Force { first, count }, &out);
-        let own = self.writes_join(id);
-        let mut leaving = out.evictions.iter().filter(|e| e.action != Action::Drop);
-        let result = told.and_then(|()| leaving.try_for_each(|e| self.flush_out(own, e, &out, Some(id))));
-        self.out = Some(out);
-        result?;
-        if self.geometry.program_pages > 1 {
-            self.flush_mapping(own)?;
-        }
-        self.issue();
-        self.start_jobs()
     }
 
     /// A flush: everything written and trimmed before it survives a power cut once it is answered.
@@ -572,23 +397,6 @@ impl Device {
             self.engine.barrier(id);
         }
         self.start_jobs()
-    }
-
-    /// Writes everything dirty that the buffer holds.
-    pub(super) fn empty_buffer(&mut self, occasion: Occasion) -> Result<(), DeviceError> {
-        let mut out = self.take_outcome();
-        self.buffer.flush(&mut out);
-        let told = self.tell(|| occasion, &out);
-        let mut leaving = out.evictions.iter().filter(|e| e.action != Action::Drop);
-        let result = told.and_then(|()| {
-            leaving.try_for_each(|e| {
-                self.flush_out(NOBODY, e, &out, None)?;
-                self.issue();
-                self.start_jobs()
-            })
-        });
-        self.out = Some(out);
-        result
     }
 
     fn serve_trim(&mut self, pages: Pages) -> Result<(), DeviceError> {
