@@ -4,7 +4,7 @@ use crate::support;
 use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::ftl::{Cx, Mapping, PageOut, Reclaim};
 use eraseblock_core::host::Op;
-use eraseblock_core::nand::{Cause, Flash, Ppn};
+use eraseblock_core::nand::{Cause, Ppn};
 use eraseblock_core::support::NONE;
 use serde_json::json;
 
@@ -52,14 +52,6 @@ impl Mapping for Treadmill {
         taken
     }
 
-    fn trim(&mut self, cx: &mut Cx<'_>, first: u32, count: u32) {
-        self.inner.trim(cx, first, count);
-    }
-
-    fn flush(&mut self, cx: &mut Cx<'_>) -> bool {
-        self.inner.flush(cx)
-    }
-
     fn needs_reclaim(&mut self) -> Option<u32> {
         std::mem::take(&mut self.asks).then_some(0)
     }
@@ -71,25 +63,7 @@ impl Mapping for Treadmill {
         if self.way == Way::OneCollection { Reclaim::More } else { Reclaim::Done }
     }
 
-    fn recover(&mut self, cx: &mut Cx<'_>) {
-        self.inner.recover(cx);
-    }
-
-    fn check(&self, flash: &Flash) -> Result<(), String> {
-        self.inner.check(flash)
-    }
-
-    fn space(&self) -> String {
-        self.inner.space()
-    }
-
-    fn free_blocks(&self, unit: u32) -> u32 {
-        self.inner.free_blocks(unit)
-    }
-
-    fn bytes(&self) -> usize {
-        self.inner.bytes()
-    }
+    support::forward_to_inner!();
 }
 
 /// Writes until the mapping takes nothing more; the error that ends the run, and the drive.

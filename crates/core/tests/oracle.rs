@@ -339,14 +339,6 @@ impl Mapping for Buggy {
         written
     }
 
-    fn trim(&mut self, cx: &mut Cx<'_>, first: u32, count: u32) {
-        self.inner.trim(cx, first, count);
-    }
-
-    fn flush(&mut self, cx: &mut Cx<'_>) -> bool {
-        self.inner.flush(cx)
-    }
-
     fn needs_reclaim(&mut self) -> Option<u32> {
         self.inner.needs_reclaim()
     }
@@ -364,25 +356,7 @@ impl Mapping for Buggy {
         step
     }
 
-    fn recover(&mut self, cx: &mut Cx<'_>) {
-        self.inner.recover(cx);
-    }
-
-    fn check(&self, flash: &Flash) -> Result<(), String> {
-        self.inner.check(flash)
-    }
-
-    fn space(&self) -> String {
-        self.inner.space()
-    }
-
-    fn free_blocks(&self, unit: u32) -> u32 {
-        self.inner.free_blocks(unit)
-    }
-
-    fn bytes(&self) -> usize {
-        self.inner.bytes()
-    }
+    support::forward_to_inner!();
 }
 
 /// Uniform single-page requests, a third of them reads, over a mapping with a bug.

@@ -1,5 +1,5 @@
 //! Small drives for tests, and shorthand to drive them.
-#![allow(dead_code, reason = "each test file uses its own part")]
+#![allow(dead_code, unused_macros, unused_imports, reason = "each test file uses its own part")]
 
 pub mod stream;
 
@@ -251,3 +251,38 @@ pub fn mapping(name: &str, log_blocks: u32) -> Value {
     }
     all
 }
+
+/// What a mapping around another one, its `inner`, leaves as it is.
+macro_rules! forward_to_inner {
+    () => {
+        fn trim(&mut self, cx: &mut eraseblock_core::ftl::Cx<'_>, first: u32, count: u32) {
+            self.inner.trim(cx, first, count);
+        }
+
+        fn flush(&mut self, cx: &mut eraseblock_core::ftl::Cx<'_>) -> bool {
+            self.inner.flush(cx)
+        }
+
+        fn recover(&mut self, cx: &mut eraseblock_core::ftl::Cx<'_>) {
+            self.inner.recover(cx);
+        }
+
+        fn check(&self, flash: &eraseblock_core::nand::Flash) -> Result<(), String> {
+            self.inner.check(flash)
+        }
+
+        fn space(&self) -> String {
+            self.inner.space()
+        }
+
+        fn free_blocks(&self, unit: u32) -> u32 {
+            self.inner.free_blocks(unit)
+        }
+
+        fn bytes(&self) -> usize {
+            self.inner.bytes()
+        }
+    };
+}
+
+pub(crate) use forward_to_inner;
