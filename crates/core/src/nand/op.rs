@@ -126,6 +126,9 @@ pub struct Plan {
     pub unpins: Vec<(u32, u32)>,
     /// Joins of the engine that were held until the operations which signal them are issued.
     pub held: Vec<u32>,
+    /// Joins of the engine that wait for one of the plan, and are held until it is issued: `(join of the plan, join of the
+    /// engine)`.
+    pub links: Vec<(u32, u32)>,
 }
 
 impl Plan {
@@ -139,6 +142,7 @@ impl Plan {
         self.pins.clear();
         self.unpins.clear();
         self.held.clear();
+        self.links.clear();
     }
 
     /// A new join.
@@ -149,7 +153,7 @@ impl Plan {
 
     /// Whether nothing is to be done.
     pub fn is_empty(&self) -> bool {
-        self.ops.is_empty() && self.pins.is_empty()
+        self.ops.is_empty() && self.pins.is_empty() && self.links.is_empty()
     }
 }
 

@@ -9,6 +9,7 @@ pub use moves::{Move, Run};
 
 use crate::metrics::Counters;
 use crate::nand::image::Content;
+use crate::nand::op::ENGINE_JOIN;
 use crate::nand::{Cause, Engine, Flash, FlashOp, Kind, Oob, Plan, Role};
 use crate::support::NONE;
 
@@ -363,6 +364,32 @@ impl Cx<'_> {
             join
         });
         self.engine.link(join, own);
+    }
+
+    /// A page enters an open program unit, whose data come after join `waits`, of the plan or the engine: the unit's program waits
+    /// for all of those, by way of `unit`. The plan that has them may be issued long before that program is planned.
+    pub fn feed_unit(&mut self, waits: u32, unit: &mut Option<u32>) {
+        if waits == NONE {
+            return;
+        }
+        let join = *unit.get_or_insert_with(|| {
+            let join = self.engine.join(NONE);
+            self.engine.hold(join);
+            join
+        });
+        if waits & ENGINE_JOIN == 0 {
+            self.engine.hold(join);
+            self.plan.links.push((waits, join));
+        } else {
+            self.engine.link(waits & !ENGINE_JOIN, join);
+        }
+    }
+
+    /// The unit is full: what its program waits for.
+    pub fn unit_is_fed(&mut self, unit: Option<u32>) -> u32 {
+        let Some(join) = unit else { return NONE };
+        self.plan.held.push(join);
+        join | ENGINE_JOIN
     }
 
     /// The program just planned is the one that those who joined `unit` wait for.

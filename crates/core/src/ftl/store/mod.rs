@@ -26,6 +26,8 @@ mod recovery;
 mod sealed;
 mod space;
 pub mod table;
+#[cfg(test)]
+mod tests;
 mod transfer;
 mod units;
 
@@ -112,6 +114,8 @@ struct Open {
     pinned: Vec<u32>,
     /// Those who wait for them to be stored.
     waiting: Option<u32>,
+    /// The reads that bring their data.
+    fed_by: Option<u32>,
 }
 
 impl Open {
@@ -119,12 +123,14 @@ impl Open {
     fn hold(&mut self, cx: &mut Cx<'_>, (page, out): (u32, PageOut), guard: u32, waits: u32, full: u32) {
         cx.hold(out, &mut self.stamps);
         cx.wait_for_unit(out, &mut self.waiting);
+        cx.feed_unit(waits, &mut self.fed_by);
         self.pending.push(out);
         if guard != NONE {
             cx.pin(guard, &mut self.pinned);
         }
         if self.pending.len() as u32 == full {
             let at = Place { block: self.block, page: page + 1 - full, label: self.label };
+            let waits = cx.unit_is_fed(self.fed_by.take());
             cx.program_held(at, &self.pending, &self.stamps, After::join(waits));
             cx.ends_waiting(self.waiting.take());
             self.pending.clear();

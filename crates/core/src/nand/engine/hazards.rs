@@ -87,6 +87,10 @@ impl Engine {
             let life = self.pin(block);
             self.tokens.insert(token, (block, life));
         }
+        for &(local, join) in &plan.links {
+            self.link(locals[local as usize], join);
+            self.release(join);
+        }
         for join in locals.drain(..).chain(plan.held.iter().copied()) {
             self.release(join);
         }

@@ -35,10 +35,17 @@ impl Lane {
         self.end = 0;
     }
 
-    fn work(&mut self, engine: &Engine, op: &FlashOp) {
-        let ready =
-            if op.waits & ENGINE_JOIN == 0 { self.joins.get(op.waits as usize).copied() } else { None };
-        let mut now = ready.unwrap_or(0);
+    /// When everything has ended that an operation of the plan waits for.
+    fn ready(&self, plan: &Plan, op: &FlashOp) -> u64 {
+        if op.waits & ENGINE_JOIN == 0 {
+            return self.joins.get(op.waits as usize).copied().unwrap_or(0);
+        }
+        let linked = plan.links.iter().filter(|(_, join)| join | ENGINE_JOIN == op.waits);
+        linked.map(|&(local, _)| self.joins[local as usize]).max().unwrap_or(0)
+    }
+
+    fn work(&mut self, engine: &Engine, plan: &Plan, op: &FlashOp) {
+        let mut now = self.ready(plan, op);
         if !op.free {
             let die = usize::from(engine.die_of_block[op.block as usize]);
             let channel = engine.dies[die].channel as usize;
@@ -90,7 +97,7 @@ impl Engine {
                 let is_collection =
                     matches!(op.cause, Cause::Gc | Cause::Merge | Cause::Wear | Cause::Placement);
                 if collects || !is_collection {
-                    lane.work(self, op);
+                    lane.work(self, plan, op);
                 }
             }
         }
