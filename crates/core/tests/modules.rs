@@ -58,6 +58,22 @@ fn four_victims_on_four_modules_take_the_time_of_one_program() {
     assert_eq!((flushed(&report), held), ((4, WRITE), vec![4, 8]));
 }
 
+/// Pages that were never written are known by their numbers to belong to chips 0, 0, 1, 2 and 3, whatever mapping keeps them.
+#[test]
+fn fresh_pages_belong_to_the_chips_that_placement_gives_them() {
+    for mapping in ["page", "dftl"] {
+        let ftl = json!({"mapping": mapping, "allocator": "static"});
+        let mut device = drive_with(&ftl, ("empty", "round"), &json!({"kind": "cave", "order": "lru"}), 5);
+        support::write(&mut device, &[0, 4, 1, 2, 3, 8]);
+        assert_eq!(
+            [0, 4, 1, 2, 3, 8].map(|page| device.buffer().holds(page)),
+            [false, true, false, false, false, true],
+            "{mapping}"
+        );
+        device.finish().unwrap();
+    }
+}
+
 #[test]
 fn a_page_that_was_written_in_part_stays_if_a_complete_one_can_leave() {
     let mut device = drive(&json!("mca"), 3, "read-modify-write");

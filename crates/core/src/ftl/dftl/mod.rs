@@ -334,6 +334,10 @@ impl Mapping for Dftl {
         self.store.pools().home(lpn)
     }
 
+    fn home_chip(&self, lpn: u32) -> Option<u32> {
+        self.store.home_chip(lpn)
+    }
+
     fn looks_at_work(&self) -> bool {
         self.store.looks_at_work()
     }
