@@ -129,7 +129,7 @@ impl Mapping for PageMap {
 
     fn recover(&mut self, cx: &mut Cx<'_>) {
         let Some(mut image) = cx.engine.shadow().map(|s| s.image.clone()) else { return };
-        self.store.undo_copies(&mut image);
+        self.store.undo_copies(cx.flash, &mut image);
         self.table.rebuild(&mut self.store, &image);
         self.store.reopen(cx, &image);
     }

@@ -18,7 +18,8 @@
 //!
 //! Wear-aware cleaning looks at the erases that each block has left of `lifetime`. A block that has less than `migrate_below` of the
 //! plane's average is cleaned and gets the valid pages of the block that was erased longest ago, which is erased instead; one
-//! that has less than `ration_below` of the average is passed over the more often, the less it has left.
+//! that has less than `ration_below` of the average is passed over the more often, the less it has left. A block that gets cold
+//! data gets no summary.
 //!
 //! **When it wins**: every element works on its own, so that many elements answer many requests at once. **When it loses**:
 //! a request waits while its element is cleaned, and pages that often change on one element wear that one alone.
@@ -268,6 +269,91 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{DeviceConfig, ProgramOrder};
+    use crate::ftl::Reclaim;
+    use crate::ftl::cx::{Cx, Own, PageOut};
+    use crate::metrics::Counters;
+    use crate::nand::{Chip, Engine, Flash, Oob, Plan, Shadow};
+    use crate::support::NONE;
+
+    /// Does something with a drive of one die, without time, that exports so many pages; planes of 6 blocks with 4 pages.
+    fn with(planes: u32, pages: u32, f: impl FnOnce(&mut dyn Mapping, &mut Cx<'_>)) {
+        let config: DeviceConfig = serde_json::from_value(serde_json::json!({
+            "nand": {"channels": 1, "chips_per_channel": 1, "dies_per_chip": 1, "planes_per_die": planes,
+                     "blocks_per_plane": 6, "pages_per_block": 4, "page_size": "4 KiB",
+                     "timing": {"read": "25 us", "program": "200 us", "erase": "1500 us", "transfer": "100 us"}},
+            "ftl": {"mapping": "ssd-model"},
+            "buffer": {"size": "0 B", "scheme": "none"},
+        }))
+        .unwrap();
+        let geometry = Geometry::new(&config.nand).unwrap();
+        let order = ProgramOrder::Sequential;
+        let shape = Shape { geometry: &geometry, logical_pages: pages, order, parts: &config.ftl };
+        let mut mapping = Config::default().build(shape).unwrap();
+        let mut engine = Engine::new(Chip::new(&config.nand, &geometry).unwrap(), &geometry);
+        engine.attach(Box::new(Shadow::new(&geometry, pages)));
+        let mut flash = Flash::new(geometry, order);
+        let (mut plan, mut counters) = (Plan::default(), Counters::default());
+        let mut cx = Cx {
+            flash: &mut flash,
+            engine: &mut engine,
+            plan: &mut plan,
+            counters: &mut counters,
+            timed: false,
+            copy_back: false,
+            free: false,
+            own: Own::Nobody,
+            group: 0,
+            known: NONE,
+        };
+        f(&mut *mapping, &mut cx);
+    }
+
+    /// Pages are written until no plane of two has room for one, and nothing has been cleaned: both are short then.
+    #[test]
+    fn a_page_without_room_has_one_plane_of_its_die_cleaned() {
+        with(2, 8, |mapping, cx| {
+            let mut pages = (0..8).cycle();
+            let mut cleaned = [0, 0];
+            for _ in 0..20 {
+                while let Some(page) = pages.next()
+                    && mapping.write(cx, &[PageOut::host(page)], NONE) == 1
+                {}
+                let asked: Vec<u32> = std::iter::from_fn(|| mapping.needs_reclaim()).collect();
+                assert_eq!(asked.len(), 1, "{asked:?}");
+                cleaned[asked[0] as usize] += 1;
+                while mapping.reclaim(cx, asked[0]) == Reclaim::More {}
+            }
+            assert!(cleaned[0] > 5 && cleaned[1] > 5, "{cleaned:?}");
+        });
+    }
+
+    /// Power fails when one of two pages of block 1 has been copied into the last block. Block 0 endures three erases, or four.
+    #[test]
+    fn copies_are_undone_beside_a_block_that_is_worn_out() {
+        for (endurance, place) in [(3, 4 + 1), (4, 5 * 4)] {
+            with(1, 9, |mapping, cx| {
+                let image = &mut cx.engine.shadow_mut().unwrap().image;
+                let mut seq = 0;
+                for (block, pages) in (1..).zip([[0, 1, 2], [3, 4, 5], [6, 7, 8], [0, 3, 6]]) {
+                    for (page, lpn) in (0..).zip(pages) {
+                        seq += 1;
+                        let oob = Oob { lpn, version: 1, seq, opened: u64::from(block), ..Oob::default() };
+                        image.program(block * 4 + page, oob).unwrap();
+                    }
+                }
+                let copy = Oob { opened: 5, ..*image.oob(4 + 1).unwrap() };
+                image.program(5 * 4, copy).unwrap();
+                cx.flash.reset_erases(endurance);
+                cx.flash.restore_erases(&[3, 0, 0, 0, 0, 0]);
+                for block in 1..6 {
+                    cx.flash.restore(block, 0..if block == 5 { 1 } else { 3 });
+                }
+                mapping.recover(cx);
+                assert_eq!((mapping.lookup(1), mapping.free_blocks(0)), (Some(place), 1));
+            });
+        }
+    }
 
     #[test]
     fn an_element_of_the_example_exports_877464_pages() {

@@ -118,8 +118,8 @@ impl Store {
         unit * self.geometry.blocks_per_unit..(unit + 1) * self.geometry.blocks_per_unit
     }
 
-    /// A page has been written to `pool`: on each of its dies the first plane that is short is cleaned, planes taking turns. One
-    /// at a time, and planes that share an open block all together.
+    /// A page has been written to `pool`, or finds no room there: on each of its dies the first plane that is short is cleaned, planes
+    /// taking turns. One at a time, and planes that share an open block all together.
     pub(super) fn ask_in_turn(&mut self, pool: u32) {
         let chips = self.pools.count();
         if self.limits.shared.is_some() {

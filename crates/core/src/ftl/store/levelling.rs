@@ -232,7 +232,7 @@ impl Store {
         self.ask(cx, swap.into, |leveller, blocks| leveller.swapped(swap, blocks));
     }
 
-    /// The block that got the pages of a swap may be collected; what is left of it is not written.
+    /// The block that got the pages of a swap may be collected; what is left of it is not written, nor is a summary.
     pub(super) fn close_swap(&mut self, cx: &Cx<'_>, unit: u32) {
         let slot = self.swap_slot(unit);
         let Open { block, page, .. } =

@@ -1,8 +1,9 @@
 //! Blocks that end in a summary page, and one open block in each unit for fresh and moved pages alike.
 //!
-//! Only *sealed* blocks, those with their summary, are collected. What collection moves goes where fresh pages go, so that the
+//! Only *sealed* blocks, which nothing more is written to, are collected. What collection moves goes where fresh pages go, so that the
 //! reserve has to be there as long as fresh pages are taken: a victim goes to what is left of the open block and the
-//! reserve. Collection empties a victim in one step.
+//! reserve. Collection empties a victim in one step. A block that gets cold data is sealed without a summary: the model counts
+//! the reads and programs of its valid pages, and no more.
 //!
 //! A power cut may come while a victim is being copied into the reserve. What was copied is still in the victim, which is only
 //! erased afterwards: recovery forgets the copies and has its reserve again, however often power fails.
@@ -15,8 +16,8 @@ use crate::ftl::alloc::{Allocator, Pools};
 use crate::ftl::cx::{Cx, PageOut, Place};
 use crate::ftl::store::table::Table;
 use crate::ftl::victim::Victim;
-use crate::nand::Cause;
 use crate::nand::image::{Content, Image, Oob, PageState};
+use crate::nand::{Cause, Flash};
 use crate::support::whole_share;
 
 /// What crosses the bus for a summary, in bytes; one sector with its spare bytes.
@@ -106,11 +107,13 @@ impl Store {
     }
 
     /// Where a power cut has left units without an erased block, forgets what was copied into the one that was opened last, if
-    /// all of it is still where it came from. That block holds nothing then.
-    pub fn undo_copies(&self, image: &mut Image) {
+    /// all of it is still where it came from. That block holds nothing then. A block that is worn out holds nothing either, but is
+    /// of no use.
+    pub fn undo_copies(&self, flash: &Flash, image: &mut Image) {
         let leads = (0..self.geometry.units).filter(|&unit| self.limits.sealed && self.lead(unit) == unit);
         for unit in leads {
-            let blocks = || self.together(unit).flat_map(|unit| self.blocks_of(unit));
+            let all = || self.together(unit).flat_map(|unit| self.blocks_of(unit));
+            let blocks = || all().filter(|&block| !flash.is_worn_out(block));
             let records = |image: &Image, block: u32| {
                 let kept = image.block(block).iter().filter_map(|page| match page {
                     PageState::Done(oob) if oob.content != Content::Filler => Some(*oob),

@@ -104,6 +104,17 @@ impl Store {
         }
     }
 
+    /// A fresh page of `class` finds no room in `unit`, which is put in line for collection where that helps. Planes that have
+    /// their own open blocks take their turns.
+    #[inline]
+    pub(super) fn ask_for_room(&mut self, unit: u32, class: u32) {
+        if self.limits.sealed {
+            self.ask_in_turn(self.pools.of_unit(unit));
+        } else {
+            self.ask_for_space(unit, class);
+        }
+    }
+
     /// Whether a closed block of `unit` has pages that are not valid.
     #[inline]
     pub(super) fn gains(&self, unit: u32) -> bool {

@@ -19,7 +19,7 @@ impl Units<'_> {
     pub fn takes(&mut self, unit: u32) -> bool {
         let takes = self.store.takes(self.engine, unit, self.class);
         if !takes {
-            self.store.ask_for_space(unit, self.class);
+            self.store.ask_for_room(unit, self.class);
         }
         takes
     }
@@ -29,7 +29,7 @@ impl Units<'_> {
     pub fn takes_in_place(&mut self, unit: u32) -> bool {
         let takes = self.store.has_place(self.engine, unit, self.class);
         if !takes {
-            self.store.ask_for_space(unit, self.class);
+            self.store.ask_for_room(unit, self.class);
         }
         takes
     }
