@@ -9,7 +9,9 @@ use eraseblock_core::buffer::BufferConfig;
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Crash, Device, DeviceError, Fate, Options};
 use eraseblock_core::ftl::MappingConfig;
+use eraseblock_core::ftl::wear::WearConfig;
 use eraseblock_core::host::{Op, Request};
+use eraseblock_core::nand::Cause;
 use serde_json::{Value, json};
 
 /// What the host has done to each page, and what of it must survive.
@@ -330,6 +332,56 @@ fn a_map_on_flash_comes_back() {
         config.ftl.mapping = serde_json::from_value(mapping).unwrap();
         let how = Cuts { apart: 3, ..Cuts::default() };
         assert!(exhaust_each(array, &config, 300 + seed as u64, &how) > 50, "{array}");
+    }
+}
+
+/// Whether the workload without a cut has data moved on account of wear.
+fn is_levelled(config: &DeviceConfig, seed: u64, how: &Cuts) -> bool {
+    let mut drive = Device::new(config, Options { verify: true }).unwrap();
+    drive.precondition().unwrap();
+    for request in workload(seed, how.requests, drive.exported_bytes() / 4096) {
+        drive.submit(&request).unwrap();
+    }
+    drive.end().unwrap();
+    drive.counters().erases[Cause::Wear as usize] > 0
+}
+
+/// Cold pages that cleaning moves into worn blocks.
+#[test]
+fn wear_aware_cleaning_comes_back() {
+    let mut levelled = 0;
+    for (seed, (array, nand)) in arrays().into_iter().enumerate() {
+        for active in ["plane", "element"] {
+            let mut config = drive("ssd-model", ["none", "lru"][seed % 2], nand.clone());
+            let mapping = json!({"kind": "ssd-model", "active": active, "cleaning": "wear-aware",
+                                 "min_free": 0.34, "reserve": 0.5, "lifetime": 20, "migrate_below": 1.0});
+            config.ftl.exported = Some("64 KiB".parse().unwrap());
+            // Cold pages move only where a block stays erased beside the one that they take.
+            config.host.max_outstanding = 1;
+            config.ftl.mapping = serde_json::from_value(mapping).unwrap();
+            let (name, seed) = (format!("wear-aware, {active}, over {array}"), 400 + seed as u64);
+            let how = Cuts { requests: 150, apart: 2, fates: in_turn(seed % 4) };
+            assert!(exhaust_each(&name, &config, seed, &how) > 20, "{name}");
+            levelled += u32::from(is_levelled(&config, seed, &how));
+        }
+    }
+    assert!(levelled > 2, "{levelled}");
+}
+
+/// The swaps of wear levellers, where the map of the pages that they move lies on flash.
+#[test]
+fn levelling_under_a_map_on_flash_comes_back() {
+    for (turn, wear) in WearConfig::NAMES.iter().filter(|name| **name != "none").enumerate() {
+        let mut levelled = 0;
+        for (seed, (array, nand)) in arrays().into_iter().enumerate().skip(turn % 2).step_by(2) {
+            let mut config = drive("dftl", ["none", "lru"][turn % 2], nand);
+            config.ftl.wear = Some(serde_json::from_value(json!({"kind": wear, "threshold": 1})).unwrap());
+            let (name, seed) = (format!("{wear} under dftl over {array}"), 500 + seed as u64);
+            let how = Cuts { fates: in_turn(seed % 4), ..Cuts::default() };
+            assert!(exhaust_each(&name, &config, seed, &how) > 20, "{name}");
+            levelled += u32::from(is_levelled(&config, seed, &how));
+        }
+        assert!(levelled > 0, "{wear}");
     }
 }
 

@@ -7,7 +7,7 @@ use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, DeviceError, Fate, Options};
 use eraseblock_core::ftl::{self, MappingConfig};
 use eraseblock_core::host::{Op, Request};
-use eraseblock_core::nand::FlashOp;
+use eraseblock_core::nand::{Cause, FlashOp};
 use serde_json::{Value, json};
 
 /// What the host wrote, counted since power came: the newest version of each page, and the oldest that may come back.
@@ -16,13 +16,15 @@ struct Host {
     durable: Vec<u32>,
     /// Of each request, the versions that its answer makes durable.
     promises: Vec<Vec<(u32, u32)>>,
+    /// Pages of the writes that the drive has taken since power came.
+    taken: u64,
     /// Every answer is a promise.
     battery: bool,
 }
 
 impl Host {
     fn new(versions: Vec<u32>, battery: bool) -> Self {
-        Self { durable: versions.clone(), newest: versions, promises: Vec::new(), battery }
+        Self { durable: versions.clone(), newest: versions, promises: Vec::new(), taken: 0, battery }
     }
 
     fn note(&mut self, request: &Request) {
@@ -41,7 +43,13 @@ impl Host {
         self.promises.push(promises);
     }
 
-    fn answered(&mut self, number: u64) {
+    fn answered(&mut self, drive: &Device) {
+        for &number in drive.answers() {
+            self.keep(number);
+        }
+    }
+
+    fn keep(&mut self, number: u64) {
         for &(page, version) in &self.promises[number as usize] {
             let durable = &mut self.durable[page as usize];
             *durable = (*durable).max(version);
@@ -63,7 +71,7 @@ fn drive(mapping: &str, endurance: u32, over: &Value) -> DeviceConfig {
     if let Some(wear) = over.get("wear").filter(|_| ftl::is_composed(mapping)) {
         all["ftl"]["wear"] = wear.clone();
     }
-    for key in ["nand", "buffer"] {
+    for key in ["nand", "buffer", "ftl"] {
         for (option, value) in over.get(key).and_then(Value::as_object).into_iter().flatten() {
             all[key][option] = value.clone();
         }
@@ -82,10 +90,13 @@ fn fates(variant: u64) -> impl FnMut(&FlashOp) -> Fate {
 }
 
 /// What ended a stretch of a drive's life.
-#[derive(PartialEq)]
+#[derive(Debug, PartialEq)]
 enum End {
     Cut,
-    Worn,
+    /// With what the drive then says that it has taken.
+    Worn(u64),
+    /// It had come to its end before power came.
+    Dead,
 }
 
 /// Writes and flushes until power fails after `completions`, or the drive is worn out.
@@ -111,33 +122,64 @@ fn live(drive: &mut Device, host: &mut Host, dice: &mut Dice, completions: u64, 
         };
         host.note(&request);
         match drive.submit(&request) {
+            Ok(()) if op == Op::Write => host.taken += length,
             Ok(()) => {}
             Err(DeviceError::PowerCut) => break End::Cut,
-            Err(DeviceError::EndOfLife { .. }) => break End::Worn,
-            // It was at its end when it came back: a battery holds up more than the flash has room for.
-            Err(DeviceError::Failed) if host.battery => break End::Worn,
+            Err(DeviceError::EndOfLife { host_bytes }) => break End::Worn(host_bytes),
+            // A battery holds up more than the flash has room for.
+            Err(DeviceError::Failed) if host.battery => break End::Dead,
             Err(error) => panic!("{what}: {error}"),
         }
     };
-    for number in drive.answers().to_vec() {
-        host.answered(number);
-    }
+    host.answered(drive);
     end
 }
 
-/// One drive from its first write to its end, with a power cut every `apart` completions. Returns what was written.
-fn life(name: &str, config: &DeviceConfig, (seed, apart): (u64, u64)) -> u64 {
+/// What a drive says of itself when its life ends: what it has taken, and that it refuses everything from then on. What it took
+/// before goes on to be stored, and is answered or not.
+fn last_words(drive: &mut Device, host: &mut Host, host_bytes: u64, what: &str) {
+    assert_eq!(host_bytes, host.taken * 4096, "{what}");
+    for op in [Op::Read, Op::Write] {
+        assert_eq!(drive.submit(&support::request(op, 0, 1)), Err(DeviceError::Failed), "{what}");
+    }
+    let report = drive.finish().unwrap_or_else(|e| panic!("{what}: {e}"));
+    let end = report.end_of_life.as_ref().unwrap_or_else(|| panic!("{what}: no end of life"));
+    let (came, answered) = (host.promises.len() as u64, drive.answers().len() as u64);
+    assert_eq!((report.requests.submitted, report.requests.completed), (came, answered), "{what}");
+    assert_eq!((end.host_bytes, end.unanswered), (host_bytes, came - answered), "{what}");
+    host.answered(drive);
+}
+
+/// What a drive has had when its life ends.
+struct Life {
+    /// The share of the erases that its flash endures.
+    used: f64,
+    /// Blocks that are worn out.
+    worn_out: usize,
+    /// Erases on account of wear levelling.
+    moved: u64,
+}
+
+/// One drive from its first write to its end, with a power cut every `apart` completions.
+fn life(name: &str, config: &DeviceConfig, (seed, apart): (u64, u64)) -> Life {
     let endurance = config.nand.endurance;
     let mut dice = Dice(seed);
     let mut drive = Device::new(config, Options { verify: true }).unwrap();
     drive.precondition().unwrap();
     let pages = (drive.exported_bytes() / 4096) as u32;
     let mut host = Host::new(vec![1; pages as usize], config.buffer.battery);
-    let mut worn_before = 0;
+    let (mut worn_before, mut moved) = (0, 0);
     for cut in 0.. {
         let what = format!("{name}, seed {seed}, a cut every {apart}, cut {cut}");
         assert!(cut < 5_000, "{what}: it never wears out");
         let end = live(&mut drive, &mut host, &mut dice, apart, &what);
+        // Power fails at the end itself, or when everything has come to rest.
+        if let End::Worn(host_bytes) = end
+            && seed % 2 == 0
+        {
+            last_words(&mut drive, &mut host, host_bytes, &what);
+        }
+        moved += drive.counters().erases[Cause::Wear as usize];
         let crash = drive.cut(fates(dice.roll(4))).unwrap();
         // Power may fail again after any operation of the recovery.
         for operations in 0.. {
@@ -155,10 +197,10 @@ fn life(name: &str, config: &DeviceConfig, (seed, apart): (u64, u64)) -> u64 {
         let worn = erases.iter().sum::<u32>();
         assert!(worn >= worn_before, "{what}: erases are forgotten, {worn_before} before and {worn} after");
         worn_before = worn;
-        if end == End::Worn {
-            // It still answers reads.
-            let pages = u64::from(pages);
-            for page in 0..pages {
+        if end != End::Cut {
+            let worn_out = erases.iter().filter(|&&erases| erases == endurance).count();
+            // It still answers reads, all of which are compared with what came back.
+            for page in 0..u64::from(pages) {
                 match drive.submit(&support::request(Op::Read, page, 1)) {
                     Ok(()) => {}
                     // A battery holds up more than the flash has room for; else nothing has to be written.
@@ -166,8 +208,10 @@ fn life(name: &str, config: &DeviceConfig, (seed, apart): (u64, u64)) -> u64 {
                     Err(error) => panic!("{what}, read after the end: {error}"),
                 }
             }
-            drive.finish().unwrap_or_else(|e| panic!("{what}, the end: {e}"));
-            return u64::from(worn);
+            let report = drive.finish().unwrap_or_else(|e| panic!("{what}, the end: {e}"));
+            assert!(report.verified_reads >= Some(1) || config.buffer.battery, "{what}");
+            let used = f64::from(worn) / f64::from(endurance * erases.len() as u32);
+            return Life { used, worn_out, moved };
         }
         host = Host::new(versions, config.buffer.battery);
     }
@@ -194,8 +238,13 @@ fn a_drive_wears_out_over_power_cuts() {
         for endurance in 1..=5 {
             for (seed, apart) in [(1, 3), (2, 17), (3, 40), (4, 9)] {
                 let config = drive(mapping, endurance, &json!({}));
-                let worn = life(&format!("{mapping}, endurance {endurance}"), &config, (seed, apart));
-                assert!(worn > 0, "{mapping}, endurance {endurance}");
+                let name = format!("{mapping}, endurance {endurance}");
+                let Life { used, worn_out, .. } = life(&name, &config, (seed, apart));
+                // Two of twelve blocks are the least that any of them can spare.
+                assert!(
+                    worn_out > 0 && used > 0.16,
+                    "{name}: {worn_out} blocks worn out, {used} of all erases"
+                );
             }
         }
     }
@@ -214,16 +263,40 @@ fn a_battery_keeps_its_promises_to_the_end() {
     }
 }
 
-/// The same under every wear leveller, whose swaps are cut short as well.
+/// The same under every wear leveller, whose swaps are cut short as well, with the map in RAM and on flash.
 #[test]
 fn levelled_drives_wear_out_over_power_cuts() {
-    for wear in ftl::wear::WearConfig::NAMES {
-        for endurance in 1..=5 {
-            for (seed, apart) in [(1, 11), (2, 35)] {
-                let over = json!({"wear": if *wear == "none" { json!("none") } else { json!({"kind": wear, "threshold": 1}) }});
-                let config = drive("page", endurance, &over);
-                life(&format!("{wear}, endurance {endurance}"), &config, (seed, apart));
+    for mapping in ["page", "dftl"] {
+        for wear in ftl::wear::WearConfig::NAMES {
+            for endurance in if mapping == "page" { 1..=5 } else { 3..=4 } {
+                for (seed, apart) in [(1, 11), (2, 35)] {
+                    let over = json!({"wear": if *wear == "none" { json!("none") } else { json!({"kind": wear, "threshold": 1}) }});
+                    let config = drive(mapping, endurance, &over);
+                    life(&format!("{wear} under {mapping}, endurance {endurance}"), &config, (seed, apart));
+                }
             }
         }
     }
+}
+
+/// Cleaning that looks at wear moves cold pages, and passes blocks over.
+#[test]
+fn drives_with_wear_aware_cleaning_wear_out_over_power_cuts() {
+    let mut moved = 0;
+    for active in ["plane", "element"] {
+        for endurance in 1..=5 {
+            let over =
+                json!({"nand": {"dies_per_chip": 1, "planes_per_die": 2}, "ftl": {"exported": "64 KiB"}});
+            let mut config = drive("ssd-model", endurance, &over);
+            let mapping = json!({"kind": "ssd-model", "active": active, "cleaning": "wear-aware", "lifetime": endurance + 1,
+                                 "min_free": 0.34, "reserve": 0.5, "migrate_below": 1.0, "ration_below": 1.0});
+            config.ftl.mapping = serde_json::from_value(mapping).unwrap();
+            for (seed, apart) in [(1, 11), (2, 35)] {
+                let life = life(&format!("{active}, endurance {endurance}"), &config, (seed, apart));
+                moved += life.moved;
+                assert!(life.worn_out > 0, "{active}, endurance {endurance}");
+            }
+        }
+    }
+    assert!(moved > 0);
 }
