@@ -9,21 +9,23 @@ figure's: at least one on each side, and to each run on the left one on the righ
 from __future__ import annotations
 
 import ast
-import json
 import re
 import sys
-import tomllib
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from eraseblock import _core
+from eraseblock.reproduction import data
+from eraseblock.reproduction.data import TWO_SIDED, Claim, Paper, Selection
+from eraseblock.reproduction.plan import FigurePlan, plan
+from eraseblock.reproduction.selection import Run, at, matches, select
+from eraseblock.reproduction.switches import concerned
+from eraseblock.reproduction.traces import Survey
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDER = ROOT / "reproduction"
-PAPERS = ("hbm", "epo", "bplru", "multibank", "supa")
 
+# What each kind of claim has to have; one of these.
 KINDS = {
     "number": {"value", "values"},
     "exact": {"value", "values"},
@@ -38,7 +40,6 @@ KINDS = {
     "setting": {"is"},
     "statement": set[str](),
 }
-TWO_SIDED = {"reduction", "increase", "ratio", "difference", "order"}
 RELATIONS = {"less", "more", "at most", "at least", "equal"}
 TRENDS = {"rising", "falling", "never rising", "never falling", "flat"}
 COMMON = {
@@ -68,121 +69,12 @@ SELECTING = {
     "within",
 }
 EXTRA = {"trend": {"along"}, "agree": {"over", "opposite"}, "statement": {"test"}}
-NEEDS = {"flashsim", "hardware", "served drive"}
 AGGREGATES = {"each", "mean", "max", "min"}
 FUNCTIONS = {"at_most", "bytes", "share"}
-SEEDS = re.compile(r"^(how\..*\.)?seed$")
-SIZE = re.compile(r"^(\d+(?:\.\d+)?) ?(B|KiB|MiB|GiB|TiB)$")
-
-Run = dict[str, Any]
-Selection = Mapping[str, Any]
 
 
 class DataError(Exception):
     """What is wrong in which file."""
-
-
-def plain(value: object) -> object:
-    """One spelling for each value: sizes in bytes, all else as it is."""
-    found = SIZE.match(value) if isinstance(value, str) else None
-    if found is None:
-        return value
-    return float(found[1]) * 1024 ** ("B", "KiB", "MiB", "GiB", "TiB").index(found[2])
-
-
-def at(config: object, path: str) -> object:
-    """The value at a dotted path, or None."""
-    for key in path.split("."):
-        config = config.get(key) if isinstance(config, dict) else None
-    return config
-
-
-def matches(found: object, wanted: object) -> bool:
-    """A list: any of them. A table: all of its keys. A name: the kind of a scheme, or the value itself."""
-    if isinstance(wanted, list):
-        return any(matches(found, one) for one in wanted)
-    if isinstance(wanted, dict):
-        return isinstance(found, dict) and all(matches(found.get(key), one) for key, one in wanted.items())
-    if isinstance(found, dict):
-        found = found.get("kind")
-    return plain(found) == plain(wanted)
-
-
-def select(runs: list[Run], *selections: Selection) -> list[Run]:
-    """The runs that match all of these."""
-    return [
-        run for run in runs if all(matches(at(run, path), one) for s in selections for path, one in s.items())
-    ]
-
-
-def leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
-    """Every setting with its dotted path."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from leaves(inner, f"{path}.{key}" if path else key)
-    else:
-        yield path, plain(value)
-
-
-def identity(run: Run, axes: set[str]) -> str:
-    """What a run is apart from some axes, seeds and names."""
-
-    def counts(path: str) -> bool:
-        inside = any(path == axis or path.startswith(f"{axis}.") for axis in axes)
-        named = path in {"name", "preset"}
-        return not (inside or named or SEEDS.match(path))
-
-    return json.dumps([(path, str(one)) for path, one in sorted(leaves(run)) if counts(path)])
-
-
-def sides(claim: Mapping[str, Any], name: str) -> list[Selection]:
-    """One side of a claim, which may be several."""
-    side = claim.get(name, {})
-    return side if isinstance(side, list) else [side]
-
-
-@cache
-def experiment(path: Path) -> list[Run]:
-    """All runs of an experiment, every key explicit."""
-    return [json.loads(run) for run in _core.resolve(path.read_text(), path.name, [])]
-
-
-def experiments(name: str) -> set[Path]:
-    """The files of all experiments of a paper."""
-    figures = tomllib.loads((FOLDER / name / "claims.toml").read_text())["figures"]
-    return {
-        (FOLDER / name / file).resolve()
-        for figure in figures.values()
-        for file in figure.get("experiments", [])
-    }
-
-
-def source_of(workload: Mapping[str, Any]) -> str:
-    """What a run's workload is made from: a stand-in, another generator, or the name of a file."""
-    generate = workload.get("generate")
-    if generate:
-        return str(generate.get("name") or generate["kind"])
-    return Path(str(workload["path"])).name
-
-
-def sources(entry: Mapping[str, Any]) -> set[str]:
-    """What a workload can come from by default."""
-    own = entry.get("own", {})
-    names = [entry.get("stand_in"), entry.get("generator"), entry.get("recording"), own.get("file")]
-    return {Path(str(name)).name for name in names if name}
-
-
-def runs_of(paper: Path, figure: Mapping[str, Any], workloads: Mapping[str, Any]) -> list[Run]:
-    """The runs of a figure, with the workload's name from workloads.toml in place of its settings."""
-    runs = []
-    for file in figure.get("experiments", []):
-        for config in experiment((paper / file).resolve()):
-            source = source_of(config["workload"])
-            names = [name for name in figure["workloads"] if source in sources(workloads[name])]
-            if len(names) != 1:
-                raise DataError(f"{file}: workload {source} is {names or 'none'} of {figure['workloads']}")
-            runs.append({**config, "workload": names[0], "how": config["workload"]})
-    return runs
 
 
 def check_expression(text: str) -> None:
@@ -206,55 +98,53 @@ def check_expression(text: str) -> None:
             raise DataError(f"`{text}`: {type(node).__name__} is not arithmetic")
 
 
-def check_keys(claim: Mapping[str, Any]) -> None:
+def check_keys(claim: Claim) -> None:
     """The keys that this kind of claim has, and no others."""
-    kind = claim["kind"]
-    if kind not in KINDS:
-        raise DataError(f"unknown kind `{kind}`")
+    kind, table = claim.kind, claim.table
     known = COMMON | SELECTING | KINDS[kind] | EXTRA.get(kind, set())
-    if unknown := set(claim) - known:
+    if unknown := set(table) - known:
         raise DataError(f"unknown keys {sorted(unknown)}")
-    if kind != "statement" and "needs" not in claim and not KINDS[kind] & set(claim):
+    if kind != "statement" and "needs" not in table and not KINDS[kind] & set(table):
         raise DataError(f"a claim of kind {kind} has one of {sorted(KINDS[kind])}")
-    if ("values" in claim) != ("by" in claim):
+    if ("values" in table) != ("by" in table):
         raise DataError("`by` and `values` go together")
-    if kind == "order" and claim["relation"] not in RELATIONS:
+    if kind == "order" and table["relation"] not in RELATIONS:
         raise DataError(f"relation is one of {sorted(RELATIONS)}")
-    if kind == "trend" and (claim["relation"] not in TRENDS or "along" not in claim):
+    if kind == "trend" and (table["relation"] not in TRENDS or "along" not in table):
         raise DataError(f"a trend has `along`, and its relation is one of {sorted(TRENDS)}")
-    if claim.get("aggregate", "each") not in AGGREGATES:
+    if table.get("aggregate", "each") not in AGGREGATES:
         raise DataError(f"aggregate is one of {sorted(AGGREGATES)}")
-    if claim.get("needs", "flashsim") not in NEEDS or ("needs" in claim) != ("reason" in claim):
-        raise DataError(f"needs is one of {sorted(NEEDS)}, with a reason")
+    if table.get("needs", "flashsim") not in data.NEEDS or ("needs" in table) != ("reason" in table):
+        raise DataError(f"needs is one of {sorted(data.NEEDS)}, with a reason")
 
 
-def check_selection(claim: Mapping[str, Any], runs: list[Run]) -> None:
+def check_selection(claim: Claim, runs: Sequence[Run]) -> None:
     """Each side picks runs, and each run on the left has its counterparts."""
-    where, base = claim.get("where", {}), claim.get("relative_to", {})
-    for selection in (where, base, *sides(claim, "left"), *sides(claim, "right"), *claim.get("along", [])):
+    base: Selection = claim.table.get("relative_to", {})
+    steps: list[Selection] = claim.table.get("along", [])
+    for selection in (claim.where, base, *claim.lefts, *claim.rights, *steps):
         check_values(runs, selection)
-    for value in claim.get("values", [None]):
-        fixed = {claim["by"]: as_written(value)} if value is not None else {}
-        for left in sides(claim, "left"):
-            found = select(runs, where, left, fixed)
+    for part in claim.parts():
+        for left in part.lefts:
+            found = select(runs, part.where, left)
             if not found:
-                raise DataError(f"no run has {dict(where)} {dict(left)} {fixed}")
+                raise DataError(f"no run has {dict(part.where)} {dict(left)}")
             check_counterparts(found, select(runs, base), set(base))
-            if claim["kind"] in TWO_SIDED:
-                for right in sides(claim, "right"):
+            if claim.kind in TWO_SIDED:
+                for right in part.rights:
                     if not right:
                         raise DataError("no right side")
-                    other = select(runs, where, right, fixed)
-                    check_counterparts(found, other, set(left) | set(right))
-    for run in select(runs, where):
-        if missed := [key for key, one in claim.get("is", {}).items() if not matches(at(run, key), one)]:
+                    check_counterparts(found, select(runs, part.where, right), set(left) | set(right))
+    for run in select(runs, claim.where):
+        is_ = claim.table.get("is", {})
+        if missed := [key for key, one in is_.items() if not matches(at(run.settings, key), one)]:
             raise DataError(f"settings differ: {missed}")
-    for step in claim.get("along", []):
-        if not select(runs, where, step):
-            raise DataError(f"along: no run has {dict(where)} {dict(step)}")
+    for step in steps:
+        if not select(runs, claim.where, step):
+            raise DataError(f"along: no run has {dict(claim.where)} {dict(step)}")
 
 
-def check_values(runs: list[Run], selection: Selection) -> None:
+def check_values(runs: Sequence[Run], selection: Selection) -> None:
     """Each value that a selection lists is one that some run has."""
     for path, wanted in selection.items():
         for one in wanted if isinstance(wanted, list) else [wanted]:
@@ -262,81 +152,72 @@ def check_values(runs: list[Run], selection: Selection) -> None:
                 raise DataError(f"no run has {path} = {one}")
 
 
-def check_test(claim: Mapping[str, Any]) -> None:
-    """The test that a statement names is there."""
-    if "test" in claim:
-        file, name = claim["test"].split(": ")
-        if f"fn {name}(" not in (ROOT / file).read_text():
-            raise DataError(f"{file} has no test {name}")
-
-
-def as_written(key: str) -> object:
-    """A key of `values` as the value that it stands for."""
-    return int(key) if key.isdigit() else key
-
-
-def check_counterparts(left: list[Run], right: list[Run], axes: set[str]) -> None:
+def check_counterparts(left: Sequence[Run], right: Sequence[Run], axes: set[str]) -> None:
     """To each run on the left there is one on the right that differs in these axes alone."""
     if not axes:
         return
-    if "workload" in axes:
-        axes = axes | {"how"}
-    known = {identity(run, axes) for run in right}
+    known = {run.identity(axes) for run in right}
     for run in left:
-        if identity(run, axes) not in known:
-            what = json.dumps({key: run[key] for key in ("workload", "buffer")})
+        if run.identity(axes) not in known:
+            what = {key: run.settings[key] for key in ("workload", "buffer")}
             raise DataError(
                 f"a run on the left has no counterpart that differs in {sorted(axes)} alone: {what}"
             )
 
 
-def check_paper(name: str, workloads: Mapping[str, Any]) -> tuple[int, int]:
-    """Claims of a paper, and numbers and orders in them."""
-    folder = FOLDER / name
-    data = tomllib.loads((folder / "claims.toml").read_text())
-    quantities, figures = data["quantities"], data["figures"]
-    for quantity in quantities.values():
-        for text in (quantity["value"], *quantity.get("readings", {}).values()):
+def check_test(table: Mapping[str, Any]) -> None:
+    """The test that a statement names is there."""
+    if "test" in table:
+        file, name = table["test"].split(": ")
+        if f"fn {name}(" not in (ROOT / file).read_text():
+            raise DataError(f"{file} has no test {name}")
+
+
+def check_claim(planned: FigurePlan, claim: Claim) -> None:
+    """One claim fits its figure."""
+    if not re.fullmatch(r"[a-z0-9.-]+", claim.id):
+        raise DataError("its id has other characters than a-z, 0-9, - and .")
+    check_keys(claim)
+    check_test(claim.table)
+    nothing_run = planned.figure.needs or {"waits", "needs"} & set(claim.table)
+    if not nothing_run and claim.kind != "statement":
+        check_selection(claim, planned.runs)
+
+
+def check_paper(paper: Paper) -> str:
+    """All claims, quantities and switches of a paper; says how many there are."""
+    where = f"{paper.name}/{data.CLAIMS_NAME}"
+    for quantity in paper.quantities.values():
+        for text in (quantity.value, *quantity.readings.values()):
             check_expression(text)
-    seen: set[str] = set()
-    used: set[str] = set()
+    whole = plan([(paper, figure) for figure in paper.figures.values()], Survey())
+    figures = dict(zip(paper.figures, whole.figures, strict=True))
     count = 0
-    for claim in data["claims"]:
+    for claim in paper.claims:
         try:
-            if claim["id"] in seen or not re.fullmatch(r"[a-z0-9.-]+", claim["id"]):
-                raise DataError("its id is not its own, or has other characters than a-z, 0-9, - and .")
-            seen.add(claim["id"])
-            check_keys(claim)
-            figure = figures[claim["figure"]]
-            used.add(claim["figure"])
-            for key in ("quantity", "with"):
-                if key in claim and claim[key] not in quantities:
-                    raise DataError(f"no quantity `{claim[key]}`")
-            check_test(claim)
-            if (
-                "waits" not in claim
-                and "needs" not in claim
-                and "needs" not in figure
-                and claim["kind"] != "statement"
-            ):
-                check_selection(claim, runs_of(folder, figure, workloads))
-            count += len(claim.get("values", claim.get("is", [0])))
+            check_claim(figures[claim.figure], claim)
         except (DataError, KeyError, _core.EraseblockError) as error:
-            raise DataError(f"{name}/claims.toml: {claim.get('id')}: {error}") from error
-    if idle := [key for key, figure in figures.items() if key not in used and "needs" not in figure]:
-        raise DataError(f"{name}/claims.toml: no claims of figures {idle}")
-    return len(data["claims"]), count
+            raise DataError(f"{where}: {claim.id}: {error}") from error
+        count += len(claim.table.get("values", claim.table.get("is", [0])))
+    ids = [claim.id for claim in paper.claims]
+    if twice := sorted({one for one in ids if ids.count(one) > 1}):
+        raise DataError(f"{where}: several claims are called {twice}")
+    used = {claim.figure for claim in paper.claims}
+    if idle := [key for key, figure in paper.figures.items() if key not in used and not figure.needs]:
+        raise DataError(f"{where}: no claims of figures {idle}")
+    for switch in paper.switches:
+        if not any(concerned(switch, one.figure, one.experiments) for one in whole.figures):
+            raise DataError(f"{where}: switch `{switch.name}` changes no run")
+    runs = {whole.key(one) for figure in whole.figures for one in figure.experiments}
+    return f"{paper.name}: {len(ids)} claims of {count} numbers and orders, {len(runs)} runs"
 
 
 def main() -> int:
-    """Check all papers that are there."""
-    workloads = tomllib.loads((FOLDER / "workloads.toml").read_text())["workloads"]
+    """Check all papers."""
     try:
-        for name in PAPERS:
-            claims, count = check_paper(name, workloads)
-            runs = sum(len(experiment(path)) for path in experiments(name))
-            sys.stdout.write(f"{name}: {claims} claims of {count} numbers and orders, {runs} runs\n")
-    except DataError as error:
+        for name in data.PAPERS:
+            sys.stdout.write(f"{check_paper(data.paper(name))}\n")
+    except (DataError, _core.EraseblockError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
     return 0

@@ -26,7 +26,7 @@ QUANTITIES = {
     "of-workload": Quantity("of-workload", "of-workload", "writes / requests", None, None, True, {}),
 }
 FIGURE = Figure("1", "a figure", "1", (), ("w",), None, None, None)
-PAPER = Paper("made", Path(), "A paper", "Nobody", "nowhere", 2000, QUANTITIES, {"1": FIGURE}, ())
+PAPER = Paper("made", Path(), "A paper", "Nobody", "nowhere", 2000, QUANTITIES, {"1": FIGURE}, (), ())
 
 
 def run(

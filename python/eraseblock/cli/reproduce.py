@@ -25,6 +25,7 @@ Examples:
     eraseblock reproduce bplru 17 -o out/bplru
     eraseblock reproduce multibank --json > multibank.json
     eraseblock reproduce epo --traces ~/traces -o out/epo
+    eraseblock reproduce bplru 7 --sensitivity
     eraseblock reproduce beyond -o out/beyond
     eraseblock reproduce beyond nvme
     eraseblock reproduce --all --page docs/reproduction.md
@@ -70,6 +71,14 @@ def reproduce(
         ),
     ] = None,
     fresh: Fresh = False,
+    sensitivity: Annotated[
+        bool,
+        Parameter(
+            negative="",
+            help="Also run each thing that papers leave open in its other ways, one at a time and with one "
+            "seed, and say which verdicts hang on it. This takes several times as long.",
+        ),
+    ] = False,
     page: Annotated[Path | None, Parameter(help="Write the results as a Markdown page.")] = None,
     as_json: AsJson = False,
 ) -> int:
@@ -100,7 +109,7 @@ def reproduce(
     wanted = _wanted(paper, figure, everything=all_)
     studies = _studies(paper, figure, traces, everything=all_)
     at_hand = Survey() if traces is None else survey(traces, check_jobs(jobs))
-    planned = plan(wanted, at_hand, take)
+    planned = plan(wanted, at_hand, take, sensitivity=sensitivity)
     for notice in planned.notices:
         say_error(notice)
     execute(planned, jobs=check_jobs(jobs), folder=output, fresh=fresh)

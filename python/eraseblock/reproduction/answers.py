@@ -12,6 +12,7 @@ from eraseblock.reproduction.data import Claim, Figure, Paper
 from eraseblock.reproduction.finding import REPRODUCED, VERDICTS, Finding
 from eraseblock.reproduction.plan import FigurePlan, Plan
 from eraseblock.reproduction.selection import Run, select
+from eraseblock.reproduction.sensitivity import Switched, switched
 from eraseblock.reproduction.verdicts import judge
 from eraseblock.reproduction.workloads import Source
 
@@ -126,6 +127,8 @@ class PaperAnswer:
 
     paper: Paper
     figures: tuple[FigureAnswer, ...]
+    # Which verdicts hang on what is left open, if that was asked for.
+    switched: tuple[Switched, ...] = ()
 
     @property
     def answers(self) -> list[Answer]:
@@ -148,6 +151,7 @@ class PaperAnswer:
             "year": paper.year,
             "counts": counts(self.answers),
             "figures": [figure.as_json() for figure in self.figures],
+            **({"sensitivity": [one.as_json() for one in self.switched]} if self.switched else {}),
         }
 
 
@@ -157,7 +161,14 @@ def answers(plan: Plan) -> list[PaperAnswer]:
     for one in plan.figures:
         found = tuple(_answer(one, claim) for claim in one.paper.claims_of(one.figure.name))
         papers.setdefault(one.paper.name, []).append(FigureAnswer(one, found))
-    return [PaperAnswer(figures[0].plan.paper, tuple(figures)) for figures in papers.values()]
+    return [
+        PaperAnswer(
+            figures[0].plan.paper,
+            tuple(figures),
+            tuple(switched([one for one in plan.variants if one.paper.name == name])),
+        )
+        for name, figures in papers.items()
+    ]
 
 
 def counts(found: Iterable[Answer]) -> dict[str, int]:

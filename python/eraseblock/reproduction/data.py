@@ -128,6 +128,20 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class Switch:
+    """Something in the set-up that a paper leaves open, and another way to do it."""
+
+    name: str
+    open: str
+    # Settings by their dotted paths.
+    set: Mapping[str, Any]
+    # Only runs with these settings; all if there are none.
+    where: Selection
+    # Only these figures; all if there are none.
+    figures: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Paper:
     """What one paper states."""
 
@@ -140,6 +154,7 @@ class Paper:
     quantities: Mapping[str, Quantity]
     figures: Mapping[str, Figure]
     claims: tuple[Claim, ...]
+    switches: tuple[Switch, ...]
 
     def claims_of(self, figure: str) -> list[Claim]:
         """The claims of one figure, each number of its own."""
@@ -200,6 +215,7 @@ def paper(name: str) -> Paper:
             quantities=quantities,
             figures=figures,
             claims=claims,
+            switches=tuple(_switch(one, figures) for one in table.get("switches", ())),
         )
     except KeyError as error:
         raise _core.InputError(f"{place / CLAIMS_NAME}: {error} is missing") from error
@@ -268,6 +284,22 @@ def _claim(table: Table, figures: Mapping[str, Figure], quantities: Mapping[str,
         kind=table["kind"],
         quantity=table.get("quantity"),
         table=table,
+    )
+
+
+def _switch(table: Table, figures: Mapping[str, Figure]) -> Switch:
+    for name in table.get("figures", ()):
+        if name not in figures:
+            close = nearest(name, list(figures))
+            raise _core.InputError(
+                f"{CLAIMS_NAME}: switch `{table['name']}`: there is no figure `{name}`{close}"
+            )
+    return Switch(
+        name=table["name"],
+        open=table["open"],
+        set=table["set"],
+        where=table.get("where", {}),
+        figures=tuple(table.get("figures", ())),
     )
 
 

@@ -21,6 +21,7 @@ from eraseblock.reproduction.beyond.html import studies_html
 from eraseblock.reproduction.charts import charts_of
 from eraseblock.reproduction.finding import CONTRADICTS, DIRECTION, NOT, REPRODUCED, VERDICTS
 from eraseblock.reproduction.findings import findings_of
+from eraseblock.reproduction.sensitivity import sentence
 
 # How each verdict is coloured; all others are quiet.
 _CLASSES = {REPRODUCED: "good", DIRECTION: "half", NOT: "bad", CONTRADICTS: "odd"}
@@ -89,6 +90,8 @@ def _paper(paper: PaperAnswer, plots: list[dict[str, Any]]) -> dict[str, Any]:
         "figures": figures,
         "findings": findings_of(paper.paper),
         "sources": paper.sources,
+        "sensitivity": sentence(paper.switched),
+        "switched": [one for one in paper.switched if one.changes or one.errors],
     }
 
 

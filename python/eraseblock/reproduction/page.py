@@ -11,6 +11,7 @@ from eraseblock.reproduction.beyond.answers import StudyAnswer
 from eraseblock.reproduction.beyond.markdown import studies_page
 from eraseblock.reproduction.finding import VERDICTS
 from eraseblock.reproduction.findings import findings_of
+from eraseblock.reproduction.sensitivity import Switched, sentence
 from eraseblock.results.files import replace_file
 from eraseblock.results.markdown import row as _row
 from eraseblock.results.store import make_folder
@@ -66,6 +67,8 @@ def _paper(answer: PaperAnswer) -> Iterator[str]:
         yield _row([source.called, source.sentence])
     for figure in answer.figures:
         yield from _figure(figure)
+    if answer.switched:
+        yield from _sensitivity(answer.switched)
 
 
 def _figure(one: FigureAnswer) -> Iterator[str]:
@@ -83,6 +86,25 @@ def _figure(one: FigureAnswer) -> Iterator[str]:
     yield _row(["---"] * 5)
     for answer in one.answers:
         yield _row(_cells(answer))
+
+
+def _sensitivity(found: Sequence[Switched]) -> Iterator[str]:
+    yield "\n### What hangs on things that are left open\n"
+    yield f"{sentence(found)}\n"
+    moving = [one for one in found if one.changes or one.errors]
+    if moving:
+        yield _row(
+            ["done in another way", "left open", "claims", "more comes out", "less comes out", "which"]
+        )
+        yield _row(["---", "---", "---:", "---:", "---:", "---"])
+    for one in moving:
+        which = [
+            f"{change.claim.id}: {change.ours(change.before)} → {change.ours(change.after)}, "
+            f"{change.after.verdict}"
+            for change in one.changes
+        ]
+        cells = [f"`{one.name}`", one.open, str(len(one.claims)), str(one.better), str(one.worse)]
+        yield _row([*cells, "<br>".join([*which, *(f"refused: {error}" for error in one.errors)])])
 
 
 def _cells(answer: Answer) -> list[str]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from eraseblock.reproduction import data, workloads
 from eraseblock.reproduction.arithmetic import fields_of
 from eraseblock.reproduction.data import Claim, Figure, Paper
 from eraseblock.reproduction.selection import Run
+from eraseblock.reproduction.switches import Variant, variants
 from eraseblock.reproduction.traces import Survey
 from eraseblock.reproduction.workloads import Source, Take
 
@@ -44,29 +46,38 @@ class Plan:
     figures: list[FigurePlan]
     # Traces at hand that are not run, and files that are no traces.
     notices: list[str] = field(default_factory=list)
+    # What is run to see which verdicts hang on what is left open.
+    variants: list[Variant] = field(default_factory=list)
 
     @property
     def to_run(self) -> dict[tuple[str, Path], Experiment]:
-        """The experiments to be run, each once."""
-        return self._each(lambda one: one.is_run)
+        """The experiments to be run, each once; a figure's own come first."""
+        own = (one for figure in self.figures if figure.is_run for one in figure.experiments)
+        others = (one for variant in self.variants for one in variant.experiments.values())
+        found: dict[tuple[str, Path], Experiment] = {}
+        for experiment in chain(own, others):
+            found.setdefault(self.key(experiment), experiment)
+        return found
 
     def key(self, experiment: Experiment) -> tuple[str, Path]:
         """What an experiment is known by."""
         return (experiment.text, experiment.base)
 
-    def _each(self, wanted: Any) -> dict[tuple[str, Path], Experiment]:
-        return {
-            self.key(experiment): experiment
-            for one in self.figures
-            if wanted(one)
-            for experiment in one.experiments
-        }
 
-
-def plan(wanted: Sequence[tuple[Paper, Figure]], survey: Survey, take: Take = "own") -> Plan:
-    """What these figures need."""
+def plan(
+    wanted: Sequence[tuple[Paper, Figure]], survey: Survey, take: Take = "own", *, sensitivity: bool = False
+) -> Plan:
+    """What these figures need; with `sensitivity` also what else could be run for them."""
+    figures = [_figure(paper, figure, survey, take) for paper, figure in wanted]
     return Plan(
-        [_figure(paper, figure, survey, take) for paper, figure in wanted], _notices(wanted, survey, take)
+        figures,
+        _notices(wanted, survey, take),
+        [
+            variant
+            for one in figures
+            if sensitivity and one.is_run
+            for variant in variants(one.paper, one.figure, one.runs, one.experiments)
+        ],
     )
 
 

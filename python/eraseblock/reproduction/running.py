@@ -40,6 +40,13 @@ def execute(plan: Plan, *, jobs: int | None = None, folder: Path | None = None, 
             outcome = found[plan.key(experiment)]
             run.record = outcome.record
             run.error = None if outcome.error is None else str(outcome.error)
+    for variant in plan.variants:
+        for place, experiment in variant.experiments.items():
+            outcome = found[plan.key(experiment)]
+            if outcome.record is not None:
+                variant.records[place] = outcome.record
+            elif (error := str(outcome.error)) not in variant.errors:
+                variant.errors.append(error)
 
 
 def slim(record: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from eraseblock.reproduction import wording
 from eraseblock.reproduction.answers import Answer, FigureAnswer, PaperAnswer, counts, made_so
 from eraseblock.reproduction.data import NEEDS, Paper
 from eraseblock.reproduction.finding import CONTRADICTS, DIRECTION, NOT, REPRODUCED
+from eraseblock.reproduction.sensitivity import Switched, sentence
 from eraseblock.results.units import duration
 
 _STYLES = {REPRODUCED: "green", DIRECTION: "yellow", NOT: "red", CONTRADICTS: "magenta"}
@@ -28,6 +29,8 @@ def print_reproduction(console: Console, papers: Sequence[PaperAnswer], *, brief
         else:
             for figure in paper.figures:
                 _print_figure(console, figure)
+        if paper.switched:
+            _print_sensitivity(console, paper.switched)
         if len(paper.figures) > 1:
             console.print(_counts(paper.answers))
             console.print()
@@ -91,6 +94,31 @@ def _print_figure(console: Console, one: FigureAnswer) -> None:
     console.print(table)
     if one.untrusted:
         console.print(Text(f"{one.untrusted} of {len(one.plan.runs)} runs are not to be trusted", "bold red"))
+
+
+def _print_sensitivity(console: Console, found: Sequence[Switched]) -> None:
+    console.print()
+    console.print(Text(sentence(found)))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("done in another way", ratio=3, overflow="fold")
+    table.add_column("left open", ratio=4, overflow="fold")
+    table.add_column("claims", justify="right")
+    table.add_column("what comes out", ratio=5, overflow="fold")
+    for one in found:
+        if not one.changes and not one.errors:
+            continue
+        which = Text()
+        for change in one.changes:
+            which.append("\n" if which else "")
+            which.append(f"{change.claim.id}: {change.ours(change.after)}: ")
+            which.append(change.after.verdict, _STYLES.get(change.after.verdict, "dim"))
+            which.append(f" (was {change.ours(change.before)}: {change.before.verdict})", "dim")
+        for error in one.errors:
+            which.append("\n" if which else "")
+            which.append(f"refused: {error}", "dim")
+        table.add_row(one.name, one.open, str(len(one.claims)), which)
+    if table.row_count:
+        console.print(table)
 
 
 def _row(answer: Answer) -> list[Text]:

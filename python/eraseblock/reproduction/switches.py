@@ -1,0 +1,104 @@
+"""Says what else could be run for a figure: each thing that is left open, switched one at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from eraseblock import _core
+from eraseblock.experiments import Experiment, resolve_mapping
+from eraseblock.readings.plan import plan as readings_of
+from eraseblock.reproduction.data import Figure, Paper, Switch
+from eraseblock.reproduction.selection import Run, at, matches
+
+
+@dataclass
+class Variant:
+    """A figure's runs with one thing done in another way."""
+
+    name: str
+    # What is left open.
+    open: str
+    paper: Paper
+    figure: Figure
+    # The figure's runs with one seed each, and by their places those that are other runs now.
+    runs: list[Run]
+    experiments: dict[int, Experiment]
+    records: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+    # Why runs of it have no record, each reason once.
+    errors: list[str] = field(default_factory=list)
+
+    @property
+    def switched(self) -> list[Run]:
+        """The runs with what came out under the switch, to be chosen by their settings before it."""
+        return [
+            Run(run.settings, run.source, self.records.get(place), run.profile)
+            if place in self.experiments
+            else run
+            for place, run in enumerate(self.runs)
+        ]
+
+
+def variants(
+    paper: Paper, figure: Figure, runs: Sequence[Run], experiments: Sequence[Experiment]
+) -> Iterator[Variant]:
+    """Each choice that a scheme or a drive in a figure's runs declares, and each switch of the paper."""
+    places = _first_seeds(runs)
+    kept = [runs[place] for place in places]
+    base = [experiments[place] for place in places]
+    for reading in readings_of(base).readings:
+        # Chance is what seeds are for.
+        if not reading.choice.seed:
+            yield Variant(reading.name, reading.choice.open, paper, figure, kept, reading.experiments)
+    for switch in paper.switches:
+        if others := concerned(switch, figure, base):
+            yield Variant(switch.name, switch.open, paper, figure, kept, others)
+
+
+def concerned(switch: Switch, figure: Figure, experiments: Sequence[Experiment]) -> dict[int, Experiment]:
+    """The runs of a figure that a switch makes others, by their places."""
+    if switch.figures and figure.name not in switch.figures:
+        return {}
+    return {
+        place: other
+        for place, experiment in enumerate(experiments)
+        if _concerns(switch, experiment) and (other := _switched(experiment, switch)) is not None
+    }
+
+
+def _first_seeds(runs: Sequence[Run]) -> list[int]:
+    """The places of the runs, of those that differ in seeds alone the first."""
+    first: dict[str, int] = {}
+    for place, run in enumerate(runs):
+        first.setdefault(run.identity(), place)
+    return list(first.values())
+
+
+def _concerns(switch: Switch, experiment: Experiment) -> bool:
+    config = experiment.config
+    return all(matches(at(config, path), wanted) for path, wanted in switch.where.items())
+
+
+def _switched(experiment: Experiment, switch: Switch) -> Experiment | None:
+    """The same run with the switch set; none if it is set so already."""
+    config = experiment.config
+    for path, value in switch.set.items():
+        *way, last = path.split(".")
+        table = config
+        for key in way:
+            if not isinstance(table.get(key), dict):
+                raise _core.InputError(f"claims.toml: switch `{switch.name}`: a run has no `{path}`")
+            table = table[key]
+        table[last] = value
+    [found] = resolve_mapping(_without_nothing(config), f"switch `{switch.name}`")
+    before = json.loads(experiment.text)
+    return None if found.config == before else Experiment(found.text, experiment.base, reading=switch.name)
+
+
+def _without_nothing(value: Any) -> Any:
+    """What an experiment file calls nothing is not there."""
+    if isinstance(value, dict):
+        return {key: _without_nothing(one) for key, one in value.items() if one is not None}
+    return value

@@ -1,0 +1,84 @@
+"""Which verdicts hang on things that papers leave open."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from conftest import Cli
+
+from eraseblock import _core
+from eraseblock.reproduction import data
+from eraseblock.reproduction.answers import PaperAnswer, answers
+from eraseblock.reproduction.data import Switch
+from eraseblock.reproduction.page import page
+from eraseblock.reproduction.plan import plan
+from eraseblock.reproduction.running import execute
+from eraseblock.reproduction.sensitivity import sentence
+from eraseblock.reproduction.traces import Survey
+
+
+def found_with(*switches: Switch) -> PaperAnswer:
+    """Table 1 of BPLRU, as if the paper left these open."""
+    paper = replace(data.paper("bplru"), switches=switches)
+    planned = plan([(paper, paper.figure("table1"))], Survey(), sensitivity=True)
+    execute(planned)
+    [answered] = answers(planned)
+    return answered
+
+
+def switch(name: str = "made", **table: object) -> Switch:
+    whole: dict[str, object] = {"open": "made up", "set": {}, "where": {}, "figures": (), **table}
+    return Switch(name=name, **whole)  # type: ignore[arg-type]
+
+
+def test_choices_of_schemes_are_switched_one_at_a_time(cli: Cli) -> None:
+    done = cli("reproduce", "bplru", "table1", "--sensitivity", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    [paper] = json.loads(done.stdout)["papers"]
+    table = {one["switch"]: one for one in paper["sensitivity"]}
+    # Two log blocks in the order of their last writes, or at random: the 12 merges of the table hang on that.
+    [change] = table['bast victim = "random"']["changes"]
+    assert (change["id"], change["before"], change["after"]) == ("table1-lru", "reproduced", "not reproduced")
+    assert (table['bast victim = "random"']["better"], table['bast victim = "random"']["worse"]) == (0, 1)
+    # The first and the oldest are the same here.
+    assert table['bast victim = "fifo"']["changes"] == []
+    assert all(one["open"] and one["claims"] for one in table.values())
+
+
+def test_a_switch_of_the_paper_changes_what_it_says_and_nothing_else() -> None:
+    answered = found_with(
+        switch("pages", set={"ftl.mapping": {"kind": "page"}, "ftl.over_provisioning": 1.0}),
+        switch("BPLRU on pages", set={"ftl.mapping": {"kind": "page"}}, where={"buffer.scheme": "bplru"}),
+        switch("as it is", set={"buffer.scheme.kind": "lru"}, where={"buffer.scheme": "lru"}),
+        switch("elsewhere", set={"host.speedup": 2.0}, figures=("7",)),
+    )
+    changed = {
+        one.name: [(change.claim.id, change.ours(change.after)) for change in one.changes]
+        for one in answered.switched
+    }
+    assert changed["pages"] == [("table1-lru", "0"), ("table1-block-lru", "0")]
+    assert changed["BPLRU on pages"] == [("table1-block-lru", "0")]
+    assert "as it is" not in changed
+    assert "elsewhere" not in changed
+    # The figure's own verdicts are those without any of it.
+    assert [answer.finding.verdict for answer in answered.answers][:2] == ["reproduced", "reproduced"]
+    assert sentence(answered.switched).startswith("1 of 3 claims have the same verdict")
+    assert "| `pages` | made up | 3 | 0 | 2 | table1-lru: 12 → 0, not reproduced<br>" in page([answered])
+
+
+def test_a_switch_that_the_engine_refuses_is_told() -> None:
+    [refused] = [
+        one
+        for one in found_with(switch("no room", set={"buffer.size": "1 B"})).switched
+        if one.name == "no room"
+    ]
+    assert refused.changes == ()
+    assert len(refused.errors) >= 1
+    assert "buffer.size" in refused.errors[0]
+
+
+def test_a_switch_of_what_is_not_there_is_an_error() -> None:
+    with pytest.raises(_core.InputError, match=r"switch `made`: a run has no `ftl\.maping\.victim`"):
+        found_with(switch(set={"ftl.maping.victim": "fifo"}))
