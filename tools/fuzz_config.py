@@ -18,6 +18,7 @@ import re
 import resource
 import sys
 import time
+import traceback
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -39,6 +40,8 @@ HANG_S = 60.0
 TELL_S = 30.0
 MEMORY = 6 << 30
 REQUESTS = 300
+# So many of the places that an exception came through are told.
+PLACES = 12
 
 RECORDINGS = Path(__file__).resolve().parent.parent / "workloads"
 
@@ -227,10 +230,16 @@ def attempt(experiment: Mapping[str, Any]) -> tuple[str, str]:
         if isinstance(error, KeyboardInterrupt):
             raise
         # Whatever else comes is a fault; a panic is no `Exception`.
-        return "failed", f"{type(error).__name__}: {error}"
+        return "failed", f"{type(error).__name__}: {error}{_places(error)}"
     fault = fault_of(record, again)
     buffer, ftl = (_name(experiment, part) for part in (("buffer", "scheme"), ("ftl", "mapping")))
     return ("failed", fault) if fault else ("ran", f"{buffer} on {ftl}")
+
+
+def _places(error: BaseException) -> str:
+    """The innermost places that an exception came through."""
+    frames = traceback.extract_tb(error.__traceback__)[-PLACES:]
+    return "".join(f"\n  in {frame.name}, {frame.filename}:{frame.lineno}" for frame in frames)
 
 
 def fault_of(record: Json, again: Json) -> str:
