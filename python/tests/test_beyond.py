@@ -12,6 +12,7 @@ import pytest
 import vl_convert
 from conftest import Cli
 
+from eraseblock.experiments import Experiment
 from eraseblock.names import known
 from eraseblock.reproduction.beyond.answers import StudyAnswer, answer, run_studies
 from eraseblock.reproduction.beyond.charts import charts_of
@@ -21,8 +22,9 @@ from eraseblock.reproduction.beyond.sentences import sentences
 from eraseblock.reproduction.beyond.study import Contest, Study, read, studies
 from eraseblock.reproduction.beyond.summary import leads, standings
 from eraseblock.reproduction.beyond.tables import contests_tables, pairs_table, standings_tables
-from eraseblock.reproduction.beyond.trials import MEASURES, Design, Figures, Trial, cut
+from eraseblock.reproduction.beyond.trials import MEASURES, Design, Figures, Trial, cut, trials_of
 from eraseblock.reproduction.files import to_json, write
+from eraseblock.sweep import Outcome
 
 RESPONSE = MEASURES[0]
 BUFFERS = Contest("buffer", "ftl", "lru")
@@ -32,6 +34,7 @@ STUDIES = """\
 [studies.tiny]
 title = "A tiny study"
 asks = "Does it work?"
+note = "Nothing to know."
 experiment = "tiny.toml"
 every = { "buffer.scheme" = "buffers", "ftl.mapping" = "ftls" }
 contests = [{ of = "buffer", at = "ftl", baseline = "lru" }, { of = "ftl", at = "buffer", baseline = "page" }]
@@ -239,9 +242,46 @@ def test_seeds_are_one_design_and_runs_are_kept(tmp_path: Path) -> None:
     assert again.trials == found.trials
 
 
+def test_ftls_are_not_judged_by_a_buffer_that_knows_the_future() -> None:
+    trials = [
+        trial(buffer, cost, cost, ftl=ftl, offline=buffer == "opt")
+        for buffer, ftl, cost in (
+            ("opt", "page", 1),
+            ("opt", "fast", 2),
+            ("lru", "page", 3),
+            ("lru", "fast", 2),
+        )
+    ]
+    [found] = bouts(trials, Contest("ftl", "buffer", "page"), RESPONSE)
+    assert (found.at, [place.trial.design.ftl for place in found.places]) == ("lru", ["fast", "page"])
+
+
+def test_waiting_for_room_counts_where_requests_are_always_under_way() -> None:
+    series = {"end_ns": [10, 30, 60], "requests": [2, 2, 1]}
+    outcome = Outcome(
+        Experiment(json.dumps(CONFIG), Path()),
+        {
+            "trusted": True,
+            "offline": False,
+            "config": {"host": {"replay": "closed", "max_outstanding": 4}},
+            "response_ns": {"all": {"mean": 1.0}},
+            "series": {**series, "response_sum_ns": [1, 2, 2]},
+        },
+    )
+    [found] = trials_of([outcome])
+    assert found.figures["response"] == Figures(4 * 60 / 5, (40, 80, 120), None)
+
+
+CONFIG = {
+    "workload": {"path": "w.spc"},
+    "buffer": {"scheme": {"kind": "lru"}},
+    "ftl": {"mapping": {"kind": "page"}},
+}
+
+
 def test_a_design_that_is_refused_is_named_with_the_reason() -> None:
     refused = Trial(Design("w", "lru", "fast", ""), {}, error="fast: cannot do that", refused=True)
-    study = Study("s", "", "", Path(), {}, (BUFFERS,), ())
+    study = Study("s", "", "", "", Path(), {}, (BUFFERS,), ())
     found = answer(study, [trial("a", 1, 2), trial("lru", 2, 2), refused])
     assert found.refusals == [("fast: cannot do that", [refused])]
     assert found.errors == []

@@ -16,6 +16,7 @@ from eraseblock.results.units import duration
 def print_study(console: Console, answer: StudyAnswer) -> None:
     """Print a study; every single contest is in the report and in the JSON."""
     console.print(Text.assemble((answer.study.title, "bold"), f": {answer.study.asks}"))
+    console.print(Text(answer.study.note, "dim"))
     pairs = pairs_table(answer)
     for table in [*([pairs] if pairs else []), *standings_tables(answer)]:
         console.print(_table(table))

@@ -71,6 +71,7 @@ class StudyAnswer:
             "study": self.study.name,
             "title": self.study.title,
             "asks": self.study.asks,
+            "note": self.study.note,
             "runs": len(self.trials),
             "sentences": sentences(self),
             "refused": {reason: [vars(one.design) for one in some] for reason, some in self.refusals},
@@ -143,14 +144,15 @@ def _bout_json(bout: Bout) -> dict[str, Any]:
         table |= {"best": bout.best.name(bout.contest), "second": bout.second.name(bout.contest)}
         table |= {"decided": bout.is_decided, "bound": bout.bound}
         table["as_good"] = [one.name(bout.contest) for one in bout.places if one.as_good]
-    table["figures"] = [_place_json(one, bout.contest) for one in (*bout.places, *bout.offline)]
+    if bout.measure.name == "response":
+        table["figures"] = [_place_json(one, bout.contest) for one in (*bout.places, *bout.offline)]
     return table
 
 
 def _place_json(place: Place, contest: Contest) -> dict[str, Any]:
     return {
         "name": place.name(contest),
-        "value": place.value,
+        "value": _rounded(place.value),
         **_estimate_json("to_best", place.to_best),
         **_estimate_json("to_baseline", place.to_baseline),
     }
@@ -159,4 +161,10 @@ def _place_json(place: Place, contest: Contest) -> dict[str, Any]:
 def _estimate_json(name: str, estimate: Estimate | None) -> dict[str, Any]:
     if estimate is None:
         return {}
-    return {name: estimate.mean, f"{name}_half": estimate.half}
+    half = None if estimate.half is None else _rounded(estimate.half)
+    return {name: _rounded(estimate.mean), f"{name}_half": half}
+
+
+def _rounded(figure: float) -> float:
+    """Six digits: there are tens of thousands of them."""
+    return float(f"{figure:.6g}")

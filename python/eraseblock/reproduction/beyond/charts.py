@@ -8,7 +8,7 @@ from typing import Any
 
 from eraseblock.reproduction.beyond.answers import Result, StudyAnswer
 from eraseblock.reproduction.beyond.contests import Bout, ends
-from eraseblock.reproduction.beyond.sentences import percent
+from eraseblock.reproduction.beyond.sentences import percent, side_of
 from eraseblock.reproduction.beyond.summary import Standing
 from eraseblock.reproduction.charts import Chart, Spec
 
@@ -29,7 +29,10 @@ def charts_of(answer: StudyAnswer) -> list[Chart]:
         words = {"buffer": "buffers", "ftl": "FTLs"}.get(contest.of, contest.of)
         if contest.of == "buffer":
             found.append(
-                Chart("Who answers fastest where, and how far ahead of the next one", _winners(response))
+                Chart(
+                    "Who answers fastest where, and how far ahead of the next one (?: not told from it)",
+                    _winners(response),
+                )
             )
             found.append(_heat_map(response, words))
         if contest.at == "load":
@@ -168,14 +171,14 @@ def _standings(panels: Sequence[tuple[str, Sequence[Standing]]]) -> Spec:
         "field": "ratio",
         "type": "quantitative",
         "title": "times the baseline",
-        "scale": {"type": "log", "nice": False},
+        "scale": {"type": "log", "nice": False, "padding": 8},
         "axis": {"format": "~g", "tickCount": 6},
     }
     y = _names("name", order)
     colour = {
         "field": "side",
         "type": "nominal",
-        "scale": {"domain": list(_SIDES)},
+        "scale": {"domain": list(_SIDES), "range": list(_SIDES.values())},
         "legend": {"title": None, "orient": "bottom"},
     }
     return {
@@ -215,20 +218,21 @@ def _standings(panels: Sequence[tuple[str, Sequence[Standing]]]) -> Spec:
     }
 
 
-_SIDES = ("ahead", "behind", "not told apart", "knows the future")
+_WORDS = {-1: "ahead", 0: "not told apart", 1: "behind"}
+# Colours that can be told apart on light and on dark paper.
+_SIDES = {
+    "ahead": "#2f8fd0",
+    "behind": "#d9691e",
+    "not told apart": "#8a919c",
+    "knows the future": "#2a9d74",
+}
 
 
 def _standing(panel: str, one: Standing) -> Spec | None:
     if one.ratio is None:
         return None
     interval = ends(one.ratio)
-    side = _SIDES[2]
-    if one.offline:
-        side = _SIDES[3]
-    elif interval is not None and interval[1] < 1:
-        side = _SIDES[0]
-    elif interval is not None and interval[0] > 1:
-        side = _SIDES[1]
+    side = "knows the future" if one.offline else _WORDS[side_of(one)]
     datum: Spec = {"panel": panel, "name": one.name, "ratio": one.ratio.mean, "side": side}
     datum |= {"text": percent(one.ratio.mean), "best": f"best in {one.best} of {one.contests}"}
     if interval is not None and interval[0] < interval[1]:

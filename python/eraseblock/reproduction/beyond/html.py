@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
+
+from markupsafe import Markup, escape
 
 from eraseblock.reproduction.beyond.answers import StudyAnswer
 from eraseblock.reproduction.beyond.charts import charts_of
 from eraseblock.reproduction.beyond.sentences import METHOD, sentences
 from eraseblock.reproduction.beyond.study import NAME, TITLE
 from eraseblock.reproduction.beyond.tables import contests_tables, pairs_table, standings_tables
+
+_NAME = re.compile(r"`([^`]+)`")
 
 
 def studies_html(answers: Sequence[StudyAnswer], plots: list[dict[str, Any]]) -> dict[str, Any]:
@@ -22,6 +27,11 @@ def studies_html(answers: Sequence[StudyAnswer], plots: list[dict[str, Any]]) ->
     }
 
 
+def _marked(text: str) -> Markup:
+    """Names of schemes as code."""
+    return Markup(_NAME.sub(r"<code>\1</code>", str(escape(text))))
+
+
 def _study(answer: StudyAnswer, plots: list[dict[str, Any]]) -> dict[str, Any]:
     pairs = pairs_table(answer)
     numbers = []
@@ -32,8 +42,9 @@ def _study(answer: StudyAnswer, plots: list[dict[str, Any]]) -> dict[str, Any]:
         "name": answer.study.name,
         "title": answer.study.title,
         "asks": answer.study.asks,
+        "note": _marked(answer.study.note),
         "errors": answer.errors,
-        "sentences": sentences(answer),
+        "sentences": [_marked(one) for one in sentences(answer)],
         "plots": numbers,
         "standings": [*([pairs] if pairs else []), *standings_tables(answer)],
         "contests": contests_tables(answer),

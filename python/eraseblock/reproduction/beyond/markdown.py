@@ -17,7 +17,7 @@ def studies_page(answers: Sequence[StudyAnswer]) -> Iterator[str]:
     yield f"{METHOD}\n"
     for answer in answers:
         yield f"\n### {answer.study.title}\n"
-        yield f"{answer.study.asks}\n"
+        yield f"{answer.study.asks} {answer.study.note}\n"
         for sentence in sentences(answer):
             yield f"- {sentence}"
         pairs = pairs_table(answer)

@@ -12,6 +12,7 @@ from eraseblock.reproduction.beyond.trials import MEASURES, PARTS
 
 # Differences below this matter to nobody, even where they are certain.
 MATTERS = 0.05
+_ENOUGH = f"{100 * MATTERS:.0f} % or more (and its interval is on that side)"
 _NAMED = 5
 WORDS = {"buffer": "buffer", "ftl": "FTL", "load": "load", "workload": "workload"}
 
@@ -22,7 +23,9 @@ METHOD = (
     "recording. It says nothing about other programs; the parts follow each other on one drive and are "
     "not independent, and no correction is made for looking at many pairs. Geometric means over "
     "workloads have an interval over the workloads: each counts once, however many contests it has. "
-    "That one is about other workloads of these kinds."
+    "That one is about other workloads of these kinds. Where a constant number of requests is always "
+    "under way, the mean response time is that number times the time of the run, divided by the "
+    "requests (Little's law): what the host waits for room in the buffer counts."
 )
 
 
@@ -33,8 +36,10 @@ def sentences(answer: StudyAnswer) -> list[str]:
         if contest.at == "load":
             found += _of_loads(answer, answer.result(contest.of, "response"))
         else:
-            for measure in MEASURES:
-                found += _of_result(answer, answer.result(contest.of, measure.name))
+            results = [answer.result(contest.of, measure.name) for measure in MEASURES]
+            found += _of_response(answer, results[0])
+            # How all schemes stand by the other measures is in the tables.
+            found += [_who_wins(result) for result in results[1:]]
     found += _of_runs(answer)
     return [one for one in found if one]
 
@@ -65,29 +70,41 @@ def side_of(standing: Standing) -> int:
     return -1 if interval[1] < 1 else 1 if interval[0] > 1 else 0
 
 
-def _of_result(answer: StudyAnswer, result: Result) -> Iterator[str]:
-    contest, title = result.contest, result.measure.title
+def _of_response(answer: StudyAnswer, result: Result) -> Iterator[str]:
+    contest = result.contest
     held = [bout for bout in result.bouts if bout.best is not None]
     if not held:
         return
-    what = WORDS[contest.of]
+    yield _who_wins(result)
+    yield _to_baseline(result.standings, contest.baseline, result.measure.title, answer.study.named)
+    if contest.of == "buffer":
+        yield _where_it_matters(result)
+        yield _to_opt(result, held)
+    yield (
+        f"What the choice of the {WORDS[contest.of]} comes to: the slowest takes "
+        f"{_times(typical(spreads(held)))} as long as the fastest in the median contest."
+    )
+
+
+def _who_wins(result: Result) -> str:
+    contest = result.contest
+    held = [bout for bout in result.bouts if bout.best is not None]
+    if not held:
+        return ""
     decided = sum(bout.is_decided for bout in held)
     most = max(held, key=lambda bout: 1 - _share(bout))
-    yield (
-        f"Least {title}, by {what}, in {len(held)} contests (one for each workload and {WORDS[contest.at]}): "
-        f"{_winners(held)}. The winner is told from the next one in {decided}; its lead is "
-        f"{_plain(typical(leads(held)))} in the median and {_plain(1 - _share(most))} at most "
-        f"({most.best and most.best.name(contest)} under {most.workload} with {most.at})."
+    text = (
+        f"Least {result.measure.title}, by {WORDS[contest.of]}, in {len(held)} contests (one for each "
+        f"workload and {WORDS[contest.at]}): {_winners(held)}. The winner is told from the next one in "
+        f"{decided}; its lead is {_plain(typical(leads(held)))} in the median"
     )
-    yield _to_baseline(result.standings, contest.baseline, title, answer.study.named)
-    if contest.of == "buffer":
-        yield _best_at(result)
-        yield _to_bounds(result, held)
-    if result.measure.name == "response":
-        yield (
-            f"What the choice of the {what} comes to: the slowest takes {_times(typical(spreads(held)))} "
-            "as long as the fastest in the median contest."
-        )
+    if most.best is not None and _share(most) < 1:
+        text += f" and {_plain(1 - _share(most))} at most (`{most.best.name(contest)}` under {most.workload}"
+        text += f" with `{most.at}`)"
+    bounds = [(bout.workload, bout.bound) for bout in held if bout.bound and contest.of == "buffer"]
+    if bounds and (mean := over_workloads(bounds)) is not None:
+        text += f". Relative to the least that any buffer could have: {percent(mean.mean)}"
+    return f"{text}."
 
 
 def _of_loads(answer: StudyAnswer, result: Result) -> Iterator[str]:
@@ -104,18 +121,13 @@ def _does_it_matter(
     standings: Sequence[Standing], held: Sequence[Bout], baseline: str, named: Sequence[str]
 ) -> str:
     """Whether the papers' schemes still gain anything over the baseline."""
-    enough = f"{100 * MATTERS:.0f} %"
     ours = [(one, one.ratio.mean) for one in standings if one.name in named and one.ratio is not None]
     gain = [one for one, ratio in ours if side_of(one) < 0 and ratio <= 1 - MATTERS]
     loss = [one for one, ratio in ours if side_of(one) > 0 and ratio >= 1 + MATTERS]
     won = sum(_gains(bout) for bout in held)
     text = "does the scheme matter? Of the papers' schemes, over all workloads, "
-    text += (
-        f"{_told(gain)} gains {enough} or more on `{baseline}`"
-        if gain
-        else f"not one gains {enough} on `{baseline}`"
-    )
-    text += f", {_told(loss)} loses as much" if loss else ", not one loses as much"
+    text += f"{_told(gain) or 'not one'} gains {_ENOUGH} on `{baseline}`; "
+    text += f"{_told(loss) or 'not one'} loses as much"
     text += f". Some scheme or other is shown to gain that much under {won} of {len(held)} workloads."
     for one in standings:
         if one.name == "none" and one.ratio is not None:
@@ -134,16 +146,13 @@ def _to_baseline(standings: Sequence[Standing], baseline: str, title: str, named
     rivals = [one for one in standings if one.ratio is not None and one.name != baseline and not one.offline]
     ahead = [one for one in rivals if side_of(one) < 0]
     behind = [one for one in rivals if side_of(one) > 0]
-    level = [one.name for one in rivals if side_of(one) == 0]
+    level = sum(side_of(one) == 0 for one in rivals)
     text = f"{title.capitalize()} relative to `{baseline}`, geometric mean over workloads: "
     text += f"shown to be less with {_told(ahead[:_NAMED])}" if ahead else "not shown to be less with any"
-    if len(ahead) > _NAMED:
-        text += f" and {_list([one.name for one in ahead[_NAMED:]])}"
+    text += _more(len(ahead) - _NAMED)
     if behind:
-        text += f"; more with {_told(behind[-_NAMED:])}"
-        text += f" and {_list([one.name for one in behind[:-_NAMED]])}" if len(behind) > _NAMED else ""
-    if level:
-        text += f"; not told apart: {_list(level)}"
+        text += f"; more with {_told(behind[-_NAMED:])}{_more(len(behind) - _NAMED)}"
+    text += f"; {level} not told apart" if level else ""
     shown = {one.name for one in (*ahead[:_NAMED], *behind[-_NAMED:])}
     rest = [one for one in rivals if one.name in named and one.name not in shown]
     text += f". The papers' others: {_told(rest)}." if rest else "."
@@ -153,43 +162,43 @@ def _to_baseline(standings: Sequence[Standing], baseline: str, title: str, named
     return text
 
 
-def _best_at(result: Result) -> str:
-    """Whether it is the same scheme everywhere: the one that is ahead in the geometric mean, at each FTL."""
-    told = []
-    for value in result.values:
-        first = next((one for one in result.at(value) if one.ratio is not None and not one.offline), None)
-        if first is not None:
-            told.append(f"{value} `{first.name}` {with_interval(first)}")
-    return (
-        f"Least {result.measure.title} in the geometric mean over workloads, relative to "
-        f"`{result.contest.baseline}`, by {WORDS[result.contest.at]}: {'; '.join(told)}."
-    )
+def _where_it_matters(result: Result) -> str:
+    """At which FTLs some scheme gains as much as matters over all workloads, and at which not one does."""
+    firsts = [(value, first_of(result.at(value))) for value in result.values]
+    gains = [
+        f"`{value}` (`{one.name}` {with_interval(one)})"
+        for value, one in firsts
+        if one is not None and one.ratio is not None and side_of(one) < 0 and one.ratio.mean <= 1 - MATTERS
+    ]
+    others = [f"`{value}`" for value, _ in firsts if not any(one.startswith(f"`{value}`") for one in gains)]
+    text = f"The scheme with the least {result.measure.title} over all workloads gains {_ENOUGH} on "
+    text += f"`{result.contest.baseline}` with {len(gains)} of {len(firsts)} {WORDS[result.contest.at]}s"
+    text += f": {', '.join(gains)}" if gains else ""
+    return f"{text}. It does not with {', '.join(others)}." if others else f"{text}."
 
 
-def _to_bounds(result: Result, held: Sequence[Bout]) -> str:
-    """How far the winners are from what knows the future, and from the bound."""
+def first_of(standings: Sequence[Standing]) -> Standing | None:
+    """The one that is ahead of all others that a drive could have."""
+    return next((one for one in standings if one.ratio is not None and not one.offline), None)
+
+
+def _to_opt(result: Result, held: Sequence[Bout]) -> str:
+    """How far the winners are from what knows the future."""
     told = [
         (bout.workload, 1 / place.to_best.mean)
         for bout in held
         for place in bout.offline
         if place.to_best is not None and place.to_best.mean > 0
     ]
-    bounds = [(bout.workload, bout.bound) for bout in held if bout.bound]
-    text = ""
-    if told:
-        faster = sum(ratio < 1 for _, ratio in told)
-        mean = over_workloads(told)
-        assert mean is not None
-        text = (
-            f"The winner's {result.measure.title}, relative to that of `opt`: {percent(mean.mean)} in the "
-            f"geometric mean; less than that of `opt` in {faster} of {len(told)} contests, as `opt` has the "
-            "most hits and nothing else."
-        )
-    if bounds:
-        mean = over_workloads(bounds)
-        assert mean is not None
-        text += f" Relative to the least that any buffer could have: {percent(mean.mean)}."
-    return text.strip()
+    mean = over_workloads(told)
+    if mean is None:
+        return ""
+    faster = sum(ratio < 1 for _, ratio in told)
+    return (
+        f"The winner's {result.measure.title}, relative to that of `opt`: {percent(mean.mean)} in the "
+        f"geometric mean; less than that of `opt` in {faster} of {len(told)} contests, as `opt` has the most "
+        "hits and nothing else."
+    )
 
 
 def _of_runs(answer: StudyAnswer) -> Iterator[str]:
@@ -208,15 +217,15 @@ def _winners(held: Sequence[Bout]) -> str:
     top = won.most_common(_NAMED)
     others = sum(won.values()) - sum(count for _, count in top)
     text = ", ".join(f"`{name}` {count}" for name, count in top)
-    return f"{text}, {len(won) - len(top)} others {others}" if others else text
+    return f"{text},{_more(len(won) - len(top))} {others}" if others else text
 
 
 def _told(standings: Sequence[Standing]) -> str:
     return ", ".join(f"`{one.name}` {with_interval(one)}" for one in standings)
 
 
-def _list(names: Sequence[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
+def _more(count: int) -> str:
+    return f" and {count} others" if count > 1 else " and another one" if count == 1 else ""
 
 
 def _share(bout: Bout) -> float:

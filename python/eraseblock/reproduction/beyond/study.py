@@ -42,6 +42,8 @@ class Study:
     name: str
     title: str
     asks: str
+    # What a reader has to know of the experiment.
+    note: str
     path: Path
     # Settings that take every scheme there is, by the kind of their values.
     every: Mapping[str, str]
@@ -97,6 +99,7 @@ def _study(name: str, table: Mapping[str, Any], folder: Path) -> Study:
         name=name,
         title=table["title"],
         asks=table["asks"],
+        note=table["note"],
         path=(folder / table["experiment"]).resolve(),
         every=table.get("every", {}),
         contests=tuple(Contest(one["of"], one["at"], one["baseline"]) for one in contests),

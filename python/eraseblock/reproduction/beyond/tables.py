@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from eraseblock.reproduction.beyond.answers import Result, StudyAnswer
 from eraseblock.reproduction.beyond.contests import Bout
-from eraseblock.reproduction.beyond.sentences import WORDS, percent, with_interval
+from eraseblock.reproduction.beyond.sentences import WORDS, first_of, percent, with_interval
 from eraseblock.reproduction.beyond.study import Contest
 from eraseblock.reproduction.beyond.summary import Standing
 from eraseblock.reproduction.intervals import Estimate
@@ -37,6 +37,8 @@ def standings_tables(answer: StudyAnswer) -> list[Table]:
             tables += [_by_load(result) for result in results]
         else:
             tables.append(_by_measure(contest, {one.measure.name: one for one in results}))
+            if contest.of == "buffer":
+                tables.append(_firsts(results))
     return tables
 
 
@@ -103,6 +105,19 @@ def _by_measure(contest: Contest, results: Mapping[str, Result]) -> Table:
     word = WORDS[contest.of]
     head = (word, "contests", "best", "as good", *measures, "worst response time")
     return Table(f"Every {word}, over all workloads", head, tuple(rows))
+
+
+def _firsts(results: Sequence[Result]) -> Table:
+    """Who is ahead over all workloads at each FTL."""
+    contest = results[0].contest
+    rows = []
+    for value in results[0].values:
+        firsts = [first_of(result.at(value)) for result in results]
+        rows.append((value, *("-" if one is None else f"{one.name} {_standing(one)}" for one in firsts)))
+    measures = (f"{result.measure.title} to {contest.baseline}" for result in results)
+    word = WORDS[contest.at]
+    title = f"The {WORDS[contest.of]} that is ahead over all workloads, at each {word}"
+    return Table(title, (word, *measures), tuple(rows))
 
 
 def _by_load(result: Result) -> Table:

@@ -87,7 +87,9 @@ class Trial:
 def essence(record: Record) -> Record:
     """The little of a record that trials are made of."""
     kept = ("trusted", "reasons", "offline", "series", "waf", "bound", "flash", "end_of_run", "engine")
-    return {**{key: record.get(key) for key in kept}, "response_ns": {"all": record["response_ns"]["all"]}}
+    essence = {key: record.get(key) for key in kept}
+    response, host = record["response_ns"]["all"], record["config"]["host"]
+    return {**essence, "response_ns": {"all": response}, "config": {"host": host}}
 
 
 def trials_of(outcomes: Sequence[Outcome]) -> list[Trial]:
@@ -142,6 +144,9 @@ def _trial(design: Design, outcomes: Sequence[Outcome], failed: set[int]) -> Tri
 
 
 def _figures(record: Record, measure: Measure) -> Figures | None:
+    host = record["config"]["host"]
+    if measure.name == "response" and host["replay"] == "closed":
+        return _response(record["series"], host["max_outstanding"])
     value = _at(record, measure.path)
     steps = record["series"].get(measure.steps)
     if value is None or not steps:
@@ -151,6 +156,19 @@ def _figures(record: Record, measure: Measure) -> Figures | None:
         # What the drive did at the end of the run belongs to its last part.
         parts[-1] += _at(record, measure.total) - sum(steps)
     return Figures(value, tuple(parts), None if measure.bound is None else _at(record, measure.bound))
+
+
+def _response(series: Mapping[str, Any], under_way: int) -> Figures | None:
+    """Response times where so many requests are always under way, by Little's law.
+
+    Their mean is that number x the time of the run / requests. The record's own leave out how long the host
+    waits until there is room for the next request.
+    """
+    ends = series["end_ns"]
+    if not ends:
+        return None
+    times = [under_way * (end - start) for start, end in pairwise([0, *ends])]
+    return Figures(sum(times) / sum(series["requests"]), tuple(cut(times)), None)
 
 
 def cut(steps: Sequence[float]) -> list[float]:
