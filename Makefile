@@ -19,7 +19,7 @@ ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' \) 2>/de
 WORKLOAD := workloads/pgbench-ext4.nbdkit.zst
 DEMO := out/demo
 
-.PHONY: help demo test quick lint format figures stand-ins bench bench-engine bench-instructions bench-libcachesim bench-scale fuzz-readers fuzz-config soak lock clean
+.PHONY: help demo test test-rust test-python quick lint lint-rust lint-python format figures stand-ins bench bench-engine bench-instructions bench-libcachesim bench-scale fuzz-readers fuzz-config soak lock clean
 
 help: ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 20
@@ -30,26 +30,36 @@ demo: $(EXTENSION) ## Replay a recorded workload against every buffer: a table, 
 	$(BIN)/eraseblock compare $(WORKLOAD) --device hbm-2010 --buffers all --buffer-size 1MiB,4MiB,16MiB,64MiB \
 	    --set 'name="demo"' --set buffer.battery=true --set host.speedup=0.2 -o $(DEMO)
 
-# Rust's tests and Python's at the same time: both have long ones that leave a processor idle. Python's stay in the foreground,
-# since some are about Ctrl-C, which a shell's background ignores; what Rust's say follows.
-test: lint ## Lint, then all tests
-	cargo test --workspace --exclude eraseblock-py --locked --quiet --no-run
+# Rust and Python at the same time: both have long builds and tests that leave a processor idle. Python stays in the foreground,
+# since some of its tests are about Ctrl-C, which a shell's background ignores; what Rust's say follows.
+test: $(DEPENDENCIES) ## Lint, then all tests
 	@said=$$(mktemp); \
-	cargo test --workspace --exclude eraseblock-py --locked --quiet > "$$said" 2>&1 & rust=$$!; \
+	echo "Rust is linted and tested meanwhile; what comes of it follows Python's tests"; \
+	$(MAKE) --no-print-directory test-rust > "$$said" 2>&1 & rust=$$!; \
 	trap 'kill $$rust 2>/dev/null || true; rm -f "$$said"' EXIT; \
-	status=0; $(BIN)/pytest || status=$$?; \
+	status=0; $(MAKE) --no-print-directory test-python || status=$$?; \
 	wait $$rust || status=$$?; \
 	cat "$$said"; exit $$status
 	@[[ -n "$${ERASEBLOCK_TRACES:-}" ]] || echo "skipped: tests on outside traces; ERASEBLOCK_TRACES names no folder"
+
+test-rust: lint-rust
+	cargo test --workspace --exclude eraseblock-py --locked --quiet
+
+test-python: lint-python
+	$(BIN)/pytest
 
 quick: $(EXTENSION) ## The tests that end within two minutes
 	cargo test --workspace --exclude eraseblock-py --locked --quiet --lib
 	$(BIN)/pytest -m "not slow"
 
-lint: $(EXTENSION) ## Formatting, lints, types, and whether generated pages are up to date
+lint: lint-rust lint-python ## Formatting, lints, types, and whether generated pages are up to date
+
+lint-rust: $(DEPENDENCIES)
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+
+lint-python: $(EXTENSION)
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/ruff check --quiet
 	$(BIN)/mypy --no-error-summary
