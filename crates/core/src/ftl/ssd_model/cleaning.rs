@@ -43,7 +43,20 @@ enum Fate {
     Skip,
 }
 
-/// Goes through the blocks in the order of [`Emptiest`], and looks at the erases that each has left.
+/// The sealed blocks with no more valid pages than any that comes before them, by number, the last one first: [`Emptiest`] takes that.
+fn candidates(sealed: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
+    let (mut least, mut found) = (u32::MAX, Vec::new());
+    for (block, valid) in sealed {
+        if valid <= least {
+            least = valid;
+            found.push(block);
+        }
+    }
+    found.reverse();
+    found
+}
+
+/// Goes through those blocks, and looks at the erases that each has left. The last one is cleaned as it is.
 #[derive(Debug)]
 struct WearAware {
     lifetime: u32,
@@ -73,21 +86,24 @@ impl WearAware {
 impl Victim for WearAware {
     fn choose(&mut self, blocks: &Candidates<'_>) -> Option<u32> {
         self.cold = None;
-        let mut order: Vec<u32> = blocks.iter().collect();
-        order.sort_unstable_by_key(|&block| (blocks.valid(block), std::cmp::Reverse(block)));
-        let (mean, last) = (blocks.mean_erases(), *order.last()?);
-        for block in order {
-            let fate = self.fate(blocks.erases(block), mean, true);
-            if fate == Fate::Migrate {
-                let others =
-                    (0..blocks.count()).filter(|&other| other != block && blocks.closed(other).is_some());
-                self.cold = others.min_by_key(|&other| blocks.erased_at(other));
-            }
-            if fate != Fate::Skip || block == last {
-                return Some(block);
+        let sealed = (0..blocks.count()).filter_map(|block| Some((block, blocks.closed(block)?)));
+        let order = candidates(sealed);
+        let gains = |block: &u32| blocks.gains(blocks.valid(*block));
+        let (emptiest, last) = (*order.first().filter(|block| gains(block))?, *order.last()?);
+        let mean = blocks.mean_erases();
+        for &block in order.iter().filter(|&block| *block != last && gains(block)) {
+            match self.fate(blocks.erases(block), mean, true) {
+                Fate::Skip => {}
+                Fate::Clean => return Some(block),
+                Fate::Migrate => {
+                    let others =
+                        (0..blocks.count()).filter(|&other| other != block && blocks.closed(other).is_some());
+                    self.cold = others.min_by_key(|&other| blocks.erased_at(other));
+                    return Some(block);
+                }
             }
         }
-        None
+        Some(if gains(&last) { last } else { emptiest })
     }
 
     fn cold(&mut self) -> Option<u32> {
@@ -110,6 +126,13 @@ mod tests {
     fn policy(migrate_below: f64, ration_below: f64) -> WearAware {
         let draws = Pcg64Mcg::seed_from_u64(1);
         WearAware { lifetime: 50, migrate_below, ration_below, draws, cold: None }
+    }
+
+    #[test]
+    fn blocks_have_their_turns_as_long_as_they_hold_no_more_than_those_before() {
+        let valid = [3, 2, 3, 2, 1, 2];
+        assert_eq!(candidates((0..).zip(valid)), [4, 3, 1, 0]);
+        assert_eq!(candidates((0..).zip([1, 2, 3])), [0]);
     }
 
     #[test]

@@ -17,9 +17,10 @@
 //! order until there are two erased blocks more than that.
 //!
 //! Wear-aware cleaning looks at the erases that each block has left of `lifetime`. A block that has less than `migrate_below` of the
-//! plane's average is cleaned and gets the valid pages of the block that was erased longest ago, which is erased instead; one
-//! that has less than `ration_below` of the average is passed over the more often, the less it has left. A block that gets cold
-//! data gets no summary.
+//! plane's average is cleaned and gets the valid pages of the block that was erased longest ago, which is erased instead, but no
+//! summary; one that has less than `ration_below` of the average is passed over the more often, the less it has left. After the
+//! block with the fewest valid pages those have their turns, by number downwards, that hold no more than any below them; the last
+//! of them is cleaned as it is.
 //!
 //! **When it wins**: every element works on its own, so that many elements answer many requests at once. **When it loses**:
 //! a request waits while its element is cleaned, and pages that often change on one element wear that one alone.
@@ -42,6 +43,8 @@
 //!   power cut during cleaning could leave no room to go on.
 //! - Blocks are not retired at the end of `lifetime`, which only steers; `nand.endurance` retires them. The example's lifetime
 //!   of 50 erases makes little sense beside it, but is what the released file says.
+//! - There, a block may be cleaned all of whose pages are valid, if those before it are passed over. Here, it is the one with the
+//!   fewest that is cleaned then.
 //! - Cold data do not move where only one erased block is left, and not between planes that share an active block.
 //!
 //! Cost of a page write: O(planes of an element), and O(log blocks of a plane) to keep the blocks in order; of a block
