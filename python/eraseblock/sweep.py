@@ -155,10 +155,9 @@ class _Sweep:
             self._experiments, self._wanted, self._records, self._errors, strict=True
         ):
             if self._store is not None and wanted is not None:
-                record = self._store.get(wanted)  # noqa: PLW2901 (the stored one stands for all with its id)
+                stored = self._store.get(wanted)
+                record = None if stored is None else self._trimmed(stored)  # noqa: PLW2901 (for all with its id)
                 error = error or errors.get(wanted.id)  # noqa: PLW2901
-            if record is not None and self._trim is not None:
-                record = self._trim(record)  # noqa: PLW2901
             outcomes.append(Outcome(experiment, record=None if error else record, error=error))
         return outcomes
 
@@ -172,10 +171,13 @@ class _Sweep:
                 first.setdefault(wanted.id, index)
         return list(first.values())
 
+    def _trimmed(self, record: Record) -> Record:
+        return record if self._trim is None else self._trim(record)
+
     def _keep(self, index: int, text: str) -> None:
         wanted = self._wanted[index]
         if self._store is None or wanted is None:
-            self._records[index] = json.loads(text)
+            self._records[index] = self._trimmed(json.loads(text))
             return
         key = json.loads(text)["key"]
         self._store.add(RunId(wanted.id.engine, key, wanted.id.verify), text)

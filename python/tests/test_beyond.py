@@ -22,7 +22,7 @@ from eraseblock.reproduction.beyond.sentences import sentences
 from eraseblock.reproduction.beyond.study import Contest, Study, read, studies
 from eraseblock.reproduction.beyond.summary import leads, standings
 from eraseblock.reproduction.beyond.tables import contests_tables, pairs_table, standings_tables
-from eraseblock.reproduction.beyond.trials import MEASURES, Design, Figures, Trial, cut, trials_of
+from eraseblock.reproduction.beyond.trials import MEASURES, Design, Figures, Trial, cut, essence, trials_of
 from eraseblock.reproduction.files import to_json, write
 from eraseblock.sweep import Outcome
 
@@ -258,16 +258,14 @@ def test_ftls_are_not_judged_by_a_buffer_that_knows_the_future() -> None:
 
 def test_waiting_for_room_counts_where_requests_are_always_under_way() -> None:
     series = {"end_ns": [10, 30, 60], "requests": [2, 2, 1]}
-    outcome = Outcome(
-        Experiment(json.dumps(CONFIG), Path()),
-        {
-            "trusted": True,
-            "offline": False,
-            "config": {"host": {"replay": "closed", "max_outstanding": 4}},
-            "response_ns": {"all": {"mean": 1.0}},
-            "series": {**series, "response_sum_ns": [1, 2, 2]},
-        },
-    )
+    record = {
+        "trusted": True,
+        "offline": False,
+        "config": {"host": {"replay": "closed", "max_outstanding": 4}},
+        "response_ns": {"all": {"mean": 1.0}},
+        "series": {**series, "response_sum_ns": [1, 2, 2]},
+    }
+    outcome = Outcome(Experiment(json.dumps(CONFIG), Path()), essence(record))
     [found] = trials_of([outcome])
     assert found.figures["response"] == Figures(4 * 60 / 5, (40, 80, 120), None)
 

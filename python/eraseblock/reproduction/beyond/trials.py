@@ -86,10 +86,9 @@ class Trial:
 
 def essence(record: Record) -> Record:
     """The little of a record that trials are made of."""
-    kept = ("trusted", "reasons", "offline", "series", "waf", "bound", "flash", "end_of_run", "engine")
-    essence = {key: record.get(key) for key in kept}
-    response, host = record["response_ns"]["all"], record["config"]["host"]
-    return {**essence, "response_ns": {"all": response}, "config": {"host": host}}
+    kept: Record = {key: record[key] for key in ("trusted", "reasons", "offline", "engine") if key in record}
+    found = {measure.name: _figures(record, measure) for measure in MEASURES}
+    return {**kept, "figures": {name: one for name, one in found.items() if one is not None}}
 
 
 def trials_of(outcomes: Sequence[Outcome]) -> list[Trial]:
@@ -130,11 +129,11 @@ def _trial(design: Design, outcomes: Sequence[Outcome], failed: set[int]) -> Tri
             return Trial(design, {}, error=str(outcome.error), refused=id(outcome) not in failed)
     records = [outcome.record for outcome in outcomes if outcome.record is not None]
     distrust = [reason for record in records if not record["trusted"] for reason in record["reasons"]]
-    figures: dict[str, Figures] = {}
-    for measure in MEASURES:
-        each = [one for record in records if (one := _figures(record, measure)) is not None]
-        if each and len(each) == len(records):
-            figures[measure.name] = _together(each)
+    figures = {
+        measure.name: _together([record["figures"][measure.name] for record in records])
+        for measure in MEASURES
+        if all(measure.name in record["figures"] for record in records)
+    }
     return Trial(
         design,
         figures,
