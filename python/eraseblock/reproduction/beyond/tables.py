@@ -125,7 +125,7 @@ def _by_load(result: Result) -> Table:
     rows = [
         (
             _name(one),
-            f"{one.best} of {one.contests}",
+            _NONE if one.offline else f"{one.best} of {one.contests}",
             *(_standing(some.get(one.name)) for some in loads.values()),
         )
         for one in result.standings
