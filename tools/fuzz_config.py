@@ -10,6 +10,7 @@ command that repeats it (`SEED=... CASE=...`), and the exit code is 1.
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import multiprocessing
 import os
@@ -205,7 +206,8 @@ def _spoil(dice: random.Random, experiment: Json) -> None:
             if isinstance(below, dict) and below and dice.random() < 0.8:
                 table = below
                 continue
-            table[key] = dice.choice(WILD)
+            # A copy: what is put into it later must not be in the next case.
+            table[key] = copy.deepcopy(dice.choice(WILD))
             break
 
 
