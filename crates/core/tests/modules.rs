@@ -2,9 +2,12 @@
 
 use crate::support;
 use crate::support::request;
+use eraseblock_core::buffer::parallel::Part;
+use eraseblock_core::buffer::{Buffer, BufferConfig, Outcome, Shape, Span, View};
 use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Report;
+use eraseblock_core::pattern::{Pattern, Route};
 use serde_json::{Value, json};
 
 /// A page on the bus and into the array.
@@ -133,4 +136,121 @@ fn on_mnk_as_many_blocks_leave_as_there_are_places_to_go() {
         assert_eq!(held, 4 - left, "M = {striping}");
         device.finish().unwrap();
     }
+}
+
+/// Four channels with a unit each, some of which have work to do. Block and page `n` belong to channel `n modulo 4`, unless they
+/// were never written.
+#[derive(Debug, Clone, Copy)]
+struct Uneven {
+    work: [u32; 4],
+    erased: [u32; 4],
+    written: bool,
+}
+
+impl View for Uneven {
+    fn units(&self) -> u32 {
+        4
+    }
+
+    fn unit_of(&self, lpn: u32) -> Option<u32> {
+        self.written.then_some(lpn % 4)
+    }
+
+    fn chips(&self) -> u32 {
+        4
+    }
+
+    fn home_chip(&self, _lpn: u32) -> Option<u32> {
+        None
+    }
+
+    fn queued(&self, unit: u32) -> u32 {
+        self.work[unit as usize]
+    }
+
+    fn free_blocks(&self, unit: u32) -> u32 {
+        self.erased[unit as usize]
+    }
+
+    fn channels(&self) -> u32 {
+        4
+    }
+
+    fn channel_ready(&self, channel: u32) -> bool {
+        self.erased[channel as usize] > 0
+    }
+
+    fn route(&self, block: u32, _pattern: Pattern) -> Route {
+        if self.written { Route::Channel(block % 4) } else { Route::Anywhere }
+    }
+}
+
+const EVEN: Uneven = Uneven { work: [0; 4], erased: [5; 4], written: true };
+
+/// Pages of a buffer that holds five: they are written one after the other, each of them in these parts, or whole. What leaves
+/// with the last one, and for which channel.
+fn leaving(scheme: &str, view: Uneven, pages: &[(u32, &[(u32, u32)])]) -> Vec<(u32, Option<u32>)> {
+    let config: BufferConfig = serde_json::from_value(json!(scheme)).unwrap();
+    let shape = Shape { capacity: 5, pages_per_block: 4, logical_pages: 256 };
+    let mut buffer: Box<dyn Buffer> = config.build(shape).unwrap();
+    let mut out = Outcome::default();
+    for &(first, parts) in pages {
+        let whole = [(0, 4096)];
+        for &(from, to) in if parts.is_empty() { &whole[..] } else { parts } {
+            assert!(out.evictions.is_empty(), "only the last page finds no room");
+            if to - from < 4096 {
+                buffer.writes_part(first, Part { from, to, of: 4096 });
+            }
+            out.clear();
+            buffer.access(&Span { first, count: 1, write: true, request: 0 }, &view, &mut out);
+            buffer.check().unwrap();
+        }
+    }
+    let channel = |hint: Option<eraseblock_core::pattern::Hint>| hint.and_then(|hint| hint.channel);
+    out.evictions.iter().map(|e| (out.pages_of(e)[0].lpn, channel(e.hint))).collect()
+}
+
+/// Blocks 0 and 4 on channel 0, then 1, 2 and 3, a page of each; block 5 finds no room.
+#[test]
+fn fap_lru_sends_blocks_to_channels_that_have_nothing_to_do() {
+    let left = |view| leaving("fap-lru", view, &[0, 16, 4, 8, 12, 20].map(|page| (page, &[][..])));
+    let at = |page: u32| (page, Some(page / 4 % 4));
+    assert_eq!(left(EVEN), [0, 4, 8, 12].map(at));
+    assert_eq!(left(Uneven { work: [3, 0, 1, 0], ..EVEN }), [at(4), at(12)]);
+    // No channel is idle: the block at the end leaves, wherever it goes.
+    assert_eq!(left(Uneven { work: [3, 1, 1, 2], ..EVEN }), [(0, None)]);
+    // Blocks that were never written take the idle channels, the one with most erased blocks first.
+    let fresh = Uneven { work: [0, 0, 1, 0], erased: [1, 4, 9, 2], written: false };
+    assert_eq!(left(fresh), [(0, Some(1)), (16, Some(3)), (4, Some(0))]);
+}
+
+#[test]
+fn mca_sends_complete_pages_to_chips_that_have_nothing_to_do() {
+    let some: &[(u32, u32)] = &[(0, 1024)];
+    let left = |view, first: &[(u32, u32)], fourth: &[(u32, u32)]| {
+        leaving("mca", view, &[(0, first), (4, &[]), (1, &[]), (2, &[]), (3, fourth), (5, &[])])
+    };
+    let at = |page: u32| (page, Some(page % 4));
+    assert_eq!(left(EVEN, &[], &[]), [0, 1, 2, 3].map(at));
+    // Page 3 is the only one for its chip, and page 0 is not.
+    assert_eq!(left(Uneven { work: [0, 1, 1, 0], ..EVEN }, some, some), [at(4), at(3)]);
+    // No chip is idle: the last page that is complete.
+    let busy = Uneven { work: [1; 4], ..EVEN };
+    assert_eq!(left(busy, &[], &[]), [(0, None)]);
+    assert_eq!(left(busy, some, &[]), [(4, None)]);
+    // Parts that meet complete a page, and parts with a hole between them do not.
+    assert_eq!(left(busy, &[(0, 2048), (2048, 4096)], &[]), [(0, None)]);
+    assert_eq!(left(busy, &[(0, 1024), (2048, 4096)], &[]), [(4, None)]);
+}
+
+#[test]
+fn gb_sends_pages_where_the_least_work_waits() {
+    let left = |view| leaving("gb", view, &[0, 4, 1, 2, 3, 5].map(|page| (page, &[][..])));
+    let at = |page: u32| (page, Some(page % 4));
+    assert_eq!(left(EVEN), [at(0)]);
+    assert_eq!(left(Uneven { work: [2, 1, 3, 1], ..EVEN }), [at(1)]);
+    // A channel without an erased block comes last.
+    assert_eq!(left(Uneven { work: [2, 0, 3, 1], erased: [1, 0, 1, 1], ..EVEN }), [at(3)]);
+    // A page that was never written goes there itself.
+    assert_eq!(left(Uneven { work: [2, 1, 0, 1], written: false, ..EVEN }), [(0, Some(2))]);
 }
