@@ -103,6 +103,64 @@ fn a_write_in_between_begins_anew() {
     drive.finish().unwrap();
 }
 
+/// A block that has been scattered, written and read again is scattered again.
+#[test]
+fn a_written_block_is_scattered_again() {
+    let mut drive = drive(&json!({}));
+    for round in 0..3 {
+        let begin = round * 1_000;
+        let reads = [(Op::Read, 0, 4, begin), (Op::Read, 0, 4, begin + 20), (Op::Read, 30, 1, begin + 40)];
+        submit(&mut drive, &reads);
+        assert_eq!(scattered(&drive), (3 * (round + 1), 3 * (round + 1)));
+        submit(&mut drive, &[(Op::Write, 0, 4, begin + 60)]);
+    }
+    drive.finish().unwrap();
+}
+
+/// Blocks 0 and 8 lie on the same channel; block 8 is read more often, and first. All of that has ended after 2.5 ms.
+#[test]
+fn the_block_read_most_is_scattered_first() {
+    let mut drive = drive(&json!({}));
+    let reads = [
+        (Op::Read, 0, 4, 0),
+        (Op::Read, 0, 4, 0),
+        (Op::Read, 32, 4, 0),
+        (Op::Read, 32, 4, 0),
+        (Op::Read, 32, 4, 0),
+    ];
+    submit(&mut drive, &reads);
+    drive.submit(&Request { arrival_ns: 2_600_000, ..support::request(Op::Read, 30, 1) }).unwrap();
+    assert_eq!((channels(&drive, 0..4), channels(&drive, 32..36)), (vec![0; 4], vec![0, 1, 2, 3]));
+    drive.finish().unwrap();
+}
+
+/// Blocks of eight pages are two stripes: the first page of each stays where it is.
+#[test]
+fn each_stripe_of_a_block_begins_where_it_lies() {
+    let mut drive =
+        drive(&json!({"nand": {"channels": 4, "pages_per_block": 8}, "ftl": {"exported": "1 MiB"}}));
+    submit(&mut drive, &[(Op::Read, 0, 8, 0), (Op::Read, 0, 8, 10), (Op::Read, 60, 1, 40)]);
+    assert_eq!(scattered(&drive), (6, 6));
+    drive.finish().unwrap();
+}
+
+/// Pages written one after the other, with others in between.
+#[test]
+fn a_block_stays_in_its_unit_or_goes_to_the_one_with_least_to_do() {
+    let pages = [(Op::Write, 1, 1, 0), (Op::Write, 9, 1, 10), (Op::Write, 2, 1, 20), (Op::Write, 14, 1, 30)];
+    let mut kept = drive(&json!({}));
+    submit(&mut kept, &pages);
+    assert_eq!((channels(&kept, 0..4), channels(&kept, 8..12)), (vec![0; 4], vec![2; 4]));
+    kept.finish().unwrap();
+    // The unit whose turn it is has four pages to read; the one after it has nothing to do.
+    let mut least = drive(&json!({"ftl": {"mapping": {"kind": "blas", "placement": "least-busy"}}}));
+    submit(&mut least, &pages[..1]);
+    let turn = (channels(&least, 1..2)[0] + 1) % 4;
+    submit(&mut least, &[(Op::Read, 4 * u64::from(turn) + 16, 4, 10), (Op::Write, 30, 1, 10)]);
+    assert_eq!(channels(&least, 30..31), [(turn + 1) % 4]);
+    least.finish().unwrap();
+}
+
 #[test]
 fn a_drive_that_is_never_idle_scatters_nothing() {
     let mut drive = drive(&json!({}));

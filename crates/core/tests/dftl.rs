@@ -161,3 +161,19 @@ fn collection_gains_room_where_programs_take_several_pages() {
         device.finish().unwrap_or_else(|error| panic!("seed {seed}, {replay}, {buffer}: {error}"));
     }
 }
+
+/// Each page is looked up once, however long its write waits for room.
+#[test]
+fn a_write_that_waits_for_room_has_its_entry_read_once() {
+    let mapping = json!({"kind": "dftl", "cache": 4, "entries_per_page": 4});
+    let mut device = support::device(&json!({
+        "ftl": {"mapping": mapping}, "host": {"replay": "closed", "max_outstanding": 8},
+    }));
+    let before = device.counters().map_lookups;
+    let mut random = Pcg64Mcg::seed_from_u64(7);
+    for _ in 0..2_000 {
+        device.submit(&request(Op::Write, random.random_range(0..32), 1)).unwrap();
+    }
+    assert_eq!(device.counters().map_lookups - before, 2_000);
+    device.finish().unwrap();
+}

@@ -116,6 +116,15 @@ fn balance_keeps_the_columns_of_a_clustered_block_apart() {
     assert!(moved, "nothing was balanced");
 }
 
+/// A quarter of 32 exported blocks, as logs of M flash blocks each.
+#[test]
+fn a_share_of_log_blocks_is_counted_in_flash_blocks() {
+    for (striping, logs) in [(1, 8), (2, 4), (4, 2)] {
+        let space = drive(&json!({"striping": striping, "log_blocks": 0.25})).mapping().space();
+        assert!(space.contains(&format!("0 of {logs} log blocks are in use")), "M = {striping}: {space}");
+    }
+}
+
 #[test]
 fn impossible_numbers_are_refused() {
     for (options, key) in [

@@ -278,6 +278,76 @@ fn a_block_that_turned_read_intensive_waits_for_its_next_pattern() {
     }
 }
 
+/// A block in the buffer is used so, and leaves.
+fn use_block_1(drive: &mut Device, pattern: &str, turn: u64) {
+    for part in pattern.split('-') {
+        let op = if part.ends_with('W') { Op::Write } else { Op::Read };
+        submit(drive, op, 8, if part.starts_with('R') { 2 } else { 6 });
+    }
+    // Two more blocks than the buffer holds with this one.
+    let far = 160 + turn % 2 * 32;
+    submit(drive, Op::Write, far, 8);
+    submit(drive, Op::Write, far + 16, 8);
+    assert!(!drive.buffer().holds(8), "{pattern}");
+}
+
+/// Reads at random say nothing of where a block should be: the two patterns that count here are those before and after.
+#[test]
+fn random_reads_settle_nothing_and_unsettle_nothing() {
+    let mut drive = drive(8, &json!({}), &json!("supa"));
+    for (turn, pattern) in (0..).zip(["RW", "SW", "RR", "SW"]) {
+        use_block_1(&mut drive, pattern, turn);
+        let policy = if turn == 0 { Policy::Single } else { Policy::Hybrid };
+        assert_eq!(drive.mapping().policy(1), Some(policy), "{turn}");
+    }
+    drive.finish().unwrap();
+    assert_eq!(drive.mapping().policy(1), Some(Policy::Multi));
+}
+
+/// Without the handler a block that is written at random and read in a run goes where its writes want it.
+#[test]
+fn without_the_handler_mixed_blocks_are_single() {
+    let mut drive = drive(8, &json!({"handler": false}), &json!("supa"));
+    use_block_1(&mut drive, "RW-SR", 0);
+    assert_eq!(drive.mapping().policy(1), Some(Policy::Single));
+    let found = channels(&drive, 8..10);
+    assert_eq!(found[0], found[1]);
+    drive.finish().unwrap();
+}
+
+/// Of the units of a channel a block goes to the one with most erased blocks.
+#[test]
+fn blocks_of_a_channel_use_all_its_units() {
+    let mut drive = support::device(&json!({
+        "nand": {"channels": 2, "chips_per_channel": 2, "blocks_per_plane": 24, "pages_per_block": 8},
+        "ftl": {"exported": "1 MiB", "mapping": {"kind": "pattern", "policy": "single", "log_blocks": 16}},
+        "buffer": {"size": "64 KiB", "scheme": {"kind": "supa", "search_window": 0.0}},
+        "precondition": {"state": "empty"},
+    }));
+    for block in 0..12 {
+        submit(&mut drive, Op::Write, block * 8, 8);
+    }
+    submit(&mut drive, Op::Flush, 0, 0);
+    let mut found: Vec<u32> = (0..8).map(|block| channels(&drive, block * 8..block * 8 + 1)[0]).collect();
+    found.sort_unstable();
+    assert_eq!(found, [0, 0, 1, 1, 2, 2, 3, 3]);
+    drive.finish().unwrap();
+}
+
+/// Eight logs of a flash block each are all that there are: the one written longest ago makes room for another, not the one opened
+/// first.
+#[test]
+fn the_log_written_longest_ago_is_merged() {
+    let mut drive = drive(4, &json!({}), &json!("none"));
+    for block in (0..8).chain([0, 8]) {
+        submit(&mut drive, Op::Write, block * 4, 1);
+    }
+    submit(&mut drive, Op::Write, 1, 1);
+    let block = |page| drive.mapping().lookup(page).unwrap() / 4;
+    assert_eq!(block(0), block(1));
+    drive.finish().unwrap();
+}
+
 /// Blocks that are written whole take the channels in turn, and go where the buffer wants them, wherever they were before.
 #[test]
 fn whole_blocks_go_where_the_buffer_wants_them() {
@@ -333,7 +403,9 @@ fn figure_11b_merges_settle_blocks_whose_pattern_changes_no_more() {
         submit(&mut drive, Op::Write, page, count);
     }
     assert_eq!([0, 1, 2].map(|block| drive.mapping().policy(block)), [Some(Policy::Hybrid); 3]);
-    drive.finish().unwrap();
+    assert_eq!(drive.counters().policy_switches, 3);
+    // Two of them settle when they are merged.
+    assert_eq!(drive.finish().unwrap().policy_switches, 5);
     let policies = [0, 1, 2].map(|block| drive.mapping().policy(block).unwrap());
     assert_eq!(policies, [Policy::Hybrid, Policy::Multi, Policy::Single]);
     let striped = |pages| {

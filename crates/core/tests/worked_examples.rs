@@ -121,6 +121,7 @@ fn bast(logs: u32, more: &Value) -> Device {
     device(&json!({"ftl": {"mapping": mapping}}))
 }
 
+/// MNK with one flash block, one data block and one log for a group, and logs from one pool, is BAST.
 #[test]
 fn bast_table() {
     type Triple = (u64, u64, u64);
@@ -134,12 +135,16 @@ fn bast_table() {
         (&[0, 4, 1, 8], "fifo", (2, 6, 1), (0, 1, 0)),
     ];
     for (writes, victim, expected, merges) in cases {
-        let mut drive = bast(2, &json!({"victim": victim}));
-        write(&mut drive, writes);
-        let c = drive.counters();
-        assert_eq!(cost(&drive), *expected, "{writes:?} {victim}");
-        assert_eq!((c.switch_merges, c.partial_merges, c.full_merges), *merges, "{writes:?} {victim}");
-        drive.finish().unwrap();
+        let as_mnk =
+            json!({"kind": "mnk", "striping": 1, "group_blocks": 1, "group_logs": 1, "victim": victim});
+        for options in [json!({"victim": victim}), as_mnk] {
+            let mut drive = bast(2, &options);
+            write(&mut drive, writes);
+            let c = drive.counters();
+            assert_eq!(cost(&drive), *expected, "{writes:?} {options}");
+            assert_eq!((c.switch_merges, c.partial_merges, c.full_merges), *merges, "{writes:?} {options}");
+            drive.finish().unwrap();
+        }
     }
 }
 
@@ -179,6 +184,31 @@ fn fast_finishes_the_run_of_a_logical_block_in_the_victim() {
     let c = drive.counters();
     assert_eq!((c.switch_merges, c.partial_merges, c.full_merges), (0, 1, 3));
     assert_eq!(cost(&drive), (3 * 4 + 2, 11 + 3 * 4 + 2, 3 + 1 + 1));
+    drive.finish().unwrap();
+}
+
+#[test]
+fn fast_takes_random_log_blocks_from_the_units_in_turn() {
+    let mut drive =
+        device(&json!({"nand": {"channels": 2}, "ftl": {"mapping": {"kind": "fast", "log_blocks": 2}}}));
+    write(&mut drive, &[1, 5, 9, 13, 17]);
+    let unit = |page| drive.geometry().unit_of(drive.mapping().lookup(page).unwrap() / 4);
+    assert_eq!([1, 5, 9, 13, 17].map(unit), [0, 0, 0, 0, 1]);
+    drive.finish().unwrap();
+}
+
+/// Pages 3 and 4 leave the buffer together: the one goes to a random log block, the other begins a run, which is full with page 7.
+#[test]
+fn fast_begins_a_run_in_the_middle_of_what_leaves_together() {
+    let mut drive = device(&json!({
+        "ftl": {"mapping": {"kind": "fast", "log_blocks": 2}},
+        "buffer": {"size": "8 KiB", "scheme": "request-lru"},
+    }));
+    for first in [3, 5, 7, 20] {
+        drive.submit(&support::request(Op::Write, first, 2)).unwrap();
+    }
+    let c = drive.counters();
+    assert_eq!((c.switch_merges, c.partial_merges, c.full_merges), (1, 0, 0));
     drive.finish().unwrap();
 }
 
@@ -291,6 +321,29 @@ fn a_superblock_gives_up_its_update_block_when_none_is_left() {
     // Superblock 1 needs a block. Superblock 0 empties its update block, then a data block into the room that this gave.
     write(&mut drive, &[8]);
     assert_eq!((cost(&drive), drive.mapping().free_blocks(0)), ((1 + 3, 4 + 1 + 3 + 1, 2), 2));
+    drive.finish().unwrap();
+}
+
+/// Superblocks 0 and 1 have an update block each, and superblock 0 was written last: superblock 1 gives up its own for superblock 2.
+#[test]
+fn the_superblock_written_longest_ago_gives_up_its_update_block() {
+    let mut drive = superblock(&json!({"nand": {"blocks_per_plane": 12}}));
+    write(&mut drive, &[0, 8, 0]);
+    // What is left of a data block goes to the update block.
+    let before = [1, 9].map(|lpn| drive.mapping().lookup(lpn));
+    write(&mut drive, &[16]);
+    let after = [1, 9].map(|lpn| drive.mapping().lookup(lpn));
+    assert_eq!([before[0] == after[0], before[1] == after[1]], [true, false]);
+    drive.finish().unwrap();
+}
+
+/// One page of two fits into the block: only then is it written anew, with two copies.
+#[test]
+fn hybrid_mapping_uses_the_last_page_of_a_block() {
+    let mut drive = device(&json!({"ftl": {"mapping": "hybrid"}, "precondition": {"state": "empty"}}));
+    write(&mut drive, &[0, 1, 2]);
+    drive.submit(&support::request(Op::Write, 0, 2)).unwrap();
+    assert_eq!(cost(&drive), (2, 3 + 1 + 3, 1));
     drive.finish().unwrap();
 }
 
