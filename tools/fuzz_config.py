@@ -171,7 +171,7 @@ def draw(dice: random.Random) -> Json:
         "bounds": dice.random() < 0.5,
     }
     if dice.random() < 0.15:
-        _spoil(dice, experiment)
+        spoil(dice, experiment)
     return experiment
 
 
@@ -196,7 +196,7 @@ def _workload(dice: random.Random, drawer: Drawer) -> Json:
     return {**fit, "generate": table}
 
 
-def _spoil(dice: random.Random, experiment: Json) -> None:
+def spoil(dice: random.Random, experiment: Json) -> None:
     """Puts a value that may make no sense at a place or two."""
     for _ in range(dice.choice([1, 1, 2])):
         table = experiment
