@@ -155,8 +155,8 @@ fn an_eviction_may_clean_the_whole_translation_page() {
 #[test]
 fn collection_updates_each_translation_page_once() {
     // Block 0 holds pages 0, 1 and 4, and outdated versions of page 8.
-    let collect = |cache: u32, evict: &str| {
-        let gc = json!({"idle_free_blocks": 31});
+    let collect = |cache: u32, evict: &str, step_pages: u32| {
+        let gc = json!({"idle_free_blocks": 31, "step_pages": step_pages});
         let mut bench = Bench::new(&json!({"cache": cache, "replacement": "lru"}), &gc, 16, [32, 8]);
         bench.play("W0 W1 W4 W8 W8 W8 W8 W8 W8");
         bench.play(evict);
@@ -166,8 +166,11 @@ fn collection_updates_each_translation_page_once() {
         bench.check();
         (bench.cost(Cause::Gc), bench.cost(Cause::Mapping), bench.counters.erases[Cause::Gc as usize])
     };
-    assert_eq!(collect(2, "R12 R13"), ((3, 3), (2, 2), 1));
-    assert_eq!(collect(8, ""), ((3, 3), (0, 0), 1));
+    // However few pages a step copies.
+    for step_pages in [1, 2, 8] {
+        assert_eq!(collect(2, "R12 R13", step_pages), ((3, 3), (2, 2), 1), "{step_pages}");
+        assert_eq!(collect(8, "", step_pages), ((3, 3), (0, 0), 1), "{step_pages}");
+    }
 }
 
 #[test]

@@ -280,8 +280,8 @@ mod tests {
     use crate::support::NONE;
 
     /// Does something with a drive of one die, without time, that exports so many pages; planes of 6 blocks with 4 pages.
-    fn with(planes: u32, pages: u32, f: impl FnOnce(&mut dyn Mapping, &mut Cx<'_>)) {
-        let config: DeviceConfig = serde_json::from_value(serde_json::json!({
+    fn with(config: &Config, planes: u32, pages: u32, f: impl FnOnce(&mut dyn Mapping, &mut Cx<'_>)) {
+        let drive: DeviceConfig = serde_json::from_value(serde_json::json!({
             "nand": {"channels": 1, "chips_per_channel": 1, "dies_per_chip": 1, "planes_per_die": planes,
                      "blocks_per_plane": 6, "pages_per_block": 4, "page_size": "4 KiB",
                      "timing": {"read": "25 us", "program": "200 us", "erase": "1500 us", "transfer": "100 us"}},
@@ -289,11 +289,11 @@ mod tests {
             "buffer": {"size": "0 B", "scheme": "none"},
         }))
         .unwrap();
-        let geometry = Geometry::new(&config.nand).unwrap();
+        let geometry = Geometry::new(&drive.nand).unwrap();
         let order = ProgramOrder::Sequential;
-        let shape = Shape { geometry: &geometry, logical_pages: pages, order, parts: &config.ftl };
-        let mut mapping = Config::default().build(shape).unwrap();
-        let mut engine = Engine::new(Chip::new(&config.nand, &geometry).unwrap(), &geometry);
+        let shape = Shape { geometry: &geometry, logical_pages: pages, order, parts: &drive.ftl };
+        let mut mapping = config.build(shape).unwrap();
+        let mut engine = Engine::new(Chip::new(&drive.nand, &geometry).unwrap(), &geometry);
         engine.attach(Box::new(Shadow::new(&geometry, pages)));
         let mut flash = Flash::new(geometry, order);
         let (mut plan, mut counters) = (Plan::default(), Counters::default());
@@ -315,7 +315,7 @@ mod tests {
     /// Pages are written until no plane of two has room for one, and nothing has been cleaned: both are short then.
     #[test]
     fn a_page_without_room_has_one_plane_of_its_die_cleaned() {
-        with(2, 8, |mapping, cx| {
+        with(&Config::default(), 2, 8, |mapping, cx| {
             let mut pages = (0..8).cycle();
             let mut cleaned = [0, 0];
             for _ in 0..20 {
@@ -331,11 +331,29 @@ mod tests {
         });
     }
 
+    /// Both planes are short of erased blocks, and stay so, as one is cleaned only when no page finds room.
+    #[test]
+    fn planes_of_a_die_take_turns() {
+        let config = Config { min_free: 0.34, reserve: 0.5, ..Config::default() };
+        with(&config, 2, 8, |mapping, cx| {
+            let (mut pages, mut last) = ((0..8).cycle(), None);
+            for turn in 0..20 {
+                while let Some(page) = pages.next()
+                    && mapping.write(cx, &[PageOut::host(page)], NONE) == 1
+                {}
+                let asked = mapping.needs_reclaim().unwrap();
+                assert_ne!(last.replace(asked), Some(asked), "turn {turn}");
+                while mapping.reclaim(cx, asked) == Reclaim::More {}
+                assert!((0..2).all(|plane| mapping.free_blocks(plane) <= 2), "turn {turn}");
+            }
+        });
+    }
+
     /// Power fails when one of two pages of block 1 has been copied into the last block. Block 0 endures three erases, or four.
     #[test]
     fn copies_are_undone_beside_a_block_that_is_worn_out() {
         for (endurance, place) in [(3, 4 + 1), (4, 5 * 4)] {
-            with(1, 9, |mapping, cx| {
+            with(&Config::default(), 1, 9, |mapping, cx| {
                 let image = &mut cx.engine.shadow_mut().unwrap().image;
                 let mut seq = 0;
                 for (block, pages) in (1..).zip([[0, 1, 2], [3, 4, 5], [6, 7, 8], [0, 3, 6]]) {

@@ -208,6 +208,11 @@ mod tests {
 
     /// Blocks with so many valid pages of ten, closed in this order; which ones a policy chooses in a hundred tries.
     fn chosen(policy: Value, valid: &[u16]) -> Vec<u32> {
+        chosen_of(policy, valid, &vec![0; valid.len()], &[])
+    }
+
+    /// The same of blocks that were erased so often, of which the `fresh` ones have just been written.
+    fn chosen_of(policy: Value, valid: &[u16], erases: &[u32], fresh: &[u32]) -> Vec<u32> {
         let policy: VictimConfig = serde_json::from_value(policy).unwrap();
         let mut victim = policy.build(()).unwrap();
         let mut history = History::new(victim.looks_at(), false, false, valid.len() as u32);
@@ -216,14 +221,17 @@ mod tests {
             closed.set(block, valid);
             history.close(block as u32);
         }
-        let erases = vec![0; valid.len()];
+        history.now = 100;
+        for &block in fresh {
+            history.change(block);
+        }
         let blocks = Candidates {
             closed: &closed,
             first: 0,
             count: valid.len() as u32,
             pages: 10,
             program: 1,
-            erases: &erases,
+            erases,
             history: &history,
             class_of: &[],
         };
@@ -245,6 +253,27 @@ mod tests {
         // Nothing is gained inside the window: the oldest beyond it.
         assert_eq!(windowed(2.0, &[10, 10, 3, 0]), [2]);
         assert_eq!(windowed(2.0, &[10, 10, 10, 10]), [0; 0]);
+    }
+
+    #[test]
+    fn age_and_wear_outweigh_valid_pages() {
+        let policies = |valid: &[u16], erases: &[u32], fresh: &[u32]| {
+            let of = |name: &str| chosen_of(json!(name), valid, erases, fresh);
+            ["greedy", "cost-benefit", "cat", "leveling-degree"].map(of)
+        };
+        // Nothing but valid pages tells the blocks apart.
+        assert_eq!(policies(&[5, 4], &[0, 0], &[]), [[1]; 4]);
+        // The emptier block has just been written.
+        assert_eq!(policies(&[5, 4], &[0, 0], &[1]), [[1], [0], [0], [1]]);
+        // It was erased much more often.
+        assert_eq!(policies(&[5, 4], &[1, 60], &[]), [[1], [1], [0], [0]]);
+    }
+
+    #[test]
+    fn the_emptiest_of_many_draws_is_chosen() {
+        let valid = [9, 8, 7, 6, 5, 4, 3, 2];
+        assert_eq!(chosen(json!({"kind": "d-choices", "d": 200}), &valid), [7]);
+        assert!(chosen(json!({"kind": "d-choices", "d": 1}), &valid).len() > 4);
     }
 
     #[test]
