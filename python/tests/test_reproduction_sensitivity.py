@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from claims import FIGURE, PAPER, A, B, claim, run
 from conftest import Cli
 
 from eraseblock import _core
+from eraseblock.experiments import Experiment
 from eraseblock.reproduction import data
 from eraseblock.reproduction.answers import PaperAnswer, answers
 from eraseblock.reproduction.data import Switch
+from eraseblock.reproduction.finding import REPRODUCED
 from eraseblock.reproduction.page import page
 from eraseblock.reproduction.plan import plan
 from eraseblock.reproduction.running import execute
 from eraseblock.reproduction.sensitivity import sentence
+from eraseblock.reproduction.switches import Variant
 from eraseblock.reproduction.traces import Survey
+from eraseblock.reproduction.verdicts import judge
 
 
 def found_with(*switches: Switch) -> PaperAnswer:
@@ -44,7 +50,7 @@ def test_choices_of_schemes_are_switched_one_at_a_time(cli: Cli) -> None:
     assert (table['bast victim = "random"']["better"], table['bast victim = "random"']["worse"]) == (0, 1)
     # The first and the oldest are the same here.
     assert table['bast victim = "fifo"']["changes"] == []
-    assert all(one["open"] and one["claims"] for one in table.values())
+    assert all(one["open"] and one["claims"] and not one["left_out"] for one in table.values())
 
 
 def test_a_switch_of_the_paper_changes_what_it_says_and_nothing_else() -> None:
@@ -69,14 +75,37 @@ def test_a_switch_of_the_paper_changes_what_it_says_and_nothing_else() -> None:
 
 
 def test_a_switch_that_the_engine_refuses_is_told() -> None:
-    [refused] = [
-        one
-        for one in found_with(switch("no room", set={"buffer.size": "1 B"})).switched
-        if one.name == "no room"
-    ]
-    assert refused.changes == ()
-    assert len(refused.errors) >= 1
+    small = {"set": {"buffer.size": "1 B"}}
+    found = {
+        one.name: one
+        for one in found_with(
+            switch("no room", **small), switch("no room for one", **small, where={"buffer.scheme": "bplru"})
+        ).switched
+    }
+    refused = found["no room"]
+    assert (refused.claims, refused.changes, refused.left_out) == ((), (), refused.runs)
     assert "buffer.size" in refused.errors[0]
+    # Both schemes have no hits: that claim must not be judged of the other one alone and called the same.
+    one = found["no room for one"]
+    assert (one.left_out, one.runs) == (2, 2)
+    assert one.changes == ()
+    assert "table1-block-lru" not in one.claims
+    assert one.notes[0].startswith(
+        "2 of 2 runs refused or not to be trusted, left out on both sides; refused: "
+    )
+
+
+def test_points_that_cannot_be_trusted_are_on_neither_side() -> None:
+    """Without the bad point the order would hold: that is no merit of the switch that spoils the run."""
+    runs = [run("a", size, time=time) for size, time in (("1 MiB", 5), ("2 MiB", 1))]
+    runs += [run("b", size, time=2) for size in ("1 MiB", "2 MiB")]
+    order = claim("order", left=A, right=B, relation="less")
+    assert judge(PAPER, FIGURE, order, runs).verdict != REPRODUCED
+    variant = Variant("spoils", "made up", PAPER, FIGURE, runs, {0: Experiment("", Path())})
+    variant.records[0] = {"time": 5, "trusted": False, "reasons": ["it fell behind"]}
+    before, after = ([pair[side] for pair in variant.compared] for side in (0, 1))
+    assert variant.left_out == 1
+    assert judge(PAPER, FIGURE, order, before).verdict == judge(PAPER, FIGURE, order, after).verdict
 
 
 def test_a_switch_of_what_is_not_there_is_an_error() -> None:

@@ -208,8 +208,8 @@ def _figures(finding: Finding) -> dict[str, Any]:
             "value": finding.ours.mean,
             "interval": None if finding.ours.half is None else [finding.ours.low, finding.ours.high],
             "seeds": finding.ours.seeds,
-            "lowest": min(point.effect for point in finding.points),
-            "highest": max(point.effect for point in finding.points),
+            "lowest": min(finding.effects),
+            "highest": max(finding.effects),
         }
     if finding.steps:
         table["steps"] = list(finding.steps)

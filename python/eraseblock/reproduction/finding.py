@@ -50,6 +50,12 @@ class Finding:
     reason: str = ""
     readings: dict[str, Finding] = field(default_factory=dict)
 
+    @property
+    def effects(self) -> list[float]:
+        """What came out at the points that decide; at all of them, where none does."""
+        trusted = [point.effect for point in self.points if point.trusted]
+        return trusted or [point.effect for point in self.points]
+
 
 class UndecidedError(Exception):
     """Why a claim cannot be judged."""

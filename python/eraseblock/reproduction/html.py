@@ -91,7 +91,7 @@ def _paper(paper: PaperAnswer, plots: list[dict[str, Any]]) -> dict[str, Any]:
         "findings": findings_of(paper.paper),
         "sources": paper.sources,
         "sensitivity": sentence(paper.switched),
-        "switched": [one for one in paper.switched if one.changes or one.errors],
+        "switched": [one for one in paper.switched if one.changes or one.notes],
     }
 
 

@@ -91,7 +91,7 @@ def _figure(one: FigureAnswer) -> Iterator[str]:
 def _sensitivity(found: Sequence[Switched]) -> Iterator[str]:
     yield "\n### What hangs on things that are left open\n"
     yield f"{sentence(found)}\n"
-    moving = [one for one in found if one.changes or one.errors]
+    moving = [one for one in found if one.changes or one.notes]
     if moving:
         yield _row(
             ["done in another way", "left open", "claims", "more comes out", "less comes out", "which"]
@@ -104,7 +104,7 @@ def _sensitivity(found: Sequence[Switched]) -> Iterator[str]:
             for change in one.changes
         ]
         cells = [f"`{one.name}`", one.open, str(len(one.claims)), str(one.better), str(one.worse)]
-        yield _row([*cells, "<br>".join([*which, *(f"refused: {error}" for error in one.errors)])])
+        yield _row([*cells, "<br>".join([*which, *one.notes])])
 
 
 def _cells(answer: Answer) -> list[str]:

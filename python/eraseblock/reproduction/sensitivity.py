@@ -57,6 +57,9 @@ class Switched:
     # Claims judged with it and without it.
     claims: tuple[str, ...]
     changes: tuple[Change, ...]
+    # Runs under the switch; those that were refused, or cannot be trusted with it or without, are left out.
+    runs: int
+    left_out: int
     errors: tuple[str, ...]
 
     @property
@@ -69,6 +72,16 @@ class Switched:
         """Claims of which less comes out."""
         return len(self.changes) - self.better
 
+    @property
+    def notes(self) -> list[str]:
+        """What was not compared, and why; empty if everything was."""
+        if not self.left_out:
+            return []
+        why = f"; refused: {'; '.join(self.errors)}" if self.errors else ""
+        return [
+            f"{self.left_out} of {self.runs} runs refused or not to be trusted, left out on both sides{why}"
+        ]
+
     def as_json(self) -> dict[str, Any]:
         """Everything about it."""
         return {
@@ -79,6 +92,8 @@ class Switched:
             "better": self.better,
             "worse": self.worse,
             "changes": [change.as_json() for change in self.changes],
+            "runs": self.runs,
+            "left_out": self.left_out,
             "errors": list(self.errors),
         }
 
@@ -106,11 +121,12 @@ def _switched(variants: Sequence[Variant]) -> Switched:
     claims: list[str] = []
     changes: list[Change] = []
     for variant in variants:
+        before_runs, after_runs = ([pair[side] for pair in variant.compared] for side in (0, 1))
         for claim in variant.paper.claims_of(variant.figure.name):
             if not needs_a_run(variant.paper, claim):
                 continue
-            before = judge(variant.paper, variant.figure, claim, variant.runs)
-            after = judge(variant.paper, variant.figure, claim, variant.switched)
+            before = judge(variant.paper, variant.figure, claim, before_runs)
+            after = judge(variant.paper, variant.figure, claim, after_runs)
             if before.verdict not in _GRADES or after.verdict not in _GRADES:
                 continue
             claims.append(claim.id)
@@ -122,5 +138,7 @@ def _switched(variants: Sequence[Variant]) -> Switched:
         figures=tuple(variant.figure.name for variant in variants),
         claims=tuple(claims),
         changes=tuple(changes),
+        runs=sum(len(variant.experiments) for variant in variants),
+        left_out=sum(variant.left_out for variant in variants),
         errors=tuple(dict.fromkeys(error for variant in variants for error in variant.errors)),
     )

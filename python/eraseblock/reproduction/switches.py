@@ -31,14 +31,25 @@ class Variant:
     errors: list[str] = field(default_factory=list)
 
     @property
-    def switched(self) -> list[Run]:
-        """The runs with what came out under the switch, to be chosen by their settings before it."""
-        return [
-            Run(run.settings, run.source, self.records.get(place), run.profile)
-            if place in self.experiments
-            else run
-            for place, run in enumerate(self.runs)
-        ]
+    def compared(self) -> list[tuple[Run, Run]]:
+        """Each run as it was and under the switch, to be chosen by its settings before it.
+
+        A run that was refused or cannot be trusted one way is on neither side: both have the same points.
+        """
+        pairs = []
+        for place, run in enumerate(self.runs):
+            other = run
+            if place in self.experiments:
+                other = Run(run.settings, run.source, self.records.get(place), run.profile)
+                if not (_decides(run) and _decides(other)):
+                    continue
+            pairs.append((run, other))
+        return pairs
+
+    @property
+    def left_out(self) -> int:
+        """How many runs are on neither side."""
+        return len(self.runs) - len(self.compared)
 
 
 def variants(
@@ -66,6 +77,10 @@ def concerned(switch: Switch, figure: Figure, experiments: Sequence[Experiment])
         for place, experiment in enumerate(experiments)
         if _concerns(switch, experiment) and (other := _switched(experiment, switch)) is not None
     }
+
+
+def _decides(run: Run) -> bool:
+    return run.record is not None and bool(run.record.get("trusted", True))
 
 
 def _first_seeds(runs: Sequence[Run]) -> list[int]:

@@ -60,14 +60,14 @@ def _figure(claim: Claim, quantity: Quantity | None, finding: Finding) -> str:
         scale = 400 / (2 - finding.ours.mean) ** 2 if finding.ours.mean < 2 else 0
         return f"{signed(finding.ours.mean)}{_half(finding, scale)}, {_span(claim, quantity, finding)}"
     text = value(claim, quantity, finding.ours.mean) + _half(finding, _scale(claim, quantity))
-    effects = [point.effect for point in finding.points]
+    effects = finding.effects
     same = max(effects) - min(effects) <= _SAME * abs(max(effects))
     return text if same else f"{text} ({_span(claim, quantity, finding)})"
 
 
 def _span(claim: Claim, quantity: Quantity | None, finding: Finding) -> str:
     """The least and the most of the points."""
-    effects = [point.effect for point in finding.points]
+    effects = finding.effects
     if claim.kind == "order":
         return f"{signed(min(effects))} to {signed(max(effects))}"
     return f"{value(claim, quantity, min(effects))} to {value(claim, quantity, max(effects))}"

@@ -105,7 +105,7 @@ def _print_sensitivity(console: Console, found: Sequence[Switched]) -> None:
     table.add_column("claims", justify="right")
     table.add_column("what comes out", ratio=5, overflow="fold")
     for one in found:
-        if not one.changes and not one.errors:
+        if not one.changes and not one.notes:
             continue
         which = Text()
         for change in one.changes:
@@ -113,9 +113,9 @@ def _print_sensitivity(console: Console, found: Sequence[Switched]) -> None:
             which.append(f"{change.claim.id}: {change.ours(change.after)}: ")
             which.append(change.after.verdict, _STYLES.get(change.after.verdict, "dim"))
             which.append(f" (was {change.ours(change.before)}: {change.before.verdict})", "dim")
-        for error in one.errors:
+        for note in one.notes:
             which.append("\n" if which else "")
-            which.append(f"refused: {error}", "dim")
+            which.append(note, "dim")
         table.add_row(one.name, one.open, str(len(one.claims)), which)
     if table.row_count:
         console.print(table)
