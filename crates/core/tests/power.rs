@@ -174,13 +174,11 @@ struct Cuts {
     apart: usize,
     /// What becomes of the operations under way.
     fates: Range<u64>,
-    /// The recovery is cut as well, after each cut or after one in so many.
-    again: u64,
 }
 
 impl Default for Cuts {
     fn default() -> Self {
-        Self { requests: 45, apart: 1, fates: 0..4, again: 1 }
+        Self { requests: 45, apart: 1, fates: 0..4 }
     }
 }
 
@@ -201,9 +199,7 @@ fn exhaust_each(name: &str, config: &DeviceConfig, seed: u64, how: &Cuts) -> u64
             host.check(&back, &what);
             works_on(&mut back, seed + completions);
             cuts += 1;
-            if (completions + variant) % how.again == 0 {
-                cuts += cut_again(config, &crash, &host, &what);
-            }
+            cuts += cut_again(config, &crash, &host, &what);
         }
     }
     cuts
@@ -275,11 +271,6 @@ fn in_turn(fate: u64) -> Range<u64> {
     if std::env::var_os("ERASEBLOCK_SOAK").is_some() { 0..4 } else { fate..fate + 1 }
 }
 
-/// How often a recovery is cut below every buffer. It knows nothing of the buffer, and each mapping's is cut everywhere above.
-fn recoveries() -> u64 {
-    if std::env::var_os("ERASEBLOCK_SOAK").is_some() { 1 } else { 8 }
-}
-
 /// Every buffer on every mapping; the arrays and the fates take turns.
 #[test]
 fn every_buffer_keeps_its_promises() {
@@ -288,7 +279,7 @@ fn every_buffer_keeps_its_promises() {
         for mapping in MappingConfig::NAMES {
             let Some(((array, nand), fate)) = arrays.next() else { unreachable!("arrays come round") };
             let name = format!("{buffer} on {mapping} over {array}");
-            let how = Cuts { fates: in_turn(fate), again: recoveries(), ..Cuts::default() };
+            let how = Cuts { fates: in_turn(fate), ..Cuts::default() };
             let cuts = exhaust_each(&name, &drive(mapping, buffer, nand), 100 + seed as u64, &how);
             assert!(cuts > 20, "{name}");
         }
@@ -305,7 +296,7 @@ fn a_battery_keeps_every_answered_write_and_trim() {
             let name = format!("{buffer} with a battery on {mapping} over {array}");
             let mut config = drive(mapping, buffer, nand);
             config.buffer.battery = true;
-            let how = Cuts { apart: 3, fates: in_turn(fate), again: recoveries(), ..Cuts::default() };
+            let how = Cuts { apart: 3, fates: in_turn(fate), ..Cuts::default() };
             assert!(exhaust_each(&name, &config, 200 + seed as u64, &how) > 5, "{name}");
         }
     }
@@ -400,16 +391,16 @@ fn levelling_under_a_map_on_flash_comes_back() {
 fn many_runs_come_back() {
     let seeds: u64 = match std::env::var("ERASEBLOCK_SOAK") {
         Ok(text) => text.parse().expect("ERASEBLOCK_SOAK: seeds of each combination, a whole number"),
-        Err(_) => 4,
+        Err(_) => 8,
     };
     let mut cuts = 0;
     for (array, nand) in arrays().into_iter().skip(1).take(2) {
-        for (turn, mapping) in MappingConfig::NAMES.iter().enumerate() {
+        for mapping in MappingConfig::NAMES {
             for buffer in ["none", "lru"] {
                 let mut config = drive(mapping, buffer, nand.clone());
                 for seed in 1000..1000 + seeds {
                     let fate = seed % 4;
-                    config.buffer.battery = (seed / 2 + turn as u64) % 2 == 1;
+                    config.buffer.battery = seed / 4 % 2 == 1;
                     let held = if config.buffer.battery { " with a battery" } else { "" };
                     let name = format!("{buffer}{held} on {mapping} over {array}");
                     cuts +=
