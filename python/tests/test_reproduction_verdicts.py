@@ -294,3 +294,25 @@ def test_labels_of_figures() -> None:
     assert replace(FIGURE, name="sec6.4.1").label == "Section 6.4.1"
     summary: Figure = replace(FIGURE, name="summary")
     assert summary.label == "Summary"
+
+
+def test_points_without_a_figure_are_told() -> None:
+    runs = [
+        run("a", "1 MiB", time=1),
+        run("b", "1 MiB", time=2),
+        run("a", "2 MiB", time=1),
+        run("b", "2 MiB", time=0),
+    ]
+    # By the second point the ratio would be divided by 0.
+    found = finding(runs, "ratio", left=A, right=B, value=0.5)
+    assert found.verdict == REPRODUCED
+    assert found.reason == "1 of 2 points have no figure, or would be divided by 0"
+    runs[2] = run("a", "2 MiB", time=None)
+    found = finding(runs, "number", left=A, value=1)
+    assert found.reason == "1 of 2 points have no figure, or would be divided by 0"
+    runs.append(run("c", "1 MiB", time=3))
+    along = [A, B, {"buffer.scheme": "c"}]
+    assert (
+        finding(runs, "trend", along=along, relation="rising").reason
+        == "1 points have no figure at some step"
+    )

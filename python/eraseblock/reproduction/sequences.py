@@ -23,12 +23,13 @@ def trend(question: Question) -> Finding:
         for index, step in enumerate(steps):
             for cell in cells(question, left, step):
                 found[cell.run.identity(axes)][index].append(cell)
-    sequences, distrusted = [], 0
+    sequences, distrusted, absent = [], 0, 0
     for by_step in found.values():
         all_cells = [cell for some in by_step.values() for cell in some]
         means = [point.mean for index in range(len(steps)) for point in points(by_step[index])]
         known = [mean for mean in means if mean is not None]
         if len(known) < len(steps) or len(means) != len(steps):
+            absent += 1
             continue
         if all(cell.trusted for cell in all_cells):
             sequences.append(known)
@@ -39,7 +40,10 @@ def trend(question: Question) -> Finding:
     mean = _mean_sequence(sequences)
     verdict = _graded(holding, _goes(claim, mean))
     shown = sequences[0] if len(sequences) == 1 else mean
-    return Finding(verdict, steps=shown, held=(sum(holding), len(holding)), reason=_distrust(distrusted))
+    reasons = [_distrust(distrusted)]
+    reasons.append(f"{absent} points have no figure at some step" if absent else "")
+    reason = "; ".join(filter(None, reasons))
+    return Finding(verdict, steps=shown, held=(sum(holding), len(holding)), reason=reason)
 
 
 def agree(one: Question, other: Question) -> Finding:

@@ -46,9 +46,12 @@ def one_sided(question: Question) -> Finding:
     """A number or a range."""
     claim = question.claim
     effects = []
+    absent = 0
     for pair, left in enumerate(claim.lefts):
         for point in points(cells(question, left)):
-            if point.mean is not None:
+            if point.mean is None:
+                absent += 1
+            else:
                 fits = _fits(claim, point.mean)
                 figure = PointFigure(point.run, None, point.mean, None, point.mean, fits, point.trusted)
                 effects.append(_Effect(figure, point.known, pair))
@@ -57,25 +60,28 @@ def one_sided(question: Question) -> Finding:
         grades = [REPRODUCED if one.figure.holds else NOT for one in trusted]
     else:
         grades = [REPRODUCED if _fits(claim, value) else NOT for value in _combined(claim, trusted)]
-    return _finding(claim, worst(grades), effects, trusted)
+    return _finding(claim, worst(grades), effects, trusted, absent)
 
 
 def two_sided(question: Question) -> Finding:
     """An order, a reduction, an increase, a ratio or a difference."""
     claim = question.claim
     effects: list[_Effect] = []
+    absent = 0
     for left in claim.lefts:
         for right in claim.rights:
             pair = len({one.pair for one in effects})
-            effects += _pairs(question, left, right, pair)
+            found = _pairs(question, left, right, pair)
+            effects += [effect for effect in found if effect is not None]
+            absent += found.count(None)
     trusted = _deciding(effects, question.runs)
     if claim.kind == "order":
-        return _finding(claim, _order(claim, trusted), effects, trusted)
+        return _finding(claim, _order(claim, trusted), effects, trusted, absent)
     if claim.aggregate == "each":
         values = [one.figure.effect for one in trusted]
     else:
         values = _combined(claim, trusted)
-    return _finding(claim, worst([_grade(claim, value) for value in values]), effects, trusted)
+    return _finding(claim, worst([_grade(claim, value) for value in values]), effects, trusted, absent)
 
 
 def relation_holds(relation: str, left: float, right: float, tolerance: float) -> bool:
@@ -93,21 +99,23 @@ def relation_holds(relation: str, left: float, right: float, tolerance: float) -
     return abs(left - right) <= tolerance * abs(right) + slack
 
 
-def _pairs(question: Question, left: Selection, right: Selection, pair: int) -> list[_Effect]:
-    """Each point on the left with those on the right that differ from it in these settings alone."""
+def _pairs(question: Question, left: Selection, right: Selection, pair: int) -> list[_Effect | None]:
+    """Each point on the left with those on the right that differ from it in these settings alone.
+
+    None where one of them has no figure, or the claim would divide by nothing.
+    """
     axes = {*left, *right}
     if "spread" in question.claim.table:
         axes.add(question.claim.table["spread"])
     counterparts: dict[str, list[Point]] = defaultdict(list)
     for point in points(cells(question, right)):
         counterparts[point.run.identity(axes)].append(point)
-    effects = [
+    return [
         _effect(question.claim, point, other, pair)
         for point in points(cells(question, left))
         for other in counterparts[point.run.identity(axes)]
         if other.run is not point.run
     ]
-    return [effect for effect in effects if effect is not None]
 
 
 def _effect(claim: Claim, left: Point, right: Point, pair: int) -> _Effect | None:
@@ -231,13 +239,16 @@ def untrusted(claim: Claim, error: UntrustedError) -> Finding:
     return Finding(UNDECIDED, finding.ours, finding.points, held=finding.held, reason=str(error))
 
 
-def _finding(claim: Claim, verdict: str, effects: Sequence[_Effect], deciding: Sequence[_Effect]) -> Finding:
+def _finding(
+    claim: Claim, verdict: str, effects: Sequence[_Effect], deciding: Sequence[_Effect], absent: int = 0
+) -> Finding:
     distrusted = len(effects) - len(deciding)
-    reason = (
-        f"{distrusted} of {len(effects)} points are not to be trusted, and decide nothing"
-        if distrusted
-        else ""
-    )
+    reasons = []
+    if distrusted:
+        reasons.append(f"{distrusted} of {len(effects)} points are not to be trusted, and decide nothing")
+    if absent:
+        reasons.append(f"{absent} of {len(effects) + absent} points have no figure, or would be divided by 0")
+    reason = "; ".join(reasons)
     held = (sum(one.figure.holds for one in deciding), len(deciding))
     figures = [one.figure for one in effects]
     return Finding(verdict, _together(claim, deciding), figures, held=held, reason=reason)
