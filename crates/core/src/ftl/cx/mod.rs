@@ -134,6 +134,31 @@ pub struct Cx<'a> {
     pub known: u32,
 }
 
+#[cfg(test)]
+impl<'a> Cx<'a> {
+    /// For tests of a mapping by itself: nothing takes time, and nobody waits.
+    pub(crate) fn alone(
+        flash: &'a mut Flash,
+        engine: &'a mut Engine,
+        plan: &'a mut Plan,
+        counters: &'a mut Counters,
+    ) -> Self {
+        let own = Own::Nobody;
+        Self {
+            flash,
+            engine,
+            plan,
+            counters,
+            timed: false,
+            copy_back: false,
+            free: false,
+            own,
+            group: 0,
+            known: NONE,
+        }
+    }
+}
+
 impl Cx<'_> {
     /// Whether what the flash holds is kept.
     #[inline]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Config, Dftl};
 use crate::config::{DeviceConfig, ProgramOrder};
-use crate::ftl::cx::{Cx, Own, PageOut};
+use crate::ftl::cx::{Cx, PageOut};
 use crate::ftl::{Mapping as _, Reclaim, Shape};
 use crate::metrics::Counters;
 use crate::nand::chip::Chip;
@@ -23,18 +23,7 @@ struct Bench {
 
 macro_rules! cx {
     ($bench:expr) => {
-        &mut Cx {
-            flash: &mut $bench.flash,
-            engine: &mut $bench.engine,
-            plan: &mut $bench.plan,
-            counters: &mut $bench.counters,
-            timed: false,
-            copy_back: false,
-            free: false,
-            own: Own::Nobody,
-            group: 0,
-            known: NONE,
-        }
+        &mut Cx::alone(&mut $bench.flash, &mut $bench.engine, &mut $bench.plan, &mut $bench.counters)
     };
 }
 

@@ -274,7 +274,7 @@ mod tests {
     use super::*;
     use crate::config::{DeviceConfig, ProgramOrder};
     use crate::ftl::Reclaim;
-    use crate::ftl::cx::{Cx, Own, PageOut};
+    use crate::ftl::cx::{Cx, PageOut};
     use crate::metrics::Counters;
     use crate::nand::{Chip, Engine, Flash, Oob, Plan, Shadow};
     use crate::support::NONE;
@@ -297,18 +297,7 @@ mod tests {
         engine.attach(Box::new(Shadow::new(&geometry, pages)));
         let mut flash = Flash::new(geometry, order);
         let (mut plan, mut counters) = (Plan::default(), Counters::default());
-        let mut cx = Cx {
-            flash: &mut flash,
-            engine: &mut engine,
-            plan: &mut plan,
-            counters: &mut counters,
-            timed: false,
-            copy_back: false,
-            free: false,
-            own: Own::Nobody,
-            group: 0,
-            known: NONE,
-        };
+        let mut cx = Cx::alone(&mut flash, &mut engine, &mut plan, &mut counters);
         f(&mut *mapping, &mut cx);
     }
 

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::Open;
 use crate::config::{DeviceConfig, ProgramOrder};
-use crate::ftl::cx::{Cx, Own, PageOut};
+use crate::ftl::cx::{Cx, PageOut};
 use crate::metrics::Counters;
 use crate::nand::chip::Chip;
 use crate::nand::op::ENGINE_JOIN;
@@ -41,18 +41,7 @@ fn programmed(data: [Data; 2], apart: bool) -> u64 {
     flash.program(other, 0, full);
     let mut open = Open::default();
     for (page, data) in (0..).zip(data) {
-        let mut cx = Cx {
-            flash: &mut flash,
-            engine: &mut engine,
-            plan: &mut plan,
-            counters: &mut counters,
-            timed: true,
-            copy_back: false,
-            free: false,
-            own: Own::Nobody,
-            group: 0,
-            known: NONE,
-        };
+        let mut cx = Cx { timed: true, ..Cx::alone(&mut flash, &mut engine, &mut plan, &mut counters) };
         let waits = match data {
             Data::Here => NONE,
             Data::Read => {
