@@ -185,6 +185,17 @@ fn a_drive_that_ends_far_behind_is_seen() {
     assert!(report.reasons[0].contains("did not keep up"), "{:?}", report.reasons);
 }
 
+/// A closed loop was told to keep up: in a short run what was under way at its end took long beside the whole.
+#[test]
+fn a_closed_loop_is_never_behind() {
+    let requests: Vec<Request> = (0..64).map(|i| at(Op::Read, i % 32, 1, i)).collect();
+    for (replay, trusted) in [("open", false), ("closed", true)] {
+        let config = support::config(&json!({"host": {"replay": replay, "max_outstanding": 32}}));
+        let report = run(&config, false, &requests);
+        assert_eq!(report.trusted, trusted, "{replay}: {:?}", report.reasons);
+    }
+}
+
 /// A request that had waited for room wrote pages which its own reads, done by then, had filled: the program was to wait
 /// for their join, whose number was by then that of the merge that the program belonged to.
 #[test]

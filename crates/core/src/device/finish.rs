@@ -2,7 +2,7 @@
 
 use super::{Cx, Device, DeviceError, NOBODY, Occasion, cx};
 use crate::buffer::Outcome;
-use crate::config::{EndOfRun, Precondition};
+use crate::config::{EndOfRun, Precondition, Replay};
 use crate::metrics::patterns::CoHit;
 use crate::metrics::report::{
     ByKind, EndOfLife, EndOfRun as EndOfRunFigures, Flash, FlashWork, FlushPages, FlushSizes, HostPages,
@@ -302,9 +302,10 @@ impl Device {
     /// Why the figures do not mean what they say.
     fn reasons(&self, run_ns: u64) -> Vec<String> {
         let mut reasons = Vec::new();
-        // Closed-loop requests arrive when there is room for them.
+        // Only arrivals that do not wait for the drive can leave it behind: in a closed loop each waits for an answer.
+        let paced = self.timed && self.config.host.replay == Replay::Open;
         let behind_ns = self.last_answer.saturating_sub(self.last_arrival);
-        if self.timed
+        if paced
             && let Some(mean) = self.backlog.grew(run_ns)
         {
             reasons.push(format!(
@@ -312,7 +313,7 @@ impl Device {
                  its length; slow the workload down (host.speedup below 1) or replay it closed-loop (host.replay = \"closed\")",
                 mean as f64 / 1e9
             ));
-        } else if self.timed && self.backlog.tells() && behind_ns > run_ns / 16 {
+        } else if paced && self.backlog.tells() && behind_ns > run_ns / 16 {
             reasons.push(format!(
                 "the drive did not keep up: it was {:.3} s behind when the last request arrived, in a run of {:.3} s, so response times \
                  depend on the length of the run; slow the workload down (host.speedup below 1) or replay it closed-loop \
