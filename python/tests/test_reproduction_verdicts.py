@@ -142,6 +142,10 @@ def test_two_quantities_in_the_same_order() -> None:
     over = {"with": "erases", "over": "buffer.scheme"}
     assert verdict(together, "agree", **over) == REPRODUCED
     assert verdict(against, "agree", **over) == NOT
+    found = finding(against, "agree", **over)
+    assert (found.held, found.pairs) == ((0, 1), (2, 3))
+    said = wording.ours(PAPER, claim("agree", **over), found)
+    assert said == "2 of 3 pairs are in this order"
     assert verdict(together, "agree", **over, opposite=True) == NOT
     reverse = [run("a", time=1, erases=3), run("b", time=2, erases=1)]
     assert verdict(reverse, "agree", **over, opposite=True) == REPRODUCED
@@ -173,6 +177,57 @@ def test_seeds_are_paired() -> None:
     assert found.ours is not None
     assert (found.ours.mean, found.ours.half, found.ours.seeds) == (0.5, 0.0, 3)
     assert len(found.points) == 1
+
+
+def seeds(scheme: str, size: str, *figures: float) -> list[Run]:
+    """One point of three seeds."""
+    return [run(scheme, size, seed, time=value) for seed, value in enumerate(figures, 1)]
+
+
+def test_nobody_is_ahead_within_the_interval() -> None:
+    b = seeds("b", "1 MiB", 10, 10, 10)
+    ahead, level = seeds("a", "1 MiB", 8.9, 9, 9.1), seeds("a", "1 MiB", 8, 9, 10.5)
+    for relation, told, open_ in (
+        ("less", REPRODUCED, NOT),
+        ("at most", REPRODUCED, REPRODUCED),
+        ("more", NOT, NOT),
+        ("at least", NOT, REPRODUCED),
+    ):
+        order: dict[str, Any] = {"left": A, "right": B, "relation": relation}
+        assert (verdict(ahead + b, "order", **order), verdict(level + b, "order", **order)) == (told, open_)
+    found = finding(level + b, "order", left=A, right=B, relation="less")
+    assert found.held == (0, 1)
+    assert found.reason == "at 1 of 1 points the seeds do not tell which side is ahead"
+    # 9 % less, but no less for all that the seeds tell. Over two points the mean is told.
+    assert verdict(level + b, "reduction", left=A, right=B, value=0.5) == NOT
+    assert verdict(ahead + b, "reduction", left=A, right=B, value=0.5) == DIRECTION
+    more = seeds("a", "2 MiB", 1, 1.1, 1.2) + seeds("b", "2 MiB", 10, 10, 10)
+    assert verdict(level + b + more, "order", left=A, right=B, relation="less") == DIRECTION
+
+
+def test_steps_within_the_interval_are_level() -> None:
+    along = [{"buffer.size": size} for size in SIZES[:2]]
+    told = seeds("a", "1 MiB", 1, 2, 3) + seeds("a", "2 MiB", 1.5, 2.4, 3.6)
+    level = seeds("a", "1 MiB", 1, 2, 3) + seeds("a", "2 MiB", 3, 2, 2)
+    assert verdict(told, "trend", along=along, relation="rising") == REPRODUCED
+    assert verdict(told, "trend", along=along, relation="never rising") == NOT
+    assert verdict(level, "trend", along=along, relation="rising") == NOT
+    assert verdict(level, "trend", along=along, relation="never rising") == REPRODUCED
+    # Without common seeds there is no interval: the means alone.
+    other = [run("a", "2 MiB", seed, time=value) for seed, value in ((7, 3), (8, 2), (9, 2))]
+    assert verdict(level[:3] + other, "trend", along=along, relation="rising") == REPRODUCED
+
+
+def test_what_is_level_by_one_figure_is_in_no_order_by_it() -> None:
+    def both(scheme: str, times: tuple[float, ...], erases: tuple[float, ...]) -> list[Run]:
+        figures = enumerate(zip(times, erases, strict=True), 1)
+        return [run(scheme, seed=seed, time=time, erases=erase) for seed, (time, erase) in figures]
+
+    a = both("a", (1, 1.1, 1.2), (5, 6, 7))
+    over = {"with": "erases", "over": "buffer.scheme"}
+    assert verdict(a + both("b", (2, 2.2, 2.1), (6, 7, 8.5)), "agree", **over) == REPRODUCED
+    assert verdict(a + both("b", (2, 2.2, 2.1), (4, 6, 9)), "agree", **over) == NOT
+    assert finding(a + both("b", (2, 2.2, 2.1), (4, 6, 9)), "agree", **over).pairs == (0, 1)
 
 
 def test_intervals_are_students() -> None:
@@ -219,7 +274,10 @@ def test_claims_that_no_run_decides() -> None:
 
 
 def test_what_has_no_figure_is_not_decided() -> None:
-    assert finding([run("a", time=None)], "exact", value=1).reason == "the runs have no such figure"
+    assert finding([run("a", time=1)], "exact", left=B, value=1).reason == "the runs have no such figure"
+    nothing = "all points have no figure, or would be divided by 0"
+    assert finding([run("a", time=None)], "exact", value=1).reason == nothing
+    assert finding(pair(1, 0), "ratio", left=A, right=B, value=1).reason == nothing
     failed = Run(run("a").settings, STAND_IN, error="the drive is full")
     assert finding([failed], "exact", value=1).reason == "runs of it failed"
 

@@ -215,4 +215,6 @@ def _figures(finding: Finding) -> dict[str, Any]:
         table["steps"] = list(finding.steps)
     if finding.held is not None:
         table["holds"], table["points"] = finding.held
+    if finding.pairs is not None:
+        table["pairs_in_order"], table["pairs"] = finding.pairs
     return table

@@ -47,6 +47,8 @@ class Finding:
     steps: Sequence[float] = ()
     # In how many of how many points it holds.
     held: tuple[int, int] | None = None
+    # Where two orders are compared: how many of how many pairs are in both.
+    pairs: tuple[int, int] | None = None
     reason: str = ""
     readings: dict[str, Finding] = field(default_factory=dict)
 

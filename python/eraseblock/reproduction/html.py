@@ -108,7 +108,7 @@ def _row(answer: Answer) -> dict[str, Any]:
         "reason": finding.reason,
         "note": claim.table.get("note", ""),
         "readings": [
-            (name, wording.ours(answer.paper, claim, other), other.verdict)
+            (name, wording.other_reading(answer.paper, claim, other), other.verdict)
             for name, other in finding.readings.items()
         ],
     }

@@ -14,6 +14,8 @@ _T = (
     *(2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
 )
 _NORMAL = 1.960
+# What rounding of sums may make of equal figures.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,18 @@ class Estimate:
     def high(self) -> float | None:
         """The upper end of the interval."""
         return None if self.half is None else self.mean + self.half
+
+    def side(self, of: float = 0.0) -> int:
+        """On which side of a figure it lies: -1 below it, 1 above it, 0 where its interval reaches it.
+
+        Example:
+            >>> estimate([1.0, 2.0, 3.0]).side(), estimate([2.0]).side()
+            (0, 1)
+        """
+        away = self.mean - of
+        if abs(away) <= max(self.half or 0.0, ROUNDING * max(abs(of), abs(self.mean))):
+            return 0
+        return 1 if away > 0 else -1
 
 
 def estimate(values: Sequence[float]) -> Estimate:

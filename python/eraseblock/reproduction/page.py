@@ -111,11 +111,11 @@ def _cells(answer: Answer) -> list[str]:
     claim, finding = answer.claim, answer.finding
     says = f"{claim.says} ({claim.part})" if claim.part else claim.says
     here = [wording.ours(answer.paper, claim, finding)]
-    here += [
-        f"{name}: {wording.ours(answer.paper, claim, other)}, {other.verdict}"
+    others = {
+        name: f"{wording.other_reading(answer.paper, claim, other)}, {other.verdict}"
         for name, other in finding.readings.items()
-        if other.verdict != finding.verdict
-    ]
+    }
+    here += [f"{name}: {text}" for name, text in others.items() if text != f"{here[0]}, {finding.verdict}"]
     verdict = f"{finding.verdict}: {finding.reason}" if finding.reason else finding.verdict
     return [
         says,

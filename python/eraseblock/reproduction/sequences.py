@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations, pairwise
 from statistics import fmean
 
 from eraseblock.reproduction.data import Claim
 from eraseblock.reproduction.finding import DIRECTION, NOT, REPRODUCED, Finding, UndecidedError
+from eraseblock.reproduction.intervals import ROUNDING, Estimate, estimate
 from eraseblock.reproduction.points import Cell, Question, cells, points
 from eraseblock.reproduction.selection import Run
+
+# The figures of one step, or of one run, by seed.
+_Figures = dict[str, float]
 
 
 def trend(question: Question) -> Finding:
@@ -23,16 +27,14 @@ def trend(question: Question) -> Finding:
         for index, step in enumerate(steps):
             for cell in cells(question, left, step):
                 found[cell.run.identity(axes)][index].append(cell)
-    sequences, distrusted, absent = [], 0, 0
+    sequences: list[list[_Figures]] = []
+    distrusted, absent = 0, 0
     for by_step in found.values():
-        all_cells = [cell for some in by_step.values() for cell in some]
-        means = [point.mean for index in range(len(steps)) for point in points(by_step[index])]
-        known = [mean for mean in means if mean is not None]
-        if len(known) < len(steps) or len(means) != len(steps):
+        along = [point for index in range(len(steps)) for point in points(by_step[index])]
+        if len(along) != len(steps) or any(point.mean is None for point in along):
             absent += 1
-            continue
-        if all(cell.trusted for cell in all_cells):
-            sequences.append(known)
+        elif all(point.trusted for point in along):
+            sequences.append([point.known for point in along])
         else:
             distrusted += 1
     _check(len(sequences), distrusted, question.runs)
@@ -43,7 +45,12 @@ def trend(question: Question) -> Finding:
     reasons = [_distrust(distrusted)]
     reasons.append(f"{absent} points have no figure at some step" if absent else "")
     reason = "; ".join(filter(None, reasons))
-    return Finding(verdict, steps=shown, held=(sum(holding), len(holding)), reason=reason)
+    return Finding(
+        verdict,
+        steps=[fmean(step.values()) for step in shown],
+        held=(sum(holding), len(holding)),
+        reason=reason,
+    )
 
 
 def agree(one: Question, other: Question) -> Finding:
@@ -51,7 +58,7 @@ def agree(one: Question, other: Question) -> Finding:
     claim = one.claim
     over = claim.table["over"]
     sign = -1 if claim.table.get("opposite") else 1
-    groups: dict[str, dict[str, list[tuple[float, float]]]] = defaultdict(dict)
+    groups: dict[str, dict[str, list[tuple[_Figures, _Figures]]]] = defaultdict(dict)
     distrusted: set[str] = set()
     for left in claim.lefts:
         ours, theirs = (points(cells(question, left)) for question in (one, other))
@@ -59,27 +66,30 @@ def agree(one: Question, other: Question) -> Finding:
             key = first.run.identity([over])
             if first.mean is None or second.mean is None:
                 continue
-            groups[key].setdefault(_value_of(first.run, over), []).append((first.mean, second.mean))
+            groups[key].setdefault(_value_of(first.run, over), []).append((first.known, second.known))
             if not first.trusted:
                 distrusted.add(key)
-    pairs = {
+    chosen = {
         key: {value: some[0] for value, some in group.items()}
         for key, group in groups.items()
         if key not in distrusted and len(group) > 1
     }
-    _check(len(pairs), len(distrusted), one.runs)
-    holding = [_ordered(list(group.values()), sign) for group in pairs.values()]
-    names = [set(group) for group in pairs.values()]
+    _check(len(chosen), len(distrusted), one.runs)
+    ordered = [_ordered(list(group.values()), sign) for group in chosen.values()]
+    holding = [all(pairs) for pairs in ordered]
+    names = [set(group) for group in chosen.values()]
     common = set.intersection(*names)
     mean = [
-        (
-            fmean(_relative(group, 0)[value] for group in pairs.values()),
-            fmean(_relative(group, 1)[value] for group in pairs.values()),
-        )
+        (_mean_figures(chosen.values(), value, 0), _mean_figures(chosen.values(), value, 1))
         for value in sorted(common)
     ]
-    verdict = _graded(holding, len(common) == len(set.union(*names)) and _ordered(mean, sign))
-    return Finding(verdict, held=(sum(holding), len(holding)), reason=_distrust(len(distrusted)))
+    verdict = _graded(holding, len(common) == len(set.union(*names)) and all(_ordered(mean, sign)))
+    return Finding(
+        verdict,
+        held=(sum(holding), len(holding)),
+        pairs=(sum(map(sum, ordered)), sum(map(len, ordered))),
+        reason=_distrust(len(distrusted)),
+    )
 
 
 def _check(count: int, distrusted: int, runs: Sequence[Run]) -> None:
@@ -98,39 +108,75 @@ def _graded(holding: Sequence[bool], in_mean: bool) -> str:
     return DIRECTION if in_mean and len(holding) > 1 else NOT
 
 
-def _goes(claim: Claim, values: Sequence[float]) -> bool:
+def _goes(claim: Claim, steps: Sequence[_Figures]) -> bool:
     """Whether a sequence goes as it is said to."""
-    steps = list(pairwise(values))
+    sides = [_difference(after, before).side() for before, after in pairwise(steps)]
     match claim.table["relation"]:
         case "rising":
-            return all(after > before for before, after in steps)
+            return all(side > 0 for side in sides)
         case "falling":
-            return all(after < before for before, after in steps)
+            return all(side < 0 for side in sides)
         case "never falling":
-            return all(after >= before for before, after in steps)
+            return all(side >= 0 for side in sides)
         case "never rising":
-            return all(after <= before for before, after in steps)
-    return max(values) - min(values) <= claim.tolerance(min(values))
+            return all(side <= 0 for side in sides)
+    means = [fmean(step.values()) for step in steps]
+    return max(means) - min(means) <= claim.tolerance(min(means))
 
 
-def _mean_sequence(sequences: Sequence[Sequence[float]]) -> list[float]:
+def _difference(one: _Figures, other: _Figures) -> Estimate:
+    """One less the other, seed by seed; of their means where they have no seeds in common.
+
+    It is relative to the larger of both, so that rounding shows as what it is.
+    """
+    size = max(abs(fmean(one.values())), abs(fmean(other.values()))) or 1.0
+    shared = [seed for seed in one if seed in other]
+    if not shared:
+        return estimate([_rounded((fmean(one.values()) - fmean(other.values())) / size)])
+    return estimate([_rounded((one[seed] - other[seed]) / size) for seed in shared])
+
+
+def _rounded(difference: float) -> float:
+    return 0.0 if abs(difference) <= ROUNDING else difference
+
+
+def _mean_sequence(sequences: Sequence[Sequence[_Figures]]) -> list[_Figures]:
     """The mean of sequences, each relative to its own mean: large figures count no more than small ones."""
-    scaled = [[value / (fmean(one) or 1.0) for value in one] for one in sequences]
-    return [fmean(step) for step in zip(*scaled, strict=True)]
+    scaled = [_scaled(one) for one in sequences]
+    return [_mean(step) for step in zip(*scaled, strict=True)]
 
 
-def _relative(group: dict[str, tuple[float, float]], which: int) -> dict[str, float]:
-    mean = fmean(pair[which] for pair in group.values()) or 1.0
-    return {value: pair[which] / mean for value, pair in group.items()}
+def _scaled(figures: Sequence[_Figures]) -> list[_Figures]:
+    """Relative to the mean of all of them."""
+    mean = fmean(fmean(one.values()) for one in figures) or 1.0
+    return [{seed: value / mean for seed, value in one.items()} for one in figures]
 
 
-def _ordered(pairs: Sequence[tuple[float, float]], sign: int) -> bool:
-    """Whether any two are in the same order by both figures, or by one of them the other way round."""
-    return all(_sign(a[0] - b[0]) == sign * _sign(a[1] - b[1]) for a, b in combinations(pairs, 2))
+def _mean(figures: Sequence[_Figures]) -> _Figures:
+    """Their mean by seed; without seeds if they have different ones."""
+    seeds = {frozenset(one) for one in figures}
+    if len(seeds) > 1:
+        return {"": fmean(fmean(one.values()) for one in figures)}
+    return {seed: fmean(one[seed] for one in figures) for seed in figures[0]}
 
 
-def _sign(difference: float) -> int:
-    return (difference > 0) - (difference < 0)
+def _mean_figures(groups: Iterable[dict[str, tuple[_Figures, _Figures]]], value: str, which: int) -> _Figures:
+    """The mean over groups of what one run of each has, relative to its group."""
+    relative = (
+        dict(zip(group, _scaled([pair[which] for pair in group.values()]), strict=True)) for group in groups
+    )
+    return _mean([group[value] for group in relative])
+
+
+def _ordered(figures: Sequence[tuple[_Figures, _Figures]], sign: int) -> list[bool]:
+    """Of any two, whether they are in the same order by both figures, or by one of them the other way round.
+
+    Two figures whose difference is within its interval are level.
+    """
+    return [
+        _difference(a[0], b[0]).side() == sign * _difference(a[1], b[1]).side()
+        for a, b in combinations(figures, 2)
+    ]
 
 
 def _value_of(run: Run, axis: str) -> str:

@@ -18,12 +18,10 @@ from eraseblock.reproduction.finding import (
     UndecidedError,
     worst,
 )
-from eraseblock.reproduction.intervals import Estimate, estimate
+from eraseblock.reproduction.intervals import ROUNDING, Estimate, estimate
 from eraseblock.reproduction.points import Point, Question, cells, points
 from eraseblock.reproduction.selection import Run
 
-# What rounding of sums may make of equal figures.
-_ROUNDING = 1e-9
 _COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
     "mean": fmean,
     "max": max,
@@ -41,6 +39,11 @@ class _Effect:
     # Which pair of selections it is of.
     pair: int = 0
 
+    @property
+    def estimate(self) -> Estimate:
+        """The mean over the seeds, with its interval."""
+        return estimate([self.by_seed[seed] for seed in sorted(self.by_seed)])
+
 
 def one_sided(question: Question) -> Finding:
     """A number or a range."""
@@ -55,11 +58,11 @@ def one_sided(question: Question) -> Finding:
                 fits = _fits(claim, point.mean)
                 figure = PointFigure(point.run, None, point.mean, None, point.mean, fits, point.trusted)
                 effects.append(_Effect(figure, point.known, pair))
-    trusted = _deciding(effects, question.runs)
+    trusted = _deciding(effects, question.runs, absent)
     if claim.aggregate == "each":
         grades = [REPRODUCED if one.figure.holds else NOT for one in trusted]
     else:
-        grades = [REPRODUCED if _fits(claim, value) else NOT for value in _combined(claim, trusted)]
+        grades = [REPRODUCED if _fits(claim, one.mean) else NOT for one in _combined(claim, trusted)]
     return _finding(claim, worst(grades), effects, trusted, absent)
 
 
@@ -74,29 +77,30 @@ def two_sided(question: Question) -> Finding:
             found = _pairs(question, left, right, pair)
             effects += [effect for effect in found if effect is not None]
             absent += found.count(None)
-    trusted = _deciding(effects, question.runs)
+    trusted = _deciding(effects, question.runs, absent)
     if claim.kind == "order":
         return _finding(claim, _order(claim, trusted), effects, trusted, absent)
-    if claim.aggregate == "each":
-        values = [one.figure.effect for one in trusted]
-    else:
-        values = _combined(claim, trusted)
-    return _finding(claim, worst([_grade(claim, value) for value in values]), effects, trusted, absent)
+    ours = [one.estimate for one in trusted] if claim.aggregate == "each" else _combined(claim, trusted)
+    return _finding(claim, worst([_grade(claim, one) for one in ours]), effects, trusted, absent)
 
 
-def relation_holds(relation: str, left: float, right: float, tolerance: float) -> bool:
-    """Whether two figures are in this relation."""
-    slack = _ROUNDING * max(abs(left), abs(right))
-    match relation:
+def _related(claim: Claim, effect: Estimate) -> bool:
+    """Whether two sides are in the relation of a claim; `effect` is their relative difference.
+
+    A side is ahead only if the interval of the difference says so: what lies within it is level.
+    """
+    match claim.table["relation"]:
         case "less":
-            return left < right - slack
+            return effect.side() < 0
         case "more":
-            return left > right + slack
+            return effect.side() > 0
         case "at most":
-            return left <= right + slack
+            return effect.side() <= 0
         case "at least":
-            return left >= right - slack
-    return abs(left - right) <= tolerance * abs(right) + slack
+            return effect.side() >= 0
+    # The tolerance is a share of the right side.
+    of_right = abs(effect.mean) / (1 - effect.mean / 2) if effect.mean < 2 else float("inf")
+    return of_right <= claim.tolerance(1) + ROUNDING
 
 
 def _pairs(question: Question, left: Selection, right: Selection, pair: int) -> list[_Effect | None]:
@@ -133,12 +137,9 @@ def _effect(claim: Claim, left: Point, right: Point, pair: int) -> _Effect | Non
     known = {seed: value for seed, value in values.items() if value is not None}
     if len(known) < len(values):
         return None
-    effect = fmean(known.values())
-    if claim.kind == "order":
-        holds = relation_holds(claim.table["relation"], one, other, claim.tolerance(1))
-    else:
-        holds = _grade(claim, effect) == REPRODUCED
-    figure = PointFigure(left.run, right.run, one, other, effect, holds, left.trusted and right.trusted)
+    effect = estimate(list(known.values()))
+    holds = _related(claim, effect) if claim.kind == "order" else _grade(claim, effect) == REPRODUCED
+    figure = PointFigure(left.run, right.run, one, other, effect.mean, holds, left.trusted and right.trusted)
     return _Effect(figure, known, pair)
 
 
@@ -158,32 +159,29 @@ def _fits(claim: Claim, value: float) -> bool:
     """Whether a figure of one side is as stated."""
     if claim.kind == "range":
         low, high = claim.table.get("low"), claim.table.get("high")
-        slack = _ROUNDING * abs(value)
+        slack = ROUNDING * abs(value)
         return (low is None or value >= low - slack) and (high is None or value <= high + slack)
     stated = float(claim.table["value"])
-    slack = _ROUNDING * max(abs(stated), abs(value))
+    slack = ROUNDING * max(abs(stated), abs(value))
     if claim.kind == "exact":
         return abs(value - stated) <= slack
     return abs(value - stated) <= claim.tolerance(stated) + slack
 
 
-def _grade(claim: Claim, value: float) -> str:
+def _grade(claim: Claim, ours: Estimate) -> str:
     """A reduction, increase, ratio or difference against the stated one."""
     stated = float(claim.table["value"])
-    if abs(value - stated) <= claim.tolerance(stated) + _ROUNDING * max(abs(stated), abs(value)):
+    if abs(ours.mean - stated) <= claim.tolerance(stated) + ROUNDING * max(abs(stated), abs(ours.mean)):
         return REPRODUCED
     neutral = 1.0 if claim.kind == "ratio" else 0.0
-    return DIRECTION if (value - neutral) * (stated - neutral) > 0 else NOT
+    return DIRECTION if ours.side(neutral) * (stated - neutral) > 0 else NOT
 
 
 def _order(claim: Claim, effects: Sequence[_Effect]) -> str:
     """Of each pair of selections: at every point, or else in the mean of the relative differences."""
-    relation, tolerance = claim.table["relation"], claim.tolerance(1)
     grades = []
     for effect_of_pair in _by_pair(effects):
-        in_mean = relation_holds(
-            relation, 1 + fmean(one.figure.effect for one in effect_of_pair), 1, tolerance
-        )
+        in_mean = _related(claim, _over_points(effect_of_pair, fmean))
         if claim.aggregate == "mean":
             grades.append(REPRODUCED if in_mean else NOT)
         elif all(one.figure.holds for one in effect_of_pair):
@@ -200,22 +198,25 @@ def _by_pair(effects: Sequence[_Effect]) -> list[list[_Effect]]:
     return list(pairs.values())
 
 
-def _combined(claim: Claim, effects: Sequence[_Effect]) -> list[float]:
+def _combined(claim: Claim, effects: Sequence[_Effect]) -> list[Estimate]:
     """Means of each pair of selections; the most or the least of all of them together."""
-    combine = _COMBINE[claim.aggregate]
     groups = _by_pair(effects) if claim.aggregate == "mean" else [list(effects)]
-    return [combine([one.figure.effect for one in group]) for group in groups]
+    return [_over_points(group, _COMBINE[claim.aggregate]) for group in groups]
 
 
-def _deciding(effects: Sequence[_Effect], runs: Sequence[Run]) -> list[_Effect]:
+def _deciding(effects: Sequence[_Effect], runs: Sequence[Run], absent: int) -> list[_Effect]:
     """The points that decide; a sentence where there is none."""
     trusted = [one for one in effects if one.figure.trusted]
     if trusted:
         return trusted
     if effects:
         raise UntrustedError(effects)
-    failed = any(run.error for run in runs)
-    raise UndecidedError("runs of it failed" if failed else "the runs have no such figure")
+    if any(run.error for run in runs):
+        raise UndecidedError("runs of it failed")
+    nothing = (
+        "all points have no figure, or would be divided by 0" if absent else "the runs have no such figure"
+    )
+    raise UndecidedError(nothing)
 
 
 class UntrustedError(UndecidedError):
@@ -248,15 +249,23 @@ def _finding(
         reasons.append(f"{distrusted} of {len(effects)} points are not to be trusted, and decide nothing")
     if absent:
         reasons.append(f"{absent} of {len(effects) + absent} points have no figure, or would be divided by 0")
+    if level := sum(_is_level(claim, one) for one in deciding):
+        reasons.append(f"at {level} of {len(deciding)} points the seeds do not tell which side is ahead")
     reason = "; ".join(reasons)
     held = (sum(one.figure.holds for one in deciding), len(deciding))
     figures = [one.figure for one in effects]
-    return Finding(verdict, _together(claim, deciding), figures, held=held, reason=reason)
+    ours = _over_points(deciding, _COMBINE[claim.aggregate])
+    return Finding(verdict, ours, figures, held=held, reason=reason)
 
 
-def _together(claim: Claim, effects: Sequence[_Effect]) -> Estimate:
+def _is_level(claim: Claim, effect: _Effect) -> bool:
+    """Whether an order is open at a point only because its seeds differ."""
+    ahead = claim.kind == "order" and claim.table["relation"] in ("less", "more")
+    return ahead and effect.estimate.side() == 0 and abs(effect.figure.effect) > ROUNDING
+
+
+def _over_points(effects: Sequence[_Effect], combine: Callable[[Sequence[float]], float]) -> Estimate:
     """The points together, seed by seed where all have the same seeds."""
-    combine = _COMBINE[claim.aggregate]
     seeds = {frozenset(one.by_seed) for one in effects}
     if len(seeds) > 1:
         return estimate([combine([one.figure.effect for one in effects])])

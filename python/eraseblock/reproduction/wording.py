@@ -43,7 +43,14 @@ def ours(paper: Paper, claim: Claim, finding: Finding) -> str:
         parts.append(_figure(claim, quantity, finding))
     if finding.held is not None and finding.held[1] > 1 and claim.kind not in _MEANS:
         parts.append(f"holds at {finding.held[0]} of {finding.held[1]}")
+    if finding.pairs is not None:
+        parts.append(f"{finding.pairs[0]} of {finding.pairs[1]} pairs are in this order")
     return "; ".join(parts)
+
+
+def other_reading(paper: Paper, claim: Claim, finding: Finding) -> str:
+    """What comes out under another reading of the quantity, or why nothing does."""
+    return ours(paper, claim, finding) or finding.reason
 
 
 # Kinds of which one number is said, whatever single points do.
