@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,23 +14,36 @@ import pytest
 import vl_convert
 from conftest import Cli
 
+from eraseblock import _core
 from eraseblock.experiments import Experiment
 from eraseblock.names import known
 from eraseblock.reproduction.beyond.answers import StudyAnswer, answer, run_studies
 from eraseblock.reproduction.beyond.charts import charts_of
 from eraseblock.reproduction.beyond.contests import Bout, bouts, ends, relative
+from eraseblock.reproduction.beyond.hits import by_workload, shares
 from eraseblock.reproduction.beyond.markdown import studies_page
 from eraseblock.reproduction.beyond.sentences import sentences
 from eraseblock.reproduction.beyond.study import Contest, Study, read, studies
-from eraseblock.reproduction.beyond.summary import leads, standings
+from eraseblock.reproduction.beyond.summary import standings
 from eraseblock.reproduction.beyond.tables import contests_tables, pairs_table, standings_tables
-from eraseblock.reproduction.beyond.trials import MEASURES, Design, Figures, Trial, cut, essence, trials_of
+from eraseblock.reproduction.beyond.trials import (
+    MEASURES,
+    Design,
+    Figures,
+    Trial,
+    cut,
+    design_of,
+    essence,
+    trials_of,
+)
 from eraseblock.reproduction.files import to_json, write
-from eraseblock.sweep import Outcome
+from eraseblock.sweep import Outcome, Way, run_all
 
 RESPONSE = MEASURES[0]
+HITS = next(measure for measure in MEASURES if measure.name == "hits")
 BUFFERS = Contest("buffer", "ftl", "lru")
 RECORDINGS = Path(__file__).parents[2] / "workloads"
+DESCRIBED = {path.name for path in RECORDINGS.glob("*.md")}
 
 STUDIES = """\
 [studies.tiny]
@@ -119,7 +134,7 @@ def test_the_winner_is_told_from_others_by_their_differences() -> None:
     assert found.best.to_baseline is not None
     assert found.best.to_baseline.mean == pytest.approx(10 / 22)
     assert found.bound == 2
-    assert leads([found]) == [pytest.approx(1 - 30 / 30.5)]
+    assert found.lead == pytest.approx(1 - 30 / 30.5)
     without = bout([trial("a", 10, 10, 10), trial("c", 11, 11, 11)])
     assert without.is_decided
 
@@ -164,6 +179,50 @@ def test_workloads_count_once_however_many_contests_they_have() -> None:
     assert found["lru"].ratio.mean == 1
 
 
+def test_more_hits_are_better_and_opt_bounds_them() -> None:
+    trials = [
+        trial("lru", 4, 4, 4),
+        trial("a", 9, 10, 8),
+        trial("b", 8, 9, 10),
+        trial("none", 0, 0, 0),
+        trial("opt", 12, 12, 12, offline=True),
+    ]
+    [found] = bouts(trials, BUFFERS, HITS)
+    assert found.best is not None
+    # `a` and `b` have 27 each.
+    assert [place.name(BUFFERS) for place in found.places] == ["a", "b", "lru", "none"]
+    assert [place.name(BUFFERS) for place in found.places if place.as_good] == ["a", "b"]
+    assert not found.is_decided
+    assert found.best.to_opt is not None
+    assert found.best.to_opt.mean == pytest.approx(27 / 36)
+    # Differences to `opt` -3, -2, -4: deviation 1, Student's t with two degrees of freedom 4.303.
+    assert found.best.to_opt.half == pytest.approx(4.303 / math.sqrt(3) / 12)
+    [alone] = bouts([trial("a", 9, 10, 8), trial("lru", 4, 4, 4)], BUFFERS, HITS)
+    assert alone.is_decided
+    assert alone.lead == pytest.approx(27 / 12 - 1)
+    assert [place.name(BUFFERS) for place in alone.places if place.as_good] == ["a"]
+
+
+def test_shares_of_opt_are_means_over_workloads_and_count_those_without_a_hit() -> None:
+    trials = []
+    for workload, ftl, ours in (("v", "page", 6), ("v", "fast", 8), ("w", "page", 0)):
+        trials += [
+            trial("a", ours, ours, workload=workload, ftl=ftl),
+            trial("lru", 5, 5, workload=workload, ftl=ftl),
+            trial("opt", 10, 10, workload=workload, ftl=ftl, offline=True),
+        ]
+    held = by_workload(bouts(trials, BUFFERS, HITS))
+    assert [(one.workload, one.at) for one in held] == [("v", ""), ("w", "")]
+    assert list(held[0].places[0].trial.figures["hits"].parts) == [7, 7]
+    lru, a = sorted(shares(held), key=lambda one: one.name, reverse=True)
+    assert a.share.mean == pytest.approx(0.35)
+    assert (a.worst, a.workloads) == (("w", 0.0), 2)
+    assert (a.best, a.as_good, lru.best) == (1, 1, 1)
+    assert a.ahead is not None
+    assert a.ahead.mean == pytest.approx(((0.7 - 0.5) + (0 - 0.5)) / 2)
+    assert (a.side, lru.side) == (0, 0)
+
+
 def test_parts_lose_nothing() -> None:
     for length in (3, 10, 65, 128):
         steps = list(range(length))
@@ -198,6 +257,20 @@ def test_parts_add_up_to_the_figures_of_the_run(tiny: StudyAnswer) -> None:
             assert sum(one.figures["response"].parts) == pytest.approx(300 * one.figures["response"].value)
 
 
+def test_nobody_has_more_hits_than_opt(tiny: StudyAnswer) -> None:
+    hits = tiny.result("buffer", "hits")
+    places = [place for bout in hits.bouts for place in bout.places]
+    assert len(places) > 300
+    for place in places:
+        assert place.to_opt is not None
+        assert place.to_opt.mean <= 1
+    # All have the same pages to hit.
+    hit = [place.trial.figures["hits"] for place in places if place.value > 0]
+    assert len({round(sum(one.parts) / one.value, 6) for one in hit}) == 1
+    assert {one.name for one in hits.shares} == set(known("buffers")) - {"opt"}
+    assert not any(one.measure is HITS for one in tiny.results if one.contest.of == "ftl")
+
+
 def test_the_same_findings_are_told_everywhere(tiny: StudyAnswer, tmp_path: Path) -> None:
     told = sentences(tiny)
     assert told[0].startswith("Least mean response time, by buffer, in 13 contests")
@@ -206,6 +279,10 @@ def test_the_same_findings_are_told_everywhere(tiny: StudyAnswer, tmp_path: Path
     found = json.loads(to_json([], [tiny]))["beyond"]
     first = found[0]["contests"][0]["bouts"][0]
     assert (first["best"], found[0]["sentences"]) == (best.name(BUFFERS), told)
+    hits = next(one for one in found[0]["contests"] if one["measure"] == "hits")
+    assert hits["shares"][0]["name"] == tiny.result("buffer", "hits").shares[0].name
+    assert "of_opt_half" in hits["by_workload"][0]["figures"][0]
+    assert any(f"`{hits['shares'][0]['name']}`" in one for one in told if one.startswith("Hits as a share"))
     row = contests_tables(tiny)[0].rows[0]
     assert row[:3] == ("zipf", "page", best.name(BUFFERS))
     pairs = pairs_table(tiny)
@@ -222,10 +299,10 @@ def test_the_same_findings_are_told_everywhere(tiny: StudyAnswer, tmp_path: Path
 
 def test_plots_can_be_drawn(tiny: StudyAnswer) -> None:
     charts = charts_of(tiny)
-    assert len(charts) == 4
+    assert len(charts) == 5
     pictures = [vl_convert.vegalite_to_svg(chart.spec) for chart in charts]
-    assert all("lb-clock" in picture for picture in pictures[1:3])
-    assert "superblock" in pictures[3]
+    assert all("lb-clock" in picture for picture in pictures[1:4])
+    assert "superblock" in pictures[4]
 
 
 def test_seeds_are_one_design_and_runs_are_kept(tmp_path: Path) -> None:
@@ -261,18 +338,20 @@ def test_waiting_for_room_counts_where_requests_are_always_under_way() -> None:
     record = {
         "trusted": True,
         "offline": False,
-        "config": {"host": {"replay": "closed", "max_outstanding": 4}},
+        "config": CONFIG,
         "response_ns": {"all": {"mean": 1.0}},
         "series": {**series, "response_sum_ns": [1, 2, 2]},
     }
     outcome = Outcome(Experiment(json.dumps(CONFIG), Path()), essence(record))
     [found] = trials_of([outcome])
+    assert found.design == Design("w", "lru", "page", "4 under way, power-loss protection")
     assert found.figures["response"] == Figures(4 * 60 / 5, (40, 80, 120), None)
 
 
 CONFIG = {
     "workload": {"path": "w.spc"},
-    "buffer": {"scheme": {"kind": "lru"}},
+    "host": {"replay": "closed", "max_outstanding": 4},
+    "buffer": {"scheme": {"kind": "lru"}, "battery": True},
     "ftl": {"mapping": {"kind": "page"}},
 }
 
@@ -287,14 +366,70 @@ def test_a_design_that_is_refused_is_named_with_the_reason() -> None:
 
 
 @pytest.mark.parametrize("name", studies())
-def test_the_studies_run_every_recording(name: str) -> None:
-    study = studies()[name]
-    designs = {
-        (one.config["workload"]["path"].rpartition("/")[2], one.config["buffer"]["scheme"]["kind"])
-        for one in study.experiments()
+def test_the_studies_run_every_recording_with_every_buffer(name: str) -> None:
+    found: dict[str, set[str]] = {}
+    for one in studies()[name].experiments():
+        workload = one.config["workload"]
+        if workload.get("path"):
+            path = workload["path"].rpartition("/")[2]
+            found.setdefault(path, set()).add(one.config["buffer"]["scheme"]["kind"])
+            assert path.startswith(f"{one.config['case']}.")
+    assert set(found) == {path.name for path in RECORDINGS.glob("*.nbdkit.zst")}
+    assert all(buffers == set(known("buffers")) for buffers in found.values())
+
+
+def test_pairs_runs_what_stands_for_the_papers_workloads() -> None:
+    entries = tomllib.loads((RECORDINGS.parent / "reproduction/workloads.toml").read_text())["workloads"]
+    # A generator has the name of the workload. Two papers each have the same two UMass traces: run once.
+    wanted = {
+        one.get("stand_in") or name for name, one in entries.items() if {"stand_in", "generator"} & set(one)
     }
-    recordings = [path.name for path in RECORDINGS.glob("*.nbdkit.zst")]
-    assert designs == {(recording, buffer) for recording in recordings for buffer in known("buffers")}
+    twins = {"supa-oltp": "umass-financial1", "umass-financial2": "hbm-financial"}
+    names = {one.config["case"] for one in studies()["pairs"].experiments()}
+    assert {twins.get(one, one) for one in wanted} == {
+        name for name in names if f"{name}.md" not in DESCRIBED
+    }
+
+
+def test_ftls_have_the_same_flash_and_export_the_same() -> None:
+    study = studies()["pairs"]
+    cases = ("browser-ntfs", "compile-ext3", "hbm-financial", "sqlite-btrfs")
+    experiments = [
+        one
+        for one in replace(study, every={"ftl.mapping": "ftls"}).experiments()
+        if one.config["case"] in cases
+    ]
+    found = trials_of(run_all(experiments, Way(1, trim=essence)))
+    assert len(found) == len(cases) * len(known("ftls"))
+    for case in cases:
+        [flash] = {one.flash for one in found if one.design.workload == case}
+        assert flash is not None
+        assert 1.095 < flash[0] / flash[1] < 1.105
+
+
+def test_loads_are_told_by_their_settings() -> None:
+    loads = dict.fromkeys(design_of(one).load for one in studies()["nvme"].experiments())
+    assert list(loads) == [
+        "as recorded",
+        "1 under way",
+        "32 under way",
+        "32 under way, power-loss protection",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "message"),
+    [
+        ("bast = ", "best = ", "pairs: options: ftl.mapping: there is no `best`; did you mean `bast`?"),
+        ('options."ftl.mapping"', 'options."ftl.maping"', "did you mean `ftl.mapping`?"),
+    ],
+)
+def test_options_of_schemes_that_are_not_there(tmp_path: Path, was: str, now: str, message: str) -> None:
+    text = (RECORDINGS.parent / "reproduction/beyond/studies.toml").read_text()
+    assert was in text
+    (tmp_path / "studies.toml").write_text(text.replace(was, now))
+    with pytest.raises(_core.InputError, match=re.escape(message)):
+        read(tmp_path / "studies.toml")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from eraseblock.reproduction.beyond.contests import Bout, Place, bouts, ends
+from eraseblock.reproduction.beyond.hits import Share, by_workload, shares
 from eraseblock.reproduction.beyond.study import Contest, Study
 from eraseblock.reproduction.beyond.summary import Standing, standings
 from eraseblock.reproduction.beyond.trials import MEASURES, Measure, Trial, essence, trials_of
@@ -23,7 +24,11 @@ class Result:
     contest: Contest
     measure: Measure
     bouts: tuple[Bout, ...]
-    standings: tuple[Standing, ...]
+    # Relative to the baseline; none of hits.
+    standings: tuple[Standing, ...] = ()
+    # Of hits alone: one contest for each workload, and how near each buffer comes to `opt`.
+    by_workload: tuple[Bout, ...] = ()
+    shares: tuple[Share, ...] = ()
 
     def at(self, value: str) -> list[Standing]:
         """The standings at one of the values that contests are at, such as one load."""
@@ -62,6 +67,14 @@ class StudyAnswer:
     def result(self, of: str, measure: str) -> Result:
         """The contests of one kind by one measure."""
         return next(one for one in self.results if (one.contest.of, one.measure.name) == (of, measure))
+
+    def ranked(self, contest: Contest) -> list[Result]:
+        """The contests of one kind by the measures that have standings: all but hits."""
+        return [one for one in self.results if one.contest is contest and not one.measure.more]
+
+    def hits(self, contest: Contest) -> Result | None:
+        """The contests of one kind by hits; None between FTLs."""
+        return next((one for one in self.results if one.contest is contest and one.measure.more), None)
 
     def as_json(self) -> dict[str, Any]:
         """Everything about it."""
@@ -103,8 +116,16 @@ def answer(study: Study, trials: Sequence[Trial], seconds: float = 0.0) -> Study
     results = []
     for contest in study.contests:
         for measure in MEASURES:
+            if contest.of not in measure.of:
+                continue
             held = tuple(bouts(trials, contest, measure))
-            results.append(Result(contest, measure, held, tuple(standings(held))))
+            if measure.more:
+                merged = tuple(by_workload(held))
+                results.append(
+                    Result(contest, measure, held, by_workload=merged, shares=tuple(shares(merged)))
+                )
+            else:
+                results.append(Result(contest, measure, held, tuple(standings(held))))
     return StudyAnswer(study, tuple(trials), tuple(results), seconds)
 
 
@@ -125,7 +146,23 @@ def _result_json(result: Result) -> dict[str, Any]:
         "won": dict(Counter(one.best.name(contest) for one in result.bouts if one.best is not None)),
         "standings": [_standing_json(one) for one in result.standings],
         "bouts": [_bout_json(one) for one in result.bouts],
+        **(
+            {
+                "by_workload": [_bout_json(one) for one in result.by_workload],
+                "shares": [_share_json(one) for one in result.shares],
+            }
+            if result.measure.more
+            else {}
+        ),
     }
+
+
+def _share_json(share: Share) -> dict[str, Any]:
+    """How near a buffer comes to the hits of `opt`."""
+    table = {key: value for key, value in vars(share).items() if key not in ("share", "ahead", "worst")}
+    table |= _estimate_json("of_opt", share.share) | _estimate_json("more_than_baseline", share.ahead)
+    table["worst"] = dict(zip(("workload", "of_opt"), share.worst, strict=True))
+    return table
 
 
 def _standing_json(standing: Standing) -> dict[str, Any]:
@@ -144,7 +181,7 @@ def _bout_json(bout: Bout) -> dict[str, Any]:
         table |= {"best": bout.best.name(bout.contest), "second": bout.second.name(bout.contest)}
         table |= {"decided": bout.is_decided, "bound": bout.bound}
         table["as_good"] = [one.name(bout.contest) for one in bout.places if one.as_good]
-    if bout.measure.name == "response":
+    if bout.measure.name == "response" or bout.at == "":
         table["figures"] = [_place_json(one, bout.contest) for one in (*bout.places, *bout.offline)]
     return table
 
@@ -155,6 +192,7 @@ def _place_json(place: Place, contest: Contest) -> dict[str, Any]:
         "value": _rounded(place.value),
         **_estimate_json("to_best", place.to_best),
         **_estimate_json("to_baseline", place.to_baseline),
+        **_estimate_json("of_opt", place.to_opt),
     }
 
 

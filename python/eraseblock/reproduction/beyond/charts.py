@@ -8,7 +8,7 @@ from typing import Any
 
 from eraseblock.reproduction.beyond.answers import Result, StudyAnswer
 from eraseblock.reproduction.beyond.contests import Bout, ends
-from eraseblock.reproduction.beyond.sentences import percent, side_of
+from eraseblock.reproduction.beyond.sentences import percent, share_text, side_of
 from eraseblock.reproduction.beyond.summary import Standing
 from eraseblock.reproduction.charts import Chart, Spec
 
@@ -39,14 +39,65 @@ def charts_of(answer: StudyAnswer) -> list[Chart]:
             panels = [(load, response.at(load)) for load in response.values]
             title = f"Mean response time of {words} relative to {contest.baseline}, over all workloads"
         else:
-            panels = [
-                (result.measure.title, list(result.standings))
-                for result in answer.results
-                if result.contest is contest
-            ]
+            panels = [(one.measure.title, list(one.standings)) for one in answer.ranked(contest)]
             title = f"The {words} relative to {contest.baseline}, over all workloads (95 % intervals)"
         found.append(Chart(title, _standings(panels)))
+        hits = answer.hits(contest)
+        if hits is not None and hits.shares:
+            found.append(
+                Chart("Hits of every buffer under every workload, as a share of those of opt", _hits(hits))
+            )
     return found
+
+
+def _hits(result: Result) -> Spec:
+    """Every buffer under every workload, and the mean with its interval."""
+    order = [one.name for one in result.shares]
+    workloads = [bout.workload for bout in result.by_workload]
+    cells = [
+        {"name": place.name(result.contest), "workload": bout.workload, "share": 100 * place.to_opt.mean}
+        | {"text": share_text(place.to_opt), "hits": f"{100 * place.value:.2f} %"}
+        for bout in result.by_workload
+        for place in bout.places
+        if place.to_opt is not None
+    ]
+    means = [
+        {"name": one.name, "workload": _MEAN, "share": 100 * one.share.mean, "text": share_text(one.share)}
+        for one in result.shares
+    ]
+    return {
+        "data": {"values": [*means, *cells]},
+        "width": {"step": 44},
+        "height": {"step": _STEP},
+        "encoding": {
+            "x": _names("workload", [_MEAN, *workloads], angle=-45),
+            "y": _names("name", order),
+            "tooltip": [{"field": key, "type": "nominal"} for key in ("name", "workload", "text", "hits")],
+        },
+        "layer": [
+            {
+                "mark": {"type": "rect", "stroke": None},
+                "encoding": {
+                    "color": {
+                        "field": "share",
+                        "type": "quantitative",
+                        "scale": {"scheme": "blues", "domain": [0, 100], "clamp": True},
+                        "legend": {"title": "% of opt's hits", "orient": "bottom", "gradientLength": 180},
+                    },
+                },
+            },
+            {
+                "mark": {"type": "text", "fontSize": 10},
+                "encoding": {
+                    "text": {"field": "share", "type": "quantitative", "format": ".0f"},
+                    "color": _ink("datum.share > 60"),
+                },
+            },
+        ],
+    }
+
+
+_MEAN = "mean"
 
 
 def _winners(result: Result) -> Spec:
@@ -95,7 +146,7 @@ def _winner(bout: Bout) -> Spec:
     datum: Spec = {"workload": bout.workload, "at": bout.at}
     if bout.best is None:
         return {**datum, "best": "-", "lead": 0, "ahead": ""}
-    lead = 100 * (1 - bout.best.value / bout.second.value) if bout.second.value else 0.0
+    lead = 100 * (bout.lead or 0.0)
     return {
         **datum,
         "best": bout.best.name(bout.contest),

@@ -24,6 +24,9 @@ class Place:
     # Relative to the best; 1 is the best itself. None where the best has nothing to divide by.
     to_best: Estimate | None
     to_baseline: Estimate | None
+    # Of a figure of which more is better: relative to what knows the future, which has the most.
+    to_opt: Estimate | None = None
+    more: bool = False
 
     def name(self, contest: Contest) -> str:
         """What it is called in this contest."""
@@ -34,6 +37,9 @@ class Place:
         """Whether it is not shown to be worse than the best."""
         if self.to_best is None:
             return self.value == 0
+        if self.more:
+            high = self.to_best.mean if self.to_best.high is None else self.to_best.high
+            return high >= 1 - MARGIN
         low = self.to_best.mean if self.to_best.low is None else self.to_best.low
         return low <= 1 + MARGIN
 
@@ -67,11 +73,20 @@ class Bout:
     def is_decided(self) -> bool:
         """Whether the winner is told from the next one: its interval does not reach the winner's figure."""
         to_best = self.second.to_best
-        return to_best is not None and to_best.low is not None and to_best.low > 1
+        if to_best is None or to_best.low is None or to_best.high is None:
+            return False
+        return to_best.high < 1 if self.measure.more else to_best.low > 1
+
+    @property
+    def lead(self) -> float | None:
+        """By how much the winner is ahead of the next one, as a share of that one's figure."""
+        if self.best is None or self.second.value <= 0:
+            return None
+        return abs(1 - self.best.value / self.second.value)
 
     @property
     def bound(self) -> float | None:
-        """The best one's figure relative to the least that any buffer could have."""
+        """The best one's figure relative to the best that any buffer could have."""
         best = self.best
         if best is None:
             return None
@@ -123,14 +138,22 @@ def _bout(group: Sequence[Trial], contest: Contest, measure: Measure) -> Bout:
     design = group[0].design
     known = [trial for trial in group if measure.name in trial.figures]
     rivals = sorted(
-        (trial for trial in known if trial.competes), key=lambda trial: trial.figures[measure.name].value
+        (trial for trial in known if trial.competes),
+        key=lambda trial: trial.figures[measure.name].value,
+        reverse=measure.more,
     )
     base = next((one for one in rivals if getattr(one.design, contest.of) == contest.baseline), None)
+    opt = next((one for one in known if one.offline and not one.distrust), None) if measure.more else None
 
     def place(trial: Trial) -> Place:
-        value = trial.figures[measure.name].value
-        to_best = relative(trial, rivals[0], measure) if rivals else None
-        return Place(trial, value, to_best, relative(trial, base, measure) if base else None)
+        return Place(
+            trial,
+            trial.figures[measure.name].value,
+            to_best=relative(trial, rivals[0], measure) if rivals else None,
+            to_baseline=relative(trial, base, measure) if base else None,
+            to_opt=relative(trial, opt, measure) if opt else None,
+            more=measure.more,
+        )
 
     return Bout(
         contest,

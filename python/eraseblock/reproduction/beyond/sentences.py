@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from eraseblock.reproduction.beyond.answers import Result, StudyAnswer
 from eraseblock.reproduction.beyond.contests import MARGIN, Bout, ends
-from eraseblock.reproduction.beyond.summary import Standing, leads, over_workloads, spreads, typical
-from eraseblock.reproduction.beyond.trials import MEASURES, PARTS
+from eraseblock.reproduction.beyond.hits import Share
+from eraseblock.reproduction.beyond.summary import Standing, over_workloads, spreads, typical
+from eraseblock.reproduction.beyond.trials import PARTS
+from eraseblock.reproduction.intervals import Estimate
 
 # Differences below this matter to nobody, even where they are certain.
 MATTERS = 0.05
@@ -36,10 +38,13 @@ def sentences(answer: StudyAnswer) -> list[str]:
         if contest.at == "load":
             found += _of_loads(answer, answer.result(contest.of, "response"))
         else:
-            results = [answer.result(contest.of, measure.name) for measure in MEASURES]
+            results = answer.ranked(contest)
             found += _of_response(answer, results[0])
             # How all schemes stand by the other measures is in the tables.
             found += [_who_wins(result) for result in results[1:]]
+        if (hits := answer.hits(contest)) is not None:
+            found += _of_hits(answer, hits)
+    found += _of_flash(answer)
     found += _of_runs(answer)
     return [one for one in found if one]
 
@@ -92,14 +97,14 @@ def _who_wins(result: Result) -> str:
     if not held:
         return ""
     decided = sum(bout.is_decided for bout in held)
-    most = max(held, key=lambda bout: 1 - _share(bout))
+    most = max(held, key=lambda bout: bout.lead or 0.0)
     text = (
-        f"Least {result.measure.title}, by {WORDS[contest.of]}, in {len(held)} contests (one for each "
+        f"{result.measure.best}, by {WORDS[contest.of]}, in {len(held)} contests (one for each "
         f"workload and {WORDS[contest.at]}): {_winners(held)}. The winner is told from the next one in "
-        f"{decided}; its lead is {_plain(typical(leads(held)))} in the median"
+        f"{decided}; its lead is {_plain(_lead(held))} in the median"
     )
-    if most.best is not None and _share(most) < 1:
-        text += f" and {_plain(1 - _share(most))} at most (`{most.best.name(contest)}` under {most.workload}"
+    if most.best is not None and most.lead:
+        text += f" and {_plain(most.lead)} at most (`{most.best.name(contest)}` under {most.workload}"
         text += f" with `{most.at}`)"
     bounds = [(bout.workload, bout.bound) for bout in held if bout.bound and contest.of == "buffer"]
     if bounds and (mean := over_workloads(bounds)) is not None:
@@ -201,6 +206,78 @@ def _to_opt(result: Result, held: Sequence[Bout]) -> str:
     )
 
 
+def _of_hits(answer: StudyAnswer, result: Result) -> Iterator[str]:
+    """Who has the most hits where, and how near to those of `opt`."""
+    contest = result.contest
+    held = [bout for bout in result.by_workload if bout.best is not None]
+    if not held:
+        return
+    decided = sum(bout.is_decided for bout in held)
+    yield (
+        f"Most hits, by buffer, under {len(held)} workloads (means over all {WORDS[contest.at]}s, which have "
+        f"next to no say in them): {_winners(held)}. The winner is told from the next one under {decided}; "
+        f"its lead is {_plain(_lead(held))} in the median."
+    )
+    yield _near_opt(result.shares, contest.baseline, answer.study.named)
+    fastest = {(bout.workload, bout.at): bout for bout in answer.result(contest.of, "response").bouts}
+    pairs = [(bout.best, fastest[bout.workload, bout.at].best) for bout in result.bouts]
+    both = [(most, first) for most, first in pairs if most is not None and first is not None]
+    same = sum(most.name(contest) == first.name(contest) for most, first in both)
+    yield (
+        f"Hits are not all: the buffer with the most hits answers fastest in {same} of {len(both)} contests "
+        f"(one for each workload and {WORDS[contest.at]})."
+    )
+
+
+def _near_opt(shares: Sequence[Share], baseline: str, named: Sequence[str]) -> str:
+    """Every buffer's hits as a share of those that can be had."""
+    if not shares:
+        return ""
+    most, fewest = shares[:_NAMED], shares[_NAMED:][-_NAMED:]
+    ahead = [one for one in shares if one.side > 0]
+    shown = {one.name for one in (*most, *fewest)}
+    text = (
+        "Hits as a share of those of `opt`, more than which nobody can have, mean over workloads: most with "
+    )
+    text += _told_shares(most)
+    text += f"; fewest with {_told_shares(fewest)}" if fewest else ""
+    rest = [one for one in shares if one.name in (baseline, *named) and one.name not in shown]
+    text += f". Between them: {_told_shares(rest)}." if rest else "."
+    text += f" More hits than `{baseline}` are shown with "
+    return f"{text}{', '.join(f'`{one.name}`' for one in ahead) or 'not one'}."
+
+
+def _told_shares(shares: Sequence[Share]) -> str:
+    return ", ".join(f"`{one.name}` {share_text(one.share)}" for one in shares)
+
+
+def share_text(share: Estimate | None) -> str:
+    """A share with its interval."""
+    if share is None:
+        return "-"
+    text = f"{100 * share.mean:.1f} %"
+    return text if share.half is None else f"{text} ± {100 * share.half:.2g}"
+
+
+def _of_flash(answer: StudyAnswer) -> Iterator[str]:
+    """Whether FTLs that are set against each other had the same means."""
+    if not any(contest.of == "ftl" for contest in answer.study.contests):
+        return
+    found: dict[str, set[tuple[int, int]]] = {}
+    for trial in answer.trials:
+        if trial.flash is not None:
+            found.setdefault(trial.design.workload, set()).add(trial.flash)
+    unlike = [workload for workload, some in found.items() if len(some) > 1]
+    if unlike:
+        yield f"FTLs do not have the same flash, or do not export the same of it, under {', '.join(unlike)}."
+    elif found:
+        spare = [flash / exported - 1 for some in found.values() for flash, exported in some]
+        yield (
+            "Under each workload all FTLs have the same flash and export the same part of it: "
+            f"{_plain(min(spare))} to {_plain(max(spare))} more than the host sees is there."
+        )
+
+
 def _of_runs(answer: StudyAnswer) -> Iterator[str]:
     count = len(answer.trials)
     refused = sum(len(some) for _, some in answer.refusals)
@@ -228,10 +305,9 @@ def _more(count: int) -> str:
     return f" and {count} others" if count > 1 else " and another one" if count == 1 else ""
 
 
-def _share(bout: Bout) -> float:
-    """The winner's figure as a share of the next one's."""
-    assert bout.best is not None
-    return bout.best.value / bout.second.value if bout.second.value > 0 else 1.0
+def _lead(held: Sequence[Bout]) -> float | None:
+    """The winners' lead over the next one, in the median."""
+    return typical([bout.lead for bout in held if bout.lead is not None])
 
 
 def _plain(share: float | None) -> str:

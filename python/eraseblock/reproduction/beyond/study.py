@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -50,11 +50,23 @@ class Study:
     contests: tuple[Contest, ...]
     # Schemes that the sentences name whether they lead or not.
     named: tuple[str, ...]
+    # Options of schemes, by the setting and the name, where all are to have the same means.
+    options: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
+    # Settings of the loads under which all is run.
+    loads: tuple[Mapping[str, Any], ...] = ({},)
 
     def experiments(self) -> list[Experiment]:
         """All runs; a scheme that is registered later is among them by itself."""
-        axes = [f"{key}={json.dumps(known(kind))}" for key, kind in self.every.items()]
-        return resolve(self.path, sets=axes)
+        axes = [f"{key}={self._axis(key, known(kind))}" for key, kind in self.every.items()]
+        return [
+            one
+            for load in self.loads
+            for one in resolve(self.path, sets=[*axes, *(f"{key}={_toml(to)}" for key, to in load.items())])
+        ]
+
+    def _axis(self, key: str, names: Sequence[str]) -> str:
+        options = self.options.get(key, {})
+        return _toml([{"kind": name, **options[name]} if name in options else name for name in names])
 
 
 def studies() -> dict[str, Study]:
@@ -89,19 +101,39 @@ def read(path: Path) -> Mapping[str, Study]:
         raise _core.InputError(f"{path}: {error}") from error
 
 
+def _toml(value: Any) -> str:
+    """A value as it is written in TOML, on one line."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(_toml(one) for one in value) + "]"
+    return json.dumps(value)
+
+
 def _study(name: str, table: Mapping[str, Any], folder: Path) -> Study:
     contests: Sequence[Mapping[str, str]] = table["contests"]
     for contest in contests:
         for key in (contest["of"], contest["at"]):
             if key not in KEYS:
                 raise ValueError(f"{name}: contests: there is no `{key}`{nearest(key, KEYS)}")
+    every: Mapping[str, str] = table.get("every", {})
+    options = table.get("options", {})
+    for key, schemes in options.items():
+        if key not in every:
+            raise ValueError(f"{name}: options: `{key}` takes no schemes here{nearest(key, list(every))}")
+        for scheme in schemes:
+            if scheme not in known(every[key]):
+                found = nearest(scheme, known(every[key]))
+                raise ValueError(f"{name}: options: {key}: there is no `{scheme}`{found}")
     return Study(
         name=name,
         title=table["title"],
         asks=table["asks"],
         note=table["note"],
         path=(folder / table["experiment"]).resolve(),
-        every=table.get("every", {}),
+        every=every,
         contests=tuple(Contest(one["of"], one["at"], one["baseline"]) for one in contests),
         named=tuple(table.get("named", ())),
+        options=options,
+        loads=tuple(table.get("loads", ({},))),
     )

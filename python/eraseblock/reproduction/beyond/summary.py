@@ -40,15 +40,6 @@ def standings(all_bouts: Sequence[Bout]) -> list[Standing]:
     return sorted(found, key=lambda one: (one.offline, one.ratio.mean if one.ratio else math.inf))
 
 
-def leads(all_bouts: Sequence[Bout]) -> list[float]:
-    """By how much each winner is ahead of the next one, as a share of that one's figure."""
-    return [
-        1 - bout.best.value / bout.second.value
-        for bout in all_bouts
-        if bout.best is not None and bout.second.value > 0
-    ]
-
-
 def typical(values: Sequence[float]) -> float | None:
     """The median."""
     return median(values) if values else None

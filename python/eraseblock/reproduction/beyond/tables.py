@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from eraseblock.reproduction.beyond.answers import Result, StudyAnswer
 from eraseblock.reproduction.beyond.contests import Bout
-from eraseblock.reproduction.beyond.sentences import WORDS, first_of, percent, with_interval
+from eraseblock.reproduction.beyond.sentences import WORDS, first_of, percent, share_text, with_interval
 from eraseblock.reproduction.beyond.study import Contest
 from eraseblock.reproduction.beyond.summary import Standing
 from eraseblock.reproduction.intervals import Estimate
@@ -32,13 +32,15 @@ def standings_tables(answer: StudyAnswer) -> list[Table]:
     """How each scheme stands: by all measures, or at each load by one measure after the other."""
     tables = []
     for contest in answer.study.contests:
-        results = [one for one in answer.results if one.contest is contest]
+        results = answer.ranked(contest)
         if contest.at == "load":
             tables += [_by_load(result) for result in results]
         else:
             tables.append(_by_measure(contest, {one.measure.name: one for one in results}))
             if contest.of == "buffer":
                 tables.append(_firsts(results))
+        if (hits := answer.hits(contest)) is not None:
+            tables += [_most_hits(hits), _shares(hits)]
     return tables
 
 
@@ -46,7 +48,8 @@ def contests_tables(answer: StudyAnswer) -> list[Table]:
     """Who wins each contest between buffers, by each measure."""
     tables = []
     for result in answer.results:
-        if result.contest.of != "buffer":
+        # Hits are the same at nearly all FTLs and loads: they have one contest for each workload.
+        if result.contest.of != "buffer" or result.measure.more:
             continue
         head = (
             "workload",
@@ -59,7 +62,7 @@ def contests_tables(answer: StudyAnswer) -> list[Table]:
             "to bound",
         )
         rows = tuple(_bout_row(bout) for bout in result.bouts)
-        tables.append(Table(f"Least {result.measure.title}", head, rows, names=4))
+        tables.append(Table(result.measure.best, head, rows, names=4))
     return tables
 
 
@@ -135,6 +138,83 @@ def _by_load(result: Result) -> Table:
     return Table(title, (word, "best", *loads), tuple(rows))
 
 
+def _most_hits(result: Result) -> Table:
+    """Who has the most hits under each workload, and how near to `opt` that is."""
+    rows = []
+    for bout in result.by_workload:
+        if bout.best is None:
+            continue
+        opt = next((one.value for one in bout.offline), None)
+        base = next((one for one in bout.places if one.name(bout.contest) == bout.contest.baseline), None)
+        rows.append(
+            (
+                bout.workload,
+                bout.best.name(bout.contest),
+                bout.second.name(bout.contest),
+                _ahead(bout.second.to_best),
+                _as_good(bout),
+                f"{100 * bout.best.value:.2f} %",
+                _NONE if opt is None else f"{100 * opt:.2f} %",
+                share_text(bout.best.to_opt),
+                _NONE if base is None else share_text(base.to_opt),
+            )
+        )
+    base_name = result.contest.baseline
+    head = (
+        "workload",
+        "most hits",
+        "next",
+        "relative to the most",
+        "as good as the most",
+        "hit ratio",
+        "that of opt",
+        "share of opt's hits",
+        f"{base_name}'s share",
+    )
+    title = f"Most hits under each workload, mean over all {WORDS[result.contest.at]}s"
+    return Table(title, head, tuple(rows), names=3)
+
+
+def _shares(result: Result) -> Table:
+    base = result.contest.baseline
+    rows = tuple(
+        (
+            one.name,
+            str(one.workloads),
+            str(one.best),
+            str(one.as_good),
+            share_text(one.share),
+            _points(one.ahead),
+            f"{100 * one.worst[1]:.1f} % ({one.worst[0]})",
+        )
+        for one in result.shares
+    )
+    head = (
+        "buffer",
+        "workloads",
+        "most",
+        "as good",
+        "share of opt's hits",
+        f"more than {base}",
+        "smallest share",
+    )
+    return Table("How near every buffer comes to the hits of opt, mean over workloads", head, rows)
+
+
+def _points(ahead: Estimate | None) -> str:
+    """A difference of shares, in points of a hundred."""
+    if ahead is None:
+        return _NONE
+    text = f"{100 * ahead.mean:+.1f}"
+    return text if ahead.half is None else f"{text} ± {100 * ahead.half:.2g}"
+
+
+def _as_good(bout: Bout) -> str:
+    """Those that are as good as the best, the first few by name."""
+    good = [one.name(bout.contest) for one in bout.places if one.as_good][1:]
+    return ", ".join(good[:_NAMED]) + (f" and {len(good) - _NAMED} more" if len(good) > _NAMED else "")
+
+
 def _name(one: Standing) -> str:
     return one.name + (" (knows the future)" if one.offline else "")
 
@@ -147,8 +227,6 @@ def _bout_row(bout: Bout) -> tuple[str, ...]:
     contest = bout.contest
     if bout.best is None:
         return (bout.workload, bout.at, _NONE, _NONE, _NONE, f"{len(bout.places)} compete", _NONE, _NONE)
-    good = [one.name(contest) for one in bout.places if one.as_good][1:]
-    shown = ", ".join(good[:_NAMED]) + (f" and {len(good) - _NAMED} more" if len(good) > _NAMED else "")
     opt = next((one.to_best for one in bout.offline), None)
     return (
         bout.workload,
@@ -156,7 +234,7 @@ def _bout_row(bout: Bout) -> tuple[str, ...]:
         bout.best.name(contest),
         bout.second.name(contest),
         _ahead(bout.second.to_best),
-        shown,
+        _as_good(bout),
         _NONE if opt is None or opt.mean <= 0 else percent(1 / opt.mean),
         _NONE if bout.bound is None else percent(bout.bound),
     )

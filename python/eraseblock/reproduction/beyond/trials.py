@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import prod
 from pathlib import Path
 from typing import Any
 
 from eraseblock.comparison import split_errors
 from eraseblock.experiments import Config, Experiment
 from eraseblock.reproduction.beyond.study import KEYS
+from eraseblock.results.units import bytes_of
 from eraseblock.sweep import Outcome, Record
 
 # A run is cut into this many parts of about equally many requests.
@@ -19,7 +21,7 @@ PARTS = 10
 
 @dataclass(frozen=True)
 class Measure:
-    """A figure of which less is better."""
+    """A figure of which less is better, or more."""
 
     name: str
     title: str
@@ -28,14 +30,25 @@ class Measure:
     steps: str
     # The total that the steps lack, if they leave out the end of the run.
     total: str | None = None
-    # The least that any buffer could have.
+    # The best that any buffer could have.
     bound: str | None = None
+    # More is better.
+    more: bool = False
+    # What differs in the contests that it decides.
+    of: tuple[str, ...] = ("buffer", "ftl")
+
+    @property
+    def best(self) -> str:
+        """What a winner has."""
+        return f"{'Most' if self.more else 'Least'} {self.title}"
 
 
 MEASURES = (
     Measure("response", "mean response time", "response_ns.all.mean", "response_sum_ns"),
     Measure("erases", "erases", "flash.erases.total", "erases", "flash.erases.total", "bound.erases"),
     Measure("waf", "pages programmed", "waf", "programs", "flash.programs.total", "bound.waf"),
+    # FTLs have next to no say in it.
+    Measure("hits", "hits", "hit_ratio.all", "hit_pages", bound="bound.hit_ratio", more=True, of=("buffer",)),
 )
 
 
@@ -77,6 +90,8 @@ class Trial:
     # The engine does not build it, or it failed.
     error: str = ""
     refused: bool = False
+    # Bytes of flash, and those of them that the host sees.
+    flash: tuple[int, int] | None = None
 
     @property
     def competes(self) -> bool:
@@ -88,7 +103,8 @@ def essence(record: Record) -> Record:
     """The little of a record that trials are made of."""
     kept: Record = {key: record[key] for key in ("trusted", "reasons", "offline", "engine") if key in record}
     found = {measure.name: _figures(record, measure) for measure in MEASURES}
-    return {**kept, "figures": {name: one for name, one in found.items() if one is not None}}
+    figures = {name: one for name, one in found.items() if one is not None}
+    return {**kept, "figures": figures, "flash": _flash(record)}
 
 
 def trials_of(outcomes: Sequence[Outcome]) -> list[Trial]:
@@ -104,18 +120,30 @@ def trials_of(outcomes: Sequence[Outcome]) -> list[Trial]:
 def design_of(experiment: Experiment) -> Design:
     """What an experiment is of."""
     config = experiment.config
-    workload = workload_of(config)
-    case = config.get("case") or ""
     return Design(
-        workload=workload,
+        workload=workload_of(config),
         buffer=config["buffer"]["scheme"]["kind"],
         ftl=config["ftl"]["mapping"]["kind"],
-        load="" if case == workload else case,
+        load=load_of(config),
     )
+
+
+def load_of(config: Config) -> str:
+    """How requests come, and whether the drive may keep what it was given in its buffer.
+
+    Example:
+        >>> load_of({"host": {"replay": "closed", "max_outstanding": 4}, "buffer": {"battery": True}})
+        '4 under way, power-loss protection'
+    """
+    host = config["host"]
+    load = f"{host['max_outstanding']} under way" if host["replay"] == "closed" else "as recorded"
+    return load + (", power-loss protection" if config["buffer"]["battery"] else "")
 
 
 def workload_of(config: Config) -> str:
     """The name of a recording or of a stand-in."""
+    if config.get("case"):
+        return str(config["case"])
     workload = config["workload"]
     generate = workload.get("generate")
     if generate:
@@ -139,7 +167,25 @@ def _trial(design: Design, outcomes: Sequence[Outcome], failed: set[int]) -> Tri
         figures,
         offline=bool(records[0]["offline"]),
         distrust=distrust[0] if distrust else "",
+        flash=records[0]["flash"],
     )
+
+
+def _flash(record: Record) -> tuple[int, int] | None:
+    """Bytes of the array, and those that the drive exports; None if the workload was not fitted to them."""
+    nand, exported = record["config"].get("nand"), _at(record, "trace.fit.drive_bytes")
+    if nand is None or exported is None:
+        return None
+    keys = (
+        "channels",
+        "chips_per_channel",
+        "dies_per_chip",
+        "planes_per_die",
+        "blocks_per_plane",
+        "pages_per_block",
+    )
+    pages = prod(nand[key] for key in keys)
+    return pages * bytes_of(nand["page_size"]), exported
 
 
 def _figures(record: Record, measure: Measure) -> Figures | None:
