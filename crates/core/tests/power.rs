@@ -188,12 +188,8 @@ fn exhaust_each(name: &str, config: &DeviceConfig, seed: u64, how: &Cuts) -> u64
     let mut cuts = 0;
     for completions in (1..).step_by(how.apart) {
         let Some((drive, host)) = run_and_cut(config, &requests, completions) else { break };
-        let mut drive = Some(drive);
         for variant in how.fates.clone() {
             let what = format!("{name}, seed {seed}, cut after {completions}, fate {variant}");
-            // The run repeats exactly, so that each fate gets the same drive.
-            let drive =
-                drive.take().unwrap_or_else(|| run_and_cut(config, &requests, completions).unwrap().0);
             let crash = drive.cut(fates(variant)).unwrap();
             let mut back = Device::recover(config, crash.clone()).unwrap_or_else(|e| panic!("{what}: {e}"));
             host.check(&back, &what);
@@ -205,17 +201,16 @@ fn exhaust_each(name: &str, config: &DeviceConfig, seed: u64, how: &Cuts) -> u64
     cuts
 }
 
-/// Power fails again after each operation of the recovery.
+/// Power fails again before each program and erase of the recovery.
 fn cut_again(config: &DeviceConfig, crash: &Crash, host: &Host, what: &str) -> u64 {
-    for operations in 0.. {
-        let again = Device::recover_and_cut(config, crash.clone(), operations)
-            .unwrap_or_else(|e| panic!("{what}: {e}"));
-        let Some(crash) = again else { return operations };
-        let back = Device::recover(config, crash)
-            .unwrap_or_else(|e| panic!("{what}, again after {operations}: {e}"));
-        host.check(&back, &format!("{what}, again after {operations}"));
+    let crashes = Device::recovery_cuts(config, crash.clone()).unwrap_or_else(|e| panic!("{what}: {e}"));
+    let cuts = crashes.len() as u64;
+    for (change, crash) in crashes.into_iter().enumerate() {
+        let what = format!("{what}, again before change {change}");
+        let back = Device::recover(config, crash).unwrap_or_else(|e| panic!("{what}: {e}"));
+        host.check(&back, &what);
     }
-    unreachable!("recovery ends")
+    cuts
 }
 
 fn drive(mapping: &str, buffer: &str, nand: Value) -> DeviceConfig {

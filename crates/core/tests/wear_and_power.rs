@@ -181,13 +181,11 @@ fn life(name: &str, config: &DeviceConfig, (seed, apart): (u64, u64)) -> Life {
         }
         moved += drive.counters().erases[Cause::Wear as usize];
         let crash = drive.cut(fates(dice.roll(4))).unwrap();
-        // Power may fail again after any operation of the recovery.
-        for operations in 0.. {
-            let again = Device::recover_and_cut(config, crash.clone(), operations)
-                .unwrap_or_else(|e| panic!("{what}, again after {operations}: {e}"));
-            let Some(again) = again else { break };
-            let back = Device::recover(config, again)
-                .unwrap_or_else(|e| panic!("{what}, back again after {operations}: {e}"));
+        // Power may fail again before any program or erase of the recovery.
+        let again = Device::recovery_cuts(config, crash.clone()).unwrap_or_else(|e| panic!("{what}: {e}"));
+        for (change, crash) in again.into_iter().enumerate() {
+            let back = Device::recover(config, crash)
+                .unwrap_or_else(|e| panic!("{what}, back again before change {change}: {e}"));
             check(&back, &host, &what);
         }
         drive = Device::recover(config, crash).unwrap_or_else(|e| panic!("{what}, back: {e}"));

@@ -23,7 +23,9 @@
 //! channels (`victims`). Victims of modules that appear nowhere in the window are not replaced by others. The module of a block is where the
 //! FTL would write it; if that does not say, where its first page lies. In CFLRU's order a clean page leaves
 //! alone, as it costs the flash nothing. `window` is 8 for each module. `modules` deals blocks (pages) out by number, whatever the FTL
-//! does. Whether p-CAVE pads its blocks is not said; it does with `padding = true`, as BPLRU.
+//! does. FTLs that tell access patterns apart (`pattern`, `sftl`, `blas` with `sequential`) hear that every block was written at
+//! random, however it was; with `sequential_above` they hear which ones are sequential. Whether p-CAVE pads its blocks is not said; it
+//! does with `padding = true`, as BPLRU.
 //!
 //! Cost of a page access: O(log n) in CFLRU's order, else O(1); of a round O(window), O(units of the drive) for each block that was
 //! never written, and O(pages) that leave.

@@ -16,6 +16,8 @@
 //! round. The channel of a block is where the FTL would write it; a block that was never written takes the idle channel with the most
 //! erased blocks. `window` is 8 blocks for each channel. `modules` deals blocks out by number, whatever the FTL does, and takes
 //! them all for idle, as a run without time does.
+//! FTLs that tell access patterns apart (`pattern`, `sftl`, `blas` with `sequential`) hear that every block was written at random, however
+//! it was: the abstract says nothing of patterns.
 //!
 //! Cost of a page access: O(1); of a round O(window), O(units of the drive) for each block that was never written, and O(pages) that
 //! leave.

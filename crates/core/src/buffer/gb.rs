@@ -16,6 +16,8 @@
 //! all channels when it does in one is not part of it: when to collect is the FTL's. The channel of a page is where static placement
 //! will put it, else where it lies now; a page that was never written goes to the channel with least work. `window` is 8 pages
 //! for each channel. `modules` deals pages out by number, whatever the FTL does.
+//! FTLs that tell access patterns apart (`pattern`, `sftl`, `blas` with `sequential`) hear that every page was written at random, however
+//! it was: the abstract says nothing of patterns.
 //!
 //! Cost of a page access: O(1); of a page that leaves O(window), and O(units of the drive) for each request that needs room.
 

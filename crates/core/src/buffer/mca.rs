@@ -16,6 +16,8 @@
 //! kept for longer saves rewrites, not reads. Two parts of a page that leave a hole between them count as the longer one. The chip
 //! of a page is where static placement will put it, else where it lies now. `window` is 8 pages for each chip. `modules` deals pages
 //! out by number, whatever the FTL does, and takes all chips for idle, as a run without time does.
+//! FTLs that tell access patterns apart (`pattern`, `sftl`, `blas` with `sequential`) hear that every page was written at random, however
+//! it was: the abstract says nothing of patterns.
 //!
 //! Cost of a page access: O(1); of a round O(window), and O(units of the drive) for each page that was never written.
 

@@ -305,9 +305,7 @@ impl Device {
         // Only arrivals that do not wait for the drive can leave it behind: in a closed loop each waits for an answer.
         let paced = self.timed && self.config.host.replay == Replay::Open;
         let behind_ns = self.last_answer.saturating_sub(self.last_arrival);
-        if paced
-            && let Some(mean) = self.backlog.grew(run_ns)
-        {
+        if paced && let Some(mean) = self.backlog.grew(run_ns) {
             reasons.push(format!(
                 "the backlog kept growing: in the last quarter of the run requests took {:.3} s on average, so response times depend on \
                  its length; slow the workload down (host.speedup below 1) or replay it closed-loop (host.replay = \"closed\")",

@@ -22,7 +22,7 @@ impl Device {
     ///
     /// # Errors
     /// The drive keeps no image: it was built without [`Options::verify`].
-    pub fn cut(self, fate: impl FnMut(&FlashOp) -> Fate) -> Result<Crash, DeviceError> {
+    pub fn cut(&self, fate: impl FnMut(&FlashOp) -> Fate) -> Result<Crash, DeviceError> {
         let ram = if !self.config.buffer.battery {
             Ram::new()
         } else if self.kept.is_empty() {
@@ -48,24 +48,20 @@ impl Device {
         Ok(device)
     }
 
-    /// The same, but power fails again after `operations` flash operations of the recovery. The drive that is returned
-    /// has only its image left to speak of; `None` if recovery took no more operations than that.
+    /// What is left if power fails again while a drive comes back: a crash for each program and erase of the recovery, as it
+    /// is just before that. Reads change nothing, so that a cut after one is the next cut.
     ///
     /// # Errors
     /// As [`Self::recover`].
-    pub fn recover_and_cut(
-        config: &DeviceConfig,
-        crash: Crash,
-        operations: u64,
-    ) -> Result<Option<Crash>, DeviceError> {
+    pub fn recovery_cuts(config: &DeviceConfig, crash: Crash) -> Result<Vec<Crash>, DeviceError> {
         let mut device = Self::new(config, Options { verify: true })?;
         let (trims, ram) = (crash.trims.clone(), crash.ram.clone());
         if let Some(shadow) = device.engine.shadow_mut() {
-            shadow.stop_after(operations);
+            shadow.keep_moments();
         }
         device.rebuild(crash)?;
-        let image = device.engine.shadow_mut().and_then(Shadow::stopped);
-        Ok(image.map(|image| Crash { image, trims, ram }))
+        let images = device.engine.shadow_mut().map(Shadow::moments).unwrap_or_default();
+        Ok(images.into_iter().map(|image| Crash { image, trims: trims.clone(), ram: ram.clone() }).collect())
     }
 
     fn rebuild(&mut self, crash: Crash) -> Result<(), DeviceError> {

@@ -36,8 +36,8 @@ pub struct Shadow {
     fault: Option<String>,
     checked_reads: u64,
     seq: u64,
-    /// The image as it was after so many completions of a recovery.
-    stop: Option<(u64, Option<Image>)>,
+    /// If wanted, the image as it was before each completion that changed it.
+    moments: Option<Vec<Image>>,
     /// Completions seen, for power cuts at each of them.
     completions: u64,
 }
@@ -52,7 +52,7 @@ impl Shadow {
             fault: None,
             checked_reads: 0,
             seq: 0,
-            stop: None,
+            moments: None,
             completions: 0,
         }
     }
@@ -169,11 +169,10 @@ impl Shadow {
     /// Steps `first..last` (in pages) of an operation have ended.
     pub fn apply(&mut self, op: &FlashOp, first: u32, last: u32, payload: &[Oob]) {
         self.completions += 1;
-        if let Some((after, image)) = &mut self.stop
-            && self.completions > *after
-            && image.is_none()
+        if op.kind != Kind::Read
+            && let Some(moments) = &mut self.moments
         {
-            *image = Some(self.image.clone());
+            moments.push(self.image.clone());
         }
         match op.kind {
             // A read without a payload fetches pages for a copy; their records are checked when they are stored.
@@ -274,14 +273,14 @@ impl Shadow {
         self.image.erase(block);
     }
 
-    /// Keeps a copy of the image as it is after `completions` more completions.
-    pub fn stop_after(&mut self, completions: u64) {
-        self.stop = Some((completions, None));
+    /// From now on keeps a copy of the image as it is before each completion that changes it: for small drives.
+    pub fn keep_moments(&mut self) {
+        self.moments = Some(Vec::new());
     }
 
-    /// That copy, if there were more.
-    pub fn stopped(&mut self) -> Option<Image> {
-        self.stop.take().and_then(|(_, image)| image)
+    /// Those copies.
+    pub fn moments(&mut self) -> Vec<Image> {
+        self.moments.take().unwrap_or_default()
     }
 
     /// Goes on from what a power cut left. What the flash holds counts as what the host wrote: the test that cut the

@@ -401,8 +401,8 @@ impl Engine {
 
     /// Power fails: every operation under way is lost, done or torn as `fate` decides for each of its pages that was
     /// being written; the stored pages are all that is left.
-    pub fn cut(mut self, mut fate: impl FnMut(&FlashOp) -> Fate) -> Option<Box<Shadow>> {
-        let mut shadow = self.shadow.take()?;
+    pub fn cut(&self, mut fate: impl FnMut(&FlashOp) -> Fate) -> Option<Box<Shadow>> {
+        let mut shadow = self.shadow.clone()?;
         for die in &self.dies {
             let suspended = die.suspended.iter().flat_map(|s| [s.op].into_iter().chain(s.companions));
             let cached = (die.back != NONE || die.phase == Phase::Held) && self.chip.cache_program.is_some();
