@@ -68,8 +68,8 @@ SELECTING = {
     "tolerance",
     "within",
 }
-EXTRA = {"trend": {"along"}, "agree": {"over", "opposite"}, "statement": {"test"}}
-AGGREGATES = {"each", "mean", "max", "min"}
+EXTRA = {"order": {"ahead"}, "trend": {"along"}, "agree": {"over", "opposite"}, "statement": {"test"}}
+AGGREGATES = {"each", "mean", "max", "min", "some"}
 FUNCTIONS = {"at_most", "bytes", "share"}
 
 
@@ -114,6 +114,10 @@ def check_keys(claim: Claim) -> None:
         raise DataError(f"a trend has `along`, and its relation is one of {sorted(TRENDS)}")
     if table.get("aggregate", "each") not in AGGREGATES:
         raise DataError(f"aggregate is one of {sorted(AGGREGATES)}")
+    if table.get("aggregate") == "some" and kind != "order":
+        raise DataError(f"only an order holds at some points; this is of kind {kind}")
+    if "ahead" in table and (table["relation"] not in ("less", "more") or not 0 < table["ahead"] < 1):
+        raise DataError("`ahead` is a share, and the relation is less or more")
     if table.get("needs", "flashsim") not in data.NEEDS or ("needs" in table) != ("reason" in table):
         raise DataError(f"needs is one of {sorted(data.NEEDS)}, with a reason")
 

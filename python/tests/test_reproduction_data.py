@@ -31,6 +31,8 @@ def test_every_paper_with_claims_is_checked() -> None:
         ('"48 MiB"', '"47 MiB"', "no run has buffer.size = 47 MiB"),
         ('kind = "order"', 'kind = "ordre"', "there is no kind `ordre`; did you mean `order`?"),
         ('relation = "less"', 'relation = "fewer"', "relation is one of"),
+        ("ahead = 0.1", "ahead = 10", "`ahead` is a share"),
+        ('aggregate = "max"', 'aggregate = "some"', "only an order holds at some points"),
         (
             'id = "summary-erases"',
             'id = "summary-response"',

@@ -101,6 +101,39 @@ def test_an_order_of_the_mean_needs_no_more() -> None:
     assert verdict(runs, "order", left=A, right=B, relation="less", aggregate="mean") == REPRODUCED
 
 
+def test_an_order_that_can_be_holds_somewhere() -> None:
+    order: dict[str, Any] = {"left": A, "right": B, "relation": "less", "aggregate": "some"}
+    assert verdict(grid((11, 9, 30), (10, 10, 10)), "order", **order) == REPRODUCED
+    assert verdict(grid((11, 10, 30), (10, 10, 10)), "order", **order) == NOT
+    assert finding(grid((11, 9, 30), (10, 10, 10)), "order", **order).held == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("relation", "a", "expected"),
+    [
+        ("less", 9.0, REPRODUCED),
+        ("less", 9.1, NOT),
+        ("less", 11.0, NOT),
+        ("more", 11.0, REPRODUCED),
+        ("more", 10.9, NOT),
+        ("more", 9.0, NOT),
+    ],
+)
+def test_much_is_a_share_of_the_right_side(relation: str, a: float, expected: str) -> None:
+    assert verdict(pair(a, 10), "order", left=A, right=B, relation=relation, ahead=0.1) == expected
+
+
+def test_ratios_that_undo_each_other_are_no_lead() -> None:
+    runs = grid((20, 5, 10), (10, 10, 10))
+    found = finding(runs, "ratio", left=A, right=B, value=1)
+    assert found.ours is not None
+    assert found.verdict == REPRODUCED
+    assert found.ours.mean == pytest.approx(1)
+    assert verdict(runs, "ratio", left=A, right=B, value=1.2) == NOT
+    # A reduction "on average" is the mean of what is printed.
+    assert verdict(runs, "reduction", left=A, right=B, value=-1 / 6) == REPRODUCED
+
+
 def test_a_claim_of_several_holds_for_each_of_them() -> None:
     runs = [run("a", time=1), run("b", time=2), run("c", time=0.5)]
     both = [B, {"buffer.scheme": "c"}]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ _COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
     "max": max,
     "min": min,
     "each": fmean,
+    "some": fmean,
 }
 
 
@@ -89,18 +91,22 @@ def _related(claim: Claim, effect: Estimate) -> bool:
 
     A side is ahead only if the interval of the difference says so: what lies within it is level.
     """
+    ahead = float(claim.table.get("ahead", 0)) - ROUNDING
     match claim.table["relation"]:
         case "less":
-            return effect.side() < 0
+            return effect.side() < 0 and -_of_right(effect.mean) >= ahead
         case "more":
-            return effect.side() > 0
+            return effect.side() > 0 and _of_right(effect.mean) >= ahead
         case "at most":
             return effect.side() <= 0
         case "at least":
             return effect.side() >= 0
-    # The tolerance is a share of the right side.
-    of_right = abs(effect.mean) / (1 - effect.mean / 2) if effect.mean < 2 else float("inf")
-    return of_right <= claim.tolerance(1) + ROUNDING
+    return abs(_of_right(effect.mean)) <= claim.tolerance(1) + ROUNDING
+
+
+def _of_right(effect: float) -> float:
+    """What is relative to the mean of both sides, relative to the right one."""
+    return effect / (1 - effect / 2) if effect < 2 else math.inf
 
 
 def _pairs(question: Question, left: Selection, right: Selection, pair: int) -> list[_Effect | None]:
@@ -178,13 +184,14 @@ def _grade(claim: Claim, ours: Estimate) -> str:
 
 
 def _order(claim: Claim, effects: Sequence[_Effect]) -> str:
-    """Of each pair of selections: at every point, or else in the mean of the relative differences."""
+    """Of each pair of selections: at every point (or at some), or else in the mean of the differences."""
     grades = []
     for effect_of_pair in _by_pair(effects):
         in_mean = _related(claim, _over_points(effect_of_pair, fmean))
+        holding = [one.figure.holds for one in effect_of_pair]
         if claim.aggregate == "mean":
             grades.append(REPRODUCED if in_mean else NOT)
-        elif all(one.figure.holds for one in effect_of_pair):
+        elif any(holding) if claim.aggregate == "some" else all(holding):
             grades.append(REPRODUCED)
         else:
             grades.append(DIRECTION if in_mean else NOT)
@@ -201,7 +208,17 @@ def _by_pair(effects: Sequence[_Effect]) -> list[list[_Effect]]:
 def _combined(claim: Claim, effects: Sequence[_Effect]) -> list[Estimate]:
     """Means of each pair of selections; the most or the least of all of them together."""
     groups = _by_pair(effects) if claim.aggregate == "mean" else [list(effects)]
-    return [_over_points(group, _COMBINE[claim.aggregate]) for group in groups]
+    return [_over_points(group, _combine(claim)) for group in groups]
+
+
+def _combine(claim: Claim) -> Callable[[Sequence[float]], float]:
+    """What is made of several points: twice as much here and half as much there are no lead in a ratio."""
+    combine = _COMBINE[claim.aggregate]
+    return _geometric if claim.kind == "ratio" and combine is fmean else combine
+
+
+def _geometric(values: Sequence[float]) -> float:
+    return math.exp(fmean(math.log(value) for value in values)) if min(values) > 0 else 0.0
 
 
 def _deciding(effects: Sequence[_Effect], runs: Sequence[Run], absent: int) -> list[_Effect]:
@@ -254,7 +271,7 @@ def _finding(
     reason = "; ".join(reasons)
     held = (sum(one.figure.holds for one in deciding), len(deciding))
     figures = [one.figure for one in effects]
-    ours = _over_points(deciding, _COMBINE[claim.aggregate])
+    ours = _over_points(deciding, _combine(claim))
     return Finding(verdict, ours, figures, held=held, reason=reason)
 
 
