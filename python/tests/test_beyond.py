@@ -25,7 +25,12 @@ from eraseblock.reproduction.beyond.markdown import studies_page
 from eraseblock.reproduction.beyond.sentences import sentences
 from eraseblock.reproduction.beyond.study import Contest, Study, read, studies
 from eraseblock.reproduction.beyond.summary import standings
-from eraseblock.reproduction.beyond.tables import contests_tables, pairs_table, standings_tables
+from eraseblock.reproduction.beyond.tables import (
+    contests_tables,
+    pairs_table,
+    standings_tables,
+    winners_tables,
+)
 from eraseblock.reproduction.beyond.trials import (
     MEASURES,
     Design,
@@ -223,6 +228,21 @@ def test_shares_of_opt_are_means_over_workloads_and_count_those_without_a_hit() 
     assert (a.side, lru.side) == (0, 0)
 
 
+def test_recordings_and_stand_ins_are_told_apart() -> None:
+    study = Study("s", "", "", "", Path(), {}, (BUFFERS,), ())
+    trials = [
+        replace(trial(buffer, cost, cost, workload=workload), made=workload == "made")
+        for workload, buffer, cost in (("w", "a", 1), ("w", "lru", 2), ("made", "a", 3), ("made", "lru", 2))
+    ]
+    told = sentences(answer(study, trials))
+    expected = (
+        "over the 1 recordings alone `a` -50 %, `lru` 0 %; over the 1 stand-ins alone `lru` 0 %, `a` +50 %."
+    )
+    assert any(one.endswith(expected) for one in told)
+    # Without stand-ins nothing is said of them.
+    assert not any("stand-ins" in one for one in sentences(answer(study, trials[:2])))
+
+
 def test_parts_lose_nothing() -> None:
     for length in (3, 10, 65, 128):
         steps = list(range(length))
@@ -288,7 +308,9 @@ def test_the_same_findings_are_told_everywhere(tiny: StudyAnswer, tmp_path: Path
     pairs = pairs_table(tiny)
     assert pairs is not None
     page = "\n".join(studies_page([tiny]))
-    for table in (pairs, *standings_tables(tiny)):
+    [winners] = winners_tables(tiny)
+    assert winners.rows[0][1].startswith(f"{best.name(BUFFERS)} ")
+    for table in (pairs, winners, *standings_tables(tiny)):
         assert all(len(cells) == len(table.head) for cells in table.rows)
         assert table.title in page
     assert told[0] in page

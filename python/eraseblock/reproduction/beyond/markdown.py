@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from eraseblock.reproduction.beyond.answers import StudyAnswer
 from eraseblock.reproduction.beyond.sentences import METHOD, sentences
 from eraseblock.reproduction.beyond.study import NAME, TITLE
-from eraseblock.reproduction.beyond.tables import Table, contests_tables, pairs_table, standings_tables
+from eraseblock.reproduction.beyond.tables import Table, pairs_table, standings_tables, winners_tables
 from eraseblock.results.markdown import row
 
 
@@ -24,9 +24,9 @@ def studies_page(answers: Sequence[StudyAnswer]) -> Iterator[str]:
         for table in [*([pairs] if pairs else []), *standings_tables(answer)]:
             yield f"\n**{table.title}**\n"
             yield from _table(table)
-        # The other measures' contests are in the report and in the JSON.
-        for table in contests_tables(answer)[:1]:
-            yield f"\n<details><summary>{table.title}: every contest</summary>\n"
+        # Every contest by every measure is in the report and in the JSON.
+        for table in winners_tables(answer):
+            yield f"\n<details><summary>{table.title}</summary>\n"
             yield from _table(table)
             yield "\n</details>"
         for reason, trials in answer.refusals:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from eraseblock.reproduction.beyond.answers import Result, StudyAnswer
 from eraseblock.reproduction.beyond.contests import MARGIN, Bout, ends
 from eraseblock.reproduction.beyond.hits import Share
-from eraseblock.reproduction.beyond.summary import Standing, over_workloads, spreads, typical
+from eraseblock.reproduction.beyond.summary import Standing, over_workloads, spreads, standings, typical
 from eraseblock.reproduction.beyond.trials import PARTS
 from eraseblock.reproduction.intervals import Estimate
 
@@ -16,6 +16,7 @@ from eraseblock.reproduction.intervals import Estimate
 MATTERS = 0.05
 _ENOUGH = f"{100 * MATTERS:.0f} % or more (and its interval is on that side)"
 _NAMED = 5
+_FIRST = 3
 WORDS = {"buffer": "buffer", "ftl": "FTL", "load": "load", "workload": "workload"}
 
 METHOD = (
@@ -83,6 +84,7 @@ def _of_response(answer: StudyAnswer, result: Result) -> Iterator[str]:
     yield _who_wins(result)
     yield _to_baseline(result.standings, contest.baseline, result.measure.title, answer.study.named)
     if contest.of == "buffer":
+        yield _by_kind(answer, result)
         yield _where_it_matters(result)
         yield _to_opt(result, held)
     yield (
@@ -165,6 +167,20 @@ def _to_baseline(standings: Sequence[Standing], baseline: str, title: str, named
         if one.offline and one.ratio is not None:
             text += f" `{one.name}`, which knows the future: {with_interval(one)}."
     return text
+
+
+def _by_kind(answer: StudyAnswer, result: Result) -> str:
+    """Whether recordings and stand-ins agree on who is ahead."""
+    made = {one.design.workload for one in answer.trials if one.made}
+    kinds = {"recordings": {bout.workload for bout in result.bouts} - made, "stand-ins": made}
+    if not all(kinds.values()):
+        return ""
+    told = []
+    for kind, workloads in kinds.items():
+        found = standings([bout for bout in result.bouts if bout.workload in workloads])
+        first = [one for one in found if one.ratio is not None and not one.offline][:_FIRST]
+        told.append(f"over the {len(workloads)} {kind} alone {_told(first)}")
+    return f"The least {result.measure.title}, relative to `{result.contest.baseline}`: {'; '.join(told)}."
 
 
 def _where_it_matters(result: Result) -> str:

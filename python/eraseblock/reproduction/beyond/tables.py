@@ -66,6 +66,29 @@ def contests_tables(answer: StudyAnswer) -> list[Table]:
     return tables
 
 
+def winners_tables(answer: StudyAnswer) -> list[Table]:
+    """Who answers fastest where, and how far ahead of the next one: a row for each workload."""
+    tables = []
+    for contest in answer.study.contests:
+        if contest.of != "buffer":
+            continue
+        result = answer.result("buffer", "response")
+        rows = []
+        for workload in dict.fromkeys(bout.workload for bout in result.bouts):
+            cells = {bout.at: _winner(bout) for bout in result.bouts if bout.workload == workload}
+            rows.append((workload, *(cells.get(value, _NONE) for value in result.values)))
+        title = "Who answers fastest, and how far ahead of the next one (?: not told from it)"
+        tables.append(Table(title, ("workload", *result.values), tuple(rows)))
+    return tables
+
+
+def _winner(bout: Bout) -> str:
+    if bout.best is None:
+        return _NONE
+    told = "" if bout.is_decided else "?"
+    return f"{bout.best.name(bout.contest)} {100 * (bout.lead or 0.0):.1f} %{told}"
+
+
 def pairs_table(answer: StudyAnswer) -> Table | None:
     """The best pair of buffer and FTL for each workload."""
     if not any(contest.of == "ftl" for contest in answer.study.contests):

@@ -92,6 +92,8 @@ class Trial:
     refused: bool = False
     # Bytes of flash, and those of them that the host sees.
     flash: tuple[int, int] | None = None
+    # Its workload comes from a generator, and was not recorded.
+    made: bool = False
 
     @property
     def competes(self) -> bool:
@@ -168,6 +170,7 @@ def _trial(design: Design, outcomes: Sequence[Outcome], failed: set[int]) -> Tri
         offline=bool(records[0]["offline"]),
         distrust=distrust[0] if distrust else "",
         flash=records[0]["flash"],
+        made=bool(outcomes[0].experiment.config["workload"].get("generate")),
     )
 
 
