@@ -22,7 +22,7 @@ from eraseblock.reproduction.beyond.charts import charts_of
 from eraseblock.reproduction.beyond.contests import Bout, bouts, ends, relative
 from eraseblock.reproduction.beyond.hits import by_workload, shares
 from eraseblock.reproduction.beyond.markdown import studies_page
-from eraseblock.reproduction.beyond.sentences import sentences
+from eraseblock.reproduction.beyond.sentences import sentences, within
 from eraseblock.reproduction.beyond.study import Contest, Study, read, studies
 from eraseblock.reproduction.beyond.summary import standings
 from eraseblock.reproduction.beyond.tables import (
@@ -42,6 +42,7 @@ from eraseblock.reproduction.beyond.trials import (
     trials_of,
 )
 from eraseblock.reproduction.files import to_json, write
+from eraseblock.reproduction.intervals import Estimate
 from eraseblock.sweep import Outcome, Way, run_all
 
 RESPONSE = MEASURES[0]
@@ -243,6 +244,12 @@ def test_recordings_and_stand_ins_are_told_apart() -> None:
     assert not any("stand-ins" in one for one in sentences(answer(study, trials[:2])))
 
 
+def test_wide_intervals_are_written_out() -> None:
+    assert within(Estimate(1.0, 0.0312, 3)) == " ± 3.1"
+    assert within(Estimate(1.0, 10.26, 3)) == " ± 1,026"
+    assert within(Estimate(1.0, None, 1)) == ""
+
+
 def test_parts_lose_nothing() -> None:
     for length in (3, 10, 65, 128):
         steps = list(range(length))
@@ -415,7 +422,7 @@ def test_pairs_runs_what_stands_for_the_papers_workloads() -> None:
 
 def test_ftls_have_the_same_flash_and_export_the_same() -> None:
     study = studies()["pairs"]
-    cases = ("browser-ntfs", "compile-ext3", "hbm-financial", "sqlite-btrfs")
+    cases = ("browser-ntfs", "hbm-financial", "hbm-synthetic")
     experiments = [
         one
         for one in replace(study, every={"ftl.mapping": "ftls"}).experiments()
@@ -427,6 +434,16 @@ def test_ftls_have_the_same_flash_and_export_the_same() -> None:
         [flash] = {one.flash for one in found if one.design.workload == case}
         assert flash is not None
         assert 1.095 < flash[0] / flash[1] < 1.105
+
+
+def test_unequal_flash_is_said() -> None:
+    study = Study("s", "", "", "", Path(), {}, (Contest("ftl", "buffer", "page"),), ())
+    trials = [replace(trial("lru", 1, 2, ftl=ftl), flash=(220, 200)) for ftl in ("page", "fast")]
+    assert any(
+        "all FTLs export as much" in one and "10.0 %" in one for one in sentences(answer(study, trials))
+    )
+    trials[1] = replace(trials[1], flash=(220, 190))
+    assert any(one.endswith("do not export as much, under w.") for one in sentences(answer(study, trials)))
 
 
 def test_loads_are_told_by_their_settings() -> None:

@@ -271,8 +271,15 @@ def share_text(share: Estimate | None) -> str:
     """A share with its interval."""
     if share is None:
         return "-"
-    text = f"{100 * share.mean:.1f} %"
-    return text if share.half is None else f"{text} ± {100 * share.half:.2g}"
+    return f"{100 * share.mean:.1f} %{within(share)}"
+
+
+def within(estimate: Estimate) -> str:
+    """Half the interval of a ratio, in hundredths."""
+    if estimate.half is None:
+        return ""
+    half = 100 * estimate.half
+    return f" ± {half:.2g}" if half < 100 else f" ± {half:,.0f}"
 
 
 def _of_flash(answer: StudyAnswer) -> Iterator[str]:
@@ -285,12 +292,12 @@ def _of_flash(answer: StudyAnswer) -> Iterator[str]:
             found.setdefault(trial.design.workload, set()).add(trial.flash)
     unlike = [workload for workload, some in found.items() if len(some) > 1]
     if unlike:
-        yield f"FTLs do not have the same flash, or do not export the same of it, under {', '.join(unlike)}."
+        yield f"FTLs do not have as much flash, or do not export as much, under {', '.join(unlike)}."
     elif found:
         spare = [flash / exported - 1 for some in found.values() for flash, exported in some]
         yield (
-            "Under each workload all FTLs have the same flash and export the same part of it: "
-            f"{_plain(min(spare))} to {_plain(max(spare))} more than the host sees is there."
+            "Under each workload all FTLs export as much, and have as much flash: "
+            f"{_plain(min(spare))} to {_plain(max(spare))} more than they export."
         )
 
 

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from eraseblock.reproduction.beyond.answers import Result, StudyAnswer
 from eraseblock.reproduction.beyond.contests import Bout
-from eraseblock.reproduction.beyond.sentences import WORDS, first_of, percent, share_text, with_interval
+from eraseblock.reproduction.beyond.sentences import (
+    WORDS,
+    first_of,
+    percent,
+    share_text,
+    with_interval,
+    within,
+)
 from eraseblock.reproduction.beyond.study import Contest
 from eraseblock.reproduction.beyond.summary import Standing
 from eraseblock.reproduction.intervals import Estimate
@@ -228,8 +235,7 @@ def _points(ahead: Estimate | None) -> str:
     """A difference of shares, in points of a hundred."""
     if ahead is None:
         return _NONE
-    text = f"{100 * ahead.mean:+.1f}"
-    return text if ahead.half is None else f"{text} ± {100 * ahead.half:.2g}"
+    return f"{100 * ahead.mean:+.1f}{within(ahead)}"
 
 
 def _as_good(bout: Bout) -> str:
@@ -267,8 +273,7 @@ def _ahead(estimate: Estimate | None) -> str:
     """By how much the next one is behind the best."""
     if estimate is None:
         return _NONE
-    text = percent(estimate.mean)
-    return text if estimate.half is None else f"{text} ± {100 * estimate.half:.2g}"
+    return f"{percent(estimate.mean)}{within(estimate)}"
 
 
 def _ratio(estimate: Estimate | None) -> str:
