@@ -43,7 +43,7 @@ test: $(DEPENDENCIES) ## Lint, then all tests
 	@[[ -n "$${ERASEBLOCK_TRACES:-}" ]] || echo "skipped: tests on outside traces; ERASEBLOCK_TRACES names no folder"
 
 test-rust: lint-rust
-	cargo test --workspace --exclude eraseblock-py --locked --quiet
+	cargo test --workspace --locked --quiet
 
 test-python: lint-python
 	$(BIN)/pytest
