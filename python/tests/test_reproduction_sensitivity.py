@@ -28,7 +28,7 @@ from eraseblock.reproduction.verdicts import judge
 def found_with(*switches: Switch) -> PaperAnswer:
     """Table 1 of BPLRU, as if the paper left these open."""
     paper = replace(data.paper("bplru"), switches=switches)
-    planned = plan([(paper, paper.figure("table1"))], Survey(), sensitivity=True)
+    planned = plan([(paper, paper.figure("table1"))], Survey(), sensitivity=[paper.name])
     execute(planned)
     [answered] = answers(planned)
     return answered

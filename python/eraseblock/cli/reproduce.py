@@ -14,6 +14,8 @@ from eraseblock.reproduction.beyond.study import NAME as BEYOND
 from eraseblock.reproduction.workloads import Take
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from eraseblock.reproduction.beyond.study import Study
     from eraseblock.reproduction.data import Figure, Paper
 
@@ -29,6 +31,7 @@ Examples:
     eraseblock reproduce beyond -o out/beyond
     eraseblock reproduce beyond nvme
     eraseblock reproduce --all --page docs/reproduction.md
+    eraseblock reproduce --all --sensitivity-of bplru,multibank
 """
 # An hour of runs is kept, even where nobody asked for it.
 DEFAULT_FOLDER = Path("out/reproduction")
@@ -79,6 +82,10 @@ def reproduce(
             "seed, and say which verdicts hang on it. This takes several times as long.",
         ),
     ] = False,
+    sensitivity_of: Annotated[
+        str | None,
+        Parameter(help="The same for some papers only, with commas between them: --sensitivity-of bplru,epo"),
+    ] = None,
     page: Annotated[Path | None, Parameter(help="Write the results as a Markdown page.")] = None,
     as_json: AsJson = False,
 ) -> int:
@@ -109,7 +116,8 @@ def reproduce(
     wanted = _wanted(paper, figure, everything=all_)
     studies = _studies(paper, figure, traces, everything=all_)
     at_hand = Survey() if traces is None else survey(traces, check_jobs(jobs))
-    planned = plan(wanted, at_hand, take, sensitivity=sensitivity)
+    switched = _switched(wanted, sensitivity_of, everything=sensitivity)
+    planned = plan(wanted, at_hand, take, sensitivity=switched)
     for notice in planned.notices:
         say_error(notice)
     execute(planned, jobs=check_jobs(jobs), folder=output, fresh=fresh)
@@ -160,6 +168,21 @@ def _wanted(paper: str | None, figure: str | None, *, everything: bool) -> list[
     if figure is not None:
         return [(papers[0], papers[0].figure(figure))]
     return [(one, each) for one in papers for each in one.figures.values()]
+
+
+def _switched(wanted: list[tuple[Paper, Figure]], names: str | None, *, everything: bool) -> Collection[str]:
+    """The papers whose open choices are run in their other ways."""
+    asked = {paper.name for paper, _ in wanted}
+    if names is None:
+        return asked if everything else ()
+    if everything:
+        raise _core.ConfigError("--sensitivity: stands for every paper; leave out it or --sensitivity-of")
+    chosen = {name.strip().lower() for name in names.split(",")}
+    for name in sorted(chosen - asked):
+        raise _core.ConfigError(
+            f"--sensitivity-of: `{name}` is not a paper that is run (those are: {', '.join(sorted(asked))})"
+        )
+    return chosen
 
 
 def _studies(paper: str | None, figure: str | None, traces: Path | None, *, everything: bool) -> list[Study]:

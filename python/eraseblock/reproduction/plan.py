@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
@@ -65,9 +65,13 @@ class Plan:
 
 
 def plan(
-    wanted: Sequence[tuple[Paper, Figure]], survey: Survey, take: Take = "own", *, sensitivity: bool = False
+    wanted: Sequence[tuple[Paper, Figure]],
+    survey: Survey,
+    take: Take = "own",
+    *,
+    sensitivity: Collection[str] = (),
 ) -> Plan:
-    """What these figures need; with `sensitivity` also what else could be run for them."""
+    """What these figures need; for the papers in `sensitivity` also what else could be run for them."""
     figures = [_figure(paper, figure, survey, take) for paper, figure in wanted]
     return Plan(
         figures,
@@ -75,7 +79,7 @@ def plan(
         [
             variant
             for one in figures
-            if sensitivity and one.is_run
+            if one.paper.name in sensitivity and one.is_run
             for variant in variants(one.paper, one.figure, one.runs, one.experiments)
         ],
     )
