@@ -480,7 +480,7 @@ def test_options_of_schemes_that_are_not_there(tmp_path: Path, was: str, now: st
         ),
         (
             ["beyond", "--traces", "/tmp"],
-            "--traces: `beyond` runs the recordings that are bundled; leave it out",
+            "--traces: `beyond` runs bundled recordings and stand-ins; leave it out",
         ),
         (["beyond", "--all"], "--all: stands for every paper; leave out --all or `beyond`"),
     ],

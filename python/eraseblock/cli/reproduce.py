@@ -95,7 +95,7 @@ def reproduce(
     not reproduced; or the paper contradicts itself; or it needs what is not here. What was run in the place
     of the paper's workload is always said.
 
-    Beyond the papers: every buffer with every FTL on every recorded workload, and the papers' schemes on a
+    Beyond the papers: every buffer with every FTL on every workload, and the papers' schemes on a
     modern drive; which scheme wins where, and by how much.
 
     Args:
@@ -193,5 +193,5 @@ def _studies(paper: str | None, figure: str | None, traces: Path | None, *, ever
     if paper is None or paper.lower() != BEYOND:
         return []
     if traces is not None:
-        raise _core.ConfigError(f"--traces: `{BEYOND}` runs the recordings that are bundled; leave it out")
+        raise _core.ConfigError(f"--traces: `{BEYOND}` runs bundled recordings and stand-ins; leave it out")
     return chosen(figure)

@@ -23,12 +23,13 @@ METHOD = (
     f"How to read the intervals: each run is cut into {PARTS} consecutive parts of equally many "
     "requests, the same for all schemes, and the differences between two schemes, part by part, give "
     "Student's 95 % interval of their mean. It says how much the difference varies along this "
-    "recording. It says nothing about other programs; the parts follow each other on one drive and are "
+    "workload. It says nothing about other programs; the parts follow each other on one drive and are "
     "not independent, and no correction is made for looking at many pairs. Geometric means over "
     "workloads have an interval over the workloads: each counts once, however many contests it has. "
     "That one is about other workloads of these kinds. Where a constant number of requests is always "
     "under way, the mean response time is that number times the time of the run, divided by the "
-    "requests (Little's law): what the host waits for room in the buffer counts."
+    "requests (Little's law): what the host waits for room in the buffer counts. Hits are given as a "
+    "share of those of `opt`, which knows the future; over workloads, that is the plain mean of the shares."
 )
 
 
