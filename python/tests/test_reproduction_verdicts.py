@@ -130,6 +130,9 @@ def test_ratios_that_undo_each_other_are_no_lead() -> None:
     assert found.verdict == REPRODUCED
     assert found.ours.mean == pytest.approx(1)
     assert verdict(runs, "ratio", left=A, right=B, value=1.2) == NOT
+    zero = finding(grid((0, 30, 30), (10, 10, 10)), "ratio", left=A, right=B, value=2)
+    assert zero.ours is not None
+    assert (zero.verdict, zero.ours.mean) == (REPRODUCED, 2)
     # A reduction "on average" is the mean of what is printed.
     assert verdict(runs, "reduction", left=A, right=B, value=-1 / 6) == REPRODUCED
 

@@ -218,7 +218,10 @@ def _combine(claim: Claim) -> Callable[[Sequence[float]], float]:
 
 
 def _geometric(values: Sequence[float]) -> float:
-    return math.exp(fmean(math.log(value) for value in values)) if min(values) > 0 else 0.0
+    """The geometric mean; the arithmetic one where a ratio is 0, which would decide alone."""
+    if min(values) <= 0:
+        return fmean(values)
+    return math.exp(fmean(math.log(value) for value in values))
 
 
 def _deciding(effects: Sequence[_Effect], runs: Sequence[Run], absent: int) -> list[_Effect]:
