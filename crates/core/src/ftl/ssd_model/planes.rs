@@ -35,8 +35,8 @@ impl Allocator for Planes {
         let after = self.last[page.pool as usize] + 1;
         // The best plane that is newer than the old copy, and the best of all.
         let (mut newer, mut any) = (None, None);
-        for turn in 0..each {
-            let unit = self.pools.nth(page.pool, (after + turn) % each);
+        for plane in (after..each).chain(0..after) {
+            let unit = self.pools.nth(page.pool, plane);
             let takes = match old {
                 Some((home, _)) if home == unit => units.takes_in_place(unit),
                 _ => units.takes(unit),

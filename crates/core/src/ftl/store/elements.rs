@@ -45,12 +45,21 @@ impl Store {
     }
 
     /// Erased blocks of the units that share an open block with `unit`.
+    #[inline]
     pub(super) fn erased(&self, unit: u32) -> u32 {
+        if self.limits.shared.is_none() {
+            return self.pool.free(unit);
+        }
         self.together(unit).map(|unit| self.pool.free(unit)).sum()
     }
 
     /// Those of them whose erase has ended, counted up to two: mostly the first two are.
+    #[inline]
     pub(super) fn really_erased(&self, engine: &Engine, unit: u32) -> usize {
+        // As in an untimed run, and while a drive is filled.
+        if engine.under_way() == 0 {
+            return self.erased(unit).min(2) as usize;
+        }
         let erased = self.together(unit).flat_map(|unit| self.pool.of(unit));
         erased.filter(|&block| !engine.is_changing(block)).take(2).count()
     }
@@ -126,14 +135,19 @@ impl Store {
             return self.ask_for_space(pool, DATA);
         }
         let (dies, units) = (self.geometry.dies, self.geometry.units);
+        let low = self.limits.gc_free_blocks;
         for die in (pool..dies).step_by(chips as usize) {
+            // After most writes none is short.
+            let mut planes = (die..units).step_by(dies as usize);
+            if !planes.any(|unit| self.pool.free(unit) <= low) {
+                continue;
+            }
             if (die..units).step_by(dies as usize).any(|unit| self.units[unit as usize].collecting) {
                 continue;
             }
             let planes = units / dies;
             let last = self.turns[die as usize];
             let in_turn = (1..=planes).map(|turn| die + (last + turn) % planes * dies);
-            let low = self.limits.gc_free_blocks;
             let short = |&unit: &u32| self.pool.free(unit) <= low && self.gains(unit);
             if let Some(unit) = { in_turn }.find(short) {
                 self.turns[die as usize] = unit / dies;
