@@ -375,6 +375,9 @@ def test_words_for_what_came_out() -> None:
 
     assert words(pair(16, 100), "reduction", left=A, right=B, value=0.84) == ("84 %", "84 %")
     assert words(pair(16, 100), "order", left=A, right=B, relation="less") == ("<", "16 < 100")
+    much: dict[str, Any] = {"left": A, "right": B, "relation": "less", "ahead": 0.1}
+    assert words(pair(16, 100), "order", **much)[0] == "< by 10 %"
+    assert words(pair(16, 100), "order", **much, aggregate="some")[0] == "< by 10 % somewhere"
     # A quarter, half and the same; the mean of -1.2, -0.667 and 0 is that of 1 to 1.9.
     some = words(grid((1, 2, 4), (4, 4, 4)), "order", left=A, right=B, relation="less")
     assert some == ("<", "-47.5 %, -75 % to +0 %; holds at 2 of 3")
