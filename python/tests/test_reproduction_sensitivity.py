@@ -53,6 +53,18 @@ def test_choices_of_schemes_are_switched_one_at_a_time(cli: Cli) -> None:
     assert all(one["open"] and one["claims"] and not one["left_out"] for one in table.values())
 
 
+def test_papers_can_be_named(cli: Cli) -> None:
+    done = cli("reproduce", "bplru", "table1", "--sensitivity-of", "bplru", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["papers"][0]["sensitivity"]
+    done = cli("reproduce", "bplru", "table1", "--sensitivity-of", "bplru,hbm")
+    assert done.returncode == 2
+    assert "--sensitivity-of: `hbm` is not a paper that is run (those are: bplru)" in done.stderr
+    done = cli("reproduce", "bplru", "table1", "--sensitivity", "--sensitivity-of", "bplru")
+    assert done.returncode == 2
+    assert "name some with --sensitivity-of alone" in done.stderr
+
+
 def test_a_switch_of_the_paper_changes_what_it_says_and_nothing_else() -> None:
     answered = found_with(
         switch("pages", set={"ftl.mapping": {"kind": "page"}, "ftl.over_provisioning": 1.0}),

@@ -176,7 +176,9 @@ def _switched(wanted: list[tuple[Paper, Figure]], names: str | None, *, everythi
     if names is None:
         return asked if everything else ()
     if everything:
-        raise _core.ConfigError("--sensitivity: stands for every paper; leave out it or --sensitivity-of")
+        raise _core.ConfigError(
+            "--sensitivity: stands for every paper that is run; name some with --sensitivity-of alone"
+        )
     chosen = {name.strip().lower() for name in names.split(",")}
     for name in sorted(chosen - asked):
         raise _core.ConfigError(
