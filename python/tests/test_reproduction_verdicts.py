@@ -112,10 +112,10 @@ def test_an_order_that_can_be_holds_somewhere() -> None:
     ("relation", "a", "expected"),
     [
         ("less", 9.0, REPRODUCED),
-        ("less", 9.1, NOT),
+        ("less", 9.1, DIRECTION),
         ("less", 11.0, NOT),
         ("more", 11.0, REPRODUCED),
-        ("more", 10.9, NOT),
+        ("more", 10.9, DIRECTION),
         ("more", 9.0, NOT),
     ],
 )
@@ -227,10 +227,13 @@ def test_nobody_is_ahead_within_the_interval() -> None:
         ("less", REPRODUCED, NOT),
         ("at most", REPRODUCED, REPRODUCED),
         ("more", NOT, NOT),
-        ("at least", NOT, REPRODUCED),
+        # Holds for all that the seeds tell, but not in the mean.
+        ("at least", NOT, DIRECTION),
     ):
         order: dict[str, Any] = {"left": A, "right": B, "relation": relation}
         assert (verdict(ahead + b, "order", **order), verdict(level + b, "order", **order)) == (told, open_)
+    found = finding(level + b, "order", left=A, right=B, relation="at least")
+    assert found.reason == "at 1 of 1 points the seeds do not tell which side is ahead"
     found = finding(level + b, "order", left=A, right=B, relation="less")
     assert found.held == (0, 1)
     assert found.reason == "at 1 of 1 points the seeds do not tell which side is ahead"
@@ -248,7 +251,10 @@ def test_steps_within_the_interval_are_level() -> None:
     assert verdict(told, "trend", along=along, relation="rising") == REPRODUCED
     assert verdict(told, "trend", along=along, relation="never rising") == NOT
     assert verdict(level, "trend", along=along, relation="rising") == NOT
-    assert verdict(level, "trend", along=along, relation="never rising") == REPRODUCED
+    assert verdict(level, "trend", along=along, relation="never rising") == DIRECTION
+    found = finding(level, "trend", along=along, relation="never rising")
+    assert found.reason == "at 1 of 1 points the seeds do not tell where a step goes"
+    assert verdict(level, "trend", along=along[::-1], relation="never rising") == REPRODUCED
     # Without common seeds there is no interval: the means alone.
     other = [run("a", "2 MiB", seed, time=value) for seed, value in ((7, 3), (8, 2), (9, 2))]
     assert verdict(level[:3] + other, "trend", along=along, relation="rising") == REPRODUCED
@@ -376,8 +382,11 @@ def test_words_for_what_came_out() -> None:
     assert words(pair(16, 100), "reduction", left=A, right=B, value=0.84) == ("84 %", "84 %")
     assert words(pair(16, 100), "order", left=A, right=B, relation="less") == ("<", "16 < 100")
     much: dict[str, Any] = {"left": A, "right": B, "relation": "less", "ahead": 0.1}
-    assert words(pair(16, 100), "order", **much)[0] == "< by 10 %"
-    assert words(pair(16, 100), "order", **much, aggregate="some")[0] == "< by 10 % somewhere"
+    assert words(pair(16, 100), "order", **much)[0] == "< by 10 % or more (our reading)"
+    assert (
+        words(pair(16, 100), "order", **much, aggregate="some")[0]
+        == "< by 10 % or more (our reading) somewhere"
+    )
     # A quarter, half and the same; the mean of -1.2, -0.667 and 0 is that of 1 to 1.9.
     some = words(grid((1, 2, 4), (4, 4, 4)), "order", left=A, right=B, relation="less")
     assert some == ("<", "-47.5 %, -75 % to +0 %; holds at 2 of 3")

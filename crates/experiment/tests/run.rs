@@ -90,7 +90,7 @@ fn every_buffer_runs_over_every_ftl() {
 }
 
 /// The presets, full at the start, with each buffer, in figures that don't depend on it. Those of more than 64 GiB that export a share
-/// of their flash have all but some blocks of a plane left out, as filling them takes seconds; all else is as it is.
+/// of their flash have 63 of 64 blocks left out, as filling them takes seconds; all else is as it is.
 #[test]
 fn every_preset_runs_every_buffer() {
     let file = "[workload.generate]\nkind = \"uniform\"\nrequests = 2000\nfootprint = \"512 MiB\"\n\

@@ -114,9 +114,9 @@ def reproduce(
     if fresh and output is None:
         raise _core.ConfigError("--fresh: is about a folder of results; name it with -o")
     wanted = _wanted(paper, figure, everything=all_)
+    switched = _switched(wanted, sensitivity_of, everything=sensitivity)
     studies = _studies(paper, figure, traces, everything=all_)
     at_hand = Survey() if traces is None else survey(traces, check_jobs(jobs))
-    switched = _switched(wanted, sensitivity_of, everything=sensitivity)
     planned = plan(wanted, at_hand, take, sensitivity=switched)
     for notice in planned.notices:
         say_error(notice)
@@ -180,6 +180,10 @@ def _switched(wanted: list[tuple[Paper, Figure]], names: str | None, *, everythi
             "--sensitivity: stands for every paper that is run; name some with --sensitivity-of alone"
         )
     chosen = {name.strip().lower() for name in names.split(",")}
+    if not asked:
+        raise _core.ConfigError(
+            f"--sensitivity-of: `{BEYOND}` has nothing that a paper leaves open; leave it out"
+        )
     for name in sorted(chosen - asked):
         raise _core.ConfigError(
             f"--sensitivity-of: `{name}` is not a paper that is run (those are: {', '.join(sorted(asked))})"

@@ -50,9 +50,21 @@ def _claims(papers: Sequence[PaperAnswer]) -> list[str]:
     lines.append(_row(["all", str(len(answers)), *(str(total[verdict]) for verdict in used)]))
     if sentence := made_so(answers):
         lines.append(f"\n{sentence}")
+    lines.append(f"\n{_which_are_switched(papers)}")
     for paper in papers:
         lines += _paper(paper)
     return lines
+
+
+def _which_are_switched(papers: Sequence[PaperAnswer]) -> str:
+    """Of which papers it is said what their verdicts hang on."""
+    switched = [paper.paper.name for paper in papers if paper.switched]
+    others = [paper.paper.name for paper in papers if not paper.switched]
+    what = "What verdicts hang on of all that papers leave open"
+    if not switched:
+        return f"{what} was not run: `--sensitivity` runs it."
+    rest = f"; `--sensitivity` runs it for {', '.join(others)}, too" if others else ""
+    return f"{what} is told for {', '.join(switched)}{rest}."
 
 
 def _paper(answer: PaperAnswer) -> Iterator[str]:

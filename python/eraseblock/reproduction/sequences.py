@@ -41,9 +41,15 @@ def trend(question: Question) -> Finding:
     holding = [_goes(claim, one) for one in sequences]
     mean = _mean_sequence(sequences)
     verdict = _graded(holding, _goes(claim, mean))
+    open_ = sum(_only_by_interval(claim, one) for one in sequences)
+    if verdict == REPRODUCED and open_:
+        verdict = DIRECTION
     shown = sequences[0] if len(sequences) == 1 else mean
     reasons = [_distrust(distrusted)]
-    reasons.append(f"{absent} points have no figure at some step" if absent else "")
+    reasons.append(
+        f"at {open_} of {len(sequences)} points the seeds do not tell where a step goes" if open_ else ""
+    )
+    reasons.append(_absence(absent, " at some step"))
     reason = "; ".join(filter(None, reasons))
     return Finding(
         verdict,
@@ -60,11 +66,13 @@ def agree(one: Question, other: Question) -> Finding:
     sign = -1 if claim.table.get("opposite") else 1
     groups: dict[str, dict[str, list[tuple[_Figures, _Figures]]]] = defaultdict(dict)
     distrusted: set[str] = set()
+    absent = 0
     for left in claim.lefts:
         ours, theirs = (points(cells(question, left)) for question in (one, other))
         for first, second in zip(ours, theirs, strict=True):
             key = first.run.identity([over])
             if first.mean is None or second.mean is None:
+                absent += 1
                 continue
             groups[key].setdefault(_value_of(first.run, over), []).append((first.known, second.known))
             if not first.trusted:
@@ -88,7 +96,7 @@ def agree(one: Question, other: Question) -> Finding:
         verdict,
         held=(sum(holding), len(holding)),
         pairs=(sum(map(sum, ordered)), sum(map(len, ordered))),
-        reason=_distrust(len(distrusted)),
+        reason="; ".join(filter(None, [_distrust(len(distrusted)), _absence(absent)])),
     )
 
 
@@ -122,6 +130,13 @@ def _goes(claim: Claim, steps: Sequence[_Figures]) -> bool:
             return all(side <= 0 for side in sides)
     means = [fmean(step.values()) for step in steps]
     return max(means) - min(means) <= claim.tolerance(min(means))
+
+
+def _only_by_interval(claim: Claim, steps: Sequence[_Figures]) -> bool:
+    """Whether a sequence never falls, or never rises, only because the seeds differ."""
+    sign = {"never falling": -1, "never rising": 1}.get(claim.table["relation"], 0)
+    changes = [_difference(after, before) for before, after in pairwise(steps)]
+    return any(change.side() == 0 and sign * change.mean > ROUNDING for change in changes)
 
 
 def _difference(one: _Figures, other: _Figures) -> Estimate:
@@ -184,6 +199,10 @@ def _value_of(run: Run, axis: str) -> str:
     return ";".join(
         f"{path}={text}" for path, text in run.leaves if path == axis or path.startswith(f"{axis}.")
     )
+
+
+def _absence(count: int, where: str = "") -> str:
+    return f"{count} points have no figure{where}" if count else ""
 
 
 def _distrust(count: int) -> str:

@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import and_
 from statistics import fmean
 
 from eraseblock.reproduction.data import Claim, Selection
@@ -86,12 +87,13 @@ def two_sided(question: Question) -> Finding:
     return _finding(claim, worst([_grade(claim, one) for one in ours]), effects, trusted, absent)
 
 
-def _related(claim: Claim, effect: Estimate) -> bool:
+def _related(claim: Claim, effect: Estimate, *, lead: bool = True) -> bool:
     """Whether two sides are in the relation of a claim; `effect` is their relative difference.
 
-    A side is ahead only if the interval of the difference says so: what lies within it is level.
+    A side is ahead only if the interval of the difference says so: what lies within it is level. With
+    `lead` it is ahead by as much as the claim asks for.
     """
-    ahead = float(claim.table.get("ahead", 0)) - ROUNDING
+    ahead = (float(claim.table.get("ahead", 0)) if lead else 0.0) - ROUNDING
     match claim.table["relation"]:
         case "less":
             return effect.side() < 0 and -_of_right(effect.mean) >= ahead
@@ -102,6 +104,12 @@ def _related(claim: Claim, effect: Estimate) -> bool:
         case "at least":
             return effect.side() >= 0
     return abs(_of_right(effect.mean)) <= claim.tolerance(1) + ROUNDING
+
+
+def _only_by_interval(claim: Claim, effect: Estimate) -> bool:
+    """Whether "at most" or "at least" holds of two sides only because the seeds differ."""
+    sign = {"at most": 1, "at least": -1}.get(claim.table["relation"], 0)
+    return effect.side() == 0 and sign * effect.mean > ROUNDING
 
 
 def _of_right(effect: float) -> float:
@@ -155,7 +163,8 @@ def _made_of(kind: str, left: float, right: float) -> float | None:
         return left - right
     if kind == "order":
         size = (abs(left) + abs(right)) / 2
-        return (left - right) / size if size else 0.0
+        difference = (left - right) / size if size else 0.0
+        return 0.0 if abs(difference) <= ROUNDING else difference
     if not right:
         return None
     return {"reduction": 1 - left / right, "increase": left / right - 1, "ratio": left / right}[kind]
@@ -184,17 +193,25 @@ def _grade(claim: Claim, ours: Estimate) -> str:
 
 
 def _order(claim: Claim, effects: Sequence[_Effect]) -> str:
-    """Of each pair of selections: at every point (or at some), or else in the mean of the differences."""
+    """Of each pair of selections: at every point (or at some), or else in the mean of the differences.
+
+    What the seeds leave open, and a lead that is smaller than asked for, goes in the same direction.
+    """
     grades = []
     for effect_of_pair in _by_pair(effects):
-        in_mean = _related(claim, _over_points(effect_of_pair, fmean))
-        holding = [one.figure.holds for one in effect_of_pair]
+        together = _over_points(effect_of_pair, fmean)
         if claim.aggregate == "mean":
-            grades.append(REPRODUCED if in_mean else NOT)
-        elif any(holding) if claim.aggregate == "some" else all(holding):
-            grades.append(REPRODUCED)
+            holding, sure = [_related(claim, together)], [not _only_by_interval(claim, together)]
         else:
-            grades.append(DIRECTION if in_mean else NOT)
+            holding = [one.figure.holds for one in effect_of_pair]
+            sure = [not _only_by_interval(claim, one.estimate) for one in effect_of_pair]
+        enough = any if claim.aggregate == "some" else all
+        if enough(map(and_, holding, sure)):
+            grades.append(REPRODUCED)
+        elif enough(holding) or _related(claim, together, lead=False):
+            grades.append(DIRECTION)
+        else:
+            grades.append(NOT)
     return worst(grades)
 
 
@@ -230,7 +247,7 @@ def _deciding(effects: Sequence[_Effect], runs: Sequence[Run], absent: int) -> l
     if trusted:
         return trusted
     if effects:
-        raise UntrustedError(effects)
+        raise UntrustedError(effects, absent)
     if any(run.error for run in runs):
         raise UndecidedError("runs of it failed")
     nothing = (
@@ -242,7 +259,7 @@ def _deciding(effects: Sequence[_Effect], runs: Sequence[Run], absent: int) -> l
 class UntrustedError(UndecidedError):
     """No run that could decide is to be trusted; the figures are shown all the same."""
 
-    def __init__(self, effects: Sequence[_Effect]) -> None:
+    def __init__(self, effects: Sequence[_Effect], absent: int) -> None:
         reasons = dict.fromkeys(
             str(reason)
             for one in effects
@@ -250,7 +267,8 @@ class UntrustedError(UndecidedError):
             if run is not None and run.record is not None
             for reason in run.record.get("reasons", [])
         )
-        super().__init__("no run of it is to be trusted: " + "; ".join(reasons))
+        told = [_absence(len(effects), absent)] if absent else []
+        super().__init__("; ".join(["no run of it is to be trusted: " + "; ".join(reasons), *told]))
         self.effects = effects
 
 
@@ -268,7 +286,7 @@ def _finding(
     if distrusted:
         reasons.append(f"{distrusted} of {len(effects)} points are not to be trusted, and decide nothing")
     if absent:
-        reasons.append(f"{absent} of {len(effects) + absent} points have no figure, or would be divided by 0")
+        reasons.append(_absence(len(effects), absent))
     if level := sum(_is_level(claim, one) for one in deciding):
         reasons.append(f"at {level} of {len(deciding)} points the seeds do not tell which side is ahead")
     reason = "; ".join(reasons)
@@ -278,10 +296,17 @@ def _finding(
     return Finding(verdict, ours, figures, held=held, reason=reason)
 
 
+def _absence(present: int, absent: int) -> str:
+    return f"{absent} of {present + absent} points have no figure, or would be divided by 0"
+
+
 def _is_level(claim: Claim, effect: _Effect) -> bool:
     """Whether an order is open at a point only because its seeds differ."""
-    ahead = claim.kind == "order" and claim.table["relation"] in ("less", "more")
-    return ahead and effect.estimate.side() == 0 and abs(effect.figure.effect) > ROUNDING
+    if claim.kind != "order":
+        return False
+    ahead = claim.table["relation"] in ("less", "more")
+    open_ = ahead and effect.estimate.side() == 0 and abs(effect.figure.effect) > ROUNDING
+    return open_ or _only_by_interval(claim, effect.estimate)
 
 
 def _over_points(effects: Sequence[_Effect], combine: Callable[[Sequence[float]], float]) -> Estimate:

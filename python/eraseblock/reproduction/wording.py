@@ -25,7 +25,7 @@ def stated(paper: Paper, claim: Claim) -> str:
             parts.append(f"≤ {value(claim, quantity, high, exact=True)}" if high is not None else "")
             return " and ".join(part for part in parts if part)
         case "order" if "relation" in table:
-            ahead = f" by {number(100 * table['ahead'])} %" if "ahead" in table else ""
+            ahead = f" by {number(100 * table['ahead'])} % or more (our reading)" if "ahead" in table else ""
             return f"{_SIGNS[table['relation']]}{ahead}{' somewhere' if claim.aggregate == 'some' else ''}"
         case "trend":
             return str(table["relation"])
