@@ -19,8 +19,8 @@ from eraseblock.experiments import Experiment
 from eraseblock.names import known
 from eraseblock.reproduction.beyond.answers import StudyAnswer, answer, run_studies
 from eraseblock.reproduction.beyond.charts import charts_of
-from eraseblock.reproduction.beyond.contests import Bout, bouts, ends, relative
-from eraseblock.reproduction.beyond.hits import by_workload, shares
+from eraseblock.reproduction.beyond.contests import Bout, bouts, ends, part_of, relative
+from eraseblock.reproduction.beyond.hits import by_workload, hits_of, shares
 from eraseblock.reproduction.beyond.markdown import studies_page
 from eraseblock.reproduction.beyond.sentences import sentences, within
 from eraseblock.reproduction.beyond.study import Contest, Study, read, studies
@@ -101,12 +101,13 @@ def trial(
     *parts: float,
     workload: str = "w",
     ftl: str = "page",
+    load: str = "",
     distrust: str = "",
     offline: bool = False,
 ) -> Trial:
     """A design with these response times in its parts."""
     figures = {one.name: Figures(sum(parts), parts, sum(parts) / 2) for one in MEASURES}
-    return Trial(Design(workload, buffer, ftl, ""), figures, offline=offline, distrust=distrust)
+    return Trial(Design(workload, buffer, ftl, load), figures, offline=offline, distrust=distrust)
 
 
 def bout(trials: Sequence[Trial]) -> Bout:
@@ -201,7 +202,7 @@ def test_more_hits_are_better_and_opt_bounds_them() -> None:
     assert not found.is_decided
     assert found.best.to_opt is not None
     assert found.best.to_opt.mean == pytest.approx(27 / 36)
-    # Differences to `opt` -3, -2, -4: deviation 1, Student's t with two degrees of freedom 4.303.
+    # Beside 3/4 of `opt` in each part 0, 1, -1: deviation 1, Student's t with two degrees of freedom 4.303.
     assert found.best.to_opt.half == pytest.approx(4.303 / math.sqrt(3) / 12)
     [alone] = bouts([trial("a", 9, 10, 8), trial("lru", 4, 4, 4)], BUFFERS, HITS)
     assert alone.is_decided
@@ -229,6 +230,90 @@ def test_shares_of_opt_are_means_over_workloads_and_count_those_without_a_hit() 
     assert (a.side, lru.side) == (0, 0)
 
 
+def test_the_interval_of_a_share_is_that_of_what_parts_have_beside_it() -> None:
+    opt = trial("opt", 2, 4, 60, offline=True)
+    # A tenth in every part, or nothing in every part, is certain, however unlike the parts are.
+    for buffer, share in ((trial("a", 0.2, 0.4, 6), 0.1), (trial("none", 0, 0, 0), 0)):
+        found = part_of(buffer, opt, HITS)
+        assert found is not None
+        assert found.mean == pytest.approx(share)
+        assert found.half == pytest.approx(0, abs=1e-12)
+    # Half of 2, 4, 6 and beside it 1, 0, -1: deviation 1, t 4.303, of a mean of 4.
+    found = part_of(trial("a", 2, 2, 2), trial("opt", 2, 4, 6), HITS)
+    assert found is not None
+    assert found.mean == 0.5
+    assert found.half == pytest.approx(4.303 / math.sqrt(3) / 4)
+    assert part_of(trial("a", 1, 2), trial("opt", 0, 0), HITS) is None
+    # Nor is nothing as good as the most, where that is in one part alone.
+    [bout] = bouts([trial("a", 0, 0, 9), trial("none", 0, 0, 0)], BUFFERS, HITS)
+    assert [place.as_good for place in bout.places] == [True, False]
+    assert not bout.is_decided
+
+
+def test_hits_with_power_loss_protection_are_judged_apart() -> None:
+    # Without it `a` has no hits, and `b` at one of the loads no figure to rely on: nobody's counts there.
+    contest = Contest("buffer", "load", "lru")
+    protected = "1 under way, power-loss protection"
+    trials = [
+        trial(buffer, hits, hits, load=load, offline=buffer == "opt", distrust=distrust)
+        for load, buffer, hits, distrust in (
+            *(("as recorded", buffer, 9, "backlog" if buffer == "b" else "") for buffer in ("a", "b", "lru")),
+            ("as recorded", "opt", 20, ""),
+            *zip(["1 under way"] * 4, ("a", "b", "lru", "opt"), (0, 4, 5, 10), [""] * 4, strict=True),
+            *zip([protected] * 4, ("a", "b", "lru", "opt"), (8, 6, 5, 10), [""] * 4, strict=True),
+        )
+    ]
+    study = Study("s", "", "", "", Path(), {}, (contest,), ())
+    found = answer(study, trials)
+    held = found.result("buffer", "hits").hits
+    assert [one.at for one in held] == ["without power-loss protection", "with power-loss protection"]
+    told = [{share.name: share.share.mean for share in one.shares} for one in held]
+    assert told == [{"lru": 0.5, "b": 0.4, "a": 0}, {"a": 0.8, "b": 0.6, "lru": 0.5}]
+    lines = sentences(found)
+    start = (
+        "Without power-loss protection: Most hits, by buffer, under 1 workloads (means over the loads that"
+    )
+    assert any(one.startswith(f"{start} all buffers have): `lru` 1.") for one in lines)
+    assert any(one.startswith("With power-loss protection: Hits as a share of those of") for one in lines)
+    moves = "Apart from power-loss protection, the load changes hits by more than 5 % in 3 of 3 cases"
+    assert any(one.startswith(moves) for one in lines)
+    titles = [table.title for table in standings_tables(found)]
+    assert sum(title.endswith("have: without power-loss protection") for title in titles) == 1
+    assert sum(one.title.endswith("of opt: with power-loss protection") for one in charts_of(found)) == 1
+    result = found.as_json()["contests"][-1]
+    kinds = ["without power-loss protection", "with power-loss protection"]
+    assert [one["load"] for one in result["by_workload"]] == kinds
+    assert [one["load"] for one in result["shares"]] == [kinds[0]] * 3 + [kinds[1]] * 3
+
+
+def test_hits_are_means_over_the_ftls_that_all_buffers_have() -> None:
+    costs = {
+        "page": (("a", 2), ("lru", 4)),
+        "fast": (("a", 20), ("lru", 4)),
+        "bast": (("lru", 10), ("b", 9)),
+    }
+    # `b` has no FTL in common with `a`, and fewer: it is left out.
+    trials = [trial(name, hits, ftl=ftl) for ftl, some in costs.items() for name, hits in some]
+    [held] = hits_of(bouts(trials, BUFFERS, HITS))
+    [found] = held.bouts
+    assert {place.name(BUFFERS): place.value for place in found.places} == {"a": 11, "lru": 4}
+    study = Study("s", "", "", "", Path(), {}, (BUFFERS,), ())
+    moves = "The FTL changes hits by more than 5 % in 2 of 2 cases (one for each buffer and workload): `"
+    assert any(one.startswith(moves) for one in sentences(answer(study, trials)))
+
+
+def test_the_most_hits_are_the_fastest_whoever_is_first_among_equals() -> None:
+    study = Study("s", "", "", "", Path(), {}, (BUFFERS,), ())
+    trials = [
+        replace(one, figures={**one.figures, "hits": Figures(hits, (hits,), None)})
+        for one, hits in ((trial("lru", 3), 7), (trial("a", 2), 7), (trial("b", 4), 5))
+    ]
+    for some in (trials, trials[::-1]):
+        assert any("answers fastest in 1 of 1 contests" in one for one in sentences(answer(study, some)))
+    slower = [trials[0], replace(trials[1], figures={**trials[1].figures, "hits": Figures(6, (6,), None)})]
+    assert any("answers fastest in 0 of 1 contests" in one for one in sentences(answer(study, slower)))
+
+
 def test_recordings_and_stand_ins_are_told_apart() -> None:
     study = Study("s", "", "", "", Path(), {}, (BUFFERS,), ())
     trials = [
@@ -246,6 +331,7 @@ def test_recordings_and_stand_ins_are_told_apart() -> None:
 
 def test_wide_intervals_are_written_out() -> None:
     assert within(Estimate(1.0, 0.0312, 3)) == " ± 3.1"
+    assert within(Estimate(1.0, 0.997, 3)) == " ± 100"
     assert within(Estimate(1.0, 10.26, 3)) == " ± 1,026"
     assert within(Estimate(1.0, None, 1)) == ""
 
@@ -294,7 +380,7 @@ def test_nobody_has_more_hits_than_opt(tiny: StudyAnswer) -> None:
     # All have the same pages to hit.
     hit = [place.trial.figures["hits"] for place in places if place.value > 0]
     assert len({round(sum(one.parts) / one.value, 6) for one in hit}) == 1
-    assert {one.name for one in hits.shares} == set(known("buffers")) - {"opt"}
+    assert {one.name for one in hits.hits[0].shares} == set(known("buffers")) - {"opt"}
     assert not any(one.measure is HITS for one in tiny.results if one.contest.of == "ftl")
 
 
@@ -307,7 +393,7 @@ def test_the_same_findings_are_told_everywhere(tiny: StudyAnswer, tmp_path: Path
     first = found[0]["contests"][0]["bouts"][0]
     assert (first["best"], found[0]["sentences"]) == (best.name(BUFFERS), told)
     hits = next(one for one in found[0]["contests"] if one["measure"] == "hits")
-    assert hits["shares"][0]["name"] == tiny.result("buffer", "hits").shares[0].name
+    assert hits["shares"][0]["name"] == tiny.result("buffer", "hits").hits[0].shares[0].name
     assert "of_opt_half" in hits["by_workload"][0]["figures"][0]
     assert any(f"`{hits['shares'][0]['name']}`" in one for one in told if one.startswith("Hits as a share"))
     row = contests_tables(tiny)[0].rows[0]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from eraseblock.reproduction.beyond.contests import Bout, Place, bouts, ends
-from eraseblock.reproduction.beyond.hits import Share, by_workload, shares
+from eraseblock.reproduction.beyond.hits import Hits, Share, hits_of
 from eraseblock.reproduction.beyond.study import Contest, Study
 from eraseblock.reproduction.beyond.summary import Standing, standings
 from eraseblock.reproduction.beyond.trials import MEASURES, Measure, Trial, essence, trials_of
@@ -26,9 +26,8 @@ class Result:
     bouts: tuple[Bout, ...]
     # Relative to the baseline; none of hits.
     standings: tuple[Standing, ...] = ()
-    # Of hits alone: one contest for each workload, and how near each buffer comes to `opt`.
-    by_workload: tuple[Bout, ...] = ()
-    shares: tuple[Share, ...] = ()
+    # Of hits alone: over all FTLs, or all loads of a kind.
+    hits: tuple[Hits, ...] = ()
 
     def at(self, value: str) -> list[Standing]:
         """The standings at one of the values that contests are at, such as one load."""
@@ -120,10 +119,7 @@ def answer(study: Study, trials: Sequence[Trial], seconds: float = 0.0) -> Study
                 continue
             held = tuple(bouts(trials, contest, measure))
             if measure.more:
-                merged = tuple(by_workload(held))
-                results.append(
-                    Result(contest, measure, held, by_workload=merged, shares=tuple(shares(merged)))
-                )
+                results.append(Result(contest, measure, held, hits=tuple(hits_of(held))))
             else:
                 results.append(Result(contest, measure, held, tuple(standings(held))))
     return StudyAnswer(study, tuple(trials), tuple(results), seconds)
@@ -145,11 +141,13 @@ def _result_json(result: Result) -> dict[str, Any]:
         "measure": result.measure.name,
         "won": dict(Counter(one.best.name(contest) for one in result.bouts if one.best is not None)),
         "standings": [_standing_json(one) for one in result.standings],
-        "bouts": [_bout_json(one) for one in result.bouts],
+        "bouts": [_bout_json(one, full=result.measure.name == "response") for one in result.bouts],
         **(
             {
-                "by_workload": [_bout_json(one) for one in result.by_workload],
-                "shares": [_share_json(one) for one in result.shares],
+                "by_workload": [_bout_json(one, full=True) for hits in result.hits for one in hits.bouts],
+                "shares": [
+                    {contest.at: hits.at, **_share_json(one)} for hits in result.hits for one in hits.shares
+                ],
             }
             if result.measure.more
             else {}
@@ -175,13 +173,13 @@ def _standing_json(standing: Standing) -> dict[str, Any]:
     return table
 
 
-def _bout_json(bout: Bout) -> dict[str, Any]:
+def _bout_json(bout: Bout, *, full: bool) -> dict[str, Any]:
     table: dict[str, Any] = {"workload": bout.workload, bout.contest.at: bout.at}
     if bout.best is not None:
         table |= {"best": bout.best.name(bout.contest), "second": bout.second.name(bout.contest)}
         table |= {"decided": bout.is_decided, "bound": bout.bound}
         table["as_good"] = [one.name(bout.contest) for one in bout.places if one.as_good]
-    if bout.measure.name == "response" or bout.at == "":
+    if full:
         table["figures"] = [_place_json(one, bout.contest) for one in (*bout.places, *bout.offline)]
     return table
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from eraseblock.reproduction.beyond.answers import Result, StudyAnswer
 from eraseblock.reproduction.beyond.contests import Bout, ends
+from eraseblock.reproduction.beyond.hits import Hits
 from eraseblock.reproduction.beyond.sentences import percent, share_text, side_of
 from eraseblock.reproduction.beyond.summary import Standing
 from eraseblock.reproduction.charts import Chart, Spec
@@ -43,27 +44,27 @@ def charts_of(answer: StudyAnswer) -> list[Chart]:
             title = f"The {words} relative to {contest.baseline}, over all workloads (95 % intervals)"
         found.append(Chart(title, _standings(panels)))
         hits = answer.hits(contest)
-        if hits is not None and hits.shares:
-            found.append(
-                Chart("Hits of every buffer under every workload, as a share of those of opt", _hits(hits))
-            )
+        for one in () if hits is None else hits.hits:
+            if one.shares:
+                title = "Hits of every buffer under every workload, as a share of those of opt"
+                found.append(Chart(f"{title}: {one.at}" if one.at else title, _hits(one)))
     return found
 
 
-def _hits(result: Result) -> Spec:
+def _hits(hits: Hits) -> Spec:
     """Every buffer under every workload, and the mean with its interval."""
-    order = [one.name for one in result.shares]
-    workloads = [bout.workload for bout in result.by_workload]
+    order = [one.name for one in hits.shares]
+    workloads = [bout.workload for bout in hits.bouts]
     cells = [
-        {"name": place.name(result.contest), "workload": bout.workload, "share": 100 * place.to_opt.mean}
+        {"name": place.name(bout.contest), "workload": bout.workload, "share": 100 * place.to_opt.mean}
         | {"text": share_text(place.to_opt), "hits": f"{100 * place.value:.2f} %"}
-        for bout in result.by_workload
+        for bout in hits.bouts
         for place in bout.places
         if place.to_opt is not None
     ]
     means = [
         {"name": one.name, "workload": _MEAN, "share": 100 * one.share.mean, "text": share_text(one.share)}
-        for one in result.shares
+        for one in hits.shares
     ]
     return {
         "data": {"values": [*means, *cells]},

@@ -38,6 +38,9 @@ class Place:
         if self.to_best is None:
             return self.value == 0
         if self.more:
+            if self.value == 0:
+                # Nothing is not as good as something, however much that varies along the workload.
+                return False
             high = self.to_best.mean if self.to_best.high is None else self.to_best.high
             return high >= 1 - MARGIN
         low = self.to_best.mean if self.to_best.low is None else self.to_best.low
@@ -63,6 +66,11 @@ class Bout:
     def best(self) -> Place | None:
         """The winner; None if fewer than two compete."""
         return self.places[0] if len(self.places) > 1 else None
+
+    @property
+    def firsts(self) -> tuple[Place, ...]:
+        """All that have the winner's figure."""
+        return tuple(place for place in self.places if place.value == self.places[0].value)
 
     @property
     def second(self) -> Place:
@@ -119,6 +127,21 @@ def relative(one: Trial, other: Trial, measure: Measure) -> Estimate | None:
     return Estimate(1 + difference.mean / scale, half, difference.seeds)
 
 
+def part_of(one: Trial, other: Trial, measure: Measure) -> Estimate | None:
+    """A figure of one design as a share of another's, which may be far from all of it.
+
+    What each part has more or less than that share makes the interval. Differences would not do: whoever has
+    a tenth in every part differs more where there is more to have.
+    """
+    ours, theirs = one.figures[measure.name].parts, other.figures[measure.name].parts
+    scale = fmean(theirs)
+    if scale == 0 or len(ours) != len(theirs):
+        return None
+    share = fmean(ours) / scale
+    rest = estimate([left - share * right for left, right in zip(ours, theirs, strict=True)])
+    return Estimate(share, None if rest.half is None else rest.half / scale, rest.seeds)
+
+
 def geometric(ratios: Sequence[float]) -> Estimate | None:
     """The geometric mean; its `half` is in terms of logarithms, see `ends`."""
     if not ratios:
@@ -151,7 +174,7 @@ def _bout(group: Sequence[Trial], contest: Contest, measure: Measure) -> Bout:
             trial.figures[measure.name].value,
             to_best=relative(trial, rivals[0], measure) if rivals else None,
             to_baseline=relative(trial, base, measure) if base else None,
-            to_opt=relative(trial, opt, measure) if opt else None,
+            to_opt=part_of(trial, opt, measure) if opt else None,
             more=measure.more,
         )
 

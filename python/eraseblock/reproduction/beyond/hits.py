@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
 from eraseblock.reproduction.beyond.contests import Bout, Place, bouts
-from eraseblock.reproduction.beyond.trials import Figures, Measure, Trial
+from eraseblock.reproduction.beyond.trials import PROTECTED, Figures, Measure, Trial
 from eraseblock.reproduction.intervals import Estimate, estimate
 
 
@@ -35,25 +36,67 @@ class Share:
         return 1 if self.ahead.low > 0 else -1 if self.ahead.high < 0 else 0
 
 
-def by_workload(held: Sequence[Bout]) -> list[Bout]:
-    """One contest for each workload: the means over what contests are at, such as FTLs, of all parts.
+@dataclass(frozen=True)
+class Hits:
+    """One contest by hits for each workload, and how near each buffer comes to `opt` over them."""
 
-    FTLs and loads have next to no say in hits: the requests are the same.
+    # With or without power-loss protection; empty for the mean over FTLs.
+    at: str
+    bouts: tuple[Bout, ...]
+    shares: tuple[Share, ...]
+
+
+def hits_of(held: Sequence[Bout]) -> list[Hits]:
+    """Contests by hits, those at loads with power-loss protection apart from those at loads without.
+
+    Without it flush commands empty the buffer, and those that hold nothing but what was written have no more
+    to hit.
+    """
+    groups: dict[str, list[Bout]] = {}
+    for bout in held:
+        groups.setdefault(_kind(bout), []).append(bout)
+    merged = {at: by_workload(some, at) for at, some in groups.items()}
+    return [Hits(at, tuple(some), tuple(shares(some))) for at, some in merged.items()]
+
+
+def by_workload(held: Sequence[Bout], at: str = "") -> list[Bout]:
+    """One contest for each workload: the means over the FTLs, or the loads, of all parts.
+
+    The mean is over those that all buffers have: with others in it, buffers would be judged by unlike runs.
+    So a buffer that has none in common with the rest is left out.
     """
     found = []
     for workload in dict.fromkeys(bout.workload for bout in held):
         some = [bout for bout in held if bout.workload == workload]
         contest, measure = some[0].contest, some[0].measure
-        alike: dict[str, list[Trial]] = {}
+        alike: dict[str, dict[str, Trial]] = {}
         for bout in some:
             for place in (*bout.places, *bout.offline):
-                alike.setdefault(place.name(contest), []).append(place.trial)
+                alike.setdefault(place.name(contest), {})[bout.at] = place.trial
+        common = _common(alike)
         if alike:
-            same = {contest.at: ""}
-            trials = [_mean(trials, measure) for trials in alike.values()]
+            same = {contest.at: at}
+            trials = [_mean([trials[at] for at in common], measure) for trials in alike.values()]
             trials = [replace(one, design=replace(one.design, **same)) for one in trials]
             found += bouts(trials, contest, measure)
     return found
+
+
+def moved(held: Sequence[Bout], by: float) -> tuple[dict[str, int], int]:
+    """Whose hits differ by more than this between FTLs or loads, in how many cases; of how many in all."""
+    values: dict[tuple[str, str, str], list[float]] = {}
+    for bout in held:
+        for place in (*bout.places, *bout.offline):
+            values.setdefault((place.name(bout.contest), bout.workload, _kind(bout)), []).append(place.value)
+    found = Counter(name for (name, *_), some in values.items() if max(some) > (1 + by) * min(some))
+    return dict(found.most_common()), sum(len(some) > 1 for some in values.values())
+
+
+def _kind(bout: Bout) -> str:
+    """Which contests have their hits in common."""
+    if bout.contest.at != "load":
+        return ""
+    return f"{'with' if bout.at.endswith(PROTECTED) else 'without'} {PROTECTED}"
 
 
 def shares(held: Sequence[Bout]) -> list[Share]:
@@ -82,6 +125,16 @@ def _share(name: str, some: Sequence[tuple[Bout, Place, float]], base: dict[str,
         as_good=sum(place.as_good for _, place, _ in some),
         worst=(worst[0].workload, worst[2]),
     )
+
+
+def _common(alike: dict[str, dict[str, Trial]]) -> list[str]:
+    """The FTLs or loads that all buffers have; drops those with the fewest until there is one."""
+    while alike:
+        common = [at for at in next(iter(alike.values())) if all(at in some for some in alike.values())]
+        if common:
+            return common
+        del alike[min(alike, key=lambda name: len(alike[name]))]
+    return []
 
 
 def _mean(trials: Sequence[Trial], measure: Measure) -> Trial:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from eraseblock.reproduction.beyond.answers import Result, StudyAnswer
 from eraseblock.reproduction.beyond.contests import MARGIN, Bout, ends
-from eraseblock.reproduction.beyond.hits import Share
+from eraseblock.reproduction.beyond.hits import Share, moved
 from eraseblock.reproduction.beyond.summary import Standing, over_workloads, spreads, standings, typical
 from eraseblock.reproduction.beyond.trials import PARTS
 from eraseblock.reproduction.intervals import Estimate
@@ -29,7 +29,8 @@ METHOD = (
     "That one is about other workloads of these kinds. Where a constant number of requests is always "
     "under way, the mean response time is that number times the time of the run, divided by the "
     "requests (Little's law): what the host waits for room in the buffer counts. Hits are given as a "
-    "share of those of `opt`, which knows the future; over workloads, that is the plain mean of the shares."
+    "share of those of `opt`, which knows the future; what a part has more or less than that share makes "
+    "its interval. Over workloads, it is the plain mean of the shares."
 )
 
 
@@ -226,22 +227,48 @@ def _to_opt(result: Result, held: Sequence[Bout]) -> str:
 def _of_hits(answer: StudyAnswer, result: Result) -> Iterator[str]:
     """Who has the most hits where, and how near to those of `opt`."""
     contest = result.contest
-    held = [bout for bout in result.by_workload if bout.best is not None]
-    if not held:
-        return
-    decided = sum(bout.is_decided for bout in held)
-    yield (
-        f"Most hits, by buffer, under {len(held)} workloads (means over all {WORDS[contest.at]}s, which have "
-        f"next to no say in them): {_winners(held)}. The winner is told from the next one under {decided}; "
-        f"its lead is {_plain(_lead(held))} in the median."
+    for hits in result.hits:
+        held = [bout for bout in hits.bouts if bout.best is not None]
+        if not held:
+            continue
+        told = (
+            f"Most hits, by buffer, under {len(held)} workloads (means over the {WORDS[contest.at]}s that "
+            f"all buffers have): {_winners(held)}. The winner is told from the next one under "
+            f"{sum(bout.is_decided for bout in held)}; its lead is {_plain(_lead(held))} in the median."
+        )
+        near = _near_opt(hits.shares, contest.baseline, answer.study.named)
+        start = f"{hits.at.capitalize()}: " if hits.at else ""
+        yield from (f"{start}{one}" for one in (told, near) if one)
+    yield _what_moves_hits(result)
+    yield _most_and_fastest(result, answer.result(contest.of, "response"))
+
+
+def _what_moves_hits(result: Result) -> str:
+    """Whose hits depend on the FTL or the load: of buffers that go by where pages lie, or by what is idle."""
+    found, cases = moved(result.bouts, MATTERS)
+    if not cases:
+        return ""
+    text = "Apart from power-loss protection, the load" if result.contest.at == "load" else "The FTL"
+    text += (
+        f" changes hits by more than {100 * MATTERS:.0f} % in {sum(found.values())} of {cases} cases (one for"
     )
-    yield _near_opt(result.shares, contest.baseline, answer.study.named)
-    fastest = {(bout.workload, bout.at): bout for bout in answer.result(contest.of, "response").bouts}
-    pairs = [(bout.best, fastest[bout.workload, bout.at].best) for bout in result.bouts]
-    both = [(most, first) for most, first in pairs if most is not None and first is not None]
-    same = sum(most.name(contest) == first.name(contest) for most, first in both)
-    yield (
-        f"Hits are not all: the buffer with the most hits answers fastest in {same} of {len(both)} contests "
+    text += " each buffer and workload)"
+    return text + (f": {', '.join(f'`{name}` {count}' for name, count in found.items())}." if found else ".")
+
+
+def _most_and_fastest(result: Result, response: Result) -> str:
+    """How often the most hits are also the fastest; who is first among equals says nothing."""
+    contest = result.contest
+    fastest = {(bout.workload, bout.at): bout for bout in response.bouts}
+    pairs = [(bout, fastest[bout.workload, bout.at]) for bout in result.bouts]
+    both = [pair for pair in pairs if all(bout.best is not None for bout in pair)]
+    same = sum(
+        not set.isdisjoint(*({one.name(contest) for one in bout.firsts} for bout in pair)) for pair in both
+    )
+    if not both:
+        return ""
+    return (
+        f"Hits are not all: a buffer with the most hits answers fastest in {same} of {len(both)} contests "
         f"(one for each workload and {WORDS[contest.at]})."
     )
 
@@ -280,7 +307,7 @@ def within(estimate: Estimate) -> str:
     if estimate.half is None:
         return ""
     half = 100 * estimate.half
-    return f" ± {half:.2g}" if half < 100 else f" ± {half:,.0f}"
+    return f" ± {half:.2g}" if half < 99.5 else f" ± {half:,.0f}"
 
 
 def _of_flash(answer: StudyAnswer) -> Iterator[str]:

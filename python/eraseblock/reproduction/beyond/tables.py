@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from eraseblock.reproduction.beyond.answers import Result, StudyAnswer
 from eraseblock.reproduction.beyond.contests import Bout
+from eraseblock.reproduction.beyond.hits import Hits
 from eraseblock.reproduction.beyond.sentences import (
     WORDS,
     first_of,
@@ -47,7 +48,9 @@ def standings_tables(answer: StudyAnswer) -> list[Table]:
             if contest.of == "buffer":
                 tables.append(_firsts(results))
         if (hits := answer.hits(contest)) is not None:
-            tables += [_most_hits(hits), _shares(hits)]
+            tables += [
+                table for one in hits.hits for table in (_most_hits(contest, one), _shares(contest, one))
+            ]
     return tables
 
 
@@ -55,7 +58,7 @@ def contests_tables(answer: StudyAnswer) -> list[Table]:
     """Who wins each contest between buffers, by each measure."""
     tables = []
     for result in answer.results:
-        # Hits are the same at nearly all FTLs and loads: they have one contest for each workload.
+        # Hits have tables of their own.
         if result.contest.of != "buffer" or result.measure.more:
             continue
         head = (
@@ -168,10 +171,10 @@ def _by_load(result: Result) -> Table:
     return Table(title, (word, "best", *loads), tuple(rows))
 
 
-def _most_hits(result: Result) -> Table:
+def _most_hits(contest: Contest, hits: Hits) -> Table:
     """Who has the most hits under each workload, and how near to `opt` that is."""
     rows = []
-    for bout in result.by_workload:
+    for bout in hits.bouts:
         if bout.best is None:
             continue
         opt = next((one.value for one in bout.offline), None)
@@ -189,7 +192,6 @@ def _most_hits(result: Result) -> Table:
                 _NONE if base is None else share_text(base.to_opt),
             )
         )
-    base_name = result.contest.baseline
     head = (
         "workload",
         "most hits",
@@ -199,14 +201,15 @@ def _most_hits(result: Result) -> Table:
         "hit ratio",
         "that of opt",
         "share of opt's hits",
-        f"{base_name}'s share",
+        f"{contest.baseline}'s share",
     )
-    title = f"Most hits under each workload, mean over all {WORDS[result.contest.at]}s"
+    title = f"Most hits under each workload, mean over the {WORDS[contest.at]}s that all buffers have"
+    title += f": {hits.at}" if hits.at else ""
     return Table(title, head, tuple(rows), names=3)
 
 
-def _shares(result: Result) -> Table:
-    base = result.contest.baseline
+def _shares(contest: Contest, hits: Hits) -> Table:
+    base = contest.baseline
     rows = tuple(
         (
             one.name,
@@ -217,7 +220,7 @@ def _shares(result: Result) -> Table:
             _points(one.ahead),
             f"{100 * one.worst[1]:.1f} % ({one.worst[0]})",
         )
-        for one in result.shares
+        for one in hits.shares
     )
     head = (
         "buffer",
@@ -228,7 +231,8 @@ def _shares(result: Result) -> Table:
         f"more than {base}",
         "smallest share",
     )
-    return Table("How near every buffer comes to the hits of opt, mean over workloads", head, rows)
+    title = "How near every buffer comes to the hits of opt, mean over workloads"
+    return Table(f"{title}: {hits.at}" if hits.at else title, head, rows)
 
 
 def _points(ahead: Estimate | None) -> str:

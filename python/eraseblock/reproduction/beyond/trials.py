@@ -17,6 +17,8 @@ from eraseblock.sweep import Outcome, Record
 
 # A run is cut into this many parts of about equally many requests.
 PARTS = 10
+# Of a load: the drive may keep what it was given in its buffer.
+PROTECTED = "power-loss protection"
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ MEASURES = (
     Measure("response", "mean response time", "response_ns.all.mean", "response_sum_ns"),
     Measure("erases", "erases", "flash.erases.total", "erases", "flash.erases.total", "bound.erases"),
     Measure("waf", "pages programmed", "waf", "programs", "flash.programs.total", "bound.waf"),
-    # FTLs have next to no say in it.
+    # FTLs have little say in it: they are told apart by the others.
     Measure("hits", "hits", "hit_ratio.all", "hit_pages", bound="bound.hit_ratio", more=True, of=("buffer",)),
 )
 
@@ -139,7 +141,7 @@ def load_of(config: Config) -> str:
     """
     host = config["host"]
     load = f"{host['max_outstanding']} under way" if host["replay"] == "closed" else "as recorded"
-    return load + (", power-loss protection" if config["buffer"]["battery"] else "")
+    return load + (f", {PROTECTED}" if config["buffer"]["battery"] else "")
 
 
 def workload_of(config: Config) -> str:
