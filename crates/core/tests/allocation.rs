@@ -45,6 +45,14 @@ fn figure_3_2_striping_takes_700_us_and_non_striping_800_us() {
     assert_eq!(banks, [vec![0; 5], vec![1; 3]]);
 }
 
+/// In turn, a stripe of four pages each: what is left of a stripe is not filled with another request's pages.
+#[test]
+fn a_stripe_in_turn_holds_pages_of_one_request() {
+    let turns = json!({"kind": "round-robin", "striping_unit": 4});
+    let (_, banks) = served(&turns, &[(0, 2), (8, 2), (16, 6)]);
+    assert_eq!(banks, [vec![0; 2], vec![1; 2], vec![0, 0, 0, 0, 1, 1]]);
+}
+
 /// When request 1 is issued again, its five pages become invalid in one block, or three in one and two in the other.
 #[test]
 fn figure_3_3_what_a_rewrite_makes_invalid() {

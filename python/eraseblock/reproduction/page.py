@@ -19,7 +19,7 @@ from eraseblock.results.store import make_folder
 _HEAD = """\
 # What papers state, and what came out
 
-Made by `eraseblock reproduce --all --page docs/reproduction.md`. The papers' claims and the experiments are
+Made by `eraseblock reproduce --all --page`. The papers' claims and the experiments are
 in [reproduction](../reproduction/README.md), which also says what each verdict means.
 """
 

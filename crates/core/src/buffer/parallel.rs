@@ -2,8 +2,8 @@
 //!
 //! An order of use says what leaves first, and a [`Pick`] what leaves with it. Pages are blocks of one page here. A victim leaves with
 //! its dirty pages, in an eviction of its own, and the FTL hears how they were written: at random, unless the scheme tells. All
-//! victims of a round leave at the same moment. A clean victim leaves alone, as it gives the flash nothing to do. A flush command knows nothing of the drive, and takes
-//! what is dirty in order.
+//! victims of a round leave at the same moment. A clean victim leaves alone, as it gives the flash nothing to do. A flush command
+//! knows nothing of the drive, and takes what is dirty in order.
 
 use super::blocked::BlockOrder;
 use super::blocks::{Directory, Reads, require_room};

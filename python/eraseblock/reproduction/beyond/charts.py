@@ -18,6 +18,8 @@ _CELL = 62
 # Ratios are drawn from half to double the baseline's; what lies beyond has the colour of the end.
 _FROM, _TO = 0.5, 2.0
 _LIMIT = 260
+# The column of the means.
+_MEAN = "mean"
 
 
 def charts_of(answer: StudyAnswer) -> list[Chart]:
@@ -96,9 +98,6 @@ def _hits(hits: Hits) -> Spec:
             },
         ],
     }
-
-
-_MEAN = "mean"
 
 
 def _winners(result: Result) -> Spec:

@@ -171,6 +171,15 @@ mod tests {
     }
 
     #[test]
+    fn erases_before_the_run_are_forgotten() {
+        let mut leveller = pools(&[0], 2);
+        leveller.since.fill(50);
+        leveller.forget();
+        let run = Given(vec![(20, State::Erased), (3, State::Closed(4))]);
+        assert_eq!((leveller.effective(0, &run), leveller.effective(1, &run)), (20, 3));
+    }
+
+    #[test]
     fn pools_are_resized() {
         // A cold block that is erased again and again becomes hot.
         let blocks = Given(vec![(3, State::Busy), (3, State::Busy), (20, State::Busy), (4, State::Busy)]);

@@ -110,6 +110,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn erases_before_the_run_are_forgotten() {
+        // When the filling ends, all blocks have been erased about as often.
+        let worn = State::Closed(4);
+        let filled = Given(vec![(117, worn), (105, worn), (106, worn), (107, worn)]);
+        let mut leveller = Swapping::new(16, 4, 4, false);
+        assert_eq!(leveller.erased(0, &filled), None);
+        leveller.forget();
+        let run = Given(vec![(20, State::Erased), (3, worn), (10, worn), (9, worn)]);
+        assert_eq!(leveller.erased(0, &run), Some(Swap { from: 1, into: 0 }));
+    }
+
+    #[test]
     fn cold_data_moves_into_the_most_worn_erased_block() {
         let closed = State::Closed;
         let mut blocks =
