@@ -101,11 +101,18 @@ impl GeneratorSpec {
     }
 }
 
+/// Whether a file can be put at `path`: nothing is there, or a regular file. Says what else is.
+#[pyfunction]
+fn check_replaceable(path: std::path::PathBuf) -> PyResult<()> {
+    experiment::check_replaceable(&path).map_err(errors::run)
+}
+
 /// Adds the functions of this file to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(trace_convert, module)?)?;
     module.add_function(wrap_pyfunction!(generate_trace, module)?)?;
+    module.add_function(wrap_pyfunction!(check_replaceable, module)?)?;
     module.add_function(wrap_pyfunction!(stand_in, module)?)?;
     module.add_function(wrap_pyfunction!(measure_stand_in, module)?)
 }
