@@ -68,7 +68,7 @@ def _raise(number: int, _frame: FrameType | None) -> None:
 
 
 def _unraisable(unraisable: sys.UnraisableHookArgs) -> None:
-    """An interrupt in a destructor cannot be raised, and is not told of either; the process ends all the same."""
+    """An interrupt in a destructor cannot be raised, and is not told of; the process ends all the same."""
     if not issubclass(unraisable.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
 

@@ -43,7 +43,7 @@ def test_no_moment_shows_a_traceback(tmp_path: Path, number: signal.Signals, cod
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("module", ["_core", "cli", "cli.app", "cli.trace.info", "events"])
 def test_imports_are_ended_at_once(number: signal.Signals, module: str) -> None:
-    # The signal comes while the command line imports this module, and nothing is imported before it is heeded.
+    # It comes while the command line imports this module; nothing is imported before it is heeded.
     program = f"""
 import os, sys
 import eraseblock.__main__ as command

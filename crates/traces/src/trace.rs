@@ -13,7 +13,7 @@ use crate::order::{Moved, Order};
 use crate::readers::{Content, Format, Line, ReadOptions};
 
 /// What to do about a bad line, as it is typed.
-const SKIP: &str = "--skip-bad-lines, in a file workload.skip_bad_lines = true, passes over such lines";
+const SKIP: &str = "--skip-bad-lines, or workload.skip_bad_lines = true, passes over such lines";
 
 /// How to read a trace file; cheap to copy, so that each pass opens the file anew.
 #[derive(Debug, Clone)]

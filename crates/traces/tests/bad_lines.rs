@@ -64,7 +64,7 @@ fn a_size_that_no_request_has_is_a_bad_line_in_every_format() {
     assert_eq!(
         error,
         "t:1: found a write of 42.78 PiB (48166385851448163 B), expected at most 4 GiB, or more if \
-         workload.max_request says so (--set workload.max_request=...) (--skip-bad-lines, in a file \
+         workload.max_request says so (--set workload.max_request=...) (--skip-bad-lines, or \
          workload.skip_bad_lines = true, passes over such lines)"
     );
     let workload = prepare("msr", line(48_166_385_851_448_163).as_bytes(), true).unwrap();

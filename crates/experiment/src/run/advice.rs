@@ -113,7 +113,10 @@ mod tests {
         assert_eq!(buffer("196 KiB", "lru"), None);
         assert_eq!(buffer("1 GiB", "none"), None);
         let warning = buffer("200 KiB", "lru").unwrap();
-        assert!(warning.starts_with("the buffer (200 KiB) is no smaller than the drive (204800 B)"), "{warning}");
+        assert!(
+            warning.starts_with("the buffer (200 KiB) is no smaller than the drive (204800 B)"),
+            "{warning}"
+        );
     }
 
     #[test]
