@@ -42,6 +42,9 @@ impl EventLog {
         let name = path.display();
         let wrong = |problem: String| RunError::Events(format!("{name}: {problem}"));
         let (packing, _) = Packing::of_name(path).map_err(wrong)?;
+        if path.is_dir() {
+            return Err(wrong("is a folder; a log of events is a file".into()));
+        }
         let place = Place::of(path).map_err(wrong)?;
         if place == Place::File && !is_replaceable(path) {
             return Err(wrong("is there already and is no log of events; name another file".into()));
