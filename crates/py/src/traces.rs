@@ -1,6 +1,6 @@
 //! Traces without a drive.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use eraseblock_experiment::{self as experiment, ConvertOptions, Output};
 use pyo3::prelude::*;
@@ -103,7 +103,8 @@ impl GeneratorSpec {
 
 /// Whether a file can be put at `path`: nothing is there, or a regular file. Says what else is.
 #[pyfunction]
-fn check_replaceable(path: std::path::PathBuf) -> PyResult<()> {
+#[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
+fn check_replaceable(path: PathBuf) -> PyResult<()> {
     experiment::check_replaceable(&path).map_err(errors::run)
 }
 

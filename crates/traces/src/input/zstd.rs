@@ -32,7 +32,7 @@ impl<R: BufRead> ZstdFrames<R> {
                         return Err(io::ErrorKind::UnexpectedEof.into());
                     }
                 }
-                Err(error) => return Err(in_words(error)),
+                Err(error) => return Err(in_words(&error)),
             }
         }
         Ok(false)
@@ -50,8 +50,8 @@ impl<R: BufRead> ZstdFrames<R> {
 }
 
 /// The decoder's error without its own names of things; that a file ends too soon is what the system says of it.
-fn in_words(error: FrameDecoderError) -> io::Error {
-    let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
+fn in_words(error: &FrameDecoderError) -> io::Error {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(inner) = cause {
         if let Some(io) = inner.downcast_ref::<io::Error>()
             && io.kind() == io::ErrorKind::UnexpectedEof
@@ -75,7 +75,7 @@ impl<R: BufRead> Read for ZstdFrames<R> {
             while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
                 self.decoder
                     .decode_blocks(&mut self.source, BlockDecodingStrategy::UptoBlocks(1))
-                    .map_err(in_words)?;
+                    .map_err(|error| in_words(&error))?;
             }
             let count = self.decoder.read(buffer)?;
             if count > 0 || buffer.is_empty() {
