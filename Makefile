@@ -13,7 +13,9 @@ BIN := $(VENV)/bin
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 DEPENDENCIES := $(VENV)/.dependencies
-EXTENSION := $(VENV)/.extension
+# The profile of the extension. The tests' own, dev, takes over what `cargo test` compiles, and keeps the assertions on.
+EXTENSION_PROFILE ?= release
+EXTENSION := $(VENV)/.extension-$(EXTENSION_PROFILE)
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' \) 2>/dev/null) Cargo.toml Cargo.lock
 
 WORKLOAD := workloads/pgbench-ext4.nbdkit.zst
@@ -126,6 +128,7 @@ $(DEPENDENCIES): requirements.lock
 	@touch $@
 
 $(EXTENSION): $(DEPENDENCIES) $(ENGINE) pyproject.toml
-	@echo "building the engine in release mode; this takes a minute or two the first time"
-	PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet
+	@echo "building the engine with the $(EXTENSION_PROFILE) profile; this takes a minute or two the first time"
+	PIP_QUIET=1 $(BIN)/maturin develop --profile $(EXTENSION_PROFILE) --locked --quiet
+	@rm -f $(VENV)/.extension-*
 	@touch $@
