@@ -196,7 +196,8 @@ fn reads_of_any_length_count_and_sequential_writes_where_that_is_asked_for() {
     }
 }
 
-/// A unit takes 35 valid pages here, and has 32. Each block of channel 0 that is scattered sends one page to each of the others.
+/// A unit takes 35 valid pages here, and has 32. Each block of channel 0 that is scattered sends
+/// one page to each of the others.
 #[test]
 fn pages_stay_where_the_next_channel_has_no_room_to_spare() {
     let mut drive = drive(&json!({"ftl": {"gc": {"free_blocks": 6}}}));

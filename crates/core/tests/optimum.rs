@@ -321,7 +321,8 @@ fn bypass_may_come_in_the_middle_of_a_request() {
     assert_eq!(opt.dump(), [[1]]);
 }
 
-/// `R 3` and `W 3`, `F` (flush) and `U 3` (forced unit access) in turn: how each page was answered, and the pages that left or were written.
+/// `R 3` and `W 3`, `F` (flush) and `U 3` (forced unit access) in turn: how each page was answered,
+/// and the pages that left or were written.
 fn served(steps: &str, capacity: u32) -> (Vec<Answer>, Vec<u32>) {
     let shape = Shape { capacity, pages_per_block: 4, logical_pages: 16 };
     let page = |step: &str| step[2..].parse().unwrap();

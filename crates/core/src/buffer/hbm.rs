@@ -19,11 +19,12 @@
 //! page when it comes); where the buffer is smaller than that, page by page. Popularity: section 3.3 counts reads and writes, Algorithm 3.1 leaves read hits out
 //! (`read_hits_count`); it is counted for blocks in both regions, as the block nodes cover both (`page_region_counts`; without it a block
 //! enters the block region with popularity 1), once for each request and block, after room is made (Algorithms 3.1 and 3.2). Algorithm 3.4 looks at the
-//! threshold where the block region's size is changed: here after each part of a request, if the size is another than after the part before.
-//! So what leaves to make room counts as much as what comes, an exchange for as many pages does not, and what a trim takes away counts
-//! with the part that follows; flush commands change no size. A region that has become empty changes no more until a block enters it: the
-//! threshold stays, as the algorithm has it. It moves at the earliest in the hundredth request after the one that moved it last
-//! (`settle`), or after the start. alpha and beta follow Table 3.1, with 128 and 256 pages read as two and four
+//! threshold where the block region's size is changed: here after each part of a request, if the
+//! size is another than after the part before. So what leaves to make room counts as much as what
+//! comes, an exchange for as many pages does not, and what a trim takes away counts with the part
+//! that follows; flush commands change no size. An empty region changes no more until a block
+//! enters it: the threshold stays, as the algorithm has it. It moves at the earliest in the
+//! hundredth request after the one that moved it last (`settle`), or after the start. alpha and beta follow Table 3.1, with 128 and 256 pages read as two and four
 //! blocks, and a buffer of 8192 pages (16 MiB of the thesis's 2 KiB pages) or more as large. Flush commands write dirty pages and keep them.
 //!
 //! **Against the thesis's structures**: a B+ tree over blocks and a scan of all of them for each new victim there; here

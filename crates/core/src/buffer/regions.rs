@@ -153,8 +153,8 @@ impl Order {
     }
 }
 
-/// What the part of a request that touches one block has done so far: [`Regions::hit`] or [`Regions::insert`] for each of its pages, then
-/// [`Regions::end`].
+/// What the part of a request that touches one block has done so far: [`Regions::hit`] or
+/// [`Regions::insert`] for each of its pages, then [`Regions::end`].
 #[derive(Debug, Default)]
 pub struct Visit {
     /// It has counted for the block's popularity.
@@ -457,8 +457,8 @@ impl Regions {
         self.used[slot as usize] = self.clock;
     }
 
-    /// The part of a request that touches one block has been served. What made room for it, and trims before it, have changed the
-    /// block region's size as well as what it brought.
+    /// The part of a request that touches one block has been served. What made room for it, and trims
+    /// before it, have changed the block region's size as well as what it brought.
     pub fn end(&mut self, request: u64, out: &mut Outcome) {
         if std::mem::replace(&mut self.were_in_blocks, self.in_blocks) != self.in_blocks {
             self.adjust(request, out);

@@ -21,9 +21,11 @@
 //! simulator of its authors' group.
 //!
 //! **Where the paper is silent**, as far as it could be read: which unit takes a block (`placement`: where its pages lie already,
-//! new blocks go to the units in turn); which reads count (`score`: all. SUPA speaks of "the number of continuous read requests between
-//! two write requests for a block", whatever their length. With `"long-reads"` those of more than `long_read` pages of the block alone, which
-//! are what gains from several channels: the simulator's rule; under reads of a page each nothing is ever scattered then); how often it has to be read (`threshold`, 2 in SUPA's account); whether blocks written
+//! new blocks go to the units in turn); which reads count (`score`: all, as
+//! SUPA speaks of "the number of continuous read requests between two write requests for a block",
+//! whatever their length; with `"long-reads"`, the simulator's rule, only those of more than
+//! `long_read` pages of the block, which alone gain from several channels: where each read is of one
+//! page, nothing is ever scattered then); how often it has to be read (`threshold`, 2 in SUPA's account); whether blocks written
 //! sequentially are scattered as well, as SUPA says and the simulator does not (`sequential`). Equal scores go by the block's
 //! number. A page is moved to the unit of its new channel that has most room, and stays if none has room to spare. Where a program writes
 //! several mapped pages, as many stay together. What scattering reads and programs is counted as `placement`. Runs without time, and
