@@ -36,6 +36,7 @@ pub fn pair(shape: Shape, random: &mut Pcg64Mcg) -> Pair {
             beta,
             settle,
             changed_at: 0,
+            watched: 0,
             nodes: Vec::new(),
             pages: Vec::new(),
         },
@@ -89,7 +90,7 @@ impl Reference for Cbm {
             self.writes.make_room(span, &mut outcome);
             self.discharge(outcome, &mut done);
         }
-        let (region, mut counted) = (self.writes.region(), false);
+        let mut counted = false;
         for page in span.first..span.first + span.count {
             let clean = self.reads.iter().position(|&held| held == page);
             if span.write || self.writes.has(page) {
@@ -112,7 +113,7 @@ impl Reference for Cbm {
             }
             self.reads.insert(0, page);
         }
-        self.writes.end(region, span.request);
+        self.writes.end(span.request);
         done
     }
 

@@ -33,6 +33,7 @@ pub fn pair(shape: Shape, random: &mut Pcg64Mcg) -> Pair {
         beta,
         settle,
         changed_at: 0,
+        watched: 0,
         nodes: Vec::new(),
         pages: Vec::new(),
     };
@@ -74,6 +75,8 @@ pub struct Hbm {
     pub beta: f64,
     pub settle: u64,
     pub changed_at: u64,
+    /// The block region's size after the request before.
+    pub watched: usize,
     pub nodes: Vec<Node>,
     /// The page region, the most recently used page first.
     pub pages: Vec<u32>,
@@ -213,11 +216,13 @@ impl Hbm {
         self.migrate(number);
     }
 
-    /// After the part of a request that touches one block; `region` is the block region's size before.
-    pub fn end(&mut self, region: usize, request: u64) {
-        if self.region() != region {
+    /// After the part of a request that touches one block.
+    pub fn end(&mut self, request: u64) {
+        let region = self.region();
+        if region != self.watched {
             self.adjust(request);
         }
+        self.watched = region;
     }
 }
 
@@ -227,11 +232,11 @@ impl Reference for Hbm {
         if span.count > 1 {
             self.make_room(span, &mut done);
         }
-        let (region, mut counted) = (self.region(), false);
+        let mut counted = false;
         for page in span.first..span.first + span.count {
             self.access_page(page, span.write, &mut counted, &mut done);
         }
-        self.end(region, span.request);
+        self.end(span.request);
         done
     }
 
