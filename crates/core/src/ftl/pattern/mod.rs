@@ -393,9 +393,8 @@ impl BlockScheme for PatternFtl {
         let pages = &pages[..own];
         let mut now = self.now(blocks, cx, lbn, pages);
         self.now = Some(now);
-        // It may lie in logs alone.
-        let mut lies = blocks.words(lbn * blocks.ppb()..(lbn + 1) * blocks.ppb());
-        if now.rewrite && lies.next().is_some() {
+        if now.rewrite {
+            // What there is of it may lie in logs alone.
             if !self.make_room(blocks, cx, 0)
                 || !self.merge(blocks, cx, lbn, (NONE, now.channel), (Cause::Merge, false))
             {
