@@ -176,7 +176,8 @@ impl Device {
         let step = self.mapping.reclaim(&mut cx, unit);
         let (now, gc) = (&self.counters.erases, Cause::Gc as usize);
         self.room_made += u64::from(step == Reclaim::Done || now[gc] > erases[gc]);
-        self.fruitless += u64::from(matches!(step, Reclaim::Done | Reclaim::Stuck)) + Counters::total(now) - Counters::total(&erases);
+        self.fruitless += u64::from(matches!(step, Reclaim::Done | Reclaim::Stuck)) + Counters::total(now)
+            - Counters::total(&erases);
         step
     }
 

@@ -19,7 +19,7 @@ pub const CHOICES: &[Choice] = &[
     },
     Choice {
         option: "grain",
-        others: &[r#""steps""#, r#""victim""#, r#""all""#],
+        others: &[r#""victim""#, r#""all""#],
         open: "how much of a collection is done before host requests come in between",
     },
 ];

@@ -44,13 +44,20 @@ impl Store {
         let goes_on = match grain {
             Grain::Steps => false,
             Grain::Victim => Counters::total(&cx.counters.erases) == erases,
-            // A swap needs a reserve that is really erased: it begins when all of this has ended.
-            Grain::All => {
-                let has_victim = self.units[unit as usize].victim != NONE;
-                has_victim || !(self.wear.is_due(unit) || self.has_enough(unit))
-            }
+            Grain::All => !self.ends(unit),
         };
         if step == Reclaim::More && goes_on { Reclaim::Together } else { step }
+    }
+
+    /// Whether all that `unit` needs now has been planned. What is written while that goes on does not prolong a cleaning.
+    fn ends(&mut self, unit: u32) -> bool {
+        // A swap needs a reserve that is really erased: it begins when the rest has ended.
+        let is_over = self.wear.is_due(unit) || self.has_enough(unit);
+        let ends = self.units[unit as usize].victim == NONE && is_over;
+        if ends {
+            self.units[unit as usize].listed.clear();
+        }
+        ends
     }
 
     /// Whether `unit`, which has no victim, need not be collected any further.

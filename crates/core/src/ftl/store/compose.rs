@@ -94,7 +94,8 @@ impl Store {
             gc_free_blocks,
             idle_free_blocks,
             grain: gc.grain,
-            gc_step_pages: if gc.grain == Grain::Steps { gc.step_pages } else { u32::MAX }.min(g.pages_per_block),
+            gc_step_pages: if gc.grain == Grain::Steps { gc.step_pages } else { u32::MAX }
+                .min(g.pages_per_block),
             regions: gc.regions,
             region_pages: gc.region_pages.unwrap_or(u64::from(shape.logical_pages)),
             classes: gc.regions + above.classes,
