@@ -262,14 +262,19 @@ impl Device {
         self.area_at = now;
     }
 
-    /// Lets everything happen that happens up to `time`.
-    pub(super) fn run_until(&mut self, time: u64) -> Result<(), DeviceError> {
+    /// Lets everything happen that happens up to `time`, but for what waits for everything that comes at `time`.
+    fn run_until(&mut self, time: u64) -> Result<(), DeviceError> {
         self.note_idleness()?;
-        while self.next_time() <= time && self.next_time() != NEVER {
+        while self.next_time() <= time && self.next_time() != NEVER && !self.only_starts_at(time) {
             self.next()?;
             self.note_idleness()?;
         }
         Ok(())
+    }
+
+    #[inline]
+    fn only_starts_at(&self, time: u64) -> bool {
+        self.engine.only_starts_at(time) && self.timers.peek().is_none_or(|Reverse((timer, _))| *timer > time)
     }
 
     /// Once all requests have been answered, collection may run ahead of need; once nothing at all is under way, the mapping
@@ -302,7 +307,9 @@ impl Device {
     #[inline]
     fn next(&mut self) -> Result<(), DeviceError> {
         match self.timers.peek() {
-            Some(&Reverse((time, id))) if time < self.engine.next_event() => {
+            Some(&Reverse((time, id)))
+                if time < self.engine.next_event() || self.engine.only_starts_at(time) =>
+            {
                 self.timers.pop();
                 self.engine.advance_to(time);
                 self.condition_met(id);

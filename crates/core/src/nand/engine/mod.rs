@@ -122,6 +122,8 @@ enum Phase {
     Held,
     /// From the cache register to the data register.
     Handover,
+    /// It takes up an operation when all of this moment are in its queue.
+    Gathering,
 }
 
 /// A program or erase that has stopped.
@@ -203,6 +205,9 @@ pub struct Engine {
     next_token: u32,
     /// Operations that take no time and happen now.
     happening: VecDeque<u32>,
+    /// Dies that take up an operation at the end of this moment, and those that do so now.
+    gathering: Vec<u32>,
+    starting: Vec<u32>,
     /// Joins of the plan being issued.
     locals: Vec<u32>,
     die_of_block: Vec<u16>,
@@ -252,8 +257,11 @@ impl Engine {
             since: 0,
             steps_before: 0,
         };
-        // Cache program keeps a second clock for each die: its array's.
-        let clocks = geometry.dies * if chip.cache_program.is_some() { 2 } else { 1 };
+        // Cache program keeps a second clock for each die: its array's. Where planes go together there is one for all dies that
+        // start; the highest number, so that it goes off last of all at its time.
+        let others =
+            if chip.cache_program.is_some() { geometry.dies } else { u32::from(chip.two_plane.is_some()) };
+        let clocks = geometry.dies + others;
         let channel = Channel { busy_until: 0, active: 0, run: NONE };
         Self {
             now: 0,
@@ -270,6 +278,8 @@ impl Engine {
             tokens: HashMap::new(),
             next_token: 0,
             happening: VecDeque::new(),
+            gathering: Vec::new(),
+            starting: Vec::new(),
             locals: Vec::new(),
             die_of_block: (0..geometry.blocks())
                 .map(|b| geometry.die_of(geometry.unit_of(b)) as u16)
@@ -325,7 +335,7 @@ impl Engine {
     /// Everything up to `time` has happened.
     pub fn advance_to(&mut self, time: u64) {
         if time >= self.now {
-            debug_assert!(time < self.next_event());
+            debug_assert!(time < self.next_event() || self.only_starts_at(time));
             self.now = time;
             self.serving = NONE;
         }
