@@ -1,6 +1,6 @@
 //! What a scheme of whole blocks decides itself, and the mapping that it becomes.
 
-use super::{Blocks, Cx, Placement};
+use super::{Blocks, Cx, MergeErase, Placement};
 use crate::config::ProgramOrder;
 use crate::ftl::cx::PageOut;
 use crate::ftl::{Mapping, Shape};
@@ -17,6 +17,11 @@ pub trait BlockScheme: std::fmt::Debug + Send {
     /// Writes the first of these pages and as many of the next ones as go the same way, after join `waits`. Returns how
     /// many; none while there is no block to take.
     fn write(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize;
+
+    /// Whether requests wait for the erases of the merges that they cause.
+    fn merge_erase(&self) -> MergeErase {
+        MergeErase::After
+    }
 
     /// What was done to a block while it was buffered; see [`Mapping::hear`].
     fn hear(&mut self, _hint: Hint, _clean: bool, _counters: &mut Counters) {}
@@ -84,13 +89,16 @@ impl<S: BlockScheme + 'static> Folded<S> {
     }
 
     /// The mapping of an erased array that is set up already.
-    pub fn on(blocks: Blocks, scheme: S) -> Box<dyn Mapping> {
+    pub fn on(mut blocks: Blocks, scheme: S) -> Box<dyn Mapping> {
+        blocks.merge_erase = scheme.merge_erase();
         Box::new(Self { blocks, scheme, placed: Vec::new() })
     }
 
     fn write_placed(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
         let mut at = 0;
         while at < pages.len() && !self.blocks.is_read_only() {
+            // Erases of an earlier step are none of these pages'.
+            self.blocks.erased = NONE;
             match self.scheme.write(&mut self.blocks, cx, &pages[at..], waits) {
                 0 => break,
                 count => at += count,
