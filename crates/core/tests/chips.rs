@@ -255,6 +255,38 @@ fn host_reads_suspend_erases_and_programs() {
     assert_eq!(ends(&nand, &[at(0, erase(0)), at(1, gc)]), [ERASE, ERASE + served]);
 }
 
+/// Two dies on one bus: an erase on one stops for its read, that on the other goes on; reads of both share nothing but the bus.
+#[test]
+fn each_die_suspends_by_itself() {
+    let mut nand = suspending(|_| ());
+    nand.dies_per_chip = 2;
+    let (served, lost) = (READ + TRANSFER, 20_000 + READ + TRANSFER + 5_000);
+    let other = BLOCKS;
+    let script = [at(0, erase(0)), at(0, erase(other)), at(1_000, read(1, 0, 1))];
+    assert_eq!(ends(&nand, &script), [ERASE + lost, ERASE, 1_000 + 20_000 + served]);
+    // Reads of both at once: the second's page crosses the bus behind the first's, and its erase stops for as much longer.
+    let script =
+        [at(0, erase(0)), at(0, erase(other)), at(1_000, read(1, 0, 1)), at(1_000, read(other + 1, 0, 1))];
+    let first = 21_000 + served;
+    assert_eq!(ends(&nand, &script), [ERASE + lost, ERASE + lost + TRANSFER, first, first + TRANSFER]);
+    // A program stops, whose data come over the bus before the other's page.
+    let script = [at(0, program(0, 0, 1)), at(0, program(other, 0, 1)), at(400_000, read(other + 1, 0, 1))];
+    let second = 2 * TRANSFER + PROGRAM;
+    assert_eq!(ends(&nand, &script), [TRANSFER + PROGRAM, second + lost, 420_000 + served]);
+    // Stopped or not, a die keeps its own count of how often.
+    let mut once = suspending(|rules| rules.at_most = 1);
+    once.dies_per_chip = 2;
+    let script = [
+        at(0, erase(0)),
+        at(0, erase(other)),
+        at(1, read(1, 0, 1)),
+        at(1_000_000, read(2, 0, 1)),
+        at(2_000_000, read(other + 1, 0, 1)),
+    ];
+    let end = ERASE + lost;
+    assert_eq!(ends(&once, &script), [end, end, 20_001 + served, end + served, 2_020_000 + served]);
+}
+
 #[test]
 fn suspension_has_its_limits() {
     let served = READ + TRANSFER;
