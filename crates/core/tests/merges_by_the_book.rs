@@ -383,23 +383,23 @@ fn a_request_waits_for_the_erases_of_its_merges_where_it_is_to() {
     let fast = json!({"kind": "fast", "log_blocks": 1});
     let bast = json!({"kind": "bast", "log_blocks": 1});
     let mnk = json!({"kind": "mnk", "striping": 1, "group_blocks": 1, "group_logs": 1, "log_blocks": 1});
-    for (mapping, pages, after, erases) in [
+    for (mapping, pages, after, all, erases) in [
         // The log becomes the data block; it is completed; all is copied, and both blocks are erased.
-        (&bast, &[0u64, 1, 2, 3, 4][..], copies(0), 1),
-        (&bast, &[0, 1, 4], copies(2), 1),
-        (&bast, &[1, 4], copies(4), 2),
-        (&mnk, &[1, 4], copies(4), 2),
-        (&fast, &[0, 1, 2, 3, 4], copies(0), 1),
+        (&bast, &[0u64, 1, 2, 3, 4][..], copies(0), copies(0), 1),
+        (&bast, &[0, 1, 4], copies(2), copies(2), 1),
+        (&bast, &[1, 4], copies(4), copies(4), 2),
+        (&mnk, &[1, 4], copies(4), copies(4), 2),
+        (&fast, &[0, 1, 2, 3, 4], copies(0), copies(0), 1),
         // A broken run: page 2 is copied, page 3 written behind it.
-        (&fast, &[0, 1, 3], copies(1), 1),
-        // The whole run goes to another block, page 1 among it: the erases can only come after.
-        (&fast, &[0, 1, 1], copies(3), 2),
+        (&fast, &[0, 1, 3], copies(1), copies(1), 1),
+        // The whole run goes to another block: page 0 before the host's page 1, and pages 2 and 3 and the erases after it.
+        (&fast, &[0, 1, 1], copies(1), copies(3), 2),
         // A victim of which nothing is needed but the page that is written.
-        (&fast, &[1, 1, 1, 1, 1], copies(0), 1),
+        (&fast, &[1, 1, 1, 1, 1], copies(0), copies(0), 1),
         // One with a page that is: its logical block is folded first.
-        (&fast, &[1, 5, 5, 5, 5], copies(4), 2),
+        (&fast, &[1, 5, 5, 5, 5], copies(4), copies(4), 2),
     ] {
-        for (option, expected) in [("after", after), ("before", after + erases * 1_500_000)] {
+        for (option, expected) in [("after", after), ("before", all + erases * 1_500_000)] {
             let mut mapping = mapping.clone();
             mapping["merge_erase"] = json!(option);
             let mut drive = support::device(&json!({
