@@ -417,6 +417,25 @@ fn a_request_waits_for_the_erases_of_its_merges_where_it_is_to() {
     }
 }
 
+/// Merges for tombstones, which no page of the host follows, are planned one at a time: their erases belong to no later plan.
+#[test]
+fn erases_that_are_waited_for_end_with_their_plan() {
+    for kind in ["bast", "fast", "mnk"] {
+        let mut drive = support::device(&json!({
+            "ftl": {"mapping": {"kind": kind, "log_blocks": 2, "merge_erase": "before"}},
+            "host": {"replay": "open", "max_outstanding": 8},
+        }));
+        for number in 0..60 {
+            let page = number * 5 % 32;
+            for op in [Op::Write, Op::Trim] {
+                drive.submit(&support::request(op, page, 1)).unwrap();
+            }
+            drive.submit(&Request { len: 0, ..support::request(Op::Flush, 0, 0) }).unwrap();
+        }
+        assert_eq!(drive.finish().unwrap().requests.completed, 180, "{kind}");
+    }
+}
+
 #[test]
 fn merges_cost_what_the_rules_say() {
     for seed in 0..3000 {

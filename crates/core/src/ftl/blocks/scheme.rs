@@ -97,7 +97,7 @@ impl<S: BlockScheme + 'static> Folded<S> {
     fn write_placed(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
         let mut at = 0;
         while at < pages.len() && !self.blocks.is_read_only() {
-            // Erases of an earlier step are none of these pages'.
+            // Erases of an earlier step are none of these pages', and may have been of another plan.
             self.blocks.erased = NONE;
             match self.scheme.write(&mut self.blocks, cx, &pages[at..], waits) {
                 0 => break,
@@ -162,6 +162,7 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
         let mut left = trimmed.chunk_by(|a, b| a.0 / ppb == b.0 / ppb);
         for chunk in left.by_ref() {
             let pages: Vec<u32> = chunk.iter().map(|&(lpn, _)| lpn).collect();
+            self.blocks.erased = NONE;
             if self.blocks.is_read_only() || !self.scheme.bury(&mut self.blocks, cx, &pages) {
                 self.blocks.trimmed.extend_from_slice(chunk);
                 break;
@@ -172,6 +173,7 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
     }
 
     fn merge_all(&mut self, cx: &mut Cx<'_>) -> bool {
+        self.blocks.erased = NONE;
         !self.blocks.is_read_only() && self.scheme.merge_all(&mut self.blocks, cx)
     }
 
