@@ -449,9 +449,17 @@ impl Cx<'_> {
 
     /// Erases `block` after join `waits`, and signals `signals`.
     pub fn erase(&mut self, block: u32, cause: Cause, waits: u32, signals: u32) {
+        self.erase_for(self.owner(cause), block, cause, waits, signals);
+    }
+
+    /// The same; who waits for the host's pages waits for it, too.
+    pub fn erase_awaited(&mut self, block: u32, cause: Cause, waits: u32, signals: u32) {
+        self.erase_for(self.owner(Cause::Host), block, cause, waits, signals);
+    }
+
+    fn erase_for(&mut self, owner: u32, block: u32, cause: Cause, waits: u32, signals: u32) {
         self.flash.erase(block);
         self.counters.erases[cause as usize] += 1;
-        let owner = self.owner(cause);
         self.note(FlashOp { waits, signals, owner, ..FlashOp::new(Kind::Erase, cause, block, 0, 0) });
     }
 

@@ -19,11 +19,16 @@ impl Engine {
         let urgent = self.chip.read_first && state.op.kind == Kind::Read && state.op.cause == Cause::Host;
         let d = &mut self.dies[die as usize];
         d.load += 1;
-        if d.running == NONE {
+        let idle = d.running == NONE;
+        if idle && !self.chip.gathers() {
             return self.start(die, id);
         }
         if self.ops[id as usize].follows && !urgent {
-            return self.put_back(die, id);
+            self.put_back(die, id);
+            if idle {
+                self.start_together(die);
+            }
+            return;
         }
         let queue = if urgent { &mut d.urgent } else { &mut d.normal };
         if queue.head == NONE {
@@ -32,6 +37,9 @@ impl Engine {
             self.ops[queue.tail as usize].next = id;
         }
         queue.tail = id;
+        if idle {
+            return self.start_together(die);
+        }
         if urgent && d.phase == Phase::Run {
             self.cut_run(die);
         } else if urgent && d.phase == Phase::Across {
@@ -186,7 +194,9 @@ impl Engine {
         self.now = time;
         self.serving = clock;
         let dies = self.dies.len() as u32;
-        if clock >= dies {
+        if clock >= dies && self.chip.gathers() {
+            self.end_gathering();
+        } else if clock >= dies {
             self.serve_array(clock - dies);
         } else {
             self.serve_die(clock);
@@ -227,8 +237,8 @@ impl Engine {
             }
             Phase::Suspending => self.suspended(die),
             Phase::Handover => self.handed_over(die),
-            // It has no clock of its own.
-            Phase::Held => {}
+            // They have no clock of their own.
+            Phase::Held | Phase::Gathering => {}
             Phase::Run => {
                 d.phase = Phase::Second;
                 let state = &mut self.ops[d.running as usize];
@@ -290,6 +300,19 @@ impl Engine {
         if d.urgent.head == NONE && d.suspended.is_some() {
             return self.resume(die);
         }
+        if self.chip.gathers() {
+            if d.urgent.head != NONE || d.normal.head != NONE {
+                self.start_together(die);
+            }
+            return;
+        }
+        self.take_up(die);
+    }
+
+    /// A die that has nothing to do begins what comes first in its queues.
+    #[inline]
+    pub(super) fn take_up(&mut self, die: u32) {
+        let d = &mut self.dies[die as usize];
         let queue = if d.urgent.head == NONE { &mut d.normal } else { &mut d.urgent };
         let id = queue.head;
         if id != NONE {

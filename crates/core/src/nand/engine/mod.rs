@@ -127,6 +127,8 @@ enum Phase {
     Held,
     /// From the cache register to the data register.
     Handover,
+    /// It takes up an operation when all of this moment are in its queue.
+    Gathering,
 }
 
 /// A program or erase that has stopped.
@@ -209,6 +211,9 @@ pub struct Engine {
     /// Some operations take no time: what is issued counts as stored.
     stores_at_issue: bool,
     group: group::Group,
+    /// Dies that take up an operation at the end of this moment, and those that do so now.
+    gathering: Vec<u32>,
+    starting: Vec<u32>,
     /// Joins of the plan being issued.
     locals: Vec<u32>,
     die_of_block: Vec<u16>,
@@ -258,8 +263,11 @@ impl Engine {
             since: 0,
             steps_before: 0,
         };
-        // Cache program keeps a second clock for each die: its array's.
-        let clocks = geometry.dies * if chip.cache_program.is_some() { 2 } else { 1 };
+        // Cache program keeps a second clock for each die: its array's. Where planes go together there is one for all dies that
+        // start; the highest number, so that it goes off last of all at its time.
+        let others =
+            if chip.cache_program.is_some() { geometry.dies } else { u32::from(chip.two_plane.is_some()) };
+        let clocks = geometry.dies + others;
         let channel = Channel { busy_until: 0, active: 0, run: NONE };
         Self {
             now: 0,
@@ -277,6 +285,8 @@ impl Engine {
             next_token: 0,
             stores_at_issue: false,
             group: group::Group::new(geometry.dies),
+            gathering: Vec::new(),
+            starting: Vec::new(),
             locals: Vec::new(),
             die_of_block: (0..geometry.blocks())
                 .map(|b| geometry.die_of(geometry.unit_of(b)) as u16)
@@ -343,7 +353,7 @@ impl Engine {
     /// Everything up to `time` has happened.
     pub fn advance_to(&mut self, time: u64) {
         if time >= self.now {
-            debug_assert!(time < self.next_event());
+            debug_assert!(time < self.next_event() || self.only_starts_at(time));
             self.now = time;
             self.serving = NONE;
         }
