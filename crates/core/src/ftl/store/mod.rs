@@ -144,10 +144,14 @@ impl Open {
 struct Unit {
     /// Pages of it that are valid.
     valid: u32,
+    /// Pages that the host has written to it.
+    fresh: u64,
     /// Pages that swaps are going to bring from other units.
     coming: u32,
     /// Those among them of the swap that goes on on account of this unit, to whichever they go.
     brings: u32,
+    /// A swap is under way that brings pages to a block of it.
+    swapping: bool,
     /// It waits for, or is under, collection.
     collecting: bool,
     /// Block being emptied, or [`NONE`].
@@ -212,8 +216,10 @@ impl Store {
         let Parts { alloc, pools, victim, leveller } = parts;
         let unit = |_| Unit {
             valid: 0,
+            fresh: 0,
             coming: 0,
             brings: 0,
+            swapping: false,
             collecting: false,
             victim: NONE,
             scan: 0,
@@ -372,7 +378,11 @@ impl Store {
         moved: bool,
         slot: usize,
     ) -> Option<()> {
-        if moved && self.pool.free(unit) == 0 {
+        if moved && (class == DATA || self.pool.free(unit) == 0) && self.has_part_filled(unit) {
+            // What collection moves is rather cold, too.
+            let part_filled = self.swap_slot(unit);
+            self.open.swap(slot, part_filled);
+        } else if moved && self.pool.free(unit) == 0 {
             // Only where blocks are lost, by power cuts or wear: another open block has to do.
             let has_room = |&s: &usize| self.open[s].block != NONE && self.open[s].pending.is_empty();
             let other = self.slots(unit).find(has_room)?;
@@ -430,6 +440,7 @@ impl Store {
     fn has_moved_room(&self, unit: u32, class: u32) -> bool {
         self.open[self.slot(unit, class, true)].block != NONE
             || self.pool.free(unit) > 0
+            || self.has_part_filled(unit)
             || self.open[self.slots(unit)].iter().any(|open| open.block != NONE && open.pending.is_empty())
     }
 
@@ -483,6 +494,7 @@ impl Store {
         let ppn = self.put(cx, (unit, class), out, owner, guard, waits)?;
         if class < self.limits.regions {
             self.history.now += 1;
+            self.units[unit as usize].fresh += 1;
             if let Some(mut alloc) = self.alloc.take() {
                 alloc.placed(unit, &mut Units { store: self, engine: cx.engine, class });
                 self.alloc = Some(alloc);

@@ -75,7 +75,8 @@ impl Swapping {
 
 impl Leveller for Swapping {
     fn erased(&mut self, block: u32, blocks: &dyn Blocks) -> Option<Swap> {
-        let (most, least) = &mut self.bounds[(block / self.cluster) as usize];
+        let bounds = &mut self.bounds[(block / self.cluster) as usize];
+        let (most, least) = bounds;
         *most = (*most).max(blocks.erases(block));
         if *most - (*least).min(*most) <= self.threshold {
             return None;
@@ -83,8 +84,11 @@ impl Leveller for Swapping {
         // The bounds may be old: all blocks are looked at, and what is found is kept.
         let alive = || blocks.range().filter(|&b| blocks.state(b) != State::Retired);
         let erases = |&b: &u32| blocks.erases(b);
-        (*most, *least) = (alive().map(|b| erases(&b)).max()?, alive().map(|b| erases(&b)).min()?);
-        if *most - *least <= self.threshold {
+        let (most, least) = (alive().map(|b| erases(&b)).max()?, alive().map(|b| erases(&b)).min()?);
+        if blocks.range().len() as u32 == self.cluster {
+            *bounds = (most, least);
+        }
+        if most - least <= self.threshold {
             return None;
         }
         let is_erased = |&b: &u32| blocks.state(b) == State::Erased;
