@@ -85,6 +85,7 @@ impl Store {
             }
             cx.erase(victim, job.cause(), NONE, NONE);
             self.history.erase(victim);
+            self.rested(self.geometry.unit_of(victim));
             cx.own = own;
             self.units[unit as usize].victim = NONE;
             match job {
@@ -112,6 +113,15 @@ impl Store {
         if self.limits.shared.is_some() {
             return self.next_listed(cx, unit);
         }
+        if self.pool.free(unit) == 0 {
+            self.wake_all(unit);
+        }
+        let chosen = self.choose_awake(cx, unit);
+        if chosen.is_none() && self.wake_all(unit) { self.choose_awake(cx, unit) } else { chosen }
+    }
+
+    /// The same, those left out that rest.
+    fn choose_awake(&mut self, cx: &Cx<'_>, unit: u32) -> Option<u32> {
         let first = unit * self.geometry.blocks_per_unit;
         let blocks = Candidates {
             closed: &self.units[unit as usize].closed,

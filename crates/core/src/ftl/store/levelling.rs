@@ -30,7 +30,7 @@ pub(super) struct Wear {
 impl Wear {
     pub fn new(leveller: Built, blocks: u32) -> Self {
         let (leveller, cluster) =
-            leveller.map_or((None, blocks), |(leveller, cluster)| (Some(leveller), cluster));
+            leveller.map_or((None, blocks), |(leveller, cluster, _)| (Some(leveller), cluster));
         Self {
             least_worn_first: leveller.as_ref().is_some_and(|leveller| leveller.takes_least_worn()),
             leveller,
@@ -115,8 +115,7 @@ impl Store {
         let most = room(&self.geometry, 1, &self.pools);
         let pages = u64::from(gets.valid + gets.coming) + u64::from(self.valid_of[from as usize]);
         let ahead = u64::from(self.geometry.blocks_per_unit * self.ppb());
-        home == away
-            || (gets.fresh >= gives.fresh + ahead && gets.valid <= gives.valid && pages <= most)
+        home == away || (gets.fresh >= gives.fresh + ahead && gets.valid <= gives.valid && pages <= most)
     }
 
     /// What a block is used for. O(1).
@@ -267,8 +266,8 @@ impl Store {
         self.wear.due.get_or_insert((unit, swap));
     }
 
-    /// The swap is over. The block that got its pages may be collected once it is full. Closed with pages that were never
-    /// written, it would be collected next, be the most worn erased block again, and wear faster than all others.
+    /// The swap is over. The block that got its pages is filled up by the next one, or by collection: closed with pages that were
+    /// never written, it would be collected next, be the most worn erased block again, and wear without end.
     pub(super) fn close_swap(&mut self, cx: &mut Cx<'_>, unit: u32, swap: Swap) {
         self.expect_no_more(unit, swap.into);
         let home = self.geometry.unit_of(swap.into);
@@ -276,8 +275,11 @@ impl Store {
         let Open { block, page, .. } = self.open[slot];
         if page > 0 {
             self.class_of_swap(block);
-            if page < self.data_pages() && !self.limits.sealed {
-                return;
+            if !self.limits.sealed {
+                self.rest.plan(block);
+                if page < self.data_pages() {
+                    return;
+                }
             }
         }
         self.open[slot] = Open { block: NONE, ..Open::default() };

@@ -23,6 +23,7 @@ mod compose;
 mod elements;
 mod levelling;
 mod recovery;
+mod rest;
 mod sealed;
 mod space;
 pub mod table;
@@ -42,6 +43,7 @@ pub use units::Units;
 use candidates::History;
 use collect::Job;
 use levelling::Wear;
+use rest::Rest;
 use table::OWN;
 
 use super::alloc::{Allocator, Fresh, Pools};
@@ -197,6 +199,7 @@ pub struct Store {
     victim: Box<dyn Victim>,
     history: History,
     wear: Wear,
+    rest: Rest,
     /// Unit of its pool, counted from 0, that the next program unit of the mapping's own pages goes to.
     turn: u32,
     /// No unit takes fresh pages while it has more valid ones than this.
@@ -245,6 +248,7 @@ impl Store {
             pool: Pool::full(&geometry),
             alloc: Some(alloc),
             history: History::new(victim.looks_at(), limits.regions > 1, limits.sealed, geometry.blocks()),
+            rest: Rest::new(leveller.as_ref().map_or(0, |built| built.2), geometry.units, geometry.blocks()),
             wear: Wear::new(leveller, geometry.blocks()),
             victim,
             pools,
@@ -469,7 +473,11 @@ impl Store {
     fn close(&mut self, unit: u32, block: u32) {
         self.history.close(block);
         self.wear.close(block);
-        self.list(unit, block);
+        if self.rest.begins(block) {
+            self.rest(unit, block);
+        } else {
+            self.list(unit, block);
+        }
     }
 
     /// A block is among the closed ones.

@@ -120,7 +120,7 @@ impl Store {
     pub(super) fn gains(&self, unit: u32) -> bool {
         self.together(unit).any(|unit| {
             let least = self.units[unit as usize].closed.min();
-            least.is_some_and(|(_, valid)| u32::from(valid) < self.data_pages())
+            least.is_some_and(|(_, valid)| u32::from(valid) < self.data_pages()) || self.rest_gains(unit)
         })
     }
 

@@ -23,7 +23,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Blocks, Built, Leveller, Options, Shape, State, Swap};
+use super::{Blocks, Built, Leveller, Options, REST, Shape, State, Swap};
 use crate::support::bits::Bits;
 use crate::support::registry::{About, Choice};
 
@@ -34,11 +34,10 @@ pub const ABOUT: About = About {
     paper: "Chang, On efficient wear leveling for large-scale flash-memory storage systems, SAC",
     year: Some(2007),
     reconstruction: true,
-    choices: &[Choice {
-        option: "threshold",
-        others: &["4", "64"],
-        open: "how far apart erase counts may lie",
-    }],
+    choices: &[
+        Choice { option: "threshold", others: &["4", "64"], open: "how far apart erase counts may lie" },
+        REST,
+    ],
     source: include_str!("dual_pool.rs"),
     ..About::PLAIN
 };
@@ -61,7 +60,7 @@ impl Config {
             hot.set_range(first as usize, (first + size / 2) as usize);
         }
         let leveller = DualPool { threshold: self.0.threshold()?, hot, since: vec![0; blocks as usize] };
-        Ok(Some((Box::new(leveller), cluster)))
+        Ok(Some((Box::new(leveller), cluster, self.0.rest)))
     }
 }
 
