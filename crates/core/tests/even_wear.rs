@@ -66,7 +66,7 @@ impl Drive {
     }
 }
 
-/// Most erases of a block beyond the fewest after so many drive writes, and the write amplification.
+/// Most erases of a block beyond the fewest, and the write amplification.
 fn run(drive: Drive, wear: &Value, load: Load, times: u64, seed: u64) -> (f64, f64) {
     let mut device = drive.build(wear);
     let pages = device.exported_bytes() / 4096;
@@ -78,7 +78,7 @@ fn run(drive: Drive, wear: &Value, load: Load, times: u64, seed: u64) -> (f64, f
     (f64::from(most - least), device.finish().unwrap().waf.unwrap())
 }
 
-/// What the host has written when the drive is worn out: the share of what it could were all blocks worn out by then.
+/// The share of a drive's erases that are of use by the end of its life.
 fn life(drive: Drive, wear: &Value, load: Load, seed: u64) -> (f64, f64) {
     let mut device = drive.build(wear);
     let pages = device.exported_bytes() / 4096;

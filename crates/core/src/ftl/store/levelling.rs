@@ -105,17 +105,17 @@ impl Blocks for Cluster<'_> {
 }
 
 impl Store {
-    /// Whether data may move between two blocks. A unit that gets cold data for good has fewer spare pages, and wears the faster for
-    /// it: only one that takes more of the host's writes than the other gains, as those go to the other one then. It may not
-    /// become fuller than the other, nor than collection can do with.
+    /// Whether data may move between two blocks without making one unit fuller than the other, or
+    /// than collection can do with. Where units take turns, a unit that gets cold data for good goes on
+    /// getting as many of the host's pages with less room for them, and wears the faster for it.
     fn may_move(&self, from: u32, into: u32) -> bool {
         let [home, away] = [from, into].map(|block| self.geometry.unit_of(block));
         let [gives, gets] = [home, away].map(|unit| &self.units[unit as usize]);
         // Beside its reserve a unit needs a block's worth of pages that are not valid.
         let most = room(&self.geometry, 1, &self.pools);
         let pages = u64::from(gets.valid + gets.coming) + u64::from(self.valid_of[from as usize]);
-        let ahead = u64::from(self.geometry.blocks_per_unit * self.ppb());
-        home == away || (gets.fresh >= gives.fresh + ahead && gets.valid <= gives.valid && pages <= most)
+        let takes_turns = || self.alloc.as_ref().is_some_and(|alloc| alloc.takes_turns());
+        home == away || (gets.valid <= gives.valid && pages <= most && !takes_turns())
     }
 
     /// What a block is used for. O(1).
@@ -137,13 +137,12 @@ impl Store {
 
     /// All blocks count as never erased from now on.
     pub fn forget_wear(&mut self) {
-        self.units.iter_mut().for_each(|unit| unit.fresh = 0);
         if let Some(leveller) = &mut self.wear.leveller {
             leveller.forget();
         }
     }
 
-    /// Calls the leveller with those of the neighbours of `block`, so many blocks, that are levelled together.
+    /// Calls the leveller with the cluster of `block`, of so many blocks.
     fn ask<T>(
         &mut self,
         cx: &Cx<'_>,
@@ -158,8 +157,8 @@ impl Store {
         Some(answer)
     }
 
-    /// Collection on account of `unit` has erased `block`: asks for the swap that is due. One at a time. Where none between the
-    /// units of the cluster is, one inside the unit of the block may be.
+    /// Collection on account of `unit` has erased `block`: asks for the swap that is due. One at a
+    /// time. Where none is due in the cluster, one inside the unit of the block may be.
     pub(super) fn level(&mut self, cx: &Cx<'_>, unit: u32, block: u32) {
         if self.wear.leveller.is_some() && self.wear.due.is_none() {
             let (cluster, alone) = (self.wear.cluster, self.geometry.blocks_per_unit);
@@ -258,7 +257,8 @@ impl Store {
         }
     }
 
-    /// The block that an earlier swap had left part-filled is full, and pages are left: they go where they were to go.
+    /// The block that an earlier swap had left part-filled is full, and pages are left: they go where
+    /// they were to go.
     pub(super) fn continue_swap(&mut self, cx: &mut Cx<'_>, unit: u32, swap: Swap) {
         self.close_swap(cx, unit, swap);
         self.units[unit as usize].victim = NONE;
@@ -266,8 +266,9 @@ impl Store {
         self.wear.due.get_or_insert((unit, swap));
     }
 
-    /// The swap is over. The block that got its pages is filled up by the next one, or by collection: closed with pages that were
-    /// never written, it would be collected next, be the most worn erased block again, and wear without end.
+    /// The swap is over. The block that got its pages is filled up by the next one, or by collection:
+    /// closed with pages that were never written, it would be collected next, be the most worn erased
+    /// block again, and wear without end.
     pub(super) fn close_swap(&mut self, cx: &mut Cx<'_>, unit: u32, swap: Swap) {
         self.expect_no_more(unit, swap.into);
         let home = self.geometry.unit_of(swap.into);
@@ -291,7 +292,7 @@ impl Store {
         }
     }
 
-    /// Whether a swap that is over has left a block of `unit` part-filled. The next one fills it, or collection.
+    /// Whether a swap that is over has left a block of `unit` part-filled.
     pub(super) fn has_part_filled(&self, unit: u32) -> bool {
         self.open[self.swap_slot(unit)].block != NONE && !self.units[unit as usize].swapping
     }

@@ -146,8 +146,6 @@ impl Open {
 struct Unit {
     /// Pages of it that are valid.
     valid: u32,
-    /// Pages that the host has written to it.
-    fresh: u64,
     /// Pages that swaps are going to bring from other units.
     coming: u32,
     /// Those among them of the swap that goes on on account of this unit, to whichever they go.
@@ -219,7 +217,6 @@ impl Store {
         let Parts { alloc, pools, victim, leveller } = parts;
         let unit = |_| Unit {
             valid: 0,
-            fresh: 0,
             coming: 0,
             brings: 0,
             swapping: false,
@@ -502,7 +499,6 @@ impl Store {
         let ppn = self.put(cx, (unit, class), out, owner, guard, waits)?;
         if class < self.limits.regions {
             self.history.now += 1;
-            self.units[unit as usize].fresh += 1;
             if let Some(mut alloc) = self.alloc.take() {
                 alloc.placed(unit, &mut Units { store: self, engine: cx.engine, class });
                 self.alloc = Some(alloc);

@@ -1,8 +1,9 @@
 //! Blocks that rest: a worn block that a swap has filled is passed over by collection for a while.
 //!
-//! Its data ought to be cold. Where all data is written about equally often it is not: the block would be collected as soon as any
-//! other, and stay the most worn one. So it rests until its unit has erased as many blocks as it has a number of times, as long as no
-//! more than an eighth of them rest. Then the first of them no longer does: what is out of date in them is room that collection
+//! Its data ought to be cold. Where all data is written about equally often it is not: the block
+//! would be collected as soon as any other, and stay the most worn one. So it rests until its unit
+//! has erased as many blocks as it has, a number of times. No more than an eighth of the blocks
+//! rest, or the first of them no longer does: what is out of date in them is room that collection
 //! lacks. None rests where collection gains nothing from the others.
 
 use std::collections::VecDeque;
@@ -16,7 +17,7 @@ const MOST: u32 = 8;
 /// Blocks that rest, and that are going to.
 #[derive(Debug)]
 pub(super) struct Rest {
-    /// How often a unit erases as many blocks as it has before one of them has rested. 0: none rests.
+    /// Rounds, of as many erases as a unit has blocks, that a block rests. 0: none does.
     rounds: u32,
     /// Blocks that rest once they are closed.
     due: Bits,

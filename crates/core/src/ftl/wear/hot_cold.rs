@@ -2,8 +2,9 @@
 //!
 //! **What it does.** When the most and the fewest erases of a cluster's blocks lie more than `threshold` apart, the valid
 //! pages of the block with the fewest erases move into the erased block with the most, and the former is erased: it holds cold
-//! data, or it would have been erased more often. One swap at most for each block that collection erases. From unit to
-//! unit data move only to one that takes more of the host's writes, and is no fuller than the other.
+//! data, or it would have been erased more often. One swap at most for each block that collection
+//! erases. From unit to unit data move only as long as that does not make one fuller than the other,
+//! and not under an allocator that gives all units the same.
 //!
 //! **When it wins**: much of the data is never rewritten. **When it loses**: all data is rewritten about equally often; then its copies are
 //! for nothing.
@@ -13,8 +14,8 @@
 //!
 //! **Where the paper is silent.** The threshold is a parameter there: 16 here. Few blocks are erased at a time, and the most
 //! worn one may not be among them: the block that takes the pages has to be more worn than the one that they leave by more than the
-//! threshold, too. Ties: the lowest number. How a part-filled block is filled up, and that it then rests: as for all levellers.
-//! Without the rest (`rest = 0`) uniform random writes wear some blocks faster than others all the same, as the copied data is not cold.
+//! threshold, too. Ties: the lowest number. What is left of the block is filled up, and it then rests,
+//! as under all levellers: `rest = 0` collects it as any other, and uniform random writes wear it on.
 //!
 //! Cost of a page write: O(1); of an erase O(blocks of the cluster) while wear is uneven.
 
