@@ -294,7 +294,8 @@ impl Store {
 
     /// Whether a swap that is over has left a block of `unit` part-filled.
     pub(super) fn has_part_filled(&self, unit: u32) -> bool {
-        self.open[self.swap_slot(unit)].block != NONE && !self.units[unit as usize].swapping
+        let is_open = self.open[self.swap_slot(unit)].block != NONE;
+        is_open && !self.units[unit as usize].swapping && !self.limits.sealed
     }
 
     /// Whether the block that gets the pages of a swap has no room for more.
