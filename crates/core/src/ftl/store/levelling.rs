@@ -23,12 +23,14 @@ pub(super) struct Wear {
     count: u32,
     /// Open blocks, also those that nothing has been written to yet.
     opened: Bits,
+    /// Units to a block of which a swap that is under way brings pages.
+    swapping: Bits,
     /// The swap that is due, and the unit whose collection carries it out.
     due: Option<(u32, Swap)>,
 }
 
 impl Wear {
-    pub fn new(leveller: Built, blocks: u32) -> Self {
+    pub fn new(leveller: Built, units: u32, blocks: u32) -> Self {
         let (leveller, cluster) =
             leveller.map_or((None, blocks), |(leveller, cluster, _)| (Some(leveller), cluster));
         Self {
@@ -37,6 +39,7 @@ impl Wear {
             cluster,
             retired: Bits::new(blocks as usize),
             opened: Bits::new(blocks as usize),
+            swapping: Bits::new(units as usize),
             count: 0,
             due: None,
         }
@@ -179,7 +182,7 @@ impl Store {
         let home = self.geometry.unit_of(swap.into);
         if !holds_data(self, swap.from)
             || !self.may_move(swap.from, swap.into)
-            || self.units[home as usize].swapping
+            || self.wear.swapping.get(home as usize)
         {
             return false;
         }
@@ -218,7 +221,7 @@ impl Store {
     /// The unit that gets the pages of a swap keeps room for them until it is over.
     fn expect(&mut self, unit: u32, swap: Swap) {
         let [from, into] = [swap.from, swap.into].map(|block| self.geometry.unit_of(block));
-        self.units[into as usize].swapping = true;
+        self.wear.swapping.set(into as usize);
         if from != into {
             let pages = u32::from(self.valid_of[swap.from as usize]);
             self.units[unit as usize].brings = pages;
@@ -229,9 +232,9 @@ impl Store {
     /// The swap on account of `unit`, whose pages went to the unit of `into`, is over.
     pub(super) fn expect_no_more(&mut self, unit: u32, into: u32) {
         let pages = std::mem::take(&mut self.units[unit as usize].brings);
-        let home = &mut self.units[self.geometry.unit_of(into) as usize];
-        home.coming -= pages;
-        home.swapping = false;
+        let home = self.geometry.unit_of(into) as usize;
+        self.units[home].coming -= pages;
+        self.wear.swapping.clear(home);
     }
 
     /// The block that is to get the pages has been emptied and erased.
@@ -295,7 +298,7 @@ impl Store {
     /// Whether a swap that is over has left a block of `unit` part-filled.
     pub(super) fn has_part_filled(&self, unit: u32) -> bool {
         let is_open = self.open[self.swap_slot(unit)].block != NONE;
-        is_open && !self.units[unit as usize].swapping && !self.limits.sealed
+        is_open && !self.wear.swapping.get(unit as usize) && !self.limits.sealed
     }
 
     /// Whether the block that gets the pages of a swap has no room for more.

@@ -150,8 +150,6 @@ struct Unit {
     coming: u32,
     /// Those among them of the swap that goes on on account of this unit, to whichever they go.
     brings: u32,
-    /// A swap is under way that brings pages to a block of it.
-    swapping: bool,
     /// It waits for, or is under, collection.
     collecting: bool,
     /// Block being emptied, or [`NONE`].
@@ -219,7 +217,6 @@ impl Store {
             valid: 0,
             coming: 0,
             brings: 0,
-            swapping: false,
             collecting: false,
             victim: NONE,
             scan: 0,
@@ -246,7 +243,7 @@ impl Store {
             alloc: Some(alloc),
             history: History::new(victim.looks_at(), limits.regions > 1, limits.sealed, geometry.blocks()),
             rest: Rest::new(leveller.as_ref().map_or(0, |built| built.2), geometry.units, geometry.blocks()),
-            wear: Wear::new(leveller, geometry.blocks()),
+            wear: Wear::new(leveller, geometry.units, geometry.blocks()),
             victim,
             pools,
             turn: 0,

@@ -18,6 +18,11 @@
 //! happens until the next erase. Ties: the lowest number. The pools lie in RAM: after a power cut they are halves again. What the drive was filled with
 //! leaves blocks in the pools that they had come to.
 //!
+//! Uniform random writes are levelled less than by hot-cold swapping, as a cold block turns hot only
+//! after erases of its own: with blocks of 16 pages, 128 of them, at a threshold of 16 they lie 51
+//! erases apart (70 without a leveller, 17 under `hot-cold`), and at a threshold of 4 the drive has
+//! 89 % of its ideal life (87 %, 97 %). A longer `rest` levels more, for more copies.
+//!
 //! Cost of a page write: O(1); of an erase O(blocks of the cluster).
 
 use schemars::JsonSchema;
