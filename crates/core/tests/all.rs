@@ -10,6 +10,7 @@ mod collection;
 mod common;
 mod dftl;
 mod elements;
+mod even_wear;
 mod every_buffer;
 mod examples;
 mod flush_times;

@@ -90,6 +90,13 @@ impl Store {
         let (victim, job) = (self.units[unit as usize].victim, self.units[unit as usize].job);
         let before = self.valid_of[victim as usize];
         self.copy_some(cx, unit, owners);
+        if let Job::Swap(swap) = job
+            && self.valid_of[victim as usize] > 0
+            && self.is_full(swap)
+        {
+            self.continue_swap(cx, unit, swap);
+            return Reclaim::More;
+        }
         if before > 0 && self.valid_of[victim as usize] == before {
             return self.give_up(cx, unit);
         }
@@ -99,6 +106,7 @@ impl Store {
             }
             cx.erase(victim, job.cause(), NONE, NONE);
             self.history.erase(victim);
+            self.rested(self.geometry.unit_of(victim));
             self.units[unit as usize].victim = NONE;
             match job {
                 Job::Collect => {
@@ -125,6 +133,15 @@ impl Store {
         if self.limits.shared.is_some() {
             return self.next_listed(cx, unit);
         }
+        if self.pool.free(unit) == 0 {
+            self.wake_all(unit);
+        }
+        let chosen = self.choose_awake(cx, unit);
+        if chosen.is_none() && self.wake_all(unit) { self.choose_awake(cx, unit) } else { chosen }
+    }
+
+    /// The same, those left out that rest.
+    fn choose_awake(&mut self, cx: &Cx<'_>, unit: u32) -> Option<u32> {
         let first = unit * self.geometry.blocks_per_unit;
         let blocks = Candidates {
             closed: &self.units[unit as usize].closed,
@@ -197,7 +214,11 @@ impl Store {
                 self.moves_to(unit)
             };
             let mut run = if self.limits.spread { program_pages.min(budget) } else { budget };
-            let swap = matches!(job, Job::Swap(_)).then(|| self.swap_slot(unit));
+            let swap = match job {
+                Job::Swap(swap) if self.is_full(swap) => break,
+                Job::Swap(swap) => Some(self.swap_slot(self.geometry.unit_of(swap.into))),
+                _ => None,
+            };
             moves.clear();
             let (mut first, mut into) = (0, NONE);
             let mut from = base + self.units[unit as usize].scan as usize;
@@ -332,7 +353,7 @@ impl Store {
     }
 
     /// There is no room to collect `unit` now, or for a swap; the victim goes back among the closed blocks.
-    fn give_up(&mut self, cx: &Cx<'_>, unit: u32) -> Reclaim {
+    fn give_up(&mut self, cx: &mut Cx<'_>, unit: u32) -> Reclaim {
         let victim = std::mem::replace(&mut self.units[unit as usize].victim, NONE);
         self.list(self.geometry.unit_of(victim), victim);
         match self.units[unit as usize].job {
@@ -349,7 +370,7 @@ impl Store {
                 self.expect_no_more(unit, swap.into);
                 self.list(self.geometry.unit_of(swap.from), swap.from);
             }
-            Job::Swap(_) => self.close_swap(cx, unit),
+            Job::Swap(swap) => self.close_swap(cx, unit, swap),
         }
         // Collection goes on without the swap.
         Reclaim::More
