@@ -2,6 +2,7 @@
 
 use eraseblock_core::ftl::is_composed;
 
+use super::alternatives;
 use super::tree::{Node, Value};
 use crate::error::ConfigError;
 
@@ -20,6 +21,8 @@ pub(super) fn overlay(base: Node, over: Node, path: &str) -> Result<Node, Config
     {
         return Ok(over);
     }
+    let mut base = base;
+    alternatives::displace(&mut base, &over, path)?;
     let Node { place, order, value } = over;
     let value = match (base.value, value) {
         (Value::Table(mut below), Value::Table(above)) => {
