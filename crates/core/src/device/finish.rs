@@ -375,7 +375,6 @@ impl Device {
                     .to_owned(),
             );
         }
-        warnings.extend(super::unused::warning(&self.config, &self.geometry));
         let endurance = self.config.nand.endurance;
         let worn = self.flash.erases().iter().filter(|&&e| endurance > 0 && e > endurance).count();
         if worn > 0 {

@@ -34,7 +34,7 @@ use super::{Mapping, Shape};
 use crate::nand::Role;
 use crate::support::NONE;
 use crate::support::list::{Links, List};
-use crate::support::registry::{About, Choice};
+use crate::support::registry::{About, Choice, Needs};
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -65,6 +65,7 @@ pub const ABOUT: About = About {
             open: "the BPLRU paper knows no partial merges",
         },
     ],
+    needs: &[Needs { option: "seed", beside: "victim", values: &[r#""random""#] }],
     source: include_str!("bast.rs"),
     ..About::PLAIN
 };

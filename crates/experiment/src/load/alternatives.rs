@@ -54,5 +54,9 @@ fn both(table: &Node, pair: &Pair, last: &str) -> ConfigError {
     let [a, b] = pair.keys.map(|key| format!("{}.{key}", pair.table));
     let key = format!("{}.{last}", pair.table);
     let place = table.get(last).map_or(&table.place, |node| &node.place);
-    ConfigError::new(place, Some(&key), format!("`{a}` and `{b}` are two ways to say the same; give one of them"))
+    ConfigError::new(
+        place,
+        Some(&key),
+        format!("`{a}` and `{b}` are two ways to say the same; give one of them"),
+    )
 }

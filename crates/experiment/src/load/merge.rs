@@ -7,7 +7,8 @@ use super::tree::{Node, Value};
 use crate::error::ConfigError;
 
 /// Keys whose value is a scheme: a name, or a table with `kind` and the options of that kind.
-const SCHEMES: [&str; 5] = ["buffer.scheme", "ftl.mapping", "ftl.allocator", "ftl.victim", "ftl.wear"];
+pub(crate) const SCHEMES: [&str; 5] =
+    ["buffer.scheme", "ftl.mapping", "ftl.allocator", "ftl.victim", "ftl.wear"];
 
 /// Keys of the table `ftl` that only mappings understand which are composed of them.
 const PARTS: [&str; 4] = ["allocator", "victim", "wear", "gc"];

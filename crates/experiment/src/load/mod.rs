@@ -86,4 +86,5 @@ pub(crate) fn preset_tree(text: &str, name: &str) -> Result<Node, ConfigError> {
 }
 
 pub use generator::resolve_generator;
+pub(crate) use merge::SCHEMES;
 pub(crate) use tree::Node as Tree;

@@ -52,7 +52,7 @@ use crate::metrics::Counters;
 use crate::nand::Cause;
 use crate::pattern::{Access, Hint, Pattern, Policy, Route};
 use crate::support::NONE;
-use crate::support::registry::{About, Choice};
+use crate::support::registry::{About, Choice, Needs};
 use areas::Areas;
 
 /// What `list` says.
@@ -66,6 +66,11 @@ pub const ABOUT: About = About {
         others: &["1"],
         open: "over how many units a block under MULTI is striped: here the channels",
     }],
+    needs: &[
+        Needs { option: "handler", beside: "policy", values: &[r#""by-pattern""#] },
+        Needs { option: "threshold", beside: "policy", values: &[r#""by-pattern""#] },
+        Needs { option: "mixed_writes", beside: "policy", values: &[r#""by-pattern""#] },
+    ],
     source: include_str!("mod.rs"),
     ..About::PLAIN
 };
