@@ -359,7 +359,8 @@ impl Device {
         }
         if !self.timed {
             warnings.push(
-                "untimed run: schemes that look at the state of the flash saw every unit idle".to_owned(),
+                "untimed run: no time has an effect (nand.timing), and schemes that look at the state of the flash saw every unit idle"
+                    .to_owned(),
             );
         }
         if self.worn_out {

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::config::{DeviceConfig, PageTypes, Precondition, Replay};
 use crate::ftl::MappingConfig;
+use crate::ftl::gc::GcCost;
 use crate::ftl::victim::VictimConfig;
 use crate::nand::Geometry;
 use crate::support::registry::{Entry, Needs};
@@ -27,7 +28,7 @@ impl Idle {
 }
 
 /// Settings of a drive that only the engine reads, which knows no time where the replay has none.
-const TIMED: [&str; 9] = [
+const TIMED: [&str; 11] = [
     "nand.timing",
     "nand.scheduling",
     "nand.shared_bus",
@@ -37,6 +38,8 @@ const TIMED: [&str; 9] = [
     "nand.cache_program",
     "nand.suspend",
     "ftl.gc.cost",
+    "ftl.gc.step_pages",
+    "ftl.gc.idle_free_blocks",
 ];
 
 /// All of them.
@@ -59,6 +62,8 @@ fn host(config: &DeviceConfig, found: &mut Vec<Idle>) {
     let mut note = |idle: bool, key: &str, why: &str| found.extend(idle.then(|| Idle::new(key, why)));
     let replay = config.host.replay;
     note(replay == Replay::Closed, "host.speedup", "host.replay = \"closed\" takes no arrival times");
+    let always = "host.replay = \"closed\" leaves no time without a request";
+    note(replay == Replay::Closed, "ftl.gc.idle_free_blocks", always);
     let untimed = "host.replay = \"untimed\" knows no time";
     for key in TIMED.into_iter().chain(["host.speedup", "host.max_outstanding", "buffer.write_back"]) {
         note(replay == Replay::Untimed, key, untimed);
@@ -68,7 +73,7 @@ fn host(config: &DeviceConfig, found: &mut Vec<Idle>) {
         note(!steady, key, "precondition.state is not \"steady\"");
     }
     let no_buffer = config.buffer.scheme.name() == "none";
-    for key in ["buffer.size", "buffer.write_back", "nand.timing.ram"] {
+    for key in ["buffer.write_back", "nand.timing.ram"] {
         note(no_buffer, key, "buffer.scheme = \"none\" holds no pages");
     }
 }
@@ -76,6 +81,8 @@ fn host(config: &DeviceConfig, found: &mut Vec<Idle>) {
 fn flash(config: &DeviceConfig, found: &mut Vec<Idle>) {
     let mut note = |idle: bool, key: &str, why: &str| found.extend(idle.then(|| Idle::new(key, why)));
     let nand = &config.nand;
+    note(nand.planes_per_die == 1, "nand.multi_plane", "nand.planes_per_die is 1");
+    note(nand.chips_per_channel == 1, "nand.shared_bus", "nand.chips_per_channel is 1");
     let times = nand.timing.read.each().len().max(nand.timing.program.each().len());
     note(
         nand.page_types != PageTypes::default() && times == 1,
@@ -102,6 +109,13 @@ fn collection(config: &DeviceConfig, geometry: &Geometry, found: &mut Vec<Idle>)
     let mut note = |idle: bool, key: &str, why: String| found.extend(idle.then(|| Idle::new(key, why)));
     let gc = &config.ftl.gc;
     let blocks = geometry.blocks_per_unit;
+    let own = matches!(config.ftl.mapping, MappingConfig::Page(_) | MappingConfig::Dftl(_));
+    let unlevelled = config.ftl.wear.as_ref().is_none_or(|wear| wear.name() == "none");
+    for key in ["nand.timing.erase", "nand.copy_back"] {
+        let free = own && unlevelled && gc.cost == GcCost::Free;
+        note(free, key, "ftl.gc.cost = \"free\" moves pages and erases blocks in no time".to_owned());
+    }
+    note(geometry.units == 1, "ftl.allocator", "the array is a single unit".to_owned());
     let one_region = gc.regions == 1;
     note(one_region, "ftl.gc.region_pages", "ftl.gc.regions is 1".to_owned());
     note(

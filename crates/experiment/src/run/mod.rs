@@ -221,6 +221,9 @@ fn idle_settings(experiment: &Experiment, mut idle: Vec<Idle>, format: &str) -> 
     if experiment.host.replay != Replay::Open {
         idle.push(Idle::new("workload.time_scale", "host.replay takes no arrival times"));
     }
+    if experiment.host.replay == Replay::Untimed {
+        idle.push(Idle::new("service_times", "host.replay = \"untimed\" knows no time"));
+    }
     if idle.is_empty() {
         return None;
     }
