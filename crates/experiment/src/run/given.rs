@@ -48,7 +48,7 @@ fn schema() -> &'static Json {
     SCHEMA.get_or_init(|| schemars::schema_for!(Experiment).to_value())
 }
 
-/// The keys of `value` that have no defaults.
+/// The keys of `value` that have no defaults, and the kinds of what was chosen.
 fn required(root: &Json, schema: &Json, value: &Json) -> Json {
     let mut schema = schema;
     while let Some(target) = schema.get("$ref").and_then(Json::as_str) {
@@ -56,11 +56,20 @@ fn required(root: &Json, schema: &Json, value: &Json) -> Json {
         schema = found;
     }
     let Json::Object(table) = value else { return value.clone() };
-    let variants = ["anyOf", "oneOf"].into_iter().filter_map(|key| schema.get(key)?.as_array()).flatten();
+    let variants = || ["anyOf", "oneOf"].into_iter().filter_map(|key| schema.get(key)?.as_array()).flatten();
     let kind = |one: &&Json| one.pointer("/properties/kind/const") == table.get("kind");
-    let schema = variants.into_iter().find(kind).unwrap_or(schema);
+    let Some(schema) = variants().find(kind).or_else(|| schema.get("properties").map(|_| schema)) else {
+        // What may be left out is one of a reference and null.
+        let inner = variants().find(|one| one.get("$ref").is_some());
+        return inner.map_or_else(|| value.clone(), |inner| required(root, inner, value));
+    };
     let Some(properties) = schema.get("properties") else { return value.clone() };
     let keys = schema.get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str);
+    // A scheme was chosen, and its options have defaults of their own; unless a default says which one.
+    let by_default = |key: &str| properties[key].pointer("/default/kind").is_some();
+    let chosen = table.iter().filter(|(key, value)| value.get("kind").is_some() && !by_default(key));
+    let chosen = chosen.map(|(key, _)| key.as_str());
+    let keys = keys.chain(chosen);
     let entry = |key: &str| Some((key.to_owned(), required(root, properties.get(key)?, table.get(key)?)));
     Json::Object(keys.filter_map(entry).collect())
 }
@@ -83,7 +92,7 @@ fn overlay(below: &mut Json, above: Json, path: &str, chosen: &BTreeSet<String>)
 fn differences(before: &Json, now: &Json, path: &str, found: &mut BTreeSet<String>) {
     match now {
         Json::Object(now) if !now.is_empty() => {
-            for (key, value) in now.iter().filter(|(key, _)| *key != "kind") {
+            for (key, value) in now {
                 differences(before.get(key).unwrap_or(&Json::Null), value, &join(path, key), found);
             }
         }
