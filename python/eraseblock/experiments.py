@@ -63,7 +63,7 @@ def resolve_mapping(config: Mapping[str, Any], name: str, sets: Sets = ()) -> li
     import tomli_w
 
     try:
-        text = tomli_w.dumps(config)
+        text = tomli_w.dumps(_with_null(config))
     except TypeError as error:
         raise _core.ConfigError(f"{name}: {error}") from error
     return [Experiment(one, Path()) for one in _core.resolve(text, name, texts_of(sets))]
@@ -90,6 +90,17 @@ def _toml(key: str, value: Any) -> str:
         return tomli_w.dumps({"value": value}).removeprefix("value = ").strip()
     except TypeError as error:
         raise _core.ConfigError(f"{key}: {error}") from error
+
+
+def _with_null(value: Any) -> Any:
+    """The value with `None` as the engine's word for it, since TOML has none: what a preset sets does not hold."""
+    if value is None:
+        return "null"
+    if isinstance(value, Mapping):
+        return {key: _with_null(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_null(item) for item in value]
+    return value
 
 
 def unreadable(path: Path, error: OSError) -> str:

@@ -72,7 +72,7 @@ pub fn drive(scale: Scale) -> DeviceConfig {
         },
         ftl: FtlConfig {
             exported: Some(Bytes(scale.exported_pages() * PAGE)),
-            over_provisioning: 0.07,
+            over_provisioning: None,
             mapping: mapping("page"),
             allocator: None,
             victim: None,

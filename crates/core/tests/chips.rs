@@ -7,7 +7,7 @@ use crate::support;
 use eraseblock_core::config::{
     Bytes, DeviceConfig, NandConfig, Nanos, PageTypes, PlaneGroups, Scheduling, SuspendConfig, TwoPlaneConfig,
 };
-use eraseblock_core::device::{Device, DeviceError, Options};
+use eraseblock_core::device::{Device, DeviceError, Options, idle};
 use eraseblock_core::ftl::MappingConfig;
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::latency::LatencySummary;
@@ -522,11 +522,19 @@ fn settings_without_effect_are_warned_of() {
     let warned = |over: Value, ftl: Value| {
         let mut ftl = ftl;
         ftl["exported"] = json!("64 KiB");
-        let config = support::config(&json!({"nand": over, "ftl": ftl}));
-        let mut device = Device::new(&config, Options::default()).unwrap();
-        device.precondition().unwrap();
-        let warnings = device.finish().unwrap().warnings;
-        warnings.into_iter().filter(|warning| warning.contains("without effect")).collect::<Vec<_>>()
+        let config = support::config(&json!({"nand": over.clone(), "ftl": ftl.clone()}));
+        let device = Device::new(&config, Options::default()).unwrap();
+        // The keys that are given here, and no others.
+        let mut given = vec![];
+        for (section, table) in [("nand", &over), ("ftl", &ftl)] {
+            for (key, value) in table.as_object().unwrap() {
+                given.push(format!("{section}.{key}"));
+                let inside = value.as_object().into_iter().flatten();
+                given.extend(inside.map(|(inner, _)| format!("{section}.{key}.{inner}")));
+            }
+        }
+        let warning = idle::warning(&device.idle_settings(), |key| given.iter().any(|one| one == key));
+        warning.into_iter().collect::<Vec<_>>()
     };
     let planes = |rules: Value| json!({"planes_per_die": 2, "two_plane": rules});
     let suspend = |rules: Value| json!({"scheduling": "read-first", "suspend": rules});

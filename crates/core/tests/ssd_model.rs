@@ -286,7 +286,7 @@ fn a_drive_hides_the_reserve_and_the_summaries() {
     // 4 of 6 blocks of each plane, 3 pages of each.
     let device = Device::new(&config, Options::default()).unwrap();
     assert_eq!(device.exported_bytes(), 24 * 4096);
-    config.ftl.over_provisioning = 1.4;
+    config.ftl.over_provisioning = Some(1.4);
     let device = Device::new(&config, Options::default()).unwrap();
     assert_eq!(device.exported_bytes(), 20 * 4096);
 }

@@ -215,3 +215,67 @@ fn a_configuration_of_a_case_can_be_read_again() {
         resolve(Some("preset = \"bplru-2008\"\nworkload.path = \"w\"\ncase = \"one\""), "x.toml", &[]);
     assert_eq!(named.unwrap()[0].case.as_deref(), Some("one"));
 }
+
+const PRESET: &str = "preset = \"hbm-2010\"\nworkload.path = \"w\"\n";
+
+fn capacity(point: &Value) -> (Value, Value) {
+    let ftl = &point["ftl"];
+    (ftl["exported"].clone(), ftl["over_provisioning"].clone())
+}
+
+/// Of two keys that say the same, the one given last holds.
+#[test]
+fn spare_flash_displaces_the_capacity_of_a_layer_below() {
+    let of = |file: &str, sets: &[&str]| points(file, sets).iter().map(capacity).collect::<Vec<_>>();
+    let spare = |share: f64| (Value::Null, json!(share));
+    assert_eq!(of(PRESET, &[]), [(json!("32 GiB"), Value::Null)]);
+    let sweep = "ftl.over_provisioning=[0.07, 0.15, 0.5]";
+    assert_eq!(of(PRESET, &[sweep]), [spare(0.07), spare(0.15), spare(0.5)]);
+    let file = format!("{PRESET}[ftl]\nover_provisioning = 0.2\n");
+    assert_eq!(of(&file, &[]), [spare(0.2)]);
+    assert_eq!(of(&file, &["ftl.exported=1GiB"]), [(json!("1 GiB"), Value::Null)]);
+    let file = format!("{PRESET}[ftl]\nexported = \"2 GiB\"\n");
+    assert_eq!(of(&file, &["ftl.over_provisioning=0.3"]), [spare(0.3)]);
+    let cases =
+        format!("{file}[[case]]\nname = \"a\"\nftl.over_provisioning = 0.4\n[[case]]\nname = \"b\"\n");
+    assert_eq!(of(&cases, &[]), [spare(0.4), (json!("2 GiB"), Value::Null)]);
+    // The other way round: a preset that says the share.
+    let file = "preset = \"multibank-2009\"\nworkload.path = \"w\"\nftl.exported = \"1 GiB\"\n";
+    assert_eq!(of(file, &[]), [(json!("1 GiB"), Value::Null)]);
+    // A generator on the command line stands in for the file's trace.
+    let made = points(PRESET, &["workload.generate={kind=\"uniform\"}"]);
+    assert_eq!(made[0]["workload"].get("path"), None);
+}
+
+#[test]
+fn two_keys_that_say_the_same_in_one_layer_are_an_error() {
+    let both = format!("{PRESET}[ftl]\nexported = \"2 GiB\"\nover_provisioning = 0.2\n");
+    let sets = ["ftl.exported=1GiB", "ftl.over_provisioning=0.2"].map(str::to_owned);
+    for (file, sets, place) in
+        [(both.as_str(), &sets[..0], "f.toml:5"), (PRESET, &sets[..], "--set ftl.over_provisioning=0.2")]
+    {
+        let error = resolve(Some(file), "f.toml", sets).unwrap_err().to_string();
+        let expected = format!(
+            "{place}: `ftl.exported` and `ftl.over_provisioning` are two ways to say the same; give one of them"
+        );
+        assert_eq!(error, expected);
+    }
+    let sets = ["workload.path=v", "workload.generate={kind=\"uniform\"}"].map(str::to_owned);
+    let error = resolve(Some("preset = \"hbm-2010\""), "f.toml", &sets).unwrap_err().to_string();
+    assert!(error.contains("`workload.path` and `workload.generate` are two ways"), "{error}");
+}
+
+/// `null` takes back what a layer below says, and the default holds.
+#[test]
+fn null_takes_a_value_back() {
+    assert_eq!(capacity(&points(PRESET, &["ftl.exported=null"])[0]), (Value::Null, json!(0.07)));
+    let file = format!("{PRESET}[host]\nmax_outstanding = \"null\"\n");
+    assert_eq!(points(&file, &[])[0]["host"]["max_outstanding"], 32);
+    let axis = points(PRESET, &["host.max_outstanding=[null, 4]"]);
+    assert_eq!(pick(&axis, &["/host/max_outstanding"]), [[json!(32)], [json!(4)]]);
+    let named = points(PRESET, &["name=null"]);
+    assert_eq!(named[0]["name"], "null", "a name is any text");
+    let sets = ["nand.channels=null".to_owned()];
+    let error = resolve(Some(PRESET), "f.toml", &sets).unwrap_err().to_string();
+    assert!(error.contains("`nand.channels` is missing"), "{error}");
+}

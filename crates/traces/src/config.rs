@@ -79,6 +79,18 @@ pub struct WorkloadConfig {
     pub oracle_block: Bytes,
 }
 
+/// Keys that say how a file is read, and the formats that heed them; none where all do.
+const READER_OPTIONS: [(&str, &[&str]); 8] = [
+    ("out_of_order", &[]),
+    ("skip_bad_lines", &[]),
+    ("zeroes", &["nbdkit-log"]),
+    ("action", &["blkparse", "blktrace"]),
+    ("iolog_unit", &["fio"]),
+    ("iolog_waits", &["fio"]),
+    ("oracle_op", &["oracle-general"]),
+    ("oracle_block", &["oracle-general", "oracle-general-opns"]),
+];
+
 /// What happens when the workload reaches beyond the drive. Each request is accounted for, and a mapping that even so
 /// finds no room is an error with both sizes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -332,6 +344,27 @@ impl WorkloadConfig {
                  generate = { kind = \"uniform\", requests = 1000, footprint = \"1 GiB\" }",
             )),
         }
+    }
+
+    /// Settings that do nothing for a workload of this format, whatever their values, and why.
+    #[must_use]
+    pub fn idle_settings(&self, format: &str) -> Vec<(String, String)> {
+        let generated = self.generate.is_some();
+        let mut found = Vec::new();
+        for (option, formats) in READER_OPTIONS {
+            if generated {
+                found.push((format!("workload.{option}"), "requests are generated, not read".to_owned()));
+            } else if !formats.is_empty() && !formats.contains(&format) {
+                found.push((
+                    format!("workload.{option}"),
+                    format!("the trace is read as {format}; it is for {}", formats.join(", ")),
+                ));
+            }
+        }
+        if let Some(generate) = &self.generate {
+            found.extend(generate.idle_settings("workload.generate"));
+        }
+        found
     }
 
     fn check_selection(&self) -> Result<(), TraceError> {

@@ -42,7 +42,7 @@ use super::modules::{Modules, Per};
 use super::parallel::{Kept, Parallel, Pick, RANDOM, Ranked, SEQUENTIAL, Victim, from_end};
 use super::{Buffer, Reason, Shape, View};
 use crate::pattern::Pattern;
-use crate::support::registry::{About, Choice, Cost, Example};
+use crate::support::registry::{About, Choice, Cost, Example, Needs};
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -87,6 +87,11 @@ pub const ABOUT: About = About {
             options: r#"{"modules": 2, "order": "cflru", "clean_first": 0.5}"#,
             requests: "W 0, R 1, W 2, W 3, W 5, W 6",
         },
+    ],
+    needs: &[
+        Needs { option: "padding", beside: "order", values: &[r#""bplru""#] },
+        Needs { option: "compensation", beside: "order", values: &[r#""bplru""#] },
+        Needs { option: "clean_first", beside: "order", values: &[r#""cflru""#] },
     ],
     source: include_str!("cave.rs"),
     ..About::PLAIN

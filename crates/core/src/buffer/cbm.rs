@@ -28,7 +28,7 @@ use super::lru::Lru;
 use super::paged::Paged;
 use super::regions::{Regions, Visit};
 use super::{Action, Answer, Buffer, Evicted, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
-use crate::support::registry::{About, Choice, Cost, Example};
+use crate::support::registry::{About, Choice, Cost, Example, Needs};
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -68,6 +68,12 @@ pub const ABOUT: About = About {
         options: "",
         requests: "W 0-1, W 3, R 2, W 4",
     }],
+    needs: &[
+        Needs { option: "alpha", beside: "threshold", values: &[r#""dynamic""#] },
+        Needs { option: "beta", beside: "threshold", values: &[r#""dynamic""#] },
+        Needs { option: "settle", beside: "threshold", values: &[r#""dynamic""#] },
+        Needs { option: "seed", beside: "tie", values: &[r#""random""#] },
+    ],
     source: include_str!("cbm.rs"),
     ..About::PLAIN
 };

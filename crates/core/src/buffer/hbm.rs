@@ -40,7 +40,7 @@ use serde::{Deserialize, Serialize};
 use super::blocks::Directory;
 use super::regions::{Regions, Visit};
 use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
-use crate::support::registry::{About, Choice, Cost, Example};
+use crate::support::registry::{About, Choice, Cost, Example, Needs};
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -119,6 +119,12 @@ pub const ABOUT: About = About {
             options: r#"{"threshold": 3}"#,
             requests: "W 0, W 5, W 1, W 2, W 3",
         },
+    ],
+    needs: &[
+        Needs { option: "alpha", beside: "threshold", values: &[r#""dynamic""#] },
+        Needs { option: "beta", beside: "threshold", values: &[r#""dynamic""#] },
+        Needs { option: "settle", beside: "threshold", values: &[r#""dynamic""#] },
+        Needs { option: "seed", beside: "tie", values: &[r#""random""#] },
     ],
     source: include_str!("hbm.rs"),
     ..About::PLAIN

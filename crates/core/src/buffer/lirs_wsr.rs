@@ -31,7 +31,7 @@ use super::{Buffer, Reason, Shape};
 use crate::support::NONE;
 use crate::support::bits::Bits;
 use crate::support::list::{Links, List};
-use crate::support::registry::{About, Choice, Example};
+use crate::support::registry::{About, Choice, Example, Needs};
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -70,6 +70,10 @@ pub const ABOUT: About = About {
             options: r#"{"base": "lru"}"#,
             requests: "W 1, R 2, R 3",
         },
+    ],
+    needs: &[
+        Needs { option: "hir_share", beside: "base", values: &[r#""lirs""#] },
+        Needs { option: "ghosts", beside: "base", values: &[r#""lirs""#] },
     ],
     source: include_str!("lirs_wsr.rs"),
     ..About::PLAIN

@@ -54,9 +54,9 @@ pub struct FtlConfig {
     /// Capacity that the host sees; rounded down to whole logical blocks.
     #[serde(default)]
     pub exported: Option<Bytes>,
-    /// Spare flash as (physical - user) / user, where `exported` is not given.
-    #[serde(default = "seven_percent")]
-    pub over_provisioning: f64,
+    /// Spare flash as (physical - user) / user, in place of `exported`. Default: 0.07, where `exported` is not given either.
+    #[serde(default)]
+    pub over_provisioning: Option<f64>,
     /// How logical pages are found.
     pub mapping: MappingConfig,
     /// Which unit each page goes to, under page-level mappings. Default: `round-robin`.
@@ -73,8 +73,21 @@ pub struct FtlConfig {
     pub gc: GcConfig,
 }
 
-fn seven_percent() -> f64 {
-    0.07
+/// Spare flash of drives that say nothing of their capacity.
+const SPARE: f64 = 0.07;
+
+impl FtlConfig {
+    /// Spells out how much spare flash there is where nothing is said of the capacity.
+    pub fn spell_out(&mut self) {
+        if self.exported.is_none() {
+            self.over_provisioning.get_or_insert(SPARE);
+        }
+    }
+
+    /// Spare flash, where `exported` does not say the capacity.
+    pub fn spare(&self) -> f64 {
+        self.over_provisioning.unwrap_or(SPARE)
+    }
 }
 
 /// Write buffer.

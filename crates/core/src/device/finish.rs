@@ -372,7 +372,8 @@ impl Device {
         }
         if !self.timed {
             warnings.push(
-                "untimed run: schemes that look at the state of the flash saw every unit idle".to_owned(),
+                "untimed run: no time has an effect (nand.timing), and schemes that look at the state of the flash saw every unit idle"
+                    .to_owned(),
             );
         }
         if self.worn_out {
@@ -388,7 +389,6 @@ impl Device {
                     .to_owned(),
             );
         }
-        warnings.extend(super::unused::warning(&self.config, &self.geometry));
         let endurance = self.config.nand.endurance;
         let worn = self.flash.erases().iter().filter(|&&e| endurance > 0 && e > endurance).count();
         if worn > 0 {

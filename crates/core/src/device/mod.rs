@@ -14,13 +14,13 @@ mod fill;
 mod finish;
 mod flushed;
 mod foresee;
+pub mod idle;
 mod leave;
 mod power;
 mod serve;
 mod service;
 mod space;
 mod time;
-mod unused;
 mod watch;
 
 use std::cmp::Reverse;
@@ -358,6 +358,11 @@ impl Device {
         self.counters.flash_ops()
     }
 
+    /// Settings that do nothing in this drive, whatever their values: whoever gives one of them should hear of it.
+    pub fn idle_settings(&self) -> Vec<idle::Idle> {
+        idle::settings(&self.config, &self.geometry)
+    }
+
     /// Bytes that the host sees.
     pub fn exported_bytes(&self) -> u64 {
         u64::from(self.logical_pages) * self.geometry.page_bytes
@@ -501,20 +506,34 @@ fn check_host(config: &DeviceConfig) -> Result<(), DeviceError> {
     Ok(())
 }
 
+/// Bytes that over-provisioning leaves of so many of flash.
+fn beside_spare(config: &DeviceConfig, raw: u64) -> u64 {
+    libm::floor(raw as f64 / (1.0 + config.ftl.spare())) as u64
+}
+
+/// Bytes that the mapping can export, unless it is told how many.
+fn most_exported(config: &DeviceConfig, geometry: &Geometry) -> u64 {
+    config.ftl.mapping.exported_pages(geometry).saturating_mul(geometry.page_bytes)
+}
+
 /// Pages that the host sees: whole logical blocks.
 fn logical_pages(config: &DeviceConfig, geometry: &Geometry) -> Result<u32, DeviceError> {
     let block_bytes = u64::from(geometry.pages_per_block) * geometry.page_bytes;
     let raw = u64::from(geometry.blocks()) * block_bytes;
-    let bytes = match config.ftl.exported {
-        Some(bytes) => bytes.0,
-        None if config.ftl.over_provisioning > 0.0 && config.ftl.over_provisioning.is_finite() => {
-            let most = config.ftl.mapping.exported_pages(geometry).saturating_mul(geometry.page_bytes);
-            (libm::floor(raw as f64 / (1.0 + config.ftl.over_provisioning)) as u64).min(most)
+    let spare = config.ftl.spare();
+    let bytes = match (config.ftl.exported, config.ftl.over_provisioning) {
+        (Some(_), Some(_)) => {
+            return Err(DeviceError::Config(
+                "ftl.exported: stands beside `ftl.over_provisioning`; give one of the two".into(),
+            ));
         }
-        None => {
+        (Some(bytes), None) => bytes.0,
+        (None, _) if spare > 0.0 && spare.is_finite() => {
+            beside_spare(config, raw).min(most_exported(config, geometry))
+        }
+        (None, _) => {
             return Err(DeviceError::Config(format!(
-                "ftl.over_provisioning: found {}, expected a number above 0",
-                config.ftl.over_provisioning
+                "ftl.over_provisioning: found {spare}, expected a number above 0"
             )));
         }
     };

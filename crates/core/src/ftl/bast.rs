@@ -35,7 +35,7 @@ use super::{Mapping, Shape};
 use crate::nand::Role;
 use crate::support::NONE;
 use crate::support::list::{Links, List};
-use crate::support::registry::{About, Choice};
+use crate::support::registry::{About, Choice, Needs};
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -71,6 +71,7 @@ pub const ABOUT: About = About {
             open: "whether a request waits for the erases of the merges that it causes",
         },
     ],
+    needs: &[Needs { option: "seed", beside: "victim", values: &[r#""random""#] }],
     source: include_str!("bast.rs"),
     ..About::PLAIN
 };

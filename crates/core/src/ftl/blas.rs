@@ -49,7 +49,7 @@ use crate::nand::{Flash, Ppn};
 use crate::pattern::{Access, Hint, Pattern, Policy, Route};
 use crate::support::NONE;
 use crate::support::bits::Bits;
-use crate::support::registry::{About, Choice, Cost};
+use crate::support::registry::{About, Choice, Cost, Needs};
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -78,6 +78,7 @@ pub const ABOUT: About = About {
         },
     ],
     cost: Cost::Logarithmic,
+    needs: &[Needs { option: "long_read", beside: "score", values: &[r#""long-reads""#] }],
     source: include_str!("blas.rs"),
     ..About::PLAIN
 };

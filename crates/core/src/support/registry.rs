@@ -47,6 +47,17 @@ pub struct Choice {
     pub open: &'static str,
 }
 
+/// An option that matters only beside some values of another one of the same scheme. Who sets it beside others is warned.
+#[derive(Debug, Clone, Copy)]
+pub struct Needs {
+    /// The option.
+    pub option: &'static str,
+    /// The other one.
+    pub beside: &'static str,
+    /// The values of the other one that let it matter, each as JSON; none of them where it has to be given at all.
+    pub values: &'static [&'static str],
+}
+
 /// Requests that show a buffer scheme's rules at work; `buffer::example` plays them.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Example {
@@ -87,6 +98,8 @@ pub struct About {
     pub cost: Cost,
     /// What its paper leaves open.
     pub choices: &'static [Choice],
+    /// Options that matter only beside others.
+    pub needs: &'static [Needs],
     /// What shows its rules; the papers' own examples where there are any.
     pub examples: &'static [Example],
     /// An FTL: allocator, victim policy, wear leveller and collection come from the configuration.
@@ -108,6 +121,7 @@ impl About {
         bound: false,
         cost: Cost::Constant,
         choices: &[],
+        needs: &[],
         examples: &[],
         composed: false,
         source: "",

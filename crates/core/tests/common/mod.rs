@@ -64,7 +64,7 @@ pub fn drive(nand: NandConfig, pages: u64) -> DeviceConfig {
     DeviceConfig {
         ftl: FtlConfig {
             exported: Some(Bytes(pages * nand.mapping_unit.unwrap_or(nand.page_size).0)),
-            over_provisioning: 0.07,
+            over_provisioning: None,
             mapping: MappingConfig::by_name("page").unwrap(),
             allocator: None,
             victim: None,

@@ -2,11 +2,13 @@
 
 use eraseblock_core::ftl::is_composed;
 
+use super::alternatives;
 use super::tree::{Node, Value};
 use crate::error::ConfigError;
 
 /// Keys whose value is a scheme: a name, or a table with `kind` and the options of that kind.
-const SCHEMES: [&str; 5] = ["buffer.scheme", "ftl.mapping", "ftl.allocator", "ftl.victim", "ftl.wear"];
+pub(crate) const SCHEMES: [&str; 5] =
+    ["buffer.scheme", "ftl.mapping", "ftl.allocator", "ftl.victim", "ftl.wear"];
 
 /// Keys of the table `ftl` that only mappings understand which are composed of them.
 const PARTS: [&str; 4] = ["allocator", "victim", "wear", "gc"];
@@ -20,6 +22,8 @@ pub(super) fn overlay(base: Node, over: Node, path: &str) -> Result<Node, Config
     {
         return Ok(over);
     }
+    let mut base = base;
+    alternatives::displace(&mut base, &over, path)?;
     let Node { place, order, value } = over;
     let value = match (base.value, value) {
         (Value::Table(mut below), Value::Table(above)) => {

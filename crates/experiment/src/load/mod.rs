@@ -1,5 +1,6 @@
 //! From what people write to experiments: preset, then file, then `--set`, then the case, one experiment for each point of the axes.
 
+mod alternatives;
 mod axes;
 mod cases;
 mod generator;
@@ -68,6 +69,8 @@ fn complete(point: Node, default_name: &str, presets: &mut Presets) -> Result<Ex
             return Err(ConfigError::new(&other.place, Some("preset"), message));
         }
     };
+    alternatives::check(&whole)?;
+    whole.prune();
     whole.or_insert("name", Node::new(Place::Nowhere, Value::Text(default_name.to_owned())));
     typed::experiment(&whole)
 }
@@ -83,4 +86,5 @@ pub(crate) fn preset_tree(text: &str, name: &str) -> Result<Node, ConfigError> {
 }
 
 pub use generator::resolve_generator;
+pub(crate) use merge::SCHEMES;
 pub(crate) use tree::Node as Tree;

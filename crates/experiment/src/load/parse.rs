@@ -13,7 +13,11 @@ const DEPTH_MAX: usize = 16;
 
 /// In this order things are laid over one another; options follow, each a layer of its own.
 const PRESET_LAYER: usize = 0;
-const FILE_LAYER: usize = 1;
+pub(super) const FILE_LAYER: usize = 1;
+
+/// Keys whose texts are anything, also `null`; in all others that takes back what a layer below sets, as TOML has no other
+/// word for it.
+const LABELS: [&str; 3] = ["name", "case.name", "workload.path"];
 
 /// The tree of a file.
 pub(super) fn file(text: &str, name: &str) -> Result<Node, ConfigError> {
@@ -153,6 +157,7 @@ impl<'t> Source<'t> {
             return fail(format!("tables are nested more than {DEPTH_MAX} deep"));
         }
         Ok(match value.get_ref() {
+            DeValue::String(text) if text == "null" && !LABELS.contains(&path) => Value::Null,
             DeValue::String(text) => Value::Text(text.to_string()),
             DeValue::Boolean(value) => Value::Bool(*value),
             DeValue::Integer(digits) => match i64::from_str_radix(digits.as_str(), digits.radix()) {

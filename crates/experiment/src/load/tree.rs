@@ -34,9 +34,11 @@ pub(crate) struct Node {
     pub value: Value,
 }
 
-/// What TOML can say, dates apart.
+/// What TOML can say, dates apart; and that nothing is said, which TOML cannot.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
+    /// `null`: what a layer below says does not hold, the default does.
+    Null,
     Bool(bool),
     Int(i64),
     Float(f64),
@@ -49,6 +51,7 @@ impl Value {
     /// The value in an error message.
     pub fn describe(&self) -> String {
         match self {
+            Self::Null => "null".to_owned(),
             Self::Bool(value) => format!("{value}"),
             Self::Int(value) => format!("the number {value}"),
             Self::Float(value) => format!("the number {value}"),
@@ -98,9 +101,23 @@ impl Node {
         Some(entries.remove(at).1)
     }
 
+    /// Whether a table says something of `key`, beside that it is not set.
+    pub fn gives(&self, key: &str) -> bool {
+        self.get(key).is_some_and(|node| node.value != Value::Null)
+    }
+
+    /// Takes out all that is not set, so that defaults hold.
+    pub fn prune(&mut self) {
+        if let Value::Table(entries) = &mut self.value {
+            entries.retain(|(_, node)| node.value != Value::Null);
+            entries.iter_mut().for_each(|(_, node)| node.prune());
+        }
+    }
+
     /// The value without its places.
     pub fn to_json(&self) -> Json {
         match &self.value {
+            Value::Null => Json::Null,
             Value::Bool(value) => Json::from(*value),
             Value::Int(value) => Json::from(*value),
             Value::Float(value) => Json::from(*value),

@@ -14,7 +14,9 @@ use crate::{presets, schema};
 
 /// Reads the tree as an experiment.
 pub(super) fn experiment(tree: &Node) -> Result<Experiment, ConfigError> {
-    read(tree, &EXPERIMENT, checked)
+    let mut experiment: Experiment = read(tree, &EXPERIMENT, checked)?;
+    experiment.ftl.spell_out();
+    Ok(experiment)
 }
 
 /// Reads the tree as a generator.

@@ -3,6 +3,7 @@
 mod advice;
 mod error;
 mod events;
+mod given;
 mod info;
 mod laws;
 mod record;
@@ -13,6 +14,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
+use eraseblock_core::config::Replay;
+use eraseblock_core::device::idle::{Idle, warning};
 use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_traces::DriveShape;
 use serde::Serialize;
@@ -117,6 +120,7 @@ impl Runner {
         };
 
         let mut device = Device::new(&experiment.device(), Options { verify: how.verify })?;
+        let device_idle = device.idle_settings();
         let mut read = |passed| report("read", passed, 0).is_ok();
         let (workload, file) = self.workloads.get(&experiment.workload, base, &mut read)?;
         let shape = DriveShape {
@@ -181,7 +185,12 @@ impl Runner {
             return Err(changed(&experiment.workload));
         }
 
-        let figures = record::object(&figures);
+        let mut figures = record::object(&figures);
+        if let Some(warning) = idle_settings(experiment, device_idle, workload.identity().format)
+            && let Some(Json::Array(warnings)) = figures.get_mut("warnings")
+        {
+            warnings.push(warning.into());
+        }
         laws::check(workload.identity(), fitted.report(), submitted, &figures)?;
         Ok(Record::new(
             experiment,
@@ -204,6 +213,26 @@ pub fn run(
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Record, RunError> {
     Runner::default().run(experiment, base, How { verify, events: None }, progress)
+}
+
+/// A sentence about settings that somebody gave and that do nothing beside the others.
+fn idle_settings(experiment: &Experiment, mut idle: Vec<Idle>, format: &str) -> Option<String> {
+    idle.extend(experiment.workload.idle_settings(format).into_iter().map(|(key, why)| Idle::new(key, why)));
+    if experiment.host.replay != Replay::Open {
+        idle.push(Idle::new("workload.time_scale", "host.replay takes no arrival times"));
+    }
+    if experiment.host.replay == Replay::Untimed {
+        idle.push(Idle::new("service_times", "host.replay = \"untimed\" knows no time"));
+    }
+    if idle.is_empty() {
+        return None;
+    }
+    let given = given::settings(experiment);
+    warning(&idle, |key| {
+        given
+            .iter()
+            .any(|path| path.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
+    })
 }
 
 fn reading(passed: u64) -> Progress {

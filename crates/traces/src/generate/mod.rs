@@ -3,6 +3,7 @@
 mod arrivals;
 mod calibrated;
 mod disksim;
+mod idle;
 mod mixed;
 mod patterns;
 mod random;

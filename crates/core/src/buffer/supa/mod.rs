@@ -46,7 +46,7 @@ use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Shape, Span,
 use crate::support::NONE;
 use crate::support::bits::Bits;
 use crate::support::list::{Links, List};
-use crate::support::registry::{About, Choice, Cost, Example};
+use crate::support::registry::{About, Choice, Cost, Example, Needs};
 use flags::Flags;
 use hits::Hits;
 use select::Victim;
@@ -92,6 +92,10 @@ pub const ABOUT: About = About {
             options: r#"{"search_window": 1.0}"#,
             requests: "W 0-1, W 4-5, R 8-9, W 13-14, W 16-17",
         },
+    ],
+    needs: &[
+        Needs { option: "hits_outside", beside: "search_window", values: &["null"] },
+        Needs { option: "window_requests", beside: "search_window", values: &["null"] },
     ],
     source: include_str!("mod.rs"),
     ..About::PLAIN

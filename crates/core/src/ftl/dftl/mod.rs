@@ -46,7 +46,7 @@ use super::store::{Above, Owners, Store};
 use super::{Mapping, Reclaim, Shape};
 use crate::nand::{Cause, Flash, Ppn};
 use crate::support::NONE;
-use crate::support::registry::{About, Choice};
+use crate::support::registry::{About, Choice, Needs};
 use cache::Cache;
 use directory::{Directory, Truth};
 
@@ -71,6 +71,7 @@ pub const ABOUT: About = About {
         },
     ],
     composed: true,
+    needs: &[Needs { option: "protected", beside: "replacement", values: &[r#""segmented-lru""#] }],
     source: include_str!("mod.rs"),
     ..About::PLAIN
 };

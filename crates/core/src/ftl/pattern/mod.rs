@@ -61,7 +61,7 @@ use crate::metrics::Counters;
 use crate::nand::Cause;
 use crate::pattern::{Access, Hint, Pattern, Policy, Route};
 use crate::support::NONE;
-use crate::support::registry::{About, Choice};
+use crate::support::registry::{About, Choice, Needs};
 use areas::Areas;
 
 /// What `list` says.
@@ -87,6 +87,11 @@ pub const ABOUT: About = About {
             open: "where random writes go to a block that is read in sequence: section 5.4.2 has all that changes written to SINGLE, \
                    and what is read again after it turned read-intensive to MULTI",
         },
+    ],
+    needs: &[
+        Needs { option: "handler", beside: "policy", values: &[r#""by-pattern""#] },
+        Needs { option: "threshold", beside: "policy", values: &[r#""by-pattern""#] },
+        Needs { option: "mixed_writes", beside: "policy", values: &[r#""by-pattern""#] },
     ],
     source: include_str!("mod.rs"),
     ..About::PLAIN

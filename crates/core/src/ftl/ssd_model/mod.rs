@@ -63,7 +63,7 @@ use super::page::PageMap;
 use super::store::{Numbering, Sealed, Store};
 use super::{Mapping, Shape};
 use crate::nand::Geometry;
-use crate::support::registry::{About, Choice, Cost};
+use crate::support::registry::{About, Choice, Cost, Needs};
 use crate::support::whole_share;
 
 /// What `list` says.
@@ -91,6 +91,14 @@ pub const ABOUT: About = About {
             others: &[r#""wear-aware""#],
             open: "whether cleaning looks at wear; the paper has both, the example is greedy",
         },
+    ],
+    needs: &[
+        Needs { option: "pool", beside: "active", values: &[r#""plane""#] },
+        Needs { option: "block_mapping", beside: "active", values: &[r#""element""#] },
+        Needs { option: "lifetime", beside: "cleaning", values: &[r#""wear-aware""#] },
+        Needs { option: "migrate_below", beside: "cleaning", values: &[r#""wear-aware""#] },
+        Needs { option: "ration_below", beside: "cleaning", values: &[r#""wear-aware""#] },
+        Needs { option: "seed", beside: "cleaning", values: &[r#""wear-aware""#] },
     ],
     source: include_str!("mod.rs"),
     ..About::PLAIN
