@@ -522,7 +522,8 @@ fn settings_without_effect_are_warned_of() {
     let warned = |over: Value, ftl: Value| {
         let mut ftl = ftl;
         ftl["exported"] = json!("64 KiB");
-        let config = support::config(&json!({"nand": over.clone(), "ftl": ftl.clone()}));
+        let host = json!({"replay": "open"});
+        let config = support::config(&json!({"nand": over.clone(), "ftl": ftl.clone(), "host": host}));
         let device = Device::new(&config, Options::default()).unwrap();
         // The keys that are given here, and no others.
         let mut given = vec![];
