@@ -9,6 +9,7 @@ mod choices;
 mod collection;
 mod common;
 mod dftl;
+mod drives_by_the_book;
 mod elements;
 mod every_buffer;
 mod examples;
