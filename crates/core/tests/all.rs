@@ -13,6 +13,7 @@ mod every_buffer;
 mod examples;
 mod flush_times;
 mod large_fills;
+mod leaving_order;
 mod levelling;
 mod merges_by_the_book;
 mod mnk;

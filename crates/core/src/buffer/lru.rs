@@ -6,7 +6,7 @@
 //!
 //! **Silent in the papers.** Whether reads allocate: they do, as in HBM's and SUPA's comparisons, where this is the *unified*
 //! buffer; `reads = "bypass"` makes it the write buffer that BPLRU compares with, SUPA's *dirty-only* one, where a read neither
-//! allocates nor moves anything.
+//! allocates nor moves anything. Flush commands and forced writes store pages one by one; a write buffer lets them go.
 //!
 //! Cost of a page access: O(1).
 

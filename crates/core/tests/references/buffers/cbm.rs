@@ -21,7 +21,7 @@ fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
     let read_share = f64::from(random.random_range(0..=8)) / 8.0;
     let fill_holes = random.random();
     // Each part has at least one page.
-    let cache = ((f64::from(shape.capacity) * read_share) as u32).clamp(1, shape.capacity - 1);
+    let cache = ((f64::from(shape.capacity) * read_share).round() as u32).clamp(1, shape.capacity - 1);
     let mut fast = json!({"kind": "cbm", "read_share": read_share, "fill_holes": fill_holes});
     let rules = Rules::draw(shape.capacity - cache, shape.pages_per_block, random, &mut fast);
     let slow = Cbm {
@@ -44,15 +44,16 @@ struct Cbm {
 }
 
 impl Cbm {
-    /// A block leaves, and if it is written what the read cache has of it fills the holes.
-    fn leave(&mut self, mut pages: Vec<(u32, bool)>, out: &mut Decisions) {
+    /// A block leaves, and if it is written what the read cache has of it fills the holes; but not what this span writes.
+    fn leave(&mut self, mut pages: Vec<(u32, bool)>, span: &Span, out: &mut Decisions) {
         if pages.iter().all(|&(_, dirty)| !dirty) {
             out.leave(Action::Drop, pages);
             return;
         }
         if self.fill_holes {
             let block = pages[0].0 / self.pages_per_block;
-            let fits = |page: &u32| page / self.pages_per_block == block;
+            let coming = span.first..span.first + span.count;
+            let fits = |page: &u32| page / self.pages_per_block == block && !coming.contains(page);
             pages.extend(self.cache.iter().filter(|page| fits(page)).map(|&page| (page, false)));
             pages.sort_unstable();
             self.cache.retain(|page| !fits(page));
@@ -62,16 +63,18 @@ impl Cbm {
 
     fn write(&mut self, span: &Span, out: &mut Decisions) {
         for left in self.write_buffer.begin(span.first, span.count) {
-            self.leave(left, out);
+            self.leave(left, span, out);
         }
         let mut counted = false;
         for page in span.first..span.first + span.count {
+            // A page of the read cache moves: it is out of there before it needs room.
+            let clean = self.cache.contains(&page);
+            self.cache.retain(|&cached| cached != page);
             if self.write_buffer.needs_room(page) {
                 let left = self.write_buffer.evict();
-                self.leave(left, out);
+                self.leave(left, span, out);
             }
-            out.hits.push(self.write_buffer.holds(page) || self.cache.contains(&page));
-            self.cache.retain(|&clean| clean != page);
+            out.hits.push(clean || self.write_buffer.holds(page));
             self.write_buffer.serve(page, true, &mut counted);
         }
     }

@@ -106,18 +106,16 @@ impl Buffer for Clock {
 
     fn force(&mut self, first: u32, count: u32) -> Decisions {
         let mut out = Decisions::default();
-        let mut forced = Vec::new();
         for lpn in first..first + count {
             if let Some(page) = self.ring.iter_mut().find(|page| page.lpn == lpn && page.dirty) {
                 page.dirty = false;
-                forced.push((lpn, true));
+                if self.allocate {
+                    out.leave(Action::WriteBack, vec![(lpn, true)]);
+                } else {
+                    self.trim(lpn);
+                    out.leave(Action::Flush, vec![(lpn, true)]);
+                }
             }
-        }
-        if self.allocate {
-            out.leave(Action::WriteBack, forced);
-        } else {
-            forced.iter().for_each(|&(lpn, _)| self.trim(lpn));
-            out.leave(Action::Flush, forced);
         }
         out
     }

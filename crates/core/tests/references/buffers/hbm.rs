@@ -81,7 +81,7 @@ impl Rules {
         fast["beta"] = json!(beta);
         let alpha = alpha.unwrap_or(blocks(2));
         let general = if capacity >= 8192 { 0.2 } else { 0.1 };
-        let beta = beta.unwrap_or(if alpha > general { blocks(4) } else { general });
+        let beta = beta.unwrap_or(if alpha > general { 2.0 * alpha } else { general });
         Self {
             total: capacity as usize,
             pages_per_block,
@@ -126,17 +126,17 @@ pub struct Regions {
     nodes: BTreeMap<u32, BlockNode>,
     /// THR_migrate.
     threshold: u32,
-    /// The first request that began with this threshold.
-    unchanged_since: u64,
-    /// N_block has changed in this part of a request.
-    changed: bool,
+    /// The request in which it was changed last, or the first.
+    changed_at: u64,
+    /// N_block after the last part of a request.
+    was: usize,
     now: u64,
 }
 
 impl Regions {
     pub fn new(rules: Rules) -> Self {
         let threshold = rules.threshold.unwrap_or(1);
-        Self { rules, nodes: BTreeMap::new(), threshold, unchanged_since: 0, changed: false, now: 0 }
+        Self { rules, nodes: BTreeMap::new(), threshold, changed_at: 0, was: 0, now: 0 }
     }
 
     fn block(&self, page: u32) -> u32 {
@@ -180,17 +180,16 @@ impl Regions {
     /// Replace(): what leaves, upwards.
     pub fn evict(&mut self) -> Vec<(u32, bool)> {
         let victim = self.victim(&self.nodes);
-        self.changed |= self.nodes[&self.block(victim[0])].migrated;
         victim.into_iter().map(|page| (page, self.remove(page))).collect()
     }
 
-    /// Makes room for those pages of a part that are not here, before the first is taken in; where there is not so much
-    /// room at all, `access` does it page by page. Says what left, victim by victim.
+    /// Makes room for those pages of a part that are not here, before the first is taken in. Where there is not so much room at
+    /// all, everything leaves, and the part is taken in page by page. Says what left, victim by victim.
     pub fn begin(&mut self, first: u32, count: u32) -> Vec<Vec<(u32, bool)>> {
         let mut left = Vec::new();
         loop {
             let missing = (first..first + count).filter(|&page| !self.holds(page)).count();
-            if self.rules.page_by_page || missing > self.rules.total || self.held() + missing <= self.rules.total {
+            if self.rules.page_by_page || self.held() == 0 || self.held() + missing <= self.rules.total {
                 return left;
             }
             left.push(self.evict());
@@ -221,30 +220,24 @@ impl Regions {
         entry.dirty |= write;
         entry.used = now;
         entry.uses += 1;
-        if node.migrated {
-            self.changed |= !hit;
-        } else if node.pages.len() >= self.threshold as usize {
+        if !node.migrated && node.pages.len() >= self.threshold as usize {
             // Section 3.4: threshold-based migration.
             node.migrated = true;
-            self.changed = true;
             if !self.rules.page_region_counts {
                 node.popularity = 1;
-                *counted = true;
+                *counted |= counts;
             }
         }
     }
 
-    /// Algorithm 3.4, after each part of a request.
+    /// Algorithm 3.4, after each part of a request; N_block is changed if it is another than after the part before.
     pub fn adjust(&mut self, request: u64) {
-        let changed = std::mem::take(&mut self.changed);
-        if self.rules.threshold.is_some()
-            || !changed
-            || request + 1 < self.unchanged_since + self.rules.settle
-        {
+        let in_block_region = self.nodes.values().filter(|node| node.migrated).map(|node| node.pages.len()).sum();
+        let changed = std::mem::replace(&mut self.was, in_block_region) != in_block_region;
+        if self.rules.threshold.is_some() || !changed || request - self.changed_at < self.rules.settle {
             return;
         }
-        let in_block_region = self.nodes.values().filter(|node| node.migrated).map(|node| node.pages.len());
-        let gamma = in_block_region.sum::<usize>() as f64 / self.rules.total as f64;
+        let gamma = in_block_region as f64 / self.rules.total as f64;
         let before = self.threshold;
         if gamma > self.rules.beta && self.threshold <= self.rules.pages_per_block {
             self.threshold += 1;
@@ -253,7 +246,7 @@ impl Regions {
             self.threshold -= 1;
         }
         if self.threshold != before {
-            self.unchanged_since = request + 1;
+            self.changed_at = request;
         }
     }
 

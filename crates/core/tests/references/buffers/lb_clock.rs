@@ -95,7 +95,8 @@ impl LbClock {
             out.leave(Action::Flush, victim.pages.iter().map(|&page| (page, true)).collect());
         }
         if !self.ring.iter().any(|block| block.number == number) {
-            let at = self.ring.len() - behind;
+            // If the hand has gone all the way round by now, that is right behind it again.
+            let at = if behind == self.ring.len() { behind } else { self.ring.len() - behind };
             self.ring.insert(at, Block { number, pages: BTreeSet::new(), used: true });
         }
         let block = self.ring.iter_mut().find(|block| block.number == number).unwrap();

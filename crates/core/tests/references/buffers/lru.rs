@@ -79,11 +79,12 @@ impl Buffer for Lru {
         for &(page, _) in &forced {
             if self.allocate {
                 self.pages.iter_mut().find(|(lpn, _)| *lpn == page).unwrap().1 = false;
+                out.leave(Action::WriteBack, vec![(page, true)]);
             } else {
                 self.trim(page);
+                out.leave(Action::Flush, vec![(page, true)]);
             }
         }
-        out.leave(if self.allocate { Action::WriteBack } else { Action::Flush }, forced);
         out
     }
 }
