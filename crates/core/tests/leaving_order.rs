@@ -104,3 +104,18 @@ fn cbm_fills_no_hole_with_a_page_that_is_being_written() {
         assert_eq!(drive.out.answers[0], Answer::Hit, "{room}");
     }
 }
+
+#[test]
+fn a_trim_does_not_break_a_sequence_of_writes() {
+    let mut drive = Driven::new(json!({"kind": "bplru", "padding": false}), 6);
+    drive.write(0, 4);
+    drive.write(4, 1);
+    drive.write(0, 1);
+    // Page 3 has not been written anew yet.
+    drive.buffer.trim(3, 1);
+    drive.write(8, 1);
+    drive.write(1, 3);
+    // Block 0 is full again, written from its first page to its last: it leaves before blocks written longer ago.
+    drive.write(12, 1);
+    assert_eq!(drive.left(), [[0, 1, 2, 3]]);
+}
