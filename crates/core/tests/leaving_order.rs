@@ -1,4 +1,5 @@
-//! In which order pages leave where the host wants them stored: as they would have to make room. And what leaves beside them.
+//! In which order pages leave where the host wants them stored: as they would have to make room.
+//! And what leaves beside them.
 
 use eraseblock_core::buffer::{Answer, Buffer, BufferConfig, Idle, Outcome, Shape, Span};
 use serde_json::{Value, json};
@@ -60,14 +61,16 @@ fn lb_clock_stores_blocks_as_its_hand_would_choose_them() {
     drive.write(0, 1);
     drive.write(4, 2);
     drive.write(8, 1);
-    // All were written since the hand came by: it clears their bits, and the fullest leaves; then the first that it meets.
+    // All were written since the hand came by: it clears their bits, and the fullest leaves; then
+    // the first that it meets.
     assert_eq!(drive.flushed(), [vec![4, 5], vec![0], vec![8]]);
     let mut drive = Driven::new(json!({"kind": "lb-clock", "heuristics": false}), 5);
     for (first, count) in [(0, 1), (4, 1), (8, 1), (12, 2), (0, 2), (16, 1)] {
         drive.write(first, count);
     }
-    // Block 3 has made room for page 1; blocks 0 and 4 were written since. The hand passes block 0, clears its bit and stops at
-    // block 1, which leaves. Then block 0 is a candidate, too, and the fullest.
+    // Block 3 has made room for page 1; blocks 0 and 4 were written since. The hand passes block 0,
+    // clears its bit and stops at block 1, which leaves. Then block 0 is a candidate, too, and the
+    // fullest.
     assert_eq!(drive.flushed(), [vec![4], vec![0, 1], vec![8], vec![16]]);
 }
 
@@ -115,7 +118,8 @@ fn a_trim_does_not_break_a_sequence_of_writes() {
     drive.buffer.trim(3, 1);
     drive.write(8, 1);
     drive.write(1, 3);
-    // Block 0 is full again, written from its first page to its last: it leaves before blocks written longer ago.
+    // Block 0 is full again, written from its first page to its last: it leaves before blocks
+    // written longer ago.
     drive.write(12, 1);
     assert_eq!(drive.left(), [[0, 1, 2, 3]]);
 }

@@ -12,11 +12,14 @@
 //! Q. Wei, C. Chen and J. Yang, "CBM: A cooperative buffer management for SSD", MSST 2014. A reconstruction: of that paper the abstract was at
 //! hand, and what SUPA (2017) says of it; the write buffer follows Gong's thesis on HBM (2010).
 //!
-//! **Where these are silent.** How the memory is divided: `read_share`, a half, rounded to pages. Pages of the read cache that are written along
-//! leave with the block (`fill_holes = false`: they stay, and are not written); those that the present request writes are not written
-//! along, as they are on their way to the write buffer, where each is a hit. All of HBM's rules apply to the write buffer, with its alpha and
-//! beta by the size of that part. A read hit in the write buffer counts as use there. Pages that a flush command cleans stay in the write buffer; a
-//! block that holds only such pages is dropped. Non-volatile memory need not be flushed at all: that is `buffer.battery`.
+//! **Where these are silent.** How the memory is divided: `read_share`, a half, rounded to pages.
+//! Pages of the read cache that are written along leave with the block (`fill_holes = false`: they
+//! stay, and are not written); those that the present request writes are not written along, as they
+//! are on their way to the write buffer, where each is a hit. All of HBM's rules apply to the write
+//! buffer, with its alpha and beta by the size of that part. A read hit in the write buffer counts
+//! as use there. Pages that a flush command cleans stay in the write buffer; a block that holds
+//! only such pages is dropped. Non-volatile memory need not be flushed at all: that is
+//! `buffer.battery`.
 //!
 //! Cost of a page access: O(1), O(log n) in the blocks of the block region where a block's rank changes; of an eviction O(pages of a block).
 
@@ -181,7 +184,8 @@ impl ReadCache {
         held
     }
 
-    /// Takes all pages of the block out that begins with page `first`, but for those `coming` to the write buffer.
+    /// Takes all pages of the block out that begins with page `first`, but for those `coming` to
+    /// the write buffer.
     fn take_block(&mut self, first: u32, coming: &Range<u32>, taken: &mut Vec<Evicted>) {
         let mut left = *self.count(first);
         let mut lpn = first;

@@ -18,10 +18,11 @@
 //! block written in order from its first page on is a candidate, too; it is full when its last page is written. Read
 //! hits don't set the bit (`read_hits_count`). `heuristics` switches the clearing at the last page off.
 //!
-//! A flush command empties the buffer, as BPLRU's paper has it for write buffers (section 4.2.4): what is clean need not be kept
-//! where reads allocate nothing. Forced unit access sends its block. Neither counts as a victim that the heuristics compare with. Where
-//! the block under the hand leaves, the hand moves on before a new block is put in.
-//! A battery (`buffer.battery`) spares it flush commands.
+//! A flush command empties the buffer, as BPLRU's paper has it for write buffers (section 4.2.4):
+//! what is clean need not be kept where reads allocate nothing. Forced unit access sends its block.
+//! Neither counts as a victim that the heuristics compare with. Where the block under the hand
+//! leaves, the hand moves on before a new block is put in. A battery (`buffer.battery`) spares it
+//! flush commands.
 //!
 //! Cost of a page access: O(1), O(log n) where a clear bit is set or a bit cleared; the hand's steps are paid for by the writes
 //! that set the bits.

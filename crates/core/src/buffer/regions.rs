@@ -519,7 +519,8 @@ impl Regions {
         all
     }
 
-    /// Dirty pages of the page region in the order in which they would have to make room one by one.
+    /// Dirty pages of the page region in the order in which they would have to make room one by
+    /// one.
     fn leaving_pages(&self) -> Vec<u32> {
         let paged = self.blocks.dirty_nodes().iter().filter(|&node| !self.is_migrated(node));
         let dirty = paged.flat_map(|node| self.blocks.iter(node)).filter(|page| page.dirty);

@@ -1,4 +1,5 @@
-//! BPLRU: Kim and Ahn, "BPLRU: A buffer management scheme for improving random writes in flash storage", FAST 2008.
+//! BPLRU: Kim and Ahn, "BPLRU: A buffer management scheme for improving random writes in flash
+//! storage", FAST 2008.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +38,8 @@ fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
 struct Header {
     block: u32,
     sectors: BTreeSet<u32>,
-    /// Where the next write of the block must begin to have it written in order; none: it no longer is.
+    /// Where the next write of the block must begin to have it written in order; none: it no longer
+    /// is.
     next: Option<u32>,
 }
 
@@ -56,7 +58,7 @@ struct Bplru {
 
 impl Bplru {
     /// To the head of the list, if it is in it (section 3.1).
-    fn to_head(&mut self, block: u32) {
+    fn put_at_head(&mut self, block: u32) {
         if let Some(at) = self.list.iter().position(|header| header.block == block) {
             let header = self.list.remove(at);
             self.list.insert(0, header);
@@ -74,14 +76,14 @@ impl Bplru {
         let hit = self.list.iter().any(|header| header.sectors.contains(&sector));
         out.hits.push(hit);
         if self.touch_first {
-            self.to_head(block);
+            self.put_at_head(block);
         }
         let held: usize = self.list.iter().map(|header| header.sectors.len()).sum();
         if !hit && held == self.capacity {
             let victim = self.list.pop().unwrap();
             self.send(&victim, out);
         }
-        self.to_head(block);
+        self.put_at_head(block);
         if self.list.first().is_none_or(|header| header.block != block) {
             self.list.insert(0, Header { block, sectors: BTreeSet::new(), next: None });
         }

@@ -44,7 +44,8 @@ struct Cbm {
 }
 
 impl Cbm {
-    /// A block leaves, and if it is written what the read cache has of it fills the holes; but not what this span writes.
+    /// A block leaves, and if it is written what the read cache has of it fills the holes; but not
+    /// what this span writes.
     fn leave(&mut self, mut pages: Vec<(u32, bool)>, span: &Span, out: &mut Decisions) {
         if pages.iter().all(|&(_, dirty)| !dirty) {
             out.leave(Action::Drop, pages);

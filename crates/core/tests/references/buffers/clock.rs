@@ -41,7 +41,8 @@ struct Clock {
     most: u32,
     /// The counter of a page that has just come in.
     first: u32,
-    /// The ring, cut open at the hand: the page that it points to is the first, the one it passed last is the last.
+    /// The ring, cut open at the hand: the page that it points to is the first, the one it passed
+    /// last is the last.
     ring: Vec<Page>,
 }
 
@@ -88,7 +89,8 @@ impl Buffer for Clock {
 
     fn flush(&mut self) -> Decisions {
         let mut out = Decisions::default();
-        // In the order in which the hand would choose them, were there nothing but evictions from now on.
+        // In the order in which the hand would choose them, were there nothing but evictions from
+        // now on.
         let mut all = self.ring.clone();
         while !all.is_empty() {
             let page = Self::victim(&mut all);

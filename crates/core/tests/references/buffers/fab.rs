@@ -65,7 +65,8 @@ impl Fab {
         }
     }
 
-    /// Blocks in the order in which they would have to leave: most pages first, then the least recently used.
+    /// Blocks in the order in which they would have to leave: most pages first, then the least
+    /// recently used.
     fn order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.blocks.len()).rev().collect();
         order.sort_by_key(|&at| Reverse(self.blocks[at].pages.len()));

@@ -36,8 +36,9 @@ fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
 
 /// What the thesis leaves to be set, or leaves open.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "the scheme's own yes-or-no options")]
 pub struct Rules {
-    /// N_total, in pages.
+    /// `N_total`, in pages.
     total: usize,
     pages_per_block: u32,
     /// None: Algorithm 3.4.
@@ -124,11 +125,11 @@ pub struct Regions {
     rules: Rules,
     /// The B+ tree.
     nodes: BTreeMap<u32, BlockNode>,
-    /// THR_migrate.
+    /// `THR_migrate`.
     threshold: u32,
     /// The request in which it was changed last, or the first.
     changed_at: u64,
-    /// N_block after the last part of a request.
+    /// `N_block` after the last part of a request.
     was: usize,
     now: u64,
 }
@@ -177,14 +178,15 @@ impl Regions {
         dirty
     }
 
-    /// Replace(): what leaves, upwards.
+    /// `Replace()`: what leaves, upwards.
     pub fn evict(&mut self) -> Vec<(u32, bool)> {
         let victim = self.victim(&self.nodes);
         victim.into_iter().map(|page| (page, self.remove(page))).collect()
     }
 
-    /// Makes room for those pages of a part that are not here, before the first is taken in. Where there is not so much room at
-    /// all, everything leaves, and the part is taken in page by page. Says what left, victim by victim.
+    /// Makes room for those pages of a part that are not here, before the first is taken in. Where
+    /// there is not so much room at all, everything leaves, and the part is taken in page by page.
+    /// Says what left, victim by victim.
     pub fn begin(&mut self, first: u32, count: u32) -> Vec<Vec<(u32, bool)>> {
         let mut left = Vec::new();
         loop {
@@ -201,17 +203,17 @@ impl Regions {
         !self.holds(page) && self.held() == self.rules.total
     }
 
-    /// Algorithms 3.1 and 3.2 for one page, after room is made. `counted`: this part has made its block more popular.
+    /// Algorithms 3.1 and 3.2 for one page, after room is made. `counted`: this part has made its
+    /// block more popular.
     pub fn serve(&mut self, page: u32, write: bool, counted: &mut bool) {
         self.now += 1;
         let (now, hit, block) = (self.now, self.holds(page), self.block(page));
         let counts = write || !hit || self.rules.read_hits_count;
-        if !self.nodes.contains_key(&block) {
-            self.nodes.insert(block, BlockNode { popularity: 0, migrated: false, pages: BTreeMap::new() });
+        let node = self.nodes.entry(block).or_insert_with(|| {
             // A new block: its popularity is one, even if this part has had to let go of it.
             *counted = false;
-        }
-        let node = self.nodes.get_mut(&block).unwrap();
+            BlockNode { popularity: 0, migrated: false, pages: BTreeMap::new() }
+        });
         if counts && !*counted && (node.migrated || self.rules.page_region_counts) {
             node.popularity += 1;
             *counted = true;
@@ -230,7 +232,8 @@ impl Regions {
         }
     }
 
-    /// Algorithm 3.4, after each part of a request; N_block is changed if it is another than after the part before.
+    /// Algorithm 3.4, after each part of a request; `N_block` is changed if it is another than after
+    /// the part before.
     pub fn adjust(&mut self, request: u64) {
         let in_block_region = self.nodes.values().filter(|node| node.migrated).map(|node| node.pages.len()).sum();
         let changed = std::mem::replace(&mut self.was, in_block_region) != in_block_region;

@@ -57,8 +57,8 @@ struct LbClock {
 }
 
 impl LbClock {
-    /// Takes a victim out of the ring. Says where the hand was before, counted from where it is now: as many blocks before
-    /// the end of the ring as it has passed and left there.
+    /// Takes a victim out of the ring. Says where the hand was before, counted from where it is
+    /// now: as many blocks before the end of the ring as it has passed and left there.
     fn select(ring: &mut Vec<Block>, last_met: bool) -> (Block, usize) {
         // Those whose bit was clear before this selection.
         let mut candidates: Vec<u32> = ring.iter().filter(|block| !block.used).map(|block| block.number).collect();
