@@ -112,6 +112,7 @@ soak: SEEDS ?= 300
 soak: TIME ?= 1200
 soak: $(EXTENSION) ## Cut power in many more short runs of every mapping, then run random drives (SEEDS=300 TIME=1200)
 	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-core --locked --quiet --test all power::
+	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-core --locked --quiet --test references
 	$(MAKE) --no-print-directory fuzz-config TIME=$(TIME)
 
 lock: $(DEPENDENCIES) ## Pin the Python packages anew (needs uv)

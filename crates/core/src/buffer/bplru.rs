@@ -12,11 +12,13 @@
 //! H. Kim and S. Ahn, "BPLRU: A buffer management scheme for improving random writes in flash storage", FAST 2008,
 //! sections 3.1 to 3.4.
 //!
-//! **Where the paper is silent.** Room is made before the written block moves to the front (`evict_order`): Table 1's
-//! rows are possible only so. *Written sequentially* means: its next write began where the last one of it ended, from
-//! page 0 to the last page, with all of them buffered; a write at page 0 begins anew, any other breaks it off until
-//! then. A page that was never written is not read for padding, but written all the same. `padding` and
-//! `compensation` can be switched off one by one: without both it is `block-lru` with `reads = "bypass"`.
+//! **Where the paper is silent.** Room is made before the written block moves to the front
+//! (`evict_order`): Table 1's rows are possible only so. *Written sequentially* means: its next
+//! write began where the last one of it ended, from page 0 to the last page, with all of them
+//! buffered; a write at page 0 begins anew, any other breaks it off until then; a trim does not. A
+//! page that was never written is not read for padding, but written all the same. `padding` and
+//! `compensation` can be switched off one by one: without both it is `block-lru` with
+//! `reads = "bypass"`.
 //!
 //! `buffer_paper_bytes` counts the two-level index of section 3.4, with 4 bytes for each field: a pointer for each logical block, a
 //! node (two links, block, count) for each page and for each buffered block, and in the latter a pointer for each page of the block.
@@ -184,9 +186,8 @@ impl BlockOrder for Bplru {
         self.order.remove(&mut self.links, node);
     }
 
-    fn shrink(&mut self, node: u32, _blocks: &Directory) {
-        self.next_offset[node as usize] = BROKEN;
-    }
+    // A trim is no write: it neither moves a block nor breaks its sequence.
+    fn shrink(&mut self, _node: u32, _blocks: &Directory) {}
 
     fn nodes(&self) -> impl Iterator<Item = u32> {
         self.order.iter(&self.links)

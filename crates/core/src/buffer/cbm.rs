@@ -12,12 +12,18 @@
 //! Q. Wei, C. Chen and J. Yang, "CBM: A cooperative buffer management for SSD", MSST 2014. A reconstruction: of that paper the abstract was at
 //! hand, and what SUPA (2017) says of it; the write buffer follows Gong's thesis on HBM (2010).
 //!
-//! **Where these are silent.** How the memory is divided: `read_share`, a half. Pages of the read cache that are written along leave with the
-//! block (`fill_holes = false`: they stay, and are not written). All of HBM's rules apply to the write buffer, with its alpha and
-//! beta by the size of that part. A read hit in the write buffer counts as use there. Pages that a flush command cleans stay in the write buffer; a
-//! block that holds only such pages is dropped. Non-volatile memory need not be flushed at all: that is `buffer.battery`.
+//! **Where these are silent.** How the memory is divided: `read_share`, a half, rounded to pages.
+//! Pages of the read cache that are written along leave with the block (`fill_holes = false`: they
+//! stay, and are not written); those that the present request writes are not written along, as they
+//! are on their way to the write buffer, where each is a hit. All of HBM's rules apply to the write
+//! buffer, with its alpha and beta by the size of that part. A read hit in the write buffer counts
+//! as use there. Pages that a flush command cleans stay in the write buffer; a block that holds
+//! only such pages is dropped. Non-volatile memory need not be flushed at all: that is
+//! `buffer.battery`.
 //!
 //! Cost of a page access: O(1), O(log n) in the blocks of the block region where a block's rank changes; of an eviction O(pages of a block).
+
+use std::ops::Range;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -184,12 +190,18 @@ impl ReadCache {
         held
     }
 
-    /// Takes all pages of the block out that begins with page `first`.
-    fn take_block(&mut self, first: u32, taken: &mut Vec<Evicted>) {
+    /// Takes all pages of the block out that begins with page `first`, but for those `coming` to
+    /// the write buffer.
+    fn take_block(&mut self, first: u32, coming: &Range<u32>, taken: &mut Vec<Evicted>) {
+        let mut left = *self.count(first);
         let mut lpn = first;
-        while *self.count(first) > 0 {
-            if self.take(lpn) {
-                taken.push(Evicted { lpn, dirty: false });
+        while left > 0 {
+            if self.pages.holds(lpn) {
+                left -= 1;
+                if !coming.contains(&lpn) {
+                    self.take(lpn);
+                    taken.push(Evicted { lpn, dirty: false });
+                }
             }
             lpn += 1;
         }
@@ -210,31 +222,34 @@ impl ReadCache {
 
 impl Cbm {
     /// A page is written, or read from the write buffer.
-    fn serve_dirty(&mut self, lpn: u32, write: bool, visit: &mut Visit, out: &mut Outcome) -> Answer {
+    fn serve_dirty(&mut self, lpn: u32, span: &Span, visit: &mut Visit, out: &mut Outcome) -> Answer {
         if self.writes.blocks().holds(lpn) {
-            self.writes.hit(lpn, write, visit, out);
+            self.writes.hit(lpn, span.write, visit, out);
             return Answer::Hit;
         }
         let was_clean = self.reads.take(lpn);
         if self.writes.blocks().is_full() {
-            self.replace(out);
+            self.replace(span, out);
         }
         self.writes.insert(lpn, true, visit, out);
         if was_clean { Answer::Hit } else { Answer::Insert }
     }
 
-    /// A block leaves the write buffer, with what the read cache has of it.
-    fn replace(&mut self, out: &mut Outcome) {
-        let (reads, fill_holes) = (&mut self.reads, self.fill_holes);
-        self.writes
-            .replace(out, |blocks, node, reason, out| leave(reads, fill_holes, blocks, node, reason, out));
+    /// A block leaves the write buffer for a page of this span, with what the read cache has of it.
+    fn replace(&mut self, span: &Span, out: &mut Outcome) {
+        let holes = (&mut self.reads, self.fill_holes.then(|| coming(span)));
+        self.writes.replace(out, |blocks, node, reason, out| leave(holes, blocks, node, reason, out));
     }
+}
+
+/// Pages that a span writes.
+fn coming(span: &Span) -> Range<u32> {
+    span.first..span.first + span.count
 }
 
 /// A block leaves the write buffer: written, with what the read cache has of it, or dropped if all of it is clean.
 fn leave(
-    reads: &mut ReadCache,
-    fill_holes: bool,
+    (reads, fills): (&mut ReadCache, Option<Range<u32>>),
     blocks: &mut Directory,
     node: u32,
     reason: Reason,
@@ -245,8 +260,8 @@ fn leave(
         return blocks.evict_whole(node, Action::Drop, reason, out);
     }
     out.pages.extend(blocks.iter(node));
-    if fill_holes {
-        reads.take_block(blocks.lbn(node) * blocks.pages_per_block(), &mut out.pages);
+    if let Some(coming) = fills {
+        reads.take_block(blocks.lbn(node) * blocks.pages_per_block(), &coming, &mut out.pages);
     }
     out.pages[start..].sort_unstable_by_key(|page| page.lpn);
     out.evict(start, Action::Flush, reason);
@@ -258,13 +273,13 @@ impl Buffer for Cbm {
         if span.write {
             let (reads, fill_holes) = (&mut self.reads, self.fill_holes);
             self.writes.make_room(span, out, |blocks, node, reason, out| {
-                leave(reads, fill_holes, blocks, node, reason, out);
+                leave((&mut *reads, fill_holes.then(|| coming(span))), blocks, node, reason, out);
             });
         }
         let mut visit = Visit::default();
         for first in span.first..span.first + span.count {
             if span.write || self.writes.blocks().holds(first) {
-                let answer = self.serve_dirty(first, span.write, &mut visit, out);
+                let answer = self.serve_dirty(first, span, &mut visit, out);
                 out.answers.push(answer);
             } else {
                 self.reads.read(&Span { first, count: 1, ..*span }, view, out);

@@ -9,9 +9,12 @@
 //!
 //! F. J. Corbató, "A paging experiment with the Multics system", MIT Project MAC Report MAC-M-384, 1968.
 //!
-//! **Where the paper is silent.** It is about RAM pages, with the processor setting the bit. Here the access that brings a page in does not count
-//! (`enters_used = false`), so that a page used once leaves in the first round; with `true` it has a round more. Wider counters (`bits`) are
-//! later work. Reads allocate; `reads = "bypass"` makes it a write buffer.
+//! **Where the paper is silent.** It is about RAM pages, with the processor setting the bit. Here
+//! the access that brings a page in does not count (`enters_used = false`), so that a page used
+//! once leaves in the first round; with `true` it has a round more. Wider counters (`bits`) are
+//! later work. Reads allocate; `reads = "bypass"` makes it a write buffer. A flush command writes
+//! pages in the order in which the hand would choose them, one by one, and a forced write its own;
+//! a write buffer lets them go.
 //!
 //! Cost of a page access: O(1), on average over accesses: each step of the hand that does not find a victim uses up a hit.
 
@@ -157,7 +160,10 @@ impl PageOrder for Clock {
     }
 
     fn leaving(&mut self, _pages: &PageTable) -> Vec<u32> {
-        self.written.leaving(|_| false)
+        let mut slots = self.written.leaving(|_| false);
+        // The hand comes by once more for each use.
+        slots.sort_by_key(|&slot| self.uses[slot as usize]);
+        slots
     }
 
     fn check(&self, _pages: &PageTable) -> Result<(), String> {

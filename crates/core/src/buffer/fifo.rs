@@ -3,7 +3,8 @@
 //! **What it does.** One list of pages in the order of their arrival. A hit moves nothing. A dirty page that leaves is
 //! written, a clean one dropped. The least that a scheme can do: what another gains over it, it gains by looking at use.
 //!
-//! Reads allocate; `reads = "bypass"` makes it a write buffer.
+//! Reads allocate; `reads = "bypass"` makes it a write buffer. Flush commands and forced writes
+//! store pages one by one; a write buffer lets them go.
 //!
 //! Cost of a page access: O(1).
 

@@ -12,20 +12,27 @@
 //!
 //! G. Gong, "Hybrid buffer management for solid state drives" (thesis, 2010), chapter 3; Wei et al. as HBM.
 //!
-//! **Where the thesis is silent or contradicts itself.** Ties in popularity: Algorithm 3.3 and figure 3.4(b) take most pages,
-//! section 3.5.2 says fewest (`size_tie`). What then is equal is picked at random when room has to be made (`tie`). Algorithms 3.1 and 3.2
-//! speak of requests of one page; a request of several is cut into parts of one block each. Room is made for all
-//! pages that a part brings before the first is taken in, so that a block being written does not make itself leave in pieces (`room = "page"`: for each
-//! page when it comes); where the buffer is smaller than that, page by page. Popularity: section 3.3 counts reads and writes, Algorithm 3.1 leaves read hits out
-//! (`read_hits_count`); it is counted for blocks in both regions, as the block nodes cover both (`page_region_counts`; without it a block
-//! enters the block region with popularity 1), once for each request and block, after room is made (Algorithms 3.1 and 3.2). Algorithm 3.4 looks at the
-//! threshold where the block region's size is changed: here after each part of a request, if the
-//! size is another than after the part before. So what leaves to make room counts as much as what
-//! comes, an exchange for as many pages does not, and what a trim takes away counts with the part
-//! that follows; flush commands change no size. An empty region changes no more until a block
-//! enters it: the threshold stays, as the algorithm has it. It moves at the earliest in the
-//! hundredth request after the one that moved it last (`settle`), or after the start. alpha and beta follow Table 3.1, with 128 and 256 pages read as two and four
-//! blocks, and a buffer of 8192 pages (16 MiB of the thesis's 2 KiB pages) or more as large. Flush commands write dirty pages and keep them.
+//! **Where the thesis is silent or contradicts itself.** Ties in popularity: Algorithm 3.3 and
+//! figure 3.4(b) take most pages, section 3.5.2 says fewest (`size_tie`). What then is equal is
+//! picked at random when room has to be made (`tie`). Algorithms 3.1 and 3.2 speak of requests of
+//! one page; a request of several is cut into parts of one block each. Room is made for all pages
+//! that a part brings before the first is taken in, so that a block being written does not make
+//! itself leave in pieces (`room = "page"`: for each page when it comes); where the buffer is
+//! smaller than that, all else leaves, and then room is made page by page. Popularity: section 3.3
+//! counts reads and writes, Algorithm 3.1 leaves read hits out (`read_hits_count`); it is counted
+//! for blocks in both regions, as the block nodes cover both (`page_region_counts`; without it a
+//! block enters the block region with popularity 1), once for each request and block, after room is
+//! made (Algorithms 3.1 and 3.2). Algorithm 3.4 looks at the threshold where the block region's
+//! size is changed: here after each part of a request, if the size is another than after the part
+//! before. So what leaves to make room counts as much as what comes, an exchange for as many pages
+//! does not, and what a trim takes away counts with the part that follows; flush commands change no
+//! size. An empty region changes no more until a block enters it: the threshold stays, as the
+//! algorithm has it. It moves at the earliest in the hundredth request after the one that moved it
+//! last (`settle`), or after the first one. alpha and beta follow Table 3.1, with 128 and 256 pages
+//! read as two and four blocks (beta is twice alpha where alpha would be above it), and a buffer of
+//! 8192 pages (16 MiB of the thesis's 2 KiB pages) or more as large. Flush commands write dirty
+//! pages, by blocks or, as room would be made without `compensation`, pages of the page region by
+//! themselves; and keep them.
 //!
 //! **Against the thesis's structures**: a B+ tree over blocks and a scan of all of them for each new victim there; here
 //! a table over logical blocks, two bits a page, and a heap over the blocks of the block region: O(1) for a page, O(log n) where a block's rank
@@ -223,7 +230,7 @@ pub struct Config {
     pub page_region_counts: bool,
     /// Smallest share of the block region; null: two blocks (Table 3.1).
     pub alpha: Option<f64>,
-    /// Largest share of the block region; null: 0.1, or 0.2 from 8192 pages on, or four blocks where alpha would be above it (Table 3.1).
+    /// Largest share of the block region; null: 0.1, or 0.2 from 8192 pages on, or twice alpha (four blocks) where alpha would be above it (Table 3.1).
     pub beta: Option<f64>,
     /// Requests between two changes of the threshold.
     pub settle: u64,

@@ -18,8 +18,11 @@
 //! block written in order from its first page on is a candidate, too; it is full when its last page is written. Read
 //! hits don't set the bit (`read_hits_count`). `heuristics` switches the clearing at the last page off.
 //!
-//! A flush command empties the buffer, as BPLRU's paper has it for write buffers (section 4.2.4): what is clean need not be kept
-//! where reads allocate nothing. A battery (`buffer.battery`) spares it that.
+//! A flush command empties the buffer, as BPLRU's paper has it for write buffers (section 4.2.4):
+//! what is clean need not be kept where reads allocate nothing. Forced unit access sends its block.
+//! Neither counts as a victim that the heuristics compare with. Where the block under the hand
+//! leaves, the hand moves on before a new block is put in. A battery (`buffer.battery`) spares it
+//! flush commands.
 //!
 //! Cost of a page access: O(1), O(log n) where a clear bit is set or a bit cleared; the hand's steps are paid for by the writes
 //! that set the bits.
@@ -171,9 +174,16 @@ impl LbClock {
     }
 
     fn make_room(&mut self, out: &mut Outcome) {
+        let victim = self.select();
+        self.last_victim = Some(self.blocks.pages(victim));
+        self.leave(victim, FULLEST, out);
+    }
+
+    /// The block that leaves next; the hand moves.
+    fn select(&mut self) -> u32 {
         // A place before the blocks that the hand is going to pass.
         self.turn += 1;
-        let victim = if let Some((_, victim)) = self.candidates.first() {
+        if let Some((_, victim)) = self.candidates.first() {
             while self.is_referenced(self.ring.front()) {
                 let passed = self.ring.front();
                 self.ring.remove(&mut self.links, passed);
@@ -193,9 +203,7 @@ impl LbClock {
                 fullest = fullest.min((lacks, met, node));
             }
             fullest.2
-        };
-        self.last_victim = Some(self.blocks.pages(victim));
-        self.leave(victim, FULLEST, out);
+        }
     }
 
     fn leave(&mut self, node: u32, reason: Reason, out: &mut Outcome) {
@@ -281,11 +289,9 @@ impl Buffer for LbClock {
     }
 
     fn flush(&mut self, out: &mut Outcome) {
-        for node in self.candidates.sorted() {
-            self.leave(node, FLUSH_COMMAND, out);
-        }
         while !self.ring.is_empty() {
-            self.leave(self.ring.front(), FLUSH_COMMAND, out);
+            let node = self.select();
+            self.leave(node, FLUSH_COMMAND, out);
         }
     }
 

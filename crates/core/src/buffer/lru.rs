@@ -4,9 +4,10 @@
 //! there, a read's page clean and a write's dirty. The page at the end leaves: a dirty one is written, a clean one
 //! dropped. The baseline of every paper.
 //!
-//! **Silent in the papers.** Whether reads allocate: they do, as in HBM's and SUPA's comparisons, where this is the *unified*
-//! buffer; `reads = "bypass"` makes it the write buffer that BPLRU compares with, SUPA's *dirty-only* one, where a read neither
-//! allocates nor moves anything.
+//! **Silent in the papers.** Whether reads allocate: they do, as in HBM's and SUPA's comparisons,
+//! where this is the *unified* buffer; `reads = "bypass"` makes it the write buffer that BPLRU
+//! compares with, SUPA's *dirty-only* one, where a read neither allocates nor moves anything. Flush
+//! commands and forced writes store pages one by one; a write buffer lets them go.
 //!
 //! Cost of a page access: O(1).
 

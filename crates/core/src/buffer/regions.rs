@@ -485,7 +485,14 @@ impl Regions {
     /// The dirty pages of all blocks are written, and stay.
     pub fn write_back(&mut self, reason: Reason, out: &mut Outcome) {
         for node in self.leaving() {
-            self.blocks.write_back(node, reason, out);
+            if self.config.compensation || self.is_migrated(node) {
+                self.blocks.write_back(node, reason, out);
+            }
+        }
+        if !self.config.compensation {
+            for lpn in self.leaving_pages() {
+                self.blocks.write_back_pages(lpn, 1, reason, out);
+            }
         }
     }
 
@@ -506,11 +513,25 @@ impl Regions {
         let (mut all, mut paged): (Vec<u32>, Vec<u32>) = dirty.partition(|&node| self.is_migrated(node));
         // Equal ones by number, as none of them is drawn here.
         all.sort_unstable_by_key(|&node| (self.rank_of(node), self.blocks.lbn(node)));
-        let place = |slot: u32| (self.order.uses(slot), self.used[slot as usize]);
         let slots = |node| self.blocks.iter(node).filter_map(|page| self.pages.find(page.lpn));
-        paged.sort_by_cached_key(|&node| slots(node).map(place).min());
+        paged.sort_by_cached_key(|&node| slots(node).map(|slot| self.place(slot)).min());
         all.extend(paged);
         all
+    }
+
+    /// Dirty pages of the page region in the order in which they would have to make room one by
+    /// one.
+    fn leaving_pages(&self) -> Vec<u32> {
+        let paged = self.blocks.dirty_nodes().iter().filter(|&node| !self.is_migrated(node));
+        let dirty = paged.flat_map(|node| self.blocks.iter(node)).filter(|page| page.dirty);
+        let mut lpns: Vec<u32> = dirty.map(|page| page.lpn).collect();
+        lpns.sort_by_cached_key(|&lpn| self.pages.find(lpn).map(|slot| self.place(slot)));
+        lpns
+    }
+
+    /// The page region's slots in the order in which they would have to make room.
+    fn place(&self, slot: u32) -> (u32, u64) {
+        (self.order.uses(slot), self.used[slot as usize])
     }
 
     /// Compares redundant state.

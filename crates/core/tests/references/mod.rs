@@ -1,150 +1,142 @@
-//! Schemes written a second time, straight from their papers: plain lists, scans, no speed.
+//! Schemes written a second time, from their papers and pages alone: plain lists, scans, no speed. README.md says how.
 
-pub mod arc;
-pub mod blas;
-pub mod block_lru;
-pub mod bpac;
-pub mod bplru;
-pub mod cbm;
-pub mod cflru;
-pub mod clc;
-pub mod clock;
-pub mod epo;
-pub mod fab;
-pub mod hbm;
-pub mod lb_clock;
-pub mod lirs_wsr;
-pub mod paged;
-pub mod parallel;
-pub mod ref_policy;
-pub mod request_lru;
-pub mod s3_fifo;
-pub mod sftl;
-pub mod split_lru;
-pub mod supa;
-pub mod w_tinylfu;
+/// One file for each buffer scheme.
+pub mod buffers {
+    automod::dir!(pub "tests/references/buffers");
+}
 
-use eraseblock_core::buffer::{Action, Span};
+/// One file for each kind of small drive: mappings, allocators, victim policies, levellers.
+pub mod drives {
+    automod::dir!(pub "tests/references/drives");
+}
+
+use std::ops::Range;
+
+use eraseblock_core::buffer::{Action, Shape, Span, View};
+use eraseblock_core::pattern::Hint;
+use rand_pcg::Pcg64Mcg;
 use serde_json::Value;
 
-/// A scheme's configuration, and the same scheme by the book.
-pub type Pair = (Value, Box<dyn Reference>);
+/// How many random sequences of each scheme are compared: ten times as many when soaking.
+pub fn seeds(everyday: u64) -> u64 {
+    everyday * if std::env::var_os("ERASEBLOCK_SOAK").is_some() { 10 } else { 1 }
+}
+
+/// Whether a reference of this name is to run: `ERASEBLOCK_REFERENCE=fab` leaves out all others.
+pub fn is_chosen(name: &str) -> bool {
+    std::env::var("ERASEBLOCK_REFERENCE").map_or(true, |only| only == name)
+}
+
+/// A buffer scheme written a second time.
+pub struct BufferReference {
+    /// The scheme's name in the registry.
+    pub scheme: &'static str,
+    /// What it was written from.
+    pub from: &'static str,
+    /// Fewest pages that the scheme can work with.
+    pub least_capacity: u32,
+    /// The scheme's configuration (`{"kind": ..}`) with options drawn at random, and the reference with the same ones.
+    pub pair: fn(Shape, &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>),
+}
+
+inventory::collect!(BufferReference);
+
+/// Pages that leave together, in order: page, and whether it is dirty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    pub action: Action,
+    pub pages: Vec<(u32, bool)>,
+    pub hint: Option<Hint>,
+}
 
 /// What one call made a scheme do: for each page of the span whether it was a hit, and what left, in order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Decisions {
     pub hits: Vec<bool>,
-    pub left: Vec<(Action, Vec<(u32, bool)>)>,
+    pub left: Vec<Left>,
 }
 
-/// A scheme from its paper.
-pub trait Reference {
-    /// Reads or writes consecutive pages of one block.
-    fn access(&mut self, span: &Span) -> Decisions;
+impl Decisions {
+    /// These pages leave together; nothing happens if there are none.
+    pub fn leave(&mut self, action: Action, pages: Vec<(u32, bool)>) {
+        self.leave_with(action, pages, None);
+    }
+
+    /// The same, with a hint for the FTL.
+    pub fn leave_with(&mut self, action: Action, pages: Vec<(u32, bool)>, hint: Option<Hint>) {
+        if !pages.is_empty() {
+            self.left.push(Left { action, pages, hint });
+        }
+    }
+}
+
+/// A buffer scheme from its paper.
+pub trait Buffer {
+    /// Reads or writes consecutive pages of one block. `view` shows the drive below.
+    fn access(&mut self, span: &Span, view: &dyn View) -> Decisions;
     /// The next spans are those of a request that writes so many pages in all.
     fn writes(&mut self, _request: u64, _pages: u32) {}
     /// The next write covers only these bytes of a page of `of` bytes.
-    fn part(&mut self, _page: u32, _bytes: std::ops::Range<u32>, _of: u32) {}
+    fn part(&mut self, _page: u32, _bytes: Range<u32>, _of: u32) {}
     /// The host gives a page up.
     fn trim(&mut self, page: u32);
-    /// Everything dirty is written.
+    /// Everything dirty is written: a flush command of the host.
     fn flush(&mut self) -> Decisions;
     /// These pages of one block are written at once, where they are held: forced unit access.
     fn force(&mut self, first: u32, count: u32) -> Decisions;
 }
 
-/// Pages of one block in a buffer: page and whether it is dirty, upwards.
-#[derive(Debug, Clone, Default)]
-pub struct Block {
-    pub number: u32,
-    pub pages: Vec<(u32, bool)>,
+/// A small drive written a second time: a mapping with all that belongs to it.
+pub struct DriveReference {
+    /// What it covers: the name of a registry ("mapping", "allocator", "victim", "leveller") and a name in it.
+    pub covers: &'static [(&'static str, &'static str)],
+    /// What it was written from.
+    pub from: &'static str,
+    /// Sections of a drive's configuration, laid over the small default of `support::config`, with options drawn at random;
+    /// and the reference for the same drive, in the state after `precondition`.
+    pub pair: fn(&mut Pcg64Mcg) -> (Value, Box<dyn Drive>),
 }
 
-impl Block {
-    pub fn put(&mut self, page: u32, dirty: bool) {
-        self.pages.push((page, dirty));
-        self.pages.sort_unstable();
-    }
+inventory::collect!(DriveReference);
 
-    pub fn has(&self, page: u32) -> bool {
-        self.pages.iter().any(|&(held, _)| held == page)
-    }
-
-    pub fn set_dirty(&mut self, page: u32) {
-        self.pages.iter_mut().filter(|(held, _)| *held == page).for_each(|(_, dirty)| *dirty = true);
-    }
-
-    /// A page is read or written; it joins if it is not there.
-    pub fn serve(&mut self, page: u32, write: bool) {
-        if !self.has(page) {
-            self.put(page, write);
-        } else if write {
-            self.set_dirty(page);
-        }
-    }
-
-    pub fn drop(&mut self, page: u32) {
-        self.pages.retain(|&(held, _)| held != page);
-    }
-
-    /// The whole block leaves: dirty pages are written, clean ones dropped.
-    pub fn leave(self, done: &mut Decisions) {
-        done.leave(Action::Flush, self.dirty());
-        done.leave(Action::Drop, self.clean());
-    }
-
-    pub fn dirty(&self) -> Vec<(u32, bool)> {
-        self.pages.iter().copied().filter(|page| page.1).collect()
-    }
-
-    pub fn clean(&self) -> Vec<(u32, bool)> {
-        self.pages.iter().copied().filter(|page| !page.1).collect()
-    }
-
-    /// The dirty ones of these pages are written and stay.
-    pub fn write_back_some(&mut self, first: u32, count: u32) -> Option<(Action, Vec<(u32, bool)>)> {
-        let chosen = |page: &&mut (u32, bool)| page.1 && (first..first + count).contains(&page.0);
-        let written: Vec<_> = self.pages.iter_mut().filter(chosen).collect();
-        let pages = written.into_iter().map(|page| (page.0, std::mem::take(&mut page.1))).collect::<Vec<_>>();
-        (!pages.is_empty()).then_some((Action::WriteBack, pages))
-    }
-
-    /// Dirty pages are written and stay.
-    pub fn write_back(&mut self) -> Option<(Action, Vec<(u32, bool)>)> {
-        let dirty = self.dirty();
-        self.pages.iter_mut().for_each(|page| page.1 = false);
-        (!dirty.is_empty()).then_some((Action::WriteBack, dirty))
-    }
+/// What a drive has done since its run began.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    /// Pages read from flash, whatever for.
+    pub reads: u64,
+    /// Pages programmed, whatever for.
+    pub programs: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Log blocks that became data blocks as they were.
+    pub switch_merges: u64,
+    /// Log blocks that became data blocks after the rest had been copied into them.
+    pub partial_merges: u64,
+    /// Log and data blocks copied together into a new block.
+    pub full_merges: u64,
+    /// Entries of a map kept partly in RAM that were asked for, and those among them that it held.
+    pub map_lookups: u64,
+    pub map_hits: u64,
 }
 
-/// Pages of all blocks.
-pub fn held(blocks: &[Block]) -> usize {
-    blocks.iter().map(|block| block.pages.len()).sum()
-}
-
-/// These pages are forced: a write buffer lets their whole block go, another one writes them and keeps them.
-pub fn force(blocks: &mut Vec<Block>, bypass: bool, first: u32, count: u32) -> Decisions {
-    let mut done = Decisions::default();
-    let wanted = |block: &Block| (first..first + count).any(|page| block.has(page));
-    let Some(at) = blocks.iter().position(wanted) else { return done };
-    if bypass {
-        blocks.remove(at).leave(&mut done);
-    } else {
-        done.left.extend(blocks[at].write_back_some(first, count));
+/// A drive from the rules of its parts. There is no buffer and no time: each request is done before the next comes.
+pub trait Drive {
+    /// The host writes consecutive pages.
+    fn write(&mut self, first: u32, count: u32);
+    /// The host reads consecutive pages; those never written or trimmed cost nothing.
+    fn read(&mut self, first: u32, count: u32);
+    /// The host gives pages up.
+    fn trim(&mut self, first: u32, count: u32);
+    /// The host wants everything stored.
+    fn flush(&mut self);
+    /// What has been done so far.
+    fn counts(&self) -> Counts;
+    /// Erases of each block of the array, if the reference follows where each block lies; the order does not matter.
+    fn erases(&self) -> Option<Vec<u32>> {
+        None
     }
-    done
-}
-
-/// What a write buffer has written has gone.
-pub fn empty(blocks: &mut Vec<Block>, done: &mut Decisions) {
-    blocks.clear();
-    done.left.iter_mut().for_each(|(action, _)| *action = Action::Flush);
-}
-
-impl Decisions {
-    pub fn leave(&mut self, action: Action, pages: Vec<(u32, bool)>) {
-        if !pages.is_empty() {
-            self.left.push((action, pages));
-        }
+    /// The unit (plane, in the order of the array) of each logical page, if the reference follows that.
+    fn units(&self) -> Option<Vec<Option<u32>>> {
+        None
     }
 }

@@ -1,0 +1,10 @@
+//! Every scheme against a second one, written from its paper alone (`references/README.md`). A program of its own, so that
+//! whoever writes a reference compiles little.
+
+#[path = "references/buffers_agree.rs"]
+mod buffers_agree;
+#[path = "references/drives_agree.rs"]
+mod drives_agree;
+#[path = "references/mod.rs"]
+mod references;
+mod support;

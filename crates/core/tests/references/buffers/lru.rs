@@ -1,0 +1,90 @@
+//! Page LRU: one list of pages, the page used longest ago leaves alone.
+
+use eraseblock_core::buffer::{Action, Shape, Span, View};
+use rand::RngExt as _;
+use rand_pcg::Pcg64Mcg;
+use serde_json::{Value, json};
+
+use super::super::{Buffer, BufferReference, Decisions};
+
+inventory::submit! {
+    BufferReference {
+        scheme: "lru",
+        from: "its page, and table 1 of Kim and Ahn (2008)",
+        least_capacity: 1,
+        pair,
+    }
+}
+
+fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
+    let allocate = random.random();
+    let reads = if allocate { "allocate" } else { "bypass" };
+    let slow = Lru { capacity: shape.capacity as usize, allocate, pages: Vec::new() };
+    (json!({"kind": "lru", "reads": reads}), Box::new(slow))
+}
+
+struct Lru {
+    capacity: usize,
+    /// Reads take pages in; else it is a write buffer.
+    allocate: bool,
+    /// Page, and whether it is dirty; the most recently used first.
+    pages: Vec<(u32, bool)>,
+}
+
+impl Buffer for Lru {
+    fn access(&mut self, span: &Span, _: &dyn View) -> Decisions {
+        let mut out = Decisions::default();
+        for page in span.first..span.first + span.count {
+            let held = self.pages.iter().position(|&(lpn, _)| lpn == page);
+            out.hits.push(held.is_some());
+            if !span.write && !self.allocate {
+                continue;
+            }
+            let dirty = match held {
+                Some(at) => self.pages.remove(at).1,
+                None => false,
+            };
+            if self.pages.len() == self.capacity {
+                let last = self.pages.pop().unwrap();
+                out.leave(if last.1 { Action::Flush } else { Action::Drop }, vec![last]);
+            }
+            self.pages.insert(0, (page, dirty || span.write));
+        }
+        out
+    }
+
+    fn trim(&mut self, page: u32) {
+        self.pages.retain(|&(lpn, _)| lpn != page);
+    }
+
+    fn flush(&mut self) -> Decisions {
+        let mut out = Decisions::default();
+        let action = if self.allocate { Action::WriteBack } else { Action::Flush };
+        for (lpn, dirty) in self.pages.iter_mut().rev() {
+            if std::mem::replace(dirty, false) {
+                out.leave(action, vec![(*lpn, true)]);
+            }
+        }
+        if !self.allocate {
+            self.pages.clear();
+        }
+        out
+    }
+
+    fn force(&mut self, first: u32, count: u32) -> Decisions {
+        let mut out = Decisions::default();
+        let mut forced: Vec<_> =
+            self.pages.iter().copied().filter(|&(lpn, dirty)| dirty && (first..first + count).contains(&lpn)).collect();
+        forced.sort_unstable();
+        for &(page, _) in &forced {
+            if self.allocate {
+                self.pages.iter_mut().find(|(lpn, _)| *lpn == page).unwrap().1 = false;
+                out.leave(Action::WriteBack, vec![(page, true)]);
+            } else {
+                self.trim(page);
+                out.leave(Action::Flush, vec![(page, true)]);
+            }
+        }
+        out
+    }
+}
