@@ -1,0 +1,56 @@
+//! Lists, and pages that leave one by one. Every list has the page used last at its front, index 0.
+
+use std::collections::BTreeSet;
+
+use eraseblock_core::buffer::Action;
+use rand::RngExt as _;
+use rand_pcg::Pcg64Mcg;
+
+use super::Decisions;
+
+/// Takes a page out of a list; whether it was there.
+pub fn take(list: &mut Vec<u32>, page: u32) -> bool {
+    let at = list.iter().position(|&other| other == page);
+    at.map(|at| list.remove(at)).is_some()
+}
+
+/// Puts a page at the front of a list that it may be in already.
+pub fn to_front(list: &mut Vec<u32>, page: u32) {
+    take(list, page);
+    list.insert(0, page);
+}
+
+/// A share of so many pages, rounded down.
+pub fn share(part: f64, of: u32) -> usize {
+    (part * f64::from(of)) as usize
+}
+
+/// A share between 0 and 1, often one that papers would choose.
+pub fn draw_share(random: &mut Pcg64Mcg) -> f64 {
+    match random.random_range(0..8) {
+        0 => 0.0,
+        1 => 0.1,
+        2 => 0.25,
+        3 => 0.5,
+        4 => 0.75,
+        5 => 1.0,
+        _ => random.random_range(0.0..1.0),
+    }
+}
+
+/// A single page leaves: a dirty one is written, a clean one forgotten.
+pub fn leaves(out: &mut Decisions, dirty: &mut BTreeSet<u32>, page: u32) {
+    let was = dirty.remove(&page);
+    out.leave(if was { Action::Flush } else { Action::Drop }, vec![(page, was)]);
+}
+
+/// The dirty ones among these pages are written one by one, in this order, and stay, clean.
+pub fn write_back(dirty: &mut BTreeSet<u32>, pages: impl IntoIterator<Item = u32>) -> Decisions {
+    let mut out = Decisions::default();
+    for page in pages {
+        if dirty.remove(&page) {
+            out.leave(Action::WriteBack, vec![(page, true)]);
+        }
+    }
+    out
+}
