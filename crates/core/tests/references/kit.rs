@@ -25,6 +25,11 @@ pub fn share(part: f64, of: u32) -> usize {
     (part * f64::from(of)) as usize
 }
 
+/// A share of so many pages, rounded to the nearest.
+pub fn nearest_share(part: f64, of: u32) -> usize {
+    (part * f64::from(of)).round() as usize
+}
+
 /// A share between 0 and 1, often one that papers would choose.
 pub fn draw_share(random: &mut Pcg64Mcg) -> f64 {
     match random.random_range(0..8) {
@@ -44,13 +49,17 @@ pub fn leaves(out: &mut Decisions, dirty: &mut BTreeSet<u32>, page: u32) {
     out.leave(if was { Action::Flush } else { Action::Drop }, vec![(page, was)]);
 }
 
-/// The dirty ones among these pages are written one by one, in this order, and stay, clean.
-pub fn write_back(dirty: &mut BTreeSet<u32>, pages: impl IntoIterator<Item = u32>) -> Decisions {
-    let mut out = Decisions::default();
-    for page in pages {
-        if dirty.remove(&page) {
-            out.leave(Action::WriteBack, vec![(page, true)]);
-        }
+/// The host wants the dirty ones among these pages stored: they are written one by one, in this order. A buffer that takes in
+/// pages that are read keeps them, clean. Returns what left.
+pub fn store(
+    out: &mut Decisions,
+    dirty: &mut BTreeSet<u32>,
+    keeps: bool,
+    pages: impl IntoIterator<Item = u32>,
+) -> Vec<u32> {
+    let stored: Vec<u32> = pages.into_iter().filter(|page| dirty.remove(page)).collect();
+    for &page in &stored {
+        out.leave(if keeps { Action::WriteBack } else { Action::Flush }, vec![(page, true)]);
     }
-    out
+    if keeps { Vec::new() } else { stored }
 }

@@ -7,7 +7,7 @@ use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 
-use super::super::kit::{leaves, take, to_front, write_back};
+use super::super::kit::{leaves, store, take, to_front};
 use super::super::{Buffer, BufferReference, Decisions};
 
 inventory::submit! {
@@ -40,6 +40,15 @@ struct Arc {
 }
 
 impl Arc {
+    /// The host wants these stored; a write buffer lets them go, and remembers none of them.
+    fn store(&mut self, pages: impl IntoIterator<Item = u32>) -> Decisions {
+        let mut out = Decisions::default();
+        for left in store(&mut out, &mut self.dirty, self.allocate, pages) {
+            self.trim(left);
+        }
+        out
+    }
+
     /// How far the target moves for a hit in a list of `own` pages beside one of `other`.
     fn delta(&self, own: usize, other: usize) -> f64 {
         if own >= other {
@@ -133,16 +142,11 @@ impl Buffer for Arc {
     }
 
     fn flush(&mut self) -> Decisions {
-        // The order in which REPLACE would take them, were it called until nothing is left.
-        let (mut t1, mut t2, mut order) = (self.t1.clone(), self.t2.clone(), Vec::new());
-        while !t1.is_empty() || !t2.is_empty() {
-            let from_t1 = t2.is_empty() || (!t1.is_empty() && t1.len() as f64 > self.p);
-            order.extend(if from_t1 { t1.pop() } else { t2.pop() });
-        }
-        write_back(&mut self.dirty, order)
+        let order: Vec<u32> = self.t1.iter().rev().chain(self.t2.iter().rev()).copied().collect();
+        self.store(order)
     }
 
     fn force(&mut self, first: u32, count: u32) -> Decisions {
-        write_back(&mut self.dirty, first..first + count)
+        self.store(first..first + count)
     }
 }

@@ -7,14 +7,14 @@ use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 
-use super::super::kit::{draw_share, share, take, to_front};
+use super::super::kit::{draw_share, nearest_share, take, to_front};
 use super::super::{Buffer, BufferReference, Decisions};
 
 inventory::submit! {
     BufferReference {
         scheme: "bpac",
         from: "its page, section 2.4.4 of Gong's thesis (the paper was not at hand)",
-        least_capacity: 2,
+        least_capacity: 1,
         pair,
     }
 }
@@ -27,7 +27,7 @@ fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
     let reference = Bpac {
         capacity,
         pages_per_block: shape.pages_per_block,
-        size: share(part, shape.capacity).clamp(1, capacity - 1),
+        size: nearest_share(part, shape.capacity).clamp(1, (capacity - 1).max(1)),
         threshold: threshold.unwrap_or(shape.pages_per_block / 2).max(1) as usize,
         adapt,
         page_list: Vec::new(),
@@ -113,7 +113,7 @@ impl Bpac {
     fn adapt(&mut self, page: u32) {
         let block = self.block(page);
         if take(&mut self.fallen, page) {
-            self.size = (self.size + 1).min(self.capacity - 1);
+            self.size = (self.size + 1).min((self.capacity - 1).max(1));
         } else if take(&mut self.left, block) {
             self.size = (self.size - 1).max(1);
         }
@@ -132,7 +132,7 @@ impl Bpac {
             if self.len() == self.capacity {
                 let gone = self.evict(out);
                 to_front(&mut self.left, gone);
-                self.left.truncate(self.capacity / self.pages_per_block as usize);
+                self.left.truncate(self.capacity.div_ceil(self.pages_per_block as usize));
             }
             if self.block_list.iter().any(|&(other, _)| other == block) {
                 self.join(page);
@@ -194,11 +194,12 @@ impl Buffer for Bpac {
         let held = |page| self.page_list.contains(&page) || self.in_block_list(page);
         if (first..first + count).any(held) {
             let block = self.block(first);
-            let mut pages = self.take_from_page_list(block);
-            if let Some(at) = self.block_list.iter().position(|&(other, _)| other == block) {
-                pages.extend(self.block_list.remove(at).1);
+            // What the block list has of it, then what the page list has.
+            let at = self.block_list.iter().position(|&(other, _)| other == block);
+            let joined = at.map(|at| self.block_list.remove(at).1).unwrap_or_default();
+            for pages in [joined, self.take_from_page_list(block)] {
+                out.leave(Action::Flush, pages.into_iter().map(|page| (page, true)).collect());
             }
-            out.leave(Action::Flush, pages.into_iter().map(|page| (page, true)).collect());
         }
         out
     }

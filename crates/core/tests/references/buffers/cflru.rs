@@ -7,7 +7,7 @@ use eraseblock_core::buffer::{Shape, Span, View};
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 
-use super::super::kit::{draw_share, leaves, share, take, to_front, write_back};
+use super::super::kit::{draw_share, leaves, nearest_share, store, take, to_front};
 use super::super::{Buffer, BufferReference, Decisions};
 
 inventory::submit! {
@@ -18,7 +18,7 @@ fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
     let part = draw_share(random);
     let reference = Cflru {
         capacity: shape.capacity as usize,
-        window: share(part, shape.capacity),
+        window: nearest_share(part, shape.capacity),
         list: Vec::new(),
         dirty: BTreeSet::new(),
     };
@@ -67,10 +67,14 @@ impl Buffer for Cflru {
 
     fn flush(&mut self) -> Decisions {
         // A dirty page leaves only from the end of the list: the one used longest ago first.
-        write_back(&mut self.dirty, self.list.iter().rev().copied())
+        let mut out = Decisions::default();
+        store(&mut out, &mut self.dirty, true, self.list.iter().rev().copied());
+        out
     }
 
     fn force(&mut self, first: u32, count: u32) -> Decisions {
-        write_back(&mut self.dirty, first..first + count)
+        let mut out = Decisions::default();
+        store(&mut out, &mut self.dirty, true, first..first + count);
+        out
     }
 }

@@ -8,14 +8,14 @@ use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 
-use super::super::kit::{draw_share, leaves, share, take, to_front, write_back};
+use super::super::kit::{draw_share, leaves, nearest_share, store, take, to_front};
 use super::super::{Buffer, BufferReference, Decisions};
 
 inventory::submit! {
     BufferReference {
         scheme: "lirs-wsr",
         from: "section 3.3 of the LIRS paper, its page (the paper itself was not at hand)",
-        least_capacity: 2,
+        least_capacity: 1,
         pair,
     }
 }
@@ -26,17 +26,17 @@ fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
         return (json!({"kind": "lirs-wsr", "base": "lru"}), Box::new(LruWsr { capacity, ..LruWsr::default() }));
     }
     let (hir, ghosts) = (draw_share(random), 4.0 * draw_share(random));
-    let hir_size = share(hir, shape.capacity).max(1);
+    let hir_size = nearest_share(hir, shape.capacity).max(1);
     let reference = LirsWsr {
         capacity,
         lir_size: capacity - hir_size,
-        remembers: share(ghosts, shape.capacity),
+        remembers: nearest_share(ghosts, shape.capacity),
         ..LirsWsr::default()
     };
     (json!({"kind": "lirs-wsr", "hir_share": hir, "ghosts": ghosts}), Box::new(reference))
 }
 
-#[derive(Default, Clone)]
+#[derive(Default)]
 struct LirsWsr {
     capacity: usize,
     lir_size: usize,
@@ -168,23 +168,21 @@ impl Buffer for LirsWsr {
     }
 
     fn flush(&mut self) -> Decisions {
-        // The order in which they would leave, were room made until nothing is left.
-        let (mut copy, mut order) = (self.clone(), Vec::new());
-        while copy.lir.len() + copy.queue.len() > 0 {
-            if copy.queue.is_empty() {
-                copy.demote();
-            }
-            order.push(copy.evict());
-        }
-        write_back(&mut self.dirty, order)
+        let lirs = self.stack.iter().rev().filter(|page| self.lir.contains(page));
+        let order: Vec<u32> = self.queue.iter().rev().chain(lirs).copied().collect();
+        let mut out = Decisions::default();
+        store(&mut out, &mut self.dirty, true, order);
+        out
     }
 
     fn force(&mut self, first: u32, count: u32) -> Decisions {
-        write_back(&mut self.dirty, first..first + count)
+        let mut out = Decisions::default();
+        store(&mut out, &mut self.dirty, true, first..first + count);
+        out
     }
 }
 
-#[derive(Default, Clone)]
+#[derive(Default)]
 struct LruWsr {
     capacity: usize,
     list: Vec<u32>,
@@ -232,12 +230,15 @@ impl Buffer for LruWsr {
     }
 
     fn flush(&mut self) -> Decisions {
-        let mut copy = self.clone();
-        let order: Vec<_> = (0..self.list.len()).map(|_| copy.evict()).collect();
-        write_back(&mut self.dirty, order)
+        let order: Vec<u32> = self.list.iter().rev().copied().collect();
+        let mut out = Decisions::default();
+        store(&mut out, &mut self.dirty, true, order);
+        out
     }
 
     fn force(&mut self, first: u32, count: u32) -> Decisions {
-        write_back(&mut self.dirty, first..first + count)
+        let mut out = Decisions::default();
+        store(&mut out, &mut self.dirty, true, first..first + count);
+        out
     }
 }

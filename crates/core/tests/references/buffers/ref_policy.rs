@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use eraseblock_core::buffer::{Action, Shape, Span, View};
+use eraseblock_core::buffer::{Shape, Span, View};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 
-use super::super::kit::{draw_share, leaves, share, take, to_front, write_back};
+use super::super::kit::{draw_share, leaves, nearest_share, store, take, to_front};
 use super::super::{Buffer, BufferReference, Decisions};
 
 inventory::submit! {
@@ -26,7 +26,7 @@ fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
     let reference = Ref {
         capacity: shape.capacity as usize,
         pages_per_block: shape.pages_per_block,
-        window: share(part, shape.capacity).max(1),
+        window: nearest_share(part, shape.capacity).max(1),
         most,
         allocate,
         list: Vec::new(),
@@ -104,15 +104,19 @@ impl Buffer for Ref {
         let mut out = Decisions::default();
         while !self.dirty.is_empty() {
             let page = self.evict();
-            if self.dirty.remove(&page) {
-                out.leave(Action::WriteBack, vec![(page, true)]);
-            }
+            store(&mut out, &mut self.dirty, self.allocate, [page]);
         }
-        self.list = before;
+        if self.allocate {
+            self.list = before;
+        }
         out
     }
 
     fn force(&mut self, first: u32, count: u32) -> Decisions {
-        write_back(&mut self.dirty, first..first + count)
+        let mut out = Decisions::default();
+        for left in store(&mut out, &mut self.dirty, self.allocate, first..first + count) {
+            self.trim(left);
+        }
+        out
     }
 }

@@ -7,7 +7,7 @@ use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 
-use super::super::kit::{draw_share, leaves, share, take, write_back};
+use super::super::kit::{draw_share, leaves, share, store, take};
 use super::super::{Buffer, BufferReference, Decisions};
 
 inventory::submit! {
@@ -16,7 +16,7 @@ inventory::submit! {
 
 fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
     let (allocate, both): (bool, bool) = (random.random(), random.random());
-    let (small, ghost) = (draw_share(random).max(0.01), 2.0 * draw_share(random));
+    let (small, ghost) = (draw_share(random).max(0.01), draw_share(random));
     let move_to_main = random.random_range(1..=3);
     let config = json!({
         "kind": "s3-fifo",
@@ -56,6 +56,15 @@ struct S3Fifo {
 }
 
 impl S3Fifo {
+    /// The host wants these stored; a write buffer lets them go, and remembers none of them.
+    fn store(&mut self, pages: impl IntoIterator<Item = u32>) -> Decisions {
+        let mut out = Decisions::default();
+        for left in store(&mut out, &mut self.dirty, self.allocate, pages) {
+            self.trim(left);
+        }
+        out
+    }
+
     /// EVICT: from S while it has its size, else from M. Returns the page that left.
     fn evict(&mut self) -> u32 {
         self.has_evicted = true;
@@ -128,14 +137,11 @@ impl Buffer for S3Fifo {
     }
 
     fn flush(&mut self) -> Decisions {
-        // What EVICT would take, were it called until nothing is left.
-        let before = (self.s.clone(), self.m.clone(), self.g.clone(), self.freq.clone(), self.has_evicted);
-        let order: Vec<_> = (0..self.freq.len()).map(|_| self.evict()).collect();
-        (self.s, self.m, self.g, self.freq, self.has_evicted) = before;
-        write_back(&mut self.dirty, order)
+        let order: Vec<u32> = self.s.iter().rev().chain(self.m.iter().rev()).copied().collect();
+        self.store(order)
     }
 
     fn force(&mut self, first: u32, count: u32) -> Decisions {
-        write_back(&mut self.dirty, first..first + count)
+        self.store(first..first + count)
     }
 }

@@ -8,7 +8,7 @@ use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 
-use super::super::kit::{draw_share, share, to_front};
+use super::super::kit::{draw_share, nearest_share, to_front};
 use super::super::{Buffer, BufferReference, Decisions};
 
 inventory::submit! {
@@ -28,7 +28,7 @@ fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
         "unit": if pages { "page" } else { "block" },
     });
     let capacity = shape.capacity as usize;
-    let dirty = share(part, shape.capacity).clamp(1, capacity - 1);
+    let dirty = nearest_share(part, shape.capacity).clamp(1, capacity - 1);
     // A page is a block of one page.
     let unit = if pages { 1 } else { shape.pages_per_block };
     let parts = [capacity - dirty, dirty].map(|size| Part { size, ..Part::default() });

@@ -1,21 +1,21 @@
 //! W-TinyLFU: Einziger, Friedman and Manes (ACM TOS 13(4), 2017), sections 3 (the sketch, its reset, the doorkeeper)
 //! and 4 (the window before a segmented LRU).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use eraseblock_core::buffer::{Shape, Span, View};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 
-use super::super::kit::{draw_share, leaves, share, take, write_back};
+use super::super::kit::{draw_share, leaves, share, store, take};
 use super::super::{Buffer, BufferReference, Decisions};
 
 inventory::submit! {
     BufferReference {
         scheme: "w-tinylfu",
         from: "sections 3 and 4 of the paper, its page",
-        least_capacity: 2,
+        least_capacity: 1,
         pair,
     }
 }
@@ -47,53 +47,89 @@ fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
     (config, Box::new(reference))
 }
 
+/// The finaliser of SplitMix64.
+fn spread(number: u64) -> u64 {
+    let z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// A Bloom filter of so many bits.
+struct Door {
+    bits: u64,
+    set: BTreeSet<u64>,
+}
+
+impl Door {
+    fn places(&self, page: u32) -> [u64; 3] {
+        let hash = spread(u64::from(page) + (1 << 32));
+        let (a, b) = (hash % (1 << 32), (hash >> 32) | 1);
+        [0, 1, 2].map(|n| (a + n * b) % self.bits)
+    }
+
+    fn has(&self, page: u32) -> bool {
+        self.places(page).iter().all(|place| self.set.contains(place))
+    }
+}
+
 /// How often each page was used of late: a count-min sketch.
 #[derive(Default)]
 struct Sketch {
     smallest: bool,
-    doorkeeper: Option<BTreeSet<u32>>,
-    rows: Vec<Vec<u8>>,
+    doorkeeper: Option<Door>,
+    /// Counters by block, row and place in the row.
+    counters: BTreeMap<(u64, usize, u64), u8>,
+    blocks: u64,
     sample: u32,
     added: u32,
 }
 
 impl Sketch {
     const ROWS: usize = 4;
+    const ROW_OF_A_BLOCK: u64 = 32;
 
     fn new(capacity: u32, sample: u32, smallest: bool, doorkeeper: bool) -> Self {
-        let width = (4 * capacity).next_power_of_two() as usize;
+        let sample = sample * capacity;
+        let bits = 64 * u64::from(sample.div_ceil(16).next_power_of_two());
         Self {
             smallest,
-            doorkeeper: doorkeeper.then(BTreeSet::new),
-            rows: vec![vec![0; width]; Self::ROWS],
-            sample: sample * capacity,
+            doorkeeper: doorkeeper.then(|| Door { bits, set: BTreeSet::new() }),
+            counters: BTreeMap::new(),
+            blocks: u64::from(capacity.div_ceil(8).next_power_of_two()),
+            sample,
             added: 0,
         }
     }
 
-    /// The counter of a page in each row. The page of the scheme does not say how pages are hashed: here they are not.
-    fn slots(&self, page: u32) -> Vec<usize> {
-        self.rows.iter().map(|row| page as usize % row.len()).collect()
+    /// The counter of a page in each row.
+    fn slots(&self, page: u32) -> [(u64, usize, u64); Self::ROWS] {
+        let hash = spread(u64::from(page));
+        let block = (hash >> 32) % self.blocks;
+        std::array::from_fn(|row| (block, row, u64::from(hash.to_le_bytes()[row]) % Self::ROW_OF_A_BLOCK))
     }
 
-    fn counts(&self, page: u32) -> Vec<u8> {
-        self.slots(page).iter().zip(&self.rows).map(|(&slot, row)| row[slot]).collect()
+    fn counts(&self, page: u32) -> [u8; Self::ROWS] {
+        self.slots(page).map(|slot| self.counters.get(&slot).copied().unwrap_or(0))
     }
 
     fn estimate(&self, page: u32) -> u32 {
         let least = self.counts(page).into_iter().min().expect("four rows");
-        let at_the_door = self.doorkeeper.as_ref().is_some_and(|door| door.contains(&page));
+        let at_the_door = self.doorkeeper.as_ref().is_some_and(|door| door.has(page));
         u32::from(least) + u32::from(at_the_door)
     }
 
     fn add(&mut self, page: u32) {
-        let first = self.doorkeeper.as_mut().is_some_and(|door| door.insert(page));
-        if !first {
+        let first = self.doorkeeper.as_ref().is_some_and(|door| !door.has(page));
+        if first {
+            let door = self.doorkeeper.as_mut().expect("it was asked");
+            door.set.extend(door.places(page));
+        } else {
             let counts = self.counts(page);
             let least = *counts.iter().min().expect("four rows");
-            for (row, slot) in self.slots(page).into_iter().enumerate() {
-                if !self.smallest || counts[row] == least {
-                    self.rows[row][slot] = (counts[row] + 1).min(15);
+            for (slot, count) in self.slots(page).into_iter().zip(counts) {
+                if !self.smallest || count == least {
+                    self.counters.insert(slot, (count + 1).min(15));
                 }
             }
         }
@@ -101,9 +137,9 @@ impl Sketch {
         self.added += 1;
         if self.added == self.sample {
             self.added /= 2;
-            self.rows.iter_mut().flatten().for_each(|counter| *counter /= 2);
+            self.counters.values_mut().for_each(|counter| *counter /= 2);
             if let Some(door) = &mut self.doorkeeper {
-                door.clear();
+                door.set.clear();
             }
         }
     }
@@ -123,6 +159,15 @@ struct WTinyLfu {
 }
 
 impl WTinyLfu {
+    /// The host wants these stored; a write buffer lets them go, and remembers none of them.
+    fn store(&mut self, pages: impl IntoIterator<Item = u32>) -> Decisions {
+        let mut out = Decisions::default();
+        for left in store(&mut out, &mut self.dirty, self.allocate, pages) {
+            self.trim(left);
+        }
+        out
+    }
+
     /// The page that drops out of the window wants to enter the main part. Returns the one that leaves the buffer.
     fn admit(&mut self, candidate: u32) -> Option<u32> {
         if self.probation.len() + self.protected.len() < self.main_size {
@@ -195,19 +240,12 @@ impl Buffer for WTinyLfu {
     }
 
     fn flush(&mut self) -> Decisions {
-        // The order in which candidates and victims would go, were room made until nothing is left.
-        let before = (self.window.clone(), self.probation.clone(), self.protected.clone());
-        let mut order = Vec::new();
-        while let Some(candidate) = self.window.pop() {
-            order.extend(self.admit(candidate));
-        }
-        order.extend(self.probation.iter().rev());
-        order.extend(self.protected.iter().rev());
-        (self.window, self.probation, self.protected) = before;
-        write_back(&mut self.dirty, order)
+        let lists = [&self.window, &self.probation, &self.protected];
+        let order: Vec<u32> = lists.iter().flat_map(|list| list.iter().rev()).copied().collect();
+        self.store(order)
     }
 
     fn force(&mut self, first: u32, count: u32) -> Decisions {
-        write_back(&mut self.dirty, first..first + count)
+        self.store(first..first + count)
     }
 }
