@@ -67,7 +67,7 @@ impl Arc {
             return;
         }
         let size = self.t1.len() as f64;
-        let from_t1 = !self.t1.is_empty() && (size > self.p || (in_b2 && size == self.p));
+        let from_t1 = !self.t1.is_empty() && (size > self.p || (in_b2 && size >= self.p));
         let (list, remembered) =
             if from_t1 { (&mut self.t1, &mut self.b1) } else { (&mut self.t2, &mut self.b2) };
         let page = list.pop().expect("T2 has a page where T1 is not above its target");

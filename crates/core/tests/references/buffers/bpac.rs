@@ -125,7 +125,9 @@ impl Bpac {
             to_front(&mut self.page_list, page);
             return;
         }
-        if !self.part(page) {
+        if self.part(page) {
+            take(&mut self.fallen, page);
+        } else {
             if self.adapt {
                 self.adapt(page);
             }
@@ -139,8 +141,6 @@ impl Bpac {
                 self.settle();
                 return;
             }
-        } else {
-            take(&mut self.fallen, page);
         }
         self.page_list.insert(0, page);
         let together = self.page_list.iter().filter(|&&other| self.block(other) == block).count();
