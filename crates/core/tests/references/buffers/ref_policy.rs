@@ -1,6 +1,6 @@
 //! REF, recently evicted first (Seo and Shin 2008), known from its abstract and the scheme's page.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use eraseblock_core::buffer::{Shape, Span, View};
 use rand::RngExt as _;
@@ -59,9 +59,13 @@ impl Ref {
         let of_victim = window.iter().copied().find(|&page| self.victims.contains(&self.block(page)));
         let page = of_victim.unwrap_or_else(|| {
             // The block with most pages in the window; among equals that whose last page was used longest ago.
-            let pages = |page: u32| window.iter().filter(|&&p| self.block(p) == self.block(page)).count();
-            let most = window.iter().map(|&page| pages(page)).max().expect("the window has a page");
-            let last = window.iter().copied().find(|&page| pages(page) == most).expect("one has most");
+            let mut pages: BTreeMap<u32, usize> = BTreeMap::new();
+            for &page in &window {
+                *pages.entry(self.block(page)).or_default() += 1;
+            }
+            let most = pages.values().copied().max().expect("the window has a page");
+            let last = window.iter().copied().find(|&page| pages[&self.block(page)] == most);
+            let last = last.expect("one block has most");
             let block = self.block(last);
             self.victims.insert(0, block);
             self.victims.truncate(self.most);
