@@ -171,6 +171,18 @@ fn w_tinylfu_asks_its_doorkeeper_first() {
 }
 
 #[test]
+fn shares_are_of_the_buffer_even_where_it_is_larger_than_the_drive() {
+    // Ten pages for dirty data: as many as the drive has, so that nothing ever leaves, whatever the lists are of.
+    for unit in ["page", "block"] {
+        let scheme = json!({"kind": "split-lru", "unit": unit});
+        let config: BufferConfig = serde_json::from_value(scheme).unwrap();
+        let shape = Shape { capacity: 20, pages_per_block: 2, logical_pages: 10 };
+        let mut split = config.build(shape).unwrap();
+        assert_eq!(write(&mut *split, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]), [0; 0], "{unit}");
+    }
+}
+
+#[test]
 fn options_out_of_range_are_refused() {
     for (scheme, expected) in [
         (json!({"kind": "clock", "bits": 0}), "buffer.scheme.bits: found 0, expected 1 to 8"),

@@ -10,10 +10,12 @@
 //!
 //! N. Megiddo and D. S. Modha, "ARC: A self-tuning, low overhead replacement cache", FAST 2003, figure 4.
 //!
-//! **Where the paper is silent.** Whether the target is a whole number: it may be any (`target = "real"`); with `"whole"` the quotient is rounded
-//! down. There the cache is always full once it has been; here trims can empty places. Then nothing leaves, and the lists of
-//! remembered pages are still kept within the paper's bounds: |T1| + |B1| within the buffer's size, all four within twice that. A trimmed
-//! page is not remembered; one remembered before stays so. Reads allocate; `reads = "bypass"` makes it a write buffer.
+//! **Where the paper is silent.** Whether the target is a whole number: it may be any (`target =
+//! "real"`); with `"whole"` the quotient is rounded down. There the cache is always full once it has
+//! been; here trims can empty places. Then nothing leaves, and the lists of remembered pages are still
+//! kept within the paper's bounds: |T1| + |B1| within the buffer's size, all four within twice that. A
+//! trimmed page is not remembered; one remembered before stays so. A flush command writes T1 from its
+//! end, then T2. Reads allocate; `reads = "bypass"` makes it a write buffer.
 //!
 //! Cost of a page access: O(1).
 

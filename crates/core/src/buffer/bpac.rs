@@ -15,11 +15,15 @@
 //! G. Wu, B. Eckart and X. He, "BPAC: An adaptive write buffer management scheme for flash-based solid state drives", MSST 2010. A reconstruction:
 //! of that paper the abstract was at hand, and what Gong's thesis (2010), section 2.4.4, says of it.
 //!
-//! **Where these are silent.** All numbers and the way in which the share adapts. The page list begins with half of the buffer
-//! (`page_share`), and has at least a page and at most all but one; `adapt = false` leaves the share as it is. Half a block's pages make a block
-//! move (`threshold`; one more than a block has: none ever does). The last pages that fell out of the page list are remembered, as many as the buffer holds, and as
-//! many blocks that left as it holds whole ones; each counts once. A smallest size of victims would change nothing, as the largest
-//! one leaves. Pages that a flush command or forced unit access writes are not remembered.
+//! **Where these are silent.** All numbers and the way in which the share adapts. The page list begins
+//! with half of the buffer (`page_share`, rounded to the nearest page), and has at least a page and at
+//! most all but one; `adapt = false` leaves the share as it is. Half a block's pages make a block move
+//! (`threshold`; one more than a block has: none ever does). The last pages that fell out of the page
+//! list are remembered, as many as the buffer holds, and as many blocks that left as it takes to fill
+//! it, rounded up; each counts once, and a page that returns to the page list is not remembered any
+//! more. A smallest size of victims would change nothing, as the largest one leaves. Pages that a flush
+//! command or forced unit access writes are not remembered. Forced unit access sends all of its block:
+//! what the block list has of it, then what the page list has.
 //!
 //! A flush command empties the buffer, as BPLRU's paper has it for write buffers (section 4.2.4): what is clean need not be kept
 //! where reads allocate nothing. A battery (`buffer.battery`) spares it that.

@@ -9,7 +9,8 @@
 //! S. Park et al., "CFLRU: A replacement algorithm for flash memory", CASES 2006; built after its description in the SUPA
 //! paper (2017).
 //!
-//! **Where that is silent.** The window's size: a quarter of the buffer (`window`); 0 is page LRU. A page that a flush command cleans counts as clean in its place.
+//! **Where that is silent.** The window's size: a quarter of the buffer (`window`), rounded to the
+//! nearest page; 0 is page LRU. A page that a flush command cleans counts as clean in its place.
 //!
 //! Cost of a page access: O(log n) where a clean page is in the window, else O(1).
 

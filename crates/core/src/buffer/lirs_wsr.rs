@@ -13,10 +13,14 @@
 //! H. Jung, K. Yoon, H. Shim, S. Park, S. Kang and J. Cha, "LIRS-WSR: Integration of LIRS and writes sequence reordering for flash memory",
 //! LNCS 4705, 2007; LIRS: S. Jiang and X. Zhang, SIGMETRICS 2002. A reconstruction: built without the former at hand.
 //!
-//! **Where the papers are silent**, as far as is known here. HIR pages have one hundredth of the buffer (`hir_share`), at least a page.
-//! As many numbers of pages that left are remembered as the buffer has pages (`ghosts`); then the one that left first is forgotten. Room for a
-//! page that becomes LIR is made before it does, so that it is not demoted at once. A page that was demoted cold leaves without another
-//! chance. While LIR pages have room, a new page becomes LIR. `base = "lru"` is LRU-WSR, the same idea on one list in the order of use.
+//! **Where the papers are silent**, as far as is known here. HIR pages have one hundredth of the buffer
+//! (`hir_share`), rounded to the nearest page, but at least one. As many numbers of pages that left are
+//! remembered as the buffer has pages (`ghosts`, rounded in the same way); then the one that left first
+//! is forgotten. Room for a page that becomes LIR is made before it does, so that it is not demoted at
+//! once. A page that was demoted cold leaves without another chance. While LIR pages have room, a new
+//! page becomes LIR. `base = "lru"` is LRU-WSR, the same idea on one list in the order of use. A
+//! trimmed page is not remembered; one remembered before stays so. A flush command writes the queue
+//! from its end, then LIR pages from the end of the stack; nothing has a second chance there.
 //!
 //! Cost of a page access: O(1), as a page is marked cold once between two uses and leaves the stack once for each time it came there.
 
@@ -119,8 +123,8 @@ impl Config {
             return Err(format!("buffer.scheme.ghosts: found {}, expected 0 to 16", self.ghosts));
         }
         let lirs = |slots: usize| {
-            let hirs = (libm::round(self.hir_share * slots as f64) as u32).max(1);
-            let ghosts = libm::round(self.ghosts * slots as f64) as u32;
+            let hirs = (libm::round(self.hir_share * f64::from(shape.capacity)) as u32).max(1);
+            let ghosts = libm::round(self.ghosts * f64::from(shape.capacity)) as u32;
             let ghosts = Ghosts::new(shape, ghosts);
             LirsOrder {
                 slots: slots as u32,
@@ -132,7 +136,7 @@ impl Config {
                 queue_links: Links::new(slots),
                 lir: Bits::new(slots),
                 lirs: 0,
-                most_lirs: (slots as u32).saturating_sub(hirs),
+                most_lirs: shape.capacity.saturating_sub(hirs),
                 cold: Bits::new(slots),
                 enters_as_lir: false,
             }

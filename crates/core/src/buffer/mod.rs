@@ -328,8 +328,9 @@ pub trait Buffer: std::fmt::Debug + Send {
     /// The host no longer needs these pages, which may lie in several blocks: forget them, whether dirty or not.
     fn trim(&mut self, first: u32, count: u32);
 
-    /// Everything dirty is written, in the order in which it would have to make room. A buffer that serves reads may
-    /// keep the pages. About O(dirty pages + pages used since the last flush), where a scheme does not say otherwise.
+    /// Everything dirty is written, in the order in which it would have to make room; where that depends on what would come
+    /// meanwhile, list by list, as the scheme's page says. A buffer that serves reads may keep the pages. About O(dirty
+    /// pages + pages used since the last flush), where a scheme does not say otherwise.
     fn flush(&mut self, out: &mut Outcome);
 
     /// These pages of one block are written at once, if they are held: forced unit access. A scheme whose blocks leave as a

@@ -11,9 +11,11 @@
 //! D. Seo and D. Shin, "Recently-evicted-first buffer replacement policy for flash storage devices", IEEE Trans. Consumer
 //! Electronics 54(3), 2008. A reconstruction: of that paper only the abstract was at hand.
 //!
-//! **Where the abstract is silent.** The window is half of the buffer (`window`). There are eight victim blocks (`victim_blocks`), which should be about
-//! as many as the FTL has log blocks. Of blocks with as many pages in the window, the one whose last page was used longest ago is taken.
-//! A flush command makes pages leave by the same rule until none is dirty; those that stay come back. `reads = "allocate"` makes it a buffer for reads, too.
+//! **Where the abstract is silent.** The window is half of the buffer (`window`), rounded to the
+//! nearest page. There are eight victim blocks (`victim_blocks`), which should be about as many as the
+//! FTL has log blocks. Of blocks with as many pages in the window, the one whose last page was used
+//! longest ago is taken. A flush command makes pages leave by the same rule until none is dirty; those
+//! that stay come back. `reads = "allocate"` makes it a buffer for reads, too.
 //!
 //! Cost of a page access: O(log n) in the blocks that have pages in the window.
 
@@ -92,7 +94,7 @@ impl Config {
         let blocks = shape.logical_pages.div_ceil(shape.pages_per_block) as usize;
         let order = |slots: usize| Ref {
             pages_per_block: shape.pages_per_block,
-            window: Window::new(slots, (libm::round(self.window * slots as f64) as u32).max(1)),
+            window: Window::new(slots, (libm::round(self.window * f64::from(shape.capacity)) as u32).max(1)),
             links: Links::new(slots),
             block_of: vec![0; slots],
             inside: vec![Inside::default(); blocks],

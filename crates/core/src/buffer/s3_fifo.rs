@@ -1,23 +1,25 @@
 //! S3-FIFO: a small FIFO queue sifts out pages used once, before they reach the main one.
 //!
-//! **What it does.** A new page enters the small queue S, a tenth of the buffer; one that is remembered in the ghost queue G enters the main queue M. Each
-//! page counts its hits, up to 3. To make room, S is looked at if it is at its size or above.
-//! Pages go from its end: to M if they counted at least `move_to_main` hits, starting anew at zero;
-//! the first that did not leaves the buffer, and G remembers it. That goes on until one leaves, also
-//! when S has become smaller than its size meanwhile. If S was smaller from the outset, or all its
-//! pages have gone to M, pages go from the end of M: each gets another round for each hit that it
-//! counted, and the first without hits leaves. G has as many entries as M has pages.
+//! **What it does.** A new page enters the small queue S, a tenth of the buffer; one that is remembered
+//! in the ghost queue G enters the main queue M. Each page counts its hits, up to 3. While S is at its
+//! size or above, the page at its end goes: to M if it counted at least `move_to_main` hits, starting
+//! anew at zero; else it leaves the buffer, and G remembers it. Once begun, that goes on until a page
+//! leaves, even if S falls below its size; if S has none that does, M gives one up. While S is smaller,
+//! the page at the end of M goes: it gets another round for each hit that it counted, else it leaves. G
+//! has as many entries as M has pages; a page that comes back is taken out of it.
 //!
 //! **When it wins**: where most pages are used once: they leave within a tenth of the buffer's time, and a hit moves nothing.
 //! **When it loses**: where a second use comes just after the small queue, and again after the ghost queue.
 //!
 //! J. Yang, Y. Zhang, Z. Qiu, Y. Yue and R. Vinayak, "FIFO queues are all you need for cache eviction", SOSP 2023, algorithm 1.
 //!
-//! **Where the paper is silent.** How many hits move a page to M: two (`move_to_main`; "more than once" can count the access that brought it in, which
-//! makes it 1). What happens before the buffer is full for the first time: new pages queue up in S (`fill = "small"`), and once it is full all those beyond its size pass
-//! through at once; with `"both"` they go to M while S is full. G is asked for
-//! the new page before room is made for it, and forgets it: the page that leaves for it cannot push
-//! it out of G. A trimmed page is not remembered. Reads allocate; `reads = "bypass"` makes it a write buffer.
+//! **Where the paper is silent.** How many hits move a page to M: two (`move_to_main`; "more than once"
+//! can count the access that brought it in, which makes it 1). What happens before the buffer is full
+//! for the first time: new pages queue up in S (`fill = "small"`), and once it is full all those beyond
+//! its size pass through at once; with `"both"` they go to M while S is full. Whether G is asked before
+//! or after room is made: before, so that the page that leaves cannot push the one that comes out of G.
+//! A trimmed page is not remembered; one remembered before stays so. A flush command writes S from its
+//! end, then M, whatever hits they counted. Reads allocate; `reads = "bypass"` makes it a write buffer.
 //!
 //! Cost of a page access: O(1), on average over accesses: each page that is spared uses up a hit.
 
@@ -113,7 +115,7 @@ impl Config {
             ));
         }
         let order = |slots: usize| {
-            let share = |of: f64| (of * slots as f64) as u32;
+            let share = |of: f64| (of * f64::from(shape.capacity)) as u32;
             let remembered = share(self.ghost);
             S3Fifo {
                 small: share(self.small).max(1),

@@ -11,9 +11,11 @@
 //! D. Kim, K. H. Park and C.-H. Youn, "SUPA: A single unified read-write buffer and pattern-change-aware FTL for the high performance of
 //! multi-channel SSD", ACM Trans. Storage 13(4), 2017, sections 4.1 and 6.4.1, figure 2(a).
 //!
-//! **Where the paper is silent.** How the RAM is split (`dirty_share`, a half). Whether a block with clean and dirty pages is in both lists:
-//! it is, each page in the list that it belongs to. A read hit on a dirty page counts as use in the dirty part. A page that a flush
-//! command cleans stays in the dirty part until it leaves. Room is made before the used block moves to the front.
+//! **Where the paper is silent.** How the RAM is split (`dirty_share`, a half; rounded to the nearest
+//! page). Whether a block with clean and dirty pages is in both lists: it is, each page in the list
+//! that it belongs to. A read hit on a dirty page counts as use in the dirty part. A page that a flush
+//! command cleans stays in the dirty part until it leaves. Room is made before the used block moves to
+//! the front.
 //!
 //! Cost of a page access: O(1); of an eviction O(pages of a block).
 
@@ -123,7 +125,7 @@ impl Config {
         let order = |slots: usize| Split {
             links: Links::new(slots),
             written: Bits::new(slots),
-            parts: split(slots as u32).map(Part::new),
+            parts: split(shape.capacity).map(Part::new),
         };
         Paged::build("split-lru", shape, Reads::Allocate, order)
     }

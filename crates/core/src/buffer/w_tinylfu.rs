@@ -1,23 +1,40 @@
 //! W-TinyLFU: a page enters the main part only if it was used more often, of late, than the page that it drives out.
 //!
-//! **What it does.** A new page enters a small LRU window, a hundredth of the buffer. The page that drops out of it is the candidate for the
-//! main part, a segmented LRU: probation, and a protected segment of four fifths that a hit leads into and that overflows back into probation.
-//! While the main part is full, the candidate is compared with its victim, the last page of probation. The one used more often stays; the
-//! victim does if they are equal. How often pages were used, held or not, is estimated by a count-min sketch with four counters of four bits for each page. After
-//! `sample` accesses for each page of the buffer all counts are halved, so that old use fades.
+//! **What it does.** A new page enters a small LRU window, a hundredth of the buffer. The page that
+//! drops out of it is the candidate for the main part, a segmented LRU: probation, and a protected
+//! segment of four fifths that a hit leads into and that overflows back into probation. While the main
+//! part is full, the candidate is compared with its victim, the last page of probation. The one used
+//! more often stays; the victim does if they are equal. How often pages were used, held or not, is
+//! estimated by a count-min sketch with four counters of four bits for each page. After `sample`
+//! accesses for each page of the buffer all counts are halved, so that old use fades; that of accesses
+//! is one of them, so that later samples are half as long.
 //!
 //! **When it wins**: where popularity is lasting and many pages are used once. **When it loses**: where what is popular changes faster than counts
 //! fade, or pages are used again soon after they came, beyond the window.
 //!
 //! G. Einziger, R. Friedman and B. Manes, "`TinyLFU`: A highly efficient cache admission policy", ACM Transactions on Storage 13(4), 2017.
 //!
-//! **Where the paper is silent.** The sample is a multiple of the buffer that it varies: ten, as in the third author's implementation (`sample`). Which
-//! counters an access adds to: all four, as in a count-min sketch; `update = "smallest"` is the minimal increment that it describes too. Its
-//! doorkeeper, a Bloom filter that takes a page's first access so that pages used once need no counter, saves memory: off, as in that
-//! implementation (`doorkeeper`). The window is rounded down, but has at least a page; a trimmed page keeps its counts. Reads allocate; with
+//! **Where the paper is silent.** The sample is a multiple of the buffer that it varies: ten, as in the
+//! third author's implementation (`sample`). Which counters an access adds to: all four, as in a
+//! count-min sketch; `update = "smallest"` is the minimal increment that it describes too. Its
+//! doorkeeper, a Bloom filter that takes a page's first access so that pages used once need no counter,
+//! saves memory: off, as in that implementation (`doorkeeper`). The window is rounded down, but has at
+//! least a page. An access counts before candidate and victim are compared. Where all of the main part
+//! is protected, the last page there is the victim. A trimmed page keeps its counts. A flush command
+//! writes the window from its end, then probation, then the protected segment. Reads allocate; with
 //! `reads = "bypass"`, which makes it a write buffer, they are not counted either.
 //!
-//! Cost of a page access: O(1), on average over accesses: halving all counts takes a step for each page of the buffer, ten accesses for each page apart.
+//! **The sketch.** It has blocks of four rows of 32 counters, one block for each eight pages of the
+//! buffer, rounded up to a power of two. A page's number is spread by the finaliser of `SplitMix64`:
+//! the upper 32 bits, modulo the blocks, choose the block, and byte `n`, modulo 32, the counter in row
+//! `n`. Counters end at 15. The doorkeeper has 64 bits for each 16 accesses of a full sample, rounded
+//! up to a power of two, three of them for a page: the page's number plus 2^32, spread in the same way,
+//! gives `a` in its lower 32 bits and `b` in the upper ones, whose last bit is set; the bits are `a`,
+//! `a + b` and `a + 2 b`, modulo their number. It is emptied when counts are halved, and its bit counts
+//! as one more use.
+//!
+//! Cost of a page access: O(1), on average over accesses: halving all counts takes a step for each page
+//! of the buffer, `sample / 2` accesses for each page apart.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -121,8 +138,8 @@ impl Config {
             return Err(format!("buffer.scheme.sample: found {}, expected 1 to 1000", self.sample));
         }
         let order = |slots: usize| {
-            let window = ((self.window * slots as f64) as u32).max(1);
-            let main = slots as u32 - window;
+            let window = ((self.window * f64::from(shape.capacity)) as u32).max(1);
+            let main = shape.capacity - window;
             WTinyLfu {
                 window,
                 main,

@@ -10,6 +10,9 @@ pub mod drives {
     automod::dir!(pub "tests/references/drives");
 }
 
+/// What several of them need.
+pub mod kit;
+
 use std::ops::Range;
 
 use eraseblock_core::buffer::{Action, Shape, Span, View};
