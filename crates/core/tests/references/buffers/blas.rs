@@ -75,10 +75,9 @@ impl Blas {
             let pattern = self.pattern(pages);
             let free = |channel: &u32| self.marked.iter().all(|marked| marked.channel != *channel);
             let mut anywhere = (0..view.channels()).filter(free);
-            let all_new = pages.len() == self.pages_per_block as usize;
             let channel = match view.route(*block, pattern) {
-                Route::Channel(channel) => Some(channel).filter(free),
-                Route::Home(channel) if !all_new => Some(channel).filter(free),
+                // Where it lies, even if all of it is new.
+                Route::Channel(channel) | Route::Home(channel) => Some(channel).filter(free),
                 _ => anywhere.next(),
             };
             if let Some(channel) = channel {

@@ -55,9 +55,10 @@ fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
         capacity: shape.capacity as usize,
         pages_per_block: shape.pages_per_block,
         by_block: order == Order::Bplru,
+        reads: order == Order::Cflru,
         padding,
         compensation,
-        clean_first: window_of_clean as usize,
+        clean_first: window_of_clean.round() as usize,
         chips,
         sequential_above,
         window,
@@ -96,6 +97,8 @@ struct Cave {
     capacity: usize,
     pages_per_block: u32,
     by_block: bool,
+    /// It takes in what is read.
+    reads: bool,
     padding: bool,
     compensation: bool,
     /// Pages at the end of which clean ones leave first.
@@ -143,12 +146,12 @@ impl Cave {
             return Goes::To(item.key % modules);
         }
         if self.by_block {
-            let all_new = item.pages.len() == self.pages_per_block as usize;
             match view.route(item.key, self.pattern(item)) {
                 Route::Striped => return Goes::Striped,
-                Route::Channel(channel) if modules == view.channels() => return Goes::To(channel),
-                Route::Home(_) if all_new => return Goes::Anywhere,
-                Route::Home(channel) if modules == view.channels() => return Goes::To(channel),
+                Route::Anywhere => return Goes::Anywhere,
+                Route::Channel(channel) | Route::Home(channel) if modules == view.channels() => {
+                    return Goes::To(channel);
+                }
                 _ => {}
             }
         }
@@ -208,11 +211,7 @@ impl Cave {
             };
             if let Some(module) = module {
                 free.retain(|&other| other != module);
-                let channel = match self.modules {
-                    Some(_) => module,
-                    None => module * view.channels() / modules,
-                };
-                leaving.push((item.key, pattern, Some(channel)));
+                leaving.push((item.key, pattern, Some(module % view.channels())));
             }
         }
         for (key, pattern, channel) in leaving {
@@ -242,7 +241,7 @@ impl Buffer for Cave {
         for page in span.first..span.first + span.count {
             let hit = self.get(page).is_some();
             out.hits.push(hit);
-            if !span.write && self.by_block {
+            if !span.write && !self.reads {
                 continue;
             }
             if !hit && self.len() == self.capacity {
@@ -275,7 +274,7 @@ impl Buffer for Cave {
         for key in keys {
             let at = self.list.iter().position(|item| item.key == key).unwrap();
             let pattern = self.pattern(&self.list[at]);
-            if self.by_block {
+            if !self.reads {
                 self.send(key, pattern, None, &mut out);
             } else if std::mem::take(self.get(key).unwrap()) {
                 out.leave_with(Action::WriteBack, vec![(key, true)], hint(self.block(key), pattern, None));
@@ -293,7 +292,7 @@ impl Buffer for Cave {
             let key = self.key(page);
             let at = self.list.iter().position(|item| item.key == key).unwrap();
             let pattern = self.pattern(&self.list[at]);
-            if self.by_block {
+            if !self.reads {
                 self.send(key, pattern, None, &mut out);
             } else if std::mem::take(self.get(page).unwrap()) {
                 out.leave_with(Action::WriteBack, vec![(page, true)], hint(self.block(key), pattern, None));

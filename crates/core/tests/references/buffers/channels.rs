@@ -72,7 +72,7 @@ pub fn written(sequential: bool) -> Pattern {
 }
 
 pub fn hint(block: u32, pattern: Pattern, channel: Option<u32>) -> Option<Hint> {
-    Some(Hint { block, pattern, channel })
+    Some(Hint { block, pattern, channel, again: false })
 }
 
 /// Which of so many chips (channels) a unit belongs to: units are numbered channel by channel, chip by chip.

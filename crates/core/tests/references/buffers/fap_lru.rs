@@ -90,10 +90,7 @@ impl FapLru {
         let channel_of = |block: &Block| match self.modules {
             Some(modules) => Some(block.number % modules),
             None => match view.route(block.number, written(false)) {
-                Route::Channel(channel) => Some(channel),
-                // All of it is written anew: it need not stay where it lies.
-                Route::Home(_) if block.pages.values().filter(|dirty| **dirty).count() == self.pages_per_block as usize => None,
-                Route::Home(channel) => Some(channel),
+                Route::Channel(channel) | Route::Home(channel) => Some(channel),
                 _ => None,
             },
         };
@@ -108,12 +105,11 @@ impl FapLru {
                 && idle.contains(&channel)
             {
                 idle.retain(|&other| other != channel);
-                leaving.push((block.number, Some(channel)));
+                leaving.push((block.number, Some(channel % view.channels())));
             }
         }
         if leaving.is_empty() {
-            let block = self.blocks.last().unwrap();
-            leaving.push((block.number, channel_of(block)));
+            leaving.push((self.blocks.last().unwrap().number, None));
         }
         for (number, channel) in leaving {
             self.send(number, channel, out);

@@ -6,7 +6,7 @@ use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 
 use super::super::{Buffer, BufferReference, Decisions};
-use super::channels::{free_of, hint, part_of, work_of, written};
+use super::channels::{hint, part_of, work_of, written};
 
 inventory::submit! {
     BufferReference { scheme: "gb", from: "its abstract and its page: a reconstruction", least_capacity: 1, pair }
@@ -41,11 +41,8 @@ impl Gb {
         let channels = sent.len() as u32;
         // A channel without an erased block comes after all others.
         let work = |channel: u32| match self.modules {
-            Some(_) => (false, sent[channel as usize]),
-            None => {
-                let work = work_of(view, channel, channels) + sent[channel as usize];
-                (free_of(view, channel, channels) == 0, work)
-            }
+            Some(_) => (!view.channel_ready(channel % view.channels()), sent[channel as usize]),
+            None => (!view.channel_ready(channel), work_of(view, channel, channels) + sent[channel as usize]),
         };
         let idlest = (0..channels).min_by_key(|&channel| work(channel)).unwrap();
         let channel_of = |page: u32| match self.modules {
@@ -61,7 +58,7 @@ impl Gb {
         let channel = channel_of(page);
         sent[channel as usize] += 1;
         self.trim(page);
-        let hint = hint(page / self.pages_per_block, written(false), Some(channel));
+        let hint = hint(page / self.pages_per_block, written(false), Some(channel % view.channels()));
         out.leave_with(Action::Flush, vec![(page, true)], hint);
     }
 }

@@ -85,20 +85,23 @@ impl Mca {
                 view.home_chip(page).or(lies).or(roomiest)
             }
         };
-        let channel_of = |chip: u32| match self.modules {
-            Some(_) => chip,
-            None => chip * view.channels() / chips,
-        };
-        let mut leaving = Vec::new();
-        for chip in (0..chips).filter(|&chip| idle(chip)) {
-            let own = || window.iter().filter(|page| chip_of(page.number) == Some(chip));
-            if let Some(page) = own().find(|page| page.part.is_none()).or_else(|| own().next()) {
-                leaving.push((page.number, Some(channel_of(chip))));
+        let channel_of = |chip: u32| chip % view.channels();
+        // First the complete pages, then the others, from the end each time.
+        let (mut leaving, mut served) = (Vec::new(), Vec::new());
+        for complete in [true, false] {
+            for page in window.iter().filter(|page| page.part.is_none() == complete) {
+                if let Some(chip) = chip_of(page.number)
+                    && idle(chip)
+                    && !served.contains(&chip)
+                {
+                    served.push(chip);
+                    leaving.push((page.number, Some(channel_of(chip))));
+                }
             }
         }
         if leaving.is_empty() {
             let page = window.iter().find(|page| page.part.is_none()).unwrap_or(&window[0]).number;
-            leaving.push((page, chip_of(page).map(channel_of)));
+            leaving.push((page, None));
         }
         for (page, channel) in leaving {
             self.send(page, channel, out);

@@ -70,12 +70,10 @@ impl Buffer for RequestLru {
 
     fn force(&mut self, first: u32, count: u32) -> Decisions {
         let mut out = Decisions::default();
-        for page in first..first + count {
-            if self.holds(page) {
-                self.trim(page);
-                out.leave(Action::Flush, vec![(page, true)]);
-            }
-        }
+        // At once: together.
+        let held: Vec<u32> = (first..first + count).filter(|&page| self.holds(page)).collect();
+        held.iter().for_each(|&page| self.trim(page));
+        out.leave(Action::Flush, held.into_iter().map(|page| (page, true)).collect());
         out
     }
 }

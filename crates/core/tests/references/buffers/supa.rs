@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use eraseblock_core::buffer::{Action, Shape, Span, View};
-use eraseblock_core::pattern::{Pattern, Route};
+use eraseblock_core::pattern::{Hint, Pattern, Route};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
@@ -15,8 +15,7 @@ inventory::submit! {
     BufferReference {
         scheme: "supa",
         from: "Kim, Park and Youn 2017, sections 5.2 and 5.3; its page on what they leave open",
-        // A request in one block finds room at once.
-        least_capacity: 8,
+        least_capacity: 1,
         pair,
     }
 }
@@ -65,6 +64,8 @@ struct Page {
 struct Block {
     number: u32,
     pages: BTreeMap<u32, Page>,
+    /// The FTL has been told of it, when its pages were written and stayed.
+    told: bool,
 }
 
 impl Block {
@@ -144,16 +145,29 @@ impl Supa {
     /// A block leaves: its dirty pages are written, its clean ones dropped.
     fn send(&mut self, number: u32, pattern: Pattern, channel: Option<u32>, out: &mut Decisions) {
         let at = self.position(number).unwrap();
-        let pages = self.blocks.remove(at).pages;
+        let Block { pages, told, .. } = self.blocks.remove(at);
         let part = |dirty: bool| -> Vec<(u32, bool)> {
             pages.iter().filter(|page| page.1.dirty == dirty).map(|(&page, _)| (page, dirty)).collect()
         };
         let (dirty, clean) = (part(true), part(false));
         if dirty.is_empty() {
-            out.leave_with(Action::Drop, clean, hint(number, pattern, channel));
+            out.leave_with(Action::Drop, clean, told_again(hint(number, pattern, channel), told));
         } else {
-            out.leave_with(Action::Flush, dirty, hint(number, pattern, channel));
+            out.leave_with(Action::Flush, dirty, told_again(hint(number, pattern, channel), told));
             out.leave(Action::Drop, clean);
+        }
+    }
+
+    /// Dirty pages among these are written, and stay with their flags; the FTL hears of their block.
+    fn write_back(&mut self, at: usize, pages: std::ops::Range<u32>, out: &mut Decisions) {
+        let number = self.blocks[at].number;
+        let hint = hint(number, self.pattern(number), None);
+        let block = &mut self.blocks[at];
+        let dirty = block.pages.range_mut(pages).filter(|page| page.1.dirty);
+        let pages: Vec<_> = dirty.map(|(&page, slot)| (page, std::mem::take(&mut slot.dirty))).collect();
+        if !pages.is_empty() {
+            out.leave_with(Action::WriteBack, pages, told_again(hint, block.told));
+            block.told = true;
         }
     }
 
@@ -180,7 +194,7 @@ impl Supa {
             // The smallest that is large enough, else the largest.
             let fits = oldest.iter().filter(|block| block.1 >= missing).min_by_key(|block| block.1);
             let largest = || oldest.iter().rev().max_by_key(|block| block.1);
-            let number = fits.or_else(largest).unwrap().0;
+            let Some(&(number, _)) = fits.or_else(largest) else { break };
             self.send(number, patterns[&number], None, out);
         }
     }
@@ -234,11 +248,7 @@ impl Supa {
         for &at in &places {
             let (number, pages) = (self.blocks[at].number, self.blocks[at].pages.len());
             if freed < need && victims.iter().all(|victim| victim.0 != number) {
-                let channel = match view.route(number, patterns[&number]) {
-                    Route::Channel(channel) | Route::Home(channel) => Some(channel),
-                    _ => None,
-                };
-                victims.push((number, channel.filter(|_| !self.blocks[at].is_clean())));
+                victims.push((number, None));
                 freed += pages;
             }
         }
@@ -281,34 +291,45 @@ impl Buffer for Supa {
             }
             self.requests += 1;
         }
-        let pages = span.first..span.first + span.count;
         let own = span.first / self.pages_per_block;
-        out.hits = pages.clone().map(|page| self.page(page).is_some()).collect();
-        let hits = out.hits.iter().filter(|hit| **hit).count();
-        // The block moves to the MRU position, or is inserted there.
-        let block = match self.position(own) {
-            Some(at) => {
-                self.hits.extend(std::iter::repeat_n(at, hits));
-                self.blocks.remove(at)
-            }
-            None => Block { number: own, pages: BTreeMap::new() },
-        };
-        self.blocks.insert(0, block);
-        let need = (self.len() + span.count as usize - hits).saturating_sub(self.capacity);
-        if need > 0 {
-            if span.write {
-                self.room_for_write(own, need, view, &mut out);
-            } else {
-                self.room_for_read(own, need, &mut out);
-            }
+        let pages = || span.first..span.first + span.count;
+        // A block that is held moves to the MRU position; a new one comes there with its first page.
+        if let Some(at) = self.position(own) {
+            let hits = pages().filter(|&page| self.page(page).is_some()).count();
+            self.hits.extend(std::iter::repeat_n(at, hits));
+            let block = self.blocks.remove(at);
+            self.blocks.insert(0, block);
         }
-        for page in pages {
-            let slot = self.blocks[0].pages.entry(page).or_default();
-            if span.write {
-                slot.dirty = true;
-                slot.write_flag = true;
-            } else {
-                slot.read_flag = true;
+        // As many pages at a time as the buffer holds.
+        for some in pages().collect::<Vec<_>>().chunks(self.capacity) {
+            loop {
+                let missing = some.iter().filter(|&&page| self.page(page).is_none()).count();
+                let need = (self.len() + missing).saturating_sub(self.capacity);
+                if need == 0 {
+                    break;
+                }
+                if self.blocks.iter().all(|block| block.number == own) {
+                    // The block itself leaves last.
+                    let pattern = self.pattern(own);
+                    self.send(own, pattern, None, &mut out);
+                } else if span.write {
+                    self.room_for_write(own, need, view, &mut out);
+                } else {
+                    self.room_for_read(own, need, &mut out);
+                }
+            }
+            for &page in some {
+                out.hits.push(self.page(page).is_some());
+                if self.position(own).is_none() {
+                    self.blocks.insert(0, Block { number: own, pages: BTreeMap::new(), told: false });
+                }
+                let slot = self.blocks[0].pages.entry(page).or_default();
+                if span.write {
+                    slot.dirty = true;
+                    slot.write_flag = true;
+                } else {
+                    slot.read_flag = true;
+                }
             }
         }
         out
@@ -325,24 +346,21 @@ impl Buffer for Supa {
     fn flush(&mut self) -> Decisions {
         let mut out = Decisions::default();
         for at in (0..self.blocks.len()).rev() {
-            let number = self.blocks[at].number;
-            let pattern = self.pattern(number);
-            let dirty = self.blocks[at].pages.iter_mut().filter(|page| page.1.dirty);
-            let pages = dirty.map(|(&page, slot)| (page, std::mem::take(&mut slot.dirty))).collect();
-            out.leave_with(Action::WriteBack, pages, hint(number, pattern, None));
+            self.write_back(at, 0..u32::MAX, &mut out);
         }
         out
     }
 
     fn force(&mut self, first: u32, count: u32) -> Decisions {
         let mut out = Decisions::default();
-        let number = first / self.pages_per_block;
-        if let Some(at) = self.position(number) {
-            let pattern = self.pattern(number);
-            let dirty = self.blocks[at].pages.range_mut(first..first + count).filter(|page| page.1.dirty);
-            let pages = dirty.map(|(&page, slot)| (page, std::mem::take(&mut slot.dirty))).collect();
-            out.leave_with(Action::WriteBack, pages, hint(number, pattern, None));
+        if let Some(at) = self.position(first / self.pages_per_block) {
+            self.write_back(at, first..first + count, &mut out);
         }
         out
     }
+}
+
+/// The same hint, of a block that the FTL may have heard of.
+fn told_again(hint: Option<Hint>, again: bool) -> Option<Hint> {
+    hint.map(|hint| Hint { again, ..hint })
 }
