@@ -40,15 +40,16 @@ fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
             config["order"] = json!("bplru");
             config["padding"] = json!(padding);
             config["compensation"] = json!(compensation);
-            if let Some(above) = sequential_above {
-                config["sequential_above"] = json!(above);
-            }
         }
         Order::Cflru => {
             config["order"] = json!("cflru");
             config["clean_first"] = json!(clean_first);
         }
         Order::Lru => config["order"] = json!("lru"),
+    }
+    // A page that leaves by itself is one dirty page.
+    if let Some(above) = sequential_above.filter(|&above| above > 0 || order == Order::Bplru) {
+        config["sequential_above"] = json!(above);
     }
     let window_of_clean = if order == Order::Cflru { clean_first * f64::from(shape.capacity) } else { 0.0 };
     let cave = Cave {
