@@ -55,8 +55,7 @@ fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
     let cave = Cave {
         capacity: shape.capacity as usize,
         pages_per_block: shape.pages_per_block,
-        by_block: order == Order::Bplru,
-        reads: order == Order::Cflru,
+        order,
         padding,
         compensation,
         clean_first: window_of_clean.round() as usize,
@@ -97,9 +96,7 @@ enum Goes {
 struct Cave {
     capacity: usize,
     pages_per_block: u32,
-    by_block: bool,
-    /// It takes in what is read.
-    reads: bool,
+    order: Order,
     padding: bool,
     compensation: bool,
     /// Pages at the end of which clean ones leave first.
@@ -115,12 +112,20 @@ struct Cave {
 }
 
 impl Cave {
+    fn by_block(&self) -> bool {
+        self.order == Order::Bplru
+    }
+
+    fn takes_reads(&self) -> bool {
+        self.order == Order::Cflru
+    }
+
     fn key(&self, page: u32) -> u32 {
-        if self.by_block { page / self.pages_per_block } else { page }
+        if self.by_block() { page / self.pages_per_block } else { page }
     }
 
     fn block(&self, key: u32) -> u32 {
-        if self.by_block { key } else { key / self.pages_per_block }
+        if self.by_block() { key } else { key / self.pages_per_block }
     }
 
     fn len(&self) -> usize {
@@ -134,7 +139,7 @@ impl Cave {
     /// p-CAVE: a block with more dirty pages is sequential.
     fn pattern(&self, item: &Item) -> Pattern {
         let dirty = item.pages.values().filter(|dirty| **dirty).count();
-        written(self.by_block && self.sequential_above.is_some_and(|above| dirty > above))
+        written(self.by_block() && self.sequential_above.is_some_and(|above| dirty > above))
     }
 
     fn modules(&self, view: &dyn View) -> u32 {
@@ -146,7 +151,7 @@ impl Cave {
         if self.modules.is_some() {
             return Goes::To(item.key % modules);
         }
-        if self.by_block {
+        if self.by_block() {
             match view.route(item.key, self.pattern(item)) {
                 Route::Striped => return Goes::Striped,
                 Route::Anywhere => return Goes::Anywhere,
@@ -157,8 +162,12 @@ impl Cave {
             }
         }
         // Where its first page lies.
-        let first = if self.by_block { item.key * self.pages_per_block } else { item.key };
-        let home = if self.chips { view.home_chip(first) } else { view.home(first).map(|unit| part_of(view, unit, modules)) };
+        let first = if self.by_block() { item.key * self.pages_per_block } else { item.key };
+        let home = if self.chips {
+            view.home_chip(first)
+        } else {
+            view.home(first).map(|unit| part_of(view, unit, modules))
+        };
         let lies = || view.unit_of(first).map(|unit| part_of(view, unit, modules));
         home.or_else(lies).map_or(Goes::Anywhere, Goes::To)
     }
@@ -169,7 +178,7 @@ impl Cave {
         let hint = hint(self.block(key), pattern, channel);
         if !pages[0].1 {
             out.leave(Action::Drop, pages);
-        } else if self.by_block && self.padding {
+        } else if self.by_block() && self.padding {
             out.leave_with(Action::FlushPadded, pages, hint);
         } else {
             out.leave_with(Action::Flush, pages, hint);
@@ -242,7 +251,7 @@ impl Buffer for Cave {
         for page in span.first..span.first + span.count {
             let hit = self.get(page).is_some();
             out.hits.push(hit);
-            if !span.write && !self.reads {
+            if !span.write && !self.takes_reads() {
                 continue;
             }
             if !hit && self.len() == self.capacity {
@@ -255,7 +264,7 @@ impl Buffer for Cave {
             };
             *item.pages.entry(page).or_default() |= span.write;
             self.list.insert(0, item);
-            if self.by_block && self.compensation {
+            if self.by_block() && self.compensation {
                 self.compensate(page);
             }
         }
@@ -275,7 +284,7 @@ impl Buffer for Cave {
         for key in keys {
             let at = self.list.iter().position(|item| item.key == key).unwrap();
             let pattern = self.pattern(&self.list[at]);
-            if !self.reads {
+            if !self.takes_reads() {
                 self.send(key, pattern, None, &mut out);
             } else if std::mem::take(self.get(key).unwrap()) {
                 out.leave_with(Action::WriteBack, vec![(key, true)], hint(self.block(key), pattern, None));
@@ -293,7 +302,7 @@ impl Buffer for Cave {
             let key = self.key(page);
             let at = self.list.iter().position(|item| item.key == key).unwrap();
             let pattern = self.pattern(&self.list[at]);
-            if !self.reads {
+            if !self.takes_reads() {
                 self.send(key, pattern, None, &mut out);
             } else if std::mem::take(self.get(page).unwrap()) {
                 out.leave_with(Action::WriteBack, vec![(page, true)], hint(self.block(key), pattern, None));

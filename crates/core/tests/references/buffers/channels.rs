@@ -71,6 +71,8 @@ pub fn written(sequential: bool) -> Pattern {
     Pattern::new(if sequential { Access::Sequential } else { Access::Random }, Access::Never)
 }
 
+/// As evictions have it.
+#[expect(clippy::unnecessary_wraps, reason = "each caller hands it on as an eviction's own")]
 pub fn hint(block: u32, pattern: Pattern, channel: Option<u32>) -> Option<Hint> {
     Some(Hint { block, pattern, channel, again: false })
 }

@@ -34,7 +34,7 @@ struct Epo {
     capacity: usize,
     elements: Option<u32>,
     again: bool,
-    /// Q_1 to Q_e, the head first.
+    /// `Q_1` to `Q_e`, the head first.
     queues: Vec<Vec<u32>>,
 }
 
@@ -108,8 +108,12 @@ impl Buffer for Epo {
     fn force(&mut self, first: u32, count: u32) -> Decisions {
         let mut out = Decisions::default();
         // At once: together.
-        let held: Vec<u32> = (first..first + count).filter(|&page| self.queues.iter().flatten().any(|&held| held == page)).collect();
-        held.iter().for_each(|&page| self.trim(page));
+        let held: Vec<u32> = (first..first + count)
+            .filter(|&page| self.queues.iter().flatten().any(|&held| held == page))
+            .collect();
+        for &page in &held {
+            self.trim(page);
+        }
         out.leave(Action::Flush, held.into_iter().map(|page| (page, true)).collect());
         out
     }

@@ -72,7 +72,9 @@ impl FapLru {
     fn send(&mut self, number: u32, channel: Option<u32>, out: &mut Decisions) {
         let at = self.blocks.iter().position(|block| block.number == number).unwrap();
         let pages = self.blocks.remove(at).pages;
-        let part = |dirty: bool| pages.iter().map(|(&page, &is)| (page, is)).filter(|page| page.1 == dirty).collect();
+        let part = |dirty: bool| {
+            pages.iter().map(|(&page, &is)| (page, is)).filter(|page| page.1 == dirty).collect()
+        };
         out.leave_with(Action::Flush, part(true), hint(number, written(false), channel));
         out.leave(Action::Drop, part(false));
     }
@@ -99,7 +101,11 @@ impl FapLru {
             if block.is_clean() {
                 continue;
             }
-            let roomiest = || idle.iter().copied().max_by_key(|&channel| (free_of(view, channel, channels), std::cmp::Reverse(channel)));
+            let roomiest = || {
+                idle.iter()
+                    .copied()
+                    .max_by_key(|&channel| (free_of(view, channel, channels), std::cmp::Reverse(channel)))
+            };
             let channel = channel_of(block).or_else(roomiest);
             if let Some(channel) = channel
                 && idle.contains(&channel)

@@ -45,12 +45,12 @@ impl Gb {
             None => (!view.channel_ready(channel), work_of(view, channel, channels) + sent[channel as usize]),
         };
         let idlest = (0..channels).min_by_key(|&channel| work(channel)).unwrap();
-        let channel_of = |page: u32| match self.modules {
-            Some(modules) => page % modules,
-            None => {
-                let unit = view.home(page).or_else(|| view.unit_of(page));
-                unit.map_or(idlest, |unit| part_of(view, unit, channels))
+        let channel_of = |page: u32| {
+            if let Some(modules) = self.modules {
+                return page % modules;
             }
+            let unit = view.home(page).or_else(|| view.unit_of(page));
+            unit.map_or(idlest, |unit| part_of(view, unit, channels))
         };
         let window = self.window.unwrap_or(8 * channels as usize);
         let end = self.pages.iter().rev().take(window);

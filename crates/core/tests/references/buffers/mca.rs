@@ -73,17 +73,18 @@ impl Mca {
     fn evict(&mut self, view: &dyn View, out: &mut Decisions) {
         let chips = self.modules.unwrap_or(view.chips());
         let idle = |chip: u32| self.modules.is_some() || work_of(view, chip, chips) == 0;
-        let window: Vec<&Page> = self.pages.iter().rev().take(self.window.unwrap_or(8 * chips as usize)).collect();
+        let window: Vec<&Page> =
+            self.pages.iter().rev().take(self.window.unwrap_or(8 * chips as usize)).collect();
         // A page that was never written goes to the idle chip with the most erased blocks.
         let roomiest = (0..chips).filter(|&chip| idle(chip)).max_by_key(|&chip| {
             (self.modules.map_or_else(|| free_of(view, chip, chips), |_| 0), std::cmp::Reverse(chip))
         });
-        let chip_of = |page: u32| match self.modules {
-            Some(modules) => Some(page % modules),
-            None => {
-                let lies = view.unit_of(page).map(|unit| part_of(view, unit, chips));
-                view.home_chip(page).or(lies).or(roomiest)
+        let chip_of = |page: u32| {
+            if let Some(modules) = self.modules {
+                return Some(page % modules);
             }
+            let lies = view.unit_of(page).map(|unit| part_of(view, unit, chips));
+            view.home_chip(page).or(lies).or(roomiest)
         };
         let channel_of = |chip: u32| chip % view.channels();
         // First the complete pages, then the others, from the end each time.

@@ -16,7 +16,10 @@ inventory::submit! {
 }
 
 fn pair(shape: Shape, _: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
-    (json!({"kind": "request-lru"}), Box::new(RequestLru { capacity: shape.capacity as usize, pages: Vec::new() }))
+    (
+        json!({"kind": "request-lru"}),
+        Box::new(RequestLru { capacity: shape.capacity as usize, pages: Vec::new() }),
+    )
 }
 
 struct RequestLru {
@@ -72,7 +75,9 @@ impl Buffer for RequestLru {
         let mut out = Decisions::default();
         // At once: together.
         let held: Vec<u32> = (first..first + count).filter(|&page| self.holds(page)).collect();
-        held.iter().for_each(|&page| self.trim(page));
+        for &page in &held {
+            self.trim(page);
+        }
         out.leave(Action::Flush, held.into_iter().map(|page| (page, true)).collect());
         out
     }

@@ -103,6 +103,9 @@ struct Given {
     channels: Vec<u32>,
 }
 
+/// Where a block is written together with others: one channel, or all.
+struct Place(Option<u32>);
+
 impl Supa {
     fn len(&self) -> usize {
         self.blocks.iter().map(|block| block.pages.len()).sum()
@@ -173,8 +176,12 @@ impl Supa {
 
     /// Section 5.3.2. `own` is the block that is being read, which leaves last.
     fn room_for_read(&mut self, own: u32, need: usize, out: &mut Decisions) {
-        let patterns: BTreeMap<u32, Pattern> =
-            self.blocks.iter().filter(|block| block.number != own).map(|b| (b.number, self.pattern(b.number))).collect();
+        let patterns: BTreeMap<u32, Pattern> = self
+            .blocks
+            .iter()
+            .filter(|block| block.number != own)
+            .map(|b| (b.number, self.pattern(b.number)))
+            .collect();
         let target = self.len().saturating_sub(need);
         while self.len() > target {
             let clean = self.blocks.iter().rev().find(|block| block.number != own && block.is_clean());
@@ -200,14 +207,14 @@ impl Supa {
     }
 
     /// The channel for a dirty block, if it can be written in parallel with the other victims: none if it is striped.
-    fn place(&mut self, block: usize, pattern: Pattern, given: &mut Given, view: &dyn View) -> Option<Option<u32>> {
+    fn place(&mut self, block: usize, pattern: Pattern, given: &mut Given, view: &dyn View) -> Option<Place> {
         let block = &self.blocks[block];
         let new = block.pages.values().filter(|page| page.dirty).count();
         let takes = |channel: &u32| view.channel_ready(*channel) && !given.channels.contains(channel);
         let channel = match view.route(block.number, pattern) {
             Route::Striped => {
                 given.striped += 1;
-                return (given.striped <= self.striped_victims).then_some(None);
+                return (given.striped <= self.striped_victims).then_some(Place(None));
             }
             Route::Channel(channel) => Some(channel).filter(takes),
             Route::Home(channel) if new < self.pages_per_block as usize => Some(channel).filter(takes),
@@ -219,17 +226,22 @@ impl Supa {
             }
         };
         given.channels.extend(channel);
-        channel.map(Some)
+        channel.map(|channel| Place(Some(channel)))
     }
 
     /// Section 5.3.3.
     fn room_for_write(&mut self, own: u32, need: usize, view: &dyn View, out: &mut Decisions) {
-        let patterns: BTreeMap<u32, Pattern> =
-            self.blocks.iter().filter(|block| block.number != own).map(|b| (b.number, self.pattern(b.number))).collect();
+        let patterns: BTreeMap<u32, Pattern> = self
+            .blocks
+            .iter()
+            .filter(|block| block.number != own)
+            .map(|b| (b.number, self.pattern(b.number)))
+            .collect();
         let mut given = Given { striped: 0, channels: Vec::new() };
         let mut victims: Vec<(u32, Option<u32>)> = Vec::new();
         let mut freed = 0;
-        let places: Vec<usize> = (0..self.blocks.len()).rev().filter(|&at| self.blocks[at].number != own).collect();
+        let places: Vec<usize> =
+            (0..self.blocks.len()).rev().filter(|&at| self.blocks[at].number != own).collect();
         // First step: from the LRU position, until there are enough pages.
         for &at in places.iter().take(self.reach) {
             if freed >= need {
@@ -239,7 +251,7 @@ impl Supa {
             if self.blocks[at].is_clean() {
                 victims.push((number, None));
                 freed += pages;
-            } else if let Some(channel) = self.place(at, patterns[&number], &mut given, view) {
+            } else if let Some(Place(channel)) = self.place(at, patterns[&number], &mut given, view) {
                 victims.push((number, channel));
                 freed += pages;
             }
@@ -262,7 +274,7 @@ impl Supa {
             if self.blocks[at].is_clean() || victims.iter().any(|victim| victim.0 == number) {
                 continue;
             }
-            if let Some(channel) = self.place(at, patterns[&number], &mut given, view) {
+            if let Some(Place(channel)) = self.place(at, patterns[&number], &mut given, view) {
                 victims.push((number, channel));
             }
         }
@@ -275,7 +287,8 @@ impl Supa {
     fn measure(&mut self) {
         let wanted = self.hits_outside * self.hits.len() as f64;
         let outside = |from: usize| self.hits.iter().filter(|&&place| place < from).count() as f64;
-        self.window_from = (0..).find(|&from| outside(from) >= wanted).unwrap();
+        let end = self.hits.iter().max().map_or(0, |place| place + 1);
+        self.window_from = (0..=end).find(|&from| outside(from) >= wanted).unwrap();
         self.hits.clear();
     }
 }
