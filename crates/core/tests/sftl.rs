@@ -2,6 +2,7 @@
 
 use crate::support;
 use crate::support::{cost, request};
+use eraseblock_core::buffer::{BufferConfig, Idle, Outcome, Shape, Span};
 use eraseblock_core::device::Device;
 use eraseblock_core::host::Op;
 use serde_json::{Value, json};
@@ -95,4 +96,20 @@ fn a_chained_block_takes_the_time_of_one_block() {
     let report = drive.finish().unwrap();
     let flushed = report.flush_response_ns.unwrap();
     assert_eq!((flushed.count, flushed.p50, flushed.max), (4, 4 * 200_000, 4 * 200_000));
+}
+
+#[test]
+fn a_flush_command_keeps_the_blocks_of_a_chain_together() {
+    let shape = Shape { capacity: 40, pages_per_block: 8, logical_pages: 80 };
+    let mut buffer = serde_json::from_value::<BufferConfig>(json!("sftl")).unwrap().build(shape).unwrap();
+    let mut out = Outcome::default();
+    // Blocks 0 and 1 are of one chain on four channels, block 4 is of another.
+    for (request, block) in [1, 4, 0].into_iter().enumerate() {
+        let span = Span { first: block * 8, count: 5, write: true, request: request as u64 };
+        buffer.access(&span, &Idle, &mut out);
+    }
+    out.clear();
+    buffer.flush(&mut out);
+    let order: Vec<u32> = out.evictions.iter().map(|e| out.pages_of(e)[0].lpn / 8).collect();
+    assert_eq!(order, [0, 1, 4], "in the order in which they would make room");
 }

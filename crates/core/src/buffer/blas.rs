@@ -19,7 +19,9 @@
 //! **Where the paper is silent**, as far as it could be read: whether a marked block leaves page by page or whole (`release`); how far
 //! the list is searched for a block for each channel (`search`, so that the cost stays bounded); whether room is made before
 //! the written block moves to the front and is unmarked (`evict_order`). Where all blocks are among those to keep, the last
-//! one is marked all the same. A flush command empties the buffer block by block; forced unit access sends its block.
+//! one is marked all the same. A block that the mapping knows a place for goes there even if all of it is new; one that it
+//! would stripe may go anywhere. A flush command empties the buffer block by block; forced unit access sends its block; neither
+//! names a channel.
 //!
 //! Cost of a page access: O(channels); of marking O(`search` + pages of the marked blocks).
 

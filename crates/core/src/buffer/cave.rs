@@ -21,8 +21,10 @@
 //!
 //! **Where the paper is silent.** Its abstract counts *NAND memories*, which are chips; SUPA says it takes as many victims as there are
 //! channels (`victims`). Victims of modules that appear nowhere in the window are not replaced by others. The module of a block is where the
-//! FTL would write it; if that does not say, where its first page lies. In CFLRU's order a clean page leaves
-//! alone, as it costs the flash nothing. `window` is 8 for each module. `modules` deals blocks (pages) out by number, whatever the FTL
+//! FTL would write it, and among the chips of a channel the one where its first page lies; one that lies somewhere stays there even if all
+//! of it is new. Orders of blocks and plain LRU are write buffers: reads are served, move nothing and take nothing in; CFLRU's takes in
+//! what is read. There a clean page leaves alone, as it costs the flash nothing, and is passed over where dirty ones leave; `clean_first`
+//! is rounded to a page. `window` is 8 for each module. `modules` deals blocks (pages) out by number, whatever the FTL
 //! does. FTLs that tell access patterns apart (`pattern`, `sftl`, `blas` with `sequential`) hear that every block was written at
 //! random, however it was; with `sequential_above` they hear which ones are sequential. Whether p-CAVE pads its blocks is not said; it
 //! does with `padding = true`, as BPLRU.

@@ -22,7 +22,8 @@
 //!
 //! When room is made and some lists are empty, the algorithm's step 19 finds nothing in them and step 24 still counts e - 1 free
 //! slots. Either they are passed over, so that fewer pages leave (`empty = "pass"`), or the lists are gone through again until one page
-//! for each element has left (`empty = "again"`). What is held at the end, or when a flush command comes, leaves in batches, too. The
+//! for each element has left (`empty = "again"`). What is held at the end, or when a flush command comes, leaves in batches, too; what is forced leaves
+//! together. The
 //! paper's buffer is kept up by a battery: that is the drive's (`buffer.battery`), as for every other scheme.
 //!
 //! Cost of a page access: O(1); of a batch O(elements).

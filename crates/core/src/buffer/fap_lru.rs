@@ -12,10 +12,11 @@
 //! 3(4), 2011; known from its abstract. A reconstruction.
 //!
 //! **Where the paper is silent.** The abstract says only who is responsible for what; the rounds are our reading. Whether the buffer
-//! serves reads, too (`reads`): with `"allocate"` a clean block at the end leaves alone, and clean blocks are no victims of a
+//! serves reads, too (`reads`): with `"allocate"` they move blocks to the front as writes do, a clean block at the end leaves alone, and clean blocks are no victims of a
 //! round. The channel of a block is where the FTL would write it; a block that was never written takes the idle channel with the most
 //! erased blocks. `window` is 8 blocks for each channel. `modules` deals blocks out by number, whatever the FTL does, and takes
-//! them all for idle, as a run without time does.
+//! them all for idle, as a run without time does. The block at the end that leaves as none is for an idle channel is sent to no
+//! channel. Room is made before the used block moves to the front.
 //! FTLs that tell access patterns apart (`pattern`, `sftl`, `blas` with `sequential`) hear that every block was written at random, however
 //! it was: the abstract says nothing of patterns.
 //!

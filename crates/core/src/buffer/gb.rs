@@ -3,7 +3,8 @@
 //! **What it does.** Pages in the order of their last write. When there is no room, one page leaves: of the `window` pages at the end of
 //! the list, the one whose channel has the fewest operations to do; of several, the one nearest the end. A channel without an
 //! erased block comes after all others. A channel that collects garbage has work to do, too, and so the host's writes go to the
-//! others meanwhile. What a request has sent to a channel counts as work for the pages that leave after it.
+//! others meanwhile. What a request has sent to a channel counts as work for the pages of the same block that leave after it; for its
+//! next block the drive itself shows that work.
 //!
 //! **When it wins**: when some channels collect and others don't. **When it loses**: when all channels are as busy as each other:
 //! then it is page LRU. Where the FTL chooses the channel when it writes, nothing is left to choose for the buffer.
@@ -15,7 +16,8 @@
 //! **Where the paper is silent.** What the two policies are; this is the one that concerns the buffer. That collection begins in
 //! all channels when it does in one is not part of it: when to collect is the FTL's. The channel of a page is where static placement
 //! will put it, else where it lies now; a page that was never written goes to the channel with least work. `window` is 8 pages
-//! for each channel. `modules` deals pages out by number, whatever the FTL does.
+//! for each channel. `modules` deals pages out by number, whatever the FTL does, and takes all channels for idle, as a run without time
+//! does; a page goes to, and asks for erased blocks, the channel of its module's number modulo the channels.
 //! FTLs that tell access patterns apart (`pattern`, `sftl`, `blas` with `sequential`) hear that every page was written at random, however
 //! it was: the abstract says nothing of patterns.
 //!

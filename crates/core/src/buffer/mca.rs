@@ -15,7 +15,8 @@
 //! when it leaves. Here the drive reads the rest of a page when its first part comes (`host.partial_page`), so that what is
 //! kept for longer saves rewrites, not reads. Two parts of a page that leave a hole between them count as the longer one. The chip
 //! of a page is where static placement will put it, else where it lies now. `window` is 8 pages for each chip. `modules` deals pages
-//! out by number, whatever the FTL does, and takes all chips for idle, as a run without time does.
+//! out by number, whatever the FTL does, and takes all chips for idle, as a run without time does. Of a round the complete pages leave
+//! first, then the others, each from the end of the list. Where no page is for an idle chip, the one that leaves is sent to no channel.
 //! FTLs that tell access patterns apart (`pattern`, `sftl`, `blas` with `sequential`) hear that every page was written at random, however
 //! it was: the abstract says nothing of patterns.
 //!

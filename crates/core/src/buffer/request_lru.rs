@@ -12,7 +12,8 @@
 //! EPO divides requests (section IV.C).
 //!
 //! **Where the paper is silent.** What becomes of a request of which a later one writes some pages again: these pages belong to the
-//! later one, the others keep their age. A request larger than the buffer drives out what it has written itself.
+//! later one, the others keep their age. A request larger than the buffer drives out what it has written itself. What is
+//! forced leaves together, and not the rest of its request.
 //!
 //! Cost of a page access: O(1); of an eviction O(pages of the request).
 

@@ -15,9 +15,10 @@
 //! S.-H. Park et al., "A pattern adaptive NAND flash memory storage structure", IEEE Trans. Computers 61(1), 2012; as told by Kim,
 //! Park and Youn 2017 (SUPA), section 3.3.
 //!
-//! **Where the paper is silent**, as far as it could be read: how the room is divided (`sequential_share`), what leaves together
-//! (`together`), and what becomes of buffered pages whose block changes its class: they change it, too. Room is made before the
-//! written block moves to the front, but after it has changed its class. A class always has room for a page. A flush command empties both, the sequential class first; forced unit access sends its block.
+//! **Where the paper is silent**, as far as it could be read: how the room is divided (`sequential_share`, rounded to a page), what leaves together
+//! (`together`; the blocks of a chain leave upwards), and what becomes of buffered pages whose block changes its class: they change it, too. Room is made before the
+//! written block moves to the front, but after it has changed its class. A class always has room for a page. A flush command empties both in the
+//! order in which they would make room, chains together, the sequential class first; forced unit access sends its block.
 //!
 //! Cost of a page access: O(1); of an eviction O(pages of the blocks that leave).
 
@@ -174,17 +175,17 @@ impl Sftl {
     }
 
     /// What has been written longest ago of a class leaves.
-    fn evict(&mut self, class: usize, out: &mut Outcome) {
+    fn evict(&mut self, class: usize, reason: Reason, out: &mut Outcome) {
         let node = self.classes[class].order.back();
         if class == RANDOM || self.config.together == Together::Block {
-            return self.leave(node, REASONS[class], out);
+            return self.leave(node, reason, out);
         }
         let first = self.blocks.lbn(node) / self.chain * self.chain;
         let last = (first + self.chain).min(self.blocks.logical_blocks() as u32);
         for lbn in first..last {
             let node = self.blocks.node(lbn);
             if node != NONE && self.class(node) == class {
-                self.leave(node, REASONS[class], out);
+                self.leave(node, reason, out);
             }
         }
     }
@@ -203,7 +204,7 @@ impl Sftl {
     /// Room for `pages` more of a class.
     fn make_room(&mut self, class: usize, pages: u32, out: &mut Outcome) {
         while self.classes[class].pages + pages > self.classes[class].most {
-            self.evict(class, out);
+            self.evict(class, REASONS[class], out);
         }
     }
 
@@ -265,7 +266,7 @@ impl Buffer for Sftl {
     fn flush(&mut self, out: &mut Outcome) {
         for class in [SEQUENTIAL, RANDOM] {
             while !self.classes[class].order.is_empty() {
-                self.leave(self.classes[class].order.back(), FLUSH_COMMAND, out);
+                self.evict(class, FLUSH_COMMAND, out);
             }
         }
     }

@@ -25,7 +25,9 @@
 //! is searched for blocks that can be written in parallel (`reach`, which keeps the cost of a step flat). Blocks that may
 //! go anywhere take the channels in turn. The window counts the pages hit in the last 10,000 requests only, by the place of their block in the list, and there is
 //! none before; after requests that hit nothing it is the whole list; `search_window` fixes it. Room is made once for all pages of a request in one block, after that block has moved to the
-//! front; the block itself leaves last. A block is clean that has nothing to write, whatever its flags say. A flush command writes dirty pages and keeps
+//! front; the block itself leaves last. A new block is not in the list yet, for the search window either. A request
+//! for more pages than the buffer holds is served as many at a time. Blocks that leave whatever they wait for are sent to no channel. A run
+//! goes on into the neighbours alone, not beyond them. A block is clean that has nothing to write, whatever its flags say. A flush command writes dirty pages and keeps
 //! them, with their flags; as patterns are those of blocks that leave, what the FTL hears then is put right when the block leaves,
 //! and counts once.
 //!
