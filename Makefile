@@ -17,6 +17,8 @@ DEPENDENCIES := $(VENV)/.dependencies
 EXTENSION_PROFILE ?= release
 EXTENSION := $(VENV)/.extension-$(EXTENSION_PROFILE)
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' \) 2>/dev/null) Cargo.toml Cargo.lock
+# Files that register themselves, which cargo fmt does not see.
+REFERENCES := $(wildcard crates/core/tests/references/*/*.rs)
 
 WORKLOAD := workloads/pgbench-ext4.nbdkit.zst
 DEMO := out/demo
@@ -60,6 +62,7 @@ lint: lint-rust lint-python ## Formatting, lints, types, and whether generated p
 
 lint-rust: $(DEPENDENCIES)
 	cargo fmt --all --check
+	rustfmt --edition 2024 --check $(REFERENCES)
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 
@@ -72,6 +75,7 @@ lint-python: $(EXTENSION)
 
 format: $(EXTENSION) ## Format all code and generate pages anew
 	cargo fmt --all
+	rustfmt --edition 2024 $(REFERENCES)
 	cargo fmt --manifest-path fuzz/Cargo.toml
 	$(BIN)/ruff format --quiet
 	$(BIN)/python tools/generate_docs.py

@@ -30,6 +30,12 @@ pub fn is_chosen(name: &str) -> bool {
     std::env::var("ERASEBLOCK_REFERENCE").map_or(true, |only| only == name)
 }
 
+/// A scheme's configuration, and the reference that goes by it.
+pub type BufferPair = (Value, Box<dyn Buffer>);
+
+/// A drive's configuration, and the reference that goes by it.
+pub type DrivePair = (Value, Box<dyn Drive>);
+
 /// A buffer scheme written a second time.
 pub struct BufferReference {
     /// The scheme's name in the registry.
@@ -39,7 +45,7 @@ pub struct BufferReference {
     /// Fewest pages that the scheme can work with.
     pub least_capacity: u32,
     /// The scheme's configuration (`{"kind": ..}`) with options drawn at random, and the reference with the same ones.
-    pub pair: fn(Shape, &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>),
+    pub pair: fn(Shape, &mut Pcg64Mcg) -> BufferPair,
 }
 
 inventory::collect!(BufferReference);
@@ -97,7 +103,7 @@ pub struct DriveReference {
     pub from: &'static str,
     /// Sections of a drive's configuration, laid over the small default of `support::config`, with options drawn at random;
     /// and the reference for the same drive, in the state after `precondition`.
-    pub pair: fn(&mut Pcg64Mcg) -> (Value, Box<dyn Drive>),
+    pub pair: fn(&mut Pcg64Mcg) -> DrivePair,
 }
 
 inventory::collect!(DriveReference);

@@ -78,7 +78,9 @@ impl Bpac {
 
     /// A page goes out of the block list; whether it was there.
     fn part(&mut self, page: u32) -> bool {
-        let Some(at) = self.block_list.iter().position(|(_, pages)| pages.contains(&page)) else { return false };
+        let Some(at) = self.block_list.iter().position(|(_, pages)| pages.contains(&page)) else {
+            return false;
+        };
         let mut node = self.block_list.remove(at);
         node.1.remove(&page);
         if !node.1.is_empty() {

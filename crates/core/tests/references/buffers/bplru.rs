@@ -30,8 +30,7 @@ fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
         list: Vec::new(),
     };
     let evict_order = if touch_first { "touch-first" } else { "evict-first" };
-    let fast =
-        json!({"kind": "bplru", "padding": padding, "compensation": compensation, "evict_order": evict_order});
+    let fast = json!({"kind": "bplru", "padding": padding, "compensation": compensation, "evict_order": evict_order});
     (fast, Box::new(slow))
 }
 

@@ -76,7 +76,10 @@ impl Buffer for Clock {
             }
             if self.ring.len() == self.capacity {
                 let page = Self::victim(&mut self.ring);
-                out.leave(if page.dirty { Action::Flush } else { Action::Drop }, vec![(page.lpn, page.dirty)]);
+                out.leave(
+                    if page.dirty { Action::Flush } else { Action::Drop },
+                    vec![(page.lpn, page.dirty)],
+                );
             }
             self.ring.push(Page { lpn, dirty: span.write, uses: self.first });
         }

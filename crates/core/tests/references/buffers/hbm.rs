@@ -163,7 +163,9 @@ impl Regions {
             return node.pages.keys().copied().collect();
         }
         let pages = nodes.iter().flat_map(|(&block, node)| node.pages.iter().map(move |page| (block, page)));
-        let order = |(_, (_, page)): &(u32, (&u32, &PageNode))| (if self.rules.lfu { page.uses } else { 0 }, page.used);
+        let order = |(_, (_, page)): &(u32, (&u32, &PageNode))| {
+            (if self.rules.lfu { page.uses } else { 0 }, page.used)
+        };
         let (block, (&last, _)) = pages.min_by_key(order).expect("something to evict");
         if self.rules.compensation { nodes[&block].pages.keys().copied().collect() } else { vec![last] }
     }
@@ -235,7 +237,8 @@ impl Regions {
     /// Algorithm 3.4, after each part of a request; `N_block` is changed if it is another than after
     /// the part before.
     pub fn adjust(&mut self, request: u64) {
-        let in_block_region = self.nodes.values().filter(|node| node.migrated).map(|node| node.pages.len()).sum();
+        let in_block_region =
+            self.nodes.values().filter(|node| node.migrated).map(|node| node.pages.len()).sum();
         let changed = std::mem::replace(&mut self.was, in_block_region) != in_block_region;
         if self.rules.threshold.is_some() || !changed || request - self.changed_at < self.rules.settle {
             return;

@@ -61,7 +61,8 @@ impl LbClock {
     /// now: as many blocks before the end of the ring as it has passed and left there.
     fn select(ring: &mut Vec<Block>, last_met: bool) -> (Block, usize) {
         // Those whose bit was clear before this selection.
-        let mut candidates: Vec<u32> = ring.iter().filter(|block| !block.used).map(|block| block.number).collect();
+        let mut candidates: Vec<u32> =
+            ring.iter().filter(|block| !block.used).map(|block| block.number).collect();
         let mut passed = 0;
         while ring[0].used {
             ring[0].used = false;
@@ -75,8 +76,8 @@ impl LbClock {
             candidates = ring.iter().map(|block| block.number).collect();
         }
         let most = ring.iter().filter(|b| candidates.contains(&b.number)).map(|b| b.pages.len()).max();
-        let mut fullest =
-            (0..ring.len()).filter(|&at| candidates.contains(&ring[at].number) && Some(ring[at].pages.len()) == most);
+        let mut fullest = (0..ring.len())
+            .filter(|&at| candidates.contains(&ring[at].number) && Some(ring[at].pages.len()) == most);
         let at = if last_met { fullest.next_back() } else { fullest.next() }.unwrap();
         (ring.remove(at), passed)
     }

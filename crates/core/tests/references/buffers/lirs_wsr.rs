@@ -23,7 +23,10 @@ inventory::submit! {
 fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
     let capacity = shape.capacity as usize;
     if random.random_range(0..4) == 0 {
-        return (json!({"kind": "lirs-wsr", "base": "lru"}), Box::new(LruWsr { capacity, ..LruWsr::default() }));
+        return (
+            json!({"kind": "lirs-wsr", "base": "lru"}),
+            Box::new(LruWsr { capacity, ..LruWsr::default() }),
+        );
     }
     let (hir, ghosts) = (draw_share(random), 4.0 * draw_share(random));
     let hir_size = nearest_share(hir, shape.capacity).max(1);

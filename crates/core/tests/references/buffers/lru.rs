@@ -73,8 +73,12 @@ impl Buffer for Lru {
 
     fn force(&mut self, first: u32, count: u32) -> Decisions {
         let mut out = Decisions::default();
-        let mut forced: Vec<_> =
-            self.pages.iter().copied().filter(|&(lpn, dirty)| dirty && (first..first + count).contains(&lpn)).collect();
+        let mut forced: Vec<_> = self
+            .pages
+            .iter()
+            .copied()
+            .filter(|&(lpn, dirty)| dirty && (first..first + count).contains(&lpn))
+            .collect();
         forced.sort_unstable();
         for &(page, _) in &forced {
             if self.allocate {

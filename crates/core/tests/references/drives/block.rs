@@ -21,7 +21,8 @@ const BLOCKS: u32 = 8;
 
 fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     let full: bool = random.random();
-    let block = || Block { written: if full { PAGES } else { 0 }, valid: (0..PAGES).filter(|_| full).collect() };
+    let block =
+        || Block { written: if full { PAGES } else { 0 }, valid: (0..PAGES).filter(|_| full).collect() };
     let over = json!({
         "ftl": {"mapping": "block"},
         "precondition": {"state": if full { "full" } else { "empty" }},
@@ -63,8 +64,7 @@ impl Drive for Mapping {
     }
 
     fn read(&mut self, first: u32, count: u32) {
-        let is_valid =
-            |page: &u32| self.blocks[(page / PAGES) as usize].valid.contains(&(page % PAGES));
+        let is_valid = |page: &u32| self.blocks[(page / PAGES) as usize].valid.contains(&(page % PAGES));
         self.counts.reads += (first..first + count).filter(is_valid).count() as u64;
     }
 
