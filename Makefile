@@ -23,7 +23,7 @@ REFERENCES := $(wildcard crates/core/tests/references/*/*.rs)
 WORKLOAD := workloads/pgbench-ext4.nbdkit.zst
 DEMO := out/demo
 
-.PHONY: help demo test test-rust test-python quick lint lint-rust lint-python format figures stand-ins bench bench-engine bench-instructions bench-libcachesim bench-scale fuzz-readers fuzz-config soak lock clean
+.PHONY: help demo test test-rust test-python quick lint lint-rust lint-python format figures stand-ins bench bench-engine bench-instructions bench-libcachesim bench-scale fuzz-readers fuzz-config golden soak lock clean
 
 help: ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 20
@@ -111,6 +111,10 @@ fuzz-config: TIME ?= 60
 fuzz-config: JOBS ?= $(shell nproc)
 fuzz-config: $(EXTENSION) ## Run random drives under random workloads, and look for panics, hangs, stale reads and lost requests (TIME=1200)
 	$(BIN)/python tools/fuzz_config.py --time $(TIME) --jobs $(JOBS) $(if $(SEED),--seed $(SEED)) $(if $(CASE),--case $(CASE))
+
+# BLESS=1 accepts what changed; the changelog says why.
+golden: $(DEPENDENCIES) ## Which of some 500 small runs give other results than before (BLESS=1 accepts them)
+	$(if $(BLESS),BLESS=1) cargo test -p eraseblock-experiment --locked --quiet --test golden results_are
 
 soak: SEEDS ?= 300
 soak: TIME ?= 1200
