@@ -110,7 +110,9 @@ impl Node {
     pub fn prune(&mut self) {
         if let Value::Table(entries) = &mut self.value {
             entries.retain(|(_, node)| node.value != Value::Null);
-            entries.iter_mut().for_each(|(_, node)| node.prune());
+            for (_, node) in entries.iter_mut() {
+                node.prune();
+            }
         }
     }
 
