@@ -93,6 +93,7 @@ impl Book for Bast {
 }
 
 /// A run in the sequential log block: `(block, pages)`; pages in the random ones, those that are still the newest.
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 struct Fast {
     run: Option<(u64, u64)>,
     random: VecDeque<Vec<Option<(u64, u64)>>>,

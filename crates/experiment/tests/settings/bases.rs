@@ -103,7 +103,7 @@ const EXERCISE: &[(&str, &[&str], &[&str])] = &[
     ("workload.generate$", &[], &["{ requests = 50 }"]),
     ("workload.generate<mixed>.interval", SHUFFLED, &[]),
     ("workload.generate<mixed>.arrivals", SHUFFLED, &[]),
-    ("workload.generate<mixed>.streams", &[], &[r#"{ a = { requests = 50 } }"#]),
+    ("workload.generate<mixed>.streams", &[], &[r"{ a = { requests = 50 } }"]),
     ("workload.generate<hotcold>.warm_accesses", &["workload.generate.warm_space=0.2"], &["0.1"]),
     ("workload.generate<disksim>.size", &[], &["{ kind = \"uniform\", min = 4, max = 40 }"]),
     ("workload.generate<disksim>.gap", &[], &["{ kind = \"uniform\", min = 4, max = 40 }"]),
@@ -216,8 +216,7 @@ fn chosen(path: &str, kind: &str, in_disksim: bool) -> String {
         ("workload.generate.local_distance", "uniform") => "min = -100, max = 100, ",
         ("workload.generate.local_distance", "normal") => "mean = -20, deviation = 100, ",
         ("workload.generate.local_distance", "twovalue") => "default = -20, second = 40, probability = 0.3, ",
-        ("workload.generate.local_distance", "poisson") => "base = -40, mean = 40, ",
-        ("workload.generate.local_distance", "exponential") => "base = -40, mean = 40, ",
+        ("workload.generate.local_distance", "poisson" | "exponential") => "base = -40, mean = 40, ",
         (_, "twovalue") => "default = 20, second = 40, probability = 0.3, ",
         (_, "normal") => "mean = 40, deviation = 10, ",
         (_, "poisson") => "mean = 40, ",
@@ -249,7 +248,7 @@ pub fn write_traces(folder: &Path) {
     let write = |name: &str, content: &str| std::fs::write(folder.join(name), content).unwrap();
     let lines = |line: &dyn Fn(u64) -> String| (0..300).map(line).collect::<String>();
     let at = |n: u64| n * 7919 % 2000 * 8;
-    let op = |n: u64| if n % 3 == 0 { "r" } else { "w" };
+    let op = |n: u64| if n.is_multiple_of(3) { "r" } else { "w" };
     write("two.spc", &lines(&|n| format!("{},{},4096,{},{:.6}\n", n % 2, at(n) / 2, op(n), n as f64 / 1e3)));
     write("late.spc", &lines(&|n| format!("0,{},4096,{},{:.6}\n", at(n), op(n), (n ^ 1) as f64 / 1e3)));
     write("one.spc", &lines(&|n| format!("0,{},4096,{},{:.6}\n", at(n), op(n), n as f64 / 1e3)));
@@ -275,7 +274,7 @@ pub fn write_traces(folder: &Path) {
     let wait = |n: u64| format!("/dev/sdb wait {} 0\n/dev/sdb write {} 4096\n", 200 + n, at(n) * 512);
     write("two.fio", &(head.to_owned() + &lines(&wait)));
     let zero = |n: u64| {
-        let (call, trim) = if n % 3 == 0 {
+        let (call, trim) = if n.is_multiple_of(3) {
             ("Zero", format!(" trim={} fua=0 fast=0", n % 2))
         } else {
             ("Write", " fua=0".to_owned())
