@@ -10,6 +10,8 @@ pub mod drives {
     automod::dir!(pub "tests/references/drives");
 }
 
+pub mod records;
+
 use std::ops::Range;
 
 use eraseblock_core::buffer::{Action, Shape, Span, View};
