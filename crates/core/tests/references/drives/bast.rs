@@ -4,7 +4,7 @@ use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 
-use super::super::records::{Flash, Shape};
+use super::super::records::{Flash, Merge, Shape};
 use super::super::{Counts, Drive, DriveReference};
 
 inventory::submit! {
@@ -17,7 +17,7 @@ inventory::submit! {
 
 fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     let limit = random.random_range(1..=4);
-    let shape = Shape::draw(random, limit + 1);
+    let shape = Shape::draw(random, limit + 3);
     let is_eager = random.random();
     let is_fifo = random.random();
     let completes = random.random();
@@ -79,12 +79,14 @@ impl Mapping {
                 return self.flash.store(page, data, slot);
             }
         }
-        self.append(page, false);
+        let log = self.open_log(number);
+        let block = self.logs[log].block;
+        self.flash.store(page, block, self.flash.top(block));
+        self.written(log);
     }
 
-    /// The next page of the logical block's log.
-    fn append(&mut self, page: u32, tombstone: bool) {
-        let number = page / self.flash.pages;
+    /// The log of a logical block with room for a page.
+    fn open_log(&mut self, number: u32) -> usize {
         if self.log_of(number).is_some_and(|log| self.flash.is_full(self.logs[log].block)) {
             self.merge(number);
         }
@@ -97,54 +99,33 @@ impl Mapping {
                 };
                 self.merge(oldest.unwrap().owner);
             }
-            // What the merge has erased may have made the tombstone needless; the log is attached all the same.
             let block = self.flash.take();
             self.logs.push(Log { block, owner: number, last_write: 0 });
         }
-        let log = self.log_of(number).unwrap();
-        let block = self.logs[log].block;
+        self.log_of(number).unwrap()
+    }
+
+    /// A log has been written.
+    fn written(&mut self, log: usize) {
         self.clock += 1;
         self.logs[log].last_write = self.clock;
-        let slot = self.flash.top(block);
-        if tombstone {
-            self.flash.bury(page, block, slot);
-        } else {
-            self.flash.store(page, block, slot);
-        }
-        if self.is_eager && self.flash.is_full(block) {
-            self.merge(number);
+        if self.is_eager && self.flash.is_full(self.logs[log].block) {
+            self.merge(self.logs[log].owner);
         }
     }
 
-    /// Switch, partial or full: Gong's thesis, section 2.2.
+    /// Switch, partial or full.
     fn merge(&mut self, number: u32) {
         let log = self.logs.remove(self.log_of(number).unwrap()).block;
         let old = self.data[number as usize].take();
-        let first = number * self.flash.pages;
-        let valid = self.flash.valid(first..first + self.flash.pages);
-        let mut rest = valid.clone();
-        rest.retain(|&page| self.flash.find(page).unwrap().block != log);
-        let slots = &self.flash.slots(log)[..self.flash.top(log) as usize];
-        let in_place = slots.iter().zip(first..).all(|(&found, page)| found == Some(page));
-        if in_place && (rest.is_empty() || self.completes) {
-            if rest.is_empty() {
-                self.flash.counts.switch_merges += 1;
-            } else {
-                self.flash.counts.partial_merges += 1;
-            }
-            rest.iter().for_each(|&page| self.flash.copy(page, log, page - first));
-            self.data[number as usize] = Some(log);
-        } else {
-            self.flash.counts.full_merges += 1;
-            if !valid.is_empty() {
-                let fresh = self.flash.take();
-                valid.iter().for_each(|&page| self.flash.copy(page, fresh, page - first));
-                self.data[number as usize] = Some(fresh);
-            }
-            self.flash.erase(log);
-        }
-        if let Some(old) = old {
-            self.flash.erase(old);
+        let pages: Vec<u32> = (number * self.flash.pages..(number + 1) * self.flash.pages).collect();
+        let way = self.flash.way(&pages, log, self.completes);
+        self.flash.count(way);
+        let block = if way == Merge::Full { self.flash.take() } else { log };
+        self.flash.gather(&pages, block, &[]);
+        self.data[number as usize] = Some(block);
+        for other in [old, Some(log).filter(|&log| log != block)].into_iter().flatten() {
+            self.flash.erase(other);
         }
     }
 }
@@ -163,11 +144,12 @@ impl Drive for Mapping {
     }
 
     fn flush(&mut self) {
-        for page in self.flash.owed() {
-            // A merge for another tombstone may have erased what this one would bury.
-            if self.flash.is_owed(page) {
-                self.append(page, true);
-            }
+        let (size, owed) = (self.flash.pages, self.flash.owed());
+        for pages in owed.chunk_by(|a, b| a / size == b / size) {
+            let log = self.open_log(pages[0] / size);
+            let block = self.logs[log].block;
+            self.flash.bury(pages, block, self.flash.top(block));
+            self.written(log);
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 
-use super::super::records::{Flash, Shape};
+use super::super::records::{Flash, Merge, Shape};
 use super::super::{Counts, Drive, DriveReference};
 
 inventory::submit! {
@@ -17,7 +17,7 @@ inventory::submit! {
 }
 
 fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
-    let shape = Shape::draw(random, 1);
+    let shape = Shape::draw(random, 2);
     let mut flash = Flash::new(&shape);
     let block = |number| shape.full.then(|| flash.take_full(number * shape.pages));
     let blocks = (0..shape.exported).map(block).collect();
@@ -30,21 +30,16 @@ struct Mapping {
 }
 
 impl Mapping {
-    /// The pages that a logical block holds, those that the host writes, and tombstones for others go to an erased block.
-    fn copy(&mut self, number: u32, written: &BTreeSet<u32>, buried: &BTreeSet<u32>) {
+    fn pages_of(&self, number: u32) -> Vec<u32> {
+        (number * self.flash.pages..(number + 1) * self.flash.pages).collect()
+    }
+
+    /// The pages that a logical block holds, and those that the host writes, go to an erased block.
+    fn copy(&mut self, number: u32, written: &[u32]) {
         let fresh = self.flash.take();
-        for slot in 0..self.flash.pages {
-            let page = number * self.flash.pages + slot;
-            if written.contains(&page) {
-                self.flash.store(page, fresh, slot);
-            } else if buried.contains(&page) {
-                self.flash.bury(page, fresh, slot);
-            } else if self.flash.find(page).is_some() {
-                self.flash.copy(page, fresh, slot);
-            }
-        }
+        self.flash.gather(&self.pages_of(number), fresh, written);
         self.flash.erase(self.blocks[number as usize].replace(fresh).unwrap());
-        self.flash.counts.full_merges += 1;
+        self.flash.count(Merge::Full);
     }
 }
 
@@ -52,13 +47,13 @@ impl Drive for Mapping {
     fn write(&mut self, first: u32, count: u32) {
         let size = self.flash.pages;
         for number in first / size..=(first + count - 1) / size {
-            let pages: BTreeSet<u32> =
+            let pages: Vec<u32> =
                 (first.max(number * size)..(first + count).min((number + 1) * size)).collect();
             let block = *self.blocks[number as usize].get_or_insert_with(|| self.flash.take());
             if pages.iter().all(|page| self.flash.is_open(block, page % size)) {
                 pages.iter().for_each(|&page| self.flash.store(page, block, page % size));
             } else {
-                self.copy(number, &pages, &BTreeSet::new());
+                self.copy(number, &pages);
             }
         }
     }
@@ -72,13 +67,8 @@ impl Drive for Mapping {
     }
 
     fn flush(&mut self) {
-        for number in 0..self.blocks.len() as u32 {
-            let owed = self.flash.owed().into_iter().filter(|page| page / self.flash.pages == number);
-            let owed: BTreeSet<u32> = owed.collect();
-            if !owed.is_empty() {
-                self.copy(number, &BTreeSet::new(), &owed);
-            }
-        }
+        let numbers: BTreeSet<u32> = self.flash.owed().iter().map(|page| page / self.flash.pages).collect();
+        numbers.into_iter().for_each(|number| self.copy(number, &[]));
     }
 
     fn counts(&self) -> Counts {

@@ -1,12 +1,10 @@
 //! FAST: one log block for a sequential run, and log blocks that all logical blocks share.
 
-use std::collections::BTreeSet;
-
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 
-use super::super::records::{Flash, Shape};
+use super::super::records::{Flash, Merge, Shape};
 use super::super::{Counts, Drive, DriveReference};
 
 inventory::submit! {
@@ -19,7 +17,7 @@ inventory::submit! {
 
 fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     let limit = random.random_range(1..=4);
-    let shape = Shape::draw(random, limit + 2);
+    let shape = Shape::draw(random, limit + 3);
     let is_eager = random.random();
     let folds_broken = random.random();
     let completes = random.random();
@@ -38,12 +36,17 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
         run: None,
         random: Vec::new(),
         limit: limit as usize,
-        buried: BTreeSet::new(),
         is_eager,
         folds_broken,
         completes,
     };
     (shape.config(mapping), Box::new(drive))
+}
+
+/// A random log block, and the logical block that each of its pages is about.
+struct Random {
+    block: u32,
+    numbers: Vec<u32>,
 }
 
 struct Mapping {
@@ -52,18 +55,16 @@ struct Mapping {
     /// The sequential log block, SW: its logical block, and itself.
     run: Option<(u32, u32)>,
     /// The random ones, RW, oldest first.
-    random: Vec<u32>,
+    random: Vec<Random>,
     limit: usize,
-    /// Pages with a tombstone in RW that still counts.
-    buried: BTreeSet<u32>,
     is_eager: bool,
     folds_broken: bool,
     completes: bool,
 }
 
 impl Mapping {
-    fn pages_of(&self, number: u32) -> std::ops::Range<u32> {
-        number * self.flash.pages..(number + 1) * self.flash.pages
+    fn pages_of(&self, number: u32) -> Vec<u32> {
+        (number * self.flash.pages..(number + 1) * self.flash.pages).collect()
     }
 
     fn write_page(&mut self, page: u32) {
@@ -71,7 +72,6 @@ impl Mapping {
         // The first write goes straight to the data block.
         let data = *self.data[number as usize].get_or_insert_with(|| self.flash.take());
         if self.flash.is_open(data, slot) {
-            self.buried.remove(&page);
             return self.flash.store(page, data, slot);
         }
         // 1. A run begins.
@@ -90,126 +90,85 @@ impl Mapping {
                 return self.append_to_run(page);
             }
             if self.folds_broken {
-                if slot > next && self.completes {
-                    self.complete(Some(page));
-                } else {
-                    self.fold(number, Some(page));
-                }
+                let way = self.flash.way(&self.pages_of(number), block, self.completes);
+                let can = way != Merge::Full && slot > next && self.completes;
+                self.merge(number, if can { Merge::Partial } else { Merge::Full }, &[page]);
                 return;
             }
             self.finish();
         }
         // 3. Everything else.
-        self.append(page, false);
+        let block = self.open(number);
+        self.flash.store(page, block, self.flash.top(block));
+        self.tidy();
     }
 
     fn append_to_run(&mut self, page: u32) {
-        let block = self.run.unwrap().1;
-        self.buried.remove(&page);
-        self.flash.store(page, block, page % self.flash.pages);
-        if self.is_eager && self.flash.is_full(block) {
-            self.finish();
-        }
+        self.flash.store(page, self.run.unwrap().1, page % self.flash.pages);
+        self.tidy();
     }
 
-    /// The newest block of RW takes a page.
-    fn append(&mut self, page: u32, tombstone: bool) {
-        if self.random.last().is_none_or(|&block| self.flash.is_full(block)) {
+    /// The block of RW that takes a page of a logical block.
+    fn open(&mut self, number: u32) -> u32 {
+        if self.random.last().is_none_or(|log| self.flash.is_full(log.block)) {
             if self.random.len() == self.limit {
-                self.reclaim(Some(page));
+                self.reclaim();
             }
             let block = self.flash.take();
-            self.random.push(block);
+            self.random.push(Random { block, numbers: Vec::new() });
         }
-        let block = *self.random.last().unwrap();
-        let slot = self.flash.top(block);
-        if tombstone {
-            self.buried.insert(page);
-            self.flash.bury(page, block, slot);
-        } else {
-            self.buried.remove(&page);
-            self.flash.store(page, block, slot);
+        let newest = self.random.last_mut().unwrap();
+        newest.numbers.push(number);
+        newest.block
+    }
+
+    /// What is full is merged at once, if that is wanted.
+    fn tidy(&mut self) {
+        if self.is_eager && self.run.is_some_and(|(_, block)| self.flash.is_full(block)) {
+            self.finish();
         }
-        if self.is_eager && self.random.len() == self.limit && self.flash.is_full(block) {
-            self.reclaim(None);
+        let all_are_full = self.random.len() == self.limit
+            && self.random.last().is_some_and(|log| self.flash.is_full(log.block));
+        if self.is_eager && all_are_full {
+            self.reclaim();
         }
     }
 
-    /// The oldest block of RW goes. The page that is about to be written is no longer needed there.
-    fn reclaim(&mut self, but: Option<u32>) {
-        let victim = self.random[0];
-        for slot in 0..self.flash.pages {
-            let page = self.flash.slots(victim)[slot as usize].unwrap();
-            let is_here = self
-                .flash
-                .newest(page)
-                .is_some_and(|record| record.block == victim && record.slot == slot);
-            let counts = self.flash.find(page).is_some() || self.buried.contains(&page);
-            if is_here && counts && but != Some(page) {
-                let number = page / self.flash.pages;
+    /// The oldest block of RW goes.
+    fn reclaim(&mut self) {
+        let block = self.random[0].block;
+        for number in self.random[0].numbers.clone() {
+            if self.pages_of(number).iter().any(|&page| self.flash.is_in(page, block)) {
                 if self.run.is_some_and(|(owner, _)| owner == number) {
                     self.finish();
                 } else {
-                    self.fold(number, None);
+                    self.merge(number, Merge::Full, &[]);
                 }
             }
         }
         self.random.remove(0);
-        self.flash.erase(victim);
+        self.flash.erase(block);
     }
 
     /// The run becomes the data block.
     fn finish(&mut self) {
-        let Some((owner, block)) = self.run else { return };
-        if self.flash.is_full(block) {
-            self.run = None;
-            self.flash.counts.switch_merges += 1;
-            self.replace(owner, block);
-        } else if self.completes {
-            self.complete(None);
-        } else {
-            self.fold(owner, None);
+        if let Some((owner, block)) = self.run {
+            let way = self.flash.way(&self.pages_of(owner), block, self.completes);
+            self.merge(owner, way, &[]);
         }
     }
 
-    /// The run is completed in place, with a page of the host among the rest.
-    fn complete(&mut self, written: Option<u32>) {
-        let (owner, block) = self.run.take().unwrap();
-        for page in self.pages_of(owner).skip(self.flash.top(block) as usize) {
-            self.put(page, block, written);
+    /// The newest pages of a logical block go to one block, from wherever they are: its run, or an erased block.
+    fn merge(&mut self, number: u32, way: Merge, written: &[u32]) {
+        let run = self.run.take_if(|(owner, _)| *owner == number).map(|(_, block)| block);
+        let old = self.data[number as usize].take();
+        self.flash.count(way);
+        let block = if way == Merge::Full { self.flash.take() } else { run.unwrap() };
+        self.flash.gather(&self.pages_of(number), block, written);
+        self.data[number as usize] = Some(block);
+        for other in [old, run.filter(|&run| run != block)].into_iter().flatten() {
+            self.flash.erase(other);
         }
-        self.flash.counts.partial_merges += 1;
-        self.replace(owner, block);
-    }
-
-    /// The newest pages of a logical block go to an erased block, from wherever they are.
-    fn fold(&mut self, number: u32, written: Option<u32>) {
-        let fresh = self.flash.take();
-        for page in self.pages_of(number) {
-            self.put(page, fresh, written);
-        }
-        if let Some((_, block)) = self.run.take_if(|(owner, _)| *owner == number) {
-            self.flash.erase(block);
-        }
-        self.flash.counts.full_merges += 1;
-        self.replace(number, fresh);
-    }
-
-    fn put(&mut self, page: u32, block: u32, written: Option<u32>) {
-        if written == Some(page) {
-            self.flash.store(page, block, page % self.flash.pages);
-        } else if self.flash.find(page).is_some() {
-            self.flash.copy(page, block, page % self.flash.pages);
-        }
-    }
-
-    /// No record of the logical block counts any more but those in its new data block.
-    fn replace(&mut self, number: u32, by: u32) {
-        if let Some(old) = self.data[number as usize].replace(by) {
-            self.flash.erase(old);
-        }
-        let pages = self.pages_of(number);
-        self.buried.retain(|page| !pages.contains(page));
     }
 }
 
@@ -227,10 +186,11 @@ impl Drive for Mapping {
     }
 
     fn flush(&mut self) {
-        for page in self.flash.owed() {
-            if self.flash.is_owed(page) {
-                self.append(page, true);
-            }
+        let (size, owed) = (self.flash.pages, self.flash.owed());
+        for pages in owed.chunk_by(|a, b| a / size == b / size) {
+            let block = self.open(pages[0] / size);
+            self.flash.bury(pages, block, self.flash.top(block));
+            self.tidy();
         }
     }
 

@@ -3,7 +3,7 @@
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 
-use super::super::records::{Flash, Shape};
+use super::super::records::{Flash, Merge, Shape};
 use super::super::{Counts, Drive, DriveReference};
 
 inventory::submit! {
@@ -15,7 +15,7 @@ inventory::submit! {
 }
 
 fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
-    let shape = Shape::draw(random, 1);
+    let shape = Shape::draw(random, 2);
     let mut flash = Flash::new(&shape);
     let block = |number| shape.full.then(|| flash.take_full(number * shape.pages));
     let blocks = (0..shape.exported).map(block).collect();
@@ -28,51 +28,33 @@ struct Mapping {
 }
 
 impl Mapping {
-    /// Pages of one logical block are written, or buried: one after the other while there is room; a full block is written
-    /// anew, with those that are left.
-    fn add(&mut self, pages: &[u32], are_written: bool) {
-        let size = self.flash.pages;
-        let Some(number) = pages.first().map(|page| page / size) else { return };
+    /// Pages of one logical block are written one after the other while there is room; a full block is written anew, with those
+    /// that are left.
+    fn write_block(&mut self, pages: &[u32]) {
+        let number = pages[0] / self.flash.pages;
         let block = *self.blocks[number as usize].get_or_insert_with(|| self.flash.take());
         for (done, &page) in pages.iter().enumerate() {
             if self.flash.is_full(block) {
-                return self.write_anew(number, &pages[done..], are_written);
+                return self.write_anew(number, &pages[done..]);
             }
-            let slot = self.flash.top(block);
-            if are_written {
-                self.flash.store(page, block, slot);
-            } else {
-                self.flash.bury(page, block, slot);
-            }
+            self.flash.store(page, block, self.flash.top(block));
         }
     }
 
     /// In the order of offsets.
-    fn write_anew(&mut self, number: u32, pages: &[u32], are_written: bool) {
+    fn write_anew(&mut self, number: u32, written: &[u32]) {
+        let pages: Vec<u32> = (number * self.flash.pages..(number + 1) * self.flash.pages).collect();
         let fresh = self.flash.take();
-        for page in number * self.flash.pages..(number + 1) * self.flash.pages {
-            let slot = self.flash.top(fresh);
-            if pages.contains(&page) && are_written {
-                self.flash.store(page, fresh, slot);
-            } else if pages.contains(&page) {
-                self.flash.bury(page, fresh, slot);
-            } else if self.flash.find(page).is_some() {
-                self.flash.copy(page, fresh, slot);
-            }
-        }
+        self.flash.gather_densely(&pages, fresh, written);
         self.flash.erase(self.blocks[number as usize].replace(fresh).unwrap());
-        self.flash.counts.full_merges += 1;
-    }
-
-    fn add_by_block(&mut self, pages: &[u32], are_written: bool) {
-        let size = self.flash.pages;
-        pages.chunk_by(|a, b| a / size == b / size).for_each(|pages| self.add(pages, are_written));
+        self.flash.count(Merge::Full);
     }
 }
 
 impl Drive for Mapping {
     fn write(&mut self, first: u32, count: u32) {
-        self.add_by_block(&(first..first + count).collect::<Vec<_>>(), true);
+        let (size, pages) = (self.flash.pages, (first..first + count).collect::<Vec<u32>>());
+        pages.chunk_by(|a, b| a / size == b / size).for_each(|pages| self.write_block(pages));
     }
 
     fn read(&mut self, first: u32, count: u32) {
@@ -84,7 +66,16 @@ impl Drive for Mapping {
     }
 
     fn flush(&mut self) {
-        self.add_by_block(&self.flash.owed(), false);
+        let (size, owed) = (self.flash.pages, self.flash.owed());
+        for pages in owed.chunk_by(|a, b| a / size == b / size) {
+            let number = pages[0] / size;
+            let block = self.blocks[number as usize].unwrap();
+            if self.flash.is_full(block) {
+                self.write_anew(number, &[]);
+            } else {
+                self.flash.bury(pages, block, self.flash.top(block));
+            }
+        }
     }
 
     fn counts(&self) -> Counts {

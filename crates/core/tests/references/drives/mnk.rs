@@ -1,12 +1,12 @@
 //! MNK: blocks striped over M units, N of them in a group with at most K log blocks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 
-use super::super::records::{Flash, Shape};
+use super::super::records::{Flash, Merge, Shape};
 use super::super::{Counts, Drive, DriveReference};
 
 inventory::submit! {
@@ -22,7 +22,7 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     let striping = *[None, Some(1), Some(2)].get(random.random_range(0..3)).unwrap();
     // A fold of a clustered block needs erased ones for all of it, beside those of the logs.
     let channels = random.random_range(striping.unwrap_or(1)..=2);
-    let shape = Shape::with_channels(random, channels, (logs + 1) * 2);
+    let shape = Shape::with_channels(random, channels, (logs + 2) * 2 + 1);
     let width = striping.unwrap_or(shape.channels);
     let options = Options {
         group: random.random_range(1..=3),
@@ -61,7 +61,7 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     if let Some(balance) = balance {
         mapping["balance"] = balance.into();
     }
-    let drive = Mapping { flash, clusters, width, logs: Vec::new(), options, clock: 0, buried: BTreeSet::new() };
+    let drive = Mapping { flash, clusters, width, logs: Vec::new(), options, clock: 0 };
     (shape.config(mapping), Box::new(drive))
 }
 
@@ -92,8 +92,6 @@ struct Mapping {
     logs: Vec<Log>,
     options: Options,
     clock: u64,
-    /// Pages with a tombstone that still counts.
-    buried: BTreeSet<u32>,
 }
 
 impl Mapping {
@@ -116,15 +114,15 @@ impl Mapping {
         (0..self.logs.len()).filter(|&log| self.logs[log].group == group).collect()
     }
 
-    fn append(&mut self, page: u32, tombstone: bool) {
+    /// The log that takes a page, and its flash block.
+    fn open(&mut self, page: u32) -> (usize, u32) {
         let (cluster, lane, _) = self.place(page);
         let group = cluster as u32 / self.options.group;
         let newest = self.logs_of(group).last().copied();
         if newest.is_none_or(|log| self.flash.is_full(self.logs[log].lanes[lane])) {
             if self.logs_of(group).len() == self.options.group_logs {
                 self.merge(self.logs_of(group)[0]);
-            }
-            if self.logs.len() == self.options.logs {
+            } else if self.logs.len() == self.options.logs {
                 let all = 0..self.logs.len();
                 self.merge(if self.options.is_fifo {
                     0
@@ -136,35 +134,26 @@ impl Mapping {
             let lanes = (0..width).map(|_| self.flash.take()).collect();
             self.logs.push(Log { group, lanes, last_write: 0 });
         }
-        self.clock += 1;
         let log = *self.logs_of(group).last().unwrap();
+        (log, self.logs[log].lanes[lane])
+    }
+
+    fn written(&mut self, log: usize) {
+        self.clock += 1;
         self.logs[log].last_write = self.clock;
-        let block = self.logs[log].lanes[lane];
-        let slot = self.flash.top(block);
-        if tombstone {
-            self.buried.insert(page);
-            self.flash.bury(page, block, slot);
-        } else {
-            self.buried.remove(&page);
-            self.flash.store(page, block, slot);
-        }
         self.recycle();
     }
 
-    /// Pages in a log that are still the newest, and tombstones.
-    fn needed(&self, log: usize) -> Vec<u32> {
-        let mut needed = Vec::new();
-        for &block in &self.logs[log].lanes {
-            for (slot, page) in self.flash.slots(block).iter().enumerate() {
-                let Some(page) = *page else { continue };
-                let newest = self.flash.newest(page).unwrap();
-                let counts = self.flash.find(page).is_some() || newest.tombstone && self.buried.contains(&page);
-                if counts && newest.block == block && newest.slot == slot as u32 {
-                    needed.push(page);
-                }
-            }
-        }
-        needed
+    /// The clustered blocks with a last word in a log.
+    fn clusters_in(&self, log: usize) -> BTreeSet<usize> {
+        let holds = |cluster: &usize| {
+            (0..self.clusters[*cluster].len()).any(|lane| {
+                let lanes = &self.logs[log].lanes;
+                let is_in = |page| lanes.iter().any(|&block| self.flash.is_in(page, block));
+                self.pages_of(*cluster, lane).into_iter().any(is_in)
+            })
+        };
+        (0..self.clusters.len()).filter(holds).collect()
     }
 
     /// Logs but the newest of their groups that hold nothing any more are erased.
@@ -177,88 +166,83 @@ impl Mapping {
     }
 
     fn is_idle(&self, log: usize) -> bool {
-        self.logs_of(self.logs[log].group).last() != Some(&log) && self.needed(log).is_empty()
+        self.logs_of(self.logs[log].group).last() != Some(&log) && self.clusters_in(log).is_empty()
     }
 
     fn drop_log(&mut self, log: usize) {
-        for block in self.logs.remove(log).lanes {
+        let lanes = self.logs.remove(log).lanes;
+        lanes.into_iter().for_each(|block| self.give_up(block));
+    }
+
+    fn give_up(&mut self, block: u32) {
+        if self.flash.top(block) > 0 {
             self.flash.erase(block);
+        } else {
+            self.flash.release(block);
         }
     }
 
     fn merge(&mut self, log: usize) {
-        let group = self.logs[log].group;
         if self.options.group == 1 {
-            return self.fold_all(group);
+            return self.fold_with_logs(self.logs[log].group);
         }
-        let clusters: BTreeSet<usize> = self.needed(log).iter().map(|&page| self.place(page).0).collect();
-        for cluster in clusters {
+        for cluster in self.clusters_in(log) {
             for lane in 0..self.clusters[cluster].len() {
-                self.fold_lane(cluster, lane);
+                if self.pages_of(cluster, lane).iter().any(|&page| self.flash.word(page).is_some()) {
+                    self.fold(cluster, lane, None, Merge::Full);
+                }
             }
         }
         self.drop_log(log);
     }
 
-    /// The newest pages of one flash block of a clustered block go to an erased one.
-    fn fold_lane(&mut self, cluster: usize, lane: usize) {
-        let pages = self.pages_of(cluster, lane);
-        let old = self.clusters[cluster][lane].take();
-        let valid = self.flash.valid(pages.iter().copied());
-        if !valid.is_empty() {
-            let fresh = self.flash.take();
-            for page in valid {
-                self.flash.copy(page, fresh, self.place(page).2);
-            }
-            self.clusters[cluster][lane] = Some(fresh);
-        }
-        self.flash.counts.full_merges += 1;
-        if let Some(old) = old {
+    /// A flash block of a clustered block becomes one: this one of its logs, or an erased one.
+    fn fold(&mut self, cluster: usize, lane: usize, block: Option<u32>, way: Merge) {
+        let block = block.unwrap_or_else(|| self.flash.take());
+        self.flash.count(way);
+        self.flash.gather(&self.pages_of(cluster, lane), block, &[]);
+        if let Some(old) = self.clusters[cluster][lane].replace(block) {
             self.flash.erase(old);
         }
-        self.buried.retain(|page| !pages.contains(page));
     }
 
-    /// N = 1: the clustered block and all its logs become one, flash block by flash block.
-    fn fold_all(&mut self, group: u32) {
+    /// N = 1: the clustered block and all its logs become one, all flash blocks in the same way.
+    fn fold_with_logs(&mut self, group: u32) {
         let cluster = group as usize;
-        let logs: Vec<Vec<u32>> = self.logs.extract_if(.., |log| log.group == group).map(|log| log.lanes).collect();
-        for lane in 0..self.clusters[cluster].len() {
-            let newest = logs.last().unwrap()[lane];
-            let others: Vec<u32> = logs[..logs.len() - 1].iter().map(|lanes| lanes[lane]).collect();
-            let pages = self.pages_of(cluster, lane);
-            let is_used = |&block: &u32| self.flash.top(block) > 0;
-            if !is_used(&newest) && !others.iter().any(is_used) {
-                others.iter().chain([&newest]).for_each(|&block| self.flash.erase(block));
-                continue;
+        let logs: Vec<Vec<u32>> =
+            self.logs.extract_if(.., |log| log.group == group).map(|log| log.lanes).collect();
+        let newest = logs.last().unwrap();
+        let lanes = 0..self.clusters[cluster].len();
+        let ways = lanes.clone().map(|lane| {
+            self.flash.way(&self.pages_of(cluster, lane), newest[lane], self.options.completes)
+        });
+        let ways: Vec<Merge> = ways.collect();
+        let way = if ways.contains(&Merge::Full) {
+            Merge::Full
+        } else if ways.contains(&Merge::Partial) {
+            Merge::Partial
+        } else {
+            Merge::Switch
+        };
+        for lane in lanes {
+            let is_written = self.pages_of(cluster, lane).iter().any(|&page| self.flash.word(page).is_some());
+            let target = (way != Merge::Full && is_written).then_some(newest[lane]);
+            if is_written {
+                self.fold(cluster, lane, target, way);
             }
-            let mut rest = self.flash.valid(pages.iter().copied());
-            rest.retain(|&page| self.flash.find(page).unwrap().block != newest);
-            let programmed = &self.flash.slots(newest)[..self.flash.top(newest) as usize];
-            let in_place = programmed.iter().zip(&pages).all(|(found, &page)| *found == Some(page));
-            if in_place && (rest.is_empty() || self.options.completes) {
-                if rest.is_empty() {
-                    self.flash.counts.switch_merges += 1;
-                } else {
-                    self.flash.counts.partial_merges += 1;
-                }
-                rest.iter().for_each(|&page| self.flash.copy(page, newest, self.place(page).2));
-                if let Some(old) = self.clusters[cluster][lane].replace(newest) {
-                    self.flash.erase(old);
-                }
-            } else {
-                self.fold_lane(cluster, lane);
-                self.flash.erase(newest);
-            }
-            others.iter().for_each(|&block| self.flash.erase(block));
-            self.buried.retain(|page| !pages.contains(page));
+            let logs = logs.iter().map(|log| log[lane]).filter(|&block| Some(block) != target);
+            logs.for_each(|block| self.give_up(block));
         }
     }
 }
 
 impl Drive for Mapping {
     fn write(&mut self, first: u32, count: u32) {
-        (first..first + count).for_each(|page| self.append(page, false));
+        for page in first..first + count {
+            let (log, block) = self.open(page);
+            self.flash.store(page, block, self.flash.top(block));
+            self.written(log);
+        }
     }
 
     fn read(&mut self, first: u32, count: u32) {
@@ -267,14 +251,19 @@ impl Drive for Mapping {
 
     fn trim(&mut self, first: u32, count: u32) {
         self.flash.trim(first, count);
-        self.recycle();
     }
 
     fn flush(&mut self) {
+        // One tombstone for each flash block.
+        let mut owed: BTreeMap<(usize, usize), Vec<u32>> = BTreeMap::new();
         for page in self.flash.owed() {
-            if self.flash.is_owed(page) {
-                self.append(page, true);
-            }
+            let (cluster, lane, _) = self.place(page);
+            owed.entry((cluster, lane)).or_default().push(page);
+        }
+        for pages in owed.values() {
+            let (log, block) = self.open(pages[0]);
+            self.flash.bury(pages, block, self.flash.top(block));
+            self.written(log);
         }
     }
 

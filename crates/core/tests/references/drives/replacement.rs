@@ -6,7 +6,7 @@ use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 
-use super::super::records::{Flash, Shape};
+use super::super::records::{Flash, Merge, Shape};
 use super::super::{Counts, Drive, DriveReference};
 
 inventory::submit! {
@@ -18,7 +18,7 @@ inventory::submit! {
 }
 
 fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
-    let shape = Shape::draw(random, 2);
+    let shape = Shape::draw(random, 3);
     let limit = random.random::<bool>().then(|| random.random_range(2..=4));
     let mut flash = Flash::new(&shape);
     let chain = |number| if shape.full { vec![flash.take_full(number * shape.pages)] } else { Vec::new() };
@@ -45,8 +45,8 @@ impl Mapping {
             }
             if self.limit.is_some_and(|limit| self.chains[number].len() == limit as usize) {
                 self.fold(number);
-            } else if self.flash.erased() > 1 {
-                // One is kept for a fold.
+            } else if self.flash.erased() > 2 {
+                // Two are kept: one to fold into, and one in case power fails.
                 let block = self.flash.take();
                 self.chains[number].push(block);
             } else {
@@ -57,46 +57,26 @@ impl Mapping {
         }
     }
 
-    fn pages_of(&self, number: usize) -> std::ops::Range<u32> {
-        number as u32 * self.flash.pages..(number as u32 + 1) * self.flash.pages
-    }
-
     /// Into the last block of the chain, where its slots are erased, else into an erased block.
     fn fold(&mut self, number: usize) {
         let last = *self.chains[number].last().unwrap();
-        let mut lacking = self.flash.valid(self.pages_of(number));
-        lacking.retain(|&page| self.flash.find(page).unwrap().block != last);
-        if !lacking.iter().all(|&page| self.flash.is_open(last, page % self.flash.pages)) {
-            return self.fold_anew(number, &BTreeSet::new());
-        }
-        for &page in &lacking {
-            self.flash.copy(page, last, page % self.flash.pages);
-        }
-        self.replace(number, last);
-        if lacking.is_empty() {
-            self.flash.counts.switch_merges += 1;
-        } else {
-            self.flash.counts.partial_merges += 1;
+        match self.flash.way(&self.pages_of(number), last, true) {
+            Merge::Full => self.fold_into(number, None, Merge::Full),
+            way => self.fold_into(number, Some(last), way),
         }
     }
 
-    fn fold_anew(&mut self, number: usize, buried: &BTreeSet<u32>) {
-        let fresh = self.flash.take();
-        for page in self.pages_of(number) {
-            if buried.contains(&page) {
-                self.flash.bury(page, fresh, page % self.flash.pages);
-            } else if self.flash.find(page).is_some() {
-                self.flash.copy(page, fresh, page % self.flash.pages);
-            }
-        }
-        self.replace(number, fresh);
-        self.flash.counts.full_merges += 1;
+    fn pages_of(&self, number: usize) -> Vec<u32> {
+        (number as u32 * self.flash.pages..(number as u32 + 1) * self.flash.pages).collect()
     }
 
-    fn replace(&mut self, number: usize, by: u32) {
-        for block in std::mem::replace(&mut self.chains[number], vec![by]) {
-            if block != by {
-                self.flash.erase(block);
+    fn fold_into(&mut self, number: usize, block: Option<u32>, way: Merge) {
+        let block = block.unwrap_or_else(|| self.flash.take());
+        self.flash.count(way);
+        self.flash.gather(&self.pages_of(number), block, &[]);
+        for other in std::mem::replace(&mut self.chains[number], vec![block]) {
+            if other != block {
+                self.flash.erase(other);
             }
         }
     }
@@ -116,13 +96,8 @@ impl Drive for Mapping {
     }
 
     fn flush(&mut self) {
-        for number in 0..self.chains.len() {
-            let owed = self.flash.owed().into_iter().filter(|page| self.pages_of(number).contains(page));
-            let owed: BTreeSet<u32> = owed.collect();
-            if !owed.is_empty() {
-                self.fold_anew(number, &owed);
-            }
-        }
+        let numbers: BTreeSet<u32> = self.flash.owed().iter().map(|page| page / self.flash.pages).collect();
+        numbers.into_iter().for_each(|number| self.fold_into(number as usize, None, Merge::Full));
     }
 
     fn counts(&self) -> Counts {
