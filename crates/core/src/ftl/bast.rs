@@ -237,6 +237,19 @@ impl Bast {
         index
     }
 
+    /// A log block has got so many pages, of the host or tombstones.
+    fn written(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, index: u32, pages: u32) {
+        let next = &mut self.logs[index as usize].next;
+        *next += pages;
+        let full = *next == blocks.ppb();
+        if self.config.victim == Victim::Lru {
+            self.order.touch(&mut self.links, index);
+        }
+        if full && self.config.merge_timing == MergeTiming::Eager && blocks.can_take(cx, 1) {
+            self.merge(blocks, cx, index);
+        }
+    }
+
     /// Folds a log block and its data block into one.
     fn merge(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, index: u32) {
         let Log { block, lbn, .. } = self.logs[index as usize];
@@ -259,28 +272,27 @@ impl BlockScheme for Bast {
         }
         let (lbn, _) = blocks.split(pages[0].lpn);
         let Some(index) = self.open_log(blocks, cx, lbn) else { return 0 };
-        let log = &mut self.logs[index as usize];
+        let log = &self.logs[index as usize];
         let room = (blocks.ppb() - log.next) as usize;
-        let count = pages.iter().take(room).take_while(|out| blocks.split(out.lpn).0 == lbn).count();
+        let is_next = |out: &&PageOut| {
+            let is_direct =
+                self.config.first_write == FirstWrite::Direct && blocks.direct(cx.flash, out.lpn, 1) == 1;
+            blocks.split(out.lpn).0 == lbn && !is_direct
+        };
+        // A merge for room may have given the first one a slot in the data block. It stays with its kind.
+        let count = 1 + pages[1..].iter().take(room - 1).take_while(is_next).count();
         let at = Place { block: log.block, page: log.next, label: log.label };
         blocks.program(cx, at, &pages[..count], waits);
-        log.next += count as u32;
-        let full = log.next == blocks.ppb();
-        if self.config.victim == Victim::Lru {
-            self.order.touch(&mut self.links, index);
-        }
-        if full && self.config.merge_timing == MergeTiming::Eager && blocks.can_take(cx, 1) {
-            self.merge(blocks, cx, index);
-        }
+        self.written(blocks, cx, index, count as u32);
         count
     }
 
     fn bury(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
         let (lbn, _) = blocks.split(pages[0]);
         let Some(index) = self.open_log(blocks, cx, lbn) else { return false };
-        let log = &mut self.logs[index as usize];
+        let log = &self.logs[index as usize];
         blocks.bury(cx, Place { block: log.block, page: log.next, label: log.label }, pages);
-        log.next += 1;
+        self.written(blocks, cx, index, 1);
         true
     }
 

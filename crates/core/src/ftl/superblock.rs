@@ -245,6 +245,13 @@ impl Superblock {
         true
     }
 
+    /// A superblock has been written.
+    fn written(&mut self, blocks: &Blocks, group: u32) {
+        if self.groups[group as usize].blocks.len() > self.data_blocks(blocks.ppb(), group) {
+            self.order.touch(&mut self.links, group);
+        }
+    }
+
     /// The next page that can be written in `group`, or `None` while an erase has to end first.
     fn place(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, group: u32) -> Option<Place> {
         loop {
@@ -267,15 +274,15 @@ impl BlockScheme for Superblock {
         let room = (blocks.ppb() - at.page) as usize;
         let count = pages.iter().take(room).take_while(|out| self.group_of(out.lpn) == group).count();
         blocks.program(cx, at, &pages[..count], waits);
-        if self.groups[group as usize].blocks.len() > self.data_blocks(blocks.ppb(), group) {
-            self.order.touch(&mut self.links, group);
-        }
+        self.written(blocks, group);
         count
     }
 
     fn bury(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
-        let Some(at) = self.place(blocks, cx, self.group_of(pages[0])) else { return false };
+        let group = self.group_of(pages[0]);
+        let Some(at) = self.place(blocks, cx, group) else { return false };
         blocks.bury(cx, at, pages);
+        self.written(blocks, group);
         true
     }
 

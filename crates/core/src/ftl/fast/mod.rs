@@ -290,6 +290,9 @@ impl BlockScheme for Fast {
         let at = Place { block: log.block, page: log.entries.len() as u32, label: log.label };
         log.entries.push(Entry::Tombstone(lbn));
         blocks.bury(cx, at, pages);
+        if self.config.merge_timing == MergeTiming::Eager {
+            self.tidy(blocks, cx);
+        }
         true
     }
 

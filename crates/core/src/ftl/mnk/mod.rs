@@ -331,6 +331,9 @@ impl BlockScheme for Mnk {
         let at: Place = self.logs.append(log, lbn % self.width, [Entry::Tombstone(lbn)]);
         blocks.bury(cx, at, pages);
         self.logs.holds(log, pages.len() as u32);
+        if self.config.victim == Victim::Lru {
+            self.logs.touch(log);
+        }
         self.recycle(blocks, cx);
         true
     }

@@ -75,7 +75,7 @@ impl Mapping {
         let (number, slot) = (page / self.flash.pages, page % self.flash.pages);
         if self.is_direct {
             let data = *self.data[number as usize].get_or_insert_with(|| self.flash.take());
-            if self.flash.is_open(data, slot) {
+            if !self.flash.is_live(page) && self.flash.is_open(data, slot) {
                 return self.flash.store(page, data, slot);
             }
         }
