@@ -16,10 +16,19 @@
 //! **Where the papers are silent.** The first write to an erased slot of the data block goes to a log block, as BPLRU
 //! says of all writes (`first_write = "direct"` for the other reading). The victim is the log block written longest ago
 //! (`victim = "fifo"`: attached longest ago; `"random"`: any). Updating the block map costs nothing, as in the papers. A merge that
-//! finds nothing to copy is a switch. Pages never written are neither read nor programmed. A new block is taken from
-//! the plane of the old one where there is one.
+//! finds nothing to copy is a switch. What lies in place is told from the newest versions alone: a
+//! log block can be completed if those in it are in place, and the slots of all others are still
+//! erased in it. Pages never written are neither read nor programmed. A new block is taken from the
+//! plane of the old one where there is one. With `"direct"`, each page of a request goes its own
+//! way. Three erased blocks are needed beside data and log blocks: to merge into, for the new log,
+//! and one that stays erased in case power fails.
 //!
-//! A flush makes trims durable with a tombstone in the log block.
+//! **Trims.** A trim costs nothing at once. So that trimmed pages do not come back after a power
+//! cut, one page, a *tombstone*, speaks of all those of a logical block. A flush writes it to the
+//! log block, for one program, where pages have been trimmed and not buried yet: it takes a page of
+//! the log, and one where there is none, and counts as a write of it. To merges, trimmed pages and
+//! tombstones outside the log block are something to copy: one tombstone in the place of the first,
+//! for one program, until they are written again.
 //!
 //! Cost of a page write: O(1), but for merges, which visit each page of a block once.
 
