@@ -56,7 +56,7 @@ impl Shape {
     }
 
     /// The configuration of this drive with a mapping.
-    pub fn config(&self, mapping: Value) -> Value {
+    pub fn config(&self, mapping: &Value) -> Value {
         json!({
             "nand": {
                 "channels": self.channels, "planes_per_die": self.planes,
@@ -288,10 +288,9 @@ impl Flash {
         let lies_elsewhere = |flash: &Self, page| flash.word(page).is_some_and(|word| word.block != block);
         if written.contains(&page) {
             self.store(page, block, slot);
-        } else if !lies_elsewhere(self, page) {
-        } else if self.is_live(page) {
+        } else if lies_elsewhere(self, page) && self.is_live(page) {
             self.copy(page, block, slot);
-        } else {
+        } else if lies_elsewhere(self, page) {
             let mut dead = pages.to_vec();
             dead.retain(|page| self.is_dead(*page) && lies_elsewhere(self, *page) && !written.contains(page));
             self.bury(&dead, block, slot);

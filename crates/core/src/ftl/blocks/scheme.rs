@@ -154,11 +154,15 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
         let mut left = trimmed.chunk_by(|a, b| a / ppb == b / ppb);
         for pages in left.by_ref() {
             if self.blocks.is_read_only() || !self.scheme.bury(&mut self.blocks, cx, pages) {
-                pages.iter().for_each(|&page| self.blocks.owe(page));
+                for &page in pages {
+                    self.blocks.owe(page);
+                }
                 break;
             }
         }
-        left.flatten().for_each(|&page| self.blocks.owe(page));
+        for &page in left.flatten() {
+            self.blocks.owe(page);
+        }
         self.blocks.trimmed.is_empty()
     }
 

@@ -44,7 +44,7 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
         is_direct,
         clock: 0,
     };
-    (shape.config(mapping), Box::new(drive))
+    (shape.config(&mapping), Box::new(drive))
 }
 
 struct Log {
@@ -53,6 +53,7 @@ struct Log {
     last_write: u64,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "one for each option of the page")]
 struct Mapping {
     flash: Flash,
     data: Vec<Option<u32>>,

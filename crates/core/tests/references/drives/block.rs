@@ -21,7 +21,7 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     let mut flash = Flash::new(&shape);
     let block = |number| shape.full.then(|| flash.take_full(number * shape.pages));
     let blocks = (0..shape.exported).map(block).collect();
-    (shape.config(json!("block")), Box::new(Mapping { flash, blocks }))
+    (shape.config(&json!("block")), Box::new(Mapping { flash, blocks }))
 }
 
 struct Mapping {
@@ -51,7 +51,9 @@ impl Drive for Mapping {
                 (first.max(number * size)..(first + count).min((number + 1) * size)).collect();
             let block = *self.blocks[number as usize].get_or_insert_with(|| self.flash.take());
             if pages.iter().all(|page| self.flash.is_open(block, page % size)) {
-                pages.iter().for_each(|&page| self.flash.store(page, block, page % size));
+                for page in pages {
+                    self.flash.store(page, block, page % size);
+                }
             } else {
                 self.copy(number, &pages);
             }
@@ -68,7 +70,9 @@ impl Drive for Mapping {
 
     fn flush(&mut self) {
         let numbers: BTreeSet<u32> = self.flash.owed().iter().map(|page| page / self.flash.pages).collect();
-        numbers.into_iter().for_each(|number| self.copy(number, &[]));
+        for number in numbers {
+            self.copy(number, &[]);
+        }
     }
 
     fn counts(&self) -> Counts {

@@ -40,7 +40,7 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
         folds_broken,
         completes,
     };
-    (shape.config(mapping), Box::new(drive))
+    (shape.config(&mapping), Box::new(drive))
 }
 
 /// A random log block, and the logical block that each of its pages is about.

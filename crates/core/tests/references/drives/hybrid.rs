@@ -19,7 +19,7 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     let mut flash = Flash::new(&shape);
     let block = |number| shape.full.then(|| flash.take_full(number * shape.pages));
     let blocks = (0..shape.exported).map(block).collect();
-    (shape.config(json!("hybrid")), Box::new(Mapping { flash, blocks }))
+    (shape.config(&json!("hybrid")), Box::new(Mapping { flash, blocks }))
 }
 
 struct Mapping {

@@ -62,7 +62,7 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
         mapping["balance"] = balance.into();
     }
     let drive = Mapping { flash, clusters, width, logs: Vec::new(), options, clock: 0 };
-    (shape.config(mapping), Box::new(drive))
+    (shape.config(&mapping), Box::new(drive))
 }
 
 struct Options {
@@ -171,7 +171,9 @@ impl Mapping {
 
     fn drop_log(&mut self, log: usize) {
         let lanes = self.logs.remove(log).lanes;
-        lanes.into_iter().for_each(|block| self.give_up(block));
+        for block in lanes {
+            self.give_up(block);
+        }
     }
 
     fn give_up(&mut self, block: u32) {

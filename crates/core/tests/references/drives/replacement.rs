@@ -26,7 +26,7 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     let mapping = limit.map_or(json!("replacement"), |limit| {
         json!({"kind": "replacement", "chain_limit": limit})
     });
-    (shape.config(mapping), Box::new(Mapping { flash, chains, limit }))
+    (shape.config(&mapping), Box::new(Mapping { flash, chains, limit }))
 }
 
 struct Mapping {
@@ -97,7 +97,9 @@ impl Drive for Mapping {
 
     fn flush(&mut self) {
         let numbers: BTreeSet<u32> = self.flash.owed().iter().map(|page| page / self.flash.pages).collect();
-        numbers.into_iter().for_each(|number| self.fold_into(number as usize, None, Merge::Full));
+        for number in numbers {
+            self.fold_into(number as usize, None, Merge::Full);
+        }
     }
 
     fn counts(&self) -> Counts {

@@ -29,7 +29,7 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     };
     let groups: Vec<Group> = (0..shape.exported.div_ceil(width)).map(group).collect();
     let mapping = json!({"kind": "superblock", "blocks": width, "update_blocks": extra});
-    (shape.config(mapping), Box::new(Mapping { flash, groups, width, extra: extra as usize, clock: 0 }))
+    (shape.config(&mapping), Box::new(Mapping { flash, groups, width, extra: extra as usize, clock: 0 }))
 }
 
 /// A superblock.
