@@ -272,3 +272,84 @@ fn fillers_are_counted_by_themselves() {
     let programs = run(&config, true, &[at(Op::Trim, 0, 1, 0), flush]).flash.programs;
     assert_eq!((programs.total, programs.host, programs.filler, programs.mapping), (2, 0, 1, 1));
 }
+
+fn request(drive: &mut Device, op: Op, page: u64, count: u64) {
+    drive.submit(&support::request(op, page, count)).unwrap();
+}
+
+/// A trim that a copy of the block had made durable was made so again by the next flush, if the tombstone happened to lie
+/// where the trimmed page had been.
+#[test]
+fn flushes_bury_a_page_once_wherever_its_tombstone_lies() {
+    let mut drive = support::device(&json!({"nand": {"blocks_per_plane": 10}, "ftl": {"mapping": "block"}}));
+    request(&mut drive, Op::Trim, 0, 1);
+    // Each write copies the block to the one erased longest ago; the third of them is the one it began in.
+    support::write(&mut drive, &[1, 1, 1]);
+    assert_eq!(support::cost(&drive), (6, 12, 3));
+    request(&mut drive, Op::Flush, 0, 0);
+    assert_eq!(support::cost(&drive), (6, 12, 3));
+}
+
+/// Pages that followed one that goes to the log went there too, though their slots in the data block were erased.
+#[test]
+fn direct_first_writes_are_told_page_by_page() {
+    let mut drive = support::device(&json!({
+        "ftl": {"mapping": {"kind": "bast", "log_blocks": 2, "first_write": "direct"}},
+        "precondition": {"state": "empty"},
+    }));
+    request(&mut drive, Op::Write, 0, 2);
+    request(&mut drive, Op::Write, 1, 2);
+    // Page 1 was the only one in the log.
+    support::write(&mut drive, &[1, 1, 1]);
+    assert_eq!(support::cost(&drive), (0, 7, 0));
+}
+
+/// A log block that a tombstone filled was not merged at once.
+#[test]
+fn eager_merges_follow_tombstones_too() {
+    for (mapping, written, merges) in [("bast", [1, 1, 1], 1), ("fast", [1, 5, 9], 4)] {
+        let mapping = json!({"kind": mapping, "log_blocks": 1, "merge_timing": "eager"});
+        let mut drive = support::device(&json!({"ftl": {"mapping": mapping}}));
+        support::write(&mut drive, &written);
+        request(&mut drive, Op::Trim, if merges == 1 { 2 } else { 13 }, 1);
+        assert_eq!(drive.counters().full_merges, 0);
+        request(&mut drive, Op::Flush, 0, 0);
+        assert_eq!(drive.counters().full_merges, merges);
+    }
+}
+
+/// A log that had just got a tombstone counted as written longest ago.
+#[test]
+fn tombstones_count_as_writes_of_their_block() {
+    let mnk = json!({"kind": "mnk", "striping": 1, "group_logs": 1, "log_blocks": 2});
+    for mapping in [json!({"kind": "bast", "log_blocks": 2}), mnk] {
+        let mut drive = support::device(&json!({"ftl": {"mapping": mapping}}));
+        support::write(&mut drive, &[1, 5]);
+        request(&mut drive, Op::Trim, 2, 1);
+        request(&mut drive, Op::Flush, 0, 0);
+        // Block 1 goes, and block 0 keeps its log.
+        support::write(&mut drive, &[9, 1]);
+        assert_eq!(drive.counters().full_merges, 1, "{mapping}");
+    }
+    let mut drive = support::device(&json!({
+        "nand": {"blocks_per_plane": 12}, "ftl": {"mapping": {"kind": "superblock", "blocks": 1, "update_blocks": 1}},
+    }));
+    support::write(&mut drive, &[0, 4]);
+    request(&mut drive, Op::Trim, 1, 1);
+    request(&mut drive, Op::Flush, 0, 0);
+    // Pages 5 to 7 are moved, not 2 and 3.
+    support::write(&mut drive, &[8]);
+    assert_eq!(support::cost(&drive), (3, 7, 1));
+}
+
+/// A log that a merge had emptied while it was its group's newest was not erased when another took its place.
+#[test]
+fn logs_that_merges_have_emptied_are_recycled() {
+    let mnk = json!({"kind": "mnk", "striping": 1, "group_blocks": 2, "group_logs": 2, "log_blocks": 3});
+    let mut drive = support::device(&json!({"ftl": {"mapping": mnk}}));
+    support::write(&mut drive, &[1, 1, 1, 3, 0, 2, 0, 2]);
+    assert_eq!(support::cost(&drive), (0, 8, 0));
+    // The first log is merged: all of block 0 is copied, from both logs. The second one is empty then.
+    support::write(&mut drive, &[5]);
+    assert_eq!(support::cost(&drive), (4, 13, 3));
+}

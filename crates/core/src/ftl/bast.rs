@@ -16,11 +16,21 @@
 //! **Where the papers are silent.** The first write to an erased slot of the data block goes to a log block, as BPLRU
 //! says of all writes (`first_write = "direct"` for the other reading). The victim is the log block written longest ago
 //! (`victim = "fifo"`: attached longest ago; `"random"`: any). Updating the block map costs nothing, as in the papers. A merge that
-//! finds nothing to copy is a switch. The erases of a merge come after the host's write, which does not wait for them
-//! (`merge_erase = "before"`: it does, as where all that a request causes is added up to its response time). Pages never written are neither read nor programmed. A new block is taken from
-//! the plane of the old one where there is one.
+//! finds nothing to copy is a switch. What lies in place is told from the newest versions alone: a
+//! log block can be completed if those in it are in place, and the slots of all others are still
+//! erased in it. Pages never written are neither read nor programmed. A new block is taken from the
+//! plane of the old one where there is one. With `"direct"`, each page of a request goes its own
+//! way. The erases of a merge come after the host's write, which does not wait for them
+//! (`merge_erase = "before"`: it does, as where all that a request causes is added up to its response
+//! time). Three erased blocks are needed beside data and log blocks: to merge into, for the new log,
+//! and one that stays erased in case power fails.
 //!
-//! A flush makes trims durable with a tombstone in the log block.
+//! **Trims.** A trim costs nothing at once. So that trimmed pages do not come back after a power
+//! cut, one page, a *tombstone*, speaks of all those of a logical block. A flush writes it to the
+//! log block, for one program, where pages have been trimmed and not buried yet: it takes a page of
+//! the log, and one where there is none, and counts as a write of it. To merges, trimmed pages and
+//! tombstones outside the log block are something to copy: one tombstone in the place of the first,
+//! for one program, until they are written again.
 //!
 //! Cost of a page write: O(1), but for merges, which visit each page of a block once.
 
@@ -247,6 +257,19 @@ impl Bast {
         index
     }
 
+    /// A log block has got so many pages, of the host or tombstones.
+    fn written(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, index: u32, pages: u32) {
+        let next = &mut self.logs[index as usize].next;
+        *next += pages;
+        let full = *next == blocks.ppb();
+        if self.config.victim == Victim::Lru {
+            self.order.touch(&mut self.links, index);
+        }
+        if full && self.config.merge_timing == MergeTiming::Eager && blocks.can_take(cx, 1) {
+            self.merge(blocks, cx, index);
+        }
+    }
+
     /// Folds a log block and its data block into one.
     fn merge(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, index: u32) {
         let Log { block, lbn, .. } = self.logs[index as usize];
@@ -273,28 +296,27 @@ impl BlockScheme for Bast {
         }
         let (lbn, _) = blocks.split(pages[0].lpn);
         let Some(index) = self.open_log(blocks, cx, lbn) else { return 0 };
-        let log = &mut self.logs[index as usize];
+        let log = &self.logs[index as usize];
         let room = (blocks.ppb() - log.next) as usize;
-        let count = pages.iter().take(room).take_while(|out| blocks.split(out.lpn).0 == lbn).count();
+        let is_next = |out: &&PageOut| {
+            let is_direct =
+                self.config.first_write == FirstWrite::Direct && blocks.direct(cx.flash, out.lpn, 1) == 1;
+            blocks.split(out.lpn).0 == lbn && !is_direct
+        };
+        // A merge for room may have given the first one a slot in the data block. It stays with its kind.
+        let count = 1 + pages[1..].iter().take(room - 1).take_while(is_next).count();
         let at = Place { block: log.block, page: log.next, label: log.label };
         blocks.program(cx, at, &pages[..count], waits);
-        log.next += count as u32;
-        let full = log.next == blocks.ppb();
-        if self.config.victim == Victim::Lru {
-            self.order.touch(&mut self.links, index);
-        }
-        if full && self.config.merge_timing == MergeTiming::Eager && blocks.can_take(cx, 1) {
-            self.merge(blocks, cx, index);
-        }
+        self.written(blocks, cx, index, count as u32);
         count
     }
 
     fn bury(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
         let (lbn, _) = blocks.split(pages[0]);
         let Some(index) = self.open_log(blocks, cx, lbn) else { return false };
-        let log = &mut self.logs[index as usize];
+        let log = &self.logs[index as usize];
         blocks.bury(cx, Place { block: log.block, page: log.next, label: log.label }, pages);
-        log.next += 1;
+        self.written(blocks, cx, index, 1);
         true
     }
 

@@ -12,8 +12,14 @@
 //! section 2.2.
 //!
 //! **Where the papers are silent.** Which erased block is taken: one of the plane of the old block, where there is one.
-//! A copy of a block counts as a full merge. A trimmed page is not copied; a flush makes that durable with a copy of the
-//! block in which a tombstone stands in the place of the page.
+//! A copy of a block counts as a full merge. Two erased blocks are needed beside the data blocks:
+//! one to copy into, and one that stays erased in case power fails.
+//!
+//! **Trims.** A trim costs nothing at once. So that trimmed pages do not come back after a power
+//! cut, one page, a *tombstone*, speaks of all those of a logical block. It stands in the place of
+//! the first of them in each copy of the block, for one program, until they are written again. A
+//! flush copies each block with trimmed pages that no copy has buried yet: its other pages are read
+//! and programmed, the tombstone is programmed, and one block is erased.
 //!
 //! Cost of a page write: O(1) in place, else a visit of each page of the block.
 

@@ -14,8 +14,14 @@
 //! fixed inside the block".
 //!
 //! **Where the paper is silent.** A physical block is as large as a logical block; the order of the pages in a block
-//! written anew is that of their offsets. Such a block counts as a full merge. A flush makes trims durable with a
-//! tombstone in the block's next page, or in the block written anew.
+//! written anew is that of their offsets. Such a block counts as a full merge. Of a request, as
+//! many pages as there is room for go to the block, and the others into the one written anew.
+//!
+//! **Trims.** A trim costs nothing at once. So that trimmed pages do not come back after a power
+//! cut, one page, a *tombstone*, speaks of all those of a logical block. A flush writes it to the
+//! block's next page, for one program, where pages have been trimmed and not buried yet; a full
+//! block is written anew for it. Each block written anew has one, until the pages are written
+//! again.
 //!
 //! Cost of a page write: O(1) while there is room, else a visit of each page of the block.
 

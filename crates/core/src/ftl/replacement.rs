@@ -13,9 +13,18 @@
 //! (BPLRU), section 2.2.
 //!
 //! **Where the papers are silent.** How long a chain may grow: as long as there are erased blocks (`chain_limit`). Which
-//! chain is folded when there are none: the longest, the one of the lowest logical block among equals. On chips that program
-//! upwards only, a slot below a block's last page counts as taken. A flush makes trims durable by folding the chain into an
-//! erased block, with a tombstone in the place of a trimmed page.
+//! chain is folded when there are none: the longest, the one of the lowest logical block among
+//! equals. Two erased blocks are never appended: one is there to fold into, and one stays erased in
+//! case power fails. A fold into the last block with nothing to copy counts as a switch, with
+//! something as a partial merge, and one into an erased block as a full merge. On chips that
+//! program upwards only, a slot below a block's last page counts as taken.
+//!
+//! **Trims.** A trim costs nothing at once. So that trimmed pages do not come back after a power
+//! cut, one page, a *tombstone*, speaks of all those of a logical block. A flush folds each chain
+//! with trimmed pages that are not buried yet into an erased block, with the tombstone in the place
+//! of the first of them. A trimmed page, or its tombstone, that lies outside the last block is
+//! something to copy for later folds, too: it costs one program for all of them, until they are
+//! written again.
 //!
 //! Cost of a page write: O(1) amortised over the blocks of a chain, each of which is passed over once for each offset, and
 //! O(log logical blocks) where a chain grows; a fold visits each page of a block once.

@@ -20,9 +20,21 @@
 //! 2006.
 //!
 //! **Where the paper is silent**, as far as it could be read: how many logical blocks make a superblock, and how many update
-//! blocks it may have. Among blocks with as few pages needed, the one of the lowest number is emptied. All blocks of a
-//! superblock come from one plane, where there are enough. The map lies in RAM for nothing; the original keeps it in the
-//! spare areas. Where so many blocks are worn out that a single one is erased, garbage is collected into that. A flush makes trims durable with a tombstone in the open block.
+//! blocks it may have. A block is emptied into what is left of the open block, then into an erased
+//! one, over and over until there is room. Two erased blocks are not given out: one to collect
+//! into, and one that stays erased in case power fails. Among blocks with as few pages needed, the
+//! one of the lowest number is emptied; the open block is not, while it has room. Superblock `s`
+//! takes its blocks from plane `s` modulo the planes, the one erased longest ago first; where there
+//! is none, from the plane with most. Where so
+//! many blocks are worn out that a single one is erased, garbage is collected into that. Collecting
+//! counts as no merge. The map lies in RAM for
+//! nothing; the original keeps it in the spare areas.
+//!
+//! **Trims.** A trim costs nothing at once. So that trimmed pages do not come back after a power
+//! cut, one page, a *tombstone*, speaks of all those of a logical block. A flush writes it to the
+//! open block, for one program, where pages have been trimmed and not buried yet; it counts as a
+//! write of the superblock. In a block that is emptied, all trimmed pages and tombstones that still
+//! count are as one page needed, and leave one tombstone for one program.
 //!
 //! Cost of a page write: O(1), but for garbage collection, which looks at each page of a superblock.
 
@@ -247,6 +259,13 @@ impl Superblock {
         true
     }
 
+    /// A superblock has been written.
+    fn written(&mut self, blocks: &Blocks, group: u32) {
+        if self.groups[group as usize].blocks.len() > self.data_blocks(blocks.ppb(), group) {
+            self.order.touch(&mut self.links, group);
+        }
+    }
+
     /// The next page that can be written in `group`, or `None` while an erase has to end first.
     fn place(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, group: u32) -> Option<Place> {
         loop {
@@ -269,15 +288,15 @@ impl BlockScheme for Superblock {
         let room = (blocks.ppb() - at.page) as usize;
         let count = pages.iter().take(room).take_while(|out| self.group_of(out.lpn) == group).count();
         blocks.program(cx, at, &pages[..count], waits);
-        if self.groups[group as usize].blocks.len() > self.data_blocks(blocks.ppb(), group) {
-            self.order.touch(&mut self.links, group);
-        }
+        self.written(blocks, group);
         count
     }
 
     fn bury(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
-        let Some(at) = self.place(blocks, cx, self.group_of(pages[0])) else { return false };
+        let group = self.group_of(pages[0]);
+        let Some(at) = self.place(blocks, cx, group) else { return false };
         blocks.bury(cx, at, pages);
+        self.written(blocks, group);
         true
     }
 

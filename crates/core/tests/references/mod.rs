@@ -12,6 +12,7 @@ pub mod drives {
 
 /// What several of them need.
 pub mod kit;
+pub mod records;
 
 use std::ops::Range;
 

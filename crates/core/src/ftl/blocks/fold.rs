@@ -30,6 +30,7 @@ impl Blocks {
             }
             for (ppn, out) in (at.block * ppb + page..).zip(&rest[..count]) {
                 self.last[out.lpn as usize] = ppn;
+                self.owed.clear(out.lpn as usize);
             }
             done += count;
         }
@@ -94,6 +95,7 @@ impl Blocks {
         cx.unpin(&mut pins);
         for &lpn in pages {
             self.last[lpn as usize] = DEAD | (at.block * self.ppb() + at.page);
+            self.owed.clear(lpn as usize);
         }
     }
 

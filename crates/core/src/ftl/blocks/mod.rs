@@ -27,6 +27,7 @@ use super::cx::Cx;
 use super::pool::Pool;
 use crate::nand::{Cause, Flash, Geometry, Ppn};
 use crate::support::NONE;
+use crate::support::bits::Bits;
 
 /// Marks the last word on a page that has been trimmed.
 const DEAD: u32 = 1 << 31;
@@ -61,8 +62,9 @@ pub struct Blocks {
     balance: Option<u32>,
     /// Physical page of the last word on each logical page, marked [`DEAD`] when that is trimmed; or [`NONE`].
     last: Vec<u32>,
-    /// Pages trimmed since the last flush, and the last word on each.
-    trimmed: Vec<(u32, u32)>,
+    /// Pages trimmed since the last flush, and which of them are neither written nor buried since.
+    trimmed: Vec<u32>,
+    owed: Bits,
     /// Whether requests wait for the erases that they cause; and the join of those planned since the last program.
     merge_erase: MergeErase,
     erased: u32,
@@ -84,6 +86,7 @@ impl Blocks {
             trimmed: Vec::new(),
             merge_erase: MergeErase::After,
             erased: NONE,
+            owed: Bits::new((data * geometry.pages_per_block) as usize),
             geometry: geometry.clone(),
         }
     }
@@ -253,21 +256,27 @@ impl Blocks {
 
     /// The host no longer needs these pages.
     fn trim(&mut self, first: u32, count: u32) {
-        for slot in (first..first + count).map(|lpn| self.striping.slot(lpn)) {
+        let striping = self.striping;
+        for slot in (first..first + count).map(|lpn| striping.slot(lpn)) {
             let word = &mut self.last[slot as usize];
             if *word & DEAD == 0 {
                 *word |= DEAD;
-                self.trimmed.push((slot, *word));
+                self.owe(slot);
             }
         }
     }
 
+    /// The next flush makes it durable that this page has been trimmed, unless something else does before.
+    fn owe(&mut self, slot: u32) {
+        self.owed.set(slot as usize);
+        self.trimmed.push(slot);
+    }
+
     /// Pages trimmed and neither written nor buried since, in order.
-    fn take_trimmed(&mut self) -> Vec<(u32, u32)> {
+    fn take_trimmed(&mut self) -> Vec<u32> {
         let mut trimmed = std::mem::take(&mut self.trimmed);
-        trimmed.retain(|&(lpn, word)| self.last[lpn as usize] == word);
+        trimmed.retain(|&slot| self.owed.clear(slot as usize));
         trimmed.sort_unstable();
-        trimmed.dedup();
         trimmed
     }
 
@@ -302,6 +311,6 @@ impl Blocks {
 
     /// Bytes held.
     fn bytes(&self) -> usize {
-        (self.data.len() + self.last.len()) * 4 + self.pool.bytes()
+        (self.data.len() + self.last.len()) * 4 + self.owed.bytes() + self.pool.bytes()
     }
 }

@@ -159,16 +159,19 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
     fn flush(&mut self, cx: &mut Cx<'_>) -> bool {
         let trimmed = self.blocks.take_trimmed();
         let ppb = self.blocks.ppb();
-        let mut left = trimmed.chunk_by(|a, b| a.0 / ppb == b.0 / ppb);
-        for chunk in left.by_ref() {
-            let pages: Vec<u32> = chunk.iter().map(|&(lpn, _)| lpn).collect();
+        let mut left = trimmed.chunk_by(|a, b| a / ppb == b / ppb);
+        for pages in left.by_ref() {
             self.blocks.erased = NONE;
-            if self.blocks.is_read_only() || !self.scheme.bury(&mut self.blocks, cx, &pages) {
-                self.blocks.trimmed.extend_from_slice(chunk);
+            if self.blocks.is_read_only() || !self.scheme.bury(&mut self.blocks, cx, pages) {
+                for &page in pages {
+                    self.blocks.owe(page);
+                }
                 break;
             }
         }
-        self.blocks.trimmed.extend(left.flatten());
+        for &page in left.flatten() {
+            self.blocks.owe(page);
+        }
         self.blocks.trimmed.is_empty()
     }
 

@@ -26,9 +26,17 @@
 //! **Where the paper is silent.** Whether a page that breaks a run is folded in (as in that simulator) or goes to RW after
 //! the run has been finished (`broken_run = "log"`). Whether what is not a switch may be completed in place
 //! (`partial_merge`; without it, the other public simulator's full copy). Whether full log blocks wait for the next write that
-//! needs room (`merge_timing`). Whether a request waits for the erases of the merges that it causes (`merge_erase`: it does not). RW blocks are taken from the units in turn. On chips that program upwards only, a slot below
-//! the data block's last page counts as taken. A flush makes trims durable with a tombstone in RW; a victim that holds one
-//! folds its logical block.
+//! needs room (`merge_timing`). Whether a request waits for the erases of the merges that it causes
+//! (`merge_erase`: it does not). RW blocks are taken from the units in turn. On chips that program
+//! upwards only, a slot below the data block's last page counts as taken. A run with nothing to
+//! copy finishes as a switch, and one with a trimmed page whose tombstone lies elsewhere as a full
+//! merge.
+//!
+//! **Trims.** A trim costs nothing at once. So that trimmed pages do not come back after a power
+//! cut, one page, a *tombstone*, speaks of all those of a logical block. A flush writes it to RW,
+//! for one program, where pages have been trimmed and not buried yet. A victim with a trimmed page
+//! or a tombstone that still counts folds its logical block, and what is folded has one tombstone
+//! in the place of the first trimmed page, until they are written again.
 //!
 //! Cost of a page write: O(1), but for merges, which visit each page of a block once; a victim takes as many as it holds
 //! logical blocks.
@@ -307,6 +315,9 @@ impl BlockScheme for Fast {
         let at = Place { block: log.block, page: log.entries.len() as u32, label: log.label };
         log.entries.push(Entry::Tombstone(lbn));
         blocks.bury(cx, at, pages);
+        if self.config.merge_timing == MergeTiming::Eager {
+            self.tidy(blocks, cx);
+        }
         true
     }
 

@@ -115,6 +115,12 @@ impl Logs {
             log.entries.push(Vec::new());
         }
         self.all[index as usize] = log;
+        // A merge may have emptied the log that was the newest.
+        if let Some(last) = self.newest(group)
+            && self.all[last as usize].live == 0
+        {
+            self.emptied.push(last);
+        }
         self.groups[group as usize].push_back(index);
         self.order.push_front(&mut self.links, index);
         index

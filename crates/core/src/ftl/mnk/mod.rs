@@ -32,8 +32,18 @@
 //! log in order is completed in place (`partial_merge`), what recycling does exactly (`recycling`), and when load is balanced
 //! (`balance`). By default the blocks are striped over the channels, a group has one data block and two log blocks, and log blocks
 //! make 5 % of the exported ones, as in Kim, Park and Youn 2017 (SUPA). The last clustered block is narrower where M does
-//! not divide the logical blocks. Merges are counted for each flash block. A flush makes trims durable with a tombstone in
-//! the log.
+//! not divide the logical blocks. With N = 1 all flash blocks of a clustered block are merged in
+//! the same way: in full where one of them needs that, else completed where one lacks something.
+//! Whether a log can be completed, and for how much, is told as in BAST. A flash block that was
+//! never written takes no part, and a log's that was never programmed is not erased. Merges are
+//! counted for each flash block.
+//!
+//! **Trims.** A trim costs nothing at once. So that trimmed pages do not come back after a power
+//! cut, one page, a *tombstone*, speaks of all those of a flash block of data. A flush writes it to
+//! the log, for one program, where pages have been trimmed and not buried yet; it counts as a write
+//! of the log. A log holds a trimmed page, or a tombstone, until the page is written again or
+//! buried elsewhere, and is not recycled before. Merges leave one tombstone for each flash block
+//! with trimmed pages, in the place of the first.
 //!
 //! Cost of a page write: O(1), but for merges, which visit each page of a clustered block once; a shared log takes as many as it
 //! holds clustered blocks.
@@ -338,6 +348,9 @@ impl BlockScheme for Mnk {
         let at: Place = self.logs.append(log, lbn % self.width, [Entry::Tombstone(lbn)]);
         blocks.bury(cx, at, pages);
         self.logs.holds(log, pages.len() as u32);
+        if self.config.victim == Victim::Lru {
+            self.logs.touch(log);
+        }
         self.recycle(blocks, cx);
         true
     }

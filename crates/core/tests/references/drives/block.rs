@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 
+use super::super::records::{Flash, Merge, Shape};
 use super::super::{Counts, Drive, DriveReference};
 
 inventory::submit! {
@@ -16,67 +16,66 @@ inventory::submit! {
     }
 }
 
-const PAGES: u32 = 4;
-const BLOCKS: u32 = 8;
-
 fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
-    let full: bool = random.random();
-    let block =
-        || Block { written: if full { PAGES } else { 0 }, valid: (0..PAGES).filter(|_| full).collect() };
-    let over = json!({
-        "ftl": {"mapping": "block"},
-        "precondition": {"state": if full { "full" } else { "empty" }},
-    });
-    (over, Box::new(Mapping { blocks: (0..BLOCKS).map(|_| block()).collect(), counts: Counts::default() }))
-}
-
-/// A physical block with pages below `written` programmed, or passed over.
-struct Block {
-    written: u32,
-    valid: BTreeSet<u32>,
+    let shape = Shape::draw(random, 2);
+    let mut flash = Flash::new(&shape);
+    let block = |number| shape.full.then(|| flash.take_full(number * shape.pages));
+    let blocks = (0..shape.exported).map(block).collect();
+    (shape.config(&json!("block")), Box::new(Mapping { flash, blocks }))
 }
 
 struct Mapping {
-    blocks: Vec<Block>,
-    counts: Counts,
+    flash: Flash,
+    blocks: Vec<Option<u32>>,
+}
+
+impl Mapping {
+    fn pages_of(&self, number: u32) -> Vec<u32> {
+        (number * self.flash.pages..(number + 1) * self.flash.pages).collect()
+    }
+
+    /// The pages that a logical block holds, and those that the host writes, go to an erased block.
+    fn copy(&mut self, number: u32, written: &[u32]) {
+        let fresh = self.flash.take();
+        self.flash.gather(&self.pages_of(number), fresh, written);
+        self.flash.erase(self.blocks[number as usize].replace(fresh).unwrap());
+        self.flash.count(Merge::Full);
+    }
 }
 
 impl Drive for Mapping {
     fn write(&mut self, first: u32, count: u32) {
-        for number in first / PAGES..=(first + count - 1) / PAGES {
-            let start = number * PAGES;
-            let pages: BTreeSet<u32> =
-                (first.max(start)..(first + count).min(start + PAGES)).map(|page| page - start).collect();
-            let block = &mut self.blocks[number as usize];
-            let in_place = *pages.first().unwrap() >= block.written;
-            if !in_place {
-                let copied = block.valid.difference(&pages).count() as u64;
-                self.counts.reads += copied;
-                self.counts.programs += copied;
-                self.counts.erases += 1;
-                self.counts.full_merges += 1;
-                block.written = 0;
+        let size = self.flash.pages;
+        for number in first / size..=(first + count - 1) / size {
+            let pages: Vec<u32> =
+                (first.max(number * size)..(first + count).min((number + 1) * size)).collect();
+            let block = *self.blocks[number as usize].get_or_insert_with(|| self.flash.take());
+            if pages.iter().all(|page| self.flash.is_open(block, page % size)) {
+                for page in pages {
+                    self.flash.store(page, block, page % size);
+                }
+            } else {
+                self.copy(number, &pages);
             }
-            self.counts.programs += pages.len() as u64;
-            block.valid.extend(&pages);
-            block.written = block.written.max(block.valid.last().unwrap() + 1);
         }
     }
 
     fn read(&mut self, first: u32, count: u32) {
-        let is_valid = |page: &u32| self.blocks[(page / PAGES) as usize].valid.contains(&(page % PAGES));
-        self.counts.reads += (first..first + count).filter(is_valid).count() as u64;
+        self.flash.read(first, count);
     }
 
     fn trim(&mut self, first: u32, count: u32) {
-        for page in first..first + count {
-            self.blocks[(page / PAGES) as usize].valid.remove(&(page % PAGES));
+        self.flash.trim(first, count);
+    }
+
+    fn flush(&mut self) {
+        let numbers: BTreeSet<u32> = self.flash.owed().iter().map(|page| page / self.flash.pages).collect();
+        for number in numbers {
+            self.copy(number, &[]);
         }
     }
 
-    fn flush(&mut self) {}
-
     fn counts(&self) -> Counts {
-        self.counts
+        self.flash.counts
     }
 }
