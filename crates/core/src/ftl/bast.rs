@@ -28,7 +28,8 @@
 //! **Trims.** A trim costs nothing at once. So that trimmed pages do not come back after a power
 //! cut, one page, a *tombstone*, speaks of all those of a logical block. A flush writes it to the
 //! log block, for one program, where pages have been trimmed and not buried yet: it takes a page of
-//! the log, and one where there is none, and counts as a write of it. To merges, trimmed pages and
+//! the log, and one where there is none, but is no write of the host's: it does not make the log one
+//! written lately. To merges, trimmed pages and
 //! tombstones outside the log block are something to copy: one tombstone in the place of the first,
 //! for one program, until they are written again.
 //!
@@ -257,12 +258,12 @@ impl Bast {
         index
     }
 
-    /// A log block has got so many pages, of the host or tombstones.
-    fn written(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, index: u32, pages: u32) {
+    /// A log block has got so many pages, of the host or a tombstone.
+    fn written(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, index: u32, pages: u32, by_host: bool) {
         let next = &mut self.logs[index as usize].next;
         *next += pages;
         let full = *next == blocks.ppb();
-        if self.config.victim == Victim::Lru {
+        if by_host && self.config.victim == Victim::Lru {
             self.order.touch(&mut self.links, index);
         }
         if full && self.config.merge_timing == MergeTiming::Eager && blocks.can_take(cx, 1) {
@@ -307,7 +308,7 @@ impl BlockScheme for Bast {
         let count = 1 + pages[1..].iter().take(room - 1).take_while(is_next).count();
         let at = Place { block: log.block, page: log.next, label: log.label };
         blocks.program(cx, at, &pages[..count], waits);
-        self.written(blocks, cx, index, count as u32);
+        self.written(blocks, cx, index, count as u32, true);
         count
     }
 
@@ -316,7 +317,7 @@ impl BlockScheme for Bast {
         let Some(index) = self.open_log(blocks, cx, lbn) else { return false };
         let log = &self.logs[index as usize];
         blocks.bury(cx, Place { block: log.block, page: log.next, label: log.label }, pages);
-        self.written(blocks, cx, index, 1);
+        self.written(blocks, cx, index, 1, false);
         true
     }
 

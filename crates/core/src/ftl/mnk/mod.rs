@@ -40,8 +40,8 @@
 //!
 //! **Trims.** A trim costs nothing at once. So that trimmed pages do not come back after a power
 //! cut, one page, a *tombstone*, speaks of all those of a flash block of data. A flush writes it to
-//! the log, for one program, where pages have been trimmed and not buried yet; it counts as a write
-//! of the log. A log holds a trimmed page, or a tombstone, until the page is written again or
+//! the log, for one program, where pages have been trimmed and not buried yet; it is no write of the
+//! host's, and does not make the log one written lately. A log holds a trimmed page, or a tombstone, until the page is written again or
 //! buried elsewhere, and is not recycled before. Merges leave one tombstone for each flash block
 //! with trimmed pages, in the place of the first.
 //!
@@ -348,9 +348,6 @@ impl BlockScheme for Mnk {
         let at: Place = self.logs.append(log, lbn % self.width, [Entry::Tombstone(lbn)]);
         blocks.bury(cx, at, pages);
         self.logs.holds(log, pages.len() as u32);
-        if self.config.victim == Victim::Lru {
-            self.logs.touch(log);
-        }
         self.recycle(blocks, cx);
         true
     }

@@ -110,6 +110,11 @@ impl Mapping {
     fn written(&mut self, log: usize) {
         self.clock += 1;
         self.logs[log].last_write = self.clock;
+        self.tidy(log);
+    }
+
+    /// A full log is merged at once, if that is wanted.
+    fn tidy(&mut self, log: usize) {
         if self.is_eager && self.flash.is_full(self.logs[log].block) {
             self.merge(self.logs[log].owner);
         }
@@ -150,7 +155,7 @@ impl Drive for Mapping {
             let log = self.open_log(pages[0] / size);
             let block = self.logs[log].block;
             self.flash.bury(pages, block, self.flash.top(block));
-            self.written(log);
+            self.tidy(log);
         }
     }
 

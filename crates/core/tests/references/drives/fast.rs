@@ -98,7 +98,7 @@ impl Mapping {
             self.finish();
         }
         // 3. Everything else.
-        let block = self.open(number);
+        let block = self.open(number, Some(page));
         self.flash.store(page, block, self.flash.top(block));
         self.tidy();
     }
@@ -108,11 +108,11 @@ impl Mapping {
         self.tidy();
     }
 
-    /// The block of RW that takes a page of a logical block.
-    fn open(&mut self, number: u32) -> u32 {
+    /// The block of RW that takes a page of a logical block; the old version of a page that is `coming` is out of date.
+    fn open(&mut self, number: u32, coming: Option<u32>) -> u32 {
         if self.random.last().is_none_or(|log| self.flash.is_full(log.block)) {
             if self.random.len() == self.limit {
-                self.reclaim();
+                self.reclaim(coming);
             }
             let block = self.flash.take();
             self.random.push(Random { block, numbers: Vec::new() });
@@ -130,15 +130,16 @@ impl Mapping {
         let all_are_full = self.random.len() == self.limit
             && self.random.last().is_some_and(|log| self.flash.is_full(log.block));
         if self.is_eager && all_are_full {
-            self.reclaim();
+            self.reclaim(None);
         }
     }
 
     /// The oldest block of RW goes.
-    fn reclaim(&mut self) {
+    fn reclaim(&mut self, coming: Option<u32>) {
         let block = self.random[0].block;
         for number in self.random[0].numbers.clone() {
-            if self.pages_of(number).iter().any(|&page| self.flash.is_in(page, block)) {
+            let counts = |&page: &u32| Some(page) != coming && self.flash.is_in(page, block);
+            if self.pages_of(number).iter().any(counts) {
                 if self.run.is_some_and(|(owner, _)| owner == number) {
                     self.finish();
                 } else {
@@ -188,7 +189,7 @@ impl Drive for Mapping {
     fn flush(&mut self) {
         let (size, owed) = (self.flash.pages, self.flash.owed());
         for pages in owed.chunk_by(|a, b| a / size == b / size) {
-            let block = self.open(pages[0] / size);
+            let block = self.open(pages[0] / size, None);
             self.flash.bury(pages, block, self.flash.top(block));
             self.tidy();
         }

@@ -265,7 +265,7 @@ impl Drive for Mapping {
         for pages in owed.values() {
             let (log, block) = self.open(pages[0]);
             self.flash.bury(pages, block, self.flash.top(block));
-            self.written(log);
+            self.recycle();
         }
     }
 
