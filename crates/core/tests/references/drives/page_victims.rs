@@ -1,0 +1,85 @@
+//! Victim policies of page-level mappings, from their pages: scans over the blocks of one unit. No reference of its own.
+
+use super::page_store::Unit;
+
+/// A victim policy with its options. Random ones take part in long runs only, with a generator of their own.
+#[derive(Debug, Clone)]
+pub enum Policy {
+    Greedy,
+    Fifo,
+    /// Blocks in the window: their number, or below 1 their share.
+    Windowed(f64),
+    CostBenefit {
+        lfs: bool,
+    },
+    Cat {
+        steps: bool,
+    },
+    /// k, the steepness.
+    LevelingDegree(f64),
+    LocalityGathering,
+}
+
+impl Policy {
+    /// The block to collect next: closed, and with a page at least that is not valid.
+    pub fn choose(&self, unit: &Unit, pages: usize, clock: u64) -> Option<usize> {
+        let blocks = &unit.blocks;
+        let valid = |b: &usize| blocks[*b].valid();
+        let closed: Vec<usize> = (0..blocks.len()).filter(|&b| blocks[b].closed.is_some()).collect();
+        let mut by_closing = closed.clone();
+        by_closing.sort_by_key(|&b| blocks[b].closed);
+        let gains = |b: &usize| blocks[*b].valid() < pages;
+        let some: Vec<usize> = closed.into_iter().filter(gains).collect();
+        let oldest = || by_closing.iter().copied().find(gains);
+        let age = |b: &usize| clock - blocks[*b].changed;
+        let least = |value: &dyn Fn(&usize) -> f64| {
+            some.iter().copied().min_by(|a, b| value(a).total_cmp(&value(b)).then(a.cmp(b)))
+        };
+        match *self {
+            Self::Greedy => some.iter().copied().min_by_key(|b| (valid(b), *b)),
+            Self::Fifo => oldest(),
+            Self::Windowed(window) => {
+                let size = if window < 1.0 { window * blocks.len() as f64 } else { window } as usize;
+                let inside = by_closing.iter().copied().take(size.max(1)).filter(gains);
+                // The first of the least ones is the oldest.
+                inside.min_by_key(valid).or_else(oldest)
+            }
+            Self::CostBenefit { lfs } => least(&|b| {
+                let (v, all, age) = (valid(b) as f64, pages as f64, age(b) as f64);
+                match (v == 0.0, lfs) {
+                    (true, _) => f64::NEG_INFINITY,
+                    (_, true) => -(age * (all - v) / (all + v)),
+                    (_, false) => -(age * (all - v) / (2.0 * v)),
+                }
+            }),
+            Self::Cat { steps } => least(&|b| {
+                let (v, all, times) = (valid(b) as f64, pages as f64, blocks[*b].erases.max(1) as f64);
+                let mut age = age(b).max(1) as f64;
+                if steps {
+                    age = age.log2().ceil().max(1.0);
+                }
+                v / (all - v) / age * times
+            }),
+            Self::LevelingDegree(k) => {
+                let most = blocks.iter().map(|b| b.erases).max()?;
+                let fewest = blocks.iter().map(|b| b.erases).min()?;
+                let d = f64::from(most - fewest);
+                let l = if d == 0.0 { 0.0 } else { 2.0 / (1.0 + (k / d).exp()) };
+                least(&|b| {
+                    let u = valid(b) as f64 / pages as f64;
+                    (1.0 - l) * u + l * f64::from(blocks[*b].erases) / f64::from(most + 1)
+                })
+            }
+            Self::LocalityGathering => {
+                let next = |region| by_closing.iter().copied().find(|b| blocks[*b].region == region && gains(b));
+                let product = |region: usize, b: usize| {
+                    let number = by_closing.iter().filter(|&&b| blocks[b].region == region).count();
+                    let u = valid(&b) as f64 / pages as f64;
+                    unit.erased_of_late[region] / number as f64 * u / (1.0 - u)
+                };
+                let all = (0..unit.erased_of_late.len()).filter_map(|r| next(r).map(|b| (product(r, b), b)));
+                all.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, b)| b)
+            }
+        }
+    }
+}
