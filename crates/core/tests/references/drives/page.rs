@@ -1,14 +1,12 @@
 //! Page mapping on one unit and on several: a map, blocks that are filled in turn, and collection.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 
 use super::super::{Counts, Drive, DriveReference};
-use super::page_allocators::{Allocator, Kind};
-use super::page_store::{Owner, Rules, Store};
+use super::page_allocators::{Allocator, Kind, Tie};
+use super::page_store::{Owner, Rules, Store, Stream};
 use super::page_victims::Policy;
 
 inventory::submit! {
@@ -23,9 +21,13 @@ inventory::submit! {
             ("victim", "cat"),
             ("victim", "leveling-degree"),
             ("victim", "locality-gathering"),
+            ("allocator", "round-robin"),
+            ("allocator", "static"),
+            ("allocator", "dynamic"),
+            ("allocator", "non-striping"),
         ],
         from: "their pages, the multi-bank thesis, sections 4.1 and 5.1, and what ftl.gc says in the reference",
-        pair: one_unit,
+        pair,
     }
 }
 
@@ -55,102 +57,136 @@ pub fn draw_victim(random: &mut Pcg64Mcg) -> (Value, Policy) {
     }
 }
 
-fn one_unit(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
+fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     let (victim, policy) = draw_victim(random);
+    let (allocator, chooses) = draw_allocator(random);
+    let units = chooses.units();
     let pages_per_block = random.random_range(1..=8);
-    let exported = random.random_range(2..=8);
+    let exported = units * random.random_range(2..=if units > 1 { 4 } else { 8 });
     let regions = if random.random_range(0..3) == 0 { random.random_range(2..=3) } else { 1 };
     let free_blocks = random.random_range(1..=3);
-    // Open blocks of each region, fresh and moved, and the reserve.
-    let blocks = exported + 2 * regions + free_blocks + random.random_range(0..=4);
+    let pool = chooses.pool_of_unit(0).len();
+    let most = (0..units).map(|unit| chooses.pages_of(unit, exported * pages_per_block)).max().unwrap_or(0);
+    // Blocks that hold data, one for each unit that may be given more than the others, the reserve; and more.
+    let data = most.div_ceil(pages_per_block * pool) + usize::from(pool > 1);
+    let blocks = data + free_blocks + 1 + random.random_range(0..=4);
     let region_pages = random.random_range(1..=2 * exported * pages_per_block);
     let full: bool = random.random();
-    let over = json!({
-        "nand": {"blocks_per_plane": blocks, "pages_per_block": pages_per_block},
+    let spread = pool > 1 && random.random();
+    let [channels, chips, dies, planes] = chooses.shape;
+    let mut over = json!({
+        "nand": {
+            "channels": channels, "chips_per_channel": chips, "dies_per_chip": dies, "planes_per_die": planes,
+            "blocks_per_plane": blocks, "pages_per_block": pages_per_block,
+        },
         "ftl": {
-            "exported": exported * pages_per_block * 4096,
+            "exported": format!("{} KiB", exported * pages_per_block * 4),
             "mapping": "page",
+            "allocator": allocator,
             "victim": victim,
             "gc": {
                 "free_blocks": free_blocks,
                 "step_pages": random.random_range(1..=8),
                 "grain": (["steps", "victim", "all"][random.random_range(0..3)]),
+                "cost": if random.random() { "full" } else { "free" },
+                "copies": if spread { "spread" } else { "unit" },
                 "regions": regions,
                 "region_pages": region_pages,
             },
         },
         "precondition": {"state": if full { "full" } else { "empty" }},
     });
-    let rules = Rules {
-        pages_per_block,
-        free_blocks,
-        regions,
-        region_pages: region_pages as u64,
-        spread: false,
-        victim: policy,
-    };
-    let allocator = Allocator::new(Kind::RoundRobin, 1, [1; 4]);
-    (over, Box::new(Mapping::new(rules, allocator, blocks, exported * pages_per_block, full)))
+    if random.random_range(0..4) == 0 {
+        over["ftl"]["wear"] = json!("none");
+    }
+    // A unit may run ahead of the others by half of its spare pages.
+    let even = most.div_ceil(pool);
+    let usable = (blocks - free_blocks - 1) * pages_per_block - usize::from(pool > 1);
+    let share = (even + (blocks * pages_per_block - even) / 2).min(usable).max(even);
+    let rules =
+        Rules { pages_per_block, free_blocks, share, regions, region_pages: region_pages as u64, spread, victim: policy };
+    (over, Box::new(Mapping::new(rules, chooses, blocks, exported * pages_per_block, full)))
+}
+
+/// An allocator with options drawn at random, over one unit or several.
+fn draw_allocator(random: &mut Pcg64Mcg) -> (Value, Allocator) {
+    let shape = if random.random() { [1; 4] } else { std::array::from_fn(|_| random.random_range(1..=2)) };
+    let stripe = random.random_range(1..=5);
+    let (tie, named) =
+        [(Tie::Turn, "turn"), (Tie::FreePages, "free-pages"), (Tie::Lowest, "lowest")][random.random_range(0..3)];
+    match random.random_range(0..4) {
+        0 => (
+            json!({"kind": "round-robin", "striping_unit": stripe}),
+            Allocator::new(Kind::RoundRobin, stripe, shape),
+        ),
+        1 => {
+            let mut letters = vec!['C', 'W', 'D', 'P'];
+            let order: String = (0..4).map(|_| letters.remove(random.random_range(0..letters.len()))).collect();
+            (
+                json!({"kind": "static", "order": order, "striping_unit": stripe}),
+                Allocator::new(Kind::Static(order), stripe, shape),
+            )
+        }
+        2 => {
+            let (pool, kept) =
+                [("ssd", ""), ("channel", "C"), ("chip", "CW"), ("plane", "CWDP")][random.random_range(0..4)];
+            (
+                json!({"kind": "dynamic", "pool": pool, "striping_unit": stripe, "tie": named}),
+                Allocator::new(Kind::Dynamic(kept, tie), stripe, shape),
+            )
+        }
+        _ => (json!({"kind": "non-striping", "tie": named}), Allocator::new(Kind::NonStriping(tie), 1, shape)),
+    }
 }
 
 /// A page map over a store.
 pub struct Mapping {
     store: Store,
     allocator: Allocator,
-    pages: u32,
-    /// Pages trimmed since the last flush.
-    trimmed: BTreeSet<u32>,
-    /// Pages that each tombstone lists and that were not written since.
-    tombstones: BTreeMap<u32, BTreeSet<u32>>,
-    next_tombstone: u32,
 }
 
 impl Mapping {
     pub fn new(rules: Rules, allocator: Allocator, blocks: usize, pages: usize, full: bool) -> Self {
-        let units = allocator.units();
         let per_block = rules.pages_per_block as u32;
-        let pools = (0..units).map(|_| (0..units).collect()).collect();
-        let mut mapping = Self {
-            store: Store::new(rules, units, blocks, pools),
-            allocator,
-            pages: pages as u32,
-            trimmed: BTreeSet::new(),
-            tombstones: BTreeMap::new(),
-            next_tombstone: 0,
-        };
+        // A pool is known by its first unit.
+        let pool_of_page: Vec<usize> = (0..pages as u32).map(|page| allocator.pool(page)[0]).collect();
+        let pool_of_unit = (0..allocator.units()).map(|unit| allocator.pool_of_unit(unit)[0]).collect();
+        let store = Store::new(rules, blocks, pool_of_unit, pool_of_page);
+        let mut mapping = Self { store, allocator };
         if full {
-            for first in (0..mapping.pages).step_by(per_block as usize) {
-                mapping.write(first, per_block.min(mapping.pages - first));
+            for first in (0..pages as u32).step_by(per_block as usize) {
+                mapping.write(first, per_block);
             }
             mapping.store.counts = Counts::default();
         }
         mapping
     }
 
-    fn put(&mut self, page: u32, owner: Owner) {
-        let unit = self.allocator.pick(&self.store, page);
-        self.store.write(unit, owner);
-        self.allocator.planned(unit);
+    /// The unit for a fresh page of a pool, after collection where there is no room.
+    fn pick(&mut self, pool: usize, owner: Owner) -> Option<(usize, Stream)> {
+        let stream = self.store.fresh(owner);
+        let unit = self.allocator.pick(&mut self.store, pool, stream);
+        if unit.is_none() {
+            self.store.collect();
+        }
+        unit.map(|unit| (unit, stream))
+    }
+
+    fn put(&mut self, pool: usize, (unit, stream): (usize, Stream), owner: Owner) {
+        self.store.write(unit, stream, owner);
+        self.allocator.placed(pool, unit);
     }
 }
 
 impl Drive for Mapping {
     fn write(&mut self, first: u32, count: u32) {
         let per_block = self.store.rules.pages_per_block as u32;
+        self.allocator.begin();
         for number in first / per_block..=(first + count - 1) / per_block {
-            self.allocator.begin();
             for page in first.max(number * per_block)..(first + count).min((number + 1) * per_block) {
-                self.store.touch(Owner::Page(page));
-                self.put(page, Owner::Page(page));
-                self.trimmed.remove(&page);
-                // A tombstone is valid as long as one of its pages has not been written again.
-                let emptied = self.tombstones.iter_mut().find_map(|(&tombstone, pages)| {
-                    (pages.remove(&page) && pages.is_empty()).then_some(tombstone)
-                });
-                if let Some(tombstone) = emptied {
-                    self.tombstones.remove(&tombstone);
-                    self.store.invalidate(Owner::Tombstone(tombstone));
-                }
+                let (pool, owner) = (self.store.pool_of_page[page as usize], Owner::Page(page));
+                let place = std::iter::repeat_with(|| self.pick(pool, owner)).find_map(|place| place);
+                self.put(pool, place.expect("collection makes room"), owner);
             }
             self.store.collect();
         }
@@ -162,23 +198,31 @@ impl Drive for Mapping {
     }
 
     fn trim(&mut self, first: u32, count: u32) {
-        for page in first..first + count {
-            if self.store.places.contains_key(&Owner::Page(page)) {
-                self.store.invalidate(Owner::Page(page));
-                self.trimmed.insert(page);
-            }
-        }
+        (first..first + count).for_each(|page| self.store.trim(page));
     }
 
     fn flush(&mut self) {
-        let pages = std::mem::take(&mut self.trimmed);
-        let Some(&first) = pages.first() else { return };
-        let tombstone = self.next_tombstone;
-        self.next_tombstone += 1;
-        self.tombstones.insert(tombstone, pages);
-        self.allocator.begin();
-        self.put(first, Owner::Tombstone(tombstone));
+        for pool in 0..self.store.units.len() {
+            // What is collected meanwhile may have them written ahead of an erase.
+            while self.store.has_trimmed(pool) {
+                let Some(place) = self.pick(pool, Owner::Tombstone(u32::MAX)) else { continue };
+                let tombstone = self.store.tombstone(pool).expect("trimmed pages");
+                self.put(pool, place, tombstone);
+            }
+        }
         self.store.collect();
+    }
+
+    fn state(&self) -> String {
+        let mut out = String::new();
+        for u in &self.store.units {
+            out += &format!("erased {:?} open {:?} ", u.erased, u.open.iter().map(|(s, b)| (s.moved, s.region, *b)).collect::<Vec<_>>());
+            for (i, b) in u.blocks.iter().enumerate() {
+                let p: Vec<String> = b.pages.iter().map(|p| match p { None => "x".into(), Some(Owner::Page(p)) => p.to_string(), Some(o) => format!("{o:?}") }).collect();
+                if !p.is_empty() { out += &format!("{i}[{}] ", p.join(",")); }
+            }
+        }
+        out
     }
 
     fn counts(&self) -> Counts {
@@ -191,6 +235,6 @@ impl Drive for Mapping {
 
     fn units(&self) -> Option<Vec<Option<u32>>> {
         let unit = |page| self.store.places.get(&Owner::Page(page)).map(|place| place.0 as u32);
-        Some((0..self.pages).map(unit).collect())
+        Some((0..self.store.pool_of_page.len() as u32).map(unit).collect())
     }
 }

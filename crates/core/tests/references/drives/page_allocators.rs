@@ -1,6 +1,6 @@
 //! Allocators of page-level mappings, from their pages. No reference of its own.
 
-use super::page_store::{Owner, Store};
+use super::page_store::{Store, Stream};
 
 /// Which of the units goes that will be free first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,10 +30,8 @@ pub struct Allocator {
     pub shape: [u32; 4],
     /// The unit that was chosen last, for each pool.
     pub last: Vec<usize>,
-    /// What is left of the present stripe: its unit, and how many pages.
-    pub now: Option<(usize, u32)>,
-    /// Work that this request has given each unit's die.
-    pub work: Vec<u64>,
+    /// The present stripe of each pool: its unit, and how many pages it still takes.
+    pub now: Vec<Option<(usize, u32)>>,
 }
 
 const LETTERS: &str = "CWDP";
@@ -41,7 +39,7 @@ const LETTERS: &str = "CWDP";
 impl Allocator {
     pub fn new(kind: Kind, stripe: u32, shape: [u32; 4]) -> Self {
         let units = shape.iter().product::<u32>() as usize;
-        Self { kind, stripe, shape, last: vec![units - 1; units], now: None, work: vec![0; units] }
+        Self { kind, stripe, shape, last: vec![units - 1; units], now: vec![None; units] }
     }
 
     pub fn units(&self) -> usize {
@@ -96,57 +94,73 @@ impl Allocator {
         (0..self.units()).filter(|&other| key(other) == key(unit)).collect()
     }
 
-    /// A request begins.
-    pub fn begin(&mut self) {
-        self.now = None;
-        self.work.iter_mut().for_each(|work| *work = 0);
+    /// How many of the drive's pages belong to the pool of a unit.
+    pub fn pages_of(&self, unit: usize, pages: usize) -> usize {
+        let pool = self.pool_of_unit(unit)[0];
+        (0..pages as u32).filter(|&page| self.pool(page)[0] == pool).count()
     }
 
-    /// The unit for the next page of a request.
-    pub fn pick(&mut self, store: &Store, page: u32) -> usize {
-        let owner = Owner::Page(page);
-        let pool = self.pool(page);
-        let takes = |unit: &usize| store.room(*unit, owner).is_some();
-        if let Some((unit, left)) = self.now
-            && left > 0
-            && pool.contains(&unit)
-            && takes(&unit)
-        {
-            self.now = Some((unit, left - 1));
-            return unit;
+    /// The units among which pages of this one may choose.
+    pub fn pool_of_unit(&self, unit: usize) -> Vec<usize> {
+        match self.kind {
+            Kind::RoundRobin | Kind::NonStriping(_) => (0..self.units()).collect(),
+            Kind::Static(_) => vec![unit],
+            Kind::Dynamic(kept, _) => self.alike(unit, kept),
         }
-        let able: Vec<usize> = pool.iter().copied().filter(takes).collect();
-        let able = if able.is_empty() { pool.clone() } else { able };
-        let last = &mut self.last[pool[0]];
-        // How many turns until this unit's comes.
-        let turns = |last: usize, unit: usize| (unit + self.work.len() - last - 1) % self.work.len();
-        let unit = match &self.kind {
-            Kind::Static(_) => able[0],
-            Kind::RoundRobin => able.into_iter().min_by_key(|&unit| turns(*last, unit)).unwrap(),
+    }
+
+    /// A request begins: so does a stripe.
+    pub fn begin(&mut self) {
+        self.now.fill(None);
+    }
+
+    /// The unit of a pool for the next page of a request; `None` while none takes it. Those that are asked and have no
+    /// room are put in line for collection.
+    pub fn pick(&mut self, store: &mut Store, pool: usize, stream: Stream) -> Option<usize> {
+        let (members, units) = (self.pool_of_unit(pool), self.units());
+        if let Some((unit, _)) = self.now[pool]
+            && store.takes(unit, stream)
+        {
+            return Some(unit);
+        }
+        let last = self.last[pool];
+        let by_turn = |unit: usize| (unit + self.units() - last - 1) % self.units();
+        let (unit, length) = match &self.kind {
+            Kind::Static(_) => (Some(pool).filter(|&unit| store.takes(unit, stream)), 1),
+            Kind::RoundRobin => {
+                let mut order = members;
+                order.sort_by_key(|&unit| by_turn(unit));
+                (order.into_iter().find(|&unit| store.takes(unit, stream)), self.stripe)
+            }
+            // Without time no unit has anything to do: all are equals.
             Kind::Dynamic(_, tie) | Kind::NonStriping(tie) => {
-                let free = |unit: usize| {
-                    let u = &store.units[unit];
-                    let open: usize = u.open.values().map(|&b| store.rules.pages_per_block - u.blocks[b].pages.len()).sum();
-                    open + u.erased.len() * store.rules.pages_per_block
-                };
+                let able: Vec<usize> = members.into_iter().filter(|&unit| store.takes(unit, stream)).collect();
                 let key = |unit: usize| match tie {
-                    Tie::Turn => turns(*last, unit),
-                    Tie::FreePages => usize::MAX - free(unit),
+                    Tie::Turn => by_turn(unit),
+                    Tie::FreePages => usize::MAX - store.free_pages(unit, stream),
                     Tie::Lowest => unit,
                 };
-                able.into_iter().min_by_key(|&unit| (self.work[unit], key(unit), turns(*last, unit))).unwrap()
+                let length = if matches!(self.kind, Kind::NonStriping(_)) { u32::MAX } else { self.stripe };
+                (able.into_iter().min_by_key(|&unit| (key(unit), unit)), length)
             }
         };
-        *last = unit;
-        let length = if matches!(self.kind, Kind::NonStriping(_)) { u32::MAX } else { self.stripe };
-        self.now = Some((unit, length - 1));
+        if unit.is_some() {
+            self.now[pool] = unit.map(|unit| (unit, length));
+        } else if let (Kind::RoundRobin, Some((unit, left))) = (&self.kind, &mut self.now[pool]) {
+            // The one whose turn it was has it still, and a stripe begins anew.
+            (self.last[pool], *left) = ((*unit + units - 1) % units, length);
+        }
         unit
     }
 
-    /// A page was planned for this unit: all units of its die have more to do.
-    pub fn planned(&mut self, unit: usize) {
-        for other in self.alike(unit, "CWD") {
-            self.work[other] += 1;
+    /// A page was written to this unit.
+    pub fn placed(&mut self, pool: usize, unit: usize) {
+        self.last[pool] = unit;
+        if let Some((_, left)) = &mut self.now[pool] {
+            *left -= 1;
+            if *left == 0 {
+                self.now[pool] = None;
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Flash of page-level mappings: units of blocks, open blocks, collection. No reference of its own.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::super::Counts;
 use super::page_victims::Policy;
@@ -35,6 +35,8 @@ pub struct Block {
     pub closed: Option<u64>,
     pub region: usize,
     pub is_map: bool,
+    /// The clock when it was opened.
+    pub opened: u64,
 }
 
 impl Block {
@@ -49,8 +51,8 @@ pub struct Unit {
     /// Erased blocks, the one erased longest ago first.
     pub erased: VecDeque<usize>,
     pub open: BTreeMap<Stream, usize>,
-    /// A block was filled since collection last looked.
-    pub filled: bool,
+    /// It is in line for collection, on account of these fresh pages.
+    pub asks: Option<Stream>,
     /// Erases of each region, of late.
     pub erased_of_late: Vec<f64>,
 }
@@ -60,6 +62,8 @@ pub struct Unit {
 pub struct Rules {
     pub pages_per_block: usize,
     pub free_blocks: usize,
+    /// Valid pages of a unit that takes fresh ones, at most.
+    pub share: usize,
     pub regions: usize,
     pub region_pages: u64,
     /// Copies go to all units of the pool in turn.
@@ -70,23 +74,29 @@ pub struct Rules {
 pub struct Store {
     pub rules: Rules,
     pub units: Vec<Unit>,
-    /// Units that each unit's copies may go to.
-    pub pools: Vec<Vec<usize>>,
+    /// The pool of each unit, and of each logical page.
+    pub pool_of_unit: Vec<usize>,
+    pub pool_of_page: Vec<usize>,
     /// Where each valid page lies: unit, block, page.
     pub places: BTreeMap<Owner, (usize, usize, usize)>,
-    /// Pages that the host has written.
+    /// Pages that the host has written, and tombstones that it has waited for.
     pub clock: u64,
-    /// When the host wrote a page last, and its region.
-    pub heat: BTreeMap<Owner, (u64, usize)>,
     pub counts: Counts,
     closings: u64,
     spread_turn: usize,
+    /// Units in line for collection.
+    line: VecDeque<usize>,
     /// Pages that collection has moved since this list was last emptied.
     pub moved: Vec<Owner>,
+    /// Pages trimmed since the last tombstone.
+    pub trimmed: BTreeSet<u32>,
+    /// Pages that each tombstone lists and that were not written since.
+    tombstones: BTreeMap<u32, BTreeSet<u32>>,
+    next_tombstone: u32,
 }
 
 impl Store {
-    pub fn new(rules: Rules, units: usize, blocks: usize, pools: Vec<Vec<usize>>) -> Self {
+    pub fn new(rules: Rules, blocks: usize, pool_of_unit: Vec<usize>, pool_of_page: Vec<usize>) -> Self {
         let unit = Unit {
             blocks: vec![Block::default(); blocks],
             erased: (0..blocks).collect(),
@@ -94,16 +104,20 @@ impl Store {
             ..Unit::default()
         };
         Self {
+            units: vec![unit; pool_of_unit.len()],
             rules,
-            units: vec![unit; units],
-            pools,
+            pool_of_unit,
+            pool_of_page,
             places: BTreeMap::new(),
             clock: 0,
-            heat: BTreeMap::new(),
             counts: Counts::default(),
             closings: 0,
             spread_turn: 0,
+            line: VecDeque::new(),
             moved: Vec::new(),
+            trimmed: BTreeSet::new(),
+            tombstones: BTreeMap::new(),
+            next_tombstone: 0,
         }
     }
 
@@ -116,50 +130,84 @@ impl Store {
         }
     }
 
-    /// The host writes this page: a region up if that happened a short time ago.
-    pub fn touch(&mut self, owner: Owner) {
-        self.clock += 1;
-        let (clock, rules) = (self.clock, &self.rules);
-        let heat = self.heat.entry(owner).or_insert((u64::MAX, 0));
-        if heat.0 != u64::MAX && clock - heat.0 <= rules.region_pages {
-            heat.1 = (heat.1 + 1).min(rules.regions - 1);
-        }
-        heat.0 = clock;
-    }
-
-    fn stream(&self, owner: Owner, moved: bool) -> Stream {
+    /// The stream of a fresh page: a region up if the block that it lies in was opened a short time ago.
+    pub fn fresh(&self, owner: Owner) -> Stream {
         let is_map = matches!(owner, Owner::Translation(_));
-        Stream { is_map, region: self.heat.get(&owner).map_or(0, |heat| heat.1), moved }
+        let region = self.places.get(&owner).filter(|_| !is_map).map_or(0, |&(unit, block, _)| {
+            let block = &self.units[unit].blocks[block];
+            let soon = self.clock - block.opened <= self.rules.region_pages;
+            (block.region + usize::from(soon)).min(self.rules.regions - 1)
+        });
+        Stream { is_map, region, moved: false }
     }
 
-    fn has_room(&self, unit: usize, stream: Stream) -> bool {
-        let unit = &self.units[unit];
-        unit.open.get(&stream).is_some_and(|&b| unit.blocks[b].closed.is_none())
+    /// The stream of what a victim holds: a region down if that block was opened a long time ago.
+    fn leaving(&self, unit: usize, victim: usize, is_map: bool) -> Stream {
+        let block = &self.units[unit].blocks[victim];
+        let long = self.clock - block.opened > self.rules.region_pages;
+        Stream { is_map, region: block.region.saturating_sub(usize::from(long)), moved: true }
+    }
+
+    pub fn is_open(&self, unit: usize, stream: Stream) -> bool {
+        self.units[unit].open.contains_key(&stream)
     }
 
     fn victim(&self, unit: usize) -> Option<usize> {
         self.rules.victim.choose(&self.units[unit], self.rules.pages_per_block, self.clock)
     }
 
-    /// The stream whose block a fresh page goes to in this unit, if it has room without its reserve.
-    pub fn room(&self, unit: usize, owner: Owner) -> Option<Stream> {
-        let own = self.stream(owner, false);
-        if self.has_room(unit, own) || self.units[unit].erased.len() > 1 {
-            return Some(own);
+    /// Whether a fresh page finds room in this unit: one erased block stays.
+    pub fn has_room(&self, unit: usize, stream: Stream) -> bool {
+        self.is_open(unit, stream) || self.units[unit].erased.len() > 1
+    }
+
+    /// Whether a fresh page may go to this unit: it has room, and has not run ahead of the others. A unit that is asked
+    /// in vain is put in line for collection.
+    pub fn takes(&mut self, unit: usize, stream: Stream) -> bool {
+        let takes = self.has_room(unit, stream) && self.valid(unit) <= self.rules.share;
+        if !takes {
+            self.ask(unit, stream);
         }
-        // All closed blocks are fully valid: whatever open block has room.
-        let open: Vec<Stream> = self.units[unit].open.keys().copied().collect();
-        let other = open.into_iter().find(|&s| s.is_map == own.is_map && self.has_room(unit, s));
-        other.filter(|_| self.victim(unit).is_none())
+        takes
+    }
+
+    fn valid(&self, unit: usize) -> usize {
+        self.units[unit].blocks.iter().map(Block::valid).sum()
+    }
+
+    /// Pages that can be written before anything is erased.
+    pub fn free_pages(&self, unit: usize, stream: Stream) -> usize {
+        let (unit, pages) = (&self.units[unit], self.rules.pages_per_block);
+        let room = unit.open.get(&stream).map_or(0, |&block| pages - unit.blocks[block].pages.len());
+        unit.erased.len() * pages + room
+    }
+
+    /// An open block that could take fresh pages in place of a new one.
+    fn lendable(&self, unit: usize, stream: Stream) -> Option<Stream> {
+        let open = &self.units[unit].open;
+        let order = |s: &&Stream| (!s.moved, s.is_map, s.region);
+        open.keys().min_by_key(order).copied().filter(|_| !open.contains_key(&stream))
+    }
+
+    /// Puts a unit in line for collection if it has few erased blocks and something can be done about that.
+    pub fn ask(&mut self, unit: usize, stream: Stream) {
+        if self.units[unit].asks.is_some() {
+            self.units[unit].asks = Some(stream);
+        } else if self.units[unit].erased.len() <= self.rules.free_blocks
+            && (self.victim(unit).is_some() || self.lendable(unit, stream).is_some())
+        {
+            self.units[unit].asks = Some(stream);
+            self.line.push_back(unit);
+        }
     }
 
     /// Programs a page.
     fn place(&mut self, unit: usize, stream: Stream, owner: Owner) {
-        if !self.has_room(unit, stream) {
-            let block = self.units[unit].erased.pop_front().expect("the reserve");
-            self.units[unit].open.insert(stream, block);
-            let block = &mut self.units[unit].blocks[block];
-            (block.region, block.is_map) = (stream.region, stream.is_map);
+        if !self.is_open(unit, stream) {
+            let number = self.units[unit].erased.pop_front().expect("the reserve");
+            self.units[unit].open.insert(stream, number);
+            let block = &mut self.units[unit].blocks[number];
+            (block.region, block.is_map, block.opened) = (stream.region, stream.is_map, self.clock);
         }
         self.invalidate(owner);
         let number = self.units[unit].open[&stream];
@@ -171,48 +219,93 @@ impl Store {
         if block.pages.len() == self.rules.pages_per_block {
             self.closings += 1;
             block.closed = Some(self.closings);
-            self.units[unit].filled = true;
+            self.units[unit].open.remove(&stream);
+            if !stream.moved {
+                self.ask(unit, stream);
+            }
         }
     }
 
-    /// Writes a fresh page into this unit, collecting first where there is no room.
-    pub fn write(&mut self, unit: usize, owner: Owner) {
-        let stream = loop {
-            if let Some(stream) = self.room(unit, owner) {
-                break stream;
-            }
-            let victim = self.victim(unit).expect("room, or something to collect");
-            self.empty(unit, victim);
-        };
+    /// Writes a fresh page into this unit, which has room for it.
+    pub fn write(&mut self, unit: usize, stream: Stream, owner: Owner) {
+        if let Owner::Page(page) = owner {
+            self.trimmed.remove(&page);
+            self.outlive(page);
+        }
         self.place(unit, stream, owner);
+        self.clock += u64::from(!stream.is_map);
     }
 
-    /// Collects every unit that has filled a block and has few erased ones.
+    /// A tombstone is valid as long as one of its pages has not been written again.
+    fn outlive(&mut self, page: u32) {
+        let without = |(&tombstone, pages): (&u32, &mut BTreeSet<u32>)| {
+            (pages.remove(&page) && pages.is_empty()).then_some(tombstone)
+        };
+        if let Some(tombstone) = self.tombstones.iter_mut().find_map(without) {
+            self.tombstones.remove(&tombstone);
+            self.invalidate(Owner::Tombstone(tombstone));
+        }
+    }
+
+    /// The host gives a page up.
+    pub fn trim(&mut self, page: u32) {
+        if self.places.contains_key(&Owner::Page(page)) {
+            self.invalidate(Owner::Page(page));
+            self.trimmed.insert(page);
+        }
+    }
+
+    /// Whether a pool has trimmed pages that no tombstone lists.
+    pub fn has_trimmed(&self, pool: usize) -> bool {
+        self.trimmed.iter().any(|&page| self.pool_of_page[page as usize] == pool)
+    }
+
+    /// A tombstone for what has been trimmed in a pool; `None` where that is nothing.
+    pub fn tombstone(&mut self, pool: usize) -> Option<Owner> {
+        let of_pool = |page: &u32| self.pool_of_page[*page as usize] == pool;
+        let pages: BTreeSet<u32> = self.trimmed.iter().copied().filter(of_pool).collect();
+        if pages.is_empty() {
+            return None;
+        }
+        self.trimmed.retain(|page| !pages.contains(page));
+        self.tombstones.insert(self.next_tombstone, pages);
+        self.next_tombstone += 1;
+        Some(Owner::Tombstone(self.next_tombstone - 1))
+    }
+
+    /// Collects the units that are in line, each until it has enough erased blocks or nothing is gained.
     pub fn collect(&mut self) {
-        for unit in 0..self.units.len() {
-            if std::mem::take(&mut self.units[unit].filled) {
-                while self.units[unit].erased.len() <= self.rules.free_blocks {
-                    let Some(victim) = self.victim(unit) else { break };
+        while let Some(unit) = self.line.pop_front() {
+            while self.units[unit].erased.len() <= self.rules.free_blocks {
+                if let Some(victim) = self.victim(unit) {
                     self.empty(unit, victim);
+                    continue;
                 }
+                // All closed blocks are fully valid: fresh pages go on in whatever block is open.
+                let stream = self.units[unit].asks.expect("who asked");
+                if let Some(from) = self.lendable(unit, stream) {
+                    let block = self.units[unit].open.remove(&from).expect("it is open");
+                    self.units[unit].open.insert(stream, block);
+                }
+                break;
             }
+            self.units[unit].asks = None;
         }
     }
 
     /// Moves what is valid in a block, and erases it.
-    pub fn empty(&mut self, unit: usize, victim: usize) {
+    fn empty(&mut self, unit: usize, victim: usize) {
         for owner in self.units[unit].blocks[victim].pages.clone().into_iter().flatten() {
-            let (clock, long) = (self.clock, self.rules.region_pages);
-            if let Some((last, region)) = self.heat.get_mut(&owner)
-                && clock - *last > long
-            {
-                *region = region.saturating_sub(1);
-            }
-            let stream = self.stream(owner, true);
+            let stream = self.leaving(unit, victim, matches!(owner, Owner::Translation(_)));
             let target = self.target(unit, stream);
             self.counts.reads += 1;
             self.place(target, stream, owner);
             self.moved.push(owner);
+        }
+        // What is erased may hold the last version of trimmed pages, and older ones lie elsewhere.
+        let stream = self.leaving(unit, victim, false);
+        if let Some(tombstone) = self.tombstone(self.pool_of_unit[unit]) {
+            self.place(unit, stream, tombstone);
         }
         self.erase(unit, victim);
     }
@@ -222,11 +315,14 @@ impl Store {
         if !self.rules.spread {
             return from;
         }
-        let pool = self.pools[from].clone();
-        for step in 0..pool.len() {
-            let unit = pool[(self.spread_turn + step) % pool.len()];
-            if self.has_room(unit, stream) || self.units[unit].erased.len() > 1 {
-                self.spread_turn = (self.spread_turn + step + 1) % pool.len();
+        let pool: Vec<usize> =
+            (0..self.units.len()).filter(|&u| self.pool_of_unit[u] == self.pool_of_unit[from]).collect();
+        for _ in 0..pool.len() {
+            let unit = pool[self.spread_turn % pool.len()];
+            self.spread_turn = (self.spread_turn + 1) % pool.len();
+            let erased = self.units[unit].erased.len();
+            let to_spare = erased > self.rules.free_blocks || (self.is_open(unit, stream) && erased > 0);
+            if unit == from || to_spare && self.valid(unit) < self.rules.share {
                 return unit;
             }
         }

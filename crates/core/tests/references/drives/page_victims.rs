@@ -46,17 +46,18 @@ impl Policy {
             }
             Self::CostBenefit { lfs } => least(&|b| {
                 let (v, all, age) = (valid(b) as f64, pages as f64, age(b) as f64);
-                match (v == 0.0, lfs) {
-                    (true, _) => f64::NEG_INFINITY,
-                    (_, true) => -(age * (all - v) / (all + v)),
-                    (_, false) => -(age * (all - v) / (2.0 * v)),
+                match (lfs, v == 0.0) {
+                    (true, _) => -(age * (1.0 - v / all) / (1.0 + v / all)),
+                    // Nothing is copied.
+                    (false, true) => f64::NEG_INFINITY,
+                    (false, false) => -(age * (1.0 - v / all) / (2.0 * v / all)),
                 }
             }),
             Self::Cat { steps } => least(&|b| {
                 let (v, all, times) = (valid(b) as f64, pages as f64, blocks[*b].erases.max(1) as f64);
                 let mut age = age(b).max(1) as f64;
                 if steps {
-                    age = age.log2().ceil().max(1.0);
+                    age = age.log2().floor() + 1.0;
                 }
                 v / (all - v) / age * times
             }),
@@ -75,7 +76,7 @@ impl Policy {
                 let product = |region: usize, b: usize| {
                     let number = by_closing.iter().filter(|&&b| blocks[b].region == region).count();
                     let u = valid(&b) as f64 / pages as f64;
-                    unit.erased_of_late[region] / number as f64 * u / (1.0 - u)
+                    (unit.erased_of_late[region] + 1.0) / number as f64 * u / (1.0 - u)
                 };
                 let all = (0..unit.erased_of_late.len()).filter_map(|r| next(r).map(|b| (product(r, b), b)));
                 all.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, b)| b)
