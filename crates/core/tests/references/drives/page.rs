@@ -21,6 +21,9 @@ inventory::submit! {
             ("victim", "cat"),
             ("victim", "leveling-degree"),
             ("victim", "locality-gathering"),
+            ("victim", "random"),
+            ("victim", "d-choices"),
+            ("victim", "rga"),
             ("allocator", "round-robin"),
             ("allocator", "static"),
             ("allocator", "dynamic"),
@@ -32,8 +35,8 @@ inventory::submit! {
 }
 
 /// A victim policy with options drawn at random.
-pub fn draw_victim(random: &mut Pcg64Mcg) -> (Value, Policy) {
-    match random.random_range(0..7) {
+pub fn draw_victim(random: &mut Pcg64Mcg, seed: u64) -> (Value, Policy) {
+    match random.random_range(0..10) {
         0 => (json!("greedy"), Policy::Greedy),
         1 => (json!("fifo"), Policy::Fifo),
         2 => {
@@ -53,12 +56,23 @@ pub fn draw_victim(random: &mut Pcg64Mcg) -> (Value, Policy) {
             let steepness = [0.5, 1.0, 4.0, 16.0][random.random_range(0..4)];
             (json!({"kind": "leveling-degree", "steepness": steepness}), Policy::LevelingDegree(steepness))
         }
-        _ => (json!("locality-gathering"), Policy::LocalityGathering),
+        6 => (json!("locality-gathering"), Policy::LocalityGathering),
+        7 => {
+            let percent = random.random_range(0..=20) * 5;
+            let share = percent as f64 / 100.0;
+            (json!({"kind": "random", "least_invalid": share, "seed": seed}), Policy::Random(percent))
+        }
+        8 => {
+            let d = random.random_range(1..=6);
+            (json!({"kind": "d-choices", "d": d, "seed": seed}), Policy::DChoices(Some(d)))
+        }
+        _ => (json!({"kind": "rga", "seed": seed}), Policy::DChoices(None)),
     }
 }
 
 fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
-    let (victim, policy) = draw_victim(random);
+    let seed = random.random_range(1..=3);
+    let (victim, policy) = draw_victim(random, seed);
     let (allocator, chooses) = draw_allocator(random);
     let units = chooses.units();
     let pages_per_block = random.random_range(1..=8);
@@ -104,7 +118,7 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     let usable = (blocks - free_blocks - 1) * pages_per_block - usize::from(pool > 1);
     let share = (even + (blocks * pages_per_block - even) / 2).min(usable).max(even);
     let rules =
-        Rules { pages_per_block, free_blocks, share, regions, region_pages: region_pages as u64, spread, victim: policy };
+        Rules { pages_per_block, free_blocks, share, regions, region_pages: region_pages as u64, spread, victim: policy, seed };
     (over, Box::new(Mapping::new(rules, chooses, blocks, exported * pages_per_block, full)))
 }
 
@@ -211,18 +225,6 @@ impl Drive for Mapping {
             }
         }
         self.store.collect();
-    }
-
-    fn state(&self) -> String {
-        let mut out = String::new();
-        for u in &self.store.units {
-            out += &format!("erased {:?} open {:?} ", u.erased, u.open.iter().map(|(s, b)| (s.moved, s.region, *b)).collect::<Vec<_>>());
-            for (i, b) in u.blocks.iter().enumerate() {
-                let p: Vec<String> = b.pages.iter().map(|p| match p { None => "x".into(), Some(Owner::Page(p)) => p.to_string(), Some(o) => format!("{o:?}") }).collect();
-                if !p.is_empty() { out += &format!("{i}[{}] ", p.join(",")); }
-            }
-        }
-        out
     }
 
     fn counts(&self) -> Counts {

@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use rand::SeedableRng as _;
+use rand_pcg::Pcg64Mcg;
+
 use super::super::Counts;
 use super::page_victims::Policy;
 
@@ -69,6 +72,8 @@ pub struct Rules {
     /// Copies go to all units of the pool in turn.
     pub spread: bool,
     pub victim: Policy,
+    /// Of random policies.
+    pub seed: u64,
 }
 
 pub struct Store {
@@ -82,6 +87,7 @@ pub struct Store {
     /// Pages that the host has written, and tombstones that it has waited for.
     pub clock: u64,
     pub counts: Counts,
+    draws: Pcg64Mcg,
     closings: u64,
     spread_turn: usize,
     /// Units in line for collection.
@@ -103,6 +109,7 @@ impl Store {
             erased_of_late: vec![0.0; rules.regions],
             ..Unit::default()
         };
+        let draws = Pcg64Mcg::seed_from_u64(rules.seed);
         Self {
             units: vec![unit; pool_of_unit.len()],
             rules,
@@ -111,6 +118,7 @@ impl Store {
             places: BTreeMap::new(),
             clock: 0,
             counts: Counts::default(),
+            draws,
             closings: 0,
             spread_turn: 0,
             line: VecDeque::new(),
@@ -152,8 +160,15 @@ impl Store {
         self.units[unit].open.contains_key(&stream)
     }
 
-    fn victim(&self, unit: usize) -> Option<usize> {
-        self.rules.victim.choose(&self.units[unit], self.rules.pages_per_block, self.clock)
+    fn victim(&mut self, unit: usize) -> Option<usize> {
+        let (rules, draws) = (&self.rules, &mut self.draws);
+        rules.victim.choose(&self.units[unit], rules.pages_per_block, self.clock, draws)
+    }
+
+    /// Whether a closed block of a unit has pages that are not valid.
+    fn gains(&self, unit: usize) -> bool {
+        let gains = |block: &Block| block.closed.is_some() && block.valid() < self.rules.pages_per_block;
+        self.units[unit].blocks.iter().any(gains)
     }
 
     /// Whether a fresh page finds room in this unit: one erased block stays.
@@ -194,7 +209,7 @@ impl Store {
         if self.units[unit].asks.is_some() {
             self.units[unit].asks = Some(stream);
         } else if self.units[unit].erased.len() <= self.rules.free_blocks
-            && (self.victim(unit).is_some() || self.lendable(unit, stream).is_some())
+            && (self.gains(unit) || self.lendable(unit, stream).is_some())
         {
             self.units[unit].asks = Some(stream);
             self.line.push_back(unit);

@@ -1,8 +1,11 @@
 //! Victim policies of page-level mappings, from their pages: scans over the blocks of one unit. No reference of its own.
 
+use rand::RngExt as _;
+use rand_pcg::Pcg64Mcg;
+
 use super::page_store::Unit;
 
-/// A victim policy with its options. Random ones take part in long runs only, with a generator of their own.
+/// A victim policy with its options.
 #[derive(Debug, Clone)]
 pub enum Policy {
     Greedy,
@@ -18,11 +21,15 @@ pub enum Policy {
     /// k, the steepness.
     LevelingDegree(f64),
     LocalityGathering,
+    /// The share of a block's pages that have to be invalid, in percent.
+    Random(usize),
+    /// Blocks that are drawn; the binary logarithm of a unit's blocks where not given.
+    DChoices(Option<u32>),
 }
 
 impl Policy {
     /// The block to collect next: closed, and with a page at least that is not valid.
-    pub fn choose(&self, unit: &Unit, pages: usize, clock: u64) -> Option<usize> {
+    pub fn choose(&self, unit: &Unit, pages: usize, clock: u64, draws: &mut Pcg64Mcg) -> Option<usize> {
         let blocks = &unit.blocks;
         let valid = |b: &usize| blocks[*b].valid();
         let closed: Vec<usize> = (0..blocks.len()).filter(|&b| blocks[b].closed.is_some()).collect();
@@ -70,6 +77,30 @@ impl Policy {
                     let u = valid(b) as f64 / pages as f64;
                     (1.0 - l) * u + l * f64::from(blocks[*b].erases) / f64::from(most + 1)
                 })
+            }
+            Self::Random(percent) => {
+                let invalid = |b: &&usize| (pages - valid(b)) * 100 >= percent * pages;
+                let enough: Vec<usize> = some.iter().filter(invalid).copied().collect();
+                let from = if enough.is_empty() { &some } else { &enough };
+                (!from.is_empty()).then(|| from[draws.random_range(0..from.len())])
+            }
+            Self::DChoices(d) => {
+                let emptiest = some.iter().copied().min_by_key(|b| (valid(b), *b))?;
+                let d = d.unwrap_or_else(|| (blocks.len() as f64).log2().floor().max(1.0) as u32);
+                let mut drawn: Vec<usize> = Vec::new();
+                for _ in 0..1000 {
+                    let block = draws.random_range(0..blocks.len() as u32) as usize;
+                    if blocks[block].closed.is_none() {
+                        continue;
+                    }
+                    drawn.push(block);
+                    // The first of the least ones is the one that was drawn first.
+                    let best = drawn.iter().copied().min_by_key(valid).filter(gains);
+                    if drawn.len() >= d as usize && best.is_some() {
+                        return best;
+                    }
+                }
+                Some(emptiest)
             }
             Self::LocalityGathering => {
                 let next = |region| by_closing.iter().copied().find(|b| blocks[*b].region == region && gains(b));
