@@ -15,14 +15,11 @@ pub enum Owner {
     Page(u32),
     /// A list of trimmed pages.
     Tombstone(u32),
-    /// A page of the map (DFTL).
-    Translation(u32),
 }
 
-/// Which open block a page goes to: by class, region, and whether collection moves it.
+/// Which open block a page goes to: by region, and whether collection moves it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stream {
-    pub is_map: bool,
     pub region: usize,
     pub moved: bool,
 }
@@ -37,7 +34,6 @@ pub struct Block {
     /// When it was filled.
     pub closed: Option<u64>,
     pub region: usize,
-    pub is_map: bool,
     /// The clock when it was opened.
     pub opened: u64,
 }
@@ -92,8 +88,6 @@ pub struct Store {
     spread_turn: usize,
     /// Units in line for collection.
     line: VecDeque<usize>,
-    /// Pages that collection has moved since this list was last emptied.
-    pub moved: Vec<Owner>,
     /// Pages trimmed since the last tombstone.
     pub trimmed: BTreeSet<u32>,
     /// Pages that each tombstone lists and that were not written since.
@@ -122,7 +116,6 @@ impl Store {
             closings: 0,
             spread_turn: 0,
             line: VecDeque::new(),
-            moved: Vec::new(),
             trimmed: BTreeSet::new(),
             tombstones: BTreeMap::new(),
             next_tombstone: 0,
@@ -140,20 +133,19 @@ impl Store {
 
     /// The stream of a fresh page: a region up if the block that it lies in was opened a short time ago.
     pub fn fresh(&self, owner: Owner) -> Stream {
-        let is_map = matches!(owner, Owner::Translation(_));
-        let region = self.places.get(&owner).filter(|_| !is_map).map_or(0, |&(unit, block, _)| {
+        let region = self.places.get(&owner).map_or(0, |&(unit, block, _)| {
             let block = &self.units[unit].blocks[block];
             let soon = self.clock - block.opened <= self.rules.region_pages;
             (block.region + usize::from(soon)).min(self.rules.regions - 1)
         });
-        Stream { is_map, region, moved: false }
+        Stream { region, moved: false }
     }
 
     /// The stream of what a victim holds: a region down if that block was opened a long time ago.
-    fn leaving(&self, unit: usize, victim: usize, is_map: bool) -> Stream {
+    fn leaving(&self, unit: usize, victim: usize) -> Stream {
         let block = &self.units[unit].blocks[victim];
         let long = self.clock - block.opened > self.rules.region_pages;
-        Stream { is_map, region: block.region.saturating_sub(usize::from(long)), moved: true }
+        Stream { region: block.region.saturating_sub(usize::from(long)), moved: true }
     }
 
     pub fn is_open(&self, unit: usize, stream: Stream) -> bool {
@@ -200,7 +192,7 @@ impl Store {
     /// An open block that could take fresh pages in place of a new one.
     fn lendable(&self, unit: usize, stream: Stream) -> Option<Stream> {
         let open = &self.units[unit].open;
-        let order = |s: &&Stream| (!s.moved, s.is_map, s.region);
+        let order = |s: &&Stream| (!s.moved, s.region);
         open.keys().min_by_key(order).copied().filter(|_| !open.contains_key(&stream))
     }
 
@@ -222,7 +214,7 @@ impl Store {
             let number = self.units[unit].erased.pop_front().expect("the reserve");
             self.units[unit].open.insert(stream, number);
             let block = &mut self.units[unit].blocks[number];
-            (block.region, block.is_map, block.opened) = (stream.region, stream.is_map, self.clock);
+            (block.region, block.opened) = (stream.region, self.clock);
         }
         self.invalidate(owner);
         let number = self.units[unit].open[&stream];
@@ -248,7 +240,7 @@ impl Store {
             self.outlive(page);
         }
         self.place(unit, stream, owner);
-        self.clock += u64::from(!stream.is_map);
+        self.clock += 1;
     }
 
     /// A tombstone is valid as long as one of its pages has not been written again.
@@ -311,14 +303,13 @@ impl Store {
     /// Moves what is valid in a block, and erases it.
     fn empty(&mut self, unit: usize, victim: usize) {
         for owner in self.units[unit].blocks[victim].pages.clone().into_iter().flatten() {
-            let stream = self.leaving(unit, victim, matches!(owner, Owner::Translation(_)));
+            let stream = self.leaving(unit, victim);
             let target = self.target(unit, stream);
             self.counts.reads += 1;
             self.place(target, stream, owner);
-            self.moved.push(owner);
         }
         // What is erased may hold the last version of trimmed pages, and older ones lie elsewhere.
-        let stream = self.leaving(unit, victim, false);
+        let stream = self.leaving(unit, victim);
         if let Some(tombstone) = self.tombstone(self.pool_of_unit[unit]) {
             self.place(unit, stream, tombstone);
         }
