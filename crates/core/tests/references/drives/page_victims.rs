@@ -106,8 +106,9 @@ impl Policy {
                 let next = |region| by_closing.iter().copied().find(|b| blocks[*b].region == region && gains(b));
                 let product = |region: usize, b: usize| {
                     let number = by_closing.iter().filter(|&&b| blocks[b].region == region).count();
-                    let u = valid(&b) as f64 / pages as f64;
-                    (unit.erased_of_late[region] + 1.0) / number as f64 * u / (1.0 - u)
+                    // u / (1 - u) without rounding, so that equals are equal.
+                    let (valid, invalid) = (valid(&b) as f64, (pages - valid(&b)) as f64);
+                    (unit.erased_of_late[region] + 1.0) / number as f64 * valid / invalid
                 };
                 let all = (0..unit.erased_of_late.len()).filter_map(|r| next(r).map(|b| (product(r, b), b)));
                 all.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, b)| b)
