@@ -196,6 +196,11 @@ impl Blocks {
         taken.unwrap_or_else(|| unreachable!("no block of {} is erased", self.geometry.blocks()))
     }
 
+    /// Whether blocks are worn out.
+    pub fn has_worn_out(&self) -> bool {
+        self.retired > 0
+    }
+
     /// Whether nothing can be written any more.
     pub fn is_read_only(&self) -> bool {
         !self.stranded.is_empty()

@@ -340,7 +340,7 @@ impl Cx<'_> {
             }
         }
         self.note(op);
-        if !self.timed && !stamps.is_empty() {
+        if (!self.timed || self.engine.stores_at_issue()) && !stamps.is_empty() {
             for (out, &(version, _)) in
                 pages.iter().zip(stamps).filter(|(out, _)| out.content == Content::Host)
             {
@@ -361,15 +361,15 @@ impl Cx<'_> {
     }
 
     /// A page enters an open program unit: its stamp, where what the flash holds is kept. Without time there is no power cut
-    /// that could take it from RAM again.
+    /// that could take it from RAM again, and where collection takes none, what is in open program units outlasts one.
     #[inline]
     pub fn hold(&mut self, out: PageOut, stamps: &mut Vec<Stamp>) {
-        let timed = self.timed;
+        let kept = !self.timed || self.engine.stores_at_issue();
         if let Some(shadow) = self.engine.shadow_mut() {
             let host = out.content == Content::Host;
             let version = shadow.version_of(out.content, out.lpn);
             stamps.push((version, shadow.next_seq()));
-            if !timed && host {
+            if kept && host {
                 shadow.hold(out.lpn, version);
             }
         }

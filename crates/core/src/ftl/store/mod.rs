@@ -46,6 +46,7 @@ use table::OWN;
 
 use super::alloc::{Allocator, Fresh, Pools};
 use super::cx::{After, Cx, Label, Move, PageOut, Place, Stamp};
+use super::gc::Grain;
 use super::pool::Pool;
 use super::victim::Victim;
 use crate::nand::{Geometry, Ppn, Role};
@@ -63,6 +64,8 @@ struct Limits {
     gc_free_blocks: u32,
     /// The same while nothing else is to do; 0 where nothing happens then.
     idle_free_blocks: u32,
+    /// What is collected before anything else goes on.
+    grain: Grain,
     /// Pages that one step of collection copies at most.
     gc_step_pages: u32,
     /// Classes of the host's pages: the first ones. Those of the mapping above come after.

@@ -22,6 +22,9 @@ impl Engine {
         if d.running == NONE {
             return self.start(die, id);
         }
+        if self.ops[id as usize].follows && !urgent {
+            return self.put_back(die, id);
+        }
         let queue = if urgent { &mut d.urgent } else { &mut d.normal };
         if queue.head == NONE {
             queue.head = id;
@@ -39,25 +42,12 @@ impl Engine {
         }
     }
 
-    /// An operation that takes no time happens at once, and what it lets go on after it, in order.
+    /// An operation that takes no time happens at once.
     #[cold]
     fn happen(&mut self, id: u32) {
-        self.happening.push_back(id);
-        if self.happening.len() > 1 {
-            // The one that woke this up is still at it.
-            return;
-        }
-        while let Some(&id) = self.happening.front() {
-            let steps = self.ops[id as usize].steps;
-            for done in 1..=steps {
-                self.ops[id as usize].steps_done = done;
-                if self.shadow.is_some() {
-                    self.apply_step(id);
-                }
-            }
-            self.complete(id);
-            self.happening.pop_front();
-        }
+        let state = &mut self.ops[id as usize];
+        state.steps_done = state.steps;
+        self.complete(id);
     }
 
     /// A free die takes up an operation.

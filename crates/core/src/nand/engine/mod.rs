@@ -19,6 +19,8 @@
 //! - an erase waits for reads and copies from its block, and for programs that replace pages of it (`guard`),
 //! - an `ordered` program comes after the programs under way on the block that it guards.
 //!
+//! What takes no time (`free`) happens when it is issued: it waits for nothing, and nothing waits for it.
+//!
 //! Under read-first a host read goes before everything else that waits, and between the steps of what runs.
 //! A run of steps costs one event as long as nothing can come between them; when something does, the run is cut back
 //! to single steps at that moment, so that the times are the same as with an event for each step. Where dies share the bus,
@@ -26,6 +28,7 @@
 
 mod cache;
 mod dies;
+mod group;
 mod hazards;
 mod idle;
 mod joins;
@@ -57,6 +60,8 @@ struct OpState {
     deps: u32,
     /// In its die's queue, or running.
     ready: bool,
+    /// It comes after another operation of its group, and before what waits on its die.
+    follows: bool,
     live: bool,
     /// Next in the die's queue, or in the list of free slots.
     next: u32,
@@ -201,8 +206,9 @@ pub struct Engine {
     /// Pinned block and its life by token, for pages that wait in open program units.
     tokens: HashMap<u32, (u32, u32)>,
     next_token: u32,
-    /// Operations that take no time and happen now.
-    happening: VecDeque<u32>,
+    /// Some operations take no time: what is issued counts as stored.
+    stores_at_issue: bool,
+    group: group::Group,
     /// Joins of the plan being issued.
     locals: Vec<u32>,
     die_of_block: Vec<u16>,
@@ -269,7 +275,8 @@ impl Engine {
             unpins: Vec::new(),
             tokens: HashMap::new(),
             next_token: 0,
-            happening: VecDeque::new(),
+            stores_at_issue: false,
+            group: group::Group::new(geometry.dies),
             locals: Vec::new(),
             die_of_block: (0..geometry.blocks())
                 .map(|b| geometry.die_of(geometry.unit_of(b)) as u16)
@@ -300,6 +307,17 @@ impl Engine {
     /// Keeps what the flash holds from now on, and checks it.
     pub fn attach(&mut self, shadow: Box<Shadow>) {
         self.shadow = Some(shadow);
+    }
+
+    /// Some operations will take no time. They happen before what was issued earlier, so that the order of issue is the only one in
+    /// which what the flash holds makes sense: everything counts as stored when it is issued.
+    pub fn store_at_issue(&mut self) {
+        self.stores_at_issue = true;
+    }
+
+    /// Whether everything counts as stored when it is issued.
+    pub fn stores_at_issue(&self) -> bool {
+        self.stores_at_issue
     }
 
     /// What the flash holds, if that is kept.
@@ -384,6 +402,9 @@ impl Engine {
 
     /// What a step has changed in, or read from, the stored pages.
     fn apply_step(&mut self, id: u32) {
+        if self.stores_at_issue {
+            return;
+        }
         let Some(shadow) = self.shadow.as_deref_mut() else { return };
         let state = &self.ops[id as usize];
         let per_step = state.op.count.div_ceil(state.steps.max(1));
@@ -403,7 +424,7 @@ impl Engine {
     /// being written; the stored pages are all that is left.
     pub fn cut(&self, mut fate: impl FnMut(&FlashOp) -> Fate) -> Option<Box<Shadow>> {
         let mut shadow = self.shadow.clone()?;
-        for die in &self.dies {
+        for die in self.dies.iter().filter(|_| !self.stores_at_issue) {
             let suspended = die.suspended.iter().flat_map(|s| [s.op].into_iter().chain(s.companions));
             let cached = (die.back != NONE || die.phase == Phase::Held) && self.chip.cache_program.is_some();
             // What is only in the cache register is lost.
