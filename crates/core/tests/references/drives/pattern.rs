@@ -28,6 +28,8 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     let threshold = random.random_range(0..=block - 1);
     let any_order = random.random_range(0..3) == 0;
     let full = random.random::<bool>();
+    let mixed = if random.random() { "single" } else { "multi" };
+    let name = ["by-pattern", "by-pattern", "multi", "single"][policy];
     let over = json!({
         "nand": {
             "channels": channels, "chips_per_channel": chips, "pages_per_block": block, "blocks_per_plane": 64,
@@ -35,10 +37,10 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
         "ftl": {
             "exported": format!("{} KiB", blocks * block * 4),
             "mapping": {
-                "kind": "pattern", "policy": ["by-pattern", "by-pattern", "multi", "single"][policy],
+                "kind": "pattern", "policy": name,
                 "handler": handler, "striping": striping, "log_blocks": log_blocks, "threshold": threshold,
                 "in_place": if any_order { "any-order" } else { "in-order" },
-                "mixed_writes": if random.random() { "single" } else { "multi" },
+                "mixed_writes": mixed,
             },
         },
         "precondition": {"state": if full { "full" } else { "empty" }},
@@ -53,11 +55,12 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
         any_order,
         handler,
         only: [None, None, Some(Policy::Multi), Some(Policy::Single)][policy],
-        places: BTreeMap::new(),
+        areas: BTreeMap::new(),
         next: 0,
         at: vec![None; (blocks * block) as usize],
         blocks: (0..blocks).map(|_| Block::default()).collect(),
         open: None,
+        untold: BTreeSet::new(),
         clock: 0,
         counts: Counts::default(),
     };
@@ -75,19 +78,30 @@ enum Policy {
     Hybrid,
 }
 
-/// A flash block, or a striped area of several. Slot `n` of an area is row `n / width` of its flash block `n % width`.
-struct Place {
-    width: u32,
-    /// The pages programmed so far, in the order of the slots; `None` is a tombstone.
-    written: Vec<Option<u32>>,
+/// A flash block, or a striped area of several.
+#[derive(Default)]
+struct Area {
+    /// How many pages of each flash block are programmed.
+    rows: Vec<u32>,
     /// Logical blocks whose data lie here.
     data: BTreeSet<u32>,
     /// How many blocks were copied into it.
     parts: u32,
-    /// It is the log of this block, or of this group of blocks under MULTI.
+    /// It is the log of this block, or of this group of blocks under MULTI, until it is full; and still one while it is merged.
     log: Option<(Policy, u32)>,
+    /// Logical blocks of which it took something as a log, in the order in which they came.
+    guests: Vec<u32>,
     /// When it was written last.
     used: u64,
+}
+
+/// Where the newest record of a page lies: the page, or what is left of it when it was trimmed, or a tombstone.
+#[derive(Clone, Copy)]
+struct Record {
+    area: u32,
+    column: u32,
+    row: u32,
+    is_trimmed: bool,
 }
 
 #[derive(Default)]
@@ -96,8 +110,6 @@ struct Block {
     /// What its patterns since it became pattern-changed wanted, the last one last (the PCBL).
     wanted: Vec<Policy>,
     data: Option<u32>,
-    /// Pages were trimmed, and nothing durable says so yet.
-    trimmed: bool,
 }
 
 struct Supa {
@@ -108,229 +120,241 @@ struct Supa {
     any_order: bool,
     handler: bool,
     only: Option<Policy>,
-    places: BTreeMap<u32, Place>,
+    areas: BTreeMap<u32, Area>,
     next: u32,
-    /// Place and slot of each page.
-    at: Vec<Option<(u32, u32)>>,
+    at: Vec<Option<Record>>,
     blocks: Vec<Block>,
-    /// The striped area that takes what is merged next.
+    /// The striped area that takes the blocks that are copied next.
     open: Option<u32>,
+    /// Trimmed pages of which nothing durable says so yet.
+    untold: BTreeSet<u32>,
     clock: u64,
     counts: Counts,
 }
 
 impl Supa {
-    /// Every block was written whole, in order.
+    /// Every block was written whole, in order; no log is left.
     fn fill(&mut self) {
+        let wants = if self.block > self.threshold { Policy::Multi } else { Policy::Single };
+        let policy = self.only.unwrap_or(wants);
         for number in 0..self.blocks.len() as u32 {
-            let policy = self.only.unwrap_or(if self.block > self.threshold {
-                Policy::Multi
-            } else {
-                Policy::Single
-            });
-            let pages: Vec<u32> = (number * self.block..(number + 1) * self.block).collect();
-            self.copy_together(number, policy, &pages);
             self.blocks[number as usize].policy = Some(policy);
+            for page in self.pages(number) {
+                self.append(number, policy, &[page], false);
+            }
+            let logs: Vec<u32> = self.logs().map(|(id, _)| id).collect();
+            if policy == Policy::Single || (number + 1) % self.width == 0 {
+                logs.into_iter().for_each(|log| self.merge(log));
+            }
         }
+        let logs: Vec<u32> = self.logs().map(|(id, _)| id).collect();
+        logs.into_iter().for_each(|log| self.merge(log));
         self.counts = Counts::default();
     }
 
-    fn new_place(&mut self, width: u32) -> u32 {
+    fn pages(&self, number: u32) -> std::ops::Range<u32> {
+        number * self.block..(number + 1) * self.block
+    }
+
+    fn logs(&self) -> impl Iterator<Item = (u32, &Area)> {
+        self.areas.iter().filter(|(_, area)| area.log.is_some()).map(|(&id, area)| (id, area))
+    }
+
+    fn new_area(&mut self, policy: Policy) -> u32 {
+        let width = if policy == Policy::Multi { self.width } else { 1 };
         self.next += 1;
-        let written = Vec::new();
-        let place = Place { width, written, data: BTreeSet::new(), parts: 0, log: None, used: 0 };
-        self.places.insert(self.next, place);
+        self.areas.insert(self.next, Area { rows: vec![0; width as usize], ..Area::default() });
         self.next
     }
 
-    fn erase(&mut self, id: u32) {
-        let gone = self.places.remove(&id).unwrap();
-        self.counts.erases += u64::from(gone.width);
-        if self.open == Some(id) {
-            self.open = None;
+    /// An area that nothing is left in is erased: those of its flash blocks that were written to.
+    fn erase_if_empty(&mut self, id: u32) {
+        let area = &self.areas[&id];
+        if area.data.is_empty() && area.log.is_none() && self.open != Some(id) {
+            self.counts.erases += area.rows.iter().filter(|&&rows| rows > 0).count() as u64;
+            self.areas.remove(&id);
         }
     }
 
-    /// Valid pages of a block, wherever they lie.
-    fn valid_pages(&self, number: u32) -> Vec<u32> {
-        let pages = number * self.block..(number + 1) * self.block;
-        pages.filter(|&page| self.at[page as usize].is_some()).collect()
+    /// Programs a page, or a tombstone for trimmed ones, in the next row of a column.
+    fn program(&mut self, id: u32, column: u32, pages: &[u32], is_trimmed: bool) {
+        let area = self.areas.get_mut(&id).unwrap();
+        let column = column % area.rows.len() as u32;
+        let row = area.rows[column as usize];
+        assert!(row < self.block, "room");
+        area.rows[column as usize] += 1;
+        self.counts.programs += 1;
+        for &page in pages {
+            self.at[page as usize] = Some(Record { area: id, column, row, is_trimmed });
+            self.untold.remove(&page);
+        }
     }
 
-    fn lies_in(&self, page: u32, id: u32) -> Option<u32> {
-        self.at[page as usize].filter(|&(place, _)| place == id).map(|(_, slot)| slot)
-    }
-
-    fn log_of(&self, key: (Policy, u32)) -> Option<u32> {
-        self.places.iter().find(|(_, place)| place.log == Some(key)).map(|(&id, _)| id)
-    }
-
-    /// One page more, or a tombstone, in the log of a block under MULTI or SINGLE.
-    fn append(&mut self, number: u32, policy: Policy, page: Option<u32>) {
+    /// One page more, or a tombstone of one, in the log of a block under MULTI or SINGLE. As under MNK, page p lies on flash
+    /// block p modulo their number.
+    fn append(&mut self, number: u32, policy: Policy, pages: &[u32], is_trimmed: bool) {
+        let page = pages[0];
         let key = (policy, if policy == Policy::Multi { number / self.width } else { number });
         let width = if policy == Policy::Multi { self.width } else { 1 };
-        let capacity = (width * self.block) as usize;
-        if let Some(full) = self.log_of(key).filter(|id| self.places[id].written.len() == capacity) {
+        let mine = self.logs().find(|(_, area)| area.log == Some(key)).map(|(id, _)| id);
+        let is_full = |id: &u32| self.areas[id].rows[(page % width) as usize] == self.block;
+        let full = mine.filter(is_full);
+        if let Some(full) = full {
             self.merge(full);
         }
-        let id = self.log_of(key).unwrap_or_else(|| self.new_log(key, width));
+        let id = mine.filter(|_| full.is_none()).unwrap_or_else(|| self.new_log(key, width));
         self.clock += 1;
-        let place = self.places.get_mut(&id).unwrap();
-        place.used = self.clock;
-        place.written.push(page);
-        self.counts.programs += 1;
-        if let Some(page) = page {
-            self.at[page as usize] = Some((id, place.written.len() as u32 - 1));
+        let area = self.areas.get_mut(&id).unwrap();
+        // A tombstone is no write of the host.
+        if !is_trimmed || area.used == 0 {
+            area.used = self.clock;
         }
+        if !area.guests.contains(&number) {
+            area.guests.push(number);
+        }
+        self.program(id, page, pages, is_trimmed);
     }
 
     /// If all are in use, the one written longest ago goes.
     fn new_log(&mut self, key: (Policy, u32), width: u32) -> u32 {
-        loop {
-            let logs = || self.places.iter().filter(|(_, place)| place.log.is_some());
-            if logs().map(|(_, place)| place.width).sum::<u32>() + width <= self.log_blocks {
-                break;
-            }
-            let oldest = *logs().min_by_key(|(_, place)| place.used).unwrap().0;
+        let in_use = |drive: &Self| drive.logs().map(|(_, area)| area.rows.len() as u32).sum::<u32>();
+        while in_use(self) + width > self.log_blocks {
+            let oldest = self.logs().min_by_key(|(_, area)| area.used).unwrap().0;
             self.merge(oldest);
         }
-        let id = self.new_place(width);
-        self.places.get_mut(&id).unwrap().log = Some(key);
+        let id = self.new_area(key.0);
+        self.areas.get_mut(&id).unwrap().log = Some(key);
         id
     }
 
-    /// A log is merged, block by block.
+    /// A log is merged, block by block, the one that came last first.
     fn merge(&mut self, log: u32) {
-        for number in 0..self.blocks.len() as u32 {
-            if self.valid_pages(number).iter().any(|&page| self.lies_in(page, log).is_some()) {
+        for number in self.areas[&log].guests.clone().into_iter().rev() {
+            let holds = |page: u32| self.at[page as usize].is_some_and(|record| record.area == log);
+            if self.pages(number).any(holds) {
                 self.merge_block(number, Some(log));
             }
         }
-        let place = self.places.get_mut(&log).unwrap();
-        place.log = None;
-        if place.data.is_empty() {
-            self.erase(log);
-        }
+        self.areas.get_mut(&log).unwrap().log = None;
+        self.erase_if_empty(log);
     }
 
     /// Section 5.4.2, "in the GC process": where a block goes.
-    fn target(&mut self, number: u32) -> Policy {
-        if let Some(only) = self.only {
-            return only;
+    fn target(&self, number: u32) -> Policy {
+        let block = &self.blocks[number as usize];
+        match (self.only, block.policy, &block.wanted[..]) {
+            (Some(only), ..) => only,
+            (_, Some(Policy::Hybrid), [.., earlier, later]) if earlier == later => *later,
+            (_, Some(Policy::Hybrid), _) => Policy::Multi,
+            (_, settled, _) => settled.unwrap(),
         }
-        let block = &mut self.blocks[number as usize];
-        if block.policy != Some(Policy::Hybrid) {
-            return block.policy.unwrap();
-        }
-        if let [.., earlier, later] = block.wanted[..] && earlier == later {
-            block.policy = Some(later);
-            block.wanted.clear();
-            return later;
-        }
-        Policy::Multi
     }
 
     fn merge_block(&mut self, number: u32, log: Option<u32>) {
         let target = self.target(number);
-        let pages = self.valid_pages(number);
-        let kept = log.is_some_and(|log| self.stays(number, target, &pages, log));
-        if !kept {
-            self.copy_together(number, target, &pages);
+        if !log.is_some_and(|log| self.stays(number, target, log)) {
+            let (id, first) = if target == Policy::Multi {
+                let id = self.open_area();
+                (id, (self.areas[&id].parts - 1) * self.block)
+            } else {
+                (self.new_area(target), 0)
+            };
             self.counts.full_merges += 1;
+            self.gather(number, id, first);
         }
-        self.blocks[number as usize].trimmed = false;
-        // A log of the block alone that holds nothing any more.
-        if let Some(own) = self.log_of((Policy::Single, number)).filter(|own| Some(*own) != log) {
-            self.erase(own);
+        let block = &mut self.blocks[number as usize];
+        if let (Some(Policy::Hybrid), [.., earlier, later]) = (block.policy, &block.wanted[..])
+            && earlier == later
+        {
+            block.policy = Some(target);
+            block.wanted.clear();
         }
+    }
+
+    /// Pages of a block whose newest record is not in this area: those that are valid, and those that were trimmed.
+    fn elsewhere(&self, number: u32, id: u32) -> (Vec<u32>, Vec<u32>) {
+        let found = |trimmed: bool| {
+            let is_there =
+                |record: Record| record.area != id && record.is_trimmed == trimmed;
+            self.pages(number).filter(move |&page| self.at[page as usize].is_some_and(is_there)).collect()
+        };
+        (found(false), found(true))
     }
 
     /// Switch and partial merges: the log becomes the data block.
-    fn stays(&mut self, number: u32, target: Policy, pages: &[u32], log: u32) -> bool {
-        let (key, _) = self.places[&log].log.unwrap();
-        if key != target {
-            return false;
-        }
+    fn stays(&mut self, number: u32, target: Policy, log: u32) -> bool {
         let offset = |page: u32| page % self.block;
-        let inside: Vec<(u32, u32)> =
-            pages.iter().filter_map(|&page| Some((page, self.lies_in(page, log)?))).collect();
-        let missing: Vec<u32> =
-            pages.iter().copied().filter(|&page| self.lies_in(page, log).is_none()).collect();
-        let parts = if target == Policy::Multi { self.width } else { 1 };
-        let in_order = (0..parts)
-            .any(|part| inside.iter().all(|&(page, slot)| slot == part * self.block + offset(page)));
-        if !in_order && !self.any_order {
+        let area = &self.areas[&log];
+        let width = area.rows.len() as u32;
+        let (valid, trimmed) = self.elsewhere(number, log);
+        // One tombstone speaks of all trimmed pages.
+        let needed = valid.len() as u32 + u32::from(!trimmed.is_empty());
+        let is_striped = width > 1;
+        if self.width > 1 && is_striped != (target == Policy::Multi) {
             return false;
         }
-        let written = self.places[&log].written.len() as u32;
-        if missing.is_empty() {
+        let inside: Vec<(u32, u32)> = self
+            .pages(number)
+            .filter_map(|page| Some((page, self.at[page as usize]?)))
+            .filter(|(_, record)| record.area == log && !record.is_trimmed)
+            .map(|(page, record)| (offset(page), record.row * width + record.column))
+            .collect();
+        let in_order = (0..width)
+            .any(|part| inside.iter().all(|&(offset, slot)| slot == part * self.block + offset));
+        let end = *area.rows.iter().max().unwrap();
+        let has_room = valid.iter().chain(&trimmed).all(|&page| offset(page) >= end);
+        if !self.any_order && !(in_order && has_room) {
+            return false;
+        }
+        if needed == 0 {
             self.counts.switch_merges += 1;
-        } else {
-            let has_room = if self.any_order {
-                written + missing.len() as u32 <= self.block
-            } else {
-                missing.iter().all(|&page| offset(page) >= written)
-            };
-            if target == Policy::Multi || !has_room {
-                return false;
-            }
-            self.counts.reads += missing.len() as u64;
-            self.counts.programs += missing.len() as u64;
+        } else if target == Policy::Single && !is_striped && end + needed <= self.block {
             self.counts.partial_merges += 1;
+        } else {
+            return false;
         }
-        for &page in pages {
-            let slot = page % self.block;
-            self.at[page as usize] = Some((log, self.lies_in(page, log).unwrap_or(slot)));
-        }
-        self.settle(number, Some(log));
+        self.gather(number, log, 0);
         true
     }
 
-    /// All pages of a block are copied together: under SINGLE into a flash block, under MULTI next to others.
-    fn copy_together(&mut self, number: u32, target: Policy, pages: &[u32]) {
-        if pages.is_empty() {
-            self.settle(number, None);
-            return;
-        }
-        let id = if target == Policy::Multi {
-            self.open.unwrap_or_else(|| self.new_place(self.width))
-        } else {
-            self.new_place(1)
-        };
-        let place = self.places.get_mut(&id).unwrap();
-        place.parts += 1;
-        if target == Policy::Multi {
-            self.open = (place.parts < self.width).then_some(id);
-        }
-        self.counts.reads += pages.len() as u64;
-        self.counts.programs += pages.len() as u64;
-        for &page in pages {
-            self.at[page as usize] = Some((id, 0));
-        }
-        self.settle(number, Some(id));
-    }
-
-    /// The data of a block lie here from now on; what lay before is erased, if nobody else's is there.
-    fn settle(&mut self, number: u32, id: Option<u32>) {
-        let before = std::mem::replace(&mut self.blocks[number as usize].data, id);
-        if let Some(id) = id {
-            self.places.get_mut(&id).unwrap().data.insert(number);
-        }
-        if let Some(before) = before.filter(|&before| Some(before) != id) {
-            let place = self.places.get_mut(&before).unwrap();
-            place.data.remove(&number);
-            if place.data.is_empty() && place.log.is_none() {
-                self.erase(before);
+    /// Everything of a block that lies elsewhere is copied to an area, with one tombstone for what was trimmed. That is where
+    /// its data lie from now on.
+    fn gather(&mut self, number: u32, id: u32, first: u32) {
+        let (valid, trimmed) = self.elsewhere(number, id);
+        for page in self.pages(number) {
+            if valid.contains(&page) {
+                self.counts.reads += 1;
+                self.program(id, first + page % self.block, &[page], false);
+            } else if trimmed.first() == Some(&page) {
+                self.program(id, first + page % self.block, &trimmed, true);
             }
         }
+        self.areas.get_mut(&id).unwrap().data.insert(number);
+        let before = self.blocks[number as usize].data.replace(id);
+        if let Some(before) = before.filter(|&before| before != id) {
+            self.areas.get_mut(&before).unwrap().data.remove(&number);
+            self.erase_if_empty(before);
+        }
+    }
+
+    /// The striped area that takes the next block that is copied: as many of them as it has flash blocks.
+    fn open_area(&mut self) -> u32 {
+        if let Some(open) = self.open.filter(|id| self.areas[id].parts == self.width) {
+            self.open = None;
+            self.erase_if_empty(open);
+        }
+        let id = self.open.unwrap_or_else(|| self.new_area(Policy::Multi));
+        self.open = Some(id);
+        self.areas.get_mut(&id).unwrap().parts += 1;
+        id
     }
 
     /// Table 2: where the pages of a write go, and what becomes of the block's policy.
     fn decide(&mut self, number: u32, wants: Policy) -> Policy {
+        let block = &mut self.blocks[number as usize];
         if let Some(only) = self.only {
             return only;
         }
-        let block = &mut self.blocks[number as usize];
         match block.policy {
             None => block.policy = Some(wants),
             Some(Policy::Hybrid) => block.wanted.push(wants),
@@ -357,34 +381,37 @@ impl Drive for Supa {
             let sequential = pages.end - pages.start > self.threshold;
             let policy = self.decide(number, if sequential { Policy::Multi } else { Policy::Single });
             for page in pages {
-                self.append(number, policy, Some(page));
+                self.append(number, policy, &[page], false);
             }
         }
     }
 
     fn read(&mut self, first: u32, count: u32) {
-        self.counts.reads +=
-            (first..first + count).filter(|&page| self.at[page as usize].is_some()).count() as u64;
+        let is_valid =
+            |page: &u32| self.at[*page as usize].is_some_and(|record| !record.is_trimmed);
+        self.counts.reads += (first..first + count).filter(is_valid).count() as u64;
     }
 
     fn trim(&mut self, first: u32, count: u32) {
         for page in first..first + count {
-            if self.at[page as usize].take().is_some() {
-                self.blocks[(page / self.block) as usize].trimmed = true;
+            if let Some(record) = self.at[page as usize].as_mut().filter(|record| !record.is_trimmed) {
+                record.is_trimmed = true;
+                self.untold.insert(page);
             }
         }
     }
 
+    /// A tombstone for each block of which pages were trimmed; those of pattern-changed blocks are no pattern, and go to SINGLE.
     fn flush(&mut self) {
+        let told = std::mem::take(&mut self.untold);
         for number in 0..self.blocks.len() as u32 {
-            if std::mem::take(&mut self.blocks[number as usize].trimmed) {
-                let block = &self.blocks[number as usize];
-                let policy = self.only.unwrap_or(match block.policy.unwrap() {
-                    Policy::Hybrid => *block.wanted.last().unwrap(),
-                    settled => settled,
-                });
-                self.append(number, policy, None);
+            let pages: Vec<u32> = told.range(self.pages(number)).copied().collect();
+            if pages.is_empty() {
+                continue;
             }
+            let settled = self.blocks[number as usize].policy;
+            let policy = self.only.or(settled).filter(|&policy| policy != Policy::Hybrid);
+            self.append(number, policy.unwrap_or(Policy::Single), &pages, true);
         }
     }
 
