@@ -1,5 +1,8 @@
 //! S-FTL: data blocks of which long writes fill the places directly, and BAST's log blocks for short writes.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
+
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
@@ -33,34 +36,39 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
         },
         "precondition": {"state": if full { "full" } else { "empty" }},
     });
+    let home = Record { in_log: false, slot: 0, is_trimmed: false };
     let block = || Block {
-        data: (0..size).map(|_| full).collect(),
-        programmed: if full { Some(size) } else { None },
+        newest: (0..size).map(|slot| full.then_some(Record { slot, ..home })).collect(),
+        programmed: full.then_some(size),
         log: None,
         is_sequential: full && size > threshold,
-        trimmed: false,
     };
     let blocks = (0..blocks).map(|_| block()).collect();
-    let drive =
-        Chained { size, log_blocks, threshold, is_lru, blocks, clock: 0, counts: Counts::default() };
+    let (clock, counts) = (0, Counts::default());
+    let untold = BTreeSet::new();
+    let drive = Chained { size, log_blocks, threshold, is_lru, blocks, untold, clock, counts };
     (over, Box::new(drive))
 }
 
+/// Where the newest record of a page lies: the page, or what is left of it when it was trimmed, or a tombstone.
+#[derive(Clone, Copy)]
+struct Record {
+    in_log: bool,
+    slot: u32,
+    is_trimmed: bool,
+}
+
 struct Block {
-    /// Offsets of which the newest page lies in the data block.
-    data: Vec<bool>,
+    newest: Vec<Option<Record>>,
     /// The data block, and how far it is programmed.
     programmed: Option<u32>,
     log: Option<Log>,
     /// It was written sequentially last.
     is_sequential: bool,
-    /// Pages were trimmed, and nothing durable says so yet.
-    trimmed: bool,
 }
 
 struct Log {
-    /// Offsets in the order in which they were written, `None` for what is older by now, and for tombstones.
-    pages: Vec<Option<u32>>,
+    written: u32,
     attached: u64,
     used: u64,
 }
@@ -71,40 +79,73 @@ struct Chained {
     threshold: u32,
     is_lru: bool,
     blocks: Vec<Block>,
+    /// Trimmed pages of which nothing durable says so yet.
+    untold: BTreeSet<u32>,
     clock: u64,
     counts: Counts,
 }
 
 impl Chained {
-    /// Pages of a long write go to their places in the data block.
-    fn write_sequentially(&mut self, number: usize, pages: std::ops::Range<u32>) {
+    fn record(&mut self, number: usize, offset: u32, record: Record) {
+        self.blocks[number].newest[offset as usize] = Some(record);
+        self.untold.remove(&(number as u32 * self.size + offset));
+    }
+
+    /// Pages of a long write go to their places in the data block. If these are written already, the block is written anew.
+    fn write_sequentially(&mut self, number: usize, pages: Range<u32>) {
         if self.blocks[number].log.is_some() {
             self.merge(number);
         }
-        let block = &mut self.blocks[number];
-        block.is_sequential = true;
-        if block.programmed.is_some_and(|end| pages.start < end) {
-            let lacks = |at: &u32| block.data[*at as usize] && !pages.contains(at);
-            let copied = (0..self.size).filter(lacks).count() as u64;
-            self.counts.reads += copied;
-            self.counts.programs += copied;
-            self.counts.erases += 1;
-            self.counts.full_merges += 1;
-            block.programmed = None;
-            block.trimmed = false;
+        self.blocks[number].is_sequential = true;
+        if self.blocks[number].programmed.is_some_and(|end| pages.start < end) {
+            self.rewrite(number, pages);
+            return;
         }
         self.counts.programs += u64::from(pages.end - pages.start);
-        pages.for_each(|at| block.data[at as usize] = true);
-        let end = block.data.iter().rposition(|&valid| valid).unwrap() as u32 + 1;
-        block.programmed = Some(end.max(block.programmed.unwrap_or(0)));
+        self.blocks[number].programmed = Some(pages.end);
+        for slot in pages {
+            self.record(number, slot, Record { in_log: false, slot, is_trimmed: false });
+        }
     }
 
-    /// A page of a short write, or a tombstone, goes to the block's log.
-    fn append(&mut self, number: usize, page: Option<u32>) {
-        if self.blocks[number].log.as_ref().is_some_and(|log| log.pages.len() == self.size as usize) {
+    fn rewrite(&mut self, number: usize, pages: Range<u32>) {
+        self.counts.programs += u64::from(pages.end - pages.start);
+        for slot in pages.clone() {
+            self.record(number, slot, Record { in_log: false, slot, is_trimmed: false });
+        }
+        self.counts.erases += 1;
+        self.counts.full_merges += 1;
+        self.blocks[number].programmed = Some(pages.end);
+        let lacks: Vec<u32> = (0..self.size).filter(|slot| !pages.contains(slot)).collect();
+        self.bring(number, &lacks);
+    }
+
+    /// These pages are copied to their places in what is the data block from now on, where they have not been; one tombstone,
+    /// in the place of the first trimmed one, speaks of all that were trimmed.
+    fn bring(&mut self, number: usize, lacks: &[u32]) {
+        let mut tombstone = None;
+        for &offset in lacks {
+            let Some(record) = self.blocks[number].newest[offset as usize] else { continue };
+            let slot = if record.is_trimmed { *tombstone.get_or_insert(offset) } else { offset };
+            if !record.is_trimmed {
+                self.counts.reads += 1;
+            }
+            if slot == offset {
+                self.counts.programs += 1;
+                let end = self.blocks[number].programmed.unwrap_or(0);
+                self.blocks[number].programmed = Some(end.max(slot + 1));
+            }
+            self.record(number, offset, Record { in_log: false, slot, ..record });
+        }
+    }
+
+    /// Pages of a short write, or a tombstone, in the block's log.
+    fn append(&mut self, number: usize, pages: &[u32], is_trimmed: bool) {
+        if self.blocks[number].log.as_ref().is_some_and(|log| log.written == self.size) {
             self.merge(number);
         }
         self.clock += 1;
+        let clock = self.clock;
         if self.blocks[number].log.is_none() {
             let logs =
                 || self.blocks.iter().enumerate().filter_map(|(n, block)| Some((n, block.log.as_ref()?)));
@@ -113,49 +154,50 @@ impl Chained {
                 let victim = logs().min_by_key(|(_, log)| key(log)).unwrap().0;
                 self.merge(victim);
             }
-            self.blocks[number].log = Some(Log { pages: Vec::new(), attached: self.clock, used: 0 });
+            self.blocks[number].log = Some(Log { written: 0, attached: clock, used: clock });
         }
-        let block = &mut self.blocks[number];
-        let log = block.log.as_mut().unwrap();
-        if let Some(page) = page {
-            log.pages.iter_mut().filter(|old| **old == Some(page)).for_each(|old| *old = None);
-            block.data[page as usize] = false;
+        let log = self.blocks[number].log.as_mut().unwrap();
+        let slot = log.written;
+        log.written += 1;
+        // A tombstone is no write of the host.
+        if !is_trimmed {
+            log.used = clock;
         }
-        log.pages.push(page);
-        log.used = self.clock;
         self.counts.programs += 1;
+        for &page in pages {
+            self.record(number, page, Record { in_log: true, slot, is_trimmed });
+        }
     }
 
     /// As BAST merges: switch, partial, or full.
     fn merge(&mut self, number: usize) {
         let block = &mut self.blocks[number];
-        let log = block.log.take().unwrap();
-        block.trimmed = false;
-        let missing: Vec<u32> = (0..self.size).filter(|&at| block.data[at as usize]).collect();
-        let in_place = (0..).zip(&log.pages).all(|(at, page)| page.is_none_or(|page| page == at));
-        let inside = log.pages.iter().flatten().count();
-        let had_data = block.programmed.is_some();
-        let end = log.pages.len() as u32;
-        if in_place && inside > 0 && missing.iter().all(|&at| at >= end) {
-            if missing.is_empty() {
+        let written = block.log.take().unwrap().written;
+        let in_log = |record: &Option<Record>| record.is_none_or(|record| record.in_log);
+        let lacks: Vec<u32> = (0..).zip(&block.newest).filter(|(_, r)| !in_log(r)).map(|(o, _)| o).collect();
+        let in_place = (0..).zip(&block.newest).all(|(offset, record)| match record {
+            Some(Record { in_log: true, slot, is_trimmed }) => *is_trimmed || *slot == offset,
+            Some(_) => offset >= written,
+            None => true,
+        });
+        self.counts.erases += u64::from(block.programmed.is_some());
+        if in_place {
+            block.programmed = Some(written);
+            if lacks.is_empty() {
                 self.counts.switch_merges += 1;
             } else {
                 self.counts.partial_merges += 1;
             }
-            self.counts.reads += missing.len() as u64;
-            self.counts.programs += missing.len() as u64;
-            self.counts.erases += u64::from(had_data);
-            log.pages.iter().flatten().for_each(|&at| block.data[at as usize] = true);
-            block.programmed = Some(missing.last().map_or(end, |&last| last + 1));
-            return;
+            for record in self.blocks[number].newest.iter_mut().flatten() {
+                record.in_log = false;
+            }
+            self.bring(number, &lacks);
+        } else {
+            block.programmed = None;
+            self.counts.full_merges += 1;
+            self.counts.erases += 1;
+            self.bring(number, &(0..self.size).collect::<Vec<_>>());
         }
-        let copied = (inside + missing.len()) as u64;
-        self.counts.reads += copied;
-        self.counts.programs += copied;
-        self.counts.erases += 1 + u64::from(had_data);
-        self.counts.full_merges += 1;
-        log.pages.iter().flatten().for_each(|&at| block.data[at as usize] = true);
-        block.programmed = block.data.iter().rposition(|&valid| valid).map(|last| last as u32 + 1);
     }
 }
 
@@ -168,49 +210,42 @@ impl Drive for Chained {
                 self.write_sequentially(number as usize, pages);
             } else {
                 self.blocks[number as usize].is_sequential = false;
-                pages.for_each(|page| self.append(number as usize, Some(page)));
+                pages.for_each(|page| self.append(number as usize, &[page], false));
             }
         }
     }
 
     fn read(&mut self, first: u32, count: u32) {
-        for page in first..first + count {
-            let block = &self.blocks[(page / self.size) as usize];
-            let at = page % self.size;
-            let in_log = block.log.as_ref().is_some_and(|log| log.pages.contains(&Some(at)));
-            self.counts.reads += u64::from(in_log || block.data[at as usize]);
-        }
+        let newest = |page: u32| self.blocks[(page / self.size) as usize].newest[(page % self.size) as usize];
+        let is_valid = |page: &u32| newest(*page).is_some_and(|record| !record.is_trimmed);
+        self.counts.reads += (first..first + count).filter(is_valid).count() as u64;
     }
 
     fn trim(&mut self, first: u32, count: u32) {
         for page in first..first + count {
             let block = &mut self.blocks[(page / self.size) as usize];
-            let at = page % self.size;
-            block.trimmed |= std::mem::take(&mut block.data[at as usize]);
-            for old in block.log.iter_mut().flat_map(|log| &mut log.pages) {
-                block.trimmed |= *old == Some(at);
-                *old = old.filter(|&old| old != at);
+            let newest = block.newest[(page % self.size) as usize].as_mut();
+            if let Some(record) = newest.filter(|record| !record.is_trimmed) {
+                record.is_trimmed = true;
+                self.untold.insert(page);
             }
         }
     }
 
+    /// A tombstone in the log, or in the sequential block, which is written anew.
     fn flush(&mut self) {
+        let told = std::mem::take(&mut self.untold);
         for number in 0..self.blocks.len() {
-            let block = &mut self.blocks[number];
-            if !std::mem::take(&mut block.trimmed) {
+            let start = number as u32 * self.size;
+            let pages: Vec<u32> = told.range(start..start + self.size).map(|page| page - start).collect();
+            if pages.is_empty() {
                 continue;
             }
-            if !block.is_sequential {
-                self.append(number, None);
-                continue;
+            if self.blocks[number].is_sequential {
+                self.rewrite(number, 0..0);
+            } else {
+                self.append(number, &pages, true);
             }
-            // The sequential block is written anew.
-            let valid = block.data.iter().filter(|&&valid| valid).count() as u64;
-            block.programmed = block.data.iter().rposition(|&valid| valid).map(|last| last as u32 + 1);
-            self.counts.reads += valid;
-            self.counts.programs += valid;
-            self.counts.erases += 1;
-            self.counts.full_merges += 1;
         }
     }
 
