@@ -96,3 +96,18 @@ fn a_chained_block_takes_the_time_of_one_block() {
     let flushed = report.flush_response_ns.unwrap();
     assert_eq!((flushed.count, flushed.p50, flushed.max), (4, 4 * 200_000, 4 * 200_000));
 }
+
+/// A merge has written the tombstone already, even where that has come to lie in the very flash page that was trimmed.
+#[test]
+fn a_flush_buries_nothing_twice() {
+    for times in 1..40 {
+        let mut device = support::device(&json!({"ftl": {"mapping": {"kind": "sftl", "threshold": 1}}}));
+        device.submit(&request(Op::Trim, 3, 1)).expect("a trim");
+        for _ in 0..times {
+            write(&mut device, 0, 2);
+        }
+        let before = cost(&device);
+        device.submit(&request(Op::Flush, 0, 0)).expect("a flush");
+        assert_eq!(cost(&device), before, "after {times} times");
+    }
+}

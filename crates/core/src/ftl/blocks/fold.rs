@@ -80,6 +80,7 @@ impl Blocks {
         cx.unpin(&mut pins);
         for &lpn in pages {
             self.last[lpn as usize] = DEAD | (at.block * self.ppb() + at.page);
+            self.unburied.clear(lpn as usize);
         }
     }
 

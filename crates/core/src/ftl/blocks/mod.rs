@@ -27,6 +27,7 @@ use super::cx::Cx;
 use super::pool::Pool;
 use crate::nand::{Cause, Flash, Geometry, Ppn};
 use crate::support::NONE;
+use crate::support::bits::Bits;
 
 /// Marks the last word on a page that has been trimmed.
 const DEAD: u32 = 1 << 31;
@@ -63,6 +64,8 @@ pub struct Blocks {
     last: Vec<u32>,
     /// Pages trimmed since the last flush, and the last word on each.
     trimmed: Vec<(u32, u32)>,
+    /// Pages trimmed that no tombstone speaks of yet. A tombstone may come to lie where the last word was.
+    unburied: Bits,
 }
 
 impl Blocks {
@@ -79,6 +82,7 @@ impl Blocks {
             balance: None,
             last: vec![NONE; (data * geometry.pages_per_block) as usize],
             trimmed: Vec::new(),
+            unburied: Bits::new((data * geometry.pages_per_block) as usize),
             geometry: geometry.clone(),
         }
     }
@@ -246,6 +250,7 @@ impl Blocks {
             if *word & DEAD == 0 {
                 *word |= DEAD;
                 self.trimmed.push((slot, *word));
+                self.unburied.set(slot as usize);
             }
         }
     }
@@ -253,7 +258,7 @@ impl Blocks {
     /// Pages trimmed and neither written nor buried since, in order.
     fn take_trimmed(&mut self) -> Vec<(u32, u32)> {
         let mut trimmed = std::mem::take(&mut self.trimmed);
-        trimmed.retain(|&(lpn, word)| self.last[lpn as usize] == word);
+        trimmed.retain(|&(lpn, word)| self.last[lpn as usize] == word && self.unburied.get(lpn as usize));
         trimmed.sort_unstable();
         trimmed.dedup();
         trimmed
@@ -290,6 +295,6 @@ impl Blocks {
 
     /// Bytes held.
     fn bytes(&self) -> usize {
-        (self.data.len() + self.last.len()) * 4 + self.pool.bytes()
+        (self.data.len() + self.last.len()) * 4 + self.unburied.bytes() + self.pool.bytes()
     }
 }
