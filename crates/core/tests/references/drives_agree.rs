@@ -64,7 +64,6 @@ fn compare(reference: &DriveReference, seed: u64) {
     let hot = random.random::<bool>().then(|| random.random_range(1..=pages.div_ceil(3)));
     let longest = random.random_range(1..=8);
     let steps = random.random_range(1..150);
-    let mut history = String::new();
     for step in 0..steps {
         let range = hot.filter(|_| random.random_range(0..8) > 0).unwrap_or(pages);
         let first = random.random_range(0..range);
@@ -76,12 +75,7 @@ fn compare(reference: &DriveReference, seed: u64) {
             _ => Op::Write,
         };
         let request = support::request(op, u64::from(first), u64::from(count));
-        history.push_str(&format!("{op:?}{first}+{count} ").replace("Write", "W").replace("Read", "R"));
-        let at = if std::env::var_os("SURVEY").is_some() {
-            format!("seed {seed}, step {step}, {history}: {over} of ")
-        } else {
-            format!("seed {seed}, step {step}, {op:?} {first}+{count}: {over} of {config:?}")
-        };
+        let at = format!("seed {seed}, step {step}, {op:?} {first}+{count}: {over} of {config:?}");
         match quick.submit(&request) {
             Ok(()) => {}
             // A drive may be too small for its own rules; that it says so is all that is asked of it here.
@@ -120,15 +114,6 @@ fn compare_places(quick: &Device, slow: &dyn Drive, pages: u32, at: &str) {
 fn random_workloads_cost_the_same() {
     let chosen = |reference: &&DriveReference| reference.covers.iter().any(|(_, name)| is_chosen(name));
     for reference in references().into_iter().filter(chosen) {
-        if std::env::var_os("SURVEY").is_some() {
-            let mut bad = 0;
-            for seed in 0..1000 {
-                let r = std::panic::catch_unwind(|| compare(reference, seed));
-                bad += u32::from(r.is_err());
-            }
-            eprintln!("SURVEY bad {bad}");
-            return;
-        }
         (0..seeds(1_000)).for_each(|seed| compare(reference, seed));
     }
 }
