@@ -101,7 +101,7 @@ fn a_chained_block_takes_the_time_of_one_block() {
 #[test]
 fn a_flush_buries_nothing_twice() {
     for times in 1..40 {
-        let mut device = support::device(&json!({"ftl": {"mapping": {"kind": "sftl", "threshold": 1}}}));
+        let mut device = drive(1, &json!("none"));
         device.submit(&request(Op::Trim, 3, 1)).expect("a trim");
         for _ in 0..times {
             write(&mut device, 0, 2);
