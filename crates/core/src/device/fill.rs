@@ -108,7 +108,7 @@ impl Device {
     /// Writes the batch at once.
     fn write_now(&mut self) -> Result<(), DeviceError> {
         // Numbered apart from requests and evictions, so that the first of those goes on with nothing.
-        self.group = (self.group | 1 << 63) + 1;
+        self.group = (self.group | (1 << 63)) + 1;
         if let Some(shadow) = self.engine.shadow_mut() {
             for out in &self.batch {
                 shadow.host_write(out.lpn);
