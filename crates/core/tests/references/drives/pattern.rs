@@ -144,11 +144,15 @@ impl Supa {
             }
             let logs: Vec<u32> = self.logs().map(|(id, _)| id).collect();
             if policy == Policy::Single || (number + 1) % self.width == 0 {
-                logs.into_iter().for_each(|log| self.merge(log));
+                for log in logs {
+                    self.merge(log);
+                }
             }
         }
         let logs: Vec<u32> = self.logs().map(|(id, _)| id).collect();
-        logs.into_iter().for_each(|log| self.merge(log));
+        for log in logs {
+            self.merge(log);
+        }
         self.counts = Counts::default();
     }
 
@@ -303,7 +307,8 @@ impl Supa {
             .any(|part| inside.iter().all(|&(offset, slot)| slot == part * self.block + offset));
         let end = *area.rows.iter().max().unwrap();
         let has_room = valid.iter().chain(&trimmed).all(|&page| offset(page) >= end);
-        if !self.any_order && !(in_order && has_room) {
+        let fits = self.any_order || (in_order && has_room);
+        if !fits {
             return false;
         }
         if needed == 0 {
