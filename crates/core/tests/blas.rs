@@ -279,3 +279,20 @@ fn the_buffer_lets_pages_go_to_all_channels_in_turn() {
     assert_eq!(write(&mut *buffer, 31, 1).0, [1]);
     buffer.check().unwrap();
 }
+
+/// What the first request writes does not go on with what the drive was filled with last.
+#[test]
+fn the_first_write_after_the_filling_has_its_own_turn() {
+    for reads in 0..4 {
+        let mut drive = support::device(&json!({
+            "nand": {"channels": 4},
+            "ftl": {"exported": "32 KiB", "mapping": {"kind": "blas", "placement": "turn"}},
+        }));
+        for _ in 0..reads {
+            drive.submit(&support::request(Op::Read, 0, 1)).expect("a read");
+        }
+        drive.submit(&support::request(Op::Write, 4, 1)).expect("a write");
+        let unit = |page| drive.mapping().lookup(page).map(|ppn| drive.geometry().unit_of(ppn / 4));
+        assert_eq!((unit(0), unit(4), unit(5)), (Some(0), Some(2), Some(1)), "after {reads} reads");
+    }
+}

@@ -113,3 +113,18 @@ fn a_flush_command_keeps_the_blocks_of_a_chain_together() {
     let order: Vec<u32> = out.evictions.iter().map(|e| out.pages_of(e)[0].lpn / 8).collect();
     assert_eq!(order, [0, 1, 4], "in the order in which they would make room");
 }
+
+/// A merge has written the tombstone already, even where that has come to lie in the very flash page that was trimmed.
+#[test]
+fn a_flush_buries_nothing_twice() {
+    for times in 1..40 {
+        let mut device = drive(1, &json!("none"));
+        device.submit(&request(Op::Trim, 3, 1)).expect("a trim");
+        for _ in 0..times {
+            write(&mut device, 0, 2);
+        }
+        let before = cost(&device);
+        device.submit(&request(Op::Flush, 0, 0)).expect("a flush");
+        assert_eq!(cost(&device), before, "after {times} times");
+    }
+}

@@ -21,8 +21,9 @@
 //!
 //! **Where the paper is silent**, as far as it could be read: what is sequential (`threshold`, SUPA's 4 pages), how sequential pages
 //! replace older ones (the block is written anew), and which log block is merged (`victim`, as under `bast`). Log blocks make 5 % of the
-//! exported ones, as in SUPA. A flush makes trims durable with a tombstone in the log, or in the sequential block written anew. After a
-//! power cut all blocks are random, without logs.
+//! exported ones, as in SUPA. A flush makes trims durable with a tombstone in the log, or in the sequential block, which is
+//! written anew for it at once; so does whatever else writes a block with trimmed pages anew or merges it. A block written anew
+//! counts as a full merge. After a power cut all blocks are random, without logs.
 //!
 //! Cost of a page write: O(1), but for merges, which visit each page of a block once.
 

@@ -44,7 +44,17 @@
 //! to the one that the buffer names, as a block of p-CAVE does (section 3.3). A striped area takes its blocks on each channel from the chip that has most erased ones.
 //! Without a pattern handler a block that only random reads were made to keeps its policy, and one that random writes and
 //! sequential reads were made to follows its writes. The policies lie in RAM: after a power cut a block has that under which it lies.
-//! Updating the maps costs nothing. A flush makes trims durable with a tombstone in the log.
+//! Updating the maps costs nothing.
+//!
+//! In a striped log page p goes to flash block p modulo `striping`, as under `mnk`: the log is full when that one is. The logical
+//! blocks of a log are merged from the one that came to it last to the one that came first. A striped area takes `striping`
+//! logical blocks that are copied one after another, however few pages they have; pages of theirs that lie in it already are not
+//! copied again. It is erased when the next one is begun, if all of them have left it. Flash blocks of an area to which nothing was
+//! written need no erase.
+//!
+//! A flush makes trims durable with a tombstone in a log for each logical block, under SINGLE if its pattern changes; that does not
+//! count as writing to the log. A merge writes one, too, if trimmed pages lie outside of the area that takes the block:
+//! there has to be room for it where a log is completed.
 //!
 //! Cost of a page write: O(1), but for merges and the emptying of sparse areas, which visit each page of a block once.
 
