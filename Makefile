@@ -13,7 +13,9 @@ BIN := $(VENV)/bin
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 DEPENDENCIES := $(VENV)/.dependencies
-EXTENSION := $(VENV)/.extension
+# The profile of the extension. The tests' own, dev, takes over what `cargo test` compiles, and keeps the assertions on.
+EXTENSION_PROFILE ?= release
+EXTENSION := $(VENV)/.extension-$(EXTENSION_PROFILE)
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' \) 2>/dev/null) Cargo.toml Cargo.lock
 
 WORKLOAD := workloads/pgbench-ext4.nbdkit.zst
@@ -31,11 +33,13 @@ demo: $(EXTENSION) ## Replay a recorded workload against every buffer: a table, 
 	    --set 'name="demo"' --set buffer.battery=true --set host.speedup=0.2 -o $(DEMO)
 
 # Rust and Python at the same time: both have long builds and tests that leave a processor idle. Python stays in the foreground,
-# since some of its tests are about Ctrl-C, which a shell's background ignores; what Rust's say follows.
-test: $(DEPENDENCIES) ## Lint, then all tests
+# since some of its tests are about Ctrl-C, which a shell's background ignores; what Rust's say follows. Python's tests run one
+# after the other and end last: they come first where there are few processors, and Rust's take what is left. Where both sides
+# compile in one folder, the extension comes first, too: cargo would let it wait for the lints.
+test: $(if $(filter dev,$(EXTENSION_PROFILE)),$(EXTENSION),$(DEPENDENCIES)) ## Lint, then all tests
 	@said=$$(mktemp); \
 	echo "Rust is linted and tested meanwhile; what comes of it follows Python's tests"; \
-	$(MAKE) --no-print-directory test-rust > "$$said" 2>&1 & rust=$$!; \
+	nice $(MAKE) --no-print-directory test-rust > "$$said" 2>&1 & rust=$$!; \
 	trap 'kill $$rust 2>/dev/null || true; rm -f "$$said"' EXIT; \
 	status=0; $(MAKE) --no-print-directory test-python || status=$$?; \
 	wait $$rust || status=$$?; \
@@ -127,6 +131,7 @@ $(DEPENDENCIES): requirements.lock
 	@touch $@
 
 $(EXTENSION): $(DEPENDENCIES) $(ENGINE) pyproject.toml
-	@echo "building the engine in release mode; this takes a minute or two the first time"
-	PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet
+	@echo "building the engine with the $(EXTENSION_PROFILE) profile; this takes a minute or two the first time"
+	PIP_QUIET=1 $(BIN)/maturin develop --profile $(EXTENSION_PROFILE) --locked --quiet
+	@rm -f $(VENV)/.extension-*
 	@touch $@

@@ -9,12 +9,34 @@ Example:
     ['lru', 'bplru']
 """
 
-from eraseblock._core import ConfigError, EraseblockError, InputError, SimulationError
-from eraseblock.api import compare, run, schema, sensitivity, trace_info
-from eraseblock.experiments import Experiment, resolve
-from eraseblock.names import registry
-from eraseblock.results.store import load_results, save_results
-from eraseblock.sweep import Record
+# Nothing is imported here, not even this name: the command line has to heed Ctrl-C before anything else.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from eraseblock._core import ConfigError, EraseblockError, InputError, SimulationError
+    from eraseblock.api import compare, run, schema, sensitivity, trace_info
+    from eraseblock.experiments import Experiment, resolve
+    from eraseblock.names import registry
+    from eraseblock.results.store import load_results, save_results
+    from eraseblock.sweep import Record
+
+# Where each name is from; it is imported when it is first asked for.
+_HOMES = {
+    "ConfigError": "eraseblock._core",
+    "EraseblockError": "eraseblock._core",
+    "Experiment": "eraseblock.experiments",
+    "InputError": "eraseblock._core",
+    "Record": "eraseblock.sweep",
+    "SimulationError": "eraseblock._core",
+    "compare": "eraseblock.api",
+    "load_results": "eraseblock.results.store",
+    "registry": "eraseblock.names",
+    "resolve": "eraseblock.experiments",
+    "run": "eraseblock.api",
+    "save_results": "eraseblock.results.store",
+    "schema": "eraseblock.api",
+    "sensitivity": "eraseblock.api",
+    "trace_info": "eraseblock.api",
+}
 
 __all__ = [
     "ConfigError",
@@ -33,3 +55,18 @@ __all__ = [
     "sensitivity",
     "trace_info",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        """The public name, from where it is defined."""
+        from importlib import import_module
+
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+
+    def __dir__():
+        return sorted({*globals(), *__all__})

@@ -20,7 +20,7 @@ def version() -> str:
 def engine() -> str:
     """Version and source hash of the engine: builds with the same one give the same records."""
 
-def end_after_signal(signals: Sequence[int], grace_s: float, code: int, last_words: str) -> int:
+def end_after_signal(signals: Sequence[int], grace_s: float, last_words: str) -> int:
     """Make a pipe for `signal.set_wakeup_fd`; `grace_s` after one of `signals` the process ends."""
 
 def registry() -> str:
@@ -77,6 +77,9 @@ def generate_trace(
     progress: Callable[[str, int, int], None] | None = None,
 ) -> str:
     """Write the trace of a generator (name, spec file, sets); what was written comes back as JSON."""
+
+def check_replaceable(path: str) -> None:
+    """Refuse a path where something stands that is no regular file."""
 
 def stand_in(name: str) -> str:
     """What a stand-in matches and cannot know, as JSON."""

@@ -12,7 +12,7 @@ from typing import Any
 from eraseblock import _core
 from eraseblock.comparison import DEFAULT_DEVICE, plan, split_errors
 from eraseblock.events import logs_of
-from eraseblock.experiments import Experiment, resolve
+from eraseblock.experiments import Experiment, Sets, resolve
 from eraseblock.results.runs import opened
 from eraseblock.results.store import make_folder, write_results
 from eraseblock.sweep import Outcome, Record, Watcher, Way, run_all
@@ -21,7 +21,7 @@ from eraseblock.sweep import Outcome, Record, Watcher, Way, run_all
 def run(
     source: str | Path | Mapping[str, Any],
     *,
-    sets: Sequence[str] = (),
+    sets: Sets = (),
     jobs: int | None = None,
     verify: bool = False,
     watcher: Watcher | None = None,
@@ -34,7 +34,7 @@ def run(
 
     Args:
         source: path of a TOML file, or the same keys as a mapping; a list is an axis.
-        sets: overrides such as `"host.speedup=2"`.
+        sets: overrides such as `"host.speedup=2"`, or `{"host.speedup": 2}`.
         jobs: runs at a time; default: one per processor.
         verify: check every read, and the laws of the drive after each run.
         watcher: is told how the runs get on.
@@ -67,7 +67,7 @@ def run(
 def sensitivity(
     source: str | Path | Mapping[str, Any],
     *,
-    sets: Sequence[str] = (),
+    sets: Sets = (),
     jobs: int | None = None,
     verify: bool = False,
     watcher: Watcher | None = None,
@@ -79,7 +79,7 @@ def sensitivity(
 
     Args:
         source: path of a TOML file, or the same keys as a mapping; a list is an axis.
-        sets: overrides such as `"host.speedup=2"`.
+        sets: overrides such as `"host.speedup=2"`, or `{"host.speedup": 2}`.
         jobs: runs at a time; default: one per processor.
         verify: check every read, and the laws of the drive after each run.
         watcher: is told how the runs get on.
@@ -117,12 +117,12 @@ def sensitivity(
 def compare(
     traces: str | Path | Iterable[str | Path],
     *,
-    buffers: Sequence[str] = ("all",),
-    sizes: Sequence[str] = (),
-    ftls: Sequence[str] = (),
+    buffers: str | Sequence[str] = ("all",),
+    sizes: str | Sequence[str] = (),
+    ftls: str | Sequence[str] = (),
     device: str = DEFAULT_DEVICE,
     workload: Mapping[str, Any] | None = None,
-    sets: Sequence[str] = (),
+    sets: Sets = (),
     jobs: int | None = None,
     verify: bool = False,
     watcher: Watcher | None = None,
@@ -137,12 +137,12 @@ def compare(
 
     Args:
         traces: one trace file or several.
-        buffers: schemes; `["all"]` is every one.
-        sizes: buffer sizes such as `"4 MiB"`; default: the device's.
-        ftls: FTLs; default: the device's.
+        buffers: schemes, or one; `"all"` is every one.
+        sizes: buffer sizes such as `"4 MiB"`, or one; default: the device's.
+        ftls: FTLs, or one; default: the device's.
         device: preset of the drive.
         workload: further keys of the workload, such as `{"fit": "compact", "first": 10_000}`.
-        sets: overrides such as `"host.speedup=2"`.
+        sets: overrides such as `"host.speedup=2"`, or `{"host.speedup": 2}`.
         jobs: runs at a time; default: one per processor.
         verify: check every read, and the laws of the drive after each run.
         watcher: is told how the runs get on.

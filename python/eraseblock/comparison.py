@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eraseblock import _core
-from eraseblock.experiments import Experiment, resolve_mapping
-from eraseblock.names import check
+from eraseblock.experiments import Experiment, Sets, resolve_mapping, texts_of
+from eraseblock.names import as_list, check
 from eraseblock.sweep import Outcome
 
 DEFAULT_DEVICE = "nvme-tlc"
@@ -31,18 +31,19 @@ OPTIONS = {
 def plan(
     traces: Sequence[str],
     *,
-    buffers: Sequence[str] = ("all",),
-    sizes: Sequence[str] = (),
-    ftls: Sequence[str] = (),
+    buffers: str | Sequence[str] = ("all",),
+    sizes: str | Sequence[str] = (),
+    ftls: str | Sequence[str] = (),
     device: str = DEFAULT_DEVICE,
     workload: Mapping[str, Any] | None = None,
-    sets: Sequence[str] = (),
+    sets: Sets = (),
 ) -> list[Experiment]:
     """One experiment for each trace, FTL, buffer size and scheme, the last varying fastest."""
+    sets = texts_of(sets)
     if not traces:
         raise _core.ConfigError("compare needs at least one trace")
     [preset] = check([device], "devices", "--device")
-    buffer: dict[str, Any] = {"size": list(sizes)} if sizes else {}
+    buffer: dict[str, Any] = {"size": as_list(sizes)} if sizes else {}
     buffer["scheme"] = check(buffers, "buffers", "--buffers")
     config: dict[str, Any] = {"name": "compare", "preset": preset, "workload": {"path": list(traces)}}
     config["workload"].update({key: value for key, value in (workload or {}).items() if value is not None})

@@ -11,6 +11,8 @@ from typing import Any
 from eraseblock import _core
 
 Config = dict[str, Any]
+# Overrides: texts such as `"host.speedup=2"` or one of them, or values by key, as in `{"host.speedup": 2}`.
+Sets = str | Sequence[str] | Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -29,14 +31,12 @@ class Experiment:
         return config
 
 
-def resolve(
-    source: str | Path | Mapping[str, Any] | None = None, *, sets: Sequence[str] = ()
-) -> list[Experiment]:
+def resolve(source: str | Path | Mapping[str, Any] | None = None, *, sets: Sets = ()) -> list[Experiment]:
     """Expand an experiment into its runs, in the order of its axes.
 
     Args:
         source: path of a TOML file, or the same keys as a mapping; a list is an axis.
-        sets: overrides such as `"host.speedup=2"` or `"seed=[1, 2]"`.
+        sets: overrides such as `"host.speedup=2"` or `"seed=[1, 2]"`, or `{"seed": [1, 2]}`.
 
     Example:
         >>> drive = {"preset": "hbm-2010", "buffer": {"size": ["1 MiB", "4 MiB"]}}
@@ -55,10 +55,10 @@ def resolve(
         raise _core.InputError(f"{path}: not a text file: byte {error.start} is not UTF-8") from error
     # What comes through a pipe lies in no folder: its paths start from the current one.
     base = Path() if path.is_relative_to("/dev") else path.parent
-    return [Experiment(one, base) for one in _core.resolve(text, str(path), list(sets))]
+    return [Experiment(one, base) for one in _core.resolve(text, str(path), texts_of(sets))]
 
 
-def resolve_mapping(config: Mapping[str, Any], name: str, sets: Sequence[str] = ()) -> list[Experiment]:
+def resolve_mapping(config: Mapping[str, Any], name: str, sets: Sets = ()) -> list[Experiment]:
     """Expand a mapping; messages call it `name`, relative paths start from the current folder."""
     import tomli_w
 
@@ -66,7 +66,30 @@ def resolve_mapping(config: Mapping[str, Any], name: str, sets: Sequence[str] = 
         text = tomli_w.dumps(config)
     except TypeError as error:
         raise _core.ConfigError(f"{name}: {error}") from error
-    return [Experiment(one, Path()) for one in _core.resolve(text, name, list(sets))]
+    return [Experiment(one, Path()) for one in _core.resolve(text, name, texts_of(sets))]
+
+
+def texts_of(sets: Sets) -> list[str]:
+    """Overrides as the command line writes them, one `KEY=VALUE` each."""
+    if isinstance(sets, str):
+        return [sets]
+    if not isinstance(sets, Mapping):
+        return list(sets)
+    return [f"{key}={_toml(key, value)}" for key, value in sets.items()]
+
+
+def _toml(key: str, value: Any) -> str:
+    import tomli_w
+
+    if isinstance(value, Mapping):
+        inside = (f"{json.dumps(str(name))} = {_toml(key, inner)}" for name, inner in value.items())
+        return f"{{{', '.join(inside)}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_toml(key, inner) for inner in value)}]"
+    try:
+        return tomli_w.dumps({"value": value}).removeprefix("value = ").strip()
+    except TypeError as error:
+        raise _core.ConfigError(f"{key}: {error}") from error
 
 
 def unreadable(path: Path, error: OSError) -> str:

@@ -35,9 +35,9 @@ def known(kind: str) -> list[str]:
     return [str(entry["name"]) for entry in registry()[kind]]
 
 
-def check(names: Iterable[str], kind: str, option: str) -> list[str]:
-    """`names`, if the registry has each of them; `all` stands for every one."""
-    given = list(names)
+def check(names: str | Iterable[str], kind: str, option: str) -> list[str]:
+    """`names`, or the one name, if the registry has each of them; `all` stands for every one."""
+    given = as_list(names)
     everything = known(kind)
     if given == ["all"]:
         return everything
@@ -49,6 +49,11 @@ def check(names: Iterable[str], kind: str, option: str) -> list[str]:
         if name in given[:place]:
             raise _core.ConfigError(f"{option}: `{name}` is there twice; once is enough")
     return given
+
+
+def as_list(values: str | Iterable[str]) -> list[str]:
+    """A text is one value: whoever writes `"lru"` does not mean its letters."""
+    return [values] if isinstance(values, str) else list(values)
 
 
 def unknown(name: str, kind: str) -> str:

@@ -14,7 +14,7 @@ import pytest
 from conftest import SMALL_DRIVE
 
 import eraseblock
-from eraseblock.experiments import resolve
+from eraseblock.experiments import Sets, resolve
 from eraseblock.sweep import run_all
 
 SMALL = {
@@ -137,3 +137,46 @@ def test_a_file_and_its_mapping_are_the_same(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(f"name = 'x'\n{SMALL_DRIVE}\n{work}", encoding="utf-8")
     [one], [other] = resolve(tmp_path / "x.toml"), resolve({"name": "x", **SMALL})
     assert one.config == other.config
+
+
+def test_one_name_is_no_list_of_letters(trace: Path) -> None:
+    small = {"nand.blocks_per_plane": 300, "ftl.exported": "32 MiB", "precondition": {"state": "empty"}}
+    [record] = eraseblock.compare(
+        trace, buffers="lru", sizes="128 KiB", ftls="page", device="hbm-2010", sets=small
+    )
+    assert record["config"]["buffer"]["scheme"]["kind"] == "lru"
+    assert record["config"]["buffer"]["size"] == "128 KiB"
+    assert record["config"]["ftl"]["exported"] == "32 MiB"
+    with pytest.raises(eraseblock.ConfigError, match="`lruu`"):
+        eraseblock.compare(trace, buffers="lruu")
+
+
+@pytest.mark.parametrize(
+    ("sets", "speedups"),
+    [
+        ({"host.speedup": 2}, [2]),
+        ({"host.speedup": [2, 0.5], "seed": 3}, [2, 0.5]),
+        ("host.speedup=2", [2]),
+        (["host.speedup=[2, 4]"], [2, 4]),
+    ],
+)
+def test_overrides_may_be_numbers(sets: Sets, speedups: list[float]) -> None:
+    work = {"generate": {"kind": "uniform", "requests": 10, "footprint": "1 MiB"}}
+    found = eraseblock.resolve({"preset": "hbm-2010", "workload": work}, sets=sets)
+    assert [one.config["host"]["speedup"] for one in found] == speedups
+
+
+def test_overrides_may_be_texts_flags_and_tables() -> None:
+    work = {"generate": {"kind": "uniform", "requests": 10, "footprint": "1 MiB"}}
+    sets = {
+        "workload.fit": "wrap",
+        "nand.copy_back": True,
+        "buffer.scheme": {"kind": "bplru", "padding": False},
+        "buffer.size": ("1 MiB",),
+    }
+    [one] = eraseblock.resolve({"preset": "hbm-2010", "workload": work}, sets=sets)
+    assert one.config["workload"]["fit"] == "wrap"
+    assert one.config["nand"]["copy_back"] is True
+    assert one.config["buffer"]["scheme"]["padding"] is False
+    with pytest.raises(eraseblock.ConfigError, match=r"host\.speedup"):
+        eraseblock.resolve({"preset": "hbm-2010", "workload": work}, sets={"host.speedup": object()})

@@ -114,6 +114,7 @@ def test_the_parts_of_a_composed_mapping_are_switched() -> None:
     assert switches(found, "ftl.wear.threshold") == {0: [16, 4, 64]}
     assert switches(found, "ftl.gc.free_blocks") == {0: [1.0, 4.0]}
     assert switches(found, "ftl.gc.step_pages") == {0: [1, 64]}
+    assert switches(found, "ftl.gc.grain") == {0: ["victim", "all"]}
     assert {one.choice.name for one in found.readings} >= {
         "page free_blocks",
         "dynamic tie",

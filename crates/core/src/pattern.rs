@@ -54,6 +54,9 @@ pub struct Hint {
     pub pattern: Pattern,
     /// The channel that the buffer wants it to go to, if it goes to one.
     pub channel: Option<u32>,
+    /// The block has been told of before and has been in the buffer ever since: a flush command wrote its pages. What is told
+    /// now stands in the place of what was told then.
+    pub again: bool,
 }
 
 /// Where a block would be written.

@@ -109,8 +109,8 @@ fn a_written_block_is_scattered_again() {
     let mut drive = drive(&json!({}));
     for round in 0..3 {
         let begin = round * 1_000;
-        let reads = [(Op::Read, 0, 4, begin), (Op::Read, 0, 4, begin + 20), (Op::Read, 30, 1, begin + 40)];
-        submit(&mut drive, &reads);
+        let other = (Op::Write, 30, 1, begin + 40);
+        submit(&mut drive, &[(Op::Read, 0, 4, begin), (Op::Read, 0, 4, begin + 20), other]);
         assert_eq!(scattered(&drive), (3 * (round + 1), 3 * (round + 1)));
         submit(&mut drive, &[(Op::Write, 0, 4, begin + 60)]);
     }
@@ -179,10 +179,13 @@ fn a_drive_that_is_never_idle_scatters_nothing() {
 }
 
 #[test]
-fn short_reads_and_sequential_writes_count_where_that_is_asked_for() {
+fn reads_of_any_length_count_and_sequential_writes_where_that_is_asked_for() {
     let read_twice = [(Op::Read, 0, 1, 0), (Op::Read, 0, 1, 10), (Op::Read, 30, 1, 40)];
-    for (score, expected) in [("long-reads", (0, 0)), ("reads", (3, 3))] {
-        let mut drive = drive(&json!({"ftl": {"mapping": {"kind": "blas", "score": score}}}));
+    // All count by default, whatever their length.
+    let long = json!({"kind": "blas", "score": "long-reads"});
+    for (mapping, expected) in [(json!("blas"), (3, 3)), (long, (0, 0))] {
+        let score = mapping.to_string();
+        let mut drive = drive(&json!({"ftl": {"mapping": mapping}}));
         submit(&mut drive, &read_twice);
         assert_eq!(scattered(&drive), expected, "{score}");
     }
@@ -191,6 +194,25 @@ fn short_reads_and_sequential_writes_count_where_that_is_asked_for() {
         submit(&mut drive, &[(Op::Write, 0, 4, 0), (Op::Read, 30, 1, 40)]);
         assert_eq!(scattered(&drive), expected, "{sequential}");
     }
+}
+
+/// A unit takes 35 valid pages here, and has 32. Each block of channel 0 that is scattered sends
+/// one page to each of the others.
+#[test]
+fn pages_stay_where_the_next_channel_has_no_room_to_spare() {
+    let mut drive = drive(&json!({"ftl": {"gc": {"free_blocks": 6}}}));
+    for block in 0..4 {
+        let (first, ms) = (16 * block, 100 * block);
+        submit(&mut drive, &[(Op::Read, first, 4, ms), (Op::Read, first, 4, ms + 20)]);
+    }
+    submit(&mut drive, &[(Op::Read, 30, 1, 400)]);
+    assert_eq!((channels(&drive, 32..36), scattered(&drive)), (vec![0, 1, 2, 3], (9, 9)));
+    assert_eq!(channels(&drive, 48..52), [0; 4], "the fourth block finds no room");
+    // Block 2 goes, and channel 2 has room again: for the third page, as those before.
+    submit(&mut drive, &[(Op::Trim, 8, 4, 420), (Op::Read, 64, 4, 440), (Op::Read, 64, 4, 460)]);
+    submit(&mut drive, &[(Op::Read, 26, 1, 500)]);
+    assert_eq!((channels(&drive, 64..68), scattered(&drive)), (vec![0, 0, 2, 0], (10, 10)));
+    drive.finish().unwrap();
 }
 
 #[test]

@@ -10,6 +10,7 @@ use eraseblock_core::config::{
 use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::ftl::MappingConfig;
 use eraseblock_core::host::{Op, Request};
+use eraseblock_core::metrics::latency::LatencySummary;
 use eraseblock_core::nand::{Cause, Chip, FlashOp, Geometry, Kind};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -42,12 +43,15 @@ fn copy_back(source: u32, block: u32, count: u32) -> FlashOp {
     }
 }
 
-/// Ends of operations that are all issued at once, behind a read that keeps the die busy while they come.
+/// Ends of operations that are all issued at once, to an idle die; behind a read that keeps it busy while they come they take as long.
 fn together(nand: &NandConfig, ops: &[FlashOp]) -> Vec<u64> {
     let busy = FlashOp { cause: Cause::Gc, ..read(7, 0, 1) };
-    let script: Vec<_> = [busy].iter().chain(ops).map(|&op| at(0, op)).collect();
-    let ends = ends(nand, &script);
-    ends[1..].iter().map(|end| end - ends[0]).collect()
+    let idle: Vec<_> = ops.iter().map(|&op| at(1_000, op)).collect();
+    let behind: Vec<_> = [busy].iter().chain(ops).map(|&op| at(0, op)).collect();
+    let [idle, behind] = [ends(nand, &idle), ends(nand, &behind)];
+    let found: Vec<_> = idle.iter().map(|end| end - 1_000).collect();
+    assert_eq!(found, behind[1..].iter().map(|end| end - behind[0]).collect::<Vec<_>>());
+    found
 }
 
 fn ends(nand: &NandConfig, script: &[Item]) -> Vec<u64> {
@@ -120,6 +124,44 @@ fn erases_reads_and_copies_go_together() {
     // An erase and a program never do.
     let mixed = [erase(0), program(BLOCKS, 0, 1)];
     assert_eq!(together(&nand, &mixed), [300 + ERASE, 600 + ERASE + TRANSFER + PROGRAM]);
+}
+
+/// Pages of one request to an idle drive, and of requests that arrive together, go to the planes together: two programs take twice 105.6 us
+/// on the bus, 0.5 us between them and 200 us in the array, 411.7; two reads 25 us in the array and twice 105.6 us, 236.2.
+#[test]
+fn planes_of_an_idle_drive_begin_together() {
+    let responses = |requests: &[(u64, Op, u64, u64)]| {
+        let config = support::config(&json!({
+            "nand": {
+                "planes_per_die": 2, "two_plane": {"delay": "500ns"},
+                "timing": {"read": "25us", "program": "200us", "transfer": "105.6us"},
+            },
+            "ftl": {"exported": "64 KiB", "mapping": "page", "allocator": "static"},
+            "host": {"replay": "open", "max_outstanding": 16}, "precondition": {"state": "empty"},
+        }));
+        let mut device = Device::new(&config, Options { verify: true }).unwrap();
+        for &(arrival_ns, op, page, count) in requests {
+            let request = Request { arrival_ns, ..support::request(op, page, count) };
+            device.submit(&request).unwrap();
+        }
+        let report = device.finish().unwrap();
+        let of = |summary: Option<LatencySummary>| summary.map(|s| (s.count, s.max, s.mean as u64));
+        (of(report.response_ns.write), of(report.response_ns.read))
+    };
+    let once = |ns| Some((1, ns, ns));
+    assert_eq!(responses(&[(0, Op::Write, 0, 1)]), (once(305_600), None));
+    assert_eq!(responses(&[(0, Op::Write, 0, 2)]), (once(411_700), None));
+    assert_eq!(responses(&[(0, Op::Write, 0, 4)]), (once(2 * 411_700), None));
+    let read = (5_000_000, Op::Read, 0, 2);
+    assert_eq!(responses(&[(0, Op::Write, 0, 2), read]), (once(411_700), once(236_200)));
+    // Two requests of one page each, in the same nanosecond; one later, the second goes alone.
+    let (first, second) = ((7, Op::Write, 0, 1), (7, Op::Write, 1, 1));
+    assert_eq!(responses(&[first, second]), (Some((2, 411_700, 411_700)), None));
+    let late = (8, Op::Write, 1, 1);
+    assert_eq!(responses(&[first, late]).0, Some((2, 2 * 305_600 - 1, (3 * 305_600 - 1) / 2)));
+    // When the die becomes free, too: a page that comes at that moment goes with the one that waits.
+    let waits = [(0, Op::Write, 0, 2), (5, Op::Write, 2, 1), (411_700, Op::Write, 3, 1)];
+    assert_eq!(responses(&waits).0.map(|(count, max, _)| (count, max)), Some((3, 2 * 411_700 - 5)));
 }
 
 /// Those that go along leave the order of the others alone: a host read still goes first, between steps.
@@ -213,6 +255,38 @@ fn host_reads_suspend_erases_and_programs() {
     assert_eq!(ends(&nand, &[at(0, erase(0)), at(1, gc)]), [ERASE, ERASE + served]);
 }
 
+/// Two dies on one bus: an erase on one stops for its read, that on the other goes on; reads of both share nothing but the bus.
+#[test]
+fn each_die_suspends_by_itself() {
+    let mut nand = suspending(|_| ());
+    nand.dies_per_chip = 2;
+    let (served, lost) = (READ + TRANSFER, 20_000 + READ + TRANSFER + 5_000);
+    let other = BLOCKS;
+    let script = [at(0, erase(0)), at(0, erase(other)), at(1_000, read(1, 0, 1))];
+    assert_eq!(ends(&nand, &script), [ERASE + lost, ERASE, 1_000 + 20_000 + served]);
+    // Reads of both at once: the second's page crosses the bus behind the first's, and its erase stops for as much longer.
+    let script =
+        [at(0, erase(0)), at(0, erase(other)), at(1_000, read(1, 0, 1)), at(1_000, read(other + 1, 0, 1))];
+    let first = 21_000 + served;
+    assert_eq!(ends(&nand, &script), [ERASE + lost, ERASE + lost + TRANSFER, first, first + TRANSFER]);
+    // A program stops, whose data come over the bus before the other's page.
+    let script = [at(0, program(0, 0, 1)), at(0, program(other, 0, 1)), at(400_000, read(other + 1, 0, 1))];
+    let second = 2 * TRANSFER + PROGRAM;
+    assert_eq!(ends(&nand, &script), [TRANSFER + PROGRAM, second + lost, 420_000 + served]);
+    // Stopped or not, a die keeps its own count of how often.
+    let mut once = suspending(|rules| rules.at_most = 1);
+    once.dies_per_chip = 2;
+    let script = [
+        at(0, erase(0)),
+        at(0, erase(other)),
+        at(1, read(1, 0, 1)),
+        at(1_000_000, read(2, 0, 1)),
+        at(2_000_000, read(other + 1, 0, 1)),
+    ];
+    let end = ERASE + lost;
+    assert_eq!(ends(&once, &script), [end, end, 20_001 + served, end + served, 2_020_000 + served]);
+}
+
 #[test]
 fn suspension_has_its_limits() {
     let served = READ + TRANSFER;
@@ -280,8 +354,7 @@ fn abilities_are_counted() {
         device.precondition().unwrap();
         device
     };
-    // Pages 0 to 3 lie on two planes in turn. The first program starts alone, as nothing waits yet; its plane's next page goes
-    // together with the other's.
+    // Pages 0 to 3 lie on two planes in turn.
     let request = |arrival_ns, op, page: u64, count: u64| Request {
         arrival_ns,
         op,
@@ -301,10 +374,10 @@ fn abilities_are_counted() {
     };
     let four = [request(0, Op::Write, 0, 4)];
     let planes = json!({"planes_per_die": 2, "two_plane": {"same_page": false}});
-    assert_eq!(work(planes.clone(), &four), ([0, 1, 0], 0, [0, 0]));
+    assert_eq!(work(planes.clone(), &four), ([0, 2, 0], 0, [0, 0]));
     let apart = json!({"planes_per_die": 2});
     assert_eq!(work(apart, &four), ([0, 0, 0], 0, [0, 0]));
-    // A read keeps the die busy; then two pairs of reads go together.
+    // Five reads at the same time: two pairs, and one alone.
     let reads = [request(0, Op::Read, 8, 1), request(0, Op::Read, 0, 2), request(0, Op::Read, 4, 2)];
     assert_eq!(work(planes, &reads).0, [2, 0, 0]);
     // All but the first of four pages cross the bus while the array works; a fifth comes when it is idle.

@@ -139,13 +139,14 @@ fn every_other_reading_of_a_buffer_decides_differently_somewhere() {
 /// Pages of a flash block in these drives: many more than one step of collection copies.
 const PAGES: u32 = 32;
 
-/// What a drive did with an FTL under random requests; nothing where it refuses to be built.
-fn figures(mapping: &Value, array: [u32; 4]) -> Option<Value> {
+/// What a drive did with an FTL and a buffer under random requests; nothing where it refuses to be built.
+fn figures(mapping: &Value, array: [u32; 4], buffer: &Value) -> Option<Value> {
     let mut nand = nand(array, 24, PAGES);
     nand.program_order = ProgramOrder::Ascending;
     let units = u64::from(array.iter().product::<u32>());
     let mut config = drive(nand, units * 17 * u64::from(PAGES));
     config.ftl.mapping = serde_json::from_value(mapping.clone()).unwrap();
+    config.buffer = serde_json::from_value(buffer.clone()).unwrap();
     let mut device = Device::new(&config, Options::default()).ok()?;
     let (mut random, pages) = (Random::new(1), u64::from(PAGES));
     for number in 0..3_000 {
@@ -170,10 +171,14 @@ fn every_other_reading_of_an_ftl_works_differently_somewhere() {
         }
         let mut switched = mapping.clone();
         switched.as_object_mut().unwrap().extend(other.as_object().unwrap().clone());
-        let parted = [[1, 1, 1, 1], [2, 1, 1, 2]].into_iter().any(|array| {
-            let (usual, switched) = (figures(&mapping, array), figures(&switched, array));
-            usual.is_some() && switched.is_some() && usual != switched
-        });
+        // Some readings matter only where a buffer tells how blocks were read.
+        let buffers = [json!({"size": "0 B", "scheme": "none"}), json!({"size": "2 MiB", "scheme": "supa"})];
+        let arrays = [[1, 1, 1, 1], [2, 1, 1, 2]];
+        let parted =
+            buffers.iter().flat_map(|buffer| arrays.map(|array| (array, buffer))).any(|(array, buffer)| {
+                let (usual, switched) = (figures(&mapping, array, buffer), figures(&switched, array, buffer));
+                usual.is_some() && switched.is_some() && usual != switched
+            });
         assert!(parted, "{other} works as its default does");
     }
 }

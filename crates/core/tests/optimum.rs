@@ -3,7 +3,7 @@
 
 use crate::support;
 use crate::support::stream::{self, Ram, Step};
-use eraseblock_core::buffer::{Buffer, BufferConfig, Outcome, Shape, Span};
+use eraseblock_core::buffer::{Answer, Buffer, BufferConfig, Outcome, Shape, Span};
 use eraseblock_core::config::{DeviceConfig, EndOfRun};
 use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::host::{Op, Request};
@@ -319,6 +319,50 @@ fn bypass_may_come_in_the_middle_of_a_request() {
     let mut opt = scheme(json!("opt")).build(shape).unwrap();
     assert_eq!(hits(&mut *opt, shape, &steps), 3);
     assert_eq!(opt.dump(), [[1]]);
+}
+
+/// `R 3` and `W 3`, `F` (flush) and `U 3` (forced unit access) in turn: how each page was answered,
+/// and the pages that left or were written.
+fn served(steps: &str, capacity: u32) -> (Vec<Answer>, Vec<u32>) {
+    let shape = Shape { capacity, pages_per_block: 4, logical_pages: 16 };
+    let page = |step: &str| step[2..].parse().unwrap();
+    let steps: Vec<Step> = (steps.split(", "))
+        .map(|step| match &step[..1] {
+            "F" => Step::Flush,
+            "U" => Step::Force(page(step), 1),
+            kind => Step::Access(Span { first: page(step), count: 1, write: kind == "W", request: 0 }),
+        })
+        .collect();
+    let mut opt = scheme(json!("opt")).build(shape).unwrap();
+    stream::tell(&mut *opt, &steps);
+    let (mut out, mut answers, mut pages) = (Outcome::default(), Vec::new(), Vec::new());
+    for step in &steps {
+        stream::call(&mut *opt, *step, &mut out);
+        opt.check().unwrap();
+        answers.extend(&out.answers);
+        pages.extend(out.evictions.iter().flat_map(|eviction| out.pages_of(eviction)).map(|page| page.lpn));
+    }
+    (answers, pages)
+}
+
+#[test]
+fn ties_of_the_optimum() {
+    use Answer::{Bypass, Fill, Hit, Insert};
+    // Of pages that are never used again clean ones leave first, also those that have been written to flash.
+    assert_eq!(served("W 0, R 1, W 2", 2), (vec![Insert, Fill, Insert], vec![1]));
+    assert_eq!(served("R 1, W 0, W 2", 2), (vec![Fill, Insert, Insert], vec![1]));
+    assert_eq!(served("W 0, F, W 1", 1), (vec![Insert, Insert], vec![0, 0]));
+    assert_eq!(served("W 0, W 1, U 1, W 2", 2), (vec![Insert, Insert, Insert], vec![1, 1]));
+    // What comes goes past if it would be no better to hold.
+    assert_eq!(served("W 0, W 1", 1), (vec![Insert, Bypass], vec![]));
+    assert_eq!(served("R 0, R 1", 1), (vec![Fill, Bypass], vec![]));
+    assert_eq!(served("W 0, R 1", 1), (vec![Insert, Bypass], vec![]));
+    // Of equal ones the one in the lowest slot leaves, here the one that came first, and goes first when all are flushed.
+    assert_eq!(served("W 5, W 6, W 7, W 2, R 2", 3), (vec![Insert, Insert, Insert, Insert, Hit], vec![5]));
+    assert_eq!(served("R 7, R 6, R 5, W 2, R 2", 3), (vec![Fill, Fill, Fill, Insert, Hit], vec![7]));
+    assert_eq!(served("W 5, W 6, W 7, U 5, W 5, F", 3).1, [5, 5, 6, 7]);
+    // A flush goes by the next use, the last one first.
+    assert_eq!(served("W 5, W 6, W 7, F, R 5, R 6", 3).1, [7, 6, 5]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::common::{Random, drive, nand};
 use eraseblock_core::config::{Bytes, DeviceConfig, Precondition, ProgramOrder, Replay, Scheduling};
 use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::ftl::alloc::AllocatorConfig;
-use eraseblock_core::ftl::gc::{Copies, GcConfig, GcCost};
+use eraseblock_core::ftl::gc::{Copies, GcConfig, GcCost, Grain};
 use eraseblock_core::ftl::victim::VictimConfig;
 use eraseblock_core::ftl::wear::WearConfig;
 use eraseblock_core::ftl::{self, MappingConfig};
@@ -47,6 +47,7 @@ prop_compose! {
     fn collection()(
         free_blocks in prop_oneof![Just(None), Just(Some(0.05)), (1u32..4).prop_map(|n| Some(f64::from(n)))],
         step_pages in 1u32..20,
+        grain in prop::sample::select(vec![Grain::Steps, Grain::Victim, Grain::All]),
         free: bool,
         spread: bool,
         idle_free_blocks in prop_oneof![Just(None), Just(Some(0.3)), Just(Some(4.0))],
@@ -55,6 +56,7 @@ prop_compose! {
     ) -> GcConfig {
         GcConfig {
             free_blocks,
+            grain,
             step_pages,
             cost: if free { GcCost::Free } else { GcCost::Full },
             idle_free_blocks,

@@ -185,6 +185,41 @@ fn a_drive_that_ends_far_behind_is_seen() {
     assert!(report.reasons[0].contains("did not keep up"), "{:?}", report.reasons);
 }
 
+/// A backlog that drained before the end went unnoticed, though most requests spent their time in it. A read takes 125 us; requests come
+/// every 10 us for a while, and then none for as long as the drive needs.
+#[test]
+fn a_burst_that_most_of_a_run_waits_in_is_seen() {
+    // So many of 4,000 requests come in bursts of so many; the others every millisecond.
+    let run_of = |in_bursts: u64, burst: u64, max_outstanding: u32, replay: &str| {
+        let config =
+            support::config(&json!({"host": {"replay": replay, "max_outstanding": max_outstanding}}));
+        let (mut time, mut requests) = (0, Vec::new());
+        for i in 0..4000 {
+            let late = i < in_bursts && i % burst != 0;
+            time += if late {
+                10_000
+            } else if i <= in_bursts {
+                burst * 200_000
+            } else {
+                1_000_000
+            };
+            requests.push(at(Op::Read, i % 32, 1, time));
+        }
+        run(&config, false, &requests)
+    };
+    for max_outstanding in [1, 32, 1_000_000] {
+        let far = run_of(3_600, 1_800, max_outstanding, "open");
+        assert!(!far.trusted, "{max_outstanding}: {:?}", far.response_ns.all);
+        assert!(far.reasons[0].contains("the drive was behind for"), "{:?}", far.reasons);
+        assert!(far.reasons[0].contains("host.speedup below 1"), "{:?}", far.reasons);
+        // One request in twenty in a burst is a tail that any drive has; so are short bursts.
+        assert!(run_of(200, 200, max_outstanding, "open").trusted, "{max_outstanding}");
+        assert!(run_of(3_600, 8, max_outstanding, "open").trusted, "{max_outstanding}");
+        assert!(run_of(3_600, 1_800, max_outstanding, "closed").trusted, "{max_outstanding}");
+    }
+    assert!(run_of(3_600, 1_800, 32, "untimed").trusted);
+}
+
 /// A closed loop was told to keep up: in a short run what was under way at its end took long beside the whole.
 #[test]
 fn a_closed_loop_is_never_behind() {

@@ -224,8 +224,10 @@ fn table_2_every_cell_by_a_run_that_lands_in_it() {
 /// Random writes to a block that is read in a run go where its reads want them, or where its writes do.
 #[test]
 fn mixed_blocks_are_written_where_they_are_told_to() {
-    for (mixed, striped) in [("multi", true), ("single", false)] {
-        let mut drive = drive(8, &json!({"mixed_writes": mixed}), &json!("supa"));
+    let [multi, single] = ["multi", "single"].map(|mixed| json!({"mixed_writes": mixed}));
+    // HYBRID is "data blocks in MULTI and log blocks in SINGLE": table 2.
+    for (options, striped) in [(json!({}), false), (multi, true), (single, false)] {
+        let mut drive = drive(8, &options, &json!("supa"));
         submit(&mut drive, Op::Write, 8, 2);
         submit(&mut drive, Op::Read, 8, 6);
         submit(&mut drive, Op::Write, 160, 8);
@@ -549,4 +551,142 @@ fn a_drive_as_full_as_can_be_goes_on() {
         }
         drive.finish().unwrap();
     }
+}
+
+/// A striped block that is rewritten at once goes to the channel that the buffer names, with all its pages.
+#[test]
+fn a_rewritten_block_goes_to_the_channel_that_the_buffer_names() {
+    for buffer in [
+        json!({"kind": "supa", "search_window": 0.0}),
+        json!({"kind": "cave", "sequential_above": 2, "padding": false, "compensation": false}),
+    ] {
+        let mut drive = drive(8, &json!({"handler": false}), &buffer);
+        use_block_1(&mut drive, "SW", 0);
+        assert_eq!(drive.mapping().policy(1), Some(Policy::Multi), "{buffer}");
+        use_block_1(&mut drive, "RW", 1);
+        assert_eq!(drive.mapping().policy(1), Some(Policy::Single), "{buffer}");
+        // Block 1 would lie on channel 1 if blocks took turns.
+        assert_eq!(channels(&drive, 8..14), [0; 6], "{buffer}");
+        drive.finish().unwrap();
+        assert_eq!(channels(&drive, 8..14), [0; 6], "{buffer}");
+    }
+}
+
+/// A block whose pattern has changed settles under SINGLE in the channel where its log lies.
+#[test]
+fn a_block_that_settles_in_one_channel_goes_where_its_log_lies() {
+    let mut drive = drive(8, &json!({}), &json!({"kind": "supa", "search_window": 0.0}));
+    for (turn, pattern) in (0..).zip(["SW", "RW", "RW"]) {
+        use_block_1(&mut drive, pattern, turn);
+    }
+    assert_eq!((drive.mapping().policy(1), channels(&drive, 8..10)), (Some(Policy::Hybrid), vec![0, 0]));
+    drive.finish().unwrap();
+    assert_eq!((drive.mapping().policy(1), channels(&drive, 8..14)), (Some(Policy::Single), vec![0; 6]));
+}
+
+/// Patterns are those of blocks that leave: one whose pages a flush command has written in between has been used once, not twice.
+#[test]
+fn a_stay_in_the_buffer_counts_as_one_pattern() {
+    for stays in [1, 2] {
+        let mut drive = drive(8, &json!({}), &json!("supa"));
+        use_block_1(&mut drive, "SW", 0);
+        for stay in 0..stays {
+            submit(&mut drive, Op::Write, 8, 2);
+            submit(&mut drive, Op::Flush, 0, 0);
+            assert_eq!(drive.mapping().policy(1), Some(Policy::Hybrid));
+            // It leaves clean; block 20 and the others come and go without being written.
+            for far in [160, 176, 192, 208] {
+                submit(&mut drive, Op::Read, far, 8);
+            }
+            assert!(!drive.buffer().holds(8), "{stay}");
+        }
+        drive.finish().unwrap();
+        let expected = if stays == 1 { Policy::Hybrid } else { Policy::Single };
+        assert_eq!(drive.mapping().policy(1), Some(expected), "{stays} stays");
+    }
+}
+
+/// What a block does after a flush command belongs to the same stay: the pattern of all of it stands in the place of the first.
+#[test]
+fn a_pattern_after_a_flush_command_replaces_the_one_before() {
+    let mut drive = drive(8, &json!({}), &json!("supa"));
+    use_block_1(&mut drive, "RW", 0);
+    submit(&mut drive, Op::Write, 8, 2);
+    submit(&mut drive, Op::Flush, 0, 0);
+    // RW so far, SW with these.
+    submit(&mut drive, Op::Write, 10, 4);
+    submit(&mut drive, Op::Write, 160, 8);
+    submit(&mut drive, Op::Write, 176, 8);
+    assert!(!drive.buffer().holds(8));
+    use_block_1(&mut drive, "SW", 1);
+    drive.finish().unwrap();
+    assert_eq!(drive.mapping().policy(1), Some(Policy::Multi));
+}
+
+/// Two channels with two chips each, exported in part and empty.
+fn two_by_two(mapping: &Value, buffer: &Value) -> Device {
+    support::device(&json!({
+        "nand": {"channels": 2, "chips_per_channel": 2, "blocks_per_plane": 24, "pages_per_block": 8},
+        "ftl": {"exported": "1 MiB", "mapping": mapping},
+        "buffer": {"size": "64 KiB", "scheme": buffer},
+        "precondition": {"state": "empty"},
+    }))
+}
+
+/// Of units with as many erased blocks the lowest takes a block, under SINGLE and under MULTI; a striped area uses none twice as long as
+/// there are others, however many erased blocks they have.
+#[test]
+fn equal_units_take_blocks_from_the_lowest_on() {
+    let single = json!({"kind": "pattern", "policy": "single", "log_blocks": 16});
+    let mut drive = two_by_two(&single, &json!({"kind": "supa", "search_window": 0.0}));
+    for block in 0..12 {
+        submit(&mut drive, Op::Write, block * 8, 8);
+    }
+    submit(&mut drive, Op::Flush, 0, 0);
+    let found: Vec<u32> = (0..8).map(|block| channels(&drive, block * 8..block * 8 + 1)[0]).collect();
+    assert_eq!(found, [0, 1, 2, 3, 0, 1, 2, 3]);
+    drive.finish().unwrap();
+
+    let mut drive =
+        two_by_two(&json!({"kind": "pattern", "policy": "multi", "log_blocks": 8}), &json!("none"));
+    for block in [0, 2, 4, 6] {
+        submit(&mut drive, Op::Write, block * 8, 2);
+    }
+    let found = [0, 2, 4, 6].map(|block| channels(&drive, block * 8..block * 8 + 2));
+    assert_eq!(found, [[0, 1], [2, 3], [0, 1], [2, 3]]);
+    drive.finish().unwrap();
+
+    let wide = json!({"kind": "pattern", "striping": 4, "log_blocks": 16, "threshold": 2});
+    let mut drive = two_by_two(&wide, &json!("none"));
+    // Three blocks of unit 2 are taken before.
+    for block in [2, 6, 10] {
+        submit(&mut drive, Op::Write, block * 8, 1);
+    }
+    submit(&mut drive, Op::Write, 0, 8);
+    assert_eq!(channels(&drive, 0..4), [0, 1, 2, 3]);
+    drive.finish().unwrap();
+}
+
+/// Under MULTI, too, RW-SR changes something: what it writes goes to SINGLE, and the rest stays.
+#[test]
+fn random_writes_to_a_striped_block_that_is_read_in_a_run_go_to_one_channel() {
+    let mut drive = drive(8, &json!({}), &json!("supa"));
+    use_block_1(&mut drive, "SW", 0);
+    let before = channels(&drive, 8..14);
+    use_block_1(&mut drive, "RW-SR", 1);
+    let now = channels(&drive, 8..14);
+    assert_eq!(drive.mapping().policy(1), Some(Policy::Hybrid));
+    assert_eq!((now[0] == now[1], before[0] == before[1], &now[2..]), (true, false, &before[2..]));
+    drive.finish().unwrap();
+}
+
+/// Without the handler a block is rewritten though it lies in a log and nowhere else.
+#[test]
+fn a_block_that_lies_in_a_log_is_rewritten_too() {
+    let mut drive = drive(4, &json!({"handler": false}), &json!("none"));
+    submit(&mut drive, Op::Write, 4, 1);
+    assert_eq!((channels(&drive, 4..5), drive.counters().full_merges), (vec![1], 0));
+    submit(&mut drive, Op::Write, 5, 3);
+    assert_eq!((channels(&drive, 4..8), drive.counters().full_merges), (vec![0, 1, 2, 3], 1));
+    drive.finish().unwrap();
 }

@@ -1,29 +1,45 @@
-//! HBM's dynamic threshold by default: the shares at which it moves are those of the thesis's Table 3.1, and it moves at most once in
-//! a hundred requests.
+//! HBM's dynamic threshold. By default the shares at which it moves are those of the thesis's Table 3.1, and it moves at most once in
+//! a hundred requests. Whatever changes the block region's size may move it: blocks that leave as well as those that come (Algorithm 3.4).
 
 use eraseblock_core::buffer::{Buffer, BufferConfig, Idle, Outcome, Shape, Span};
+use serde_json::{Value, json};
 
 const PAGES_PER_BLOCK: u32 = 64;
 /// Bytes of a page in the table.
 const PAGE: u32 = 2048;
 
-/// HBM with its defaults, and a count of its requests.
+/// A buffer with a dynamic threshold, and a count of its requests.
 struct Driven {
     buffer: Box<dyn Buffer>,
     request: u64,
 }
 
 impl Driven {
+    /// HBM with its defaults.
     fn new(capacity: u32) -> Self {
         let shape = Shape { capacity, pages_per_block: PAGES_PER_BLOCK, logical_pages: 2 * capacity };
         Self { buffer: BufferConfig::by_name("hbm").unwrap().build(shape).unwrap(), request: 0 }
     }
 
+    /// Blocks of four pages; the threshold may move with every request, and of equal blocks the lowest leaves.
+    fn small(scheme: &str, capacity: u32, (alpha, beta): (f64, f64)) -> Self {
+        let shape = Shape { capacity, pages_per_block: 4, logical_pages: 128 };
+        let scheme: Value =
+            json!({"kind": scheme, "alpha": alpha, "beta": beta, "settle": 1, "tie": "lowest-block"});
+        let config: BufferConfig = serde_json::from_value(scheme).unwrap();
+        Self { buffer: config.build(shape).unwrap(), request: 0 }
+    }
+
     /// Writes a page `later` requests after the one before; the new threshold, if it moved.
     fn write(&mut self, page: u32, later: u64) -> Option<i64> {
+        self.write_pages(page, 1, later)
+    }
+
+    /// The same for several pages of a block.
+    fn write_pages(&mut self, first: u32, count: u32, later: u64) -> Option<i64> {
         self.request += later;
         let mut out = Outcome { watched: true, ..Outcome::default() };
-        let span = Span { first: page, count: 1, write: true, request: self.request };
+        let span = Span { first, count, write: true, request: self.request };
         self.buffer.access(&span, &Idle, &mut out);
         out.notes.iter().find(|note| note.what == "threshold").and_then(|note| note.value)
     }
@@ -87,4 +103,64 @@ fn it_moves_at_most_once_in_a_hundred_requests() {
     // A single page of another block would stay in the page region; these join their block.
     assert_eq!(drive.write(302, 99), None);
     assert_eq!(drive.write(303, 1), Some(3));
+}
+
+/// A buffer of eight pages for writes; CBM shares its pages between writes and reads.
+#[test]
+fn what_leaves_the_block_region_counts_as_a_change() {
+    for (scheme, capacity) in [("hbm", 8), ("cbm", 16)] {
+        let mut drive = Driven::small(scheme, capacity, (0.3, 0.4));
+        // Two whole blocks come: shares of 1/2 and 1.
+        assert_eq!((drive.write_pages(0, 4, 1), drive.write_pages(4, 4, 1)), (Some(2), Some(3)), "{scheme}");
+        // Block 0 leaves for two pages that stay in the page region: 1/2 is left, which is above beta.
+        assert_eq!(drive.write_pages(8, 2, 1), Some(4), "{scheme}");
+        assert!(!drive.buffer.holds(0) && drive.buffer.holds(4), "{scheme}");
+        // There is room: nothing leaves, and the block region is as it was.
+        assert_eq!(drive.write_pages(12, 2, 1), None, "{scheme}");
+        // Block 1 leaves, and nothing of the block region is left.
+        assert_eq!(drive.write_pages(16, 2, 1), Some(3), "{scheme}");
+        // It stays empty, with and without room for what comes.
+        assert_eq!((drive.write_pages(20, 2, 1), drive.write_pages(24, 2, 1)), (None, None), "{scheme}");
+    }
+}
+
+#[test]
+fn a_threshold_that_no_block_reaches_falls_as_the_block_region_empties() {
+    let mut drive = Driven::small("hbm", 20, (0.25, 0.3));
+    let whole: Vec<_> = (0..5).map(|block| drive.write_pages(4 * block, 4, 1)).collect();
+    assert_eq!(whole, [None, Some(2), Some(3), Some(4), Some(5)]);
+    // A block has four pages. From now on two pages come at a time, and every second time a block leaves: 4/5, 3/5, 2/5, 1/5, 0.
+    let pairs: Vec<_> = (5..14).map(|block| drive.write_pages(4 * block, 2, 1)).collect();
+    assert_eq!(pairs, [None, None, None, None, None, None, Some(4), None, Some(3)]);
+    assert!((0..20).all(|page| !drive.buffer.holds(page)));
+    // The third page of block 13 makes it a block of the block region again: 3/20, which is below alpha.
+    assert_eq!(drive.write(4 * 13 + 2, 1), Some(2));
+}
+
+#[test]
+fn what_a_trim_takes_away_counts_with_the_next_request() {
+    for (scheme, capacity) in [("hbm", 8), ("cbm", 16)] {
+        let mut drive = Driven::small(scheme, capacity, (0.3, 0.4));
+        assert_eq!((drive.write_pages(0, 4, 1), drive.write_pages(4, 4, 1)), (Some(2), Some(3)), "{scheme}");
+        drive.buffer.trim(0, 6);
+        // A page that is there is written: 2/8.
+        assert_eq!((drive.write(6, 1), drive.write(6, 1)), (Some(2), None), "{scheme}");
+    }
+}
+
+/// One page comes for one that leaves: the block region is as large as before.
+#[test]
+fn an_exchange_for_as_many_pages_is_no_change() {
+    for room in ["request", "page"] {
+        let shape = Shape { capacity: 4, pages_per_block: 4, logical_pages: 128 };
+        let config = json!({"kind": "hbm", "alpha": 0.0, "beta": 0.9, "settle": 10, "tie": "lowest-block", "room": room});
+        let config: BufferConfig = serde_json::from_value(config).unwrap();
+        let mut drive = Driven { buffer: config.build(shape).unwrap(), request: 0 };
+        let filled: Vec<_> = (0..4).map(|block| drive.write(4 * block, 1)).collect();
+        assert_eq!(filled, [None; 4]);
+        // The region is full, above beta, and the threshold might move; but nothing changes.
+        assert_eq!((drive.write(16, 10), drive.write(20, 10)), (None, None), "{room}");
+        // Three pages for three.
+        assert_eq!(drive.write_pages(24, 3, 10), None, "{room}");
+    }
 }

@@ -1,4 +1,5 @@
-//! Blocks that are equal by every rule of HBM leave at random: each of them as likely as any other, whenever room has to be made.
+//! Blocks that are equal by every rule of HBM leave at random: each of them as likely as any other, whenever room has to be made. What goes
+//! before that is told in the event log.
 
 use eraseblock_core::buffer::{BufferConfig, Idle, Outcome, Shape, Span};
 use serde_json::{Value, json};
@@ -68,5 +69,24 @@ fn a_block_that_comes_as_one_request_stays_whole() {
         assert_eq!(out.pages.iter().any(|page| page.lpn >= 64 * 64), left_of_itself);
         assert_eq!(out.evictions.len(), 8, "64 pages in pieces of 8");
         assert_eq!(buffer.holds(64 * 64), !left_of_itself);
+    }
+}
+
+/// The reason that the event log has says which of equally popular blocks left.
+#[test]
+fn the_reason_says_which_rule_chose_the_block() {
+    let shape = Shape { capacity: 6, pages_per_block: 4, logical_pages: 64 };
+    for (size_tie, left, reason) in [
+        ("most-pages", 4, "least popular block, the fullest among equals"),
+        ("fewest-pages", 0, "least popular block, the one with fewest pages among equals"),
+    ] {
+        let scheme = json!({"kind": "hbm", "threshold": 1, "size_tie": size_tie});
+        let mut buffer = serde_json::from_value::<BufferConfig>(scheme).unwrap().build(shape).unwrap();
+        let mut out = Outcome::default();
+        for (request, first, count) in [(0, 0, 2), (1, 4, 4), (2, 8, 1)] {
+            out.clear();
+            buffer.access(&Span { first, count, write: true, request }, &Idle, &mut out);
+        }
+        assert_eq!((out.pages[0].lpn, out.evictions[0].reason), (left, reason), "{size_tie}");
     }
 }

@@ -79,6 +79,25 @@ fn drive(mapping: &str, endurance: u32, over: &Value) -> DeviceConfig {
     support::config(&all)
 }
 
+/// Superblocks of a drive of twelve blocks that hold six blocks of pages. A victim that wears out by its erase is not the end, though it
+/// leaves a single erased block: there is still much to collect.
+#[test]
+fn superblocks_outlive_their_first_worn_block() {
+    for seed in 0..20 {
+        let ftl = json!({"mapping": {"kind": "superblock", "blocks": 2, "update_blocks": 4}});
+        let config = drive("superblock", 12, &json!({"ftl": ftl}));
+        let mut device = Device::new(&config, Options { verify: true }).unwrap();
+        let mut dice = Dice(seed);
+        let ended =
+            (0..100_000).find_map(|_| device.submit(&support::request(Op::Write, dice.roll(24), 1)).err());
+        assert!(matches!(ended, Some(DeviceError::EndOfLife { .. })), "{ended:?}");
+        let space = device.mapping().space();
+        let worn = space.split(" are worn out").next().and_then(|text| text.rsplit(' ').next());
+        let worn: u32 = worn.and_then(|number| number.parse().ok()).expect(&space);
+        assert!(worn > 1, "seed {seed}: {space}");
+    }
+}
+
 fn fates(variant: u64) -> impl FnMut(&FlashOp) -> Fate {
     let mut dice = Dice(variant * 7919 + 1);
     move |_| match variant {

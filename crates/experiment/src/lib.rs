@@ -12,6 +12,7 @@ mod generate;
 mod load;
 mod presets;
 mod registry;
+mod replace;
 mod run;
 mod schema;
 
@@ -24,6 +25,7 @@ pub use generate::{Output, generate_trace, measure_json, stand_in_json};
 pub use load::{resolve, resolve_generator};
 pub use presets::preset_names;
 pub use registry::registry_json;
+pub use replace::check_replaceable;
 pub use run::{How, Identity, InfoOptions, Progress, Record, RunError, Runner, run, trace_info};
 pub use schema::schema_json;
 

@@ -147,6 +147,8 @@ fn the_multi_bank_thesis() {
             ("/ftl/allocator/striping_unit", 1.into()),
             ("/ftl/victim/kind", "greedy".into()),
             ("/ftl/gc/free_blocks", 0.05.into()),
+            // Section 2.1: a process copies the live pages of a victim and erases it.
+            ("/ftl/gc/grain", "victim".into()),
             ("/ftl/over_provisioning", 0.15.into()),
         ],
     );

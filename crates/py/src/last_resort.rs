@@ -9,9 +9,10 @@ use pyo3::prelude::*;
 
 /// Makes a pipe for `signal.set_wakeup_fd`, which gets the number of each signal, and returns its writing end.
 ///
-/// `grace_s` seconds after one of `signals`, the process ends with `code` and a line on stderr, unless it has ended.
+/// `grace_s` seconds after one of `signals`, the process ends with a line on stderr and the code of a process that this
+/// signal ended, unless it has ended.
 #[pyfunction]
-fn end_after_signal(signals: Vec<u8>, grace_s: f64, code: i32, last_words: String) -> PyResult<i32> {
+fn end_after_signal(signals: Vec<u8>, grace_s: f64, last_words: String) -> PyResult<i32> {
     let (mut reader, writer) = io::pipe()?;
     thread::Builder::new().name("last-resort".to_owned()).spawn(move || {
         let mut number = [0];
@@ -20,7 +21,7 @@ fn end_after_signal(signals: Vec<u8>, grace_s: f64, code: i32, last_words: Strin
                 thread::sleep(Duration::from_secs_f64(grace_s));
                 // Nobody is left to be told that stderr is closed.
                 drop(writeln!(io::stderr(), "{last_words}"));
-                signal_hook::low_level::exit(code);
+                signal_hook::low_level::exit(128 + i32::from(number[0]));
             }
         }
     })?;

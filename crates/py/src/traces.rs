@@ -1,6 +1,6 @@
 //! Traces without a drive.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use eraseblock_experiment::{self as experiment, ConvertOptions, Output};
 use pyo3::prelude::*;
@@ -101,11 +101,19 @@ impl GeneratorSpec {
     }
 }
 
+/// Whether a file can be put at `path`: nothing is there, or a regular file. Says what else is.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
+fn check_replaceable(path: PathBuf) -> PyResult<()> {
+    experiment::check_replaceable(&path).map_err(errors::run)
+}
+
 /// Adds the functions of this file to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(trace_convert, module)?)?;
     module.add_function(wrap_pyfunction!(generate_trace, module)?)?;
+    module.add_function(wrap_pyfunction!(check_replaceable, module)?)?;
     module.add_function(wrap_pyfunction!(stand_in, module)?)?;
     module.add_function(wrap_pyfunction!(measure_stand_in, module)?)
 }

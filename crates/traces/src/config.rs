@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use crate::chosen::{Ops, Volumes};
 use crate::error::{TraceError, nearest};
 use crate::generate::GenerateConfig;
+use crate::limits::Limits;
 use crate::readers::{Format, formats};
 
 /// The workload: a recorded trace (`path`) or one that is made on the spot (`generate`).
@@ -58,6 +59,12 @@ pub struct WorkloadConfig {
     /// Lines and records that are not what the format promises are skipped and counted; without it the first one is an
     /// error. A damaged record of a binary file whose length is not known ends the reading there.
     pub skip_bad_lines: bool,
+    /// Longest read or write that is believed; a longer one is a bad line. 4 GiB is what 32 bits of bytes can say, more than
+    /// any drive takes at once.
+    pub max_request: Bytes,
+    /// Longest trim that is believed; a longer one is a bad line. 16 TiB is what 32 bits of sectors of 4 KiB can say: a trim
+    /// may be about a whole drive.
+    pub max_trim: Bytes,
     /// nbdkit logs: what a Zero request is to the drive.
     pub zeroes: Zeroes,
     /// blkparse and blktrace: which event of a request's life is taken as the request.
@@ -261,6 +268,8 @@ impl Default for WorkloadConfig {
             fit: FitMode::default(),
             out_of_order: OutOfOrder::default(),
             skip_bad_lines: false,
+            max_request: Limits::DEFAULT.request,
+            max_trim: Limits::DEFAULT.trim,
             zeroes: Zeroes::default(),
             action: Action::default(),
             iolog_unit: IologUnit::default(),
@@ -296,6 +305,14 @@ impl WorkloadConfig {
                 "oracle_block",
                 "found 0 B, expected the size of a block, such as \"512 B\"",
             ));
+        }
+        for (key, limit) in [("max_request", self.max_request), ("max_trim", self.max_trim)] {
+            if limit == Bytes(0) {
+                return Err(TraceError::key(
+                    key,
+                    "found 0 B, expected the longest request, such as \"4 GiB\"",
+                ));
+            }
         }
         match (&self.path, &self.generate) {
             (Some(path), None) if path.is_empty() => {
@@ -412,6 +429,8 @@ mod tests {
             ("path = 'a'\ntime_scale = inf".to_owned(), "workload.time_scale: found inf"),
             ("path = 'a'\nops = 'writes'".to_owned(), "did you mean `write`?"),
             ("path = 'a'\noracle_block = '0 B'".to_owned(), "workload.oracle_block: found 0 B"),
+            ("path = 'a'\nmax_request = '0 B'".to_owned(), "workload.max_request: found 0 B"),
+            ("path = 'a'\nmax_trim = '0 B'".to_owned(), "workload.max_trim: found 0 B"),
             ("path = 'a'\nformat = 'spd'".to_owned(), "did you mean `spc`?"),
             ("path = 'a'\nvolumes = 'all'".to_owned(), "found `all`, expected \"concat\""),
             ("path = 'a'\nvolumes = -1".to_owned(), "expected \"concat\", the number of a volume"),

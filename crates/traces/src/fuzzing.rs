@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crate::config::WorkloadConfig;
 use crate::error::TraceError;
 use crate::input::ByteFile;
+use crate::limits::Limits;
 use crate::readers::{Format, ReadOptions, detect_in};
 use crate::summary::Tally;
 use crate::trace::{TraceFile, TraceReader};
@@ -29,6 +30,7 @@ pub fn read(format: &'static Format, file: &[u8], config: &WorkloadConfig) -> Re
         options: ReadOptions::of(config),
         out_of_order: config.out_of_order,
         skip_bad_lines: config.skip_bad_lines,
+        limits: Limits::of(config),
     };
     let mut reader = TraceReader::over(open(file)?, &how);
     let mut tally = Tally::default();

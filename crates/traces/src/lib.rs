@@ -28,6 +28,7 @@ mod fit;
 pub mod fuzzing;
 mod generate;
 mod input;
+mod limits;
 mod order;
 mod pass;
 mod readers;
@@ -59,6 +60,6 @@ pub use summary::{Figures, VolumeFigures};
 pub use watch::Watch;
 pub use workload::{TraceIdentity, TraceSummary, Workload};
 pub use write::{
-    HeldVolumes, Holds, Losses, PackedWriter, Packing, WriteFormat, WriteOptions, WriteReport, write_formats,
-    write_trace,
+    HeldVolumes, Holds, Losses, PackedWriter, Packing, Place, WriteFormat, WriteOptions, WriteReport,
+    write_formats, write_trace,
 };

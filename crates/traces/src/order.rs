@@ -91,9 +91,10 @@ impl Order {
         match &self.way {
             Way::Clamp { within_ns } if back_ns > *within_ns => Err(TooLate {
                 found: format!("a time {back_ns} ns before that of an earlier request"),
-                expected: "times in order; let out_of_order = \"sort\" move such requests to their place, or \"clamp\" \
-                           make them arrive late"
-                    .to_owned(),
+                expected:
+                    "times in order; --set workload.out_of_order=sort moves such requests to their place, \
+                           --set workload.out_of_order=clamp makes them arrive late"
+                        .to_owned(),
             }),
             Way::Clamp { .. } => {
                 moved.clamped += 1;
@@ -101,7 +102,10 @@ impl Order {
                 Ok(())
             }
             Way::Sort(sorter) if request.arrival_ns < sorter.settled_ns => Err(TooLate {
-                found: format!("a time {back_ns} ns before that of a request more than {} requests above", sorter.kept()),
+                found: format!(
+                    "a time {back_ns} ns before that of a request more than {} requests above",
+                    sorter.kept()
+                ),
                 expected: "at most that much disorder; sort the trace by time first".to_owned(),
             }),
             Way::Sort(_) => {

@@ -8,8 +8,12 @@ use crate::bad::BadLines;
 use crate::config::OutOfOrder;
 use crate::error::{Fault, TraceError, Unexpected};
 use crate::input::ByteFile;
+use crate::limits::Limits;
 use crate::order::{Moved, Order};
 use crate::readers::{Content, Format, Line, ReadOptions};
+
+/// What to do about a bad line, as it is typed.
+const SKIP: &str = "--skip-bad-lines, or workload.skip_bad_lines = true, passes over such lines";
 
 /// How to read a trace file; cheap to copy, so that each pass opens the file anew.
 #[derive(Debug, Clone)]
@@ -19,6 +23,7 @@ pub(crate) struct TraceFile {
     pub options: ReadOptions,
     pub out_of_order: OutOfOrder,
     pub skip_bad_lines: bool,
+    pub limits: Limits,
 }
 
 /// What reading a file showed beside its requests.
@@ -43,6 +48,7 @@ pub(crate) struct TraceReader {
     other_lines: Vec<(&'static str, u64)>,
     /// Where bad lines are counted; without it the first one is an error.
     bad_lines: Option<BadLines>,
+    limits: Limits,
 }
 
 impl TraceReader {
@@ -60,6 +66,7 @@ impl TraceReader {
             any: false,
             other_lines: Vec::new(),
             bad_lines: file.skip_bad_lines.then(BadLines::default),
+            limits: file.limits,
         }
     }
 
@@ -81,7 +88,7 @@ impl TraceReader {
             return Ok(Some(second));
         }
         loop {
-            match self.content.next() {
+            match self.next_line() {
                 Ok(Some(Line::Request(request))) => {
                     self.any = true;
                     return Ok(Some(request));
@@ -99,6 +106,16 @@ impl TraceReader {
         }
     }
 
+    /// What the next line or record holds, if it can be believed.
+    #[inline]
+    fn next_line(&mut self) -> Result<Option<Line>, Fault> {
+        let line = self.content.next()?;
+        if let Some(Line::Request(request) | Line::FlushThen(request)) = &line {
+            self.limits.check(request)?;
+        }
+        Ok(line)
+    }
+
     /// Passes over a bad line or record if the user said so; what follows a record that does not show where it ends
     /// cannot be read.
     #[cold]
@@ -108,7 +125,11 @@ impl TraceReader {
             Fault::Lost(unexpected) => (unexpected, true),
             Fault::File(error) => return Err(error),
         };
-        let Some(bad_lines) = &mut self.bad_lines else { return Err(self.content.bad(unexpected)) };
+        let Some(bad_lines) = &mut self.bad_lines else {
+            let Unexpected { found, expected } = unexpected;
+            let expected = format!("{expected} ({SKIP})");
+            return Err(self.content.bad(Unexpected { found, expected }));
+        };
         bad_lines.add(&self.content.place(), unexpected);
         if lost {
             bad_lines.unread_bytes += self.content.skip_rest()?;

@@ -14,6 +14,7 @@ use crate::error::TraceError;
 use crate::fit::{DriveShape, FittedWorkload};
 use crate::generate::{GenerateConfig, Generator};
 use crate::input::hex;
+use crate::limits::Limits;
 use crate::order::Moved;
 use crate::pass::SelectedRequests;
 use crate::readers::{Detected, ReadOptions, detect};
@@ -177,6 +178,7 @@ impl WorkloadConfig {
             options: ReadOptions::of(self),
             out_of_order: self.out_of_order,
             skip_bad_lines: self.skip_bad_lines,
+            limits: Limits::of(self),
         });
         let mut records = source.open(true)?;
         let counts = Counts::of(&mut records, self, see)?;

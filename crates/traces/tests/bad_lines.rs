@@ -54,6 +54,72 @@ fn sound_files_have_none() {
     }
 }
 
+/// Two lines that ran together make a size of petabytes; counting its pages would take for ever.
+#[test]
+fn a_size_that_no_request_has_is_a_bad_line_in_every_format() {
+    let line = |size: u64| {
+        format!("128166372003061629,host,0,Write,0,{size},7\n128166372013061629,host,0,Read,0,512,7\n")
+    };
+    let error = prepare("msr", line(48_166_385_851_448_163).as_bytes(), false).unwrap_err();
+    assert_eq!(
+        error,
+        "t:1: found a write of 42.78 PiB (48166385851448163 B), expected at most 4 GiB, or more if \
+         workload.max_request says so (--set workload.max_request=...) (--skip-bad-lines, or \
+         workload.skip_bad_lines = true, passes over such lines)"
+    );
+    let workload = prepare("msr", line(48_166_385_851_448_163).as_bytes(), true).unwrap();
+    assert_eq!((workload.identity().requests, bad(&workload).count), (1, 1));
+    assert_eq!(prepare("msr", line(4 << 30).as_bytes(), false).unwrap().identity().requests, 2);
+    assert!(prepare("msr", line((4 << 30) + 512).as_bytes(), false).is_err());
+    // Whatever the format, where it is read.
+    for format in formats() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("t"), format.sample(40)).unwrap();
+        let mut config = WorkloadConfig {
+            format: format.name.parse().unwrap(),
+            skip_bad_lines: true,
+            ..WorkloadConfig::trace("t")
+        };
+        config.max_request = "16 KiB".parse().unwrap();
+        // Sizes go from 4 to 20 KiB in turn.
+        let workload = config.prepare(folder.path()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((workload.identity().requests, bad(&workload).count), (32, 8), "{}", format.name);
+    }
+}
+
+#[test]
+fn trims_may_be_longer_and_both_limits_can_be_set() {
+    let content = b"start ; sector; length ; op\n0.0 ; 0 ; 8 ; W\n1.0 ; 0 ; 34359738368 ; D\n2.0 ; 0 ; 34359738376 ; D\n";
+    let error = prepare("blkreplay", content, false).unwrap_err();
+    assert!(
+        error.starts_with("t:4: found a trim of 16.00 TiB (17592186048512 B), expected at most 16 TiB"),
+        "{error}"
+    );
+    assert!(error.contains("--set workload.max_trim=...") && error.contains("--skip-bad-lines"), "{error}");
+    assert_eq!(prepare("blkreplay", content, true).unwrap().identity().requests, 2);
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("t.load"), content).unwrap();
+    let mut config = WorkloadConfig::trace("t.load");
+    config.max_trim = "17 TiB".parse().unwrap();
+    assert_eq!(config.prepare(folder.path()).unwrap().identity().requests, 3);
+    config.max_request = "2 KiB".parse().unwrap();
+    let error = config.prepare(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("found a write of 4.00 KiB (4096 B), expected at most 2 KiB"), "{error}");
+}
+
+/// What is advised can be typed as it stands.
+#[test]
+fn a_clock_that_steps_back_is_told_with_what_to_type() {
+    let error = prepare("tencent", b"5,0,8,1,1\n4,0,8,1,1\n", false).unwrap_err();
+    assert!(
+        error.starts_with("t:2: found a time 1000000000 ns before that of an earlier request"),
+        "{error}"
+    );
+    for way in ["sort", "clamp"] {
+        assert!(error.contains(&format!("--set workload.out_of_order={way} ")), "{error}");
+    }
+}
+
 #[test]
 fn nothing_but_bad_lines_is_an_error() {
     let error = prepare("spc", b"noise\nnoise\n", true).unwrap_err();

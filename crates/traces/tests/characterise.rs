@@ -239,7 +239,9 @@ fn a_long_request_can_be_ended() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("long.spc"), "0,0,1099511627776,w,0\n").unwrap();
     let mut asked = 0;
-    let error = WorkloadConfig::trace("long.spc")
+    let mut config = WorkloadConfig::trace("long.spc");
+    config.max_request = "1 TiB".parse().unwrap();
+    let error = config
         .characterise(folder.path(), CharacteriseOptions::default(), &mut |_| {
             asked += 1;
             asked < 4

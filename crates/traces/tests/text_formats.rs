@@ -185,12 +185,15 @@ fn sound_files_are_read_with_any_line_ends() {
     }
 }
 
+/// What can be done about a bad line.
+const ADVICE: &str = "(--skip-bad-lines, or workload.skip_bad_lines = true, passes over such lines)";
+
 #[test]
 fn a_last_line_that_is_cut_off_is_named() {
     for case in CASES {
         let (content, number) = file(case, &[case.first.as_bytes(), case.cut.as_bytes()]);
         let error = prepare(case.format, &content).unwrap_err();
-        assert_eq!(error, format!("t:{number}: {}", case.answer), "{}", case.format);
+        assert_eq!(error, format!("t:{number}: {} {ADVICE}", case.answer), "{}", case.format);
     }
 }
 

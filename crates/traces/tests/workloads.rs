@@ -50,20 +50,27 @@ fn a_trace_becomes_requests_from_time_zero() {
 #[test]
 fn bad_lines_stop_with_their_place() {
     for (content, message) in [
-        ("0,8,512,w,0\n0,8,512,x,1\n", "t.spc:2: found opcode `x`, expected r or w"),
+        (
+            "0,8,512,w,0\n0,8,512,x,1\n",
+            "t.spc:2: found opcode `x`, expected r or w (--skip-bad-lines, or \
+             workload.skip_bad_lines = true, passes over such lines)",
+        ),
         (
             "0,8,512,w,0\n\n0,8,5",
-            "t.spc:3: found 3 of the 5 fields in `0,8,5`, expected ASU,LBA,size,opcode,timestamp",
+            "t.spc:3: found 3 of the 5 fields in `0,8,5`, expected ASU,LBA,size,opcode,timestamp (--skip-bad-lines, or \
+             workload.skip_bad_lines = true, passes over such lines)",
         ),
         ("", "t.spc: is empty; a trace holds at least one request"),
         (
             "0,8,512,w,2\n0,8,512,w,1.999999999\n",
-            "t.spc:2: found a time 1 ns before that of an earlier request, expected times in order; let \
-             out_of_order = \"sort\" move such requests to their place, or \"clamp\" make them arrive late",
+            "t.spc:2: found a time 1 ns before that of an earlier request, expected times in order; --set \
+             workload.out_of_order=sort moves such requests to their place, --set workload.out_of_order=clamp makes them \
+             arrive late",
         ),
         (
             "0,8,512,w,0\n0,8\0,512,w,1\n",
-            "t.spc:2: found a zero byte, expected a text trace; is this a binary file?",
+            "t.spc:2: found a zero byte, expected a text trace; is this a binary file? (--skip-bad-lines, or \
+             workload.skip_bad_lines = true, passes over such lines)",
         ),
     ] {
         assert_eq!(prepare(content, WorkloadConfig::default()).unwrap_err(), message);

@@ -3,57 +3,47 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Sequence
 
-from eraseblock import _core
+from eraseblock import _core, interrupts
 from eraseblock.terminal.console import say_error
-
-# The conventional exit code of a program that Ctrl-C ended; SIGTERM is taken for the same.
-INTERRUPTED = 130
-# Time to put the last run on the disk and to say where it is.
-GRACE_S = 0.5
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 2 for a wrong call or input, 1 for a failure."""
     tokens = list(sys.argv[1:] if arguments is None else arguments)
+    # Who calls this with arguments has handlers of its own.
+    own = arguments is None
     try:
-        if arguments is None:
-            _heed_signals()
+        if own:
+            interrupts.end_at_once()
         from eraseblock.cli.app import build_app
 
-        code = build_app()(
+        app = build_app()
+        if own:
+            interrupts.raise_interrupts()
+        code = app(
             tokens, exit_on_error=False, print_error=False, verbose=False, result_action="return_value"
         )
         sys.stdout.flush()
+        if own:
+            interrupts.end_at_once()
         return int(code or 0)
     except BrokenPipeError:
         # The reader has gone, which is its right; nothing more may be written, not even while Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt as interrupt:
-        sys.stderr.write("; ".join(("eraseblock: interrupted", *map(str, interrupt.args))) + "\n")
-        sys.stderr.flush()
-        # Threads that are inside the engine are not waited for.
-        os._exit(INTERRUPTED)
+        interrupts.leave("; ".join((interrupts.LAST_WORDS, *map(str, interrupt.args))))
     except Exception as error:
+        if interrupts.came():
+            interrupts.leave()
         code, message = _explain(error)
         if message is None:
             raise
         say_error(message)
         return code
-
-
-def _heed_signals() -> None:
-    """Take SIGTERM for Ctrl-C, and end even where a library keeps Python from noticing either."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    if os.name == "posix":
-        signals = [signal.SIGINT, signal.SIGTERM]
-        pipe = _core.end_after_signal(signals, GRACE_S, INTERRUPTED, "eraseblock: interrupted")
-        os.set_blocking(pipe, False)
-        signal.set_wakeup_fd(pipe, warn_on_full_buffer=False)
 
 
 def _explain(error: Exception) -> tuple[int, str | None]:

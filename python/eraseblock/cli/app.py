@@ -15,7 +15,7 @@ Examples:
     eraseblock reproduce hbm table1.1
     eraseblock list buffers
 
-Exit code 2: a wrong call or input; 1: a failure; 130: interrupted.
+Exit code 2: a wrong call or input; 1: a failure; 130: interrupted; 143: ended by SIGTERM.
 """
 
 
@@ -27,6 +27,7 @@ def build_app() -> App:
         help_epilogue=_EPILOGUE,
         help_format="plaintext",
         version=_core.version,
+        version_flags=["--version", "-V"],
         suppress_keyboard_interrupt=False,
     )
     app.command(compare.compare, help_epilogue=compare.EXAMPLES, usage=compare.USAGE)

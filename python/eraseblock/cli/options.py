@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TextIO
 
 from cyclopts import Parameter
 
@@ -68,6 +71,14 @@ def split(text: str | None, option: str) -> list[str]:
     if not all(parts):
         raise _core.ConfigError(f"{option}: `{text}` has an empty name; write it like a,b")
     return parts
+
+
+def beside(path: Path) -> TextIO:
+    """Where to say what became of a file that is written: not into the file, should it be stdout."""
+    with suppress(OSError, ValueError):
+        if os.path.samestat(path.stat(), os.fstat(sys.stdout.fileno())):
+            return sys.stderr
+    return sys.stdout
 
 
 def check_jobs(jobs: int | None) -> int | None:

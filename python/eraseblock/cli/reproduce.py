@@ -109,6 +109,8 @@ def reproduce(
     from eraseblock.reproduction.traces import Survey, survey
     from eraseblock.terminal.console import out, say_error
 
+    if page is not None:
+        _core.check_replaceable(str(page))
     if all_ and output is None:
         output = DEFAULT_FOLDER
     if fresh and output is None:

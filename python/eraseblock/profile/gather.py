@@ -8,7 +8,7 @@ from typing import Any
 
 from eraseblock import _core
 from eraseblock.comparison import DEFAULT_DEVICE, in_options
-from eraseblock.experiments import Experiment, resolve_mapping
+from eraseblock.experiments import Experiment, Sets, resolve_mapping
 
 Info = dict[str, Any]
 
@@ -17,7 +17,7 @@ def plan(
     traces: Sequence[str],
     *,
     workload: Mapping[str, Any] | None = None,
-    sets: Sequence[str] = (),
+    sets: Sets = (),
     source: str = "trace info",
 ) -> list[Experiment]:
     """One experiment for each trace, of which only the workload matters; messages are about `source`."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from eraseblock import _core
+from eraseblock.results.files import replace_file
 
 _ENDINGS = (".png", ".svg", ".html")
 # Paper, text, quiet text, rules; then the colours of all, read, write, write alone.
@@ -19,9 +20,10 @@ _THEMES = {
 
 
 def check_name(path: Path) -> None:
-    """Refuse a file name that tells no known kind of picture, before any work is done."""
+    """Refuse a file name that tells no known kind of picture, or is no file's, before any work is done."""
     if path.suffix.lower() not in _ENDINGS:
         raise _core.ConfigError(f"--plot: {path} ends in none of {', '.join(_ENDINGS)}")
+    _core.check_replaceable(str(path))
 
 
 def save(infos: Sequence[Mapping[str, Any]], path: Path, *, dark: bool = False) -> None:
@@ -36,11 +38,12 @@ def save(infos: Sequence[Mapping[str, Any]], path: Path, *, dark: bool = False) 
     theme = config("dark" if dark else "light")
     match path.suffix.lower():
         case ".png":
-            path.write_bytes(vl_convert.vegalite_to_png(spec, scale=2, config=theme))
+            content: bytes = vl_convert.vegalite_to_png(spec, scale=2, config=theme)
         case ".svg":
-            path.write_text(vl_convert.vegalite_to_svg(spec, config=theme), encoding="utf-8")
+            content = vl_convert.vegalite_to_svg(spec, config=theme).encode()
         case _:
-            path.write_text(_page(spec, ", ".join(str(info["name"]) for info in infos)), encoding="utf-8")
+            content = _page(spec, ", ".join(str(info["name"]) for info in infos)).encode()
+    replace_file(path, [content])
 
 
 def config(theme: str) -> dict[str, Any]:

@@ -16,6 +16,8 @@ FOLDER_NAME = "reproduction"
 CLAIMS_NAME = "claims.toml"
 WORKLOADS_NAME = "workloads.toml"
 # In the order in which they are reported.
+# The name of what is run beyond the papers.
+BEYOND = "beyond"
 PAPERS = ("hbm", "epo", "bplru", "multibank", "supa")
 KINDS = frozenset(
     {"number", "exact", "range", "reduction", "increase", "ratio", "difference"}
@@ -197,7 +199,8 @@ def paper(name: str) -> Paper:
     """One paper by its short name."""
     if name not in PAPERS:
         raise _core.ConfigError(
-            f"reproduce: there is no paper `{name}`{nearest(name, PAPERS)} (known: {', '.join(PAPERS)})"
+            f"reproduce: there is no paper `{name}`{nearest(name, (*PAPERS, BEYOND))} "
+            f"(known: {', '.join(PAPERS)}; and `{BEYOND}`, which is beyond them)"
         )
     place = folder() / name
     table = _read(place / CLAIMS_NAME)

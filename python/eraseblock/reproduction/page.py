@@ -14,7 +14,7 @@ from eraseblock.reproduction.findings import findings_of
 from eraseblock.reproduction.sensitivity import Switched, sentence
 from eraseblock.results.files import replace_file
 from eraseblock.results.markdown import row as _row
-from eraseblock.results.store import make_folder
+from eraseblock.results.store import check_writable
 
 _HEAD = """\
 # What papers state, and what came out
@@ -26,7 +26,7 @@ in [reproduction](../reproduction/README.md), which also says what each verdict 
 
 def write_page(papers: Sequence[PaperAnswer], path: Path, studies: Sequence[StudyAnswer] = ()) -> None:
     """Put the page in the place of the one that is there."""
-    make_folder(path.resolve().parent)
+    check_writable(path.resolve().parent)
     replace_file(path, [page(papers, studies).encode()])
 
 

@@ -165,13 +165,20 @@ class _Profiles:
         make_folder(folder)
         self._path = folder / PROFILES_NAME
         self.known: dict[str, Profile] = {}
-        if not fresh and self._path.exists():
+        if self._path.exists():
             try:
                 self.known = json.loads(self._path.read_text(encoding="utf-8"))
             except (OSError, ValueError) as error:
                 raise _core.InputError(
-                    f"{self._path}: not what this command writes ({error}); remove it, or run with --fresh"
+                    f"{self._path}: not what this command writes ({error}); "
+                    "move it away, or name another folder"
                 ) from error
+        if not isinstance(self.known, dict) or not all(key.startswith('["') for key in self.known):
+            raise _core.InputError(
+                f"{self._path}: not what this command writes; move it away, or name another folder"
+            )
+        if fresh:
+            self.known = {}
 
     def key(self, experiment: Experiment) -> str:
         """What a profile is found by."""

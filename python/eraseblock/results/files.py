@@ -1,4 +1,7 @@
-"""Writes files so that a crash leaves the old content or the new one, never a part."""
+"""Writes files so that a crash leaves the old content or the new one, never a part.
+
+Every file that a user gets from Python goes through `replace_file`, which replaces regular files alone.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from eraseblock import _core
+
 _PART = ".part"
 
 
 def replace_file(path: Path, parts: Iterable[bytes]) -> None:
     """Put `parts` in the place of `path` in one step; on the disk when this returns."""
+    _core.check_replaceable(str(path))
     # A name of its own: a report may be built while a sweep builds it too.
     part = path.with_name(f"{path.name}.{os.getpid()}{_PART}")
     with naming(path):
@@ -22,8 +28,8 @@ def replace_file(path: Path, parts: Iterable[bytes]) -> None:
                 file.flush()
                 os.fsync(file.fileno())
             part.replace(path)
-        except OSError:
-            # Half a file takes room that a full disk has not.
+        except BaseException:
+            # Half a file takes room that a full disk has not, and after Ctrl-C nobody asks for it.
             with suppress(OSError):
                 part.unlink()
             raise

@@ -81,6 +81,7 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         """Open the journal at `path`; create it if there is none. `lines` reads it, and must come first."""
+        _core.check_replaceable(str(path))
         if not path.exists() or path.stat().st_size == 0:
             replace_file(path, [_sealed(_HEADER)])
         self.path = path
@@ -156,6 +157,14 @@ class Journal:
         while len(parts) < line.length and (part := self._file.read(line.length - len(parts))):
             parts += part
         return bytes(parts)
+
+
+def begins_journal(path: Path) -> bool:
+    """Whether the first line of a file is that of a journal."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return _unsealed(file.readline(256)) == _HEADER
 
 
 def last_object(path: Path, most: int = 4096) -> bytes | None:

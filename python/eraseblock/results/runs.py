@@ -257,6 +257,7 @@ def _locked(folder: Path) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     path = folder / LOCK_NAME
+    _core.check_replaceable(str(path))
     lock = FileLock(path)
     try:
         lock.acquire(blocking=False)

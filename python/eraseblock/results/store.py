@@ -15,6 +15,7 @@ from eraseblock.experiments import unreadable
 from eraseblock.results.files import drop_parts, replace_file
 from eraseblock.results.flatten import columns_of
 from eraseblock.results.missing import Missing, write_missing
+from eraseblock.results.ownership import check_owner
 from eraseblock.results.runs import has_runs, is_delivered, read_runs
 from eraseblock.sweep import Record
 
@@ -53,7 +54,13 @@ def to_frame(records: Sequence[Record]) -> polars.DataFrame:
 
 
 def make_folder(folder: Path) -> None:
-    """Create the folder of results, before any work is done for it."""
+    """Create the folder of results, before any work is done for it; refuse one with files of others."""
+    check_owner(folder)
+    check_writable(folder)
+
+
+def check_writable(folder: Path) -> None:
+    """Create a folder if it is not there, and see that files can be written to it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / f".eraseblock-{os.getpid()}"

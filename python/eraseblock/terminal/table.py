@@ -70,12 +70,17 @@ def group_table(group: Sequence[Row], columns: Sequence[Column]) -> Table:
     for bytes_, members in by_size.items():
         for index, row in enumerate(members):
             cells = [_cell(row, column, members) for column in columns]
-            table.add_row(units.size(bytes_) if index == 0 else "", _scheme(row), *cells)
+            table.add_row(_buffer(bytes_) if index == 0 else "", _scheme(row), *cells)
         if any(row.figure("bound") for row in members):
             table.add_row("", Text("bound", "dim"), *(_bound(column, members) for column in columns))
         if len(by_size) > 1:
             table.add_section()
     return table
+
+
+def _buffer(bytes_: int) -> str:
+    """The size of a buffer; a drive that has none is no drive with a small one."""
+    return units.size(bytes_) if bytes_ else "none"
 
 
 def _title(row: Row) -> Text:

@@ -180,7 +180,7 @@ impl Blas {
                 }
             };
             if !std::mem::replace(&mut taken[channel as usize], true) {
-                let hint = Hint { block, pattern, channel: Some(channel) };
+                let hint = Hint { block, pattern, channel: Some(channel), again: false };
                 self.marked.push_back(Mark { node, hint });
             }
             if taken.iter().all(|taken| *taken) {
@@ -212,7 +212,8 @@ impl Blas {
     }
 
     fn leave(&mut self, node: u32, reason: Reason, out: &mut Outcome) {
-        let hint = Hint { block: self.blocks.lbn(node), pattern: self.pattern(node), channel: None };
+        let (block, pattern) = (self.blocks.lbn(node), self.pattern(node));
+        let hint = Hint { block, pattern, channel: None, again: false };
         self.forget(node);
         self.blocks.evict(node, Action::Flush, reason, out);
         out.with_hint(hint);

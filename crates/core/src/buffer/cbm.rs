@@ -255,7 +255,7 @@ impl Buffer for Cbm {
                 leave(reads, fill_holes, blocks, node, reason, out);
             });
         }
-        let mut visit = self.writes.begin();
+        let mut visit = Visit::default();
         for first in span.first..span.first + span.count {
             if span.write || self.writes.blocks().holds(first) {
                 let answer = self.serve_dirty(first, span.write, &mut visit, out);
@@ -264,7 +264,7 @@ impl Buffer for Cbm {
                 self.reads.read(&Span { first, count: 1, ..*span }, view, out);
             }
         }
-        self.writes.end(visit, span.request, out);
+        self.writes.end(span.request, out);
     }
 
     fn trim(&mut self, first: u32, count: u32) {

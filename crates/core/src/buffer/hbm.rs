@@ -18,8 +18,13 @@
 //! pages that a part brings before the first is taken in, so that a block being written does not make itself leave in pieces (`room = "page"`: for each
 //! page when it comes); where the buffer is smaller than that, page by page. Popularity: section 3.3 counts reads and writes, Algorithm 3.1 leaves read hits out
 //! (`read_hits_count`); it is counted for blocks in both regions, as the block nodes cover both (`page_region_counts`; without it a block
-//! enters the block region with popularity 1), once for each request and block, after room is made (Algorithms 3.1 and 3.2). The threshold is adjusted after each part of a
-//! request that changed the block region's size. alpha and beta follow Table 3.1, with 128 and 256 pages read as two and four
+//! enters the block region with popularity 1), once for each request and block, after room is made (Algorithms 3.1 and 3.2). Algorithm 3.4 looks at the
+//! threshold where the block region's size is changed: here after each part of a request, if the
+//! size is another than after the part before. So what leaves to make room counts as much as what
+//! comes, an exchange for as many pages does not, and what a trim takes away counts with the part
+//! that follows; flush commands change no size. An empty region changes no more until a block
+//! enters it: the threshold stays, as the algorithm has it. It moves at the earliest in the
+//! hundredth request after the one that moved it last (`settle`), or after the start. alpha and beta follow Table 3.1, with 128 and 256 pages read as two and four
 //! blocks, and a buffer of 8192 pages (16 MiB of the thesis's 2 KiB pages) or more as large. Flush commands write dirty pages and keep them.
 //!
 //! **Against the thesis's structures**: a B+ tree over blocks and a scan of all of them for each new victim there; here
@@ -33,7 +38,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::Directory;
-use super::regions::Regions;
+use super::regions::{Regions, Visit};
 use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
 use crate::support::registry::{About, Choice, Cost, Example};
 
@@ -264,7 +269,7 @@ impl Buffer for Hbm {
     fn access(&mut self, span: &Span, _view: &dyn View, out: &mut Outcome) {
         let regions = &mut self.regions;
         regions.make_room(span, out, leave);
-        let mut visit = regions.begin();
+        let mut visit = Visit::default();
         for lpn in span.first..span.first + span.count {
             let answer = if regions.blocks().holds(lpn) {
                 regions.hit(lpn, span.write, &mut visit, out);
@@ -278,7 +283,7 @@ impl Buffer for Hbm {
             };
             out.answers.push(answer);
         }
-        regions.end(visit, span.request, out);
+        regions.end(span.request, out);
     }
 
     fn trim(&mut self, first: u32, count: u32) {

@@ -3,7 +3,9 @@
 //! **What it does.** Belady's MIN with bypass. Of the pages held and the one that comes, the page that is used again last has to go;
 //! if that is the one that comes, it goes past the buffer. Reads and writes are uses; a trim ends a page's use. Dirty pages that leave
 //! are written. Flush commands and forced unit access write pages and keep them, clean. Among pages that are never used again clean
-//! ones go first.
+//! ones go first, and a page that comes goes past if it would be no better to hold. Which of several
+//! equal ones goes makes no difference to hits: the one in the lowest slot, which while the buffer
+//! fills for the first time is the one taken in first.
 //!
 //! **What it is for.** A bound: no scheme has more hits in all, reads and writes counted together, on the same workload and size. It
 //! is none for reads or writes alone, nor for erases or time; [bounds](../bounds.md) has those that can be proved. It cannot be built into a

@@ -134,7 +134,7 @@ impl<O: Ranked + 'static, P: Pick + 'static> Parallel<O, P> {
     fn hint(&self, node: u32, channel: Option<u32>) -> Hint {
         let first = self.blocks.lbn(node) * self.blocks.pages_per_block();
         let pattern = self.pick.pattern(node, &self.blocks);
-        Hint { block: first / self.pages_per_block, pattern, channel }
+        Hint { block: first / self.pages_per_block, pattern, channel, again: false }
     }
 
     fn leave(&mut self, Victim { node, channel, reason }: Victim, out: &mut Outcome) {

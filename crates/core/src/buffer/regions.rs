@@ -19,7 +19,8 @@ use crate::support::list::{Links, List};
 /// Pages from which on a buffer counts as large: 16 MiB of 2 KiB pages.
 const LARGE: u32 = 8192;
 
-const LEAST_POPULAR: Reason = "least popular block, the fullest among equals";
+const LEAST_POPULAR_FULLEST: Reason = "least popular block, the fullest among equals";
+const LEAST_POPULAR_EMPTIEST: Reason = "least popular block, the one with fewest pages among equals";
 const COMPENSATION: Reason = "block region empty: last page of the page region and its block";
 const LAST_PAGE: Reason = "block region empty: last page of the page region";
 
@@ -152,11 +153,10 @@ impl Order {
     }
 }
 
-/// What a visit of a request to a block has done so far.
-#[derive(Debug, Clone, Copy)]
+/// What the part of a request that touches one block has done so far: [`Regions::hit`] or
+/// [`Regions::insert`] for each of its pages, then [`Regions::end`].
+#[derive(Debug, Default)]
 pub struct Visit {
-    /// Pages in the block region before it.
-    in_blocks: u32,
     /// It has counted for the block's popularity.
     counted: bool,
 }
@@ -183,6 +183,8 @@ pub struct Regions {
     beta: f64,
     /// Pages in the block region.
     in_blocks: u32,
+    /// Pages in the block region when the last part of a request had been served.
+    were_in_blocks: u32,
     /// Request at which the threshold changed last.
     settled_at: u64,
 }
@@ -238,6 +240,7 @@ impl Regions {
             alpha,
             beta,
             in_blocks: 0,
+            were_in_blocks: 0,
             settled_at: 0,
         })
     }
@@ -298,7 +301,11 @@ impl Regions {
         leave: impl FnOnce(&mut Directory, u32, Reason, &mut Outcome),
     ) {
         let (node, reason) = if let Some(victim) = self.draw() {
-            (victim, LEAST_POPULAR)
+            let reason = match self.config.size_tie {
+                SizeTie::MostPages => LEAST_POPULAR_FULLEST,
+                SizeTie::FewestPages => LEAST_POPULAR_EMPTIEST,
+            };
+            (victim, reason)
         } else {
             let slot = self.order.last();
             let lpn = self.pages.get(slot).lpn;
@@ -403,11 +410,6 @@ impl Regions {
         }
     }
 
-    /// A request comes to a block: [`Self::hit`] or [`Self::insert`] for each page, then [`Self::end`].
-    pub fn begin(&self) -> Visit {
-        Visit { in_blocks: self.in_blocks, counted: false }
-    }
-
     /// The host uses a page that is held.
     pub fn hit(&mut self, lpn: u32, write: bool, visit: &mut Visit, out: &mut Outcome) {
         let node = self.blocks.node(lpn / self.blocks.pages_per_block());
@@ -455,9 +457,10 @@ impl Regions {
         self.used[slot as usize] = self.clock;
     }
 
-    /// The part of a request that touches one block has been served.
-    pub fn end(&mut self, visit: Visit, request: u64, out: &mut Outcome) {
-        if self.in_blocks != visit.in_blocks {
+    /// The part of a request that touches one block has been served. What made room for it, and trims
+    /// before it, have changed the block region's size as well as what it brought.
+    pub fn end(&mut self, request: u64, out: &mut Outcome) {
+        if std::mem::replace(&mut self.were_in_blocks, self.in_blocks) != self.in_blocks {
             self.adjust(request, out);
         }
     }

@@ -1,9 +1,12 @@
 //! S3-FIFO: a small FIFO queue sifts out pages used once, before they reach the main one.
 //!
 //! **What it does.** A new page enters the small queue S, a tenth of the buffer; one that is remembered in the ghost queue G enters the main queue M. Each
-//! page counts its hits, up to 3. While S is at its size or above, the page at its end goes: to M if it counted at least `move_to_main` hits,
-//! starting anew at zero; else it leaves the buffer, and G remembers it. While S is smaller, the page at the end of M goes: it
-//! gets another round for each hit that it counted, else it leaves. G has as many entries as M has pages.
+//! page counts its hits, up to 3. To make room, S is looked at if it is at its size or above.
+//! Pages go from its end: to M if they counted at least `move_to_main` hits, starting anew at zero;
+//! the first that did not leaves the buffer, and G remembers it. That goes on until one leaves, also
+//! when S has become smaller than its size meanwhile. If S was smaller from the outset, or all its
+//! pages have gone to M, pages go from the end of M: each gets another round for each hit that it
+//! counted, and the first without hits leaves. G has as many entries as M has pages.
 //!
 //! **When it wins**: where most pages are used once: they leave within a tenth of the buffer's time, and a hit moves nothing.
 //! **When it loses**: where a second use comes just after the small queue, and again after the ghost queue.
@@ -12,7 +15,9 @@
 //!
 //! **Where the paper is silent.** How many hits move a page to M: two (`move_to_main`; "more than once" can count the access that brought it in, which
 //! makes it 1). What happens before the buffer is full for the first time: new pages queue up in S (`fill = "small"`), and once it is full all those beyond its size pass
-//! through at once; with `"both"` they go to M while S is full. A trimmed page is not remembered. Reads allocate; `reads = "bypass"` makes it a write buffer.
+//! through at once; with `"both"` they go to M while S is full. G is asked for
+//! the new page before room is made for it, and forgets it: the page that leaves for it cannot push
+//! it out of G. A trimmed page is not remembered. Reads allocate; `reads = "bypass"` makes it a write buffer.
 //!
 //! Cost of a page access: O(1), on average over accesses: each page that is spared uses up a hit.
 

@@ -165,7 +165,7 @@ impl Sftl {
         let number = self.class(node);
         let written = if number == SEQUENTIAL { Access::Sequential } else { Access::Random };
         let pattern = Pattern::new(written, Access::Never);
-        let hint = Hint { block: self.blocks.lbn(node), pattern, channel: None };
+        let hint = Hint { block: self.blocks.lbn(node), pattern, channel: None, again: false };
         let class = &mut self.classes[number];
         class.order.remove(&mut self.links, node);
         class.pages -= self.blocks.pages(node);

@@ -30,7 +30,8 @@ pub struct NandConfig {
     /// Flash pages per plane that one program writes at once (3 for one-shot TLC).
     #[serde(default = "one_u32")]
     pub pages_per_program: u32,
-    /// Drive all planes of a die together: one erase unit spans them, and one program writes to each.
+    /// Drive all planes of a die together: one erase unit spans them, and one program writes to each. Reads go one plane after the
+    /// other: two pages of two planes take twice the time of one (`two_plane` has reads that share the array time).
     #[serde(default)]
     pub multi_plane: bool,
     /// Order in which the pages of a block may be programmed.

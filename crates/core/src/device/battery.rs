@@ -51,6 +51,14 @@ impl Device {
         held.iter().enumerate().filter_map(last_word).collect()
     }
 
+    /// The pages in open program units. Where collection takes no time, it need not wait for those units before it erases
+    /// the versions that they replace; in return they outlast a power cut.
+    pub(super) fn open_units(&self) -> Ram {
+        let Some(shadow) = self.engine.shadow() else { return Ram::new() };
+        let open = |lpn: &u32| self.mapping.lookup(*lpn).is_some_and(|ppn| self.in_open_unit(ppn));
+        (0..self.logical_pages).filter(open).map(|lpn| (lpn, Kept::Data(shadow.expected(lpn)))).collect()
+    }
+
     /// Stores what the battery kept and the flash lacks, at once, before anybody uses the drive.
     pub(super) fn store_ram(&mut self, ram: &Ram) -> Result<(), DeviceError> {
         for &(lpn, kept) in ram {

@@ -319,6 +319,19 @@ impl Device {
                 behind_ns as f64 / 1e9,
                 run_ns as f64 / 1e9
             ));
+        } else if paced
+            && let Some(burst) = self
+                .backlog
+                .burst(self.config.host.max_outstanding, self.latency.iter().map(Latency::sum).sum())
+        {
+            reasons.push(format!(
+                "the drive was behind for {:.1} % of the run: one request in ten waited for its turn for {:.3} s or longer, where one \
+                 takes {:.6} s then, so response times say how much came at once, and not how fast the drive is; slow the workload down \
+                 (host.speedup below 1, such as 0.2) or replay it closed-loop (host.replay = \"closed\")",
+                burst.behind_ns as f64 / run_ns.max(1) as f64 * 100.0,
+                burst.wait_ns as f64 / 1e9,
+                burst.served_ns as f64 / 1e9
+            ));
         }
         if self.config.precondition.state == Precondition::Steady && !self.preconditioning.settled {
             reasons.push(format!(

@@ -255,6 +255,9 @@ impl Device {
         if options.verify {
             engine.attach(Box::new(Shadow::new(&geometry, logical_pages)));
         }
+        if config.ftl.gc.cost == GcCost::Free {
+            engine.store_at_issue();
+        }
         let mut flash = Flash::new(geometry.clone(), config.nand.program_order);
         flash.reset_erases(config.nand.endurance);
         Ok(Self {

@@ -13,7 +13,7 @@ pub struct Crash {
     image: Image,
     /// Version of the host's last trim of each page, for the oracle.
     trims: Vec<u32>,
-    /// Empty without a battery.
+    /// Without a battery empty, or what is in open program units, where collection takes no time.
     ram: Ram,
 }
 
@@ -23,12 +23,14 @@ impl Device {
     /// # Errors
     /// The drive keeps no image: it was built without [`Options::verify`].
     pub fn cut(&self, fate: impl FnMut(&FlashOp) -> Fate) -> Result<Crash, DeviceError> {
-        let ram = if !self.config.buffer.battery {
-            Ram::new()
-        } else if self.kept.is_empty() {
-            self.ram()
-        } else {
+        let ram = if !self.kept.is_empty() {
             self.kept.clone()
+        } else if self.config.buffer.battery {
+            self.ram()
+        } else if self.free_collection {
+            self.open_units()
+        } else {
+            Ram::new()
         };
         let shadow = self
             .engine

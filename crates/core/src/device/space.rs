@@ -121,7 +121,9 @@ impl Device {
             if self.timed {
                 self.next_job_step(unit);
             } else {
-                while self.job_step(unit, NOBODY) == Reclaim::More && !self.gains_nothing() {}
+                while matches!(self.job_step(unit, NOBODY), Reclaim::More | Reclaim::Together)
+                    && !self.gains_nothing()
+                {}
                 self.jobs -= 1;
             }
             if self.gains_nothing() {
@@ -174,7 +176,8 @@ impl Device {
         let step = self.mapping.reclaim(&mut cx, unit);
         let (now, gc) = (&self.counters.erases, Cause::Gc as usize);
         self.room_made += u64::from(step == Reclaim::Done || now[gc] > erases[gc]);
-        self.fruitless += u64::from(step != Reclaim::More) + Counters::total(now) - Counters::total(&erases);
+        self.fruitless += u64::from(matches!(step, Reclaim::Done | Reclaim::Stuck)) + Counters::total(now)
+            - Counters::total(&erases);
         step
     }
 
@@ -187,13 +190,17 @@ impl Device {
         }
         let join = self.engine.join(JOB | unit);
         self.engine.hold(join);
-        let step = self.job_step(unit, Own::All(join));
-        if let Some(service) = &mut self.service {
-            self.engine.do_alone(&self.job_plan, &mut service.drive);
+        let mut step = Reclaim::Together;
+        while step == Reclaim::Together && !self.gains_nothing() {
+            step = self.job_step(unit, Own::All(join));
+            if let Some(service) = &mut self.service {
+                self.engine.do_alone(&self.job_plan, &mut service.drive);
+            }
+            self.engine.issue(&self.job_plan);
+            self.job_plan.clear();
         }
-        self.engine.issue(&self.job_plan);
-        self.job_plan.clear();
-        if step == Reclaim::More {
+        self.engine.end_group();
+        if matches!(step, Reclaim::More | Reclaim::Together) {
             self.engine.release(join);
         } else {
             self.jobs -= 1;

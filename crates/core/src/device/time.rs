@@ -4,9 +4,11 @@ use super::space::JOB;
 use super::{Device, DeviceError, Pending, Reads};
 use crate::config::Replay;
 use crate::host::{Op, Request};
+use crate::metrics::Latency;
 use crate::support::NONE;
 use crate::support::tournament::NEVER;
 use std::cmp::Reverse;
+use std::collections::VecDeque;
 
 /// Tag of a join of reads; that of a request's writes is the request's number alone.
 pub(super) const READS: u32 = 1 << 30;
@@ -21,10 +23,61 @@ pub(super) struct Backlog {
     /// Requests between two samples, a power of two, less one.
     skip: u64,
     seen: u64,
+    /// How long each request waited for its turn.
+    waits: Latency,
+    /// Arrivals of requests that are under way and wait, since more come before them than a host keeps under way.
+    waiting: VecDeque<u64>,
+    /// How long there was one that waited, and up to when that is known.
+    behind_ns: u64,
+    behind_until: u64,
+}
+
+/// A run whose requests spent their time waiting for their turn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Burst {
+    /// One request in ten waited so long or longer.
+    pub wait_ns: u64,
+    /// What a request took on average once it was its turn.
+    pub served_ns: u64,
+    /// How long somebody waited.
+    pub behind_ns: u64,
 }
 
 impl Backlog {
     const SAMPLES: usize = 128;
+    /// No host keeps more requests under way: what comes behind them waits, whether it has been admitted or not.
+    const HOST: u32 = 256;
+    /// What waits at least so many times as long as it then takes is not in a short burst, however many are under way.
+    const FAR: u64 = 4;
+
+    /// A request that arrived then is admitted now, as one of so many.
+    fn admitted(&mut self, arrival: u64, now: u64, outstanding: u32) {
+        if outstanding > Self::HOST {
+            self.waiting.push_back(arrival);
+        } else {
+            self.waited(arrival, now);
+        }
+    }
+
+    /// A request that arrived then need not wait any more.
+    fn waited(&mut self, arrival: u64, now: u64) {
+        self.waits.record(now - arrival);
+        self.behind_ns += now.saturating_sub(arrival.max(self.behind_until));
+        self.behind_until = now;
+    }
+
+    /// If one request in ten waited for its turn behind more requests than a host keeps under way: with `slots` under way at a time, that
+    /// takes as many times as long as one takes as the slots go into those. `response_ns` is the sum of all response times.
+    pub(super) fn burst(&self, slots: u32, response_ns: u128) -> Option<Burst> {
+        let count = u128::from(self.waits.count());
+        if !self.tells() || count == 0 {
+            return None;
+        }
+        let served_ns = (response_ns.saturating_sub(self.waits.sum()) / count) as u64;
+        let wait_ns = self.waits.summary()?.p90;
+        let far = wait_ns > served_ns.saturating_mul(Self::FAR.max(u64::from(Self::HOST / slots.max(1))));
+        far.then_some(Burst { wait_ns, served_ns, behind_ns: self.behind_ns })
+    }
 
     fn note(&mut self, wait: u64) {
         if self.seen & self.skip == 0 {
@@ -185,6 +238,9 @@ impl Device {
     fn admit(&mut self, request: &Request, arrival: u64, now: u64) -> u32 {
         self.count_request(request);
         self.outstanding += 1;
+        if self.timed {
+            self.backlog.admitted(arrival, now, self.outstanding);
+        }
         let pending = Pending {
             arrival,
             admitted: now,
@@ -249,6 +305,9 @@ impl Device {
                 self.flushed.latency.record(now - arrival);
             }
             self.backlog.note(now - arrival);
+            if let Some(arrival) = self.backlog.waiting.pop_front() {
+                self.backlog.waited(arrival, now);
+            }
             self.last_answer = self.last_answer.max(now);
         }
         self.outstanding -= 1;
@@ -262,14 +321,19 @@ impl Device {
         self.area_at = now;
     }
 
-    /// Lets everything happen that happens up to `time`.
-    pub(super) fn run_until(&mut self, time: u64) -> Result<(), DeviceError> {
+    /// Lets everything happen that happens up to `time`, but for what waits for everything that comes at `time`.
+    fn run_until(&mut self, time: u64) -> Result<(), DeviceError> {
         self.note_idleness()?;
-        while self.next_time() <= time && self.next_time() != NEVER {
+        while self.next_time() <= time && self.next_time() != NEVER && !self.only_starts_at(time) {
             self.next()?;
             self.note_idleness()?;
         }
         Ok(())
+    }
+
+    #[inline]
+    fn only_starts_at(&self, time: u64) -> bool {
+        self.engine.only_starts_at(time) && self.timers.peek().is_none_or(|Reverse((timer, _))| *timer > time)
     }
 
     /// Once all requests have been answered, collection may run ahead of need; once nothing at all is under way, the mapping
@@ -302,7 +366,9 @@ impl Device {
     #[inline]
     fn next(&mut self) -> Result<(), DeviceError> {
         match self.timers.peek() {
-            Some(&Reverse((time, id))) if time < self.engine.next_event() => {
+            Some(&Reverse((time, id)))
+                if time < self.engine.next_event() || self.engine.only_starts_at(time) =>
+            {
                 self.timers.pop();
                 self.engine.advance_to(time);
                 self.condition_met(id);

@@ -2,6 +2,7 @@
 
 use crate::config::{DeviceConfig, PageTypes};
 use crate::ftl::MappingConfig;
+use crate::ftl::gc::{GcConfig, Grain};
 use crate::ftl::victim::VictimConfig;
 use crate::nand::Geometry;
 
@@ -11,6 +12,11 @@ fn settings(config: &DeviceConfig, geometry: &Geometry) -> Vec<String> {
     let blocks = geometry.blocks_per_unit;
     let mut found = Vec::new();
     let mut note = |unused: bool, what: String| found.extend(unused.then_some(what));
+    let default_step = GcConfig::default().step_pages;
+    note(
+        gc.grain != Grain::Steps && gc.step_pages != default_step,
+        "ftl.gc.step_pages (ftl.gc.grain is not \"steps\")".to_owned(),
+    );
     let one_region = gc.regions == 1;
     note(one_region && gc.region_pages.is_some(), "ftl.gc.region_pages (ftl.gc.regions is 1)".to_owned());
     note(

@@ -16,7 +16,8 @@
 //! **Where the papers are silent.** The first write to an erased slot of the data block goes to a log block, as BPLRU
 //! says of all writes (`first_write = "direct"` for the other reading). The victim is the log block written longest ago
 //! (`victim = "fifo"`: attached longest ago; `"random"`: any). Updating the block map costs nothing, as in the papers. A merge that
-//! finds nothing to copy is a switch. Pages never written are neither read nor programmed. A new block is taken from
+//! finds nothing to copy is a switch. The erases of a merge come after the host's write, which does not wait for them
+//! (`merge_erase = "before"`: it does, as where all that a request causes is added up to its response time). Pages never written are neither read nor programmed. A new block is taken from
 //! the plane of the old one where there is one.
 //!
 //! A flush makes trims durable with a tombstone in the log block.
@@ -28,7 +29,7 @@ use rand_pcg::Pcg64Mcg;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{BlockScheme, Blocks, Folded, MergeTiming, Placement, log_blocks, require};
+use super::blocks::{BlockScheme, Blocks, Folded, MergeErase, MergeTiming, Placement, log_blocks, require};
 use super::cx::{Cx, Label, PageOut, Place};
 use super::{Mapping, Shape};
 use crate::nand::Role;
@@ -63,6 +64,11 @@ pub const ABOUT: About = About {
             option: "partial_merge",
             others: &["false"],
             open: "the BPLRU paper knows no partial merges",
+        },
+        Choice {
+            option: "merge_erase",
+            others: &[r#""before""#],
+            open: "whether a request waits for the erases of the merges that it causes",
         },
     ],
     source: include_str!("bast.rs"),
@@ -107,6 +113,8 @@ pub struct Config {
     pub partial_merge: bool,
     /// Where the first write to a page goes whose slot in the data block is still erased.
     pub first_write: FirstWrite,
+    /// When a merge's erases come: after the host's write, or before it, so that the request waits for them.
+    pub merge_erase: MergeErase,
     /// Seed of the draws of random victims.
     pub seed: u64,
 }
@@ -119,6 +127,7 @@ impl Default for Config {
             victim: Victim::Lru,
             partial_merge: true,
             first_write: FirstWrite::Log,
+            merge_erase: MergeErase::After,
             seed: 1,
         }
     }
@@ -250,6 +259,10 @@ impl Bast {
 
 impl BlockScheme for Bast {
     const NAME: &'static str = "bast";
+
+    fn merge_erase(&self) -> MergeErase {
+        self.config.merge_erase
+    }
 
     fn write(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
         if self.config.first_write == FirstWrite::Direct

@@ -21,8 +21,11 @@
 //! simulator of its authors' group.
 //!
 //! **Where the paper is silent**, as far as it could be read: which unit takes a block (`placement`: where its pages lie already,
-//! new blocks go to the units in turn); which reads count (`score`: those of more than `long_read` pages of the block, which alone
-//! gain from several channels); how often it has to be read (`threshold`, 2 in SUPA's account); whether blocks written
+//! new blocks go to the units in turn); which reads count (`score`: all, as
+//! SUPA speaks of "the number of continuous read requests between two write requests for a block",
+//! whatever their length; with `"long-reads"`, the simulator's rule, only those of more than
+//! `long_read` pages of the block, which alone gain from several channels: where each read is of one
+//! page, nothing is ever scattered then); how often it has to be read (`threshold`, 2 in SUPA's account); whether blocks written
 //! sequentially are scattered as well, as SUPA says and the simulator does not (`sequential`). Equal scores go by the block's
 //! number. A page is moved to the unit of its new channel that has most room, and stays if none has room to spare. Where a program writes
 //! several mapped pages, as many stay together. What scattering reads and programs is counted as `placement`. Runs without time, and
@@ -63,7 +66,11 @@ pub const ABOUT: About = About {
             others: &[r#""turn""#, r#""least-busy""#],
             open: "which unit takes the pages of a block that are written together",
         },
-        Choice { option: "score", others: &[r#""reads""#], open: "which reads make a block read-intensive" },
+        Choice {
+            option: "score",
+            others: &[r#""long-reads""#],
+            open: "which reads make a block read-intensive",
+        },
         Choice {
             option: "sequential",
             others: &["4"],
@@ -92,11 +99,11 @@ pub enum Placement {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Score {
-    /// Those of more than `long_read` pages of it.
-    #[default]
-    LongReads,
     /// All.
+    #[default]
     Reads,
+    /// Those of more than `long_read` pages of it.
+    LongReads,
 }
 
 /// Options.
@@ -107,7 +114,7 @@ pub struct Config {
     pub threshold: u32,
     /// Which reads raise the score of a block, by 1 for each request.
     pub score: Score,
-    /// A read of more pages of a block than this is long.
+    /// A read of more pages of a block than this is long; with `score = "long-reads"`.
     pub long_read: u32,
     /// Blocks of which more adjacent pages than this are written together are scattered as well. Default: only those that are
     /// read.
@@ -120,7 +127,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             threshold: 2,
-            score: Score::LongReads,
+            score: Score::default(),
             long_read: 1,
             sequential: None,
             placement: Placement::Kept,

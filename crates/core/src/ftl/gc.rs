@@ -17,6 +17,11 @@ pub const CHOICES: &[Choice] = &[
         others: &["1", "64"],
         open: "how many pages collection copies before host requests come in between",
     },
+    Choice {
+        option: "grain",
+        others: &[r#""victim""#, r#""all""#],
+        open: "how much of a collection is done before host requests come in between",
+    },
 ];
 
 /// Options of garbage collection.
@@ -28,7 +33,9 @@ pub struct GcConfig {
     /// 1 for a single unit, which loses the least spare flash; 2 for several, where there is room, so that the units do
     /// not run dry together.
     pub free_blocks: Option<f64>,
-    /// Pages that one step of collection copies at most; host requests come in between.
+    /// How much of a collection is done before host requests of its die come in between.
+    pub grain: Grain,
+    /// With `grain = "steps"`: pages that one step of collection copies at most.
     pub step_pages: u32,
     /// What collection costs.
     pub cost: GcCost,
@@ -50,6 +57,7 @@ impl Default for GcConfig {
     fn default() -> Self {
         Self {
             free_blocks: None,
+            grain: Grain::Steps,
             step_pages: 8,
             cost: GcCost::Full,
             idle_free_blocks: None,
@@ -60,6 +68,20 @@ impl Default for GcConfig {
     }
 }
 
+/// How much of a collection is done before host requests of its die come in between. Only host reads that go before
+/// everything (`nand.scheduling = "read-first"`) do so at any time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Grain {
+    /// `step_pages` copies, or an erase: requests that came in the meantime go first.
+    #[default]
+    Steps,
+    /// A block: its copies and its erase.
+    Victim,
+    /// All of it: as many blocks as have to be erased until the unit has enough.
+    All,
+}
+
 /// What collection costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -67,8 +89,8 @@ pub enum GcCost {
     /// The time of its reads, programs and erases.
     #[default]
     Full,
-    /// No time: pages move and blocks are erased at once, and are counted. An erase still waits until the pages are
-    /// stored that replace what it takes away.
+    /// No time: pages move and blocks are erased at once, and are counted. So that an erase need not wait until the pages are stored
+    /// that replace what it takes away, a power cut loses nothing that has left the buffer.
     Free,
 }
 

@@ -38,6 +38,8 @@ use store::Store;
 pub enum Reclaim {
     /// A step has been planned; there is more to do.
     More,
+    /// The same, and the next step is planned at once: it goes on from this one without anything in between.
+    Together,
     /// The unit has room again.
     Done,
     /// Nothing in the unit can be reclaimed now.

@@ -22,7 +22,7 @@
 //! **Where the paper is silent**, as far as it could be read: how many logical blocks make a superblock, and how many update
 //! blocks it may have. Among blocks with as few pages needed, the one of the lowest number is emptied. All blocks of a
 //! superblock come from one plane, where there are enough. The map lies in RAM for nothing; the original keeps it in the
-//! spare areas. A flush makes trims durable with a tombstone in the open block.
+//! spare areas. Where so many blocks are worn out that a single one is erased, garbage is collected into that. A flush makes trims durable with a tombstone in the open block.
 //!
 //! Cost of a page write: O(1), but for garbage collection, which looks at each page of a superblock.
 
@@ -180,8 +180,10 @@ impl Superblock {
     /// One step towards a page that can be written in `group`; `false` while an erase has to end first.
     fn make_room(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, group: u32) -> bool {
         let has = self.groups[group as usize].blocks.len();
+        // A victim that wears out by its erase leaves a single erased block. To do without one in reserve is better than to end here.
+        let at_last = blocks.has_worn_out() && blocks.pool.total() == 1 && cx.erasing() == 0;
         if has >= self.data_blocks(blocks.ppb(), group) + self.most as usize {
-            return self.collect(blocks, cx, group, false);
+            return self.collect(blocks, cx, group, at_last);
         }
         // One is left to collect into.
         if blocks.can_take(cx, 2) {
@@ -190,7 +192,7 @@ impl Superblock {
         }
         // Without update blocks anywhere there would be enough, unless blocks are worn out.
         let none_comes = blocks.pool.total() <= 2 && !self.order.is_empty();
-        none_comes && self.collect(blocks, cx, self.order.back(), false)
+        none_comes && self.collect(blocks, cx, self.order.back(), at_last)
     }
 
     /// The block of a superblock that is emptied next, and what it holds.

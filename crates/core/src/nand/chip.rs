@@ -135,6 +135,12 @@ impl Chip {
             && self.suspend.is_none()
     }
 
+    /// Planes go together: a die waits for all that comes at the same time before it begins.
+    #[inline]
+    pub(super) fn gathers(&self) -> bool {
+        self.two_plane.is_some()
+    }
+
     fn of_page(&self, times: &[u64], page: u32) -> u64 {
         let kind = self.types.get((page / self.flash_page) as usize).copied().unwrap_or(0);
         times.get(usize::from(kind)).copied().unwrap_or(times[0])

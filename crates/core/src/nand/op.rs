@@ -126,6 +126,8 @@ pub struct Plan {
     pub unpins: Vec<(u32, u32)>,
     /// Joins of the engine that were held until the operations which signal them are issued.
     pub held: Vec<u32>,
+    /// The operations belong to a group, which holds its dies until it ends.
+    pub together: bool,
     /// Joins of the engine that wait for one of the plan, and are held until it is issued: `(join of the plan, join of the
     /// engine)`.
     pub links: Vec<(u32, u32)>,
@@ -143,6 +145,7 @@ impl Plan {
         self.unpins.clear();
         self.held.clear();
         self.links.clear();
+        self.together = false;
     }
 
     /// A new join.

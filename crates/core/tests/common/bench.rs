@@ -100,7 +100,7 @@ impl Stage<'_> {
 
     fn run_until(&mut self, time: u64) {
         let mut finished = Vec::new();
-        while self.engine.next_event() <= time {
+        while self.engine.next_event() <= time && !self.engine.only_starts_at(time) {
             self.engine.step();
             self.engine.take_finished(&mut finished);
             for tag in finished.drain(..) {

@@ -175,7 +175,9 @@ pub fn compositions() -> Vec<Value> {
         json!({}),
         json!({"cost": "free", "step_pages": 3}),
         json!({"copies": "spread"}),
+        json!({"copies": "spread", "grain": "all"}),
         json!({"idle_free_blocks": 4, "step_pages": 1}),
+        json!({"idle_free_blocks": 4, "grain": "victim"}),
         json!({"regions": 2, "region_pages": 20}),
     ];
     let parts: [(&str, Vec<Value>); 4] = [

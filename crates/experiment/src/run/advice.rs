@@ -1,6 +1,20 @@
 //! What a reader of the record should know of the workload: what was left out, dropped, moved or made to arrive late.
 
+use eraseblock_core::buffer::BufferConfig as Scheme;
+use eraseblock_core::config::BufferSection;
 use eraseblock_traces::{FitMode, FitReport, TraceIdentity};
+
+/// A buffer into which the whole drive goes.
+pub(super) fn of_buffer(buffer: &BufferSection, fit: &FitReport) -> Option<String> {
+    let buffers = !matches!(buffer.scheme, Scheme::None(_));
+    (buffers && buffer.size.0 >= fit.drive_bytes).then(|| {
+        format!(
+            "the buffer ({}) is no smaller than the drive ({} B): nothing that was written has to leave it, and schemes \
+             do not differ; set buffer.size",
+            buffer.size, fit.drive_bytes
+        )
+    })
+}
 
 /// One sentence for each thing that was done to the workload.
 pub(super) fn warnings(trace: &TraceIdentity, fit: &FitReport) -> Vec<String> {
@@ -87,6 +101,22 @@ mod tests {
         let all = warnings(&trace, &fit);
         assert_eq!(all.len(), 1);
         assert!(all[0].starts_with("50 of 100 requests have other addresses"), "{}", all[0]);
+    }
+
+    #[test]
+    fn a_buffer_as_large_as_the_drive_is_told() {
+        let (_, fit) = fitted(FitMode::Clip);
+        let buffer = |size: &str, scheme: &str| {
+            let section = toml::from_str(&format!("size = '{size}'\nscheme = '{scheme}'")).unwrap();
+            of_buffer(&section, &fit)
+        };
+        assert_eq!(buffer("196 KiB", "lru"), None);
+        assert_eq!(buffer("1 GiB", "none"), None);
+        let warning = buffer("200 KiB", "lru").unwrap();
+        assert!(
+            warning.starts_with("the buffer (200 KiB) is no smaller than the drive (204800 B)"),
+            "{warning}"
+        );
     }
 
     #[test]

@@ -48,8 +48,9 @@ impl Record {
     ) -> Self {
         let warnings = figures.entry("warnings").or_insert_with(|| json!([]));
         if let Json::Array(warnings) = warnings {
-            warnings
-                .extend(advice::warnings(workload.identity(), fitted.report()).into_iter().map(Json::from));
+            let buffer = advice::of_buffer(&experiment.device().buffer, fitted.report());
+            let workload = advice::warnings(workload.identity(), fitted.report());
+            warnings.extend(buffer.into_iter().chain(workload).map(Json::from));
         }
         let identity = workload.identity();
         let mut trace = object(identity);

@@ -145,10 +145,15 @@ impl ByteFile {
     fn unreadable(&self, place: &str, error: io::Error) -> TraceError {
         match self.packing {
             Packing::Plain => TraceError::io(&self.name, format!("cannot be read {place}"), error),
-            packed => TraceError::file(
-                &self.name,
-                format!("its {packed} data are damaged or cut off {place}: {error}"),
-            ),
+            packed => {
+                let problem = if error.kind() == io::ErrorKind::UnexpectedEof {
+                    "the file ends in the middle of them".to_owned()
+                } else {
+                    error.to_string()
+                };
+                let problem = format!("its {packed} data are damaged or cut off {place}: {problem}");
+                TraceError::file(&self.name, problem)
+            }
         }
     }
 

@@ -126,6 +126,28 @@ mod tests {
         }
     }
 
+    /// No decoder's own words for it: `Debug` forms and names of its types tell nobody anything.
+    #[test]
+    fn what_is_wrong_with_packed_data_is_told_in_words() {
+        let long = (0..20_000).map(|i| format!("{i} {}", i * 7919 % 1000)).collect::<Vec<_>>().join("\n");
+        for pack in PACKERS {
+            let packed = pack(long.as_bytes());
+            for end in [7, 9, 14, packed.len() / 3, packed.len() / 2, packed.len() - 5, packed.len() - 2] {
+                let error = lines(&packed[..end]).unwrap_err().to_string();
+                assert!(error.ends_with(": the file ends in the middle of them"), "{end}: {error}");
+            }
+            for place in (6..packed.len()).step_by(packed.len() / 29) {
+                let mut flipped = packed.clone();
+                flipped[place] ^= 0x11;
+                let Err(error) = lines(&flipped) else { continue };
+                let error = error.to_string();
+                assert!(!error.contains("Error") && !error.contains(['{', '(']), "{place}: {error}");
+            }
+        }
+        let garbage = lines(&[zstd(b"1\n"), b"garbage".to_vec()].concat()).unwrap_err().to_string();
+        assert!(garbage.contains("after line 1: what stands there is no zstd frame"), "{garbage}");
+    }
+
     #[test]
     fn an_xz_file_does_not_take_all_memory() {
         // The block's header follows the stream's: its length, flags, a filter and the size of its window, a checksum.

@@ -1,5 +1,6 @@
 //! A zstd file: any number of frames, one after another, each checked against its checksum.
 
+use std::error::Error;
 use std::io::{self, BufRead, Read};
 
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
@@ -31,7 +32,7 @@ impl<R: BufRead> ZstdFrames<R> {
                         return Err(io::ErrorKind::UnexpectedEof.into());
                     }
                 }
-                Err(error) => return Err(io::Error::other(error)),
+                Err(error) => return Err(in_words(&error)),
             }
         }
         Ok(false)
@@ -48,6 +49,20 @@ impl<R: BufRead> ZstdFrames<R> {
     }
 }
 
+/// The decoder's error without its own names of things; that a file ends too soon is what the system says of it.
+fn in_words(error: &FrameDecoderError) -> io::Error {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(inner) = cause {
+        if let Some(io) = inner.downcast_ref::<io::Error>()
+            && io.kind() == io::ErrorKind::UnexpectedEof
+        {
+            return io::ErrorKind::UnexpectedEof.into();
+        }
+        cause = inner.source();
+    }
+    io::Error::other("what stands there is no zstd frame, or a frame with other content than was packed")
+}
+
 impl<R: BufRead> Read for ZstdFrames<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
@@ -60,7 +75,7 @@ impl<R: BufRead> Read for ZstdFrames<R> {
             while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
                 self.decoder
                     .decode_blocks(&mut self.source, BlockDecodingStrategy::UptoBlocks(1))
-                    .map_err(io::Error::other)?;
+                    .map_err(|error| in_words(&error))?;
             }
             let count = self.decoder.read(buffer)?;
             if count > 0 || buffer.is_empty() {

@@ -16,7 +16,7 @@ pub(super) static FAMILY: Family = Family {
         reference: "blkreplay's documentation; the header text of each file",
         extensions: &["load"],
         disorder: Disorder::None,
-        parser: Parser::Lines(|_| Box::new(Blkreplay { in_rows: false })),
+        parser: Parser::Lines(|_| Box::<Blkreplay>::default()),
         sample: |requests| in_memory("blkreplay", requests),
     }],
     recognise,
@@ -24,9 +24,12 @@ pub(super) static FAMILY: Family = Family {
 
 const ROW: &str = "a row `start ; sector ; length ; op`";
 
+#[derive(Default)]
 struct Blkreplay {
     /// The header is free text; rows begin after the line that names the columns, or with the first row itself.
     in_rows: bool,
+    /// First line of the header. Files that were put together have it again, and the rest of a header below it.
+    head: Option<String>,
 }
 
 impl LineParser for Blkreplay {
@@ -34,16 +37,15 @@ impl LineParser for Blkreplay {
         if trimmed(line).is_empty() {
             return Ok(Line::Other("blank lines"));
         }
-        if !self.in_rows {
-            if names_columns(line) {
-                self.in_rows = true;
-                return Ok(Line::Other("header lines"));
+        let header = if self.in_rows { self.begins_again(line) } else { !looks_like_row(line) };
+        if header {
+            self.in_rows = names_columns(line);
+            if self.head.is_none() && !self.in_rows {
+                self.head = Some(trimmed(line).to_owned());
             }
-            if !looks_like_row(line) {
-                return Ok(Line::Other("header lines"));
-            }
-            self.in_rows = true;
+            return Ok(Line::Other("header lines"));
         }
+        self.in_rows = true;
         row(line).map(Line::Request)
     }
 
@@ -53,6 +55,16 @@ impl LineParser for Blkreplay {
         } else {
             "the line `start ; sector ; length ; op` and rows"
         }
+    }
+}
+
+impl Blkreplay {
+    /// Whether a line among rows begins, or ends, a further header.
+    #[inline]
+    fn begins_again(&self, line: &str) -> bool {
+        let text = trimmed(line);
+        !text.starts_with(|c: char| c.is_ascii_digit())
+            && (self.head.as_deref() == Some(text) || names_columns(text))
     }
 }
 
@@ -119,7 +131,7 @@ mod tests {
     use super::*;
 
     fn read(lines: &[&str]) -> Result<Vec<Request>, Unexpected> {
-        let mut parser = Blkreplay { in_rows: false };
+        let mut parser = Blkreplay::default();
         let mut requests = Vec::new();
         for line in lines {
             if let Line::Request(request) = parser.line(line)? {
@@ -158,6 +170,25 @@ mod tests {
     fn rows_may_begin_without_a_header() {
         assert_eq!(read(&["0.5 ; 8 ; 8 ; R ; 0.0 ; 0.0"]).unwrap().len(), 1);
         assert!(read(&["0.5 ; 8 ; 8 ; R", "notes"]).is_err());
+    }
+
+    #[test]
+    fn a_header_may_come_again() {
+        let names = "start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0";
+        let (row, head) = ("0.5 ; 8 ; 8 ; R ; 0.0 ; 0.0", ["Copyright", "", "made of a; b; c"]);
+        let again = [
+            &head[..],
+            &[names],
+            &head[..1],
+            &["another text"],
+            &[names, row],
+            &head[..],
+            &[names, row, names, row],
+        ];
+        assert_eq!(read(&again.concat()).unwrap().len(), 3);
+        // What no header begins with is damage.
+        assert!(read(&[&head[..], &[names, row, "another text"]].concat()).is_err());
+        assert_eq!(read(&[row, names, row]).unwrap().len(), 2);
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod formats;
 mod losses;
 mod packed;
 mod packing;
+mod place;
 mod text;
 
 use std::io::{self, Write};
@@ -20,6 +21,7 @@ pub use losses::Losses;
 use losses::Narrowing;
 use packed::OutFile;
 pub use packing::{PackedWriter, Packing};
+pub use place::Place;
 use text::LineWriter;
 
 /// How a trace is written.
@@ -31,7 +33,7 @@ pub struct WriteOptions {
     pub provenance: Vec<(String, String)>,
     /// What the format cannot hold is left out and counted; else it is an error.
     pub lossy: bool,
-    /// A file of this name is replaced; else it is an error.
+    /// A regular file of this name is replaced; else it is an error. Nothing but regular files is replaced.
     pub overwrite: bool,
 }
 
@@ -43,7 +45,7 @@ impl WriteOptions {
     /// The format or the packing cannot be told from the name, or a file is there that may not be replaced.
     pub fn check(&self, path: &Path) -> Result<(), TraceError> {
         target(path, self)?;
-        packed::check(path, self.overwrite)
+        packed::check(path, self.overwrite).map(drop)
     }
 }
 

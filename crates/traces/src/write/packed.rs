@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::packing::{PackedWriter, Packing};
+use super::place::Place;
 use crate::error::TraceError;
 use crate::input::hex;
 
 /// A file under way, beside its final name.
 pub(super) struct OutFile {
-    part: Part,
+    /// None where what is written goes to a device or pipe.
+    part: Option<Part>,
     sink: Option<PackedWriter>,
     digest: Sha256,
     content_bytes: u64,
@@ -27,7 +29,13 @@ pub(super) struct Finished {
 
 impl OutFile {
     pub fn create(path: &Path, packing: Packing, overwrite: bool) -> Result<Self, TraceError> {
-        let (part, file) = Part::create(path, overwrite)?;
+        let (part, file) = if check(path, overwrite)? == Place::Stream {
+            let failed = |error| TraceError::io(&path.display().to_string(), "cannot be written", error);
+            (None, Place::open_stream(path).map_err(failed)?)
+        } else {
+            let (part, file) = Part::create(path, overwrite)?;
+            (Some(part), file)
+        };
         let sink = PackedWriter::new(file, packing);
         Ok(Self { part, sink: Some(sink), digest: Sha256::new(), content_bytes: 0 })
     }
@@ -38,10 +46,16 @@ impl OutFile {
             Some(sink) => sink.finish()?,
             None => return Err(io::Error::other("written to after its end")),
         };
-        file.sync_all()?;
-        let file_bytes = file.metadata()?.len();
-        drop(file);
-        self.part.rename()?;
+        let mut file_bytes = file.metadata()?.len();
+        match &mut self.part {
+            Some(part) => {
+                file.sync_all()?;
+                drop(file);
+                part.rename()?;
+            }
+            // A pipe does not count what went through it.
+            None => file_bytes = self.content_bytes,
+        }
         Ok(Finished { file_bytes, content_bytes: self.content_bytes, sha256: hex(&self.digest.finalize()) })
     }
 }
@@ -60,16 +74,17 @@ impl Write for OutFile {
     }
 }
 
-/// Whether a file can be written at `target`, as far as its name shows.
-pub(super) fn check(target: &Path, overwrite: bool) -> Result<(), TraceError> {
-    let name = target.display().to_string();
-    if target.is_dir() || target.file_name().is_none() {
-        return Err(TraceError::file(&name, "is a folder, not a file to write"));
+/// What stands at `target`, where it can be written to.
+pub(super) fn check(target: &Path, overwrite: bool) -> Result<Place, TraceError> {
+    let refused = |problem: String| TraceError::file(&target.display().to_string(), problem);
+    match Place::of(target).map_err(refused)? {
+        Place::File if !overwrite => Err(refused(exists().to_owned())),
+        Place::Stream if overwrite => Err(refused(
+            "is a device or a pipe, which --force does not replace; without --force it is written to as it is"
+                .to_owned(),
+        )),
+        place => Ok(place),
     }
-    if !overwrite && target.exists() {
-        return Err(TraceError::file(&name, exists()));
-    }
-    Ok(())
 }
 
 /// A file that is removed unless it gets its final name.
@@ -82,7 +97,6 @@ struct Part {
 
 impl Part {
     fn create(target: &Path, overwrite: bool) -> Result<(Self, File), TraceError> {
-        check(target, overwrite)?;
         let name = target.display().to_string();
         let file_name = target.file_name().unwrap_or_default();
         let mut part_name = std::ffi::OsString::from(".");
@@ -109,9 +123,8 @@ impl Part {
     }
 
     fn rename(&mut self) -> io::Result<()> {
-        if !self.overwrite && self.target.exists() {
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, exists()));
-        }
+        // Somebody may have put something there since.
+        check(&self.target, self.overwrite).map_err(io::Error::other)?;
         fs::rename(&self.path, &self.target)?;
         self.renamed = true;
         Ok(())

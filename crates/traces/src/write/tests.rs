@@ -134,6 +134,92 @@ fn a_file_that_exists_is_replaced_only_where_asked() {
     );
 }
 
+/// A device, pipe or link in the place of the file stays what it is, whatever the options say.
+#[test]
+#[cfg(unix)]
+fn nothing_but_regular_files_is_replaced() {
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    use std::os::unix::net::UnixListener;
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let kind = |name: &str| at(name).symlink_metadata().unwrap().file_type();
+    std::fs::write(at("mine"), "mine").unwrap();
+    symlink("mine", at("link.ebt")).unwrap();
+    symlink("nowhere", at("broken.ebt")).unwrap();
+    std::fs::create_dir(at("folder.ebt")).unwrap();
+    let _listener = UnixListener::bind(at("socket.ebt")).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(at("pipe.ebt")).status().unwrap().success());
+    let mut expected = vec![
+        (
+            "link.ebt",
+            "is a symbolic link to mine, which is neither followed nor replaced; name the file itself",
+        ),
+        ("broken.ebt", "is a symbolic link to nowhere, which is neither"),
+        ("folder.ebt", "is a folder, not a file to write"),
+        ("socket.ebt", "is a socket, and only regular files are replaced; name another file"),
+        (
+            "pipe.ebt",
+            "is a device or a pipe, which --force does not replace; without --force it is written to",
+        ),
+    ];
+    // Only root may make one.
+    let device =
+        std::process::Command::new("mknod").arg(at("full.ebt")).args(["c", "1", "7"]).output().unwrap();
+    if device.status.success() {
+        expected.push(("full.ebt", "is a device or a pipe, which --force does not replace"));
+    }
+    let block =
+        std::process::Command::new("mknod").arg(at("disk.ebt")).args(["b", "240", "250"]).output().unwrap();
+    if block.status.success() {
+        expected.push(("disk.ebt", "is a block device, and only regular files are replaced"));
+    }
+    for (name, problem) in &expected {
+        let before = kind(name);
+        for overwrite in [true, false] {
+            if !overwrite && (before.is_fifo() || before.is_char_device()) {
+                continue;
+            }
+            let options = WriteOptions { overwrite, ..WriteOptions::default() };
+            let error = write_to(&folder, name, &everything(), &options).unwrap_err();
+            assert!(error.starts_with(&format!("{name}: {problem}")), "{error}");
+            assert_eq!(
+                options.check(&at(name)).unwrap_err().to_string(),
+                format!("{}: {}", at(name).display(), &error[name.len() + 2..])
+            );
+        }
+        assert_eq!(kind(name), before);
+    }
+    assert_eq!(std::fs::read(at("mine")).unwrap(), b"mine");
+    assert!(!at("nowhere").exists());
+}
+
+/// Without `overwrite` a device or pipe is written to, and stays.
+#[test]
+#[cfg(unix)]
+fn devices_and_pipes_are_written_to_as_they_are() {
+    use std::os::unix::fs::FileTypeExt;
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe.spc");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || std::fs::read(pipe).unwrap()
+    });
+    let requests = [request(0, Op::Write, 0, 4096, 8192)];
+    let report = write_to(&folder, "pipe.spc", &requests, &WriteOptions::default()).unwrap();
+    assert_eq!(reader.join().unwrap(), b"0,8,8192,w,0.000000000\n");
+    assert_eq!((report.file_bytes, report.content_bytes), (23, 23));
+    assert!(pipe.symlink_metadata().unwrap().file_type().is_fifo());
+    let options = WriteOptions { format: Some("spc".parse().unwrap()), ..WriteOptions::default() };
+    write_trace(std::iter::empty(), std::path::Path::new("/dev/null"), &options).unwrap();
+    if std::path::Path::new("/dev/full").exists() {
+        let full = std::path::Path::new("/dev/full");
+        let error = write_trace(requests.into_iter().map(Ok), full, &options).unwrap_err().to_string();
+        assert!(error.starts_with("/dev/full: cannot be written: No space left"), "{error}");
+        assert!(full.symlink_metadata().unwrap().file_type().is_char_device());
+    }
+}
+
 #[test]
 fn an_error_on_the_way_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +10,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from eraseblock import _core
-from eraseblock.cli.options import AsJson, Sets
+from eraseblock.cli.options import AsJson, Sets, beside
 from eraseblock.cli.workload import Fit, Workload, WorkloadOptions
 
 EXAMPLES = """\
@@ -51,14 +50,18 @@ def convert(
     lossy: Annotated[
         bool, Parameter(negative="", help="Leave out and count what the format cannot hold.")
     ] = False,
-    force: Annotated[bool, Parameter(negative="", help="Replace OUT if it is there.")] = False,
+    force: Annotated[
+        bool,
+        Parameter(negative="", help="Replace OUT if it is a regular file; nothing else is replaced."),
+    ] = False,
     set_: Sets = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a trace, or a part of it, to another file: in the compact format ebt, or for another program.
 
     OUT appears when it is whole. Its name says the format (.ebt, .spc, .disksim, .ssdsim, .mqsim, .load,
-    .iolog) and, with .gz or .zst behind that, that it is packed.
+    .iolog) and, with .gz or .zst behind that, that it is packed. A device or a pipe, such as /dev/stdout, is
+    written to as it is.
 
     Args:
         trace: Trace file, plain or packed.
@@ -81,10 +84,11 @@ def convert(
         text = _core.trace_convert(
             experiments[0].text, str(experiments[0].base), str(out), json.dumps(given), bar.update
         )
+    said = beside(out)
     if as_json:
-        sys.stdout.write(json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n")
+        said.write(json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n")
     else:
-        sys.stdout.writelines(f"{line}\n" for line in _lines(trace, json.loads(text)))
+        said.writelines(f"{line}\n" for line in _lines(trace, json.loads(text)))
 
 
 def _lines(trace: str, found: Mapping[str, Any]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from eraseblock import _core
-from eraseblock.cli.options import AsJson
+from eraseblock.cli.options import AsJson, beside
 
 USAGE = "Usage: eraseblock trace generate KIND|NAME|--spec FILE.toml -o OUT [OPTIONS]"
 
@@ -53,7 +53,13 @@ def generate(
     lossy: Annotated[
         bool, Parameter(negative="", help="Leave out what the format cannot hold, and count it.")
     ] = False,
-    force: Annotated[bool, Parameter(negative="", help="Replace the file if it exists.")] = False,
+    force: Annotated[
+        bool,
+        Parameter(
+            negative="",
+            help="Replace the file if it is a regular one; nothing else is replaced.",
+        ),
+    ] = False,
     describe: Annotated[
         bool, Parameter(negative="", help="Say what a stand-in matches and cannot know; write nothing.")
     ] = False,
@@ -105,15 +111,15 @@ def _write(
 
     with StepBar() as bar:
         text = _core.generate_trace(generator, str(output), to, force, lossy, bar.update)
-    report = json.loads(text)
+    report, said = json.loads(text), beside(output)
     if as_json:
-        sys.stdout.write(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+        said.write(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
         return
     from eraseblock.results import units
-    from eraseblock.terminal.console import out
+    from eraseblock.terminal.console import err, out
 
     lost = [f"{key.replace('_', ' ')}: {count:,}" for key, count in report["losses"].items() if count]
-    out().print(
+    (err() if said is sys.stderr else out()).print(
         f"{report['path']}: {report['requests']:,} requests as {report['format']}, "
         f"{units.size(report['file_bytes'])}",
         *([f"not as made: {', '.join(lost)}"] if lost else []),

@@ -16,7 +16,7 @@ from eraseblock.names import known, nearest
 from eraseblock.reproduction import data
 
 # What the studies are called beside the papers: `eraseblock reproduce beyond`.
-NAME = "beyond"
+NAME = data.BEYOND
 TITLE = "Beyond the papers"
 FILE_NAME = "studies.toml"
 # What designs differ in; each has its own column in the tables.

@@ -26,7 +26,8 @@
 //! go anywhere take the channels in turn. The window counts the pages hit in the last 10,000 requests only, by the place of their block in the list, and there is
 //! none before; after requests that hit nothing it is the whole list; `search_window` fixes it. Room is made once for all pages of a request in one block, after that block has moved to the
 //! front; the block itself leaves last. A block is clean that has nothing to write, whatever its flags say. A flush command writes dirty pages and keeps
-//! them, with their flags.
+//! them, with their flags; as patterns are those of blocks that leave, what the FTL hears then is put right when the block leaves,
+//! and counts once.
 //!
 //! Cost of a page access: O(log n) for the place in the order of use; of an eviction O(`reach` x the runs in a block); every
 //! `window_requests` requests O(blocks that can be held); of a trim that leaves an old block clean, the dirty blocks between it and the next clean one.
@@ -42,7 +43,6 @@ use serde::{Deserialize, Serialize};
 
 use super::blocks::{Directory, require_room, require_share};
 use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Shape, Span, View};
-use crate::pattern::Hint;
 use crate::support::NONE;
 use crate::support::bits::Bits;
 use crate::support::list::{Links, List};
@@ -158,6 +158,7 @@ impl Config {
             clean: List::default(),
             clean_links: Links::new(nodes),
             is_clean: Bits::new(nodes),
+            told: Bits::new(nodes),
             chosen: Bits::new(nodes),
             hits: Hits::new(nodes),
             kept: None,
@@ -181,6 +182,8 @@ struct Supa {
     clean: List,
     clean_links: Links,
     is_clean: Bits,
+    /// Blocks whose patterns have gone to the FTL with pages that a flush command wrote.
+    told: Bits,
     /// Scratch: blocks that are going to leave.
     chosen: Bits,
     hits: Hits,
@@ -257,6 +260,7 @@ impl Supa {
         }
         self.hits.remove(node);
         self.flags.clear_all(node);
+        self.told.clear(node as usize);
     }
 
     fn leave(&mut self, victim: &Victim, out: &mut Outcome) {
@@ -310,10 +314,12 @@ impl Supa {
         }
     }
 
-    /// The evictions pushed since `first` are of this block.
-    fn tag(out: &mut Outcome, first: usize, hint: Hint) {
-        for eviction in &mut out.evictions[first..] {
-            eviction.hint = Some(hint);
+    /// The evictions pushed since `first` are of this block, which stays.
+    fn tag(&mut self, node: u32, out: &mut Outcome, first: usize) {
+        if out.evictions.len() > first {
+            let hint = self.hint(node, None);
+            out.evictions[first..].iter_mut().for_each(|eviction| eviction.hint = Some(hint));
+            self.told.set(node as usize);
         }
     }
 }
@@ -361,9 +367,9 @@ impl Buffer for Supa {
         let dirty = self.order.iter(&self.links).filter(|&node| self.blocks.dirty(node) > 0);
         let nodes: Vec<u32> = dirty.take(self.blocks.dirty_nodes().len()).collect();
         for node in nodes.into_iter().rev() {
-            let (first, hint) = (out.evictions.len(), self.hint(node, None));
+            let first = out.evictions.len();
             self.blocks.write_back(node, FLUSH_COMMAND, out);
-            Self::tag(out, first, hint);
+            self.tag(node, out, first);
             self.sort_clean(node);
         }
     }
@@ -371,9 +377,9 @@ impl Buffer for Supa {
     fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
         let node = self.blocks.node(first / self.blocks.pages_per_block());
         if node != NONE {
-            let (from, hint) = (out.evictions.len(), self.hint(node, None));
+            let from = out.evictions.len();
             self.blocks.write_back_pages(first, count, FORCED, out);
-            Self::tag(out, from, hint);
+            self.tag(node, out, from);
             self.sort_clean(node);
         }
     }
@@ -418,6 +424,7 @@ impl Buffer for Supa {
             + self.links.bytes()
             + self.clean_links.bytes()
             + self.is_clean.bytes()
+            + self.told.bytes()
             + self.chosen.bytes()
             + self.hits.bytes()
     }

@@ -52,7 +52,7 @@ struct Round {
 impl Supa {
     pub(super) fn hint(&self, node: u32, channel: Option<u32>) -> Hint {
         let pattern = self.flags.pattern(&self.blocks, node, self.config.threshold);
-        Hint { block: self.blocks.lbn(node), pattern, channel }
+        Hint { block: self.blocks.lbn(node), pattern, channel, again: self.told.get(node as usize) }
     }
 
     fn choose(&mut self, round: &mut Round, node: u32, channel: Option<u32>, reason: Reason) {

@@ -38,6 +38,11 @@ pub trait Allocator: std::fmt::Debug + Send {
     fn looks_at_work(&self) -> bool {
         false
     }
+
+    /// Whether all units get as many pages, whatever they hold.
+    fn takes_turns(&self) -> bool {
+        false
+    }
 }
 
 /// What an allocator is built for.

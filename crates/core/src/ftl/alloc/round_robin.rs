@@ -71,6 +71,10 @@ impl RoundRobin {
 }
 
 impl Allocator for RoundRobin {
+    fn takes_turns(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn pick(&mut self, page: Fresh, units: &mut Units<'_>) -> Option<u32> {
         if self.placed > 0

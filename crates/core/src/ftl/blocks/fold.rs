@@ -11,6 +11,7 @@ impl Blocks {
     /// Programs pages at `at` and following, after join `waits`.
     pub fn program(&mut self, cx: &mut Cx<'_>, at: Place, pages: &[PageOut], waits: u32) {
         let ppb = self.ppb();
+        let waits = self.after_erases(cx, waits);
         let mut done = 0;
         while done < pages.len() {
             // One operation holds back one block's erase.
@@ -32,6 +33,19 @@ impl Blocks {
             }
             done += count;
         }
+    }
+
+    /// Join `waits`, and where the host's pages come after them the erases planned since the last program. None that is planned
+    /// later belongs to it: that may be of a block which this program's pages leave.
+    fn after_erases(&mut self, cx: &mut Cx<'_>, waits: u32) -> u32 {
+        let erased = std::mem::replace(&mut self.erased, NONE);
+        if erased == NONE {
+            return waits;
+        }
+        let mut both = None;
+        cx.feed_unit(waits, &mut both);
+        cx.feed_unit(erased, &mut both);
+        cx.unit_is_fed(both)
     }
 
     /// Writes pages straight to their erased slots in the data block, which is taken where there is none: the first one and

@@ -19,6 +19,17 @@ pub enum MergeTiming {
     Eager,
 }
 
+/// When the erases of a merge come, as far as the request that caused it can tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MergeErase {
+    /// After the host's write: the request does not wait for them.
+    #[default]
+    After,
+    /// Before it, and where they cannot, since the page is folded in by the merge itself, before the answer: the request waits for them.
+    Before,
+}
+
 /// How the blocks of a logical block become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {

@@ -17,7 +17,7 @@ mod recovery;
 mod scheme;
 mod striping;
 
-pub use merge::{MergeTiming, Way};
+pub use merge::{MergeErase, MergeTiming, Way};
 pub use scheme::{BlockScheme, Folded, log_blocks, require, striping};
 pub use striping::Striping;
 
@@ -63,6 +63,9 @@ pub struct Blocks {
     last: Vec<u32>,
     /// Pages trimmed since the last flush, and the last word on each.
     trimmed: Vec<(u32, u32)>,
+    /// Whether requests wait for the erases that they cause; and the join of those planned since the last program.
+    merge_erase: MergeErase,
+    erased: u32,
 }
 
 impl Blocks {
@@ -79,6 +82,8 @@ impl Blocks {
             balance: None,
             last: vec![NONE; (data * geometry.pages_per_block) as usize],
             trimmed: Vec::new(),
+            merge_erase: MergeErase::After,
+            erased: NONE,
             geometry: geometry.clone(),
         }
     }
@@ -196,6 +201,11 @@ impl Blocks {
         taken.unwrap_or_else(|| unreachable!("no block of {} is erased", self.geometry.blocks()))
     }
 
+    /// Whether blocks are worn out.
+    pub fn has_worn_out(&self) -> bool {
+        self.retired > 0
+    }
+
     /// Whether nothing can be written any more.
     pub fn is_read_only(&self) -> bool {
         !self.stranded.is_empty()
@@ -203,7 +213,14 @@ impl Blocks {
 
     /// Plans the erase of a block after join `waits`, and puts it into the pool unless it is worn out by that.
     pub fn erase(&mut self, cx: &mut Cx<'_>, block: u32, cause: Cause, waits: u32) {
-        cx.erase(block, cause, waits, NONE);
+        if self.merge_erase == MergeErase::Before {
+            if self.erased == NONE {
+                self.erased = cx.join();
+            }
+            cx.erase_awaited(block, cause, waits, self.erased);
+        } else {
+            cx.erase(block, cause, waits, NONE);
+        }
         self.erases[self.geometry.unit_of(block) as usize] += 1;
         self.give(cx.flash, block);
     }

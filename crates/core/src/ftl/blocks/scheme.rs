@@ -1,6 +1,6 @@
 //! What a scheme of whole blocks decides itself, and the mapping that it becomes.
 
-use super::{Blocks, Cx, Placement};
+use super::{Blocks, Cx, MergeErase, Placement};
 use crate::config::ProgramOrder;
 use crate::ftl::cx::PageOut;
 use crate::ftl::{Mapping, Shape};
@@ -17,6 +17,11 @@ pub trait BlockScheme: std::fmt::Debug + Send {
     /// Writes the first of these pages and as many of the next ones as go the same way, after join `waits`. Returns how
     /// many; none while there is no block to take.
     fn write(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize;
+
+    /// Whether requests wait for the erases of the merges that they cause.
+    fn merge_erase(&self) -> MergeErase {
+        MergeErase::After
+    }
 
     /// What was done to a block while it was buffered; see [`Mapping::hear`].
     fn hear(&mut self, _hint: Hint, _clean: bool, _counters: &mut Counters) {}
@@ -84,13 +89,16 @@ impl<S: BlockScheme + 'static> Folded<S> {
     }
 
     /// The mapping of an erased array that is set up already.
-    pub fn on(blocks: Blocks, scheme: S) -> Box<dyn Mapping> {
+    pub fn on(mut blocks: Blocks, scheme: S) -> Box<dyn Mapping> {
+        blocks.merge_erase = scheme.merge_erase();
         Box::new(Self { blocks, scheme, placed: Vec::new() })
     }
 
     fn write_placed(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
         let mut at = 0;
         while at < pages.len() && !self.blocks.is_read_only() {
+            // Erases of an earlier step are none of these pages', and may have been of another plan.
+            self.blocks.erased = NONE;
             match self.scheme.write(&mut self.blocks, cx, &pages[at..], waits) {
                 0 => break,
                 count => at += count,
@@ -154,6 +162,7 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
         let mut left = trimmed.chunk_by(|a, b| a.0 / ppb == b.0 / ppb);
         for chunk in left.by_ref() {
             let pages: Vec<u32> = chunk.iter().map(|&(lpn, _)| lpn).collect();
+            self.blocks.erased = NONE;
             if self.blocks.is_read_only() || !self.scheme.bury(&mut self.blocks, cx, &pages) {
                 self.blocks.trimmed.extend_from_slice(chunk);
                 break;
@@ -164,6 +173,7 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
     }
 
     fn merge_all(&mut self, cx: &mut Cx<'_>) -> bool {
+        self.blocks.erased = NONE;
         !self.blocks.is_read_only() && self.scheme.merge_all(&mut self.blocks, cx)
     }
 

@@ -340,7 +340,7 @@ impl Cx<'_> {
             }
         }
         self.note(op);
-        if !self.timed && !stamps.is_empty() {
+        if (!self.timed || self.engine.stores_at_issue()) && !stamps.is_empty() {
             for (out, &(version, _)) in
                 pages.iter().zip(stamps).filter(|(out, _)| out.content == Content::Host)
             {
@@ -361,15 +361,15 @@ impl Cx<'_> {
     }
 
     /// A page enters an open program unit: its stamp, where what the flash holds is kept. Without time there is no power cut
-    /// that could take it from RAM again.
+    /// that could take it from RAM again, and where collection takes none, what is in open program units outlasts one.
     #[inline]
     pub fn hold(&mut self, out: PageOut, stamps: &mut Vec<Stamp>) {
-        let timed = self.timed;
+        let kept = !self.timed || self.engine.stores_at_issue();
         if let Some(shadow) = self.engine.shadow_mut() {
             let host = out.content == Content::Host;
             let version = shadow.version_of(out.content, out.lpn);
             stamps.push((version, shadow.next_seq()));
-            if !timed && host {
+            if kept && host {
                 shadow.hold(out.lpn, version);
             }
         }
@@ -449,9 +449,17 @@ impl Cx<'_> {
 
     /// Erases `block` after join `waits`, and signals `signals`.
     pub fn erase(&mut self, block: u32, cause: Cause, waits: u32, signals: u32) {
+        self.erase_for(self.owner(cause), block, cause, waits, signals);
+    }
+
+    /// The same; who waits for the host's pages waits for it, too.
+    pub fn erase_awaited(&mut self, block: u32, cause: Cause, waits: u32, signals: u32) {
+        self.erase_for(self.owner(Cause::Host), block, cause, waits, signals);
+    }
+
+    fn erase_for(&mut self, owner: u32, block: u32, cause: Cause, waits: u32, signals: u32) {
         self.flash.erase(block);
         self.counters.erases[cause as usize] += 1;
-        let owner = self.owner(cause);
         self.note(FlashOp { waits, signals, owner, ..FlashOp::new(Kind::Erase, cause, block, 0, 0) });
     }
 

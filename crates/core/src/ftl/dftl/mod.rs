@@ -398,7 +398,9 @@ impl Mapping for Dftl {
         }
         let step = self.store.collect(cx, unit, &mut self.map);
         // Where collection gained nothing, asking again would only have it begin anew.
-        if let Some(partial) = self.map.partial.as_mut().filter(|_| step == Reclaim::More) {
+        if let Some(partial) =
+            self.map.partial.as_mut().filter(|_| matches!(step, Reclaim::More | Reclaim::Together))
+        {
             partial.settle(&mut self.store, cx, &self.map.table);
         }
         step

@@ -1,6 +1,6 @@
 //! Merges: the run in the sequential log block, and the logical blocks of the oldest random one.
 
-use super::{Entry, Fast, Sequential};
+use super::{Entry, Fast, Random, Sequential};
 use crate::ftl::blocks::{Blocks, Way};
 use crate::ftl::cx::{Cx, PageOut};
 use crate::nand::Cause;
@@ -49,26 +49,36 @@ impl Fast {
         blocks.merge(cx, lbn, &own, way, fresh);
     }
 
-    /// The logical block of the next page in the oldest random log block that is the last word on something.
-    fn next_in_victim(&mut self, blocks: &Blocks) -> Option<u32> {
+    /// The logical block of the next page in the oldest random log block that is the last word on something, `coming` left out;
+    /// from entry `scanned` on.
+    fn next_in_victim(&self, blocks: &Blocks, coming: u32, scanned: &mut usize) -> Option<u32> {
         let log = self.random.front()?;
         let base = log.block * blocks.ppb();
-        let rest = log.entries.iter().enumerate().skip(self.scanned);
+        let rest = log.entries.iter().enumerate().skip(*scanned);
         let found =
             rest.map(|(page, entry)| (page, base + page as u32, *entry)).find_map(|(page, ppn, entry)| {
                 match entry {
-                    Entry::Page(lpn) => blocks.is_last(lpn, ppn).then(|| (page, blocks.split(lpn).0)),
+                    Entry::Page(lpn) => {
+                        (lpn != coming && blocks.is_last(lpn, ppn)).then(|| (page, blocks.split(lpn).0))
+                    }
                     Entry::Tombstone(lbn) => blocks.speaks_of(lbn, ppn).then_some((page, lbn)),
                 }
             });
-        self.scanned = found.map_or(log.entries.len(), |(page, _)| page);
+        *scanned = found.map_or(log.entries.len(), |(page, _)| page);
         found.map(|(_, lbn)| lbn)
     }
 
-    /// Empties and erases the oldest random log block; `false` while there is no block to take, then it goes on from
-    /// there the next time.
-    pub(super) fn reclaim(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, at_last: bool) -> bool {
-        while let Some(lbn) = self.next_in_victim(blocks) {
+    /// Empties and erases the oldest random log block, to make room for logical page `coming` (or for nothing, [`NONE`]); `false`
+    /// while there is no block to take, then it goes on from there the next time.
+    pub(super) fn reclaim(
+        &mut self,
+        blocks: &mut Blocks,
+        cx: &mut Cx<'_>,
+        coming: u32,
+        at_last: bool,
+    ) -> bool {
+        let mut scanned = 0;
+        while let Some(lbn) = self.next_in_victim(blocks, coming, &mut scanned) {
             if self.sequential.is_some_and(|run| run.lbn == lbn) {
                 if !self.finish(blocks, cx, at_last) {
                     return false;
@@ -79,11 +89,22 @@ impl Fast {
                 return false;
             }
         }
-        // Whatever took over its pages holds the erase back.
-        if let Some(log) = self.random.pop_front() {
-            blocks.erase(cx, log.block, Cause::Merge, NONE);
+        let holds_coming = |log: &Random| {
+            coming != NONE && blocks.lookup(coming).is_some() && blocks.holder(coming) == log.block
+        };
+        let is_replaced = self.random.front().is_some_and(holds_coming);
+        if is_replaced && !blocks.can_take(cx, 1) {
+            // Nothing may come in between: until it is written, the victim holds the newest version.
+            return false;
         }
-        self.scanned = 0;
+        if let Some(log) = self.random.pop_front() {
+            if is_replaced {
+                self.leaving = log.block;
+            } else {
+                // Whatever took over its pages holds the erase back.
+                blocks.erase(cx, log.block, Cause::Merge, NONE);
+            }
+        }
         true
     }
 }

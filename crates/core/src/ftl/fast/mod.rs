@@ -10,9 +10,10 @@
 //! 2. A page of the logical block that owns SW goes there if it is the next of the run. If not, the run is broken, and
 //!    folded into a data block together with the page: into SW itself where the page comes after the run (partial), into an
 //!    erased block where the run has it already (*full*). SW is then empty.
-//! 3. Every other page goes to the newest RW block. When all are full, the oldest is the victim: each logical block
-//!    with a page in it that is still the newest is folded into an erased block, from wherever its newest pages are, and
-//!    the victim is erased. If that logical block owns SW, its run is finished instead.
+//! 3. Every other page goes to the newest RW block; the version of it that lies in one is out of date from then on. When all are
+//!    full, the oldest is the victim: each logical block with a page in it that is still the newest is folded into an erased
+//!    block, from wherever its newest pages are, and the victim is erased. If that logical block owns SW, its run is
+//!    finished instead. The page for which there is to be room does not count: it is about to be replaced.
 //!
 //! **When it wins**: small random writes with locality: log blocks are filled before they go, and pages written again
 //! meanwhile cost nothing. **When it loses**: random writes over a large range: a victim may hold pages of as many
@@ -25,7 +26,7 @@
 //! **Where the paper is silent.** Whether a page that breaks a run is folded in (as in that simulator) or goes to RW after
 //! the run has been finished (`broken_run = "log"`). Whether what is not a switch may be completed in place
 //! (`partial_merge`; without it, the other public simulator's full copy). Whether full log blocks wait for the next write that
-//! needs room (`merge_timing`). RW blocks are taken from the units in turn. On chips that program upwards only, a slot below
+//! needs room (`merge_timing`). Whether a request waits for the erases of the merges that it causes (`merge_erase`: it does not). RW blocks are taken from the units in turn. On chips that program upwards only, a slot below
 //! the data block's last page counts as taken. A flush makes trims durable with a tombstone in RW; a victim that holds one
 //! folds its logical block.
 //!
@@ -39,10 +40,10 @@ use std::collections::VecDeque;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{BlockScheme, Blocks, Folded, MergeTiming, Placement, log_blocks, require};
+use super::blocks::{BlockScheme, Blocks, Folded, MergeErase, MergeTiming, Placement, log_blocks, require};
 use super::cx::{Cx, Label, PageOut, Place};
 use super::{Mapping, Shape};
-use crate::nand::Role;
+use crate::nand::{Cause, Role};
 use crate::support::NONE;
 use crate::support::registry::{About, Choice};
 
@@ -68,6 +69,11 @@ pub const ABOUT: About = About {
             option: "merge_timing",
             others: &[r#""eager""#],
             open: "whether full log blocks are merged at once or when the next write comes",
+        },
+        Choice {
+            option: "merge_erase",
+            others: &[r#""before""#],
+            open: "whether a request waits for the erases of the merges that it causes",
         },
     ],
     source: include_str!("mod.rs"),
@@ -97,6 +103,8 @@ pub struct Config {
     pub partial_merge: bool,
     /// When a full sequential log block, or the oldest of the random ones when all are full, is merged.
     pub merge_timing: MergeTiming,
+    /// When a merge's erases come: after the host's write, or before it, so that the request waits for them.
+    pub merge_erase: MergeErase,
 }
 
 impl Default for Config {
@@ -106,6 +114,7 @@ impl Default for Config {
             broken_run: BrokenRun::Fold,
             partial_merge: true,
             merge_timing: MergeTiming::Lazy,
+            merge_erase: MergeErase::After,
         }
     }
 }
@@ -127,7 +136,7 @@ impl Config {
             config: self.clone(),
             most,
             random: VecDeque::new(),
-            scanned: 0,
+            leaving: NONE,
             turn: 0,
             sequential: None,
         };
@@ -169,8 +178,8 @@ struct Fast {
     most: u32,
     /// The oldest first.
     random: VecDeque<Random>,
-    /// Pages of the oldest one that have been dealt with.
-    scanned: usize,
+    /// One that is erased when the page for which it makes room is written: nothing else in it is the newest. Or [`NONE`].
+    leaving: u32,
     /// Unit that the next random log block is taken from.
     turn: u32,
     sequential: Option<Sequential>,
@@ -212,11 +221,11 @@ impl Fast {
         count
     }
 
-    /// The random log block that takes the next page, if there is one or can be.
-    fn open(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>) -> Option<&mut Random> {
+    /// The random log block that takes the next page, if there is one or can be; it is logical page `coming`, or [`NONE`].
+    fn open(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, coming: u32) -> Option<&mut Random> {
         let ppb = blocks.ppb() as usize;
         if self.random.back().is_none_or(|log| log.entries.len() == ppb) {
-            if self.random.len() as u32 == self.most && !self.reclaim(blocks, cx, false) {
+            if self.random.len() as u32 == self.most && !self.reclaim(blocks, cx, coming, false) {
                 return None;
             }
             if !blocks.can_take(cx, 1) {
@@ -237,7 +246,7 @@ impl Fast {
         }
         let full = self.random.back().is_some_and(|log| log.entries.len() == blocks.ppb() as usize);
         if full && self.random.len() as u32 == self.most {
-            self.reclaim(blocks, cx, false);
+            self.reclaim(blocks, cx, NONE, false);
         }
     }
 
@@ -245,7 +254,7 @@ impl Fast {
     fn append(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
         let ppb = blocks.ppb() as usize;
         let owner = self.sequential.map_or(NONE, |run| run.lbn);
-        let Some(log) = self.open(blocks, cx) else { return 0 };
+        let Some(log) = self.open(blocks, cx, pages[0].lpn) else { return 0 };
         // What was merged for room may have emptied the sequential log block; that changes nothing for these pages.
         let is_random = |out: &&PageOut| {
             let (lbn, offset) = blocks.split(out.lpn);
@@ -256,12 +265,20 @@ impl Fast {
         let at = Place { block: log.block, page: log.entries.len() as u32, label: log.label };
         log.entries.extend(written.iter().map(|out| Entry::Page(out.lpn)));
         blocks.program(cx, at, written, waits);
+        if self.leaving != NONE {
+            // The page's new version holds the erase back.
+            blocks.erase(cx, std::mem::replace(&mut self.leaving, NONE), Cause::Merge, NONE);
+        }
         written.len()
     }
 }
 
 impl BlockScheme for Fast {
     const NAME: &'static str = "fast";
+
+    fn merge_erase(&self) -> MergeErase {
+        self.config.merge_erase
+    }
 
     fn write(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
         if let Some(count) = blocks.write_direct(cx, pages, waits) {
@@ -286,7 +303,7 @@ impl BlockScheme for Fast {
 
     fn bury(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
         let (lbn, _) = blocks.split(pages[0]);
-        let Some(log) = self.open(blocks, cx) else { return false };
+        let Some(log) = self.open(blocks, cx, NONE) else { return false };
         let at = Place { block: log.block, page: log.entries.len() as u32, label: log.label };
         log.entries.push(Entry::Tombstone(lbn));
         blocks.bury(cx, at, pages);
@@ -294,7 +311,7 @@ impl BlockScheme for Fast {
     }
 
     fn merge_all(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>) -> bool {
-        while !self.random.is_empty() && self.reclaim(blocks, cx, true) {}
+        while !self.random.is_empty() && self.reclaim(blocks, cx, NONE, true) {}
         self.finish(blocks, cx, true) && self.random.is_empty()
     }
 

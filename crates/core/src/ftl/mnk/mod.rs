@@ -43,7 +43,7 @@ mod logs;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{BlockScheme, Blocks, Folded, Placement, Way, log_blocks, require, striping};
+use super::blocks::{BlockScheme, Blocks, Folded, MergeErase, Placement, Way, log_blocks, require, striping};
 use super::cx::{Cx, PageOut, Place};
 use super::{Mapping, Shape};
 use crate::nand::Cause;
@@ -111,6 +111,8 @@ pub struct Config {
     pub victim: Victim,
     /// A log in order is completed in place; without this, what is not a switch is a full merge.
     pub partial_merge: bool,
+    /// When a merge's erases come: after the host's write, or before it, so that the request waits for them.
+    pub merge_erase: MergeErase,
     /// A log block, but for the newest of its group, that holds nothing any more is erased at once.
     pub recycling: bool,
     /// New blocks come from the unit worn least while mean erases per block of two units differ by more than this.
@@ -126,6 +128,7 @@ impl Default for Config {
             log_blocks: 0.05,
             victim: Victim::Lru,
             partial_merge: true,
+            merge_erase: MergeErase::After,
             recycling: true,
             balance: None,
         }
@@ -284,6 +287,10 @@ impl Mnk {
 
 impl BlockScheme for Mnk {
     const NAME: &'static str = "mnk";
+
+    fn merge_erase(&self) -> MergeErase {
+        self.config.merge_erase
+    }
 
     fn write(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
         let ppb = blocks.ppb();

@@ -130,9 +130,13 @@ impl Areas {
         (page < flash.geometry.pages_per_block).then_some(Place { block, page, label: *label })
     }
 
-    /// The host writes to a log pages of `lbn`.
-    pub(super) fn take_in(&mut self, log: u32, lbn: u32) {
+    /// The host writes to a log. A tombstone is no such write, as in BAST.
+    pub(super) fn touch(&mut self, log: u32) {
         self.logs.touch(&mut self.links, log);
+    }
+
+    /// A log holds something of `lbn`.
+    pub(super) fn take_in(&mut self, log: u32, lbn: u32) {
         let guests = &mut self.all[log as usize].guests;
         if guests.last() != Some(&lbn) && !guests.contains(&lbn) {
             guests.push(lbn);
@@ -203,5 +207,39 @@ impl Areas {
             + self.of_block.len() * 4
             + self.links.bytes()
             + self.sparse.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Area, Areas};
+    use crate::ftl::cx::Label;
+    use crate::support::NONE;
+
+    /// The area with fewest residents is emptied; of several the one that came to have so few last, and none that is being filled or
+    /// full.
+    #[test]
+    fn the_sparsest_area_is_the_one_that_came_to_have_so_few_last() {
+        let mut areas = Areas::new(16, 3);
+        let made: Vec<u32> = (0..5)
+            .map(|at| areas.add(vec![3 * at, 3 * at + 1, 3 * at + 2], Label::default(), false))
+            .collect();
+        let set = |areas: &mut Areas, area: u32, residents: u32, open: u32| {
+            let Area { residents: held, .. } = &mut areas.all[area as usize];
+            *held = (0..residents).collect();
+            areas.rank(area, open);
+        };
+        assert_eq!(areas.sparsest(), None);
+        set(&mut areas, made[0], 3, NONE);
+        set(&mut areas, made[1], 1, made[1]);
+        assert_eq!(areas.sparsest(), None);
+        set(&mut areas, made[2], 2, NONE);
+        assert_eq!(areas.sparsest(), Some(made[2]));
+        for (area, expected) in [(3, 3), (4, 4), (2, 2)] {
+            set(&mut areas, made[area], 1, NONE);
+            assert_eq!(areas.sparsest(), Some(made[expected]));
+        }
+        set(&mut areas, made[2], 2, NONE);
+        assert_eq!(areas.sparsest(), Some(made[4]));
     }
 }

@@ -1,9 +1,9 @@
 //! Merges: all pages of a logical block brought together where its patterns say, and the room that this wins.
 
-use super::{PatternFtl, Turn};
+use super::{InPlace, PatternFtl, Turn};
 use crate::ftl::blocks::Blocks;
 use crate::ftl::cx::Cx;
-use crate::nand::Cause;
+use crate::nand::{Cause, Flash};
 use crate::pattern::Policy;
 use crate::support::NONE;
 
@@ -100,14 +100,42 @@ impl PatternFtl {
         live + u32::from(trimmed)
     }
 
-    /// Merges a logical block: into `log` where it can be completed there, else into an area of its policy. `false` while there is
-    /// no block to take.
+    /// Whether what `area` holds of a logical block can be its data block, or part of that, as it lies; what is missing then
+    /// has room in its place where the area is one flash block.
+    fn fits_in_place(&self, blocks: &Blocks, flash: &Flash, lbn: u32, area: u32) -> bool {
+        if self.config.in_place == InPlace::AnyOrder {
+            return true;
+        }
+        let (ppb, columns) = (blocks.ppb(), &self.areas.all[area as usize].blocks);
+        // The part of the area that it has, by where the first page lies.
+        let mut part = None;
+        (0..ppb).zip(lbn * ppb..).all(|(offset, lpn)| {
+            let holder = blocks.holder(lpn);
+            if holder == NONE {
+                return true;
+            }
+            if self.areas.of(holder) != area {
+                return columns.iter().all(|&block| offset >= flash.write_ptr(block));
+            }
+            // Where a page lay that has been trimmed does not matter any more.
+            let Some(ppn) = blocks.lookup(lpn) else { return true };
+            let (block, row) = blocks.split(ppn);
+            let column = columns.iter().position(|&other| other == block).unwrap_or(0);
+            let place = row * columns.len() as u32 + column as u32;
+            place >= offset
+                && (place - offset).is_multiple_of(ppb)
+                && *part.get_or_insert(place - offset) == place - offset
+        })
+    }
+
+    /// Merges a logical block: into `log` where it can be completed there, else into an area of its policy; under SINGLE where
+    /// that log or its data lie, or else in the `channel` asked for. `false` while there is no block to take.
     pub(super) fn merge(
         &mut self,
         blocks: &mut Blocks,
         cx: &mut Cx<'_>,
         lbn: u32,
-        log: u32,
+        (log, channel): (u32, Option<u32>),
         (cause, at_last): (Cause, bool),
     ) -> bool {
         let lacks = if log == NONE { u32::MAX } else { self.lacks(blocks, lbn, log) };
@@ -116,13 +144,14 @@ impl PatternFtl {
             || self.width == 1
             || lacks > 0
             || self.areas.is_striped(log) == (self.settled(lbn) == Policy::Multi);
-        if lacks == 0 && stays {
+        let in_place = stays && log != NONE && self.fits_in_place(blocks, cx.flash, lbn, log);
+        if lacks == 0 && in_place {
             cx.counters.switch_merges += 1;
             self.move_in(blocks, cx, lbn, log, cause);
             return true;
         }
         let single = self.settled(lbn) == Policy::Single;
-        if single && stays && log != NONE && !self.areas.is_striped(log) {
+        if single && in_place && !self.areas.is_striped(log) {
             let room =
                 self.areas.all[log as usize].blocks.iter().map(|&b| blocks.ppb() - cx.flash.write_ptr(b));
             if lacks <= room.sum() {
@@ -133,10 +162,13 @@ impl PatternFtl {
             }
         }
         // Where there is no room for the one there may be for the other, until the next merge.
+        let near = (log, channel);
         let area = if single {
-            self.single_target(blocks, cx, lbn, at_last).or_else(|| self.striped_target(blocks, cx, at_last))
+            self.single_target(blocks, cx, lbn, near, at_last)
+                .or_else(|| self.striped_target(blocks, cx, at_last))
         } else {
-            self.striped_target(blocks, cx, at_last).or_else(|| self.single_target(blocks, cx, lbn, at_last))
+            self.striped_target(blocks, cx, at_last)
+                .or_else(|| self.single_target(blocks, cx, lbn, near, at_last))
         };
         let Some(area) = area else { return false };
         // Emptying a sparse area is collection, and no merge of a log.
@@ -151,12 +183,13 @@ impl PatternFtl {
         blocks: &mut Blocks,
         cx: &mut Cx<'_>,
         lbn: u32,
+        near: (u32, Option<u32>),
         at_last: bool,
     ) -> Option<u32> {
         if !self.can_take(blocks, cx, 1, at_last) {
             return None;
         }
-        let unit = self.single_unit(blocks, lbn, None, false);
+        let unit = self.single_unit(blocks, lbn, near, false);
         Some(self.areas.open(blocks, cx, std::iter::once(unit), false))
     }
 
@@ -199,7 +232,7 @@ impl PatternFtl {
         while let Some(&lbn) = self.areas.all[log as usize].guests.last() {
             let ppb = blocks.ppb();
             let has = blocks.words(lbn * ppb..(lbn + 1) * ppb).any(|(block, _)| self.areas.of(block) == log);
-            if has && !self.merge(blocks, cx, lbn, log, (Cause::Merge, at_last)) {
+            if has && !self.merge(blocks, cx, lbn, (log, None), (Cause::Merge, at_last)) {
                 return false;
             }
             self.areas.all[log as usize].guests.pop();
@@ -230,7 +263,7 @@ impl PatternFtl {
     pub(super) fn clean(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, at_last: bool) -> Option<bool> {
         let area = self.areas.sparsest()?;
         while let Some(&lbn) = self.areas.all[area as usize].residents.last() {
-            if !self.merge(blocks, cx, lbn, NONE, (Cause::Gc, at_last)) {
+            if !self.merge(blocks, cx, lbn, (NONE, None), (Cause::Gc, at_last)) {
                 return Some(false);
             }
         }

@@ -9,8 +9,9 @@
 //!
 //! Pages are written to logs: one flash block for a logical block under SINGLE, a striped area for as many adjacent logical blocks as it
 //! has flash blocks under MULTI. Logs have up to `log_blocks` flash blocks. When a log is full and another page comes, or all are in use, the
-//! one written longest ago is merged, block by block: a logical block that lies wholly in the log stays there (*switch*); one under
-//! SINGLE whose missing pages fit behind is completed there (*partial*); else all its pages are copied together (*full*), under MULTI
+//! one written longest ago is merged, block by block: a logical block that lies wholly and in order in the log stays there (*switch*); one
+//! under SINGLE that lies there in order, with room for the pages that it lacks in their places, is completed there (*partial*); else all
+//! its pages are copied together (*full*), under MULTI
 //! into a striped area, next to others that were merged lately. A pattern-changed block whose last two patterns
 //! want the same policy moves to that one and leaves the list; if not, it moves to MULTI and stays on it. When erased blocks
 //! run short, the striped area with fewest blocks left in it is emptied.
@@ -24,15 +25,23 @@
 //! D. Kim, K. H. Park and C.-H. Youn, "SUPA: a single unified read-write buffer and pattern-change-aware FTL for the high performance
 //! of multi-channel SSD", ACM Trans. Storage 13(4), 2017, section 5.4.
 //!
+//! With `policy = "single"` this is `mnk` with M = N = K = 1, which is `bast`.
+//!
 //! **Where the paper is silent.** How the pages of one logical block share flash blocks with others when they are striped: any blocks that are
-//! merged after one another share an area. Section 5.4.1 keeps the new pages of pattern-changed blocks in SINGLE, 5.4.2 and
-//! figure 11 where their pattern wants them: so does this. Those of random writes to a block that is read sequentially go to
-//! MULTI, where its reads want them (`mixed_writes`). A block that was never written and has only been read keeps no
+//! merged after one another share an area. Data blocks have block-level mapping (section 5.4.1), so a log becomes one only where its pages
+//! lie in order: under SINGLE each at its own offset, as in `bast` and `mnk`; under MULTI a logical block page by page from the first row of a
+//! `striping`th part of the area, whichever part that is. `in_place = "any-order"` takes a log as it is. Where the FTL copies, it leaves no room
+//! for pages that were never written, so that chips that program in sequence can be used; no decision depends on that. Section 5.4.1 keeps the new pages of pattern-changed blocks in SINGLE, 5.4.2 and
+//! figure 11 where their pattern wants them: so does this. Those of random writes to a block that is read sequentially (RW-SR) go to
+//! SINGLE: table 2 makes such a block HYBRID, which is "data blocks in MULTI and log blocks in SINGLE", and under MULTI it would change nothing if
+//! they went there (`mixed_writes`). A block that was never written and has only been read keeps no
 //! policy. A block that turns read-intensive under SINGLE stays where it is until it is written or merged; if it is read again until it is written, the
 //! written pages go to MULTI, as the paper says, but not the ones that were only read, which the buffer does not write. Patterns of
 //! random reads alone say nothing of where a block should be, and are passed over among its last two.
-//! A channel is ready for a block if it has an erased one and collection need not win others back first; merges that a full set of logs
-//! forces are not foreseen. A striped area takes its blocks on each channel from the chip that has most erased ones.
+//! A channel is ready for a block if it has an erased one and collection need not win others back first. Merges that a full set of logs
+//! forces make none unready: section 5.3.3 passes over channels "without enough free blocks", and such a merge comes with the next log on
+//! whichever channel that is, where the log written longest ago lies. A block that moves to SINGLE goes to the channel where its log lies, or else
+//! to the one that the buffer names, as a block of p-CAVE does (section 3.3). A striped area takes its blocks on each channel from the chip that has most erased ones.
 //! Without a pattern handler a block that only random reads were made to keeps its policy, and one that random writes and
 //! sequential reads were made to follows its writes. The policies lie in RAM: after a power cut a block has that under which it lies.
 //! Updating the maps costs nothing. A flush makes trims durable with a tombstone in the log.
@@ -61,11 +70,24 @@ pub const ABOUT: About = About {
     summary: "Blocks striped over all channels or kept in one by their patterns, with logs, and a handler of changing patterns.",
     paper: "Kim, Park and Youn, SUPA: a single unified read-write buffer and pattern-change-aware FTL, ACM TOS 13(4)",
     year: Some(2017),
-    choices: &[Choice {
-        option: "striping",
-        others: &["1"],
-        open: "over how many units a block under MULTI is striped: here the channels",
-    }],
+    choices: &[
+        Choice {
+            option: "striping",
+            others: &["1"],
+            open: "over how many units a block under MULTI is striped: here the channels",
+        },
+        Choice {
+            option: "in_place",
+            others: &[r#""any-order""#],
+            open: "whether a log whose pages lie in any order becomes a data block: section 5.4.1 maps data blocks as wholes",
+        },
+        Choice {
+            option: "mixed_writes",
+            others: &[r#""multi""#],
+            open: "where random writes go to a block that is read in sequence: section 5.4.2 has all that changes written to SINGLE, \
+                   and what is read again after it turned read-intensive to MULTI",
+        },
+    ],
     source: include_str!("mod.rs"),
     ..About::PLAIN
 };
@@ -87,11 +109,22 @@ pub enum Policies {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mixed {
-    /// Where its reads want them.
-    #[default]
-    Multi,
     /// Where its writes want them.
+    #[default]
     Single,
+    /// Where its reads want them.
+    Multi,
+}
+
+/// Which logs become data blocks as they are, or once they have been completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum InPlace {
+    /// Those whose pages lie in order.
+    #[default]
+    InOrder,
+    /// All: data blocks are mapped page by page.
+    AnyOrder,
 }
 
 /// Options.
@@ -110,6 +143,8 @@ pub struct Config {
     pub threshold: u32,
     /// Where random writes go to a block that is read sequentially.
     pub mixed_writes: Mixed,
+    /// Which logs become data blocks without being copied.
+    pub in_place: InPlace,
 }
 
 impl Default for Config {
@@ -120,7 +155,8 @@ impl Default for Config {
             striping: None,
             log_blocks: 0.05,
             threshold: 4,
-            mixed_writes: Mixed::Multi,
+            mixed_writes: Mixed::Single,
+            in_place: InPlace::InOrder,
         }
     }
 }
@@ -208,8 +244,9 @@ struct PatternFtl {
 impl PatternFtl {
     /// The pattern handler: a block was used so, and pages of it are `written` now or not. Returns whether they go to MULTI, and
     /// whether the block has to be rewritten there or in SINGLE first.
-    fn note(&mut self, counters: &mut Counters, lbn: u32, pattern: Pattern, written: bool) -> (bool, bool) {
-        let turn = &mut self.turns[lbn as usize];
+    fn note(&mut self, counters: &mut Counters, hint: Hint, written: bool) -> (bool, bool) {
+        let pattern = hint.pattern;
+        let turn = &mut self.turns[hint.block as usize];
         let forced = match self.config.policy {
             Policies::ByPattern => None,
             Policies::Multi => Some(Policy::Multi),
@@ -243,7 +280,7 @@ impl PatternFtl {
         counters.policy_switches += u64::from(before.is_some() && before != turn.policy);
         // RR is neither read- nor write-intensive and says nothing of where the block should be.
         if pattern != Pattern::new(Access::Never, Access::Random) {
-            turn.recent = [turn.recent[1], pattern.suits()];
+            turn.recent = [turn.recent[usize::from(!hint.again)], pattern.suits()];
         }
         let awaited = written && std::mem::take(&mut turn.awaited);
         turn.awaited |= before == Some(Policy::Single) && pattern.is_read_intensive() && !written;
@@ -278,19 +315,21 @@ impl PatternFtl {
         let pattern = heard.map_or_else(|| self.classify(pages), |hint| hint.pattern);
         // Pages that are written were written, whatever has become of their flags.
         let pattern = if pattern.write == Access::Never { self.classify(pages) } else { pattern };
-        let (striped, rewrite) = self.note(cx.counters, lbn, pattern, true);
         let channel = heard.and_then(|hint| hint.channel);
+        let again = heard.is_some_and(|hint| hint.again);
+        let (striped, rewrite) = self.note(cx.counters, Hint { block: lbn, pattern, channel, again }, true);
         let whole = pages.len() as u32 == blocks.ppb();
         Now { lbn, group: cx.group, striped, channel, whole, rewrite }
     }
 
-    /// Unit for a flash block of `lbn` under SINGLE: where it lies unless the `whole` of it is written, else of the channel asked
-    /// for, else the blocks take turns.
-    fn single_unit(&self, blocks: &Blocks, lbn: u32, channel: Option<u32>, whole: bool) -> u32 {
+    /// Unit for a flash block of `lbn` under SINGLE: where it lies unless the `whole` of it is written, in the `log` that is being
+    /// merged or another, or its data; else of the channel asked for, else the blocks take turns.
+    fn single_unit(&self, blocks: &Blocks, lbn: u32, (log, channel): (u32, Option<u32>), whole: bool) -> u32 {
         let g = &blocks.geometry;
-        let log = self.single_logs[lbn as usize];
-        let own = if log == NONE { self.home[lbn as usize] } else { log };
-        if own != NONE && !self.areas.is_striped(own) && !(whole && channel.is_some()) {
+        let mut lies = [log, self.single_logs[lbn as usize], self.home[lbn as usize]].into_iter();
+        if let Some(own) = lies.find(|&area| area != NONE && !self.areas.is_striped(area))
+            && !(whole && channel.is_some())
+        {
             return g.unit_of(self.areas.all[own as usize].blocks[0]);
         }
         let Some(channel) = channel else { return lbn % g.units };
@@ -337,7 +376,7 @@ impl PatternFtl {
         let log = if now.striped {
             self.areas.open_striped(blocks, cx, self.width, true)
         } else {
-            let unit = self.single_unit(blocks, lbn, now.channel, now.whole);
+            let unit = self.single_unit(blocks, lbn, (NONE, now.channel), now.whole);
             self.areas.open(blocks, cx, std::iter::once(unit), true)
         };
         *(if now.striped { &mut self.striped_logs[index] } else { &mut self.single_logs[index] }) = log;
@@ -354,14 +393,18 @@ impl BlockScheme for PatternFtl {
         let pages = &pages[..own];
         let mut now = self.now(blocks, cx, lbn, pages);
         self.now = Some(now);
-        if now.rewrite && self.home[lbn as usize] != NONE {
-            if !self.make_room(blocks, cx, 0) || !self.merge(blocks, cx, lbn, NONE, (Cause::Merge, false)) {
+        if now.rewrite {
+            // What there is of it may lie in logs alone.
+            if !self.make_room(blocks, cx, 0)
+                || !self.merge(blocks, cx, lbn, (NONE, now.channel), (Cause::Merge, false))
+            {
                 return 0;
             }
             now.rewrite = false;
             self.now = Some(now);
         }
         let Some(log) = self.open(blocks, cx, now, pages[0].lpn) else { return 0 };
+        self.areas.touch(log);
         self.areas.take_in(log, lbn);
         let width = self.areas.all[log as usize].blocks.len() as u32;
         let mut room: Vec<u32> = (0..width)
@@ -391,7 +434,7 @@ impl BlockScheme for PatternFtl {
         self.heard = None;
         if clean {
             // Nothing of it is written, though it may have been: a flush command leaves the flags.
-            self.note(counters, hint.block, hint.pattern, false);
+            self.note(counters, hint, false);
         } else {
             self.heard = Some(hint);
         }

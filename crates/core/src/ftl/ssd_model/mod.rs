@@ -35,8 +35,10 @@
 //!   element, the pools `"gang"` and `"element"` are the same.
 //! - A die takes its next operation when it has ended the one before. There, the next round of an element's parallel units
 //!   begins when all have ended.
-//! - There, all of a cleaning comes before the next request of the element; here, it is queued before whatever the
-//!   element is given afterwards. What is queued by then goes first.
+//! - There, an element is cleaned before the next of its requests begins; here, the cleaning is queued before whatever the element is
+//!   given afterwards, and what is queued by then goes first. Once it has begun, the die is busy for the whole cost, as there: copies,
+//!   summaries and erases of all blocks that are cleaned come one right after the other. In an element of several dies requests
+//!   may come in between on those that wait for another one; and so do host reads everywhere under `nand.scheduling = "read-first"`.
 //! - There, an element that is short of erased blocks is cleaned before any request that finds it idle, also a read; here, after
 //!   pages written to it alone. What one cleaning leaves short waits for the next page that is written.
 //! - The model cleans at a watermark of 0 when nothing is left. Here one erased block is kept at least: without it a
@@ -301,6 +303,10 @@ mod tests {
         f(&mut *mapping, &mut cx);
     }
 
+    fn clean(mapping: &mut dyn Mapping, cx: &mut Cx<'_>, unit: u32) {
+        while matches!(mapping.reclaim(cx, unit), Reclaim::More | Reclaim::Together) {}
+    }
+
     /// Pages are written until no plane of two has room for one, and nothing has been cleaned: both are short then.
     #[test]
     fn a_page_without_room_has_one_plane_of_its_die_cleaned() {
@@ -314,7 +320,7 @@ mod tests {
                 let asked: Vec<u32> = std::iter::from_fn(|| mapping.needs_reclaim()).collect();
                 assert_eq!(asked.len(), 1, "{asked:?}");
                 cleaned[asked[0] as usize] += 1;
-                while mapping.reclaim(cx, asked[0]) == Reclaim::More {}
+                clean(mapping, cx, asked[0]);
             }
             assert!(cleaned[0] > 5 && cleaned[1] > 5, "{cleaned:?}");
         });
@@ -332,9 +338,37 @@ mod tests {
                 {}
                 let asked = mapping.needs_reclaim().unwrap();
                 assert_ne!(last.replace(asked), Some(asked), "turn {turn}");
-                while mapping.reclaim(cx, asked) == Reclaim::More {}
+                clean(mapping, cx, asked);
                 assert!((0..2).all(|plane| mapping.free_blocks(plane) <= 2), "turn {turn}");
             }
+        });
+    }
+
+    /// Both planes come back with two erased blocks, which is too few, and with blocks that have one page of three left.
+    #[test]
+    fn planes_take_turns_after_a_power_cut() {
+        let config = Config { min_free: 0.34, reserve: 0.5, ..Config::default() };
+        with(&config, 2, 16, |mapping, cx| {
+            let image = &mut cx.engine.shadow_mut().unwrap().image;
+            let pages = (0..16).chain([0, 1, 3, 4, 6, 7, 9, 10]);
+            for (n, lpn) in (0..24).zip(pages) {
+                let (block, page) = (n / 3 % 2 * 6 + n / 6, n % 3);
+                let oob = Oob {
+                    lpn,
+                    version: 1 + n / 16,
+                    seq: u64::from(n),
+                    opened: u64::from(n / 3),
+                    ..Oob::default()
+                };
+                image.program(block * 4 + page, oob).unwrap();
+            }
+            for block in (0..4).chain(6..10) {
+                cx.flash.restore(block, 0..3);
+            }
+            mapping.recover(cx);
+            assert_eq!([0, 1].map(|plane| mapping.free_blocks(plane)), [2, 2]);
+            let asked: Vec<u32> = std::iter::from_fn(|| mapping.needs_reclaim()).collect();
+            assert_eq!(asked.len(), 1, "{asked:?}");
         });
     }
 

@@ -104,6 +104,33 @@ pub struct Candidates<'a> {
     pub(super) class_of: &'a [u8],
 }
 
+#[cfg(test)]
+impl Candidates<'_> {
+    /// For tests of a policy by itself: a unit whose blocks were closed in the order of their numbers, with so many valid pages
+    /// each and of these regions.
+    pub(crate) fn alone<T>(blocks: &[(u16, u8)], pages: u32, f: impl FnOnce(&Candidates<'_>) -> T) -> T {
+        let count = blocks.len() as u32;
+        let mut closed = Minima::new(blocks.len());
+        let mut history = History::new(Looks { order: true, ..Looks::default() }, true, false, count);
+        for (number, (block, &(valid, _))) in (0..).zip(blocks.iter().enumerate()) {
+            closed.set(block, valid);
+            history.close(number);
+        }
+        let class_of: Vec<u8> = blocks.iter().map(|&(_, region)| region).collect();
+        let erases = vec![0; blocks.len()];
+        f(&Candidates {
+            closed: &closed,
+            first: 0,
+            count,
+            pages,
+            program: 1,
+            erases: &erases,
+            history: &history,
+            class_of: &class_of,
+        })
+    }
+}
+
 impl Candidates<'_> {
     /// The unit's number.
     pub fn unit(&self) -> u32 {

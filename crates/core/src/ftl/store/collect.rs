@@ -1,10 +1,12 @@
-//! Garbage collection of one unit, a few pages a step; and the swaps of a wear leveller, which go the same way.
+//! Garbage collection of one unit, in steps or in one go; and the swaps of a wear leveller, which go the same way.
 
 use super::table::TOMB;
 use super::{Candidates, Owners, Store};
 use crate::ftl::Reclaim;
-use crate::ftl::cx::{Cx, Move, Own, PageOut, Place};
+use crate::ftl::cx::{Cx, Move, PageOut, Place};
+use crate::ftl::gc::Grain;
 use crate::ftl::wear::Swap;
+use crate::metrics::Counters;
 use crate::nand::Cause;
 use crate::support::NONE;
 use crate::support::minima::ABSENT;
@@ -33,21 +35,45 @@ impl Job {
 }
 
 impl Store {
-    /// One step of collecting `unit`.
+    /// Collects `unit` as far as one plan goes. What has to go on without anything in between says so.
     pub fn collect(&mut self, cx: &mut Cx<'_>, unit: u32, owners: &mut impl Owners) -> Reclaim {
+        let grain = self.limits.grain;
+        cx.plan.together |= grain != Grain::Steps;
+        let erases = Counters::total(&cx.counters.erases);
+        let step = self.collect_some(cx, unit, owners);
+        let goes_on = match grain {
+            Grain::Steps => false,
+            Grain::Victim => Counters::total(&cx.counters.erases) == erases,
+            Grain::All => !self.ends(unit),
+        };
+        if step == Reclaim::More && goes_on { Reclaim::Together } else { step }
+    }
+
+    /// Whether all that `unit` needs now has been planned. What is written while that goes on does not prolong a cleaning.
+    fn ends(&mut self, unit: u32) -> bool {
+        // A swap needs a reserve that is really erased: it begins when the rest has ended.
+        let is_over = self.wear.is_due(unit) || self.has_enough(unit);
+        let ends = self.units[unit as usize].victim == NONE && is_over;
+        if ends {
+            self.units[unit as usize].listed.clear();
+        }
+        ends
+    }
+
+    /// Whether `unit`, which has no victim, need not be collected any further.
+    fn has_enough(&self, unit: u32) -> bool {
+        let u = &self.units[unit as usize];
+        if self.limits.sealed && u.cleaned {
+            return !self.cleans_on(unit);
+        }
+        let idle = if u.idle { self.limits.idle_free_blocks } else { 0 };
+        self.erased(unit) > idle.max(self.limits.gc_free_blocks)
+    }
+
+    /// One step of collecting `unit`.
+    fn collect_some(&mut self, cx: &mut Cx<'_>, unit: u32, owners: &mut impl Owners) -> Reclaim {
         if self.units[unit as usize].victim == NONE && !self.begin_swap(cx, unit) {
-            let u = &self.units[unit as usize];
-            if self.limits.sealed && u.cleaned && !self.cleans_on(unit) {
-                self.units[unit as usize].collecting = false;
-                return Reclaim::Done;
-            }
-            let enough = if u.idle {
-                self.limits.idle_free_blocks.max(self.limits.gc_free_blocks)
-            } else {
-                self.limits.gc_free_blocks
-            };
-            let goes_on = self.limits.sealed && u.cleaned;
-            if !goes_on && self.erased(unit) > enough {
+            if self.has_enough(unit) {
                 self.units[unit as usize].collecting = false;
                 return Reclaim::Done;
             }
@@ -64,6 +90,13 @@ impl Store {
         let (victim, job) = (self.units[unit as usize].victim, self.units[unit as usize].job);
         let before = self.valid_of[victim as usize];
         self.copy_some(cx, unit, owners);
+        if let Job::Swap(swap) = job
+            && self.valid_of[victim as usize] > 0
+            && self.is_full(swap)
+        {
+            self.continue_swap(cx, unit, swap);
+            return Reclaim::More;
+        }
         if before > 0 && self.valid_of[victim as usize] == before {
             return self.give_up(cx, unit);
         }
@@ -71,14 +104,9 @@ impl Store {
             if !owners.before_erase(self, cx, unit, victim) {
                 return self.give_up(cx, unit);
             }
-            // What takes no time need not wait for the erase, as long as there is an erased block if power fails.
-            let own = cx.own;
-            if cx.free && self.pool.of(unit).any(|block| !cx.engine.is_changing(block)) {
-                cx.own = Own::Nobody;
-            }
             cx.erase(victim, job.cause(), NONE, NONE);
             self.history.erase(victim);
-            cx.own = own;
+            self.rested(self.geometry.unit_of(victim));
             self.units[unit as usize].victim = NONE;
             match job {
                 Job::Collect => {
@@ -105,6 +133,15 @@ impl Store {
         if self.limits.shared.is_some() {
             return self.next_listed(cx, unit);
         }
+        if self.pool.free(unit) == 0 {
+            self.wake_all(unit);
+        }
+        let chosen = self.choose_awake(cx, unit);
+        if chosen.is_none() && self.wake_all(unit) { self.choose_awake(cx, unit) } else { chosen }
+    }
+
+    /// The same, those left out that rest.
+    fn choose_awake(&mut self, cx: &Cx<'_>, unit: u32) -> Option<u32> {
         let first = unit * self.geometry.blocks_per_unit;
         let blocks = Candidates {
             closed: &self.units[unit as usize].closed,
@@ -177,7 +214,11 @@ impl Store {
                 self.moves_to(unit)
             };
             let mut run = if self.limits.spread { program_pages.min(budget) } else { budget };
-            let swap = matches!(job, Job::Swap(_)).then(|| self.swap_slot(unit));
+            let swap = match job {
+                Job::Swap(swap) if self.is_full(swap) => break,
+                Job::Swap(swap) => Some(self.swap_slot(self.geometry.unit_of(swap.into))),
+                _ => None,
+            };
             moves.clear();
             let (mut first, mut into) = (0, NONE);
             let mut from = base + self.units[unit as usize].scan as usize;
@@ -312,7 +353,7 @@ impl Store {
     }
 
     /// There is no room to collect `unit` now, or for a swap; the victim goes back among the closed blocks.
-    fn give_up(&mut self, cx: &Cx<'_>, unit: u32) -> Reclaim {
+    fn give_up(&mut self, cx: &mut Cx<'_>, unit: u32) -> Reclaim {
         let victim = std::mem::replace(&mut self.units[unit as usize].victim, NONE);
         self.list(self.geometry.unit_of(victim), victim);
         match self.units[unit as usize].job {
@@ -329,7 +370,7 @@ impl Store {
                 self.expect_no_more(unit, swap.into);
                 self.list(self.geometry.unit_of(swap.from), swap.from);
             }
-            Job::Swap(_) => self.close_swap(cx, unit),
+            Job::Swap(swap) => self.close_swap(cx, unit, swap),
         }
         // Collection goes on without the swap.
         Reclaim::More

@@ -2,7 +2,7 @@
 
 use super::{Limits, Parts, Store};
 use crate::ftl::alloc::Pools;
-use crate::ftl::gc::{Copies, GcConfig};
+use crate::ftl::gc::{Copies, GcConfig, Grain};
 use crate::ftl::store::table::Table;
 use crate::ftl::{Shape, alloc, wear};
 use crate::nand::Geometry;
@@ -93,7 +93,9 @@ impl Store {
         let limits = Limits {
             gc_free_blocks,
             idle_free_blocks,
-            gc_step_pages: gc.step_pages.min(g.pages_per_block),
+            grain: gc.grain,
+            gc_step_pages: if gc.grain == Grain::Steps { gc.step_pages } else { u32::MAX }
+                .min(g.pages_per_block),
             regions: gc.regions,
             region_pages: gc.region_pages.unwrap_or(u64::from(shape.logical_pages)),
             classes: gc.regions + above.classes,

@@ -23,20 +23,23 @@ pub(super) struct Wear {
     count: u32,
     /// Open blocks, also those that nothing has been written to yet.
     opened: Bits,
+    /// Units to a block of which a swap that is under way brings pages.
+    swapping: Bits,
     /// The swap that is due, and the unit whose collection carries it out.
     due: Option<(u32, Swap)>,
 }
 
 impl Wear {
-    pub fn new(leveller: Built, blocks: u32) -> Self {
+    pub fn new(leveller: Built, units: u32, blocks: u32) -> Self {
         let (leveller, cluster) =
-            leveller.map_or((None, blocks), |(leveller, cluster)| (Some(leveller), cluster));
+            leveller.map_or((None, blocks), |(leveller, cluster, _)| (Some(leveller), cluster));
         Self {
             least_worn_first: leveller.as_ref().is_some_and(|leveller| leveller.takes_least_worn()),
             leveller,
             cluster,
             retired: Bits::new(blocks as usize),
             opened: Bits::new(blocks as usize),
+            swapping: Bits::new(units as usize),
             count: 0,
             due: None,
         }
@@ -105,14 +108,17 @@ impl Blocks for Cluster<'_> {
 }
 
 impl Store {
-    /// Whether data may move between two blocks without making one unit fuller than the other, or than collection can do with.
+    /// Whether data may move between two blocks without making one unit fuller than the other, or
+    /// than collection can do with. Where units take turns, a unit that gets cold data for good goes on
+    /// getting as many of the host's pages with less room for them, and wears the faster for it.
     fn may_move(&self, from: u32, into: u32) -> bool {
         let [home, away] = [from, into].map(|block| self.geometry.unit_of(block));
         let [gives, gets] = [home, away].map(|unit| &self.units[unit as usize]);
         // Beside its reserve a unit needs a block's worth of pages that are not valid.
         let most = room(&self.geometry, 1, &self.pools);
         let pages = u64::from(gets.valid + gets.coming) + u64::from(self.valid_of[from as usize]);
-        home == away || (gets.valid <= gives.valid && pages <= most)
+        let takes_turns = || self.alloc.as_ref().is_some_and(|alloc| alloc.takes_turns());
+        home == away || (gets.valid <= gives.valid && pages <= most && !takes_turns())
     }
 
     /// What a block is used for. O(1).
@@ -139,25 +145,31 @@ impl Store {
         }
     }
 
-    /// Calls the leveller with the cluster of `block`.
+    /// Calls the leveller with the cluster of `block`, of so many blocks.
     fn ask<T>(
         &mut self,
         cx: &Cx<'_>,
-        block: u32,
+        (block, size): (u32, u32),
         ask: impl FnOnce(&mut dyn Leveller, &dyn Blocks) -> T,
     ) -> Option<T> {
         let mut leveller = self.wear.leveller.take()?;
-        let first = block / self.wear.cluster * self.wear.cluster;
-        let range = first..(first + self.wear.cluster).min(self.geometry.blocks());
+        let first = block / size * size;
+        let range = first..(first + size).min(self.geometry.blocks());
         let answer = ask(&mut *leveller, &Cluster { store: self, flash: cx.flash, range });
         self.wear.leveller = Some(leveller);
         Some(answer)
     }
 
-    /// Collection on account of `unit` has erased `block`: asks for the swap that is due. One at a time.
+    /// Collection on account of `unit` has erased `block`: asks for the swap that is due. One at a
+    /// time. Where none is due in the cluster, one inside the unit of the block may be.
     pub(super) fn level(&mut self, cx: &Cx<'_>, unit: u32, block: u32) {
         if self.wear.leveller.is_some() && self.wear.due.is_none() {
-            let swap = self.ask(cx, block, |leveller, blocks| leveller.erased(block, blocks)).flatten();
+            let (cluster, alone) = (self.wear.cluster, self.geometry.blocks_per_unit);
+            let mut ask = |size| self.ask(cx, (block, size), |leveller, all| leveller.erased(block, all));
+            let mut swap = ask(cluster).flatten();
+            if swap.is_none() && cluster > alone {
+                swap = ask(alone).flatten();
+            }
             self.wear.due = swap.map(|swap| (unit, swap));
         }
     }
@@ -167,8 +179,17 @@ impl Store {
     pub(super) fn begin_swap(&mut self, cx: &mut Cx<'_>, unit: u32) -> bool {
         let Some((_, swap)) = self.wear.due.take_if(|(of, _)| *of == unit) else { return false };
         let holds_data = |store: &Self, block| matches!(store.state(cx.flash, block), State::Closed(_));
-        if !holds_data(self, swap.from) || !self.may_move(swap.from, swap.into) {
+        let home = self.geometry.unit_of(swap.into);
+        if !holds_data(self, swap.from)
+            || !self.may_move(swap.from, swap.into)
+            || self.wear.swapping.get(home as usize)
+        {
             return false;
+        }
+        if self.has_part_filled(home) {
+            self.expect(unit, swap);
+            self.empty(unit, swap.from, Job::Swap(swap));
+            return true;
         }
         if holds_data(self, swap.into) {
             // Its pages go where those of this unit's victims go: they stay in their unit, or come to the one that loses as many.
@@ -183,7 +204,6 @@ impl Store {
             self.empty(unit, swap.into, Job::Clear(swap));
             return true;
         }
-        let home = self.geometry.unit_of(swap.into);
         let reserve = || self.pool.of(home).any(|block| block != swap.into && !cx.engine.is_changing(block));
         if self.state(cx.flash, swap.into) != State::Erased
             || !reserve()
@@ -191,7 +211,7 @@ impl Store {
         {
             return false;
         }
-        let slot = self.swap_slot(unit);
+        let slot = self.swap_slot(home);
         self.start(cx, slot, swap.into);
         self.expect(unit, swap);
         self.empty(unit, swap.from, Job::Swap(swap));
@@ -201,6 +221,7 @@ impl Store {
     /// The unit that gets the pages of a swap keeps room for them until it is over.
     fn expect(&mut self, unit: u32, swap: Swap) {
         let [from, into] = [swap.from, swap.into].map(|block| self.geometry.unit_of(block));
+        self.wear.swapping.set(into as usize);
         if from != into {
             let pages = u32::from(self.valid_of[swap.from as usize]);
             self.units[unit as usize].brings = pages;
@@ -211,7 +232,9 @@ impl Store {
     /// The swap on account of `unit`, whose pages went to the unit of `into`, is over.
     pub(super) fn expect_no_more(&mut self, unit: u32, into: u32) {
         let pages = std::mem::take(&mut self.units[unit as usize].brings);
-        self.units[self.geometry.unit_of(into) as usize].coming -= pages;
+        let home = self.geometry.unit_of(into) as usize;
+        self.units[home].coming -= pages;
+        self.wear.swapping.clear(home);
     }
 
     /// The block that is to get the pages has been emptied and erased.
@@ -221,29 +244,66 @@ impl Store {
             self.wear.retire(swap.into);
             return self.list(self.geometry.unit_of(swap.from), swap.from);
         }
-        let slot = self.swap_slot(unit);
+        let slot = self.swap_slot(self.geometry.unit_of(swap.into));
         self.start(cx, slot, swap.into);
         self.empty(unit, swap.from, Job::Swap(swap));
     }
 
     /// All pages have moved, and the block that they left has been erased.
-    pub(super) fn end_swap(&mut self, cx: &Cx<'_>, unit: u32, swap: Swap) {
-        self.close_swap(cx, unit);
-        self.ask(cx, swap.into, |leveller, blocks| leveller.swapped(swap, blocks));
+    pub(super) fn end_swap(&mut self, cx: &mut Cx<'_>, unit: u32, swap: Swap) {
+        let filled = self.open[self.swap_slot(self.geometry.unit_of(swap.into))].block;
+        self.close_swap(cx, unit, swap);
+        // Where the pages found room in the block of an earlier swap, this one's has got none.
+        if filled == swap.into {
+            let cluster = self.wear.cluster;
+            self.ask(cx, (swap.into, cluster), |leveller, blocks| leveller.swapped(swap, blocks));
+        }
     }
 
-    /// The block that got the pages of a swap may be collected; what is left of it is not written, nor is a summary.
-    pub(super) fn close_swap(&mut self, cx: &Cx<'_>, unit: u32) {
-        let slot = self.swap_slot(unit);
-        let Open { block, page, .. } =
-            std::mem::replace(&mut self.open[slot], Open { block: NONE, ..Open::default() });
-        self.expect_no_more(unit, block);
+    /// The block that an earlier swap had left part-filled is full, and pages are left: they go where
+    /// they were to go.
+    pub(super) fn continue_swap(&mut self, cx: &mut Cx<'_>, unit: u32, swap: Swap) {
+        self.close_swap(cx, unit, swap);
+        self.units[unit as usize].victim = NONE;
+        self.list(self.geometry.unit_of(swap.from), swap.from);
+        self.wear.due.get_or_insert((unit, swap));
+    }
+
+    /// The swap is over. The block that got its pages is filled up by the next one, or by collection:
+    /// closed with pages that were never written, it would be collected next, be the most worn erased
+    /// block again, and wear without end.
+    pub(super) fn close_swap(&mut self, cx: &mut Cx<'_>, unit: u32, swap: Swap) {
+        self.expect_no_more(unit, swap.into);
+        let home = self.geometry.unit_of(swap.into);
+        let slot = self.swap_slot(home);
+        let Open { block, page, .. } = self.open[slot];
+        if page > 0 {
+            self.class_of_swap(block);
+            if !self.limits.sealed {
+                self.rest.plan(block);
+                if page < self.data_pages() {
+                    return;
+                }
+            }
+        }
+        self.open[slot] = Open { block: NONE, ..Open::default() };
         if page == 0 {
             self.wear.close(block);
-            return self.give(cx, block);
+            self.give(cx, block);
+        } else {
+            self.close(home, block);
         }
-        self.class_of_swap(block);
-        self.close(self.geometry.unit_of(block), block);
+    }
+
+    /// Whether a swap that is over has left a block of `unit` part-filled.
+    pub(super) fn has_part_filled(&self, unit: u32) -> bool {
+        let is_open = self.open[self.swap_slot(unit)].block != NONE;
+        is_open && !self.wear.swapping.get(unit as usize) && !self.limits.sealed
+    }
+
+    /// Whether the block that gets the pages of a swap has no room for more.
+    pub(super) fn is_full(&self, swap: Swap) -> bool {
+        self.open[self.swap_slot(self.geometry.unit_of(swap.into))].page == self.data_pages()
     }
 
     /// Data that a swap moved is cold.
@@ -253,7 +313,7 @@ impl Store {
         }
     }
 
-    /// The number of the open block that takes the pages of a unit's swap.
+    /// The number of the open block that takes the pages which swaps bring to a unit.
     pub(super) fn swap_slot(&self, unit: u32) -> usize {
         self.slots(unit).end
     }

@@ -23,6 +23,7 @@ mod compose;
 mod elements;
 mod levelling;
 mod recovery;
+mod rest;
 mod sealed;
 mod space;
 pub mod table;
@@ -42,10 +43,12 @@ pub use units::Units;
 use candidates::History;
 use collect::Job;
 use levelling::Wear;
+use rest::Rest;
 use table::OWN;
 
 use super::alloc::{Allocator, Fresh, Pools};
 use super::cx::{After, Cx, Label, Move, PageOut, Place, Stamp};
+use super::gc::Grain;
 use super::pool::Pool;
 use super::victim::Victim;
 use crate::nand::{Geometry, Ppn, Role};
@@ -63,6 +66,8 @@ struct Limits {
     gc_free_blocks: u32,
     /// The same while nothing else is to do; 0 where nothing happens then.
     idle_free_blocks: u32,
+    /// What is collected before anything else goes on.
+    grain: Grain,
     /// Pages that one step of collection copies at most.
     gc_step_pages: u32,
     /// Classes of the host's pages: the first ones. Those of the mapping above come after.
@@ -193,6 +198,7 @@ pub struct Store {
     victim: Box<dyn Victim>,
     history: History,
     wear: Wear,
+    rest: Rest,
     /// Unit of its pool, counted from 0, that the next program unit of the mapping's own pages goes to.
     turn: u32,
     /// No unit takes fresh pages while it has more valid ones than this.
@@ -239,7 +245,8 @@ impl Store {
             pool: Pool::full(&geometry),
             alloc: Some(alloc),
             history: History::new(victim.looks_at(), limits.regions > 1, limits.sealed, geometry.blocks()),
-            wear: Wear::new(leveller, geometry.blocks()),
+            rest: Rest::new(leveller.as_ref().map_or(0, |built| built.2), geometry.units, geometry.blocks()),
+            wear: Wear::new(leveller, geometry.units, geometry.blocks()),
             victim,
             pools,
             turn: 0,
@@ -372,7 +379,11 @@ impl Store {
         moved: bool,
         slot: usize,
     ) -> Option<()> {
-        if moved && self.pool.free(unit) == 0 {
+        if moved && (class == DATA || self.pool.free(unit) == 0) && self.has_part_filled(unit) {
+            // What collection moves is rather cold, too.
+            let part_filled = self.swap_slot(unit);
+            self.open.swap(slot, part_filled);
+        } else if moved && self.pool.free(unit) == 0 {
             // Only where blocks are lost, by power cuts or wear: another open block has to do.
             let has_room = |&s: &usize| self.open[s].block != NONE && self.open[s].pending.is_empty();
             let other = self.slots(unit).find(has_room)?;
@@ -430,6 +441,7 @@ impl Store {
     fn has_moved_room(&self, unit: u32, class: u32) -> bool {
         self.open[self.slot(unit, class, true)].block != NONE
             || self.pool.free(unit) > 0
+            || self.has_part_filled(unit)
             || self.open[self.slots(unit)].iter().any(|open| open.block != NONE && open.pending.is_empty())
     }
 
@@ -458,7 +470,11 @@ impl Store {
     fn close(&mut self, unit: u32, block: u32) {
         self.history.close(block);
         self.wear.close(block);
-        self.list(unit, block);
+        if self.rest.begins(block) {
+            self.rest(unit, block);
+        } else {
+            self.list(unit, block);
+        }
     }
 
     /// A block is among the closed ones.

@@ -114,7 +114,7 @@ impl Store {
             }
         }
         for unit in 0..self.geometry.units {
-            self.ask_for_space(unit, DATA);
+            self.ask_for_room(unit, DATA);
         }
     }
 

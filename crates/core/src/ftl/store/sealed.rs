@@ -2,7 +2,7 @@
 //!
 //! Only *sealed* blocks, which nothing more is written to, are collected. What collection moves goes where fresh pages go, so that the
 //! reserve has to be there as long as fresh pages are taken: a victim goes to what is left of the open block and the
-//! reserve. Collection empties a victim in one step. A block that gets cold data is sealed without a summary: the model counts
+//! reserve. A cleaning holds its die until it ends: copies, erase, and what else is cleaned. A block that gets cold data is sealed without a summary: the model counts
 //! the reads and programs of its valid pages, and no more.
 //!
 //! A power cut may come while a victim is being copied into the reserve. What was copied is still in the victim, which is only
@@ -14,6 +14,7 @@ use super::{Limits, Numbering, Parts, Store};
 use crate::ftl::Shape;
 use crate::ftl::alloc::{Allocator, Pools};
 use crate::ftl::cx::{Cx, PageOut, Place};
+use crate::ftl::gc::Grain;
 use crate::ftl::store::table::Table;
 use crate::ftl::victim::Victim;
 use crate::nand::image::{Content, Image, Oob, PageState};
@@ -83,6 +84,7 @@ impl Store {
         let limits = Limits {
             gc_free_blocks: low,
             idle_free_blocks: 0,
+            grain: Grain::All,
             gc_step_pages: g.pages_per_block,
             regions: 1,
             region_pages: u64::from(shape.logical_pages),

@@ -120,7 +120,7 @@ impl Store {
     pub(super) fn gains(&self, unit: u32) -> bool {
         self.together(unit).any(|unit| {
             let least = self.units[unit as usize].closed.min();
-            least.is_some_and(|(_, valid)| u32::from(valid) < self.data_pages())
+            least.is_some_and(|(_, valid)| u32::from(valid) < self.data_pages()) || self.rest_gains(unit)
         })
     }
 
@@ -160,7 +160,8 @@ impl Store {
         let slots = self.slots(unit);
         let is_open = |&slot: &usize| self.open[slot].block != NONE;
         let moved = slots.clone().skip(1).step_by(2).find(is_open);
-        Some((moved.or_else(|| slots.step_by(2).find(is_open))?, to))
+        let part_filled = self.has_part_filled(unit).then(|| self.swap_slot(unit));
+        Some((moved.or(part_filled).or_else(|| slots.step_by(2).find(is_open))?, to))
     }
 
     /// Whether a program unit of `class` has been begun in `unit` and is not full yet.

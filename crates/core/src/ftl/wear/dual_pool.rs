@@ -18,12 +18,17 @@
 //! happens until the next erase. Ties: the lowest number. The pools lie in RAM: after a power cut they are halves again. What the drive was filled with
 //! leaves blocks in the pools that they had come to.
 //!
+//! Uniform random writes are levelled less than by hot-cold swapping, as a cold block turns hot only
+//! after erases of its own: with blocks of 16 pages, 128 of them, at a threshold of 16 they lie 51
+//! erases apart (70 without a leveller, 17 under `hot-cold`), and at a threshold of 4 the drive has
+//! 89 % of its ideal life (87 %, 97 %). A longer `rest` levels more, for more copies.
+//!
 //! Cost of a page write: O(1); of an erase O(blocks of the cluster).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Blocks, Built, Leveller, Options, Shape, State, Swap};
+use super::{Blocks, Built, Leveller, Options, REST, Shape, State, Swap};
 use crate::support::bits::Bits;
 use crate::support::registry::{About, Choice};
 
@@ -34,11 +39,10 @@ pub const ABOUT: About = About {
     paper: "Chang, On efficient wear leveling for large-scale flash-memory storage systems, SAC",
     year: Some(2007),
     reconstruction: true,
-    choices: &[Choice {
-        option: "threshold",
-        others: &["4", "64"],
-        open: "how far apart erase counts may lie",
-    }],
+    choices: &[
+        Choice { option: "threshold", others: &["4", "64"], open: "how far apart erase counts may lie" },
+        REST,
+    ],
     source: include_str!("dual_pool.rs"),
     ..About::PLAIN
 };
@@ -61,7 +65,7 @@ impl Config {
             hot.set_range(first as usize, (first + size / 2) as usize);
         }
         let leveller = DualPool { threshold: self.0.threshold()?, hot, since: vec![0; blocks as usize] };
-        Ok(Some((Box::new(leveller), cluster)))
+        Ok(Some((Box::new(leveller), cluster, self.0.rest)))
     }
 }
 

@@ -2,8 +2,9 @@
 //!
 //! **What it does.** When the most and the fewest erases of a cluster's blocks lie more than `threshold` apart, the valid
 //! pages of the block with the fewest erases move into the erased block with the most, and the former is erased: it holds cold
-//! data, or it would have been erased more often. One swap at most for each block that collection erases. From unit to
-//! unit data move only as long as that does not make one fuller than the other.
+//! data, or it would have been erased more often. One swap at most for each block that collection
+//! erases. From unit to unit data move only as long as that does not make one fuller than the other,
+//! and not under an allocator that gives all units the same.
 //!
 //! **When it wins**: much of the data is never rewritten. **When it loses**: all data is rewritten about equally often; then its copies are
 //! for nothing.
@@ -13,14 +14,15 @@
 //!
 //! **Where the paper is silent.** The threshold is a parameter there: 16 here. Few blocks are erased at a time, and the most
 //! worn one may not be among them: the block that takes the pages has to be more worn than the one that they leave by more than the
-//! threshold, too. Ties: the lowest number.
+//! threshold, too. Ties: the lowest number. What is left of the block is filled up, and it then rests,
+//! as under all levellers: `rest = 0` collects it as any other, and uniform random writes wear it on.
 //!
 //! Cost of a page write: O(1); of an erase O(blocks of the cluster) while wear is uneven.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Blocks, Built, Leveller, Options, Shape, State, Swap};
+use super::{Blocks, Built, Leveller, Options, REST, Shape, State, Swap};
 use crate::support::registry::{About, Choice};
 
 /// What `list` says.
@@ -29,11 +31,10 @@ pub const ABOUT: About = About {
     summary: "When erase counts lie too far apart, the least worn block's data moves to a worn block.",
     paper: "Chang and Kuo, Efficient management for large-scale flash-memory storage systems, ACM TOS 1(4)",
     year: Some(2005),
-    choices: &[Choice {
-        option: "threshold",
-        others: &["4", "64"],
-        open: "how far apart erase counts may lie",
-    }],
+    choices: &[
+        Choice { option: "threshold", others: &["4", "64"], open: "how far apart erase counts may lie" },
+        REST,
+    ],
     source: include_str!("hot_cold.rs"),
     ..About::PLAIN
 };
@@ -51,7 +52,7 @@ impl Config {
     pub fn build(&self, shape: Shape<'_>) -> Result<Built, String> {
         let cluster = shape.cluster(self.0.cluster)?;
         let leveller = Swapping::new(self.0.threshold()?, cluster, shape.geometry.blocks(), false);
-        Ok(Some((Box::new(leveller), cluster)))
+        Ok(Some((Box::new(leveller), cluster, self.0.rest)))
     }
 }
 
@@ -75,7 +76,8 @@ impl Swapping {
 
 impl Leveller for Swapping {
     fn erased(&mut self, block: u32, blocks: &dyn Blocks) -> Option<Swap> {
-        let (most, least) = &mut self.bounds[(block / self.cluster) as usize];
+        let bounds = &mut self.bounds[(block / self.cluster) as usize];
+        let (most, least) = bounds;
         *most = (*most).max(blocks.erases(block));
         if *most - (*least).min(*most) <= self.threshold {
             return None;
@@ -83,8 +85,11 @@ impl Leveller for Swapping {
         // The bounds may be old: all blocks are looked at, and what is found is kept.
         let alive = || blocks.range().filter(|&b| blocks.state(b) != State::Retired);
         let erases = |&b: &u32| blocks.erases(b);
-        (*most, *least) = (alive().map(|b| erases(&b)).max()?, alive().map(|b| erases(&b)).min()?);
-        if *most - *least <= self.threshold {
+        let (most, least) = (alive().map(|b| erases(&b)).max()?, alive().map(|b| erases(&b)).min()?);
+        if blocks.range().len() as u32 == self.cluster {
+            *bounds = (most, least);
+        }
+        if most - least <= self.threshold {
             return None;
         }
         let is_erased = |&b: &u32| blocks.state(b) == State::Erased;

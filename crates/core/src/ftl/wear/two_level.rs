@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::hot_cold::Swapping;
-use super::{Built, Options, Shape};
+use super::{Built, Options, REST, Shape};
 use crate::support::registry::{About, Choice};
 
 /// What `list` says.
@@ -27,11 +27,10 @@ pub const ABOUT: About = About {
     summary: "New data to the least worn erased block; cold data to worn blocks when erase counts lie too far apart.",
     paper: "STMicroelectronics, Wear leveling in single level cell NAND flash memories, AN1822",
     year: Some(2006),
-    choices: &[Choice {
-        option: "threshold",
-        others: &["4", "64"],
-        open: "how far apart erase counts may lie",
-    }],
+    choices: &[
+        Choice { option: "threshold", others: &["4", "64"], open: "how far apart erase counts may lie" },
+        REST,
+    ],
     source: include_str!("two_level.rs"),
     ..About::PLAIN
 };
@@ -49,6 +48,6 @@ impl Config {
     pub fn build(&self, shape: Shape<'_>) -> Result<Built, String> {
         let cluster = shape.cluster(self.0.cluster)?;
         let leveller = Swapping::new(self.0.threshold()?, cluster, shape.geometry.blocks(), true);
-        Ok(Some((Box::new(leveller), cluster)))
+        Ok(Some((Box::new(leveller), cluster, self.0.rest)))
     }
 }

@@ -19,8 +19,16 @@ impl Engine {
         let urgent = self.chip.read_first && state.op.kind == Kind::Read && state.op.cause == Cause::Host;
         let d = &mut self.dies[die as usize];
         d.load += 1;
-        if d.running == NONE {
+        let idle = d.running == NONE;
+        if idle && !self.chip.gathers() {
             return self.start(die, id);
+        }
+        if self.ops[id as usize].follows && !urgent {
+            self.put_back(die, id);
+            if idle {
+                self.start_together(die);
+            }
+            return;
         }
         let queue = if urgent { &mut d.urgent } else { &mut d.normal };
         if queue.head == NONE {
@@ -29,6 +37,9 @@ impl Engine {
             self.ops[queue.tail as usize].next = id;
         }
         queue.tail = id;
+        if idle {
+            return self.start_together(die);
+        }
         if urgent && d.phase == Phase::Run {
             self.cut_run(die);
         } else if urgent && d.phase == Phase::Across {
@@ -39,25 +50,12 @@ impl Engine {
         }
     }
 
-    /// An operation that takes no time happens at once, and what it lets go on after it, in order.
+    /// An operation that takes no time happens at once.
     #[cold]
     fn happen(&mut self, id: u32) {
-        self.happening.push_back(id);
-        if self.happening.len() > 1 {
-            // The one that woke this up is still at it.
-            return;
-        }
-        while let Some(&id) = self.happening.front() {
-            let steps = self.ops[id as usize].steps;
-            for done in 1..=steps {
-                self.ops[id as usize].steps_done = done;
-                if self.shadow.is_some() {
-                    self.apply_step(id);
-                }
-            }
-            self.complete(id);
-            self.happening.pop_front();
-        }
+        let state = &mut self.ops[id as usize];
+        state.steps_done = state.steps;
+        self.complete(id);
     }
 
     /// A free die takes up an operation.
@@ -196,7 +194,9 @@ impl Engine {
         self.now = time;
         self.serving = clock;
         let dies = self.dies.len() as u32;
-        if clock >= dies {
+        if clock >= dies && self.chip.gathers() {
+            self.end_gathering();
+        } else if clock >= dies {
             self.serve_array(clock - dies);
         } else {
             self.serve_die(clock);
@@ -237,8 +237,8 @@ impl Engine {
             }
             Phase::Suspending => self.suspended(die),
             Phase::Handover => self.handed_over(die),
-            // It has no clock of its own.
-            Phase::Held => {}
+            // They have no clock of their own.
+            Phase::Held | Phase::Gathering => {}
             Phase::Run => {
                 d.phase = Phase::Second;
                 let state = &mut self.ops[d.running as usize];
@@ -300,6 +300,19 @@ impl Engine {
         if d.urgent.head == NONE && d.suspended.is_some() {
             return self.resume(die);
         }
+        if self.chip.gathers() {
+            if d.urgent.head != NONE || d.normal.head != NONE {
+                self.start_together(die);
+            }
+            return;
+        }
+        self.take_up(die);
+    }
+
+    /// A die that has nothing to do begins what comes first in its queues.
+    #[inline]
+    pub(super) fn take_up(&mut self, die: u32) {
+        let d = &mut self.dies[die as usize];
         let queue = if d.urgent.head == NONE { &mut d.normal } else { &mut d.urgent };
         let id = queue.head;
         if id != NONE {

@@ -59,7 +59,8 @@ impl Engine {
                 let life = self.pin(block);
                 self.tokens.insert(token, (block, life));
             }
-            let id = self.accept(FlashOp { waits: global(op.waits), signals: global(op.signals), ..*op });
+            let op = FlashOp { waits: global(op.waits), signals: global(op.signals), ..*op };
+            let id = self.accept(op, if plan.together { self.last_of_group(&op) } else { NONE });
             if self.shadow.is_some() {
                 let slot = &mut self.payloads[id as usize];
                 slot.clear();
@@ -79,6 +80,12 @@ impl Engine {
                 }
                 self.unpins[id as usize].push(*token);
             }
+            if plan.together {
+                self.join_group(id);
+            }
+            if self.stores_at_issue {
+                self.apply_whole(id);
+            }
             if self.ops[id as usize].deps == 0 {
                 self.enqueue(id);
             }
@@ -97,8 +104,8 @@ impl Engine {
         self.locals = locals;
     }
 
-    /// Gives an operation a slot and finds what it waits for.
-    pub(super) fn accept(&mut self, op: FlashOp) -> u32 {
+    /// Gives an operation a slot and finds what it waits for, `leader` among it: what comes before it in its group.
+    pub(super) fn accept(&mut self, op: FlashOp, leader: u32) -> u32 {
         let steps = self.steps_of(&op);
         self.work_issued(&op);
         let block = op.block as usize;
@@ -109,6 +116,7 @@ impl Engine {
             seq: self.seq,
             deps: 0,
             ready: false,
+            follows: leader != NONE,
             live: true,
             next: NONE,
             before,
@@ -143,6 +151,13 @@ impl Engine {
             if join != NONE {
                 self.hold(join);
             }
+        }
+        if op.free {
+            self.accept_free(id);
+            return id;
+        }
+        if leader != NONE {
+            self.after(id, leader);
         }
         if op.waits != NONE && self.joins[op.waits as usize].count > 0 {
             let edge = self.edge(id, self.joins[op.waits as usize].waiters);
@@ -182,13 +197,42 @@ impl Engine {
             }
         }
         if changes {
-            // What is in its die's queue comes first there; but what takes no time goes past the queue.
-            if before != NONE && (op.free || !self.ops[before as usize].ready) {
+            // What is in its die's queue comes first there; but what follows in a group goes past the queue.
+            if before != NONE && (leader != NONE || !self.ops[before as usize].ready) {
                 self.after(id, before);
             }
             self.blocks[block].tail = id;
         }
         id
+    }
+
+    /// The same of one that takes no time: it waits for nothing. It is over before anything else is issued, so that nothing
+    /// that is looks for it; what was under way on a block that it erases is of no interest any more.
+    #[cold]
+    fn accept_free(&mut self, id: u32) {
+        let op = self.ops[id as usize].op;
+        match op.kind {
+            Kind::Read => {
+                self.reading += 1;
+                self.ops[id as usize].life = self.pin(op.block);
+            }
+            Kind::Copy => self.ops[id as usize].life = self.pin(op.guard),
+            Kind::Program if op.guard != NONE => self.ops[id as usize].life = self.pin(op.guard),
+            Kind::Program => {}
+            Kind::Erase => {
+                self.erasing += 1;
+                let block = &mut self.blocks[op.block as usize];
+                (block.life, block.pins, block.tail) = (block.life + 1, 0, NONE);
+            }
+        }
+    }
+
+    /// All of an operation counts as stored.
+    fn apply_whole(&mut self, id: u32) {
+        let op = &self.ops[id as usize].op;
+        if let Some(shadow) = self.shadow.as_deref_mut() {
+            shadow.apply(op, 0, op.count, &self.payloads[id as usize]);
+        }
     }
 
     /// Equal steps that an operation takes.
@@ -293,11 +337,14 @@ impl Engine {
             state.pins -= 1;
             return;
         }
-        // The erase that ends that life waits for this.
+        // The erase that ends that life waits for this, unless it took no time.
         let (mut after, mut id) = (NONE, state.erase);
-        while self.ops[id as usize].life != life {
+        while id != NONE && self.ops[id as usize].life != life {
             after = id;
             id = self.ops[id as usize].erase_before;
+        }
+        if id == NONE {
+            return;
         }
         self.ops[id as usize].pins -= 1;
         if self.ops[id as usize].pins == 0 {

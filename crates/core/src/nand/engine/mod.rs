@@ -19,6 +19,8 @@
 //! - an erase waits for reads and copies from its block, and for programs that replace pages of it (`guard`),
 //! - an `ordered` program comes after the programs under way on the block that it guards.
 //!
+//! What takes no time (`free`) happens when it is issued: it waits for nothing, and nothing waits for it.
+//!
 //! Under read-first a host read goes before everything else that waits, and between the steps of what runs.
 //! A run of steps costs one event as long as nothing can come between them; when something does, the run is cut back
 //! to single steps at that moment, so that the times are the same as with an event for each step. Where dies share the bus,
@@ -26,6 +28,7 @@
 
 mod cache;
 mod dies;
+mod group;
 mod hazards;
 mod idle;
 mod joins;
@@ -57,6 +60,8 @@ struct OpState {
     deps: u32,
     /// In its die's queue, or running.
     ready: bool,
+    /// It comes after another operation of its group, and before what waits on its die.
+    follows: bool,
     live: bool,
     /// Next in the die's queue, or in the list of free slots.
     next: u32,
@@ -122,6 +127,8 @@ enum Phase {
     Held,
     /// From the cache register to the data register.
     Handover,
+    /// It takes up an operation when all of this moment are in its queue.
+    Gathering,
 }
 
 /// A program or erase that has stopped.
@@ -201,8 +208,12 @@ pub struct Engine {
     /// Pinned block and its life by token, for pages that wait in open program units.
     tokens: HashMap<u32, (u32, u32)>,
     next_token: u32,
-    /// Operations that take no time and happen now.
-    happening: VecDeque<u32>,
+    /// Some operations take no time: what is issued counts as stored.
+    stores_at_issue: bool,
+    group: group::Group,
+    /// Dies that take up an operation at the end of this moment, and those that do so now.
+    gathering: Vec<u32>,
+    starting: Vec<u32>,
     /// Joins of the plan being issued.
     locals: Vec<u32>,
     die_of_block: Vec<u16>,
@@ -252,8 +263,11 @@ impl Engine {
             since: 0,
             steps_before: 0,
         };
-        // Cache program keeps a second clock for each die: its array's.
-        let clocks = geometry.dies * if chip.cache_program.is_some() { 2 } else { 1 };
+        // Cache program keeps a second clock for each die: its array's. Where planes go together there is one for all dies that
+        // start; the highest number, so that it goes off last of all at its time.
+        let others =
+            if chip.cache_program.is_some() { geometry.dies } else { u32::from(chip.two_plane.is_some()) };
+        let clocks = geometry.dies + others;
         let channel = Channel { busy_until: 0, active: 0, run: NONE };
         Self {
             now: 0,
@@ -269,7 +283,10 @@ impl Engine {
             unpins: Vec::new(),
             tokens: HashMap::new(),
             next_token: 0,
-            happening: VecDeque::new(),
+            stores_at_issue: false,
+            group: group::Group::new(geometry.dies),
+            gathering: Vec::new(),
+            starting: Vec::new(),
             locals: Vec::new(),
             die_of_block: (0..geometry.blocks())
                 .map(|b| geometry.die_of(geometry.unit_of(b)) as u16)
@@ -302,6 +319,17 @@ impl Engine {
         self.shadow = Some(shadow);
     }
 
+    /// Some operations will take no time. They happen before what was issued earlier, so that the order of issue is the only one in
+    /// which what the flash holds makes sense: everything counts as stored when it is issued.
+    pub fn store_at_issue(&mut self) {
+        self.stores_at_issue = true;
+    }
+
+    /// Whether everything counts as stored when it is issued.
+    pub fn stores_at_issue(&self) -> bool {
+        self.stores_at_issue
+    }
+
     /// What the flash holds, if that is kept.
     pub fn shadow(&self) -> Option<&Shadow> {
         self.shadow.as_deref()
@@ -325,7 +353,7 @@ impl Engine {
     /// Everything up to `time` has happened.
     pub fn advance_to(&mut self, time: u64) {
         if time >= self.now {
-            debug_assert!(time < self.next_event());
+            debug_assert!(time < self.next_event() || self.only_starts_at(time));
             self.now = time;
             self.serving = NONE;
         }
@@ -384,6 +412,9 @@ impl Engine {
 
     /// What a step has changed in, or read from, the stored pages.
     fn apply_step(&mut self, id: u32) {
+        if self.stores_at_issue {
+            return;
+        }
         let Some(shadow) = self.shadow.as_deref_mut() else { return };
         let state = &self.ops[id as usize];
         let per_step = state.op.count.div_ceil(state.steps.max(1));
@@ -403,7 +434,7 @@ impl Engine {
     /// being written; the stored pages are all that is left.
     pub fn cut(&self, mut fate: impl FnMut(&FlashOp) -> Fate) -> Option<Box<Shadow>> {
         let mut shadow = self.shadow.clone()?;
-        for die in &self.dies {
+        for die in self.dies.iter().filter(|_| !self.stores_at_issue) {
             let suspended = die.suspended.iter().flat_map(|s| [s.op].into_iter().chain(s.companions));
             let cached = (die.back != NONE || die.phase == Phase::Held) && self.chip.cache_program.is_some();
             // What is only in the cache register is lost.

@@ -1,11 +1,44 @@
 //! Operations of one die in different planes that share a step: two-plane commands.
+//!
+//! A die that could begin waits until everything of this moment has happened: pages of one request are issued one after the other at
+//! the same time, and so are requests that arrive together, and the first would go alone otherwise.
 
 use super::{Engine, Phase, Queue};
 use crate::nand::chip::COMPANIONS;
 use crate::nand::op::{FlashOp, Kind};
 use crate::support::NONE;
+use crate::support::tournament::NEVER;
 
 impl Engine {
+    /// A die that has nothing to do begins at the end of this moment, when all that is issued in it waits.
+    pub(super) fn start_together(&mut self, die: u32) {
+        let phase = &mut self.dies[die as usize].phase;
+        if *phase != Phase::Gathering {
+            *phase = Phase::Gathering;
+            if self.gathering.is_empty() {
+                self.events.set(self.dies.len() as u32, self.now);
+            }
+            self.gathering.push(die);
+        }
+    }
+
+    /// Nothing else happens in this moment: the dies begin, in the order in which they could have.
+    pub(super) fn end_gathering(&mut self) {
+        self.events.set(self.dies.len() as u32, NEVER);
+        let mut dies = std::mem::replace(&mut self.gathering, std::mem::take(&mut self.starting));
+        for die in dies.drain(..) {
+            self.dies[die as usize].phase = Phase::First;
+            self.take_up(die);
+        }
+        self.starting = dies;
+    }
+
+    /// Whether all that is left to happen up to `time` is that dies begin: what else comes at `time` comes before.
+    #[inline]
+    pub fn only_starts_at(&self, time: u64) -> bool {
+        self.chip.gathers() && self.events.first() == (self.dies.len() as u32, time)
+    }
+
     /// Settles the next step of what runs on `die`, with those that go along. `false` if the array is not free for it.
     pub(super) fn prepare(&mut self, die: u32) -> bool {
         let id = self.dies[die as usize].running;

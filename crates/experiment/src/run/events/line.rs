@@ -162,7 +162,7 @@ mod tests {
         out.note("moved", None, [1, 2]);
         out.evict_page(Evicted { lpn: 4_294_967_294, dirty: false }, "last");
         let pattern = Pattern::new(Access::Random, Access::Sequential);
-        out.with_hint(Hint { block: 0, pattern, channel: Some(3) });
+        out.with_hint(Hint { block: 0, pattern, channel: Some(3), again: false });
         let access = Occasion::Access { first: 8, count: 4, write: true };
         assert_eq!(
             line(Some(7), access, &out),

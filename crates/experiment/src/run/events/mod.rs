@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use eraseblock_core::buffer::Shape;
 use eraseblock_core::device::{Decision, Occasion, Watcher};
-use eraseblock_traces::{PackedWriter, Packing, Workload, unpacked};
+use eraseblock_traces::{PackedWriter, Packing, Place, Workload, unpacked};
 use serde_json::{Value as Json, json};
 
 use super::error::RunError;
@@ -45,10 +45,12 @@ impl EventLog {
         if path.is_dir() {
             return Err(wrong("is a folder; a log of events is a file".into()));
         }
-        if path.is_file() && !is_replaceable(path) {
+        let place = Place::of(path).map_err(wrong)?;
+        if place == Place::File && !is_replaceable(path) {
             return Err(wrong("is there already and is no log of events; name another file".into()));
         }
-        let file = File::create(path).map_err(|error| match error.kind() {
+        let file = if place == Place::Stream { Place::open_stream(path) } else { File::create(path) };
+        let file = file.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => wrong("cannot be written: there is no such folder".into()),
             _ => wrong(format!("cannot be written: {error}")),
         })?;

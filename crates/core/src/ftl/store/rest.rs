@@ -1,0 +1,95 @@
+//! Blocks that rest: a worn block that a swap has filled is passed over by collection for a while.
+//!
+//! Its data ought to be cold. Where all data is written about equally often it is not: the block
+//! would be collected as soon as any other, and stay the most worn one. So it rests until its unit
+//! has erased as many blocks as it has, a number of times. No more than an eighth of the blocks
+//! rest, or the first of them no longer does: what is out of date in them is room that collection
+//! lacks. None rests where collection gains nothing from the others.
+
+use std::collections::VecDeque;
+
+use super::Store;
+use crate::support::bits::Bits;
+
+/// One of so many blocks of a unit rests at most.
+const MOST: u32 = 8;
+
+/// Blocks that rest, and that are going to.
+#[derive(Debug)]
+pub(super) struct Rest {
+    /// Rounds, of as many erases as a unit has blocks, that a block rests. 0: none does.
+    rounds: u32,
+    /// Blocks that rest once they are closed.
+    due: Bits,
+    units: Vec<Resting>,
+}
+
+/// Those of a unit.
+#[derive(Debug, Clone, Default)]
+struct Resting {
+    /// Each with the erase of the unit up to which it rests, the oldest first.
+    blocks: VecDeque<(u32, u64)>,
+    erases: u64,
+}
+
+impl Rest {
+    pub fn new(rounds: u32, units: u32, blocks: u32) -> Self {
+        Self { rounds, due: Bits::new(blocks as usize), units: vec![Resting::default(); units as usize] }
+    }
+
+    /// A block is to rest once it is closed.
+    pub fn plan(&mut self, block: u32) {
+        if self.rounds > 0 {
+            self.due.set(block as usize);
+        }
+    }
+
+    /// A block is closed: whether it is to rest.
+    pub fn begins(&mut self, block: u32) -> bool {
+        self.due.clear(block as usize)
+    }
+}
+
+impl Store {
+    /// A closed block of `unit` rests; where too many do, the first of them no longer does.
+    pub(super) fn rest(&mut self, unit: u32, block: u32) {
+        let blocks = self.geometry.blocks_per_unit;
+        let rounds = u64::from(self.rest.rounds) * u64::from(blocks);
+        let resting = &mut self.rest.units[unit as usize];
+        resting.blocks.push_back((block, resting.erases + rounds));
+        if resting.blocks.len() as u32 > blocks / MOST {
+            self.wake(unit);
+        }
+    }
+
+    /// The block of `unit` that has rested longest may be collected.
+    fn wake(&mut self, unit: u32) -> bool {
+        let Some((block, _)) = self.rest.units[unit as usize].blocks.pop_front() else { return false };
+        self.list(unit, block);
+        true
+    }
+
+    /// A block of `unit` has been erased.
+    pub(super) fn rested(&mut self, unit: u32) {
+        let resting = &mut self.rest.units[unit as usize];
+        resting.erases += 1;
+        if resting.blocks.front().is_some_and(|&(_, until)| until <= resting.erases) {
+            self.wake(unit);
+        }
+    }
+
+    /// All blocks of `unit` may be collected; says whether there were others.
+    pub(super) fn wake_all(&mut self, unit: u32) -> bool {
+        let mut any = false;
+        while self.wake(unit) {
+            any = true;
+        }
+        any
+    }
+
+    /// Whether a block that rests has pages that are not valid.
+    pub(super) fn rest_gains(&self, unit: u32) -> bool {
+        let mut blocks = self.rest.units[unit as usize].blocks.iter();
+        blocks.any(|&(block, _)| u32::from(self.valid_of[block as usize]) < self.data_pages())
+    }
+}

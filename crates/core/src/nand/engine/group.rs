@@ -1,0 +1,50 @@
+//! Groups: operations that hold their dies until the last of them has ended.
+//!
+//! What is issued in a group goes on without anything in between: on each die every operation comes after the one of the
+//! group before it, and before all that waits there, even if that has waited for longer. Only host reads that go before everything
+//! (`nand.scheduling = "read-first"`) still do. A die never stands idle for its group: while the group waits for another die, others go on.
+
+use super::Engine;
+use crate::nand::op::FlashOp;
+use crate::support::NONE;
+
+/// The group that is being issued.
+#[derive(Debug)]
+pub(super) struct Group {
+    /// Its last operation on each die, or [`NONE`].
+    last: Vec<u32>,
+    /// The dies that it has one on.
+    dies: Vec<u32>,
+}
+
+impl Group {
+    pub fn new(dies: u32) -> Self {
+        Self { last: vec![NONE; dies as usize], dies: Vec::new() }
+    }
+}
+
+impl Engine {
+    /// The last operation of the group on the die of `op`. What takes no time holds no die, and is in no group.
+    pub(super) fn last_of_group(&self, op: &FlashOp) -> u32 {
+        if op.free { NONE } else { self.group.last[usize::from(self.die_of_block[op.block as usize])] }
+    }
+
+    /// Operation `id`, just accepted, is the last one of the group on its die.
+    pub(super) fn join_group(&mut self, id: u32) {
+        let op = &self.ops[id as usize].op;
+        if op.free {
+            return;
+        }
+        let die = self.die_of_block[op.block as usize];
+        if std::mem::replace(&mut self.group.last[usize::from(die)], id) == NONE {
+            self.group.dies.push(u32::from(die));
+        }
+    }
+
+    /// Nothing more is issued that belongs to the group. To be said before time goes on.
+    pub fn end_group(&mut self) {
+        for die in self.group.dies.drain(..) {
+            self.group.last[die as usize] = NONE;
+        }
+    }
+}
