@@ -7,10 +7,13 @@
 //!
 //! Pages are placed by static striping, and there is so much spare flash that nothing is collected: so the host's pages
 //! are all that the flash does. Reads and writes keep to different halves of the drive, so that no read finds its page on
-//! the way. Collection's copies and erases are in `chips_by_hand.rs`.
+//! the way. Copies and erases are not among them, nor is tDBSY between planes.
+//!
+//! Where two dies ask for a bus at the same moment, and not for pages of one request that has just come, nothing says which one
+//! goes first: such runs are left out.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use eraseblock_core::host::{Op, Request};
 use rand::{RngExt as _, SeedableRng as _};
@@ -88,7 +91,11 @@ impl Array {
             // Two-plane commands are compared with a bus for each die: what else goes over it in between the papers leave open.
             chips: random.random_range(1..=2),
             dies: if together.is_some() { 1 } else { random.random_range(1..=2) },
-            planes: if together.is_some() { 2 << random.random_range(0..2) } else { random.random_range(1..=2) },
+            planes: if together.is_some() {
+                2 << random.random_range(0..2)
+            } else {
+                random.random_range(1..=2)
+            },
             pages_per_block: 12,
             pages_per_program,
             multi_plane,
@@ -238,7 +245,7 @@ struct Die {
 enum Event {
     Arrival(usize),
     BusDone(usize),
-    ArrayDone(usize, u64),
+    ArrayDone(usize),
     /// From cache register to data register.
     Passed(usize),
     BackDone(usize),
@@ -259,6 +266,9 @@ struct Chips<'a> {
     /// Pages written to each unit so far.
     written: Vec<u32>,
     open: Vec<u32>,
+    asked: Vec<Option<u64>>,
+    is_issuing: bool,
+    is_ambiguous: bool,
     answers: Vec<(usize, u64)>,
 }
 
@@ -280,6 +290,9 @@ impl<'a> Chips<'a> {
             jobs: Vec::new(),
             written: vec![each; array.units() as usize],
             open: Vec::new(),
+            asked: vec![None; dies],
+            is_issuing: false,
+            is_ambiguous: false,
             answers: Vec::new(),
         }
     }
@@ -292,7 +305,7 @@ impl<'a> Chips<'a> {
     }
 
     /// The answers in order: number of the request, and when.
-    fn run(mut self, requests: &[Request]) -> Vec<(usize, u64)> {
+    fn run(mut self, requests: &[Request]) -> Option<Vec<(usize, u64)>> {
         for (n, request) in requests.iter().enumerate() {
             self.at(request.arrival_ns, Event::Arrival(n));
         }
@@ -300,7 +313,11 @@ impl<'a> Chips<'a> {
         while let Some(Reverse((time, _, number, event))) = self.events.pop() {
             self.now = time;
             match event {
-                Event::Arrival(n) => self.issue(n, &requests[n]),
+                Event::Arrival(n) => {
+                    self.is_issuing = true;
+                    self.issue(n, &requests[n]);
+                    self.is_issuing = false;
+                }
                 Event::BusDone(die) => {
                     let bus = self.dies[die].bus;
                     self.buses[bus].remove(0);
@@ -309,12 +326,10 @@ impl<'a> Chips<'a> {
                     }
                     self.go_on(die);
                 }
-                Event::ArrayDone(die, of) => {
+                Event::ArrayDone(die) => {
                     if self.dies[die].ends.is_some_and(|(_, current)| current == number) {
                         self.dies[die].ends = None;
                         self.go_on(die);
-                    } else {
-                        assert!(of > 0, "an end that was put off");
                     }
                 }
                 Event::Passed(die) => {
@@ -350,7 +365,7 @@ impl<'a> Chips<'a> {
             }
         }
         assert!(self.open.iter().all(|&open| open == 0), "requests without an answer");
-        self.answers
+        (!self.is_ambiguous).then_some(self.answers)
     }
 
     fn issue(&mut self, n: usize, request: &Request) {
@@ -410,7 +425,8 @@ impl<'a> Chips<'a> {
         let read_waits = d.waiting.iter().any(|&job| jobs[job].is_read);
         let may = |run: &Run| !run.is_read && s.program && run.suspensions < s.at_most;
         let Some((end, _)) = d.ends else { return };
-        if read_waits && end > now && d.front.as_ref().is_some_and(may) {
+        // What ends sooner than it could give way is left to end.
+        if read_waits && end > now + s.latency && d.front.as_ref().is_some_and(may) {
             let mut run = d.front.take().unwrap();
             run.suspensions += 1;
             d.stopped = Some((run, end - now));
@@ -436,10 +452,11 @@ impl<'a> Chips<'a> {
             return;
         }
         let leader = self.dies[die].waiting.remove(first);
-        let jobs = self.with_partners(die, leader, first);
+        let jobs = self.with_partners(die, leader);
         let parts: Vec<Job> = jobs.iter().map(|&job| self.jobs[job]).collect();
         let array = parts.iter().map(|job| job.array).max().unwrap();
         let phases = if parts[0].is_read {
+            // The planes' data come one after the other; the command has ended when all have come.
             let transfers = parts.iter().map(|job| job.pages * a.transfer).sum();
             vec![Phase::Bus(a.command * parts.len() as u64), Phase::Array(array), Phase::Bus(transfers)]
         } else {
@@ -459,7 +476,7 @@ impl<'a> Chips<'a> {
     }
 
     /// Two-plane commands: who goes together with the job that was waiting at `place`.
-    fn with_partners(&mut self, die: usize, leader: usize, _place: usize) -> Vec<usize> {
+    fn with_partners(&mut self, die: usize, leader: usize) -> Vec<usize> {
         let mut jobs = vec![leader];
         let Some(t) = self.array.together else { return jobs };
         let l = self.jobs[leader];
@@ -467,15 +484,23 @@ impl<'a> Chips<'a> {
             return jobs;
         }
         let mut planes = vec![l.plane];
-        for &other in self.dies[die].waiting.iter().take(t.lookahead) {
+        // In the order in which the die would take them.
+        let mut waiting = self.dies[die].waiting.clone();
+        if self.array.read_first {
+            waiting.sort_by_key(|&job| !self.jobs[job].is_read);
+        }
+        for other in waiting.into_iter().take(t.lookahead) {
             let o = self.jobs[other];
+            // Each plane keeps its order: only what waits first for it can go along.
+            if planes.contains(&o.plane) {
+                continue;
+            }
+            planes.push(o.plane);
             let goes = o.is_read == l.is_read
-                && !planes.contains(&o.plane)
                 && (t.all || o.plane / 2 == l.plane / 2)
                 && (!t.same_page || o.page == l.page)
                 && (!t.same_block || o.block == l.block);
             if goes {
-                planes.push(o.plane);
                 jobs.push(other);
             }
         }
@@ -503,6 +528,7 @@ impl<'a> Chips<'a> {
             Some(Phase::Bus(0)) => self.go_on(die),
             Some(&Phase::Bus(ns)) => {
                 let bus = self.dies[die].bus;
+                self.note_asking(bus);
                 self.buses[bus].push((die, ns));
                 if self.buses[bus].len() == 1 {
                     self.at(self.now + ns, Event::BusDone(die));
@@ -520,20 +546,30 @@ impl<'a> Chips<'a> {
         }
     }
 
+    /// Whether two dies ask for a bus in one moment, other than for what was issued just then: nothing says who is first.
+    fn note_asking(&mut self, bus: usize) {
+        if !self.is_issuing {
+            self.is_ambiguous |= self.asked[bus] == Some(self.now);
+            self.asked[bus] = Some(self.now);
+        }
+    }
+
     fn array_for(&mut self, die: usize, ns: u64) {
         let end = self.now + ns;
-        let number = self.at(end, Event::ArrayDone(die, 1));
+        let number = self.at(end, Event::ArrayDone(die));
         self.dies[die].ends = Some((end, number));
         self.give_way(die);
     }
 
     fn end(&mut self, run: &Run) {
-        for &job in &run.jobs {
-            let request = self.jobs[job].request;
-            self.open[request] -= 1;
-            if self.open[request] == 0 {
-                self.answers.push((request, self.now));
-            }
+        run.jobs.iter().for_each(|&job| self.end_job(job));
+    }
+
+    fn end_job(&mut self, job: usize) {
+        let request = self.jobs[job].request;
+        self.open[request] -= 1;
+        if self.open[request] == 0 {
+            self.answers.push((request, self.now));
         }
     }
 }
@@ -543,27 +579,34 @@ fn requests(array: &Array, random: &mut Pcg64Mcg) -> Vec<Request> {
     let half = array.exported() / 2;
     let step = array.program_pages();
     let gap = [1_000, 100_000, 1_000_000][random.random_range(0..3)];
-    let mut now = 0;
+    let mut now = 1;
+    // Several planes of a die go together for pages of one request, or of requests that come at the same moment.
+    let same = if array.together.is_some() { 0 } else { 1 };
+    let longest = if array.together.is_some() { 1 } else { 6 };
     (0..random.random_range(1..40))
         .map(|_| {
-            now += random.random_range(1..gap);
+            now += if random.random_range(0..3) > 0 { random.random_range(1..gap) } else { same };
             if random.random() {
                 let first = random.random_range(0..half - 8);
-                Request { arrival_ns: now, ..support::request(Op::Read, first.into(), random.random_range(1..=6)) }
+                Request {
+                    arrival_ns: now,
+                    ..support::request(Op::Read, first.into(), random.random_range(1..=longest))
+                }
             } else {
                 let first = (half / step + random.random_range(1..half / step - 4)) * step;
-                let count = u64::from(step * random.random_range(1..=3));
+                let count = u64::from(step * random.random_range(1..=longest.min(3) as u32));
                 Request { arrival_ns: now, ..support::request(Op::Write, first.into(), count) }
             }
         })
         .collect()
 }
 
-fn compare(seed: u64) {
+/// `false` where it cannot be compared.
+fn compare(seed: u64) -> bool {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let array = Array::draw(&mut random);
     let requests = requests(&array, &mut random);
-    let answers = Chips::new(&array).run(&requests);
+    let Some(answers) = Chips::new(&array).run(&requests) else { return false };
     let mut quick = support::device(&array.over());
     quick.note_answers();
     for request in &requests {
@@ -580,15 +623,24 @@ fn compare(seed: u64) {
             answers.iter().filter(of).map(|&(n, end)| end - requests[n].arrival_ns).collect();
         let (sum, most) = (times.iter().sum::<u64>(), times.iter().copied().max());
         let found = found.map(|f| ((f.mean * f.count as f64).round() as u64, f.max));
-        assert_eq!(found, most.map(|most| (sum, most)), "{op:?}: sum and longest of response times, {}", at());
+        assert_eq!(
+            found,
+            most.map(|most| (sum, most)),
+            "{op:?}: sum and longest of response times, {}",
+            at()
+        );
     }
-    let expected: Vec<u64> = answers.iter().map(|&(n, _)| n as u64).collect();
-    assert_eq!(quick.answers(), expected, "order of the answers, {}", at());
+    // Answers of one moment have no order.
+    let ends: BTreeMap<u64, u64> = answers.iter().map(|&(n, end)| (n as u64, end)).collect();
+    assert!(quick.answers().is_sorted_by_key(|n| ends[n]), "order of the answers, {}", at());
+    true
 }
 
 #[test]
 fn random_requests_take_as_long() {
     if is_chosen("chips") {
-        (0..seeds(1_000)).for_each(compare);
+        let all = seeds(1_000);
+        let compared = (0..all).filter(|&seed| compare(seed)).count() as u64;
+        assert!(compared > all * 4 / 5, "{compared} of {all} could be compared");
     }
 }

@@ -1,7 +1,7 @@
 //! The Microsoft SSD model: the page map of Agrawal et al.'s add-on for DiskSim.
 //!
 //! Facts of the add-on as its page and the description of its sources give them: "OSR page map", "allocation pool logic",
-//! the two paths of cleaning, migration of cold data. Rationing draws at random and is left out (`ration_below = 0`).
+//! the two paths of cleaning. Left out are cleaning that looks at wear, and elements of several dies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,15 +32,12 @@ struct Plan {
     by_plane: bool,
     own_plane: bool,
     low: usize,
-    wear_aware: bool,
-    lifetime: u32,
-    migrate_below: f64,
 }
 
 fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     let (channels, chips) = (random.random_range(1..=2), random.random_range(1..=2));
-    let (dies, planes_per_die) = (random.random_range(1..=2), random.random_range(1..=2));
-    let blocks: usize = random.random_range(6..=16);
+    let (dies, planes_per_die) = (1, random.random_range(1..=2));
+    let blocks: usize = random.random_range(8..=16);
     let pages: usize = random.random_range(2..=6);
     let by_plane: bool = random.random();
     let planes = dies * planes_per_die;
@@ -56,15 +53,18 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
         by_plane,
         own_plane: random.random(),
         low: ((min_free * watched as f64).floor() as usize).max(1),
-        wear_aware: random.random(),
-        lifetime: random.random_range(5..40),
-        migrate_below: [0.5, 0.85, 1.0][random.random_range(0..3)],
     };
-    let reserve = 0.4;
+    let block_mapping = ["concatenated", "pair-stripe", "full-stripe"][random.random_range(0..3)];
+    let reserve = [0.21, 0.3, 0.4][random.random_range(0..3)];
     // What is left beside the reserve and the summaries, or less; but whole logical blocks.
     let hidden = (reserve * blocks as f64).floor() as usize;
-    let most = channels as usize * chips as usize * planes * (blocks - hidden) * (pages - 1);
-    let exported = (most * random.random_range(5..=8) / 8 / pages).max(1) * pages;
+    // Besides, the watermark and two blocks are kept of each plane, or of each element; the fullest element counts.
+    let kept = if by_plane { planes * hidden.max(plan.low + 2) } else { (planes * hidden).max(plan.low + 2) };
+    let stripe = plan.stride as usize;
+    let most = (planes * blocks - kept) * (pages - 1) / stripe * stripe * plan.elements as usize;
+    // Of several planes none comes near the share of the pages that it may hold.
+    let share = if by_plane && planes > 1 { 2..=4 } else { 5..=8 };
+    let exported = (most * random.random_range(share) / 8 / pages).max(1) * pages;
     let full: bool = random.random();
     let over = json!({
         "nand": {"channels": channels, "chips_per_channel": chips, "dies_per_chip": dies,
@@ -74,9 +74,7 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
                 "kind": "ssd-model", "stride": plan.stride, "reserve": reserve, "min_free": min_free,
                 "active": if by_plane { "plane" } else { "element" },
                 "pool": if plan.own_plane { "plane" } else { "element" },
-                "block_mapping": ["concatenated", "pair-stripe", "full-stripe"][random.random_range(0..3)],
-                "cleaning": if plan.wear_aware { "wear-aware" } else { "greedy" },
-                "lifetime": plan.lifetime, "migrate_below": plan.migrate_below, "ration_below": 0.0,
+                "block_mapping": block_mapping,
             },
             "exported": format!("{} KiB", 4 * exported),
         },
@@ -84,7 +82,9 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     });
     let mut model = Model::new(plan);
     if full {
-        model.write(0, exported as u32);
+        for first in (0..exported as u32).step_by(pages) {
+            model.write(first, pages as u32);
+        }
         model.counts = Counts::default();
         for block in model.elements.iter_mut().flat_map(|e| &mut e.rooms).flat_map(|room| &mut room.blocks) {
             block.erases = 0;
@@ -109,7 +109,6 @@ struct Block {
     /// Blocks that the element had opened before.
     sequence: u64,
     erases: u32,
-    erased_at: u64,
 }
 
 impl Block {
@@ -156,12 +155,13 @@ struct Model {
     elements: Vec<Element>,
     /// Element, room, block, page in it.
     places: BTreeMap<Owner, (usize, usize, usize, usize)>,
+    /// Planes that are in line to be cleaned, one of each die of an element; 0 for an element with one active block.
+    asked: BTreeMap<(usize, usize), usize>,
     /// Trimmed since the last flush.
     trimmed: BTreeSet<u32>,
     /// What each kept list of trims still stands for.
     lists: BTreeMap<u32, BTreeSet<u32>>,
     next_list: u32,
-    clock: u64,
     counts: Counts,
 }
 
@@ -181,10 +181,10 @@ impl Model {
             elements: (0..plan.elements).map(|_| element()).collect(),
             plan,
             places: BTreeMap::new(),
+            asked: BTreeMap::new(),
             trimmed: BTreeSet::new(),
             lists: BTreeMap::new(),
             next_list: 0,
-            clock: 0,
             counts: Counts::default(),
         }
     }
@@ -216,11 +216,20 @@ impl Model {
     }
 
     /// "Allocation pool logic".
-    fn choose_room(&self, e: usize, owner: Owner) -> usize {
+    fn choose_room(&mut self, e: usize, owner: Owner) -> Option<usize> {
+        let has_room = |room: &Room| room.active.is_some() || room.erased() > 1;
+        let home = self.places.get(&owner).map(|place| place.1).filter(|_| self.plan.own_plane);
+        let looked_at = |r: usize| home.is_none_or(|home| home == r);
+        let rooms = self.elements[e].rooms.iter().enumerate();
+        if rooms.clone().any(|(r, room)| looked_at(r) && !has_room(room)) {
+            self.ask(e);
+        }
         let element = &self.elements[e];
         let old = self.places.get(&owner).filter(|place| place.0 == e);
+        // The last erased block is kept for cleaning.
+        let takes = |r: usize| element.rooms[r].active.is_some() || element.rooms[r].erased() > 1;
         if let (true, Some(old)) = (self.plan.own_plane, old) {
-            return old.1;
+            return Some(old.1).filter(|&r| takes(r));
         }
         let rooms = element.rooms.len();
         let is_newer = |r: usize| {
@@ -232,13 +241,13 @@ impl Model {
             })
         };
         let mut best: Option<usize> = None;
-        for r in (1..=rooms).map(|n| (element.written_last + n) % rooms).filter(|&r| is_newer(r)) {
+        for r in (1..=rooms).map(|n| (element.written_last + n) % rooms).filter(|&r| is_newer(r) && takes(r)) {
             let free = |r: usize| element.rooms[r].free_pages(self.plan.pages);
             if best.is_none_or(|best| free(r) > free(best)) {
                 best = Some(r);
             }
         }
-        best.expect("the plane of the old copy at least")
+        best
     }
 
     /// Appends to the active block; its last data page brings the summary.
@@ -268,17 +277,59 @@ impl Model {
     }
 
     fn write_one(&mut self, e: usize, owner: Owner) {
-        let room = self.choose_room(e, owner);
+        let mut room = self.choose_room(e, owner);
+        for _ in 0..4 {
+            if room.is_some() {
+                break;
+            }
+            // What is in line is cleaned first where no plane has room.
+            self.clean_what_asked();
+            room = self.choose_room(e, owner);
+        }
+        let room = room.expect("room after cleaning");
         self.append(e, room, owner);
+        if let Owner::Page(page) = owner {
+            self.is_written(page);
+        }
         self.elements[e].written_last = room;
-        if self.plan.by_plane { self.clean_planes(e) } else { self.clean_element(e) }
+        self.ask(e);
+    }
+
+    /// A page has been written: each die gets one plane that is short in line to be cleaned, if none is; they take turns.
+    fn ask(&mut self, e: usize) {
+        if !self.plan.by_plane {
+            if self.elements[e].rooms[0].erased() <= self.plan.low {
+                self.asked.insert((e, 0), 0);
+            }
+            return;
+        }
+        let each = self.plan.planes / self.plan.dies;
+        for die in 0..self.plan.dies {
+            let turn = self.elements[e].turns[die];
+            let short = |&plane: &usize| {
+                let room = &self.elements[e].rooms[plane * self.plan.dies + die];
+                let gains = room.blocks.iter().any(|b| b.is_sealed && b.valid() < self.plan.pages - 1);
+                room.erased() <= self.plan.low && gains
+            };
+            let next = (1..=each).map(|n| (turn + n) % each).find(short);
+            if let (Some(plane), false) = (next, self.asked.contains_key(&(e, die))) {
+                self.elements[e].turns[die] = plane;
+                self.asked.insert((e, die), plane * self.plan.dies + die);
+            }
+        }
+    }
+
+    /// Cleans what is in line: after the pages of one logical block that a request writes.
+    fn clean_what_asked(&mut self) {
+        for ((e, _), room) in std::mem::take(&mut self.asked) {
+            if self.plan.by_plane { self.clean_plane(e, room) } else { self.clean_element(e) }
+        }
     }
 
     fn erase(&mut self, e: usize, r: usize, b: usize) {
-        self.clock += 1;
         let block = &mut self.elements[e].rooms[r].blocks[b];
         assert!(block.valid() == 0, "erased with data");
-        *block = Block { erases: block.erases + 1, erased_at: self.clock, ..Block::default() };
+        *block = Block { erases: block.erases + 1, ..Block::default() };
         self.counts.erases += 1;
     }
 
@@ -289,18 +340,28 @@ impl Model {
             self.counts.reads += 1;
             self.append(e, r, owner);
         }
+        // Before anything is erased it is kept what the host has trimmed: an older version may lie elsewhere.
+        if let Some(list) = self.take_trims(e) {
+            self.append(e, r, list);
+        }
         self.erase(e, r, b);
     }
 
-    /// Copy-back path: one block of one plane of each die.
-    fn clean_planes(&mut self, e: usize) {
-        let each = self.plan.planes / self.plan.dies;
-        for die in 0..self.plan.dies {
-            let turn = self.elements[e].turns[die];
-            let short = |&plane: &usize| self.elements[e].rooms[die * each + plane].erased() <= self.plan.low;
-            let Some(plane) = (0..each).map(|n| (turn + n) % each).find(short) else { continue };
-            self.elements[e].turns[die] = (plane + 1) % each;
-            let r = die * each + plane;
+    /// What was trimmed of an element since the last list, as a new one.
+    fn take_trims(&mut self, e: usize) -> Option<Owner> {
+        let pages: BTreeSet<u32> =
+            self.trimmed.iter().copied().filter(|&page| self.element_of(page) == e).collect();
+        if pages.is_empty() {
+            return None;
+        }
+        self.trimmed.retain(|page| !pages.contains(page));
+        self.lists.insert(self.next_list, pages);
+        self.next_list += 1;
+        Some(Owner::Trims(self.next_list - 1))
+    }
+
+    /// Copy-back path: one block of one plane.
+    fn clean_plane(&mut self, e: usize, r: usize) {
             let room = &self.elements[e].rooms[r];
             // The upward scan takes what is no worse than the best so far, and puts it first.
             let mut victim: Option<usize> = None;
@@ -309,41 +370,11 @@ impl Model {
                     victim = Some(b);
                 }
             }
-            let Some(victim) = victim else { continue };
+            let Some(victim) = victim else { return };
             if room.blocks[victim].valid() == self.plan.pages - 1 {
-                continue;
+                return;
             }
-            let left = |block: &Block| f64::from(self.plan.lifetime.saturating_sub(block.erases));
-            let average = room.blocks.iter().map(left).sum::<f64>() / room.blocks.len() as f64;
-            let migrates = self.plan.wear_aware
-                && left(&room.blocks[victim]) < self.plan.migrate_below * average
-                && room.erased() > 1;
-            let sealed = room.blocks.iter().enumerate().filter(|&(b, block)| block.is_sealed && b != victim);
-            let cold = sealed.min_by_key(|(_, block)| block.erased_at).map(|(b, _)| b);
             self.clean(e, r, victim);
-            if let Some(cold) = cold.filter(|_| migrates) {
-                self.migrate(e, r, cold, victim);
-            }
-        }
-    }
-
-    /// Cold data move into the worn block, which is sealed without a summary.
-    fn migrate(&mut self, e: usize, r: usize, cold: usize, worn: usize) {
-        let owners: Vec<Owner> =
-            self.elements[e].rooms[r].blocks[cold].data.iter().flatten().copied().collect();
-        self.elements[e].opened += 1;
-        let sequence = self.elements[e].opened;
-        for owner in owners {
-            self.invalidate(owner);
-            let block = &mut self.elements[e].rooms[r].blocks[worn];
-            block.data.push(Some(owner));
-            self.places.insert(owner, (e, r, worn, block.data.len() - 1));
-            self.counts.reads += 1;
-            self.counts.programs += 1;
-        }
-        let block = &mut self.elements[e].rooms[r].blocks[worn];
-        (block.is_sealed, block.sequence) = (true, sequence);
-        self.erase(e, r, cold);
     }
 
     /// The other path: blocks in the order of what they held at the start, until there are two more than the low mark.
@@ -372,9 +403,12 @@ impl Model {
 impl Drive for Model {
     fn write(&mut self, first: u32, count: u32) {
         for page in first..first + count {
-            self.is_written(page);
+            if page.is_multiple_of(self.plan.pages as u32) {
+                self.clean_what_asked();
+            }
             self.write_one(self.element_of(page), Owner::Page(page));
         }
+        self.clean_what_asked();
     }
 
     fn read(&mut self, first: u32, count: u32) {
@@ -392,12 +426,11 @@ impl Drive for Model {
     }
 
     fn flush(&mut self) {
-        let pages = std::mem::take(&mut self.trimmed);
-        if let Some(&first) = pages.first() {
-            let list = self.next_list;
-            self.next_list += 1;
-            self.lists.insert(list, pages);
-            self.write_one(self.element_of(first), Owner::Trims(list));
+        for e in 0..self.elements.len() {
+            if let Some(list) = self.take_trims(e) {
+                self.write_one(e, list);
+                self.clean_what_asked();
+            }
         }
     }
 
