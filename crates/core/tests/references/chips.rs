@@ -25,6 +25,7 @@ use crate::support;
 
 /// What is drawn for an array, in pages and ns.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "switches of a chip, each for itself")]
 pub struct Array {
     channels: u32,
     chips: u32,
@@ -57,6 +58,7 @@ struct Suspend {
 
 /// Two-plane commands.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "switches of a chip, each for itself")]
 struct Together {
     read: bool,
     program: bool,
@@ -198,7 +200,6 @@ impl Array {
 #[derive(Debug, Clone, Copy)]
 struct Job {
     is_read: bool,
-    die: usize,
     plane: u32,
     block: u32,
     page: u32,
@@ -342,7 +343,7 @@ impl<'a> Chips<'a> {
                 Event::BackDone(die) => {
                     let run = self.dies[die].back.take().unwrap();
                     self.end(&run);
-                    if self.dies[die].front.as_ref().is_some_and(|front| self.needs_array(front)) {
+                    if self.dies[die].front.as_ref().is_some_and(Self::needs_array) {
                         self.go_on_at_front(die);
                     } else {
                         self.wake(die);
@@ -392,7 +393,6 @@ impl<'a> Chips<'a> {
             let die = ((channel * a.chips + chip) * a.dies + die) as usize;
             self.jobs.push(Job {
                 is_read,
-                die,
                 plane,
                 block: position / unit_pages,
                 page,
@@ -509,7 +509,7 @@ impl<'a> Chips<'a> {
     }
 
     /// Whether it stands before the array, with cache programs.
-    fn needs_array(&self, run: &Run) -> bool {
+    fn needs_array(run: &Run) -> bool {
         run.next == 0 && run.is_read || matches!(run.phases.get(run.next), Some(Phase::Array(_)))
     }
 
@@ -521,7 +521,7 @@ impl<'a> Chips<'a> {
 
     fn go_on_at_front(&mut self, die: usize) {
         let run = self.dies[die].front.clone().unwrap();
-        if self.array.cache.is_some() && self.dies[die].back.is_some() && self.needs_array(&run) {
+        if self.array.cache.is_some() && self.dies[die].back.is_some() && Self::needs_array(&run) {
             return;
         }
         match run.phases.get(run.next) {
@@ -581,7 +581,7 @@ fn requests(array: &Array, random: &mut Pcg64Mcg) -> Vec<Request> {
     let gap = [1_000, 100_000, 1_000_000][random.random_range(0..3)];
     let mut now = 1;
     // Several planes of a die go together for pages of one request, or of requests that come at the same moment.
-    let same = if array.together.is_some() { 0 } else { 1 };
+    let same = u64::from(array.together.is_none());
     let longest = if array.together.is_some() { 1 } else { 6 };
     (0..random.random_range(1..40))
         .map(|_| {

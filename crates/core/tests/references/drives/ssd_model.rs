@@ -1,4 +1,4 @@
-//! The Microsoft SSD model: the page map of Agrawal et al.'s add-on for DiskSim.
+//! The Microsoft SSD model: the page map of Agrawal et al.'s add-on for `DiskSim`.
 //!
 //! Facts of the add-on as its page and the description of its sources give them: "OSR page map", "allocation pool logic",
 //! the two paths of cleaning. Left out are cleaning that looks at wear, and elements of several dies.
