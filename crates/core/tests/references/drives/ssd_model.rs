@@ -427,6 +427,11 @@ impl Drive for Model {
 
     fn flush(&mut self) {
         for e in 0..self.elements.len() {
+            let is_due = self.trimmed.iter().any(|&page| self.element_of(page) == e);
+            if is_due && self.choose_room(e, Owner::Trims(self.next_list)).is_none() {
+                // The cleaning that makes room stores the trims itself.
+                self.clean_what_asked();
+            }
             if let Some(list) = self.take_trims(e) {
                 self.write_one(e, list);
                 self.clean_what_asked();
