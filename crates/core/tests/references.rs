@@ -3,6 +3,8 @@
 
 #[path = "references/buffers_agree.rs"]
 mod buffers_agree;
+#[path = "references/chips.rs"]
+mod chips;
 #[path = "references/drives_agree.rs"]
 mod drives_agree;
 #[path = "references/mod.rs"]

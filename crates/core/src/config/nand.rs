@@ -109,7 +109,8 @@ pub struct TwoPlaneConfig {
     pub same_block: bool,
     /// Between the data of one plane and the next (tDBSY).
     pub delay: Nanos,
-    /// Waiting operations of a die that are looked at for one that goes together with the next.
+    /// Waiting operations of a die that are looked at for one that goes together with the next, in the order in which they would
+    /// be taken. Each plane keeps its order: only the operation that waits first for a plane can go along.
     pub lookahead: u32,
 }
 
@@ -147,7 +148,7 @@ pub struct SuspendConfig {
     pub program: bool,
     /// Erases can be suspended.
     pub erase: bool,
-    /// Until the die is free for the read.
+    /// Until the die is free for the read. What would end in this time or less is not suspended.
     pub latency: Nanos,
     /// Until the array goes on afterwards.
     pub resume: Nanos,

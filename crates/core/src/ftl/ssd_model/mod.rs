@@ -16,6 +16,10 @@
 //! blocks are put in order, fewest valid pages and then lowest number first, and cleaned one after the other in this
 //! order until there are two erased blocks more than that.
 //!
+//! What a request writes of one logical block is written first, and cleaned for afterwards, as far as there is room. Where
+//! planes have active blocks, one that holds so many valid pages that cleaning would run dry takes none that lie on other
+//! planes. Trims that no page on flash tells of yet are written as a page of the element before anything there is erased.
+//!
 //! Wear-aware cleaning looks at the erases that each block has left of `lifetime`. A block that has less than `migrate_below` of the
 //! plane's average is cleaned and gets the valid pages of the block that was erased longest ago, which is erased instead, but no
 //! summary; one that has less than `ration_below` of the average is passed over the more often, the less it has left. After the
