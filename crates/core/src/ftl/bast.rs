@@ -29,7 +29,7 @@
 //! cut, one page, a *tombstone*, speaks of all those of a logical block. A flush writes it to the
 //! log block, for one program, where pages have been trimmed and not buried yet: it takes a page of
 //! the log, and one where there is none, but is no write of the host's: it does not make the log one
-//! written lately. To merges, trimmed pages and
+//! written lately, unless it begins it. To merges, trimmed pages and
 //! tombstones outside the log block are something to copy: one tombstone in the place of the first,
 //! for one program, until they are written again.
 //!

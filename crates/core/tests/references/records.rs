@@ -197,6 +197,13 @@ impl Flash {
         self.words.insert(page, Word { block, slot, tombstone: false });
     }
 
+    /// What is known of a page is out of date if it lies in this block: the page is being written.
+    pub fn forget(&mut self, page: u32, block: u32) {
+        if self.is_in(page, block) {
+            self.words.remove(&page);
+        }
+    }
+
     pub fn erase(&mut self, block: u32) {
         assert!(self.words.values().all(|word| word.block != block), "a last word would be lost");
         self.used.remove(&block).expect("a block in use");

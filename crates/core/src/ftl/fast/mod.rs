@@ -13,7 +13,8 @@
 //! 3. Every other page goes to the newest RW block; the version of it that lies in one is out of date from then on. When all are
 //!    full, the oldest is the victim: each logical block with a page in it that is still the newest is folded into an erased
 //!    block, from wherever its newest pages are, and the victim is erased. If that logical block owns SW, its run is
-//!    finished instead. The page for which there is to be room does not count: it is about to be replaced.
+//!    finished instead. The page for which there is to be room does not count: it is about to be
+//!    replaced. (It does while its tombstone lies there, and where no erased block would be left.)
 //!
 //! **When it wins**: small random writes with locality: log blocks are filled before they go, and pages written again
 //! meanwhile cost nothing. **When it loses**: random writes over a large range: a victim may hold pages of as many

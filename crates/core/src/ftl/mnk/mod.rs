@@ -41,9 +41,10 @@
 //! **Trims.** A trim costs nothing at once. So that trimmed pages do not come back after a power
 //! cut, one page, a *tombstone*, speaks of all those of a flash block of data. A flush writes it to
 //! the log, for one program, where pages have been trimmed and not buried yet; it is no write of the
-//! host's, and does not make the log one written lately. A log holds a trimmed page, or a tombstone, until the page is written again or
-//! buried elsewhere, and is not recycled before. Merges leave one tombstone for each flash block
-//! with trimmed pages, in the place of the first.
+//! host's, and does not make the log one written lately, unless it begins it. A log holds a trimmed
+//! page, or a tombstone, until the page is written again or buried elsewhere, and is not recycled
+//! before. Merges leave one tombstone for each flash block with trimmed pages, in the place of the
+//! first.
 //!
 //! Cost of a page write: O(1), but for merges, which visit each page of a clustered block once; a shared log takes as many as it
 //! holds clustered blocks.

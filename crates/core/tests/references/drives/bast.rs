@@ -101,7 +101,8 @@ impl Mapping {
                 self.merge(oldest.unwrap().owner);
             }
             let block = self.flash.take();
-            self.logs.push(Log { block, owner: number, last_write: 0 });
+            self.clock += 1;
+            self.logs.push(Log { block, owner: number, last_write: self.clock });
         }
         self.log_of(number).unwrap()
     }

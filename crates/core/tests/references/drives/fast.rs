@@ -138,17 +138,33 @@ impl Mapping {
     fn reclaim(&mut self, coming: Option<u32>) {
         let block = self.random[0].block;
         for number in self.random[0].numbers.clone() {
-            let counts = |&page: &u32| Some(page) != coming && self.flash.is_in(page, block);
+            // A tombstone counts even for the page that is coming.
+            let counts = |&page: &u32| {
+                let word = self.flash.word(page).filter(|word| word.block == block);
+                word.is_some_and(|word| word.tombstone || Some(page) != coming)
+            };
             if self.pages_of(number).iter().any(counts) {
-                if self.run.is_some_and(|(owner, _)| owner == number) {
-                    self.finish();
-                } else {
-                    self.merge(number, Merge::Full, &[]);
-                }
+                self.fold(number);
             }
         }
         self.random.remove(0);
+        if let Some(page) = coming.filter(|&page| self.flash.is_in(page, block)) {
+            if self.flash.erased() > 1 {
+                self.flash.forget(page, block);
+            } else {
+                // The victim cannot stay until the new version is stored: no block is left to store it in.
+                self.fold(page / self.flash.pages);
+            }
+        }
         self.flash.erase(block);
+    }
+
+    fn fold(&mut self, number: u32) {
+        if self.run.is_some_and(|(owner, _)| owner == number) {
+            self.finish();
+        } else {
+            self.merge(number, Merge::Full, &[]);
+        }
     }
 
     /// The run becomes the data block.

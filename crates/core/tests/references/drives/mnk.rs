@@ -44,7 +44,8 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
             let (lanes, first) = (cluster.len() as u32, number as u32 * width * shape.pages);
             for (lane, data) in cluster.iter_mut().enumerate() {
                 let block = flash.take();
-                (0..shape.pages).for_each(|slot| flash.store(first + lane as u32 + slot * lanes, block, slot));
+                (0..shape.pages)
+                    .for_each(|slot| flash.store(first + lane as u32 + slot * lanes, block, slot));
                 *data = Some(block);
             }
         }
@@ -132,7 +133,8 @@ impl Mapping {
             }
             let width = self.clusters[(group * self.options.group) as usize].len();
             let lanes = (0..width).map(|_| self.flash.take()).collect();
-            self.logs.push(Log { group, lanes, last_write: 0 });
+            self.clock += 1;
+            self.logs.push(Log { group, lanes, last_write: self.clock });
         }
         let log = *self.logs_of(group).last().unwrap();
         (log, self.logs[log].lanes[lane])
@@ -215,9 +217,9 @@ impl Mapping {
             self.logs.extract_if(.., |log| log.group == group).map(|log| log.lanes).collect();
         let newest = logs.last().unwrap();
         let lanes = 0..self.clusters[cluster].len();
-        let ways = lanes.clone().map(|lane| {
-            self.flash.way(&self.pages_of(cluster, lane), newest[lane], self.options.completes)
-        });
+        let ways = lanes
+            .clone()
+            .map(|lane| self.flash.way(&self.pages_of(cluster, lane), newest[lane], self.options.completes));
         let ways: Vec<Merge> = ways.collect();
         let way = if ways.contains(&Merge::Full) {
             Merge::Full
@@ -263,7 +265,7 @@ impl Drive for Mapping {
             owed.entry((cluster, lane)).or_default().push(page);
         }
         for pages in owed.values() {
-            let (log, block) = self.open(pages[0]);
+            let (_, block) = self.open(pages[0]);
             self.flash.bury(pages, block, self.flash.top(block));
             self.recycle();
         }

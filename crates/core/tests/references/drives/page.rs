@@ -117,8 +117,16 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     let even = most.div_ceil(pool);
     let usable = (blocks - free_blocks - 1) * pages_per_block - usize::from(pool > 1);
     let share = (even + (blocks * pages_per_block - even) / 2).min(usable).max(even);
-    let rules =
-        Rules { pages_per_block, free_blocks, share, regions, region_pages: region_pages as u64, spread, victim: policy, seed };
+    let rules = Rules {
+        pages_per_block,
+        free_blocks,
+        share,
+        regions,
+        region_pages: region_pages as u64,
+        spread,
+        victim: policy,
+        seed,
+    };
     (over, Box::new(Mapping::new(rules, chooses, blocks, exported * pages_per_block, full)))
 }
 
@@ -126,8 +134,8 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
 fn draw_allocator(random: &mut Pcg64Mcg) -> (Value, Allocator) {
     let shape = if random.random() { [1; 4] } else { std::array::from_fn(|_| random.random_range(1..=2)) };
     let stripe = random.random_range(1..=5);
-    let (tie, named) =
-        [(Tie::Turn, "turn"), (Tie::FreePages, "free-pages"), (Tie::Lowest, "lowest")][random.random_range(0..3)];
+    let (tie, named) = [(Tie::Turn, "turn"), (Tie::FreePages, "free-pages"), (Tie::Lowest, "lowest")]
+        [random.random_range(0..3)];
     match random.random_range(0..4) {
         0 => (
             json!({"kind": "round-robin", "striping_unit": stripe}),
@@ -135,7 +143,8 @@ fn draw_allocator(random: &mut Pcg64Mcg) -> (Value, Allocator) {
         ),
         1 => {
             let mut letters = vec!['C', 'W', 'D', 'P'];
-            let order: String = (0..4).map(|_| letters.remove(random.random_range(0..letters.len()))).collect();
+            let order: String =
+                (0..4).map(|_| letters.remove(random.random_range(0..letters.len()))).collect();
             (
                 json!({"kind": "static", "order": order, "striping_unit": stripe}),
                 Allocator::new(Kind::Static(order), stripe, shape),
@@ -149,7 +158,9 @@ fn draw_allocator(random: &mut Pcg64Mcg) -> (Value, Allocator) {
                 Allocator::new(Kind::Dynamic(kept, tie), stripe, shape),
             )
         }
-        _ => (json!({"kind": "non-striping", "tie": named}), Allocator::new(Kind::NonStriping(tie), 1, shape)),
+        _ => {
+            (json!({"kind": "non-striping", "tie": named}), Allocator::new(Kind::NonStriping(tie), 1, shape))
+        }
     }
 }
 

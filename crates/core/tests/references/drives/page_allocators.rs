@@ -134,7 +134,8 @@ impl Allocator {
             }
             // Without time no unit has anything to do: all are equals.
             Kind::Dynamic(_, tie) | Kind::NonStriping(tie) => {
-                let able: Vec<usize> = members.into_iter().filter(|&unit| store.takes(unit, stream)).collect();
+                let able: Vec<usize> =
+                    members.into_iter().filter(|&unit| store.takes(unit, stream)).collect();
                 let key = |unit: usize| match tie {
                     Tie::Turn => by_turn(unit),
                     Tie::FreePages => usize::MAX - store.free_pages(unit, stream),

@@ -103,7 +103,8 @@ impl Policy {
                 Some(emptiest)
             }
             Self::LocalityGathering => {
-                let next = |region| by_closing.iter().copied().find(|b| blocks[*b].region == region && gains(b));
+                let next =
+                    |region| by_closing.iter().copied().find(|b| blocks[*b].region == region && gains(b));
                 let product = |region: usize, b: usize| {
                     let number = by_closing.iter().filter(|&&b| blocks[b].region == region).count();
                     // u / (1 - u) without rounding, so that equals are equal.

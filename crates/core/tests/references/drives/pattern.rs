@@ -278,8 +278,7 @@ impl Supa {
     /// Pages of a block whose newest record is not in this area: those that are valid, and those that were trimmed.
     fn elsewhere(&self, number: u32, id: u32) -> (Vec<u32>, Vec<u32>) {
         let found = |trimmed: bool| {
-            let is_there =
-                |record: Record| record.area != id && record.is_trimmed == trimmed;
+            let is_there = |record: Record| record.area != id && record.is_trimmed == trimmed;
             self.pages(number).filter(move |&page| self.at[page as usize].is_some_and(is_there)).collect()
         };
         (found(false), found(true))
@@ -303,8 +302,8 @@ impl Supa {
             .filter(|(_, record)| record.area == log && !record.is_trimmed)
             .map(|(page, record)| (offset(page), record.row * width + record.column))
             .collect();
-        let in_order = (0..width)
-            .any(|part| inside.iter().all(|&(offset, slot)| slot == part * self.block + offset));
+        let in_order =
+            (0..width).any(|part| inside.iter().all(|&(offset, slot)| slot == part * self.block + offset));
         let end = *area.rows.iter().max().unwrap();
         let has_room = valid.iter().chain(&trimmed).all(|&page| offset(page) >= end);
         let fits = self.any_order || (in_order && has_room);
@@ -392,8 +391,7 @@ impl Drive for Supa {
     }
 
     fn read(&mut self, first: u32, count: u32) {
-        let is_valid =
-            |page: &u32| self.at[*page as usize].is_some_and(|record| !record.is_trimmed);
+        let is_valid = |page: &u32| self.at[*page as usize].is_some_and(|record| !record.is_trimmed);
         self.counts.reads += (first..first + count).filter(is_valid).count() as u64;
     }
 

@@ -23,9 +23,8 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     let mut flash = Flash::new(&shape);
     let chain = |number| if shape.full { vec![flash.take_full(number * shape.pages)] } else { Vec::new() };
     let chains = (0..shape.exported).map(chain).collect();
-    let mapping = limit.map_or(json!("replacement"), |limit| {
-        json!({"kind": "replacement", "chain_limit": limit})
-    });
+    let mapping =
+        limit.map_or(json!("replacement"), |limit| json!({"kind": "replacement", "chain_limit": limit}));
     (shape.config(&mapping), Box::new(Mapping { flash, chains, limit }))
 }
 

@@ -241,7 +241,8 @@ impl Model {
             })
         };
         let mut best: Option<usize> = None;
-        for r in (1..=rooms).map(|n| (element.written_last + n) % rooms).filter(|&r| is_newer(r) && takes(r)) {
+        for r in (1..=rooms).map(|n| (element.written_last + n) % rooms).filter(|&r| is_newer(r) && takes(r))
+        {
             let free = |r: usize| element.rooms[r].free_pages(self.plan.pages);
             if best.is_none_or(|best| free(r) > free(best)) {
                 best = Some(r);
@@ -362,19 +363,19 @@ impl Model {
 
     /// Copy-back path: one block of one plane.
     fn clean_plane(&mut self, e: usize, r: usize) {
-            let room = &self.elements[e].rooms[r];
-            // The upward scan takes what is no worse than the best so far, and puts it first.
-            let mut victim: Option<usize> = None;
-            for (b, block) in room.blocks.iter().enumerate().filter(|(_, block)| block.is_sealed) {
-                if victim.is_none_or(|best| block.valid() <= room.blocks[best].valid()) {
-                    victim = Some(b);
-                }
+        let room = &self.elements[e].rooms[r];
+        // The upward scan takes what is no worse than the best so far, and puts it first.
+        let mut victim: Option<usize> = None;
+        for (b, block) in room.blocks.iter().enumerate().filter(|(_, block)| block.is_sealed) {
+            if victim.is_none_or(|best| block.valid() <= room.blocks[best].valid()) {
+                victim = Some(b);
             }
-            let Some(victim) = victim else { return };
-            if room.blocks[victim].valid() == self.plan.pages - 1 {
-                return;
-            }
-            self.clean(e, r, victim);
+        }
+        let Some(victim) = victim else { return };
+        if room.blocks[victim].valid() == self.plan.pages - 1 {
+            return;
+        }
+        self.clean(e, r, victim);
     }
 
     /// The other path: blocks in the order of what they held at the start, until there are two more than the low mark.

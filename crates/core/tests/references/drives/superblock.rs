@@ -74,7 +74,8 @@ impl Mapping {
                 self.append_block(number);
             } else {
                 // 3. The superblock written longest ago, of those with update blocks, is to give one up.
-                let with_updates = |&number: &usize| self.groups[number].blocks.len() > self.groups[number].data;
+                let with_updates =
+                    |&number: &usize| self.groups[number].blocks.len() > self.groups[number].data;
                 let oldest = (0..self.groups.len()).filter(with_updates);
                 let oldest = oldest.min_by_key(|&number| self.groups[number].last_write).unwrap();
                 self.collect(oldest);
