@@ -93,7 +93,7 @@ def _toml(key: str, value: Any) -> str:
 
 
 def _with_null(value: Any) -> Any:
-    """The value with `None` as the engine's word for it, since TOML has none: what a preset sets does not hold."""
+    """The value with `None` as the engine's word: TOML has none. What a preset sets does not hold then."""
     if value is None:
         return "null"
     if isinstance(value, Mapping):
