@@ -15,13 +15,16 @@ pub enum Owner {
     Page(u32),
     /// A list of trimmed pages.
     Tombstone(u32),
+    /// A part of a map that lies on flash.
+    Map(u32),
 }
 
-/// Which open block a page goes to: by region, and whether collection moves it.
+/// Which open block a page goes to: by region, whether collection moves it, and whether it is a part of the map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stream {
     pub region: usize,
     pub moved: bool,
+    pub map: bool,
 }
 
 #[derive(Debug, Default, Clone)]
@@ -138,14 +141,15 @@ impl Store {
             let soon = self.clock - block.opened <= self.rules.region_pages;
             (block.region + usize::from(soon)).min(self.rules.regions - 1)
         });
-        Stream { region, moved: false }
+        Stream { region, moved: false, map: matches!(owner, Owner::Map(_)) }
     }
 
     /// The stream of what a victim holds: a region down if that block was opened a long time ago.
     fn leaving(&self, unit: usize, victim: usize) -> Stream {
         let block = &self.units[unit].blocks[victim];
         let long = self.clock - block.opened > self.rules.region_pages;
-        Stream { region: block.region.saturating_sub(usize::from(long)), moved: true }
+        let map = block.pages.iter().flatten().any(|owner| matches!(owner, Owner::Map(_)));
+        Stream { region: block.region.saturating_sub(usize::from(long)), moved: true, map }
     }
 
     pub fn is_open(&self, unit: usize, stream: Stream) -> bool {
@@ -193,7 +197,8 @@ impl Store {
     fn lendable(&self, unit: usize, stream: Stream) -> Option<Stream> {
         let open = &self.units[unit].open;
         let order = |s: &&Stream| (!s.moved, s.region);
-        open.keys().min_by_key(order).copied().filter(|_| !open.contains_key(&stream))
+        let kind = open.keys().filter(|s| s.map == stream.map);
+        kind.min_by_key(order).copied().filter(|_| !open.contains_key(&stream))
     }
 
     /// Puts a unit in line for collection if it has few erased blocks and something can be done about that.
@@ -209,7 +214,7 @@ impl Store {
     }
 
     /// Programs a page.
-    fn place(&mut self, unit: usize, stream: Stream, owner: Owner) {
+    pub fn place(&mut self, unit: usize, stream: Stream, owner: Owner) {
         if !self.is_open(unit, stream) {
             let number = self.units[unit].erased.pop_front().expect("the reserve");
             self.units[unit].open.insert(stream, number);
@@ -282,10 +287,15 @@ impl Store {
 
     /// Collects the units that are in line, each until it has enough erased blocks or nothing is gained.
     pub fn collect(&mut self) {
+        self.collect_and(&mut |_, _| {});
+    }
+
+    /// The same; `moved` is told of what has been moved before each erase.
+    pub fn collect_and(&mut self, moved: &mut dyn FnMut(&mut Self, &[Owner])) {
         while let Some(unit) = self.line.pop_front() {
             while self.units[unit].erased.len() <= self.rules.free_blocks {
                 if let Some(victim) = self.victim(unit) {
-                    self.empty(unit, victim);
+                    self.empty(unit, victim, moved);
                     continue;
                 }
                 // All closed blocks are fully valid: fresh pages go on in whatever block is open.
@@ -301,13 +311,15 @@ impl Store {
     }
 
     /// Moves what is valid in a block, and erases it.
-    fn empty(&mut self, unit: usize, victim: usize) {
-        for owner in self.units[unit].blocks[victim].pages.clone().into_iter().flatten() {
+    fn empty(&mut self, unit: usize, victim: usize, moved: &mut dyn FnMut(&mut Self, &[Owner])) {
+        let owners: Vec<Owner> = self.units[unit].blocks[victim].pages.iter().flatten().copied().collect();
+        for &owner in &owners {
             let stream = self.leaving(unit, victim);
             let target = self.target(unit, stream);
             self.counts.reads += 1;
             self.place(target, stream, owner);
         }
+        moved(self, &owners);
         // What is erased may hold the last version of trimmed pages, and older ones lie elsewhere.
         let stream = self.leaving(unit, victim);
         if let Some(tombstone) = self.tombstone(self.pool_of_unit[unit]) {
