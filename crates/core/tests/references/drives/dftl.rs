@@ -19,10 +19,10 @@ inventory::submit! {
 }
 
 fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
-    let pages_per_block = random.random_range(2..=8);
-    let exported = random.random_range(2..=8);
+    let pages_per_block: usize = random.random_range(2..=8);
+    let exported: usize = random.random_range(2..=8);
     let pages = exported * pages_per_block;
-    let per_page = random.random_range(1..=8);
+    let per_page: usize = random.random_range(1..=8);
     let map_pages = pages.div_ceil(per_page);
     // Some caches hold more entries than there are pages.
     let share = random.random_range(0..3) == 0;
