@@ -66,7 +66,7 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
         victim: Policy::Greedy,
         seed: 1,
     };
-    let entries = if share { (cache * pages as f64) as usize } else { cache as usize };
+    let entries = if share { ((cache * pages as f64) as usize).max(1) } else { cache as usize };
     let cache = Cache {
         entries,
         most_protected: if lru { 0 } else { (protected * entries as f64) as usize },
@@ -173,7 +173,6 @@ impl Mapping {
             }
             for number in others {
                 rewrite(store, number, Stream { region: 0, moved: true, map: true });
-                cache.all().filter(|e| e.page / per_page == number).for_each(|e| e.dirty = false);
             }
         });
     }
@@ -211,12 +210,14 @@ impl Mapping {
 
     /// Looks a page up; a read does not wait for room.
     fn look_up(&mut self, page: u32, write: bool) {
+        // A map that is in RAM whole has no cache to ask.
+        if self.in_ram {
+            return;
+        }
         self.lookups += 1;
-        if self.in_ram || self.cache.get(page).is_some() {
+        if self.cache.get(page).is_some() {
             self.hits += 1;
-            if !self.in_ram {
-                self.cache.touch(page);
-            }
+            self.cache.touch(page);
         } else {
             let number = page / self.per_page;
             if write && !self.room_is_free() {
@@ -232,7 +233,7 @@ impl Mapping {
                 self.cache.probationary.push(Entry { page, dirty: false });
             }
         }
-        if write && !self.in_ram {
+        if write {
             self.cache.get(page).expect("it was looked up").dirty = true;
         }
     }
@@ -272,13 +273,10 @@ impl Drive for Mapping {
                 None => _ = others.insert(page / self.per_page),
             }
         }
-        let per_page = self.per_page;
         for number in others {
             let stream = self.wait_for_room(Owner::Map(number));
             rewrite(&mut self.store, number, stream);
-            self.cache.all().filter(|e| e.page / per_page == number).for_each(|e| e.dirty = false);
         }
-        self.collect();
     }
 
     fn flush(&mut self) {
