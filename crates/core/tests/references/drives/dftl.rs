@@ -1,6 +1,6 @@
 //! DFTL on one unit: translation pages on flash, and a cache of entries in the order of segmented LRU.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -35,6 +35,7 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     let batch: bool = random.random();
     let full: bool = random.random();
     let free_blocks = random.random_range(1..=3);
+    let step_pages: usize = random.random_range(1..=8);
     let ample: bool = random.random();
     let data = exported + map_pages.div_ceil(pages_per_block);
     let more = if ample { 3_000 / pages_per_block } else { random.random_range(0..=6) };
@@ -52,7 +53,7 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
                 "entries_per_page": per_page,
             },
             "victim": "greedy",
-            "gc": {"free_blocks": free_blocks, "step_pages": random.random_range(1..=8)},
+            "gc": {"free_blocks": free_blocks, "step_pages": step_pages},
         },
         "precondition": {"state": if full { "full" } else { "empty" }},
     });
@@ -77,6 +78,10 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
         store: Store::new(rules, blocks, vec![0], vec![0; pages]),
         per_page: per_page as u32,
         batch,
+        step_pages,
+        stale: BTreeSet::new(),
+        listed: BTreeSet::new(),
+        due: VecDeque::new(),
         in_ram: entries >= pages,
         cache,
         lookups: 0,
@@ -86,7 +91,9 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
         for first in (0..pages).step_by(pages_per_block) {
             mapping.write(first as u32, pages_per_block as u32);
         }
+        // What the fill costs, and wears, is not counted.
         mapping.store.counts = Counts::default();
+        mapping.store.units[0].blocks.iter_mut().for_each(|block| block.erases = 0);
         (mapping.lookups, mapping.hits) = (0, 0);
     }
     (over, Box::new(mapping))
@@ -144,6 +151,13 @@ struct Mapping {
     /// Entries of a translation page.
     per_page: u32,
     batch: bool,
+    /// Pages that collection copies in a step.
+    step_pages: usize,
+    /// Translation pages with entries that changed while they were not cached.
+    stale: BTreeSet<u32>,
+    /// Those that are listed to be written, and those whose turn has come.
+    listed: BTreeSet<u32>,
+    due: VecDeque<u32>,
     /// The whole map is cached from the start.
     in_ram: bool,
     cache: Cache,
@@ -151,139 +165,225 @@ struct Mapping {
     hits: u64,
 }
 
-/// Reads a translation page, if it was ever written, and writes it anew.
-fn rewrite(store: &mut Store, number: u32, stream: Stream) {
-    store.counts.reads += u64::from(store.places.contains_key(&Owner::Map(number)));
-    store.place(0, stream, Owner::Map(number));
-}
-
 impl Mapping {
+    /// The pages of a request by block: first and last.
+    fn spans(&self, first: u32, count: u32) -> Vec<(u32, u32)> {
+        let (per_block, end) = (self.store.rules.pages_per_block as u32, first + count);
+        let span = |number| (first.max(number * per_block), end.min((number + 1) * per_block) - 1);
+        (first / per_block..=(end - 1) / per_block).map(span).collect()
+    }
+
+    /// Collects until there are enough erased blocks, or nothing is gained.
     fn collect(&mut self) {
-        let (cache, per_page, in_ram) = (&mut self.cache, self.per_page, self.in_ram);
-        self.store.collect_and(&mut |store, moved| {
-            // Lazy copying where the entry is cached, batch update of the others.
-            let mut others = BTreeSet::new();
-            for owner in moved {
-                let &Owner::Page(page) = owner else { continue };
-                match cache.get(page) {
-                    _ if in_ram => {}
-                    Some(entry) => entry.dirty = true,
-                    None => _ = others.insert(page / per_page),
-                }
+        while self.store.next_in_line().is_some() {
+            while self.store.units[0].erased.len() <= self.store.rules.free_blocks {
+                let Some(victim) = self.store.victim(0) else {
+                    self.store.lend(0);
+                    break;
+                };
+                self.empty(victim);
             }
-            for number in others {
-                rewrite(store, number, Stream { region: 0, moved: true, map: true });
-            }
-        });
-    }
-
-    /// The stream of a fresh page, once there is room for it.
-    fn wait_for_room(&mut self, owner: Owner) -> Stream {
-        let stream = self.store.fresh(owner);
-        while !self.store.takes(0, stream) {
-            self.collect();
+            self.store.units[0].asks = None;
         }
-        stream
     }
 
-    /// Whether there is room for another entry without a write.
-    fn room_is_free(&self) -> bool {
-        !self.cache.is_full() || self.cache.probationary.first().is_some_and(|entry| !entry.dirty)
+    /// Moves what is valid in a block, a few pages a step, has the map changed, and erases the block.
+    fn empty(&mut self, victim: usize) {
+        // It cannot be chosen again.
+        self.store.units[0].blocks[victim].closed = None;
+        let mut batch = Vec::new();
+        loop {
+            let mut budget = self.step_pages;
+            while budget > 0 && self.store.units[0].blocks[victim].valid() > 0 {
+                budget -= self.move_run(victim, budget, &mut batch);
+            }
+            if self.store.units[0].blocks[victim].valid() == 0 {
+                break;
+            }
+            self.settle();
+        }
+        if let Some(tombstone) = self.store.tombstone(0) {
+            self.store.place(0, Stream { region: 0, moved: true, map: false }, tombstone);
+        }
+        // Batch update: each translation page once for all pages of the victim.
+        self.due.extend(batch);
+        self.settle();
+        self.store.erase(0, victim);
+        self.settle();
     }
 
-    /// Makes room for an entry.
-    fn evict(&mut self) {
-        if !self.cache.is_full() {
+    /// Moves up to `most` pages of one kind, the first one's, to one block; says how many.
+    fn move_run(&mut self, victim: usize, most: usize, batch: &mut Vec<u32>) -> usize {
+        let is_map = |owner: &Owner| matches!(owner, Owner::Map(_));
+        let pages = self.store.units[0].blocks[victim].pages.clone();
+        let map = pages.iter().flatten().next().is_some_and(is_map);
+        let stream = Stream { region: 0, moved: true, map };
+        let mut moved = 0;
+        for owner in pages.into_iter().flatten().filter(|owner| is_map(owner) == map).take(most) {
+            self.store.counts.reads += 1;
+            self.store.place(0, stream, owner);
+            moved += 1;
+            if let Owner::Page(page) = owner {
+                self.changed(page, batch);
+            }
+            if !self.store.is_open(0, stream) {
+                break;
+            }
+        }
+        moved
+    }
+
+    /// A page has moved or is no more: lazy copying where its entry is cached; others are listed by translation page.
+    fn changed(&mut self, page: u32, list: &mut Vec<u32>) {
+        let number = page / self.per_page;
+        if self.in_ram {
             return;
         }
-        let victim = self.cache.probationary.remove(0);
+        if let Some(entry) = self.cache.get(page) {
+            entry.dirty = true;
+            return;
+        }
+        self.stale.insert(number);
+        if self.listed.insert(number) {
+            list.push(number);
+        }
+    }
+
+    /// Writes the translation pages that are due; `false` while there is no room.
+    fn settle(&mut self) -> bool {
+        while let Some(&number) = self.due.front() {
+            // An eviction may have written it meanwhile.
+            if self.stale.contains(&number) && !self.rewrite(number) {
+                return false;
+            }
+            self.due.pop_front();
+            self.listed.remove(&number);
+        }
+        true
+    }
+
+    /// Reads a translation page, if it was ever written, and writes it anew; `false` while there is no room.
+    fn rewrite(&mut self, number: u32) -> bool {
+        let stream = self.store.fresh(Owner::Map(number));
+        if !self.store.takes(0, stream) {
+            return false;
+        }
+        self.read_map(number);
+        self.store.place(0, stream, Owner::Map(number));
+        self.stale.remove(&number);
+        true
+    }
+
+    fn read_map(&mut self, number: u32) {
+        self.store.counts.reads += u64::from(self.store.places.contains_key(&Owner::Map(number)));
+    }
+
+    /// Makes room for an entry; `false` while what has to go cannot be stored.
+    fn evict(&mut self) -> bool {
+        if !self.cache.is_full() {
+            return true;
+        }
+        let victim = self.cache.probationary[0];
         if victim.dirty {
             let number = victim.page / self.per_page;
-            let stream = self.store.fresh(Owner::Map(number));
-            rewrite(&mut self.store, number, stream);
+            if !self.rewrite(number) {
+                return false;
+            }
             if self.batch {
                 let per_page = self.per_page;
                 self.cache.all().filter(|e| e.page / per_page == number).for_each(|e| e.dirty = false);
             }
         }
+        self.cache.probationary.remove(0);
+        true
     }
 
-    /// Looks a page up; a read does not wait for room.
-    fn look_up(&mut self, page: u32, write: bool) {
-        // A map that is in RAM whole has no cache to ask.
-        if self.in_ram {
-            return;
+    /// Looks a page up and caches its entry; `false`, and nothing done, where there is no room for it.
+    fn fetch(&mut self, page: u32) -> bool {
+        if self.cache.get(page).is_some() {
+            self.cache.touch(page);
+            self.hits += 1;
+        } else {
+            if !self.evict() {
+                return false;
+            }
+            self.read_map(page / self.per_page);
+            self.cache.probationary.push(Entry { page, dirty: false });
         }
         self.lookups += 1;
-        if self.cache.get(page).is_some() {
-            self.hits += 1;
-            self.cache.touch(page);
-        } else {
-            let number = page / self.per_page;
-            if write && !self.room_is_free() {
-                self.wait_for_room(Owner::Map(number));
-            }
-            let stream = self.store.fresh(Owner::Map(number));
-            let keeps = self.room_is_free() || self.store.takes(0, stream);
-            if keeps {
-                self.evict();
-            }
-            self.store.counts.reads += u64::from(self.store.places.contains_key(&Owner::Map(number)));
-            if keeps {
-                self.cache.probationary.push(Entry { page, dirty: false });
-            }
+        true
+    }
+
+    /// Writes a page as far as there is room: its entry is looked up once.
+    fn try_write(&mut self, page: u32, fetched: &mut bool) -> bool {
+        if !self.in_ram {
+            *fetched = self.settle() && (*fetched || self.fetch(page));
         }
-        if write {
-            self.cache.get(page).expect("it was looked up").dirty = true;
+        let owner = Owner::Page(page);
+        let stream = self.store.fresh(owner);
+        if !(self.in_ram || *fetched) || !self.store.takes(0, stream) {
+            return false;
         }
+        self.store.write(0, stream, owner);
+        if let Some(entry) = self.cache.get(page) {
+            entry.dirty = true;
+        }
+        true
     }
 }
 
 impl Drive for Mapping {
     fn write(&mut self, first: u32, count: u32) {
-        let per_block = self.store.rules.pages_per_block as u32;
-        for number in first / per_block..=(first + count - 1) / per_block {
-            for page in first.max(number * per_block)..(first + count).min((number + 1) * per_block) {
-                self.look_up(page, true);
-                let stream = self.wait_for_room(Owner::Page(page));
-                self.store.write(0, stream, Owner::Page(page));
+        for (first, last) in self.spans(first, count) {
+            for page in first..=last {
+                let mut fetched = false;
+                while !self.try_write(page, &mut fetched) {
+                    self.collect();
+                }
             }
             self.collect();
         }
     }
 
     fn read(&mut self, first: u32, count: u32) {
-        for page in first..first + count {
-            self.look_up(page, false);
-            self.store.counts.reads += u64::from(self.store.places.contains_key(&Owner::Page(page)));
+        for (first, last) in self.spans(first, count) {
+            let mut missed = false;
+            for page in first..=last {
+                if !self.in_ram {
+                    missed |= self.cache.get(page).is_none();
+                    // Where there is no room for what has to go, the cache stays as it is.
+                    if !self.fetch(page) {
+                        self.lookups += 1;
+                        self.read_map(page / self.per_page);
+                    }
+                }
+                self.store.counts.reads += u64::from(self.store.places.contains_key(&Owner::Page(page)));
+            }
+            if missed {
+                self.collect();
+            }
         }
-        self.collect();
     }
 
     fn trim(&mut self, first: u32, count: u32) {
-        let mut others = BTreeSet::new();
+        let mut list = Vec::new();
         for page in first..first + count {
-            if !self.store.places.contains_key(&Owner::Page(page)) {
-                continue;
-            }
-            self.store.trim(page);
-            match self.cache.get(page) {
-                _ if self.in_ram => {}
-                Some(entry) => entry.dirty = true,
-                None => _ = others.insert(page / self.per_page),
+            if self.store.places.contains_key(&Owner::Page(page)) {
+                self.changed(page, &mut list);
+                self.store.trim(page);
             }
         }
-        for number in others {
-            let stream = self.wait_for_room(Owner::Map(number));
-            rewrite(&mut self.store, number, stream);
-        }
+        self.due.extend(list);
+        self.settle();
     }
 
     fn flush(&mut self) {
         while self.store.has_trimmed(0) {
-            let stream = self.wait_for_room(Owner::Tombstone(u32::MAX));
-            // What was collected meanwhile may have had them written ahead of an erase.
-            if let Some(tombstone) = self.store.tombstone(0) {
+            let stream = self.store.fresh(Owner::Tombstone(u32::MAX));
+            if !self.store.takes(0, stream) {
+                // That may have them written ahead of an erase.
+                self.collect();
+            } else if let Some(tombstone) = self.store.tombstone(0) {
                 self.store.write(0, stream, tombstone);
             }
         }

@@ -148,15 +148,14 @@ impl Store {
     fn leaving(&self, unit: usize, victim: usize) -> Stream {
         let block = &self.units[unit].blocks[victim];
         let long = self.clock - block.opened > self.rules.region_pages;
-        let map = block.pages.iter().flatten().any(|owner| matches!(owner, Owner::Map(_)));
-        Stream { region: block.region.saturating_sub(usize::from(long)), moved: true, map }
+        Stream { region: block.region.saturating_sub(usize::from(long)), moved: true, map: false }
     }
 
     pub fn is_open(&self, unit: usize, stream: Stream) -> bool {
         self.units[unit].open.contains_key(&stream)
     }
 
-    fn victim(&mut self, unit: usize) -> Option<usize> {
+    pub fn victim(&mut self, unit: usize) -> Option<usize> {
         let (rules, draws) = (&self.rules, &mut self.draws);
         rules.victim.choose(&self.units[unit], rules.pages_per_block, self.clock, draws)
     }
@@ -196,9 +195,8 @@ impl Store {
     /// An open block that could take fresh pages in place of a new one.
     fn lendable(&self, unit: usize, stream: Stream) -> Option<Stream> {
         let open = &self.units[unit].open;
-        let order = |s: &&Stream| (!s.moved, s.region);
-        let kind = open.keys().filter(|s| s.map == stream.map);
-        kind.min_by_key(order).copied().filter(|_| !open.contains_key(&stream))
+        let order = |s: &&Stream| (!s.moved, s.map, s.region);
+        open.keys().min_by_key(order).copied().filter(|_| !open.contains_key(&stream))
     }
 
     /// Puts a unit in line for collection if it has few erased blocks and something can be done about that.
@@ -213,13 +211,26 @@ impl Store {
         }
     }
 
+    /// Opens an erased block; where what is moved finds none, another open block has to do.
+    fn open_block(&mut self, unit: usize, stream: Stream) {
+        let clock = self.clock;
+        let unit = &mut self.units[unit];
+        if let Some(number) = unit.erased.pop_front() {
+            unit.open.insert(stream, number);
+            let block = &mut unit.blocks[number];
+            (block.region, block.opened) = (stream.region, clock);
+            return;
+        }
+        let order = |s: &&Stream| (s.map, s.region, s.moved);
+        let other = unit.open.keys().min_by_key(order).copied().filter(|_| stream.moved).expect("the reserve");
+        let number = unit.open.remove(&other).expect("it is open");
+        unit.open.insert(stream, number);
+    }
+
     /// Programs a page.
     pub fn place(&mut self, unit: usize, stream: Stream, owner: Owner) {
         if !self.is_open(unit, stream) {
-            let number = self.units[unit].erased.pop_front().expect("the reserve");
-            self.units[unit].open.insert(stream, number);
-            let block = &mut self.units[unit].blocks[number];
-            (block.region, block.opened) = (stream.region, self.clock);
+            self.open_block(unit, stream);
         }
         self.invalidate(owner);
         let number = self.units[unit].open[&stream];
@@ -287,39 +298,41 @@ impl Store {
 
     /// Collects the units that are in line, each until it has enough erased blocks or nothing is gained.
     pub fn collect(&mut self) {
-        self.collect_and(&mut |_, _| {});
-    }
-
-    /// The same; `moved` is told of what has been moved before each erase.
-    pub fn collect_and(&mut self, moved: &mut dyn FnMut(&mut Self, &[Owner])) {
         while let Some(unit) = self.line.pop_front() {
             while self.units[unit].erased.len() <= self.rules.free_blocks {
                 if let Some(victim) = self.victim(unit) {
-                    self.empty(unit, victim, moved);
+                    self.empty(unit, victim);
                     continue;
                 }
-                // All closed blocks are fully valid: fresh pages go on in whatever block is open.
-                let stream = self.units[unit].asks.expect("who asked");
-                if let Some(from) = self.lendable(unit, stream) {
-                    let block = self.units[unit].open.remove(&from).expect("it is open");
-                    self.units[unit].open.insert(stream, block);
-                }
+                self.lend(unit);
                 break;
             }
             self.units[unit].asks = None;
         }
     }
 
+    /// All closed blocks are fully valid: fresh pages go on in whatever block is open.
+    pub fn lend(&mut self, unit: usize) {
+        let stream = self.units[unit].asks.expect("who asked");
+        if let Some(from) = self.lendable(unit, stream) {
+            let block = self.units[unit].open.remove(&from).expect("it is open");
+            self.units[unit].open.insert(stream, block);
+        }
+    }
+
+    /// The next unit in line for collection.
+    pub fn next_in_line(&mut self) -> Option<usize> {
+        self.line.pop_front()
+    }
+
     /// Moves what is valid in a block, and erases it.
-    fn empty(&mut self, unit: usize, victim: usize, moved: &mut dyn FnMut(&mut Self, &[Owner])) {
-        let owners: Vec<Owner> = self.units[unit].blocks[victim].pages.iter().flatten().copied().collect();
-        for &owner in &owners {
+    fn empty(&mut self, unit: usize, victim: usize) {
+        for owner in self.units[unit].blocks[victim].pages.clone().into_iter().flatten() {
             let stream = self.leaving(unit, victim);
             let target = self.target(unit, stream);
             self.counts.reads += 1;
             self.place(target, stream, owner);
         }
-        moved(self, &owners);
         // What is erased may hold the last version of trimmed pages, and older ones lie elsewhere.
         let stream = self.leaving(unit, victim);
         if let Some(tombstone) = self.tombstone(self.pool_of_unit[unit]) {
@@ -347,7 +360,7 @@ impl Store {
         from
     }
 
-    fn erase(&mut self, unit: usize, number: usize) {
+    pub fn erase(&mut self, unit: usize, number: usize) {
         let unit = &mut self.units[unit];
         let share = 1.0 / unit.blocks.len() as f64;
         unit.erased_of_late.iter_mut().for_each(|rate| *rate *= 1.0 - share);
