@@ -36,10 +36,11 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     let full: bool = random.random();
     let free_blocks = random.random_range(1..=3);
     let step_pages: usize = random.random_range(1..=8);
-    let ample: bool = random.random();
-    let data = exported + map_pages.div_ceil(pages_per_block);
+    let ample = random.random_range(0..4) == 0;
+    // Blocks that hold data and map, the reserve, one that is left part empty for the map's pages; and more.
+    let data = (pages + map_pages).div_ceil(pages_per_block);
     let more = if ample { 3_000 / pages_per_block } else { random.random_range(0..=6) };
-    let blocks = data + free_blocks + 4 + more;
+    let blocks = data + free_blocks + 2 + more;
     let over = json!({
         "nand": {"blocks_per_plane": blocks, "pages_per_block": pages_per_block},
         "ftl": {
@@ -53,7 +54,12 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
                 "entries_per_page": per_page,
             },
             "victim": "greedy",
-            "gc": {"free_blocks": free_blocks, "step_pages": step_pages},
+            "gc": {
+                "free_blocks": free_blocks,
+                "step_pages": step_pages,
+                "grain": (["steps", "victim", "all"][random.random_range(0..3)]),
+                "cost": if random.random() { "full" } else { "free" },
+            },
         },
         "precondition": {"state": if full { "full" } else { "empty" }},
     });
