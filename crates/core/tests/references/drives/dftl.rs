@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::super::{Counts, Drive, DriveReference};
 use super::page_store::{Owner, Rules, Store, Stream};
-use super::page_victims::Policy;
+use super::page::draw_victim;
 
 inventory::submit! {
     DriveReference {
@@ -35,6 +35,8 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     let batch: bool = random.random();
     let full: bool = random.random();
     let free_blocks = random.random_range(1..=3);
+    let seed = random.random_range(1..=3);
+    let (victim, policy) = draw_victim(random, seed);
     let step_pages: usize = random.random_range(1..=8);
     let ample = random.random_range(0..4) == 0;
     // Blocks that hold data and map, the reserve, one that is left part empty for the map's pages; and more.
@@ -53,7 +55,7 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
                 "batch_evict": batch,
                 "entries_per_page": per_page,
             },
-            "victim": "greedy",
+            "victim": victim,
             "gc": {
                 "free_blocks": free_blocks,
                 "step_pages": step_pages,
@@ -70,8 +72,8 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
         regions: 1,
         region_pages: u64::MAX,
         spread: false,
-        victim: Policy::Greedy,
-        seed: 1,
+        victim: policy,
+        seed,
     };
     let entries = if share { ((cache * pages as f64) as usize).max(1) } else { cache as usize };
     let cache = Cache {
@@ -223,7 +225,8 @@ impl Mapping {
         let is_map = |owner: &Owner| matches!(owner, Owner::Map(_));
         let pages = self.store.units[0].blocks[victim].pages.clone();
         let map = pages.iter().flatten().next().is_some_and(is_map);
-        let stream = Stream { region: 0, moved: true, map };
+        let data = Stream { region: 0, moved: true, map: false };
+        let stream = if map { self.store.map_stream(true) } else { data };
         let mut moved = 0;
         for owner in pages.into_iter().flatten().filter(|owner| is_map(owner) == map).take(most) {
             self.store.counts.reads += 1;

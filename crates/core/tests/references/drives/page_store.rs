@@ -103,7 +103,7 @@ impl Store {
         let unit = Unit {
             blocks: vec![Block::default(); blocks],
             erased: (0..blocks).collect(),
-            erased_of_late: vec![0.0; rules.regions],
+            erased_of_late: vec![0.0; rules.regions + 1],
             ..Unit::default()
         };
         let draws = Pcg64Mcg::seed_from_u64(rules.seed);
@@ -136,12 +136,20 @@ impl Store {
 
     /// The stream of a fresh page: a region up if the block that it lies in was opened a short time ago.
     pub fn fresh(&self, owner: Owner) -> Stream {
+        if matches!(owner, Owner::Map(_)) {
+            return self.map_stream(false);
+        }
         let region = self.places.get(&owner).map_or(0, |&(unit, block, _)| {
             let block = &self.units[unit].blocks[block];
             let soon = self.clock - block.opened <= self.rules.region_pages;
             (block.region + usize::from(soon)).min(self.rules.regions - 1)
         });
-        Stream { region, moved: false, map: matches!(owner, Owner::Map(_)) }
+        Stream { region, moved: false, map: false }
+    }
+
+    /// The stream of parts of a map: a region of their own.
+    pub fn map_stream(&self, moved: bool) -> Stream {
+        Stream { region: self.rules.regions, moved, map: true }
     }
 
     /// The stream of what a victim holds: a region down if that block was opened a long time ago.
