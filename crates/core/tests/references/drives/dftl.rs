@@ -13,7 +13,8 @@ use super::page::draw_victim;
 inventory::submit! {
     DriveReference {
         covers: &[("mapping", "dftl")],
-        from: "its page, and what is known of the paper and of the authors' simulator",
+        from: "its page, and what is known of the paper and of the authors' simulator; what of the map is written when, \
+               after the scheme's code, which its page has been made to say since",
         pair,
     }
 }
@@ -26,9 +27,10 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     let map_pages = pages.div_ceil(per_page);
     // Some caches hold more entries than there are pages.
     let share = random.random_range(0..3) == 0;
-    let cache = match share {
-        true => [0.1, 0.25, 0.5, 0.75][random.random_range(0..4)],
-        false => f64::from(random.random_range(1..=pages as u32 + 2)),
+    let cache = if share {
+        [0.1, 0.25, 0.5, 0.75][random.random_range(0..4)]
+    } else {
+        f64::from(random.random_range(1..=pages as u32 + 2))
     };
     let lru = random.random_range(0..3) == 0;
     let protected = [0.0, 0.2, 0.5, 0.8, 0.9][random.random_range(0..5)];
