@@ -16,12 +16,31 @@
 //! The paper chooses victims by cost-benefit, its simulator by most invalid pages, which is the default here:
 //! `ftl.victim = "cost-benefit"` sets the paper's choice.
 //!
-//! **Where the paper is silent.** How much of the cache is protected (`protected`); whether an eviction cleans only its own
-//! entry, as the authors' simulator does, or, as with collection and as the paper is said to recommend, all entries of the translation page (`batch_evict`).
-//! When collection begins is left to `ftl.gc`; their simulator waits until no block is left, and goes on until three are. A translation page that was never
-//! written is not read. Trims change entries like writes where they are cached; the others are gathered like those that
-//! collection moves. Where there is no room for a translation page a write waits for collection; a lookup leaves the
-//! cache as it is. With a cache as large as the map, the map is loaded at the start and never goes to flash.
+//! **Where the paper is silent.** How much of the cache is protected (`protected`); whether an
+//! eviction cleans only its own entry, as the authors' simulator does, or, as the paper is said to
+//! recommend, all cached entries of the translation page (`batch_evict`). What collection and trims
+//! write has no part in that: changed entries that are cached stay so until an eviction writes
+//! them. When collection begins is left to `ftl.gc`; their simulator waits until no block is left,
+//! and goes on until three are. A translation page that was never written is not read. Trims change
+//! entries like writes where they are cached; the others are gathered like those that collection
+//! moves. Where there is no room for a translation page a write waits for collection; the lookup of
+//! a read leaves the cache as it is. With a cache as large as the map, the map is loaded at the
+//! start and never goes to flash; then no lookups are counted.
+//!
+//! **Lookups.** Each page that is read or written is looked up once, also one that was never
+//! written; trims and collection look nothing up, and leave the order of the cache. A new entry is
+//! on probation; one that is used again is protected; what the protected segment has no room for
+//! becomes the entry on probation that was used last. Shares of entries are rounded down. The cache
+//! is at the start as the fill of the drive leaves it.
+//!
+//! **When translation pages are written.** In each unit one open block takes those of evictions,
+//! trims and batch updates, and another one those that collection moves. A batch update comes after
+//! the last page of the victim, in the order in which its pages named the translation pages, and
+//! before the erase. What trims and batch updates have no room for stays in RAM: it is tried again,
+//! first come first, after each step of collection, before each page that the host writes, and with
+//! the next trim. If an eviction writes such a page earlier, that does for both. A trim does not
+//! begin collection; a read does after each block of which a page was not cached. Victim policies
+//! that go by region take the blocks of translation pages as one more.
 //!
 //! **Time.** A host read begins when its entry has been read, and is answered after what made room for the entry is stored.
 //! A write's program does not wait for its entry, only the answer of a write through does. An entry counts as cached once its

@@ -15,13 +15,16 @@ pub enum Owner {
     Page(u32),
     /// A list of trimmed pages.
     Tombstone(u32),
+    /// A part of a map that lies on flash.
+    Map(u32),
 }
 
-/// Which open block a page goes to: by region, and whether collection moves it.
+/// Which open block a page goes to: by region, whether collection moves it, and whether it is a part of the map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stream {
     pub region: usize,
     pub moved: bool,
+    pub map: bool,
 }
 
 #[derive(Debug, Default, Clone)]
@@ -100,7 +103,7 @@ impl Store {
         let unit = Unit {
             blocks: vec![Block::default(); blocks],
             erased: (0..blocks).collect(),
-            erased_of_late: vec![0.0; rules.regions],
+            erased_of_late: vec![0.0; rules.regions + 1],
             ..Unit::default()
         };
         let draws = Pcg64Mcg::seed_from_u64(rules.seed);
@@ -133,26 +136,34 @@ impl Store {
 
     /// The stream of a fresh page: a region up if the block that it lies in was opened a short time ago.
     pub fn fresh(&self, owner: Owner) -> Stream {
+        if matches!(owner, Owner::Map(_)) {
+            return self.map_stream(false);
+        }
         let region = self.places.get(&owner).map_or(0, |&(unit, block, _)| {
             let block = &self.units[unit].blocks[block];
             let soon = self.clock - block.opened <= self.rules.region_pages;
             (block.region + usize::from(soon)).min(self.rules.regions - 1)
         });
-        Stream { region, moved: false }
+        Stream { region, moved: false, map: false }
+    }
+
+    /// The stream of parts of a map: a region of their own.
+    pub fn map_stream(&self, moved: bool) -> Stream {
+        Stream { region: self.rules.regions, moved, map: true }
     }
 
     /// The stream of what a victim holds: a region down if that block was opened a long time ago.
     fn leaving(&self, unit: usize, victim: usize) -> Stream {
         let block = &self.units[unit].blocks[victim];
         let long = self.clock - block.opened > self.rules.region_pages;
-        Stream { region: block.region.saturating_sub(usize::from(long)), moved: true }
+        Stream { region: block.region.saturating_sub(usize::from(long)), moved: true, map: false }
     }
 
     pub fn is_open(&self, unit: usize, stream: Stream) -> bool {
         self.units[unit].open.contains_key(&stream)
     }
 
-    fn victim(&mut self, unit: usize) -> Option<usize> {
+    pub fn victim(&mut self, unit: usize) -> Option<usize> {
         let (rules, draws) = (&self.rules, &mut self.draws);
         rules.victim.choose(&self.units[unit], rules.pages_per_block, self.clock, draws)
     }
@@ -192,7 +203,7 @@ impl Store {
     /// An open block that could take fresh pages in place of a new one.
     fn lendable(&self, unit: usize, stream: Stream) -> Option<Stream> {
         let open = &self.units[unit].open;
-        let order = |s: &&Stream| (!s.moved, s.region);
+        let order = |s: &&Stream| (!s.moved, s.map, s.region);
         open.keys().min_by_key(order).copied().filter(|_| !open.contains_key(&stream))
     }
 
@@ -208,13 +219,26 @@ impl Store {
         }
     }
 
+    /// Opens an erased block; where what is moved finds none, another open block has to do.
+    fn open_block(&mut self, unit: usize, stream: Stream) {
+        let clock = self.clock;
+        let unit = &mut self.units[unit];
+        if let Some(number) = unit.erased.pop_front() {
+            unit.open.insert(stream, number);
+            let block = &mut unit.blocks[number];
+            (block.region, block.opened) = (stream.region, clock);
+            return;
+        }
+        let order = |s: &&Stream| (s.map, s.region, s.moved);
+        let other = unit.open.keys().min_by_key(order).copied().filter(|_| stream.moved).expect("the reserve");
+        let number = unit.open.remove(&other).expect("it is open");
+        unit.open.insert(stream, number);
+    }
+
     /// Programs a page.
-    fn place(&mut self, unit: usize, stream: Stream, owner: Owner) {
+    pub fn place(&mut self, unit: usize, stream: Stream, owner: Owner) {
         if !self.is_open(unit, stream) {
-            let number = self.units[unit].erased.pop_front().expect("the reserve");
-            self.units[unit].open.insert(stream, number);
-            let block = &mut self.units[unit].blocks[number];
-            (block.region, block.opened) = (stream.region, self.clock);
+            self.open_block(unit, stream);
         }
         self.invalidate(owner);
         let number = self.units[unit].open[&stream];
@@ -288,16 +312,25 @@ impl Store {
                     self.empty(unit, victim);
                     continue;
                 }
-                // All closed blocks are fully valid: fresh pages go on in whatever block is open.
-                let stream = self.units[unit].asks.expect("who asked");
-                if let Some(from) = self.lendable(unit, stream) {
-                    let block = self.units[unit].open.remove(&from).expect("it is open");
-                    self.units[unit].open.insert(stream, block);
-                }
+                self.lend(unit);
                 break;
             }
             self.units[unit].asks = None;
         }
+    }
+
+    /// All closed blocks are fully valid: fresh pages go on in whatever block is open.
+    pub fn lend(&mut self, unit: usize) {
+        let stream = self.units[unit].asks.expect("who asked");
+        if let Some(from) = self.lendable(unit, stream) {
+            let block = self.units[unit].open.remove(&from).expect("it is open");
+            self.units[unit].open.insert(stream, block);
+        }
+    }
+
+    /// The next unit in line for collection.
+    pub fn next_in_line(&mut self) -> Option<usize> {
+        self.line.pop_front()
     }
 
     /// Moves what is valid in a block, and erases it.
@@ -335,7 +368,7 @@ impl Store {
         from
     }
 
-    fn erase(&mut self, unit: usize, number: usize) {
+    pub fn erase(&mut self, unit: usize, number: usize) {
         let unit = &mut self.units[unit];
         let share = 1.0 / unit.blocks.len() as f64;
         unit.erased_of_late.iter_mut().for_each(|rate| *rate *= 1.0 - share);
