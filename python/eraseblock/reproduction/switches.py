@@ -96,6 +96,10 @@ def _concerns(switch: Switch, experiment: Experiment) -> bool:
     return all(matches(at(config, path), wanted) for path, wanted in switch.where.items())
 
 
+# Keys that say the same in two ways.
+_SAME = {"ftl.exported": "ftl.over_provisioning", "ftl.over_provisioning": "ftl.exported"}
+
+
 def _switched(experiment: Experiment, switch: Switch) -> Experiment | None:
     """The same run with the switch set; none if it is set so already."""
     config = experiment.config
@@ -107,6 +111,9 @@ def _switched(experiment: Experiment, switch: Switch) -> Experiment | None:
                 raise _core.InputError(f"claims.toml: switch `{switch.name}`: a run has no `{path}`")
             table = table[key]
         table[last] = value
+        # The run's own word for the same thing gives way, as a preset's does to a file's.
+        if (other := _SAME.get(path)) not in switch.set:
+            table.pop((other or "").rpartition(".")[2], None)
     [found] = resolve_mapping(_without_nothing(config), f"switch `{switch.name}`")
     before = json.loads(experiment.text)
     return None if found.config == before else Experiment(found.text, experiment.base, reading=switch.name)
