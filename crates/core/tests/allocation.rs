@@ -53,6 +53,22 @@ fn a_stripe_in_turn_holds_pages_of_one_request() {
     assert_eq!(banks, [vec![0; 2], vec![1; 2], vec![0, 0, 0, 0, 1, 1]]);
 }
 
+/// Whatever came before it, the first write after the fill goes where the turn has come to, and not where the fill ended.
+#[test]
+fn no_request_goes_on_with_a_stripe_of_the_fill() {
+    for reads in 0..20 {
+        let mut device =
+            support::device(&json!({"nand": {"channels": 2}, "ftl": {"allocator": "non-striping"}}));
+        for _ in 0..reads {
+            device.submit(&support::request(Op::Read, 0, 1)).unwrap();
+        }
+        support::write(&mut device, &[0]);
+        let g = device.geometry();
+        let unit = g.unit_of(device.mapping().lookup(0).unwrap() / g.pages_per_block);
+        assert_eq!(unit, 0, "the fill ended on unit 1, {reads} reads before the write");
+    }
+}
+
 /// When request 1 is issued again, its five pages become invalid in one block, or three in one and two in the other.
 #[test]
 fn figure_3_3_what_a_rewrite_makes_invalid() {

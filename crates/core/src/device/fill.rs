@@ -107,7 +107,9 @@ impl Device {
 
     /// Writes the batch at once.
     fn write_now(&mut self) -> Result<(), DeviceError> {
-        self.group += 1;
+        // Numbered like what leaves the buffer, so that no request goes on with a stripe of the fill.
+        self.evictions += 1;
+        self.group = (self.evictions << 1) | 1;
         if let Some(shadow) = self.engine.shadow_mut() {
             for out in &self.batch {
                 shadow.host_write(out.lpn);

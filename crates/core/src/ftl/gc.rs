@@ -31,7 +31,9 @@ pub struct GcConfig {
     /// A unit that has filled a block is collected while it has this many erased blocks or fewer: their number (at least
     /// 1), or below 1 their share of the unit's blocks (0.05 is 5 %). Default:
     /// 1 for a single unit, which loses the least spare flash; 2 for several, where there is room, so that the units do
-    /// not run dry together.
+    /// not run dry together. Erased blocks are counted when a block of fresh pages is filled, and when a fresh page finds no room (one erased
+    /// block of each unit is kept for collection). What is written of one logical block at once is written whole before collection begins; it
+    /// goes on until the unit has more. Where no closed block gains anything, fresh pages go on in the open block of those that collection moves.
     pub free_blocks: Option<f64>,
     /// How much of a collection is done before host requests of its die come in between.
     pub grain: Grain,
@@ -46,7 +48,8 @@ pub struct GcConfig {
     /// Where the valid pages of a victim go.
     pub copies: Copies,
     /// Regions of pages by how often they are written, each in blocks of its own (1 to 8). A page that is written again
-    /// within `region_pages` goes up a region; one that is collected after more than that goes down. 1 keeps all pages
+    /// within `region_pages` goes up a region; one that is collected after more than that goes down. What was written last is told by when
+    /// the block was opened in which a page lies, so that one that collection has just moved counts as new. 1 keeps all pages
     /// together, and apart only those that collection moves.
     pub regions: u32,
     /// What counts as soon, in pages that the host writes. Default: all that it sees.

@@ -7,7 +7,9 @@
 //!
 //! **When it wins**: random writes, which cost no merges. **When it loses**: RAM, a few bytes for every page.
 //!
-//! **Trims** are kept across power cuts by tombstones: pages that list what was trimmed, written with the next flush.
+//! **Trims** are kept across power cuts by tombstones: pages that list what was trimmed, one for each pool of the allocator, written with the next flush.
+//! Collection writes what there is of them, among the pages that it moves, before it erases a block: that may hold the last version of what was
+//! trimmed. A tombstone is valid as long as one of its pages has not been written again, and is copied like data.
 //!
 //! Ban, US Patent 5,404,485 (1995); survey in Kim and Ahn 2008, section 2.2.
 //!

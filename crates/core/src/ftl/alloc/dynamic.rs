@@ -14,7 +14,8 @@
 //! out when they come, each to the bank that will be free first, end up on the same banks, as long as what the banks have to
 //! do is known: so it is here, where the state of the drive runs ahead of time. Only work that comes later and overtakes,
 //! such as reads that go first, can make the two differ. The work of a die is the sum of its operations'
-//! times; waiting for the bus is not foreseen. The papers name no order among free units: here the one whose turn it is
+//! times; waiting for the bus is not foreseen. Without time (`host.replay = "untimed"`)
+//! no die has anything to do, and `tie` alone decides. The papers name no order among free units: here the one whose turn it is
 //! (`tie`). Most pages that can still be written is no sign of room: a unit that has just been collected has most,
 //! and is given all that comes until it is full of valid pages, while the others' become invalid.
 //!

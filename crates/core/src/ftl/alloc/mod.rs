@@ -2,7 +2,8 @@
 //!
 //! An allocator divides the units into *pools*. A page always goes to its own pool, and inside that to the unit that the
 //! allocator picks when the page is issued. Pages of one request, or of one eviction from the buffer, that go to one unit
-//! together are a *stripe*: as many as the striping unit says, and at least what one program writes.
+//! together are a *stripe*: as many as the striping unit says, and at least what one program writes. A tombstone that a flush writes goes on
+//! with the stripe of what was written last.
 
 pub mod dynamic;
 pub mod non_striping;

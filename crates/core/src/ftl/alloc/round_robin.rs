@@ -3,6 +3,8 @@
 //! **What it does.** The next stripe goes to the next unit that takes pages, whatever the units have to do. A unit whose
 //! share of valid pages has run ahead, or which has only its reserve of erased blocks left, is passed over, so that no
 //! unit fills up while others have room. A page may lie on any unit.
+//! Ahead is a unit with more valid pages than its even share and half of its spare pages. Where all are passed over, the
+//! one whose turn it was begins a stripe when there is room.
 //!
 //! **When it wins**: all units are written equally much, at no cost. **When it loses**: it queues pages behind a unit that is
 //! busy with reads or with collection while others are idle.

@@ -9,7 +9,7 @@
 //! Chiang, Lee and Chang: "Managing flash memory in personal communication devices", ISCE 1997; the multi-bank thesis (Li 2009), section 5.1.
 //!
 //! **Where the paper is silent.** This is a reconstruction. Age goes through a function of steps which is not printed:
-//! here as it is (`age = "steps"`: its binary logarithm, rounded up). Age counts pages that the host has written since, at
+//! here as it is (`age = "steps"`: its binary logarithm rounded down, plus 1). Age counts pages that the host has written since, at
 //! least 1; a block never erased counts as erased once. The separate blocks for hot and cold pages that go with it are
 //! `ftl.gc.regions`.
 //!

@@ -10,8 +10,8 @@
 //! Rosenblum and Ousterhout: "The design and implementation of a log-structured file system", ACM TOCS 10(1), 1992. Kawaguchi, Nishioka and
 //! Motoda: "A flash-memory based file system", USENIX 1995.
 //!
-//! **Where the paper is silent.** The unit of age: pages that the host has written since. A block with nothing valid is worth
-//! more than any other. Ties: the lowest number.
+//! **Where the paper is silent.** The unit of age: pages that the host has written since. Under `formula = "flash"` a block with nothing
+//! valid is worth more than any other. Ties: the lowest number.
 //!
 //! Cost of a page write: O(1); of a victim O(blocks of the unit), once for each erase.
 

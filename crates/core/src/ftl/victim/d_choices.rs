@@ -11,6 +11,7 @@
 //!
 //! **Where the paper is silent.** There a block that is fully valid is copied for nothing if all that are drawn are. Here another one is drawn
 //! instead, which the paper's model allows for; and after a thousand draws in vain the emptiest block is taken.
+//! Draws come from `Pcg64Mcg` of the crate `rand_pcg`, among all blocks of the unit; one that is not closed is drawn anew.
 //!
 //! Cost of a page write: O(1); of a victim O(d).
 

@@ -15,7 +15,8 @@
 //! an order from hot to cold, and cleaning moves pages to its neighbours; blocks have no such place here, so that regions of
 //! blocks stand for it, as in the hybrid of that paper, which gathers locality between partitions of segments and cleans each
 //! in the order of writing. Without regions (`ftl.gc.regions = 1`) one partition is left, which is FIFO. "Of late": each erase in
-//! a unit takes from all earlier ones their share of one block among the unit's.
+//! a unit takes from all earlier ones their share of one block among the unit's; each region counts one more, so that one that was never
+//! collected has a product, too. Its blocks are the closed ones.
 //!
 //! Cost of a page write: O(1); of a victim O(blocks of the unit), once for each erase.
 

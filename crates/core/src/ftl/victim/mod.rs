@@ -4,7 +4,7 @@
 //! invalid pages as one program writes. Whatever it chooses, collection can go on, so that a policy decides how much is copied
 //! and how wear spreads, and nothing else. A block that is being written is never chosen.
 //!
-//! *Age* is counted in pages that the host has written to the drive, not in time: the state of the drive does not depend
+//! *Age* is counted in pages that the host has written to the drive (tombstones of a flush among them), not in time: the state of the drive does not depend
 //! on time, and ages are the same in an untimed run.
 
 pub mod cat;

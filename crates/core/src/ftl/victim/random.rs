@@ -7,7 +7,8 @@
 //!
 //! `MQSim` calls it `RANDOM_P`, and with a share `RANDOM_PP`; a baseline in Van Houdt, SIGMETRICS 2013.
 //!
-//! **Where the paper is silent.** What happens where no block has enough invalid pages: any that gains.
+//! **Where the paper is silent.** What happens where no block has enough invalid pages: any that gains. Draws come from `Pcg64Mcg` of the crate `rand_pcg`, one for each
+//! victim, among the blocks in question by their numbers.
 //!
 //! Cost of a page write: O(1); of a victim O(blocks of the unit), once for each erase.
 
