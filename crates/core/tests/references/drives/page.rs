@@ -8,6 +8,7 @@ use super::super::{Counts, Drive, DriveReference};
 use super::page_allocators::{Allocator, Kind, Tie};
 use super::page_store::{Owner, Rules, Store, Stream};
 use super::page_victims::Policy;
+use super::page_wear::Wear;
 
 inventory::submit! {
     DriveReference {
@@ -161,12 +162,24 @@ pub struct Mapping {
 
 impl Mapping {
     pub fn new(rules: Rules, allocator: Allocator, blocks: usize, pages: usize, full: bool) -> Self {
+        Self::levelled(rules, allocator, None, blocks, pages, full)
+    }
+
+    /// The same, with a wear leveller.
+    pub fn levelled(
+        rules: Rules,
+        allocator: Allocator,
+        wear: Option<Wear>,
+        blocks: usize,
+        pages: usize,
+        full: bool,
+    ) -> Self {
         let per_block = rules.pages_per_block as u32;
         // A pool is known by its first unit.
         let pool_of_page: Vec<usize> = (0..pages as u32).map(|page| allocator.pool(page)[0]).collect();
         let pool_of_unit = (0..allocator.units()).map(|unit| allocator.pool_of_unit(unit)[0]).collect();
         let store = Store::new(rules, blocks, pool_of_unit, pool_of_page);
-        let mut mapping = Self { store, allocator };
+        let mut mapping = Self { store: Store { wear, ..store }, allocator };
         if full {
             for first in (0..pages as u32).step_by(per_block as usize) {
                 mapping.write(first, per_block);

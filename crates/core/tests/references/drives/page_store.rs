@@ -7,6 +7,7 @@ use rand_pcg::Pcg64Mcg;
 
 use super::super::Counts;
 use super::page_victims::Policy;
+use super::page_wear::Wear;
 
 /// What a flash page holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,6 +94,8 @@ pub struct Store {
     /// Pages that each tombstone lists and that were not written since.
     tombstones: BTreeMap<u32, BTreeSet<u32>>,
     next_tombstone: u32,
+    /// Of one unit.
+    pub wear: Option<Wear>,
 }
 
 impl Store {
@@ -119,6 +122,7 @@ impl Store {
             trimmed: BTreeSet::new(),
             tombstones: BTreeMap::new(),
             next_tombstone: 0,
+            wear: None,
         }
     }
 
@@ -153,6 +157,10 @@ impl Store {
     }
 
     fn victim(&mut self, unit: usize) -> Option<usize> {
+        if self.wear.is_some() {
+            let seen = self.awake(unit);
+            return self.rules.victim.choose(&seen, self.rules.pages_per_block, self.clock, &mut self.draws);
+        }
         let (rules, draws) = (&self.rules, &mut self.draws);
         rules.victim.choose(&self.units[unit], rules.pages_per_block, self.clock, draws)
     }
@@ -209,28 +217,40 @@ impl Store {
     }
 
     /// Programs a page.
-    fn place(&mut self, unit: usize, stream: Stream, owner: Owner) {
+    pub fn place(&mut self, unit: usize, stream: Stream, owner: Owner) {
+        // What a swap has left of a block takes what collection moves next.
+        if stream.moved && self.filling().is_some() {
+            return self.fill(unit, owner);
+        }
         if !self.is_open(unit, stream) {
-            let number = self.units[unit].erased.pop_front().expect("the reserve");
+            let number = self.next_erased(unit);
             self.units[unit].open.insert(stream, number);
             let block = &mut self.units[unit].blocks[number];
             (block.region, block.opened) = (stream.region, self.clock);
         }
-        self.invalidate(owner);
         let number = self.units[unit].open[&stream];
-        let block = &mut self.units[unit].blocks[number];
-        block.pages.push(Some(owner));
-        block.changed = self.clock;
-        self.places.insert(owner, (unit, number, block.pages.len() - 1));
-        self.counts.programs += 1;
-        if block.pages.len() == self.rules.pages_per_block {
-            self.closings += 1;
-            block.closed = Some(self.closings);
+        if self.program(unit, number, owner) {
             self.units[unit].open.remove(&stream);
             if !stream.moved {
                 self.ask(unit, stream);
             }
         }
+    }
+
+    /// Programs the next page of a block; says whether that is full now.
+    pub fn program(&mut self, unit: usize, number: usize, owner: Owner) -> bool {
+        self.invalidate(owner);
+        let block = &mut self.units[unit].blocks[number];
+        block.pages.push(Some(owner));
+        block.changed = self.clock;
+        self.places.insert(owner, (unit, number, block.pages.len() - 1));
+        self.counts.programs += 1;
+        let full = block.pages.len() == self.rules.pages_per_block;
+        if full {
+            self.closings += 1;
+            block.closed = Some(self.closings);
+        }
+        full
     }
 
     /// Writes a fresh page into this unit, which has room for it.
@@ -286,6 +306,7 @@ impl Store {
             while self.units[unit].erased.len() <= self.rules.free_blocks {
                 if let Some(victim) = self.victim(unit) {
                     self.empty(unit, victim);
+                    self.level(unit);
                     continue;
                 }
                 // All closed blocks are fully valid: fresh pages go on in whatever block is open.
@@ -301,7 +322,7 @@ impl Store {
     }
 
     /// Moves what is valid in a block, and erases it.
-    fn empty(&mut self, unit: usize, victim: usize) {
+    pub fn empty(&mut self, unit: usize, victim: usize) {
         for owner in self.units[unit].blocks[victim].pages.clone().into_iter().flatten() {
             let stream = self.leaving(unit, victim);
             let target = self.target(unit, stream);
@@ -335,7 +356,7 @@ impl Store {
         from
     }
 
-    fn erase(&mut self, unit: usize, number: usize) {
+    pub fn erase(&mut self, unit: usize, number: usize) {
         let unit = &mut self.units[unit];
         let share = 1.0 / unit.blocks.len() as f64;
         unit.erased_of_late.iter_mut().for_each(|rate| *rate *= 1.0 - share);
@@ -345,6 +366,9 @@ impl Store {
         *block = Block { erases: block.erases + 1, ..Block::default() };
         unit.erased.push_back(number);
         self.counts.erases += 1;
+        if let Some(wear) = &mut self.wear {
+            wear.erased(number);
+        }
     }
 
     pub fn erases(&self) -> Vec<u32> {
