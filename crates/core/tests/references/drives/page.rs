@@ -178,8 +178,9 @@ impl Mapping {
         // A pool is known by its first unit.
         let pool_of_page: Vec<usize> = (0..pages as u32).map(|page| allocator.pool(page)[0]).collect();
         let pool_of_unit = (0..allocator.units()).map(|unit| allocator.pool_of_unit(unit)[0]).collect();
-        let store = Store::new(rules, blocks, pool_of_unit, pool_of_page);
-        let mut mapping = Self { store: Store { wear, ..store }, allocator };
+        let mut store = Store::new(rules, blocks, pool_of_unit, pool_of_page);
+        store.wear = wear;
+        let mut mapping = Self { store, allocator };
         if full {
             for first in (0..pages as u32).step_by(per_block as usize) {
                 mapping.write(first, per_block);
@@ -212,7 +213,7 @@ impl Drive for Mapping {
         for number in first / per_block..=(first + count - 1) / per_block {
             for page in first.max(number * per_block)..(first + count).min((number + 1) * per_block) {
                 let (pool, owner) = (self.store.pool_of_page[page as usize], Owner::Page(page));
-                let place = std::iter::repeat_with(|| self.pick(pool, owner)).find_map(|place| place);
+                let place = std::iter::repeat_with(|| self.pick(pool, owner)).take(100).find_map(|place| place);
                 self.put(pool, place.expect("collection makes room"), owner);
             }
             self.store.collect();

@@ -209,7 +209,7 @@ impl Store {
         if self.units[unit].asks.is_some() {
             self.units[unit].asks = Some(stream);
         } else if self.units[unit].erased.len() <= self.rules.free_blocks
-            && (self.gains(unit) || self.lendable(unit, stream).is_some())
+            && (self.gains(unit) || self.lendable(unit, stream).is_some() || self.filling().is_some())
         {
             self.units[unit].asks = Some(stream);
             self.line.push_back(unit);
@@ -303,7 +303,10 @@ impl Store {
     /// Collects the units that are in line, each until it has enough erased blocks or nothing is gained.
     pub fn collect(&mut self) {
         while let Some(unit) = self.line.pop_front() {
+            let mut rounds = 0;
             while self.units[unit].erased.len() <= self.rules.free_blocks {
+                rounds += 1;
+                assert!(rounds < 10_000, "collection ends");
                 if let Some(victim) = self.victim(unit) {
                     self.empty(unit, victim);
                     self.level(unit);
@@ -313,6 +316,10 @@ impl Store {
                 let stream = self.units[unit].asks.expect("who asked");
                 if let Some(from) = self.lendable(unit, stream) {
                     let block = self.units[unit].open.remove(&from).expect("it is open");
+                    self.units[unit].open.insert(stream, block);
+                } else if !self.is_open(unit, stream)
+                    && let Some(block) = self.wear.as_mut().and_then(|wear| wear.filling.take())
+                {
                     self.units[unit].open.insert(stream, block);
                 }
                 break;
