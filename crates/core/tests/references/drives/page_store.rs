@@ -218,9 +218,12 @@ impl Store {
 
     /// Programs a page.
     pub fn place(&mut self, unit: usize, stream: Stream, owner: Owner) {
-        // What a swap has left of a block takes what collection moves next.
-        if stream.moved && self.filling().is_some() {
-            return self.fill(unit, owner);
+        // What a swap has left of a block takes what collection moves, in place of a new one.
+        if stream.moved
+            && !self.is_open(unit, stream)
+            && let Some(block) = self.wear.as_mut().and_then(|wear| wear.filling.take())
+        {
+            self.units[unit].open.insert(stream, block);
         }
         if !self.is_open(unit, stream) {
             let number = self.next_erased(unit);
@@ -249,6 +252,11 @@ impl Store {
         if full {
             self.closings += 1;
             block.closed = Some(self.closings);
+            // The block of a swap that goes on rests from its end.
+            let blocks = self.units[unit].blocks.len();
+            if let Some(wear) = &mut self.wear {
+                wear.filled(number, blocks);
+            }
         }
         full
     }

@@ -1,6 +1,7 @@
 //! Wear levellers of page-level mappings on one unit, from their pages. No reference of its own.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use super::page_store::{Block, Owner, Store, Stream, Unit};
 
@@ -23,6 +24,8 @@ pub struct Wear {
     pub rest: usize,
     /// A block that swaps have filled in part.
     pub filling: Option<usize>,
+    /// Blocks that are going to rest once they are full.
+    planned: BTreeSet<usize>,
     /// Blocks that rest, the first to rest first, and at which erase of the unit that ends.
     resting: Vec<(usize, usize)>,
     erases: usize,
@@ -40,16 +43,17 @@ fn most(among: impl Iterator<Item = usize>, value: impl Fn(usize) -> u32) -> Opt
 
 impl Wear {
     pub fn new(kind: Kind, threshold: u32, rest: usize) -> Self {
-        Self { kind, threshold, rest, filling: None, resting: Vec::new(), erases: 0, swaps: 0 }
+        let (planned, resting) = (BTreeSet::new(), Vec::new());
+        Self { kind, threshold, rest, filling: None, planned, resting, erases: 0, swaps: 0 }
     }
 
-    /// A block that swaps have filled is full: it rests, unless too many do.
+    /// A block is full: it rests if it has pages of a swap, unless too many do.
     pub fn filled(&mut self, block: usize, blocks: usize) {
-        if self.rest > 0 {
+        if self.planned.remove(&block) && self.rest > 0 {
             self.resting.push((block, self.erases + self.rest * blocks));
-        }
-        while self.resting.len() > blocks / 8 {
-            self.resting.remove(0);
+            if self.resting.len() > blocks / 8 {
+                self.resting.remove(0);
+            }
         }
     }
 
@@ -65,7 +69,7 @@ impl Wear {
     /// A block of the unit was erased.
     pub fn erased(&mut self, block: usize) {
         self.erases += 1;
-        self.resting.retain(|&(resting, until)| resting != block && self.erases < until);
+        self.resting.retain(|&(_, until)| self.erases < until);
         if let Kind::DualPool { effective, .. } = &mut self.kind {
             effective[block] += 1;
         }
@@ -74,12 +78,14 @@ impl Wear {
     /// Which block's pages are to move where, after collection has erased a block.
     fn due(&mut self, unit: &Unit) -> Option<(usize, usize)> {
         let blocks = &unit.blocks;
+        // A block that rests is left alone.
+        let asleep: BTreeSet<usize> = self.resting.iter().map(|&(block, _)| block).collect();
         let (all, threshold) = (0..blocks.len(), self.threshold);
         let erases = |b: usize| blocks[b].erases;
-        let closed = |b: &usize| blocks[*b].closed.is_some();
+        let closed = |b: &usize| blocks[*b].closed.is_some() && !asleep.contains(b);
         let Kind::DualPool { hot, effective } = &mut self.kind else {
             let apart = all.clone().map(erases).max()? - all.clone().map(erases).min()?;
-            let from = fewest(all.filter(closed), erases)?;
+            let from = fewest(all.filter(closed).filter(|&b| blocks[b].valid() > 0), erases)?;
             let into = most(unit.erased.iter().copied(), erases)?;
             return (apart > threshold && erases(into) > erases(from) + threshold).then_some((from, into));
         };
@@ -89,15 +95,13 @@ impl Wear {
             && erases(into) > erases(from) + threshold
         {
             let (erased, busy) = (|b| unit.erased.contains(&b), |b| !closed(&b) && !unit.erased.contains(&b));
-            if busy(into) || busy(from) {
-                return None;
+            if !busy(into) && !busy(from) {
+                if !erased(from) && blocks[from].valid() > 0 {
+                    return Some((from, into));
+                }
+                (hot[from], hot[into]) = (true, false);
+                (effective[from], effective[into]) = (0, 0);
             }
-            if !erased(from) && blocks[from].valid() > 0 {
-                return Some((from, into));
-            }
-            (hot[from], hot[into]) = (true, false);
-            (effective[from], effective[into]) = (0, 0);
-            return None;
         }
         // 2. A cold block that turned out to be hot.
         let value = |b: usize| effective[b];
@@ -117,7 +121,6 @@ impl Wear {
 
     /// A swap has been carried out.
     fn swapped(&mut self, from: usize, into: usize) {
-        self.swaps += 1;
         if let Kind::DualPool { hot, effective } = &mut self.kind {
             (hot[from], hot[into]) = (true, false);
             (effective[from], effective[into]) = (0, 0);
@@ -131,7 +134,7 @@ impl Store {
         let unit = &mut self.units[unit];
         let least = matches!(&self.wear, Some(wear) if matches!(wear.kind, Kind::TwoLevel));
         let place = if least {
-            let wear = |&place: &usize| (unit.blocks[unit.erased[place]].erases, unit.erased[place]);
+            let wear = |&place: &usize| (unit.blocks[unit.erased[place]].erases, place);
             (0..unit.erased.len()).min_by_key(wear)
         } else {
             Some(0)
@@ -143,41 +146,65 @@ impl Store {
     pub fn level(&mut self, unit: usize) {
         let Some(wear) = &mut self.wear else { return };
         let Some((from, into)) = wear.due(&self.units[unit]) else { return };
-        let into_erased = self.units[unit].erased.contains(&into);
-        if self.units[unit].erased.len() <= usize::from(into_erased) {
-            return;
-        }
-        if !into_erased {
-            self.empty(unit, into);
-        }
-        for owner in self.units[unit].blocks[from].pages.clone().into_iter().flatten() {
-            self.counts.reads += 1;
-            // A block that an earlier swap has filled in part comes first.
-            if self.filling().is_none() {
-                self.units[unit].erased.retain(|&block| block != into);
-                self.wear.as_mut().expect("a leveller").filling = Some(into);
+        let mut owners: Vec<Owner> =
+            self.units[unit].blocks[from].pages.clone().into_iter().flatten().collect();
+        let pages = self.rules.pages_per_block;
+        // A block that an earlier swap has filled in part comes first.
+        let mut filling = self.wear.as_mut().and_then(|wear| wear.filling.take());
+        if let Some(block) = filling {
+            let room = pages - self.units[unit].blocks[block].pages.len();
+            let rest = owners.split_off(room.min(owners.len()));
+            self.move_all(unit, block, &owners);
+            owners = rest;
+            if !owners.is_empty() {
+                self.end(unit, block);
+                filling = None;
             }
-            self.fill(unit, owner);
+        }
+        if filling.is_none() {
+            if self.units[unit].erased.len() < 2 {
+                return;
+            }
+            if !self.units[unit].erased.contains(&into) {
+                self.empty(unit, into);
+            }
+            self.units[unit].erased.retain(|&block| block != into);
+            self.move_all(unit, into, &owners);
         }
         if let Some(tombstone) = self.tombstone(self.pool_of_unit[unit]) {
             self.place(unit, Stream { region: 0, moved: true }, tombstone);
         }
         self.erase(unit, from);
-        self.wear.as_mut().expect("a leveller").swapped(from, into);
+        self.end(unit, filling.unwrap_or(into));
+        self.wear.as_mut().expect("a leveller").swaps += 1;
+        // Where another block has taken all the pages, this one has got nothing.
+        if filling.is_none() {
+            self.wear.as_mut().expect("a leveller").swapped(from, into);
+        }
+    }
+
+    fn move_all(&mut self, unit: usize, block: usize, owners: &[Owner]) {
+        for &owner in owners {
+            self.counts.reads += 1;
+            self.program(unit, block, owner);
+        }
+    }
+
+    /// A swap has filled this block, perhaps in part. It rests once it is full.
+    fn end(&mut self, unit: usize, block: usize) {
+        let full = self.units[unit].blocks[block].pages.len() == self.rules.pages_per_block;
+        let blocks = self.units[unit].blocks.len();
+        let wear = self.wear.as_mut().expect("a leveller");
+        wear.planned.insert(block);
+        if full {
+            wear.filled(block, blocks);
+        } else {
+            wear.filling = Some(block);
+        }
     }
 
     pub fn filling(&self) -> Option<usize> {
         self.wear.as_ref().and_then(|wear| wear.filling)
-    }
-
-    /// A page goes to the block that swaps fill.
-    pub fn fill(&mut self, unit: usize, owner: Owner) {
-        let block = self.filling().expect("a block that swaps fill");
-        if self.program(unit, block, owner) {
-            let wear = self.wear.as_mut().expect("a leveller");
-            wear.filling = None;
-            wear.filled(block, self.units[unit].blocks.len());
-        }
     }
 
     /// The unit as its victim policy sees it: what rests is not there, unless the others gain nothing.
@@ -187,7 +214,7 @@ impl Store {
         let pages = self.rules.pages_per_block;
         let gains = |block: &Block| block.closed.is_some() && block.valid() < pages;
         let others = (0..seen.blocks.len()).any(|b| gains(&seen.blocks[b]) && !wear.rests(b));
-        if !others {
+        if !others || seen.erased.is_empty() {
             wear.wake();
         }
         (0..seen.blocks.len()).filter(|&b| wear.rests(b)).for_each(|b| seen.blocks[b].closed = None);
