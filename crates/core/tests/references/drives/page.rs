@@ -190,6 +190,15 @@ impl Mapping {
         mapping
     }
 
+    pub fn pages(&self) -> u32 {
+        self.store.pool_of_page.len() as u32
+    }
+
+    /// Swaps of the wear leveller.
+    pub fn swaps(&self) -> u64 {
+        self.store.wear.as_ref().map_or(0, |wear| wear.swaps)
+    }
+
     /// The unit for a fresh page of a pool, after collection where there is no room.
     fn pick(&mut self, pool: usize, owner: Owner) -> Option<(usize, Stream)> {
         let stream = self.store.fresh(owner);

@@ -1,6 +1,6 @@
 //! Wear levellers: page mapping on one unit, collected greedily.
 
-use rand::RngExt as _;
+use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 
@@ -73,4 +73,25 @@ fn draw(name: &str, random: &mut Pcg64Mcg) -> (Value, Mapping) {
     let allocator = Allocator::new(Kind::RoundRobin, 1, [1; 4]);
     let wear = Some(Wear::new(kind, threshold, rest));
     (over, Mapping::levelled(rules, allocator, wear, blocks, exported * pages_per_block, full))
+}
+
+/// Random workloads would compare nothing if they brought no swaps about.
+#[test]
+fn small_thresholds_bring_swaps_about() {
+    for name in ["hot-cold", "two-level", "dual-pool"] {
+        let mut swapping = 0;
+        for seed in 0..300 {
+            let random = &mut Pcg64Mcg::seed_from_u64(seed);
+            let (_, mut drive) = draw(name, random);
+            let pages = drive.pages();
+            // Half of the workloads keep to a few pages, so that some data are hot.
+            let range = if random.random() { pages.div_ceil(3) } else { pages };
+            for _ in 0..75 {
+                drive.write(random.random_range(0..range), 1);
+            }
+            let swaps = drive.swaps();
+            swapping += u32::from(swaps > 0);
+        }
+        assert!(swapping >= 60, "{name}: only {swapping} of 300 drives swap");
+    }
 }

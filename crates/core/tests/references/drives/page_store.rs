@@ -252,7 +252,6 @@ impl Store {
         if full {
             self.closings += 1;
             block.closed = Some(self.closings);
-            // The block of a swap that goes on rests from its end.
             let blocks = self.units[unit].blocks.len();
             if let Some(wear) = &mut self.wear {
                 wear.filled(number, blocks);

@@ -152,6 +152,8 @@ impl Store {
         // A block that an earlier swap has filled in part comes first.
         let mut filling = self.wear.as_mut().and_then(|wear| wear.filling.take());
         if let Some(block) = filling {
+            // It rests from the end of this swap.
+            self.wear.as_mut().expect("a leveller").planned.remove(&block);
             let room = pages - self.units[unit].blocks[block].pages.len();
             let rest = owners.split_off(room.min(owners.len()));
             self.move_all(unit, block, &owners);
