@@ -325,12 +325,11 @@ impl Device {
                 .burst(self.config.host.max_outstanding, self.latency.iter().map(Latency::sum).sum())
         {
             reasons.push(format!(
-                "the drive was behind for {:.1} % of the run: one request in ten waited for its turn for {:.3} s or longer, where one \
-                 takes {:.6} s then, so response times say how much came at once, and not how fast the drive is; slow the workload down \
-                 (host.speedup below 1, such as 0.2) or replay it closed-loop (host.replay = \"closed\")",
+                "the drive was behind for {:.0} % of the run: one request in ten waited {:.3} s or longer for its turn, so response \
+                 times tell of the burst; slow the workload down (host.speedup below 1) or replay it closed-loop \
+                 (host.replay = \"closed\")",
                 burst.behind as f64 / run_ns.max(1) as f64 * 100.0,
-                burst.wait as f64 / 1e9,
-                burst.served as f64 / 1e9
+                burst.wait as f64 / 1e9
             ));
         }
         if self.config.precondition.state == Precondition::Steady && !self.preconditioning.settled {

@@ -37,8 +37,6 @@ pub(super) struct Backlog {
 pub(super) struct Burst {
     /// One request in ten waited so long or longer.
     pub wait: u64,
-    /// What a request took on average once it was its turn.
-    pub served: u64,
     /// How long somebody waited.
     pub behind: u64,
 }
@@ -76,7 +74,7 @@ impl Backlog {
         let served_ns = (response_ns.saturating_sub(self.waits.sum()) / count) as u64;
         let wait_ns = self.waits.summary()?.p90;
         let far = wait_ns > served_ns.saturating_mul(Self::FAR.max(u64::from(Self::HOST / slots.max(1))));
-        far.then_some(Burst { wait: wait_ns, served: served_ns, behind: self.behind_ns })
+        far.then_some(Burst { wait: wait_ns, behind: self.behind_ns })
     }
 
     fn note(&mut self, wait: u64) {

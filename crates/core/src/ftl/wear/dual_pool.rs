@@ -14,8 +14,11 @@
 //! Chang: "On efficient wear leveling for large-scale flash-memory storage systems", SAC 2007.
 //!
 //! **Where the paper is silent.** This is a reconstruction from descriptions. The threshold: 16. Which blocks are hot at first: those with the
-//! lower numbers. If the least worn cold block holds nothing, the two just change their pools; if a block is being written or collected, nothing
-//! happens until the next erase. Ties: the lowest number. The pools lie in RAM: after a power cut they are halves again. What the drive was filled with
+//! lower numbers. If the least worn cold block holds nothing, the two just change their pools; if one of them is
+//! being written, is being collected or rests, no data move until the next erase. Rules 2 and 3 apply
+//! all the same, to one block each; only a swap that is due puts them off. A swap's pages first fill up
+//! what an earlier one has left of a block; if all of them find room there, the hot block has got
+//! nothing, and the two do not change their pools yet. Ties: the lowest number. The pools lie in RAM: after a power cut they are halves again. What the drive was filled with
 //! leaves blocks in the pools that they had come to.
 //!
 //! Uniform random writes are levelled less than by hot-cold swapping, as a cold block turns hot only

@@ -14,7 +14,9 @@
 //!
 //! **Where the paper is silent.** The threshold is a parameter there: 16 here. Few blocks are erased at a time, and the most
 //! worn one may not be among them: the block that takes the pages has to be more worn than the one that they leave by more than the
-//! threshold, too. Ties: the lowest number. What is left of the block is filled up, and it then rests,
+//! threshold, too. The block that is left is the least worn one that is closed, does not rest and holds
+//! valid pages: the fewest erases of all only say whether a swap is due. Pages first fill up what an
+//! earlier swap has left of a block, and the named one gets the rest, if any. Ties: the lowest number. What is left of the block is filled up, and it then rests,
 //! as under all levellers: `rest = 0` collects it as any other, and uniform random writes wear it on.
 //!
 //! Cost of a page write: O(1); of an erase O(blocks of the cluster) while wear is uneven.

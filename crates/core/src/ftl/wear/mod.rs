@@ -11,6 +11,10 @@
 //! of the next swap, or those that collection moves next; and then the block rests (`rest`). Closed
 //! part-filled, collection would gain most from it, and erase it again and again: on uniform random
 //! writes the most worn of 1,024 blocks came to three times the erases that it has without a leveller.
+//! So there is at most one part-filled block in a unit. A swap fills it first, whatever block the
+//! leveller named; only what does not fit goes to that one, which stays as it is if all fits.
+//! Collection takes it where it would open a new block for what it moves, and fresh pages where no
+//! closed block gains anything. A block that rests is left alone by levellers as well.
 
 pub mod dual_pool;
 pub mod hot_cold;

@@ -11,6 +11,8 @@
 //! (Li 2009), section 5.1.
 //!
 //! **Where the paper is silent.** The threshold: 16. Where the cold data go: to the block with the most erases, as the thesis says.
+//! Of erased blocks with as few erases the one that was erased longest ago is opened; so it is with
+//! those that collection opens. All else is as under hot-cold swapping.
 //!
 //! Cost of a page write: O(1); of opening a block O(erased blocks of the unit), of an erase O(blocks of the cluster) while wear is uneven.
 

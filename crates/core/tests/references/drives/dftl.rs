@@ -7,8 +7,8 @@ use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 
 use super::super::{Counts, Drive, DriveReference};
-use super::page_store::{Owner, Rules, Store, Stream};
 use super::page::draw_victim;
+use super::page_store::{Owner, Rules, Store, Stream};
 
 inventory::submit! {
     DriveReference {

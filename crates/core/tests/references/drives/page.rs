@@ -8,6 +8,7 @@ use super::super::{Counts, Drive, DriveReference};
 use super::page_allocators::{Allocator, Kind, Tie};
 use super::page_store::{Owner, Rules, Store, Stream};
 use super::page_victims::Policy;
+use super::page_wear::Wear;
 
 inventory::submit! {
     DriveReference {
@@ -172,11 +173,24 @@ pub struct Mapping {
 
 impl Mapping {
     pub fn new(rules: Rules, allocator: Allocator, blocks: usize, pages: usize, full: bool) -> Self {
+        Self::levelled(rules, allocator, None, blocks, pages, full)
+    }
+
+    /// The same, with a wear leveller.
+    pub fn levelled(
+        rules: Rules,
+        allocator: Allocator,
+        wear: Option<Wear>,
+        blocks: usize,
+        pages: usize,
+        full: bool,
+    ) -> Self {
         let per_block = rules.pages_per_block as u32;
         // A pool is known by its first unit.
         let pool_of_page: Vec<usize> = (0..pages as u32).map(|page| allocator.pool(page)[0]).collect();
         let pool_of_unit = (0..allocator.units()).map(|unit| allocator.pool_of_unit(unit)[0]).collect();
-        let store = Store::new(rules, blocks, pool_of_unit, pool_of_page);
+        let mut store = Store::new(rules, blocks, pool_of_unit, pool_of_page);
+        store.wear = wear;
         let mut mapping = Self { store, allocator };
         if full {
             for first in (0..pages as u32).step_by(per_block as usize) {
@@ -185,6 +199,15 @@ impl Mapping {
             mapping.store.counts = Counts::default();
         }
         mapping
+    }
+
+    pub fn pages(&self) -> u32 {
+        self.store.pool_of_page.len() as u32
+    }
+
+    /// Swaps of the wear leveller.
+    pub fn swaps(&self) -> u64 {
+        self.store.wear.as_ref().map_or(0, |wear| wear.swaps)
     }
 
     /// The unit for a fresh page of a pool, after collection where there is no room.
@@ -210,7 +233,8 @@ impl Drive for Mapping {
         for number in first / per_block..=(first + count - 1) / per_block {
             for page in first.max(number * per_block)..(first + count).min((number + 1) * per_block) {
                 let (pool, owner) = (self.store.pool_of_page[page as usize], Owner::Page(page));
-                let place = std::iter::repeat_with(|| self.pick(pool, owner)).find_map(|place| place);
+                let place =
+                    std::iter::repeat_with(|| self.pick(pool, owner)).take(100).find_map(|place| place);
                 self.put(pool, place.expect("collection makes room"), owner);
             }
             self.store.collect();

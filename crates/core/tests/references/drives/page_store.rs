@@ -7,6 +7,7 @@ use rand_pcg::Pcg64Mcg;
 
 use super::super::Counts;
 use super::page_victims::Policy;
+use super::page_wear::Wear;
 
 /// What a flash page holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -96,6 +97,8 @@ pub struct Store {
     /// Pages that each tombstone lists and that were not written since.
     tombstones: BTreeMap<u32, BTreeSet<u32>>,
     next_tombstone: u32,
+    /// Of one unit.
+    pub wear: Option<Wear>,
 }
 
 impl Store {
@@ -122,6 +125,7 @@ impl Store {
             trimmed: BTreeSet::new(),
             tombstones: BTreeMap::new(),
             next_tombstone: 0,
+            wear: None,
         }
     }
 
@@ -164,6 +168,10 @@ impl Store {
     }
 
     pub fn victim(&mut self, unit: usize) -> Option<usize> {
+        if self.wear.is_some() {
+            let seen = self.awake(unit);
+            return self.rules.victim.choose(&seen, self.rules.pages_per_block, self.clock, &mut self.draws);
+        }
         let (rules, draws) = (&self.rules, &mut self.draws);
         rules.victim.choose(&self.units[unit], rules.pages_per_block, self.clock, draws)
     }
@@ -212,7 +220,7 @@ impl Store {
         if self.units[unit].asks.is_some() {
             self.units[unit].asks = Some(stream);
         } else if self.units[unit].erased.len() <= self.rules.free_blocks
-            && (self.gains(unit) || self.lendable(unit, stream).is_some())
+            && (self.gains(unit) || self.lendable(unit, stream).is_some() || self.filling().is_some())
         {
             self.units[unit].asks = Some(stream);
             self.line.push_back(unit);
@@ -221,40 +229,60 @@ impl Store {
 
     /// Opens an erased block; where what is moved finds none, another open block has to do.
     fn open_block(&mut self, unit: usize, stream: Stream) {
-        let clock = self.clock;
-        let unit = &mut self.units[unit];
-        if let Some(number) = unit.erased.pop_front() {
-            unit.open.insert(stream, number);
-            let block = &mut unit.blocks[number];
-            (block.region, block.opened) = (stream.region, clock);
+        if !self.units[unit].erased.is_empty() {
+            let number = self.next_erased(unit);
+            self.units[unit].open.insert(stream, number);
+            let block = &mut self.units[unit].blocks[number];
+            (block.region, block.opened) = (stream.region, self.clock);
             return;
         }
+        let unit = &mut self.units[unit];
         let order = |s: &&Stream| (s.map, s.region, s.moved);
-        let other = unit.open.keys().min_by_key(order).copied().filter(|_| stream.moved).expect("the reserve");
+        let other =
+            unit.open.keys().min_by_key(order).copied().filter(|_| stream.moved).expect("the reserve");
         let number = unit.open.remove(&other).expect("it is open");
         unit.open.insert(stream, number);
     }
 
     /// Programs a page.
     pub fn place(&mut self, unit: usize, stream: Stream, owner: Owner) {
+        // What a swap has left of a block takes what collection moves, in place of a new one.
+        if stream.moved
+            && !self.is_open(unit, stream)
+            && let Some(block) = self.wear.as_mut().and_then(|wear| wear.filling.take())
+        {
+            self.units[unit].open.insert(stream, block);
+        }
         if !self.is_open(unit, stream) {
             self.open_block(unit, stream);
         }
-        self.invalidate(owner);
         let number = self.units[unit].open[&stream];
-        let block = &mut self.units[unit].blocks[number];
-        block.pages.push(Some(owner));
-        block.changed = self.clock;
-        self.places.insert(owner, (unit, number, block.pages.len() - 1));
-        self.counts.programs += 1;
-        if block.pages.len() == self.rules.pages_per_block {
-            self.closings += 1;
-            block.closed = Some(self.closings);
+        if self.program(unit, number, owner) {
             self.units[unit].open.remove(&stream);
             if !stream.moved {
                 self.ask(unit, stream);
             }
         }
+    }
+
+    /// Programs the next page of a block; says whether that is full now.
+    pub fn program(&mut self, unit: usize, number: usize, owner: Owner) -> bool {
+        self.invalidate(owner);
+        let block = &mut self.units[unit].blocks[number];
+        block.pages.push(Some(owner));
+        block.changed = self.clock;
+        self.places.insert(owner, (unit, number, block.pages.len() - 1));
+        self.counts.programs += 1;
+        let full = block.pages.len() == self.rules.pages_per_block;
+        if full {
+            self.closings += 1;
+            block.closed = Some(self.closings);
+            let blocks = self.units[unit].blocks.len();
+            if let Some(wear) = &mut self.wear {
+                wear.filled(number, blocks);
+            }
+        }
+        full
     }
 
     /// Writes a fresh page into this unit, which has room for it.
@@ -307,9 +335,13 @@ impl Store {
     /// Collects the units that are in line, each until it has enough erased blocks or nothing is gained.
     pub fn collect(&mut self) {
         while let Some(unit) = self.line.pop_front() {
+            let mut rounds = 0;
             while self.units[unit].erased.len() <= self.rules.free_blocks {
+                rounds += 1;
+                assert!(rounds < 10_000, "collection ends");
                 if let Some(victim) = self.victim(unit) {
                     self.empty(unit, victim);
+                    self.level(unit);
                     continue;
                 }
                 self.lend(unit);
@@ -325,6 +357,10 @@ impl Store {
         if let Some(from) = self.lendable(unit, stream) {
             let block = self.units[unit].open.remove(&from).expect("it is open");
             self.units[unit].open.insert(stream, block);
+        } else if !self.is_open(unit, stream)
+            && let Some(block) = self.wear.as_mut().and_then(|wear| wear.filling.take())
+        {
+            self.units[unit].open.insert(stream, block);
         }
     }
 
@@ -334,7 +370,7 @@ impl Store {
     }
 
     /// Moves what is valid in a block, and erases it.
-    fn empty(&mut self, unit: usize, victim: usize) {
+    pub fn empty(&mut self, unit: usize, victim: usize) {
         for owner in self.units[unit].blocks[victim].pages.clone().into_iter().flatten() {
             let stream = self.leaving(unit, victim);
             let target = self.target(unit, stream);
@@ -378,6 +414,9 @@ impl Store {
         *block = Block { erases: block.erases + 1, ..Block::default() };
         unit.erased.push_back(number);
         self.counts.erases += 1;
+        if let Some(wear) = &mut self.wear {
+            wear.erased(number);
+        }
     }
 
     pub fn erases(&self) -> Vec<u32> {
