@@ -192,7 +192,7 @@ def test_ctrl_c_ends_it_at_once(tmp_path: Path) -> None:
     path.write_text("0,0,1099511627776,w,0\n" * 4, encoding="utf-8")
     terminal, other_end = pty.openpty()
     process = subprocess.Popen(
-        [COMMAND, "trace", "info", str(path)],
+        [COMMAND, "trace", "info", str(path), "--set", "workload.max_request=2TiB"],
         stdin=other_end,
         stdout=subprocess.PIPE,
         stderr=other_end,
