@@ -38,6 +38,9 @@ pub const MIXED: &str = r#"workload.generate={ kind = "zipf", requests = 2000, f
 /// Small writes and reads in a few places: blocks stay in parts, and come back.
 const SMALL: &str = r#"workload.generate={ kind = "hotcold", requests = 8000, footprint = "6 MiB", hot_accesses = 0.9, hot_space = 0.1, size = { "4 KiB" = 60, "16 KiB" = 20, "64 KiB" = 5 }, read_share = 0.4, interval = "900us" }"#;
 
+/// Writes to all pages alike.
+const EVEN: &str = r#"workload.generate={ kind = "uniform", requests = 60000, footprint = "12 MiB", size = "4 KiB", read_share = 0.0, interval = "3ms" }"#;
+
 /// Writes in sequence and reads of it.
 const RUNS: &str = r#"workload.generate={ kind = "sequential", requests = 2000, footprint = "6 MiB", size = { "4 KiB" = 50, "64 KiB" = 30, "128 KiB" = 20 }, read_share = 0.4, interval = "2ms" }"#;
 
@@ -58,6 +61,9 @@ const EXERCISE: &[(&str, &[&str], &[&str])] = &[
     ("ftl.allocator<static>.order", &[], &["PDWC"]),
     ("ftl.gc.region_pages", &["ftl.gc.regions=3"], &["50"]),
     ("ftl.wear", &[SMALL, "ftl.wear.threshold=2", "workload.generate.requests=20000"], &["1", "2", "4"]),
+    ("ftl.wear<dual-pool>.rest", &[EVEN, "ftl.wear.threshold=1"], &["0", "8"]),
+    ("ftl.wear<hot-cold>.rest", &[EVEN, "ftl.wear.threshold=1"], &["0", "8"]),
+    ("ftl.mapping<blas>.long_read", &["ftl.mapping.score=long-reads"], &[]),
     ("ftl.mapping<bast>.seed", &["ftl.mapping.victim=random"], &[]),
     ("ftl.mapping<dftl>", &["ftl.mapping.cache=64"], &[]),
     ("ftl.mapping<dftl>.entries_per_page", &["ftl.mapping.cache=64"], &["64"]),
@@ -95,6 +101,11 @@ const EXERCISE: &[(&str, &[&str], &[&str])] = &[
     ("workload.fit", &["workload.generate.footprint=40 MiB", "workload.fit=wrap"], &[]),
     ("workload.out_of_order", &["workload.path=late.spc", "workload.out_of_order=clamp"], &[]),
     ("workload.skip_bad_lines", &["workload.path=bad.blkparse"], &[]),
+    (
+        "workload.max_",
+        &["workload.path=zeroes.nbdkit", "workload.format=nbdkit-log", "workload.skip_bad_lines=true"],
+        &["512 B"],
+    ),
     ("workload.zeroes", &["workload.path=zeroes.nbdkit", "workload.format=nbdkit-log"], &[]),
     ("workload.action", &["workload.path=three.blkparse"], &[]),
     ("workload.iolog_unit", &["workload.path=three.fio"], &[]),
