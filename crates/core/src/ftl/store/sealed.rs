@@ -69,7 +69,8 @@ impl Store {
         let low = whole_share(min_free, blocks).max(1);
         // Some page of the other blocks is not valid, even with a tombstone that collection adds: there is always a victim.
         let room = (blocks.saturating_sub(low) * (g.pages_per_block - 1)).saturating_sub(2);
-        let most = u64::from(room) * u64::from(pools.units_each() / together);
+        // A page that is written again after a trim finds room beside the tombstone that tells of it.
+        let most = (u64::from(room) * u64::from(pools.units_each() / together)).saturating_sub(1);
         if room == 0 || most < u64::from(pools.most_pages(shape.logical_pages)) {
             let each = if shared.is_some() { "elements" } else { "planes" };
             return Err(format!(
