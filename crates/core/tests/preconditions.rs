@@ -202,3 +202,24 @@ fn the_ssd_model_bears_trims_on_a_full_drive() {
         assert_eq!(report.requests.submitted, report.requests.completed, "seed {seed}");
     }
 }
+
+/// An erase waits for pages of a program unit that only the host's next writes fill. What is collected in one go after it does not:
+/// reads of that, which are all the host has in flight, would never be answered.
+#[test]
+fn collection_in_one_go_does_not_wait_for_writes_that_are_still_to_come() {
+    let mut nand = nand([3, 1, 2, 3], 11, 27);
+    nand.pages_per_program = 3;
+    nand.mapping_unit = Some(Bytes(FLASH_PAGE / 4));
+    nand.scheduling = Scheduling::ReadFirst;
+    let mut config = drive(nand, 1);
+    config.ftl.exported = Some(Bytes(2410 * FLASH_PAGE));
+    config.ftl.mapping = serde_json::from_value(json!({"kind": "dftl", "cache": 8192.0})).unwrap();
+    config.ftl.allocator = Some(serde_json::from_value(json!({"kind": "dynamic", "pool": "ssd"})).unwrap());
+    config.ftl.victim = Some(VictimConfig::by_name("leveling-degree").unwrap());
+    config.ftl.gc = GcConfig { grain: Grain::All, ..GcConfig::default() };
+    for seed in 0..12 {
+        config.seed = seed;
+        let report = used(&config).unwrap();
+        assert_eq!(report.requests.submitted, report.requests.completed, "seed {seed}");
+    }
+}

@@ -7,7 +7,7 @@ use crate::ftl::cx::{Cx, Move, PageOut, Place};
 use crate::ftl::gc::Grain;
 use crate::ftl::wear::Swap;
 use crate::metrics::Counters;
-use crate::nand::Cause;
+use crate::nand::{Cause, Kind};
 use crate::support::NONE;
 use crate::support::minima::ABSENT;
 
@@ -44,9 +44,16 @@ impl Store {
         let goes_on = match grain {
             Grain::Steps => false,
             Grain::Victim => Counters::total(&cx.counters.erases) == erases,
-            Grain::All => !self.ends(unit),
+            Grain::All => !self.ends(unit) && !Self::waits_for_host(cx),
         };
         if step == Reclaim::More && goes_on { Reclaim::Together } else { step }
+    }
+
+    /// Whether the erase that was planned last comes after pages of a program unit which only the host's next writes fill. Where
+    /// more was planned behind it, reads of what that moves would wait for those writes, too.
+    fn waits_for_host(cx: &Cx<'_>) -> bool {
+        let last = cx.plan.ops.last().filter(|op| op.kind == Kind::Erase);
+        last.is_some_and(|erase| cx.engine.has_open_pin(erase.block))
     }
 
     /// Whether all that `unit` needs now has been planned. What is written while that goes on does not prolong a cleaning.

@@ -1,6 +1,6 @@
 //! Issue and end of operations, and the hazards in between: what each must come after.
 
-use super::{Engine, OpState, counts_for_flush};
+use super::{Block, Engine, OpState, counts_for_flush};
 use crate::nand::op::{ENGINE_JOIN, FlashOp, Kind, Plan};
 use crate::support::NONE;
 
@@ -327,6 +327,12 @@ impl Engine {
         let state = &mut self.blocks[block as usize];
         state.pins += 1;
         state.life
+    }
+
+    /// Whether a page in a program unit that is not full yet needs what is in `block`. O(pages in such units).
+    pub fn has_open_pin(&self, block: u32) -> bool {
+        let Block { life, pins, .. } = self.blocks[block as usize];
+        pins > 0 && self.tokens.values().any(|&pinned| pinned == (block, life))
     }
 
     /// What was in `block` during `life` is needed once less.
