@@ -87,7 +87,7 @@ def _toml(key: str, value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(_toml(key, inner) for inner in value)}]"
     try:
-        return tomli_w.dumps({"value": value}).removeprefix("value = ").strip()
+        return tomli_w.dumps({"value": _with_null(value)}).removeprefix("value = ").strip()
     except TypeError as error:
         raise _core.ConfigError(f"{key}: {error}") from error
 
