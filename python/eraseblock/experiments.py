@@ -13,6 +13,8 @@ from eraseblock import _core
 Config = dict[str, Any]
 # Overrides: texts such as `"host.speedup=2"` or one of them, or values by key, as in `{"host.speedup": 2}`.
 Sets = str | Sequence[str] | Mapping[str, Any]
+# The engine's word for `None`, as TOML has none: what a preset sets does not hold then.
+NULL = "null"
 
 
 @dataclass(frozen=True)
@@ -93,9 +95,9 @@ def _toml(key: str, value: Any) -> str:
 
 
 def _with_null(value: Any) -> Any:
-    """The value with `None` as the engine's word: TOML has none. What a preset sets does not hold then."""
+    """The value with the engine's word for `None`."""
     if value is None:
-        return "null"
+        return NULL
     if isinstance(value, Mapping):
         return {key: _with_null(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
