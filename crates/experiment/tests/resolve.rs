@@ -324,7 +324,8 @@ fn null_takes_a_value_back() {
 fn null_takes_back_a_key_of_a_generator() {
     let of = |sets: &[&str]| {
         let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
-        let file = "kind = \"uniform\"\nrequests = 5\nread_share = 0.3\nsize = { \"4 KiB\" = 1, mean = \"null\" }\n";
+        let file =
+            "kind = \"uniform\"\nrequests = 5\nread_share = 0.3\nsize = { \"4 KiB\" = 1, mean = \"null\" }\n";
         let made = eraseblock_experiment::resolve_generator(None, Some((file, "g.toml")), &sets);
         serde_json::to_value(made.unwrap()).unwrap()
     };
