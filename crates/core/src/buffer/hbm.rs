@@ -217,6 +217,7 @@ pub enum Room {
 /// Options.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[expect(clippy::struct_excessive_bools, reason = "the scheme's own yes-or-no options")]
 pub struct Config {
     /// Pages of a block in the page region that make it move: `"dynamic"` or a number.
     pub threshold: Threshold,
