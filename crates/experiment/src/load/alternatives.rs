@@ -40,8 +40,8 @@ pub(super) fn displace(base: &mut Node, over: &Node, path: &str) -> Result<(), C
     Ok(())
 }
 
-/// One point of the axes gives both keys of a pair only where an axis said nothing at other points: the key of the upper layer
-/// holds.
+/// One point of the axes gives both keys of a pair only where an axis says nothing at other points:
+/// the key of the upper layer holds.
 ///
 /// # Errors
 /// Both keys are given by `--set`.
