@@ -13,6 +13,8 @@ from eraseblock import _core
 Config = dict[str, Any]
 # Overrides: texts such as `"host.speedup=2"` or one of them, or values by key, as in `{"host.speedup": 2}`.
 Sets = str | Sequence[str] | Mapping[str, Any]
+# The engine's word for `None`, as TOML has none: what a preset sets does not hold then.
+NULL = "null"
 
 
 @dataclass(frozen=True)
@@ -87,15 +89,15 @@ def _toml(key: str, value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(_toml(key, inner) for inner in value)}]"
     try:
-        return tomli_w.dumps({"value": value}).removeprefix("value = ").strip()
+        return tomli_w.dumps({"value": _with_null(value)}).removeprefix("value = ").strip()
     except TypeError as error:
         raise _core.ConfigError(f"{key}: {error}") from error
 
 
 def _with_null(value: Any) -> Any:
-    """The value with `None` as the engine's word: TOML has none. What a preset sets does not hold then."""
+    """The value with the engine's word for `None`."""
     if value is None:
-        return "null"
+        return NULL
     if isinstance(value, Mapping):
         return {key: _with_null(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -166,6 +166,22 @@ def test_overrides_may_be_numbers(sets: Sets, speedups: list[float]) -> None:
     assert [one.config["host"]["speedup"] for one in found] == speedups
 
 
+@pytest.mark.parametrize(
+    ("sets", "text"),
+    [
+        ({"ftl.exported": None}, "ftl.exported=null"),
+        ({"ftl.over_provisioning": [None, 0.3]}, "ftl.over_provisioning=[null, 0.3]"),
+        ({"ftl": {"exported": None, "gc": {"free_blocks": None}}}, 'ftl={exported="null"}'),
+    ],
+)
+def test_none_in_an_override_is_null_on_the_command_line(sets: Sets, text: str) -> None:
+    work = {"generate": {"kind": "uniform", "requests": 10, "footprint": "1 MiB"}}
+    drive = {"preset": "hbm-2010", "workload": work}
+    found, expected = (eraseblock.resolve(drive, sets=one) for one in (sets, text))
+    assert [one.config["ftl"] for one in found] == [one.config["ftl"] for one in expected]
+    assert found[0].config["ftl"] != eraseblock.resolve(drive)[0].config["ftl"] or len(found) == 2
+
+
 def test_overrides_may_be_texts_flags_and_tables() -> None:
     work = {"generate": {"kind": "uniform", "requests": 10, "footprint": "1 MiB"}}
     sets = {

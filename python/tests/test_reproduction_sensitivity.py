@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from claims import FIGURE, PAPER, A, B, claim, run
 from conftest import Cli
 
 from eraseblock import _core
-from eraseblock.experiments import Experiment
+from eraseblock.experiments import Experiment, resolve
 from eraseblock.reproduction import data
 from eraseblock.reproduction.answers import PaperAnswer, answers
 from eraseblock.reproduction.data import Switch
@@ -20,7 +22,7 @@ from eraseblock.reproduction.page import page
 from eraseblock.reproduction.plan import plan
 from eraseblock.reproduction.running import execute
 from eraseblock.reproduction.sensitivity import sentence
-from eraseblock.reproduction.switches import Variant
+from eraseblock.reproduction.switches import Variant, concerned
 from eraseblock.reproduction.traces import Survey
 from eraseblock.reproduction.verdicts import judge
 
@@ -84,6 +86,38 @@ def test_a_switch_of_the_paper_changes_what_it_says_and_nothing_else() -> None:
     assert [answer.finding.verdict for answer in answered.answers][:2] == ["reproduced", "reproduced"]
     assert sentence(answered.switched).startswith("1 of 3 claims have the same verdict")
     assert "| `pages` | made up | 3 | 0 | 2 | table1-lru: 12 → 0, not reproduced<br>" in page([answered])
+
+
+def switched(config: Mapping[str, Any], **settings: object) -> Mapping[str, Any] | None:
+    """A run's configuration under a switch with these settings; none if it is the same."""
+    experiments = resolve({"preset": "hbm-2010", **config})
+    one = switch(set={key.replace("__", "."): value for key, value in settings.items()})
+    found = concerned(one, data.paper("bplru").figure("table1"), experiments)
+    return found[0].config if found else None
+
+
+def test_what_a_run_takes_back_from_its_preset_stays_away() -> None:
+    config = {"ftl": {"exported": None}, "workload": {"path": "a.spc"}}
+    found = switched(config, host__speedup=2.0)
+    assert found is not None
+    assert (found["ftl"]["exported"], found["ftl"]["over_provisioning"]) == (None, 0.07)
+    # One that takes back what the run leaves to its preset.
+    found = switched({"workload": {"path": "a.spc"}}, ftl__exported="null")
+    assert found is not None
+    assert (found["ftl"]["exported"], found["ftl"]["over_provisioning"]) == (None, 0.07)
+    # It is so already: a share of the flash holds in place of the preset's size.
+    spare = {"ftl": {"over_provisioning": 0.3}, "workload": {"path": "a.spc"}}
+    assert switched(spare, ftl__exported="null") is None
+
+
+def test_a_switched_workload_takes_the_place_of_the_runs_own() -> None:
+    made = {"kind": "uniform", "requests": 10, "footprint": "1 MiB"}
+    found = switched({"workload": {"path": "a.spc"}}, workload__generate=made)
+    assert found is not None
+    assert (found["workload"]["generate"]["requests"], "path" in found["workload"]) == (10, False)
+    found = switched({"workload": {"generate": made}}, workload__path="a.spc")
+    assert found is not None
+    assert (found["workload"]["path"], "generate" in found["workload"]) == ("a.spc", False)
 
 
 def test_a_switch_that_the_engine_refuses_is_told() -> None:

@@ -148,19 +148,45 @@ fn what_a_trim_takes_away_counts_with_the_next_request() {
     }
 }
 
+/// A full buffer of four pages for writes, each a block of the block region; the threshold may move with the next request.
+fn full(scheme: &str, capacity: u32, room: &str, exchange_counts: bool) -> Driven {
+    let shape = Shape { capacity, pages_per_block: 4, logical_pages: 128 };
+    let config = json!({
+        "kind": scheme, "alpha": 0.0, "beta": 0.9, "settle": 10, "tie": "lowest-block", "room": room,
+        "exchange_counts": exchange_counts,
+    });
+    let config: BufferConfig = serde_json::from_value(config).unwrap();
+    let mut drive = Driven { buffer: config.build(shape).unwrap(), request: 0 };
+    let filled: Vec<_> = (0..4).map(|block| drive.write(4 * block, 1)).collect();
+    assert_eq!(filled, [None; 4]);
+    drive
+}
+
 /// One page comes for one that leaves: the block region is as large as before.
 #[test]
 fn an_exchange_for_as_many_pages_is_no_change() {
-    for room in ["request", "page"] {
-        let shape = Shape { capacity: 4, pages_per_block: 4, logical_pages: 128 };
-        let config = json!({"kind": "hbm", "alpha": 0.0, "beta": 0.9, "settle": 10, "tie": "lowest-block", "room": room});
-        let config: BufferConfig = serde_json::from_value(config).unwrap();
-        let mut drive = Driven { buffer: config.build(shape).unwrap(), request: 0 };
-        let filled: Vec<_> = (0..4).map(|block| drive.write(4 * block, 1)).collect();
-        assert_eq!(filled, [None; 4]);
+    for (scheme, capacity, room) in
+        [("hbm", 4, "request"), ("hbm", 4, "page"), ("cbm", 8, "request"), ("cbm", 8, "page")]
+    {
+        let mut drive = full(scheme, capacity, room, false);
         // The region is full, above beta, and the threshold might move; but nothing changes.
-        assert_eq!((drive.write(16, 10), drive.write(20, 10)), (None, None), "{room}");
+        assert_eq!((drive.write(16, 10), drive.write(20, 10)), (None, None), "{scheme}, {room}");
         // Three pages for three.
-        assert_eq!(drive.write_pages(24, 3, 10), None, "{room}");
+        assert_eq!(drive.write_pages(24, 3, 10), None, "{scheme}, {room}");
+    }
+}
+
+/// The other reading: the size was another in between.
+#[test]
+fn an_exchange_for_as_many_pages_may_count_as_a_change() {
+    for (scheme, capacity, room) in
+        [("hbm", 4, "request"), ("hbm", 4, "page"), ("cbm", 8, "request"), ("cbm", 8, "page")]
+    {
+        let mut drive = full(scheme, capacity, room, true);
+        // A page for a page, above beta. A page that is held changes nothing, and nine requests are too few.
+        assert_eq!((drive.write(16, 10), drive.write(16, 10)), (Some(2), None), "{scheme}, {room}");
+        assert_eq!(drive.write(17, 9), Some(3), "{scheme}, {room}");
+        // What comes now stays in the page region, and a block leaves for it: the size falls to 3/4, which is within bounds.
+        assert_eq!(drive.write(24, 10), None, "{scheme}, {room}");
     }
 }

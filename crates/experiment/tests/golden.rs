@@ -10,6 +10,7 @@ mod digest;
 mod power;
 #[path = "golden/runs.rs"]
 mod runs;
+mod support;
 #[path = "golden/workload.rs"]
 mod workload;
 

@@ -250,10 +250,15 @@ fn spare_flash_displaces_the_capacity_of_a_layer_below() {
 #[test]
 fn two_keys_that_say_the_same_in_one_layer_are_an_error() {
     let both = format!("{PRESET}[ftl]\nexported = \"2 GiB\"\nover_provisioning = 0.2\n");
+    let turned = format!("{PRESET}[ftl]\n\nover_provisioning = 0.2\n\n\nexported = \"2 GiB\"\n");
     let sets = ["ftl.exported=1GiB", "ftl.over_provisioning=0.2"].map(str::to_owned);
-    for (file, sets, place) in
-        [(both.as_str(), &sets[..0], "f.toml:5"), (PRESET, &sets[..], "--set ftl.over_provisioning=0.2")]
-    {
+    let axes = ["ftl.exported=1GiB", "ftl.over_provisioning=[null, 0.2]"].map(str::to_owned);
+    for (file, sets, place) in [
+        (both.as_str(), &sets[..0], "f.toml:5"),
+        (turned.as_str(), &sets[..0], "f.toml:8"),
+        (PRESET, &sets[..], "--set ftl.over_provisioning=0.2"),
+        (PRESET, &axes[..], "--set ftl.over_provisioning=[null, 0.2]"),
+    ] {
         let error = resolve(Some(file), "f.toml", sets).unwrap_err().to_string();
         let expected = format!(
             "{place}: `ftl.exported` and `ftl.over_provisioning` are two ways to say the same; give one of them"
@@ -263,6 +268,40 @@ fn two_keys_that_say_the_same_in_one_layer_are_an_error() {
     let sets = ["workload.path=v", "workload.generate={kind=\"uniform\"}"].map(str::to_owned);
     let error = resolve(Some("preset = \"hbm-2010\""), "f.toml", &sets).unwrap_err().to_string();
     assert!(error.contains("`workload.path` and `workload.generate` are two ways"), "{error}");
+}
+
+/// A point of an axis that says nothing is like one without the axis.
+#[test]
+fn null_in_a_list_leaves_the_other_key_of_a_pair_alone() {
+    let of = |file: &str, sets: &[&str]| points(file, sets).iter().map(capacity).collect::<Vec<_>>();
+    let size = |size: &str| (json!(size), Value::Null);
+    let spare = |share: f64| (Value::Null, json!(share));
+    let file = format!("{PRESET}[ftl]\nexported = \"2 GiB\"\n");
+    assert_eq!(of(&file, &["ftl.over_provisioning=null"]), [size("2 GiB")]);
+    assert_eq!(of(&file, &["ftl.over_provisioning=[null, 0.3]"]), [size("2 GiB"), spare(0.3)]);
+    assert_eq!(of(PRESET, &["ftl.over_provisioning=[null, 0.3]"]), [size("32 GiB"), spare(0.3)]);
+    let file = format!("{PRESET}[ftl]\nover_provisioning = [\"null\", 0.3]\n");
+    assert_eq!(of(&file, &["ftl.exported=1GiB"]), [size("1 GiB")]);
+    // An option takes back what a preset gives; the option after it says nothing at its first point.
+    let sets = ["ftl.exported=null", "ftl.over_provisioning=[null, 0.3]"];
+    assert_eq!(of(PRESET, &sets), [spare(0.07), spare(0.3)]);
+    let sets = ["ftl.exported=[null, 1GiB]", "ftl.over_provisioning=0.3"];
+    let sets = sets.map(str::to_owned);
+    let error = resolve(Some(PRESET), "f.toml", &sets).unwrap_err().to_string();
+    assert!(error.contains("two ways to say the same"), "{error}");
+}
+
+#[test]
+fn null_takes_back_the_preset_and_the_cases() {
+    let file = format!("{PRESET}host.speedup = 2\n");
+    let sets = ["preset=null".to_owned()];
+    let error = resolve(Some(&file), "f.toml", &sets).unwrap_err().to_string();
+    assert!(error.contains("is missing; give it, or start from a preset"), "{error}");
+    let cases = format!("{file}[[case]]\nname = \"a\"\nhost.speedup = 3\n");
+    assert_eq!(pick(&points(&cases, &["case=null"]), &["/host/speedup"]), [[json!(2.0)]]);
+    let axis = format!("{file}[[case]]\nname = \"a\"\nftl.exported = \"null\"\n[[case]]\nname = \"b\"\n");
+    let of: Vec<_> = points(&axis, &[]).iter().map(capacity).collect();
+    assert_eq!(of, [(Value::Null, json!(0.07)), (json!("32 GiB"), Value::Null)]);
 }
 
 /// `null` takes back what a layer below says, and the default holds.
@@ -278,4 +317,21 @@ fn null_takes_a_value_back() {
     let sets = ["nand.channels=null".to_owned()];
     let error = resolve(Some(PRESET), "f.toml", &sets).unwrap_err().to_string();
     assert!(error.contains("`nand.channels` is missing"), "{error}");
+}
+
+/// A generator's key, too.
+#[test]
+fn null_takes_back_a_key_of_a_generator() {
+    let of = |sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+        let file =
+            "kind = \"uniform\"\nrequests = 5\nread_share = 0.3\nsize = { \"4 KiB\" = 1, mean = \"null\" }\n";
+        let made = eraseblock_experiment::resolve_generator(None, Some((file, "g.toml")), &sets);
+        serde_json::to_value(made.unwrap()).unwrap()
+    };
+    let plain = of(&[]);
+    assert_eq!((&plain["requests"], &plain["read_share"]), (&json!(5), &json!(0.3)));
+    let back = of(&["read_share=null", "requests=null"]);
+    let default = of(&["read_share=0"]);
+    assert_eq!((&back["requests"], &back["read_share"]), (&json!(1_000_000), &default["read_share"]));
 }

@@ -1,5 +1,7 @@
 //! Whole runs on a small drive: every buffer over every FTL, and what their records say.
 
+mod support;
+
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -7,26 +9,15 @@ use eraseblock_experiment::{
     Experiment, How, Progress, Record, RunError, Runner, preset_names, registry_json, resolve, run,
 };
 use serde_json::Value;
+use support::small_drive;
 
-/// 8 MiB of flash behind two channels, half of it for the host, and 3000 requests.
-const FILE: &str = r#"
-name = "small"
-[nand]
-channels = 2
-chips_per_channel = 1
-dies_per_chip = 1
-planes_per_die = 1
-blocks_per_plane = 64
-pages_per_block = 16
-page_size = "4 KiB"
-program_order = "ascending"
-timing = { read = "25us", program = "200us", erase = "1500us", transfer = "10us" }
-[ftl]
-exported = "4 MiB"
-mapping = "page"
-[buffer]
-size = "256 KiB"
-scheme = "lru"
+/// 8 MiB of flash behind two channels, half of it for the host.
+fn drive() -> String {
+    small_drive(&[("planes_per_die", "1"), ("blocks_per_plane", "64")])
+}
+
+/// 3000 requests.
+const WORKLOAD: &str = r#"
 [workload.generate]
 kind = "zipf"
 requests = 3000
@@ -39,7 +30,8 @@ interval = "500us"
 
 fn experiments(sets: &[&str]) -> Vec<Experiment> {
     let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
-    resolve(Some(FILE), "small.toml", &sets).unwrap()
+    let file = format!("name = \"small\"\n{}{WORKLOAD}", drive());
+    resolve(Some(&file), "small.toml", &sets).unwrap()
 }
 
 fn run_one(experiment: &Experiment) -> Result<Record, RunError> {
@@ -243,7 +235,7 @@ fn what_the_user_can_mend_is_an_input_error() {
         let text = error.to_string();
         assert!(text.contains(part) && !text.contains('\n'), "{sets:?}: {text}");
     }
-    let file = FILE.split("[workload").next().unwrap().to_owned() + "[workload]\npath = \"nowhere.load\"\n";
+    let file = drive() + "[workload]\npath = \"nowhere.load\"\n";
     let experiment = resolve(Some(&file), "small.toml", &[]).unwrap().remove(0);
     let error = run_one(&experiment).unwrap_err();
     assert!(error.is_input() && error.to_string().contains("nowhere.load"), "{error}");
@@ -255,8 +247,7 @@ const ASCII: &str = "0 0 8 8 0\n1000000 0 8 8 0\n";
 
 /// The file with a trace called `name` in the place of the generator.
 fn replaying(name: &str) -> Experiment {
-    let file =
-        FILE.split("[workload").next().unwrap().to_owned() + &format!("[workload]\npath = \"{name}\"\n");
+    let file = drive() + &format!("[workload]\npath = \"{name}\"\n");
     resolve(Some(&file), "small.toml", &[]).unwrap().remove(0)
 }
 

@@ -1,5 +1,7 @@
 //! A setting changes the results of some run, or is refused, or the record warns of it: none does nothing in silence.
 
+mod support;
+
 mod settings {
     pub mod bases;
     pub mod drawn;
@@ -31,7 +33,7 @@ enum Answer {
 }
 
 fn experiment(sets: &[String]) -> Result<Experiment, String> {
-    let mut all = resolve(Some(bases::FILE), "small.toml", sets).map_err(|error| error.to_string())?;
+    let mut all = resolve(Some(&bases::file()), "small.toml", sets).map_err(|error| error.to_string())?;
     Ok(all.remove(0))
 }
 

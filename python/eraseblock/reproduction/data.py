@@ -15,9 +15,9 @@ from eraseblock.names import nearest
 FOLDER_NAME = "reproduction"
 CLAIMS_NAME = "claims.toml"
 WORKLOADS_NAME = "workloads.toml"
-# In the order in which they are reported.
 # The name of what is run beyond the papers.
 BEYOND = "beyond"
+# In the order in which they are reported.
 PAPERS = ("hbm", "epo", "bplru", "multibank", "supa")
 KINDS = frozenset(
     {"number", "exact", "range", "reduction", "increase", "ratio", "difference"}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from eraseblock import _core
-from eraseblock.experiments import Experiment, resolve_mapping
+from eraseblock.experiments import NULL, Experiment, resolve_mapping
 from eraseblock.readings.plan import plan as readings_of
 from eraseblock.reproduction.data import Figure, Paper, Switch
 from eraseblock.reproduction.selection import Run, at, matches
@@ -96,8 +96,9 @@ def _concerns(switch: Switch, experiment: Experiment) -> bool:
     return all(matches(at(config, path), wanted) for path, wanted in switch.where.items())
 
 
-# Keys that say the same in two ways.
-_SAME = {"ftl.exported": "ftl.over_provisioning", "ftl.over_provisioning": "ftl.exported"}
+# Keys of one table that say the same in two ways.
+_PAIRS = (("ftl.exported", "ftl.over_provisioning"), ("workload.path", "workload.generate"))
+_SAME = {**dict(_PAIRS), **{other: one for one, other in _PAIRS}}
 
 
 def _switched(experiment: Experiment, switch: Switch) -> Experiment | None:
@@ -112,15 +113,10 @@ def _switched(experiment: Experiment, switch: Switch) -> Experiment | None:
             table = table[key]
         table[last] = value
         # The run's own word for the same thing gives way, as a preset's does to a file's.
-        if (other := _SAME.get(path)) not in switch.set:
-            table.pop((other or "").rpartition(".")[2], None)
-    [found] = resolve_mapping(_without_nothing(config), f"switch `{switch.name}`")
+        other = _SAME.get(path)
+        if other is not None and other not in switch.set and value != NULL:
+            table.pop(other.rpartition(".")[2], None)
+    # What the run leaves unset stays so: its preset may set it.
+    [found] = resolve_mapping(config, f"switch `{switch.name}`")
     before = json.loads(experiment.text)
     return None if found.config == before else Experiment(found.text, experiment.base, reading=switch.name)
-
-
-def _without_nothing(value: Any) -> Any:
-    """What an experiment file calls nothing is not there."""
-    if isinstance(value, dict):
-        return {key: _without_nothing(one) for key, one in value.items() if one is not None}
-    return value

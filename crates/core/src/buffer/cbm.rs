@@ -65,6 +65,11 @@ pub const ABOUT: About = About {
             others: &[r#""page""#],
             open: "whether room is made for a request's part in a block at once or for each of its pages",
         },
+        Choice {
+            option: "exchange_counts",
+            others: &["true"],
+            open: "whether the block region's size is changed where as many pages come as leave for them",
+        },
     ],
     examples: &[Example {
         source: "",
@@ -78,6 +83,7 @@ pub const ABOUT: About = About {
         Needs { option: "alpha", beside: "threshold", values: &[r#""dynamic""#] },
         Needs { option: "beta", beside: "threshold", values: &[r#""dynamic""#] },
         Needs { option: "settle", beside: "threshold", values: &[r#""dynamic""#] },
+        Needs { option: "exchange_counts", beside: "threshold", values: &[r#""dynamic""#] },
         Needs { option: "seed", beside: "tie", values: &[r#""random""#] },
     ],
     source: include_str!("cbm.rs"),
@@ -100,6 +106,8 @@ pub struct Config {
     pub beta: Option<f64>,
     /// Requests between two changes of the threshold.
     pub settle: u64,
+    /// Pages that leave the block region for as many that come change its size, so that the threshold may move.
+    pub exchange_counts: bool,
     /// Which of blocks that are equal in popularity and pages leaves.
     pub tie: hbm::Tie,
     /// When room is made for the pages that a request brings to a block.
@@ -110,8 +118,20 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        let hbm::Config { threshold, alpha, beta, settle, tie, room, seed, .. } = hbm::Config::default();
-        Self { read_share: 0.5, fill_holes: true, threshold, alpha, beta, settle, tie, room, seed }
+        let hbm::Config { threshold, alpha, beta, settle, exchange_counts, tie, room, seed, .. } =
+            hbm::Config::default();
+        Self {
+            read_share: 0.5,
+            fill_holes: true,
+            threshold,
+            alpha,
+            beta,
+            settle,
+            exchange_counts,
+            tie,
+            room,
+            seed,
+        }
     }
 }
 
@@ -130,6 +150,7 @@ impl Config {
             alpha: self.alpha,
             beta: self.beta,
             settle: self.settle,
+            exchange_counts: self.exchange_counts,
             tie: self.tie,
             room: self.room,
             seed: self.seed,

@@ -25,8 +25,8 @@
 //! made (Algorithms 3.1 and 3.2). Algorithm 3.4 looks at the threshold where the block region's
 //! size is changed: here after each part of a request, if the size is another than after the part
 //! before. So what leaves to make room counts as much as what comes, an exchange for as many pages
-//! does not, and what a trim takes away counts with the part that follows; flush commands change no
-//! size. An empty region changes no more until a block enters it: the threshold stays, as the
+//! does not (`exchange_counts`: it does, as the size was another in between), and what a trim takes
+//! away counts with the part that follows; flush commands change no size. An empty region changes no more until a block enters it: the threshold stays, as the
 //! algorithm has it. It moves at the earliest in the hundredth request after the one that moved it
 //! last (`settle`), or after the first one. alpha and beta follow Table 3.1, with 128 and 256 pages
 //! read as two and four blocks (beta is twice alpha where alpha would be above it), and a buffer of
@@ -88,6 +88,11 @@ pub const ABOUT: About = About {
             open: "section 3.1 allows LFU in the page region",
         },
         Choice {
+            option: "exchange_counts",
+            others: &["true"],
+            open: "whether the block region's size is changed where as many pages come as leave for them",
+        },
+        Choice {
             option: "beta",
             others: &["0.1", "0.2"],
             open: "Table 3.1 goes by the buffer's size and excepts small ones, section 4.3.4 knows no exception",
@@ -131,6 +136,7 @@ pub const ABOUT: About = About {
         Needs { option: "alpha", beside: "threshold", values: &[r#""dynamic""#] },
         Needs { option: "beta", beside: "threshold", values: &[r#""dynamic""#] },
         Needs { option: "settle", beside: "threshold", values: &[r#""dynamic""#] },
+        Needs { option: "exchange_counts", beside: "threshold", values: &[r#""dynamic""#] },
         Needs { option: "seed", beside: "tie", values: &[r#""random""#] },
     ],
     source: include_str!("hbm.rs"),
@@ -211,6 +217,7 @@ pub enum Room {
 /// Options.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[expect(clippy::struct_excessive_bools, reason = "the scheme's own yes-or-no options")]
 pub struct Config {
     /// Pages of a block in the page region that make it move: `"dynamic"` or a number.
     pub threshold: Threshold,
@@ -234,6 +241,8 @@ pub struct Config {
     pub beta: Option<f64>,
     /// Requests between two changes of the threshold.
     pub settle: u64,
+    /// Pages that leave the block region for as many that come change its size, so that the threshold may move.
+    pub exchange_counts: bool,
     /// Seed of the random choice.
     pub seed: u64,
 }
@@ -252,6 +261,7 @@ impl Default for Config {
             alpha: None,
             beta: None,
             settle: 100,
+            exchange_counts: false,
             seed: 1,
         }
     }

@@ -185,6 +185,8 @@ pub struct Regions {
     in_blocks: u32,
     /// Pages in the block region when the last part of a request had been served.
     were_in_blocks: u32,
+    /// Pages have come to the block region or left it since then.
+    exchanged: bool,
     /// Request at which the threshold changed last.
     settled_at: u64,
 }
@@ -241,6 +243,7 @@ impl Regions {
             beta,
             in_blocks: 0,
             were_in_blocks: 0,
+            exchanged: false,
             settled_at: 0,
         })
     }
@@ -294,6 +297,18 @@ impl Regions {
         self.lar.remove(node);
     }
 
+    /// Pages come to the block region.
+    fn grow(&mut self, pages: u32) {
+        self.in_blocks += pages;
+        self.exchanged = true;
+    }
+
+    /// Pages leave the block region.
+    fn shrink(&mut self, pages: u32) {
+        self.in_blocks -= pages;
+        self.exchanged = true;
+    }
+
     /// Makes room (Algorithm 3.3, selection compensation). `leave` makes a whole block leave the directory.
     pub fn replace(
         &mut self,
@@ -320,7 +335,7 @@ impl Regions {
         };
         if self.is_migrated(node) {
             self.unrank(node);
-            self.in_blocks -= self.blocks.pages(node);
+            self.shrink(self.blocks.pages(node));
         } else {
             self.forget_pages(node);
         }
@@ -373,7 +388,7 @@ impl Regions {
         if !self.config.page_region_counts {
             self.popularity[node as usize] = 1;
         }
-        self.in_blocks += self.blocks.pages(node);
+        self.grow(self.blocks.pages(node));
         self.migrated.set(node as usize);
         self.rank(node);
         out.note(
@@ -440,7 +455,7 @@ impl Regions {
             self.count(node, visit);
         }
         if self.is_migrated(node) {
-            self.in_blocks += 1;
+            self.grow(1);
             self.rank(node);
         } else if self.blocks.pages(node) >= self.threshold {
             // The page is only on its way through the page region.
@@ -460,7 +475,9 @@ impl Regions {
     /// The part of a request that touches one block has been served. What made room for it, and trims
     /// before it, have changed the block region's size as well as what it brought.
     pub fn end(&mut self, request: u64, out: &mut Outcome) {
-        if std::mem::replace(&mut self.were_in_blocks, self.in_blocks) != self.in_blocks {
+        let is_another = std::mem::replace(&mut self.were_in_blocks, self.in_blocks) != self.in_blocks;
+        let exchanged = std::mem::take(&mut self.exchanged) && self.config.exchange_counts;
+        if is_another || exchanged {
             self.adjust(request, out);
         }
     }
@@ -473,7 +490,7 @@ impl Regions {
             self.order.remove(slot);
             self.pages.remove(slot);
         } else {
-            self.in_blocks -= 1;
+            self.shrink(1);
             if gone {
                 self.unrank(node);
             } else {

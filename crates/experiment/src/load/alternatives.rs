@@ -1,7 +1,7 @@
 //! Keys that say the same thing in two ways: the one given last holds, and both at once are an error.
 
 use super::parse::FILE_LAYER;
-use super::tree::{Node, Value};
+use super::tree::{Node, Place, Value};
 use crate::error::ConfigError;
 
 /// Two keys of one table, of which a drive or a workload takes one.
@@ -27,11 +27,37 @@ pub(super) fn displace(base: &mut Node, over: &Node, path: &str) -> Result<(), C
             if !over.gives(given) || over.gives(other) || !base.gives(other) {
                 continue;
             }
-            let is_option = |node: Option<&Node>| node.is_some_and(|node| node.order.0 > FILE_LAYER);
-            if is_option(base.get(other)) && is_option(over.get(given)) {
-                return Err(both(over, pair, given));
+            // Where an axis says nothing, the other key holds: its points are not known yet.
+            if over.get(given).is_some_and(Node::may_be_null) {
+                continue;
+            }
+            if let (Some(_), Some(node)) = (by_option(base, other), by_option(over, given)) {
+                return Err(two_ways(pair, given, &node.place));
             }
             base.remove(other);
+        }
+    }
+    Ok(())
+}
+
+/// One point of the axes gives both keys of a pair only where an axis says nothing at other points:
+/// the key of the upper layer holds.
+///
+/// # Errors
+/// Both keys are given by `--set`.
+pub(super) fn settle(point: &mut Node) -> Result<(), ConfigError> {
+    for pair in &PAIRS {
+        let Some(table) = point.get_mut(pair.table) else { continue };
+        if !pair.keys.iter().all(|key| table.gives(key)) {
+            continue;
+        }
+        let layer = |key| table.get(key).map_or(0, |node| node.order.0);
+        let [a, b] = pair.keys.map(layer);
+        if a > FILE_LAYER && b > FILE_LAYER {
+            return Err(both(table, pair));
+        }
+        if a != b {
+            table.remove(pair.keys[usize::from(a > b)]);
         }
     }
     Ok(())
@@ -43,20 +69,32 @@ pub(super) fn check(whole: &Node) -> Result<(), ConfigError> {
         if let Some(table @ Node { value: Value::Table(_), .. }) = whole.get(pair.table)
             && pair.keys.iter().all(|key| table.gives(key))
         {
-            return Err(both(table, pair, pair.keys[1]));
+            return Err(both(table, pair));
         }
     }
     Ok(())
 }
 
+/// What `--set` gives for a key.
+fn by_option<'t>(table: &'t Node, key: &str) -> Option<&'t Node> {
+    table.get(key).filter(|node| node.order.0 > FILE_LAYER)
+}
+
 /// The error, at the place of the key that came last.
-fn both(table: &Node, pair: &Pair, last: &str) -> ConfigError {
+fn both(table: &Node, pair: &Pair) -> ConfigError {
+    let given = pair.keys.iter().filter_map(|key| Some((key, table.get(key)?)));
+    match given.max_by_key(|(_, node)| node.order) {
+        Some((last, node)) => two_ways(pair, last, &node.place),
+        None => two_ways(pair, pair.keys[0], &table.place),
+    }
+}
+
+/// The error, at `key`.
+fn two_ways(pair: &Pair, key: &str, place: &Place) -> ConfigError {
     let [a, b] = pair.keys.map(|key| format!("{}.{key}", pair.table));
-    let key = format!("{}.{last}", pair.table);
-    let place = table.get(last).map_or(&table.place, |node| &node.place);
     ConfigError::new(
         place,
-        Some(&key),
+        Some(&format!("{}.{key}", pair.table)),
         format!("`{a}` and `{b}` are two ways to say the same; give one of them"),
     )
 }

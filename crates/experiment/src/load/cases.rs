@@ -7,6 +7,9 @@ use crate::error::ConfigError;
 /// Puts the `case` of one point of the axes over the rest of it; its name stays.
 pub(super) fn unfold(mut point: Node) -> Result<Node, ConfigError> {
     let Some(mut case) = point.remove("case") else { return Ok(point) };
+    if case.value == Value::Null {
+        return Ok(point);
+    }
     if matches!(case.value, Value::Text(_)) {
         // A configuration taken from results: the case's settings are in it.
         point.or_insert("case", case);

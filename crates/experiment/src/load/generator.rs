@@ -36,6 +36,7 @@ pub fn resolve_generator(
         }
         tree = merge::overlay(tree, over, "")?;
     }
+    tree.prune();
     if let Some((path, list)) = find_list(&tree, "") {
         let message =
             format!("`{path}`: found a list, expected one value; a trace is made from one generator");

@@ -47,10 +47,11 @@ pub fn resolve(
 type Presets = BTreeMap<&'static str, Node>;
 
 /// Puts the preset under one point of the axes, and checks the whole.
-fn complete(point: Node, default_name: &str, presets: &mut Presets) -> Result<Experiment, ConfigError> {
+fn complete(mut point: Node, default_name: &str, presets: &mut Presets) -> Result<Experiment, ConfigError> {
+    alternatives::settle(&mut point)?;
     let point = cases::unfold(point)?;
     let mut whole = match point.get("preset") {
-        None => point,
+        None | Some(Node { value: Value::Null, .. }) => point,
         Some(Node { value: Value::Text(name), place, .. }) => {
             let preset = presets::find(name).ok_or_else(|| {
                 let known = presets::preset_names();

@@ -77,6 +77,12 @@ impl Node {
         entries.iter().find(|(name, _)| name == key).map(|(_, node)| node)
     }
 
+    /// The same, to change it.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+        let Value::Table(entries) = &mut self.value else { return None };
+        entries.iter_mut().find(|(name, _)| name == key).map(|(_, node)| node)
+    }
+
     /// The node at a dotted path, or the last one on the way to it that was written.
     pub fn nearest(&self, path: &[String]) -> &Node {
         match path.split_first().and_then(|(key, rest)| Some((self.get(key)?, rest))) {
@@ -104,6 +110,11 @@ impl Node {
     /// Whether a table says something of `key`, beside that it is not set.
     pub fn gives(&self, key: &str) -> bool {
         self.get(key).is_some_and(|node| node.value != Value::Null)
+    }
+
+    /// Whether this is an axis that sets nothing at one of its points.
+    pub fn may_be_null(&self) -> bool {
+        matches!(&self.value, Value::List(nodes) if nodes.iter().any(|node| node.value == Value::Null))
     }
 
     /// Takes out all that is not set, so that defaults hold.

@@ -8,27 +8,13 @@ use eraseblock_experiment::{How, Runner, preset_names, registry_json, resolve};
 use serde_json::{Value, json};
 
 use crate::digest::Digest;
+use crate::support::small_drive;
 use crate::{power, workload};
 
 /// 8 MiB of flash behind two channels, half of it for the host.
-const DRIVE: &str = r#"
-[nand]
-channels = 2
-chips_per_channel = 1
-dies_per_chip = 1
-planes_per_die = 2
-blocks_per_plane = 32
-pages_per_block = 16
-page_size = "4 KiB"
-program_order = "ascending"
-timing = { read = "25us", program = "200us", erase = "1500us", transfer = "10us" }
-[ftl]
-exported = "4 MiB"
-mapping = "page"
-[buffer]
-size = "192 KiB"
-scheme = "lru"
-"#;
+fn drive() -> String {
+    small_drive(&[("size", "\"192 KiB\"")])
+}
 
 /// One run: settings over a base.
 pub struct Run {
@@ -70,7 +56,7 @@ struct List {
 
 impl List {
     fn add(&mut self, name: String, sets: &[String]) {
-        self.add_over(name, DRIVE, sets);
+        self.add_over(name, &drive(), sets);
     }
 
     fn add_over(&mut self, name: String, drive: &str, sets: &[String]) {
@@ -225,7 +211,8 @@ fn workloads(list: &mut List) {
     }
     for name in list.names("generators") {
         let file = format!(
-            "name = \"golden\"\n{DRIVE}[workload]\nfit = \"wrap\"\n[workload.generate]\nkind = \"{name}\"\n{}",
+            "name = \"golden\"\n{}[workload]\nfit = \"wrap\"\n[workload.generate]\nkind = \"{name}\"\n{}",
+            drive(),
             parameters(&name)
         );
         list.all.push(Run { name: format!("generators/{name}"), file, sets: Vec::new(), power: false });
@@ -249,7 +236,7 @@ fn cuts(list: &mut List) {
         for battery in [false, true] {
             let name = format!("power/{ftl}{}", if battery { " with a battery" } else { "" });
             let sets = vec![set("ftl.mapping", &ftl), set("buffer.battery", &battery.to_string())];
-            list.all.push(Run { name, file: DRIVE.to_owned(), sets, power: true });
+            list.all.push(Run { name, file: drive(), sets, power: true });
         }
     }
 }

@@ -3,27 +3,24 @@
 use std::path::Path;
 
 use super::drawn::Setting;
+use crate::support::small_drive;
 
 /// 16 MiB of flash on eight planes, half of it for the host. No workload.
-pub const FILE: &str = r#"
-name = "small"
-[nand]
-channels = 2
-chips_per_channel = 2
-dies_per_chip = 1
-planes_per_die = 2
-blocks_per_plane = 32
-pages_per_block = 16
-page_size = "4 KiB"
-program_order = "any"
-timing = { read = "25us / 60us", program = "200us / 500us", erase = "1500us", transfer = "10us" }
-[ftl]
-exported = "12 MiB"
-mapping = "page"
-[buffer]
-size = "256 KiB"
-scheme = "lru"
-"#;
+pub fn file() -> String {
+    let drive = small_drive(&[
+        ("chips_per_channel", "2"),
+        ("program_order", "\"any\""),
+        (
+            "timing",
+            r#"{ read = "25us / 60us", program = "200us / 500us", erase = "1500us", transfer = "10us" }"#,
+        ),
+        ("exported", "\"12 MiB\""),
+    ]);
+    format!(
+        "name = \"small\"
+{drive}"
+    )
+}
 
 /// Runs that a setting is tried in.
 pub struct Base {
@@ -79,7 +76,9 @@ const EXERCISE: &[(&str, &[&str], &[&str])] = &[
     ("buffer.scheme<blas>.sequential", &[RUNS, "ftl.mapping=pattern"], &[]),
     ("buffer.scheme<cave>.clean_first", &["buffer.scheme.order=cflru"], &[]),
     ("buffer.scheme<cave>.sequential_above", &["ftl.mapping=pattern", "buffer.scheme.padding=false"], &[]),
+    ("buffer.scheme<cbm>.exchange_counts", EXCHANGES, &[]),
     ("buffer.scheme<cbm>", &[SMALL, "buffer.size=1MiB", "buffer.scheme.settle=20"], &[]),
+    ("buffer.scheme<hbm>.exchange_counts", EXCHANGES, &[]),
     ("buffer.scheme<hbm>", &[SMALL, "buffer.size=1MiB", "buffer.scheme.settle=20"], &[]),
     ("buffer.scheme<hbm>", &[SMALL, "buffer.scheme.threshold=4"], &[]),
     (
@@ -128,6 +127,10 @@ const EXERCISE: &[(&str, &[&str], &[&str])] = &[
     ("workload.generate<standin>.name", &[], &["hbm-msnfs"]),
     ("workload.generate<standin>.set", &[], &["{ requests = 50 }"]),
 ];
+
+/// A buffer that is full of single pages before the threshold may move: each page that comes takes the place of another.
+const EXCHANGES: &[&str] =
+    &[EVEN, "workload.generate.requests=2000", "buffer.scheme.alpha=0.1", "buffer.scheme.beta=0.2"];
 
 /// Streams that are laid on one clock.
 const SHUFFLED: &[&str] = &["workload.generate.order=shuffle", "workload.generate.interval=20ms"];

@@ -46,6 +46,8 @@ pub struct Rules {
     alpha: f64,
     beta: f64,
     settle: u64,
+    /// Any page that comes to the block region or leaves it changes its size.
+    exchange_counts: bool,
     /// Room is made for each page when it comes.
     page_by_page: bool,
     lfu: bool,
@@ -62,6 +64,7 @@ impl Rules {
         let threshold = threshold.then(|| random.random_range(1..=pages_per_block + 1));
         let page_by_page: bool = random.random();
         let settle = [0, 1, 2, 5, 10, 100][random.random_range(0..6)];
+        let exchange_counts: bool = random.random();
         // Table 3.1, with 128 and 256 pages read as two and four blocks.
         let blocks = |count: u32| f64::from(count * pages_per_block) / f64::from(capacity);
         let (mut alpha, mut beta) = (None, None);
@@ -77,6 +80,7 @@ impl Rules {
         fast["threshold"] = threshold.map_or(json!("dynamic"), |pages| json!(pages));
         fast["room"] = json!(if page_by_page { "page" } else { "request" });
         fast["settle"] = json!(settle);
+        fast["exchange_counts"] = json!(exchange_counts);
         fast["tie"] = json!("lowest-block");
         fast["alpha"] = json!(alpha);
         fast["beta"] = json!(beta);
@@ -90,6 +94,7 @@ impl Rules {
             alpha,
             beta,
             settle,
+            exchange_counts,
             page_by_page,
             lfu: false,
             fewest_pages: false,
@@ -131,13 +136,15 @@ pub struct Regions {
     changed_at: u64,
     /// `N_block` after the last part of a request.
     was: usize,
+    /// A page has come to the block region or left it since then.
+    exchanged: bool,
     now: u64,
 }
 
 impl Regions {
     pub fn new(rules: Rules) -> Self {
         let threshold = rules.threshold.unwrap_or(1);
-        Self { rules, nodes: BTreeMap::new(), threshold, changed_at: 0, was: 0, now: 0 }
+        Self { rules, nodes: BTreeMap::new(), threshold, changed_at: 0, was: 0, exchanged: false, now: 0 }
     }
 
     fn block(&self, page: u32) -> u32 {
@@ -174,6 +181,7 @@ impl Regions {
         let block = self.block(page);
         let node = self.nodes.get_mut(&block).unwrap();
         let dirty = node.pages.remove(&page).unwrap().dirty;
+        self.exchanged |= node.migrated;
         if node.pages.is_empty() {
             self.nodes.remove(&block);
         }
@@ -224,9 +232,11 @@ impl Regions {
         entry.dirty |= write;
         entry.used = now;
         entry.uses += 1;
+        self.exchanged |= node.migrated && !hit;
         if !node.migrated && node.pages.len() >= self.threshold as usize {
             // Section 3.4: threshold-based migration.
             node.migrated = true;
+            self.exchanged = true;
             if !self.rules.page_region_counts {
                 node.popularity = 1;
                 *counted |= counts;
@@ -235,11 +245,12 @@ impl Regions {
     }
 
     /// Algorithm 3.4, after each part of a request; `N_block` is changed if it is another than after
-    /// the part before.
+    /// the part before, or if any page has come to it or left it.
     pub fn adjust(&mut self, request: u64) {
         let in_block_region =
             self.nodes.values().filter(|node| node.migrated).map(|node| node.pages.len()).sum();
         let changed = std::mem::replace(&mut self.was, in_block_region) != in_block_region;
+        let changed = std::mem::take(&mut self.exchanged) && self.rules.exchange_counts || changed;
         if self.rules.threshold.is_some() || !changed || request - self.changed_at < self.rules.settle {
             return;
         }
