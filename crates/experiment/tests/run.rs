@@ -110,7 +110,7 @@ fn every_preset_runs_every_buffer() {
         let nand = &first.nand;
         let planes = nand.channels * nand.chips_per_channel * nand.dies_per_chip * nand.planes_per_die;
         let plane = u64::from(nand.blocks_per_plane * nand.pages_per_block) * nand.page_size.0;
-        let gib = (u64::from(planes) * plane >> 30) as u32;
+        let gib = ((u64::from(planes) * plane) >> 30) as u32;
         let whole = shrunk(if gib > 128 { 8 } else { 1 });
         let mut others = shrunk((gib / 8).max(1).next_power_of_two());
         others.push(format!("buffer.scheme={}", names("buffers")));
