@@ -12,6 +12,9 @@ BIN := $(VENV)/bin
 # One interpreter for every build of the extension, so that cargo does not build it anew for each caller.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
+# Tests start the command hundreds of times: it is compiled once, whatever the caller's habits.
+unexport PYTHONDONTWRITEBYTECODE
+
 DEPENDENCIES := $(VENV)/.dependencies
 # The profile of the extension. The tests' own, dev, takes over what `cargo test` compiles, and keeps the assertions on.
 EXTENSION_PROFILE ?= release

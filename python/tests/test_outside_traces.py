@@ -33,7 +33,10 @@ def test_every_buffer_at_three_sizes_with_any_number_of_workers(cli: Cli, name: 
         "--device",
         "hbm-2010",
     ]
-    arguments += ["--fit", "compact"] if name.startswith("financial1") else []
+    if name.startswith("financial1"):
+        # It touches 58 MB: to fill the preset's 32 GiB takes ten times as long as to run it.
+        part = ("nand.blocks_per_plane=8442", 'ftl.exported="1 GiB"')
+        arguments += ["--fit", "compact", *(word for setting in part for word in ("--set", setting))]
     one, two = (cli(*arguments, "--json", "--jobs", jobs) for jobs in ("1", "2"))
     assert (one.returncode, one.stderr) == (0, "")
     records = json.loads(one.stdout)

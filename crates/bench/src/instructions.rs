@@ -1,9 +1,10 @@
 //! Whether an access costs the same in a large buffer as in a small one, and a flush command: instructions, counted by valgrind.
 //!
-//! A child process fills a buffer and makes `n` accesses; another makes `2n`. The difference of their instruction
-//! counts, over `n`, is what one access costs, free of start-up and filling. For flush commands each access is a write with a flush
-//! command after it, so that one page is dirty at each.
+//! A child process of each scheme fills buffers of all sizes, one after the other, and makes `n` accesses of each. Callgrind writes
+//! what it has counted whenever these begin and end, so that the count is free of start-up and filling. For flush commands each
+//! access is a write with a flush command after it, so that one page is dirty at each.
 
+use std::hint::black_box;
 use std::num::NonZero;
 use std::process::Command;
 use std::sync::OnceLock;
@@ -40,11 +41,21 @@ pub enum Work {
 }
 
 impl Work {
-    /// The command of this program that does it.
-    pub fn command(self) -> &'static str {
+    const ALL: [Self; 2] = [Self::Access, Self::Flush];
+
+    /// What a table calls it.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Access => "access",
             Self::Flush => "flush",
+        }
+    }
+
+    /// How often it is done where there are `accesses`.
+    fn times(self, accesses: u64) -> u64 {
+        match self {
+            Self::Access => accesses,
+            Self::Flush => accesses / 4,
         }
     }
 }
@@ -75,8 +86,8 @@ pub struct Done {
     pub ns: f64,
 }
 
-/// What the child does: fills a buffer, then makes `accesses` more, of the kind that `work` says. Uniform pages, half of them read,
-/// over twice as many pages as it holds.
+/// Fills a buffer, then makes `accesses` more, of the kind that `work` says: these are counted. Uniform pages, half of them read, over
+/// twice as many pages as it holds.
 ///
 /// # Errors
 /// There is no such scheme, or it refuses the size.
@@ -117,9 +128,26 @@ pub fn run(work: Work, name: &str, bytes: u64, accesses: u64) -> Result<Done, St
     };
     (0..warm_up).for_each(&mut one);
     let start = Instant::now();
+    border_of_count();
     (warm_up..warm_up + accesses).for_each(&mut one);
+    border_of_count();
     let ns = start.elapsed().as_nanos() as f64 / accesses as f64;
     Ok(Done { left, ns })
+}
+
+/// Callgrind looks for this name when the child enters what is to be counted, and when it leaves it.
+#[inline(never)]
+fn border_of_count() {
+    black_box(0);
+}
+
+/// What the child does: all that is counted of a scheme.
+///
+/// # Errors
+/// As [`run`]'s.
+pub fn run_all(name: &str, sizes: &[Bytes], accesses: u64) -> Result<(), String> {
+    let each = Work::ALL.into_iter().flat_map(|work| sizes.iter().map(move |size| (work, size.0)));
+    each.into_iter().try_for_each(|(work, bytes)| run(work, name, bytes, work.times(accesses)).map(|_| ()))
 }
 
 /// Counts instructions of every registered buffer, with `accesses` accesses each, and a quarter as many writes with flush
@@ -131,23 +159,13 @@ pub fn costs(sizes: &[Bytes], accesses: u64) -> Result<Option<Vec<Cost>>, String
     if Command::new("valgrind").arg("--version").output().is_err() {
         return Ok(None);
     }
-    let works = [Work::Access, Work::Flush];
-    let all: Vec<(Work, &Entry)> = works
-        .into_iter()
-        .flat_map(|work| buffer::registry().iter().map(move |entry| (work, entry)))
-        .collect();
-    let accesses = |work| if work == Work::Flush { accesses / 4 } else { accesses };
-    let jobs: Vec<_> = all
-        .iter()
-        .flat_map(|&(work, entry)| sizes.iter().map(move |&size| (work, entry.name, size)))
-        .flat_map(|(work, name, size)| [1, 2].map(|times| (work, name, size, accesses(work) * times)))
-        .collect();
-    let counts = count_all(&jobs)?;
-    let cost = |(&(work, entry), counts): (&(Work, &Entry), &[u64])| {
-        let accesses = accesses(work);
-        let per_access = |pair: &[u64]| (pair[1] - pair[0]) as f64 / accesses as f64;
+    let entries: Vec<&Entry> = buffer::registry().iter().collect();
+    let counts = count_all(&entries, sizes, accesses)?;
+    let cost = |(number, work): (usize, Work), entry: &Entry, counts: &[u64]| {
+        let times = work.times(accesses);
+        let counts = &counts[number * sizes.len()..][..sizes.len()];
         let instructions: Vec<_> =
-            sizes.iter().copied().zip(counts.chunks_exact(2).map(per_access)).collect();
+            sizes.iter().zip(counts).map(|(&size, &count)| (size, count as f64 / times as f64)).collect();
         let (low, high) =
             instructions.iter().fold((f64::MAX, 0.0f64), |(low, high), &(_, n)| (low.min(n), high.max(n)));
         let limit = match (work, entry.about.cost) {
@@ -157,26 +175,28 @@ pub fn costs(sizes: &[Bytes], accesses: u64) -> Result<Option<Vec<Cost>>, String
         };
         let ns = sizes
             .iter()
-            .map(|&size| Ok((size, run(work, entry.name, size.0, accesses)?.ns)))
+            .map(|&size| Ok((size, run(work, entry.name, size.0, times)?.ns)))
             .collect::<Result<Vec<_>, String>>()?;
         Ok(Cost { name: entry.name, work, instructions, ns, ratio: high / low, limit })
     };
-    all.iter()
-        .zip(counts.chunks_exact(2 * sizes.len()))
-        .map(cost)
+    Work::ALL
+        .into_iter()
+        .enumerate()
+        .flat_map(|work| entries.iter().zip(&counts).map(move |(entry, counts)| (work, entry, counts)))
+        .map(|(work, entry, counts)| cost(work, entry, counts))
         .collect::<Result<Vec<_>, String>>()
         .map(Some)
 }
 
-/// Instructions of child processes, as many at a time as there are processors: that changes no count.
-fn count_all(jobs: &[(Work, &str, Bytes, u64)]) -> Result<Vec<u64>, String> {
+/// Instructions of each scheme's child, as many at a time as there are processors: that changes no count.
+fn count_all(entries: &[&Entry], sizes: &[Bytes], accesses: u64) -> Result<Vec<Vec<u64>>, String> {
     let next = AtomicUsize::new(0);
-    let counts: Vec<OnceLock<_>> = jobs.iter().map(|_| OnceLock::new()).collect();
+    let counts: Vec<OnceLock<_>> = entries.iter().map(|_| OnceLock::new()).collect();
     let work = || {
         loop {
             let n = next.fetch_add(1, Ordering::Relaxed);
-            let Some(&(work, name, size, accesses)) = jobs.get(n) else { break };
-            counts[n].get_or_init(|| count(work, name, size, accesses));
+            let Some(entry) = entries.get(n) else { break };
+            counts[n].get_or_init(|| count(entry.name, sizes, accesses));
         }
     };
     thread::scope(|scope| {
@@ -190,19 +210,31 @@ fn count_all(jobs: &[(Work, &str, Bytes, u64)]) -> Result<Vec<u64>, String> {
         .collect()
 }
 
-/// Instructions of a child process.
-fn count(work: Work, name: &str, size: Bytes, accesses: u64) -> Result<u64, String> {
+/// Instructions of what a child counts, in its order.
+fn count(name: &str, sizes: &[Bytes], accesses: u64) -> Result<Vec<u64>, String> {
+    let failed = |what: &str, error: &dyn std::fmt::Display| format!("{what} of {name}: {error}");
     let program = std::env::current_exe().map_err(|e| format!("finding this program: {e}"))?;
+    let folder = tempfile::tempdir().map_err(|e| failed("making room for the counts", &e))?;
+    let file = folder.path().join("counts");
     let output = Command::new("valgrind")
-        .args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"])
+        .args(["--tool=callgrind", "--dump-before=*border_of_count*"])
+        .arg(format!("--callgrind-out-file={}", file.display()))
         .arg(program)
-        .args([work.command(), name, &size.0.to_string(), &accesses.to_string()])
+        .args(["count", name, &accesses.to_string()])
+        .args(sizes.iter().map(|size| size.0.to_string()))
         .output()
         .map_err(|e| format!("starting valgrind: {e}"))?;
-    let text = String::from_utf8_lossy(&output.stderr);
-    let refs = text.lines().find_map(|line| line.split_once("refs:")).map(|(_, n)| n.trim().replace(',', ""));
-    match refs.map(|n| n.parse()) {
-        Some(Ok(n)) if output.status.success() => Ok(n),
-        _ => Err(format!("valgrind on {name} at {size} ended with {}: {text}", output.status)),
+    if !output.status.success() {
+        return Err(failed("valgrind", &String::from_utf8_lossy(&output.stderr)));
     }
+    // A count is written when a part begins, of what was before it, and one when it ends.
+    let parts = Work::ALL.len() * sizes.len();
+    (1..=parts)
+        .map(|part| {
+            let path = file.with_extension((2 * part).to_string());
+            let text = std::fs::read_to_string(path).map_err(|e| failed("reading the counts", &e))?;
+            let total = text.lines().find_map(|line| line.strip_prefix("totals: ")?.trim().parse().ok());
+            total.ok_or_else(|| failed("counting", &"no total was written"))
+        })
+        .collect()
 }

@@ -8,7 +8,6 @@ use std::str::FromStr;
 
 use eraseblock_bench::drive::Scale;
 use eraseblock_bench::goals::GOALS;
-use eraseblock_bench::instructions::Work;
 use eraseblock_bench::{buffers, generators, instructions, readers, scale, stream, table};
 use eraseblock_core::config::Bytes;
 use lexopt::{Arg, Parser, ValueExt as _};
@@ -20,8 +19,8 @@ Usage:
   eraseblock-bench [--quick] [--json] [--only a,b,c,e,f,g,buffers,readers,generators] [--runs N]
   eraseblock-bench instructions [--quick] [--json]   instructions (with valgrind) and ns per access
                                                      and per flush command of each buffer
-  eraseblock-bench access BUFFER BYTES N             fill a buffer and make N accesses: what valgrind counts
-  eraseblock-bench flush BUFFER BYTES N              the same with N writes, a flush command after each
+  eraseblock-bench count BUFFER N BYTES...           fill buffers of these sizes and make N accesses of each, then N / 4
+                                                     writes with a flush command each: what valgrind counts
   eraseblock-bench scale [--quick] [--json]          instructions, ns and memory for drives of up to 64 chips
                                                      and 4 TiB (takes 12 GB of memory and some minutes)
   eraseblock-bench drive CHIPS BYTES N               one of them with N requests, in stages: what valgrind counts
@@ -68,8 +67,7 @@ fn main() -> ExitCode {
     let result = match words[..] {
         [] => speed(&call),
         ["instructions"] => costs(&call),
-        ["access", name, bytes, n] => access(Work::Access, name, bytes, n),
-        ["flush", name, bytes, n] => access(Work::Flush, name, bytes, n),
+        ["count", name, n, ref sizes @ ..] => count(name, n, sizes),
         ["scale"] => scales(&call),
         ["drive", chips, bytes, n] => one_scale(chips, bytes, n),
         ["zipf", file, n] => {
@@ -78,7 +76,7 @@ fn main() -> ExitCode {
         ["stream", file, name, pages] => pass(file, name, pages),
         _ => {
             eprintln!(
-                "`{}` is no command, expected nothing, `instructions`, `access BUFFER BYTES N`, `flush BUFFER BYTES N`, `scale`, `drive CHIPS BYTES N`, `zipf FILE N` or \
+                "`{}` is no command, expected nothing, `instructions`, `count BUFFER N BYTES...`, `scale`, `drive CHIPS BYTES N`, `zipf FILE N` or \
                  `stream FILE BUFFER PAGES`",
                 words.join(" ")
             );
@@ -206,8 +204,8 @@ fn pass(file: &str, name: &str, pages: &str) -> Result<bool, String> {
     Ok(true)
 }
 
-fn access(work: Work, name: &str, bytes: &str, n: &str) -> Result<bool, String> {
-    let done = instructions::run(work, name, number("BYTES", bytes)?, number("N", n)?)?;
-    println!("{} pages left the buffer; {:.1} ns an access", done.left, done.ns);
-    Ok(true)
+fn count(name: &str, n: &str, sizes: &[&str]) -> Result<bool, String> {
+    let sizes: Vec<Bytes> =
+        sizes.iter().map(|bytes| number("BYTES", bytes).map(Bytes)).collect::<Result<_, _>>()?;
+    instructions::run_all(name, &sizes, number("N", n)?).map(|()| true)
 }

@@ -102,7 +102,7 @@ pub fn costs(costs: &[Cost]) -> String {
     }
     text.push('\n');
     for c in costs {
-        let _ = write!(text, "{:<7}{:<11}", c.work.command(), c.name);
+        let _ = write!(text, "{:<7}{:<11}", c.work.name(), c.name);
         for (_, n) in &c.instructions {
             let _ = write!(text, "{n:>12.1}");
         }
