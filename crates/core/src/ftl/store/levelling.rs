@@ -63,6 +63,11 @@ impl Wear {
         self.due.retain(|&(of, _)| of != unit);
     }
 
+    /// The rest of a swap is due in `unit`, beside what is due in others.
+    fn put_off(&mut self, unit: u32, swap: Swap) {
+        self.due.push_back((unit, swap));
+    }
+
     fn take_due(&mut self, unit: u32) -> Option<Swap> {
         let place = self.due.iter().position(|&(of, _)| of == unit)?;
         self.due.remove(place).map(|(_, swap)| swap)
@@ -294,7 +299,7 @@ impl Store {
         self.close_swap(cx, unit, swap);
         self.units[unit as usize].victim = NONE;
         self.list(self.geometry.unit_of(swap.from), swap.from);
-        self.wear.due.push_back((unit, swap));
+        self.wear.put_off(unit, swap);
     }
 
     /// The swap is over. The block that got its pages is filled up by the next one, or by collection:
@@ -344,5 +349,26 @@ impl Store {
     /// The number of the open block that takes the pages which swaps bring to a unit.
     pub(super) fn swap_slot(&self, unit: u32) -> usize {
         self.slots(unit).end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is due in one unit stays so when a swap of another one has to go on later.
+    #[test]
+    fn a_swap_that_goes_on_later_waits_beside_that_of_another_unit() {
+        let mut wear = Wear::new(None, 2, 16);
+        let [asked, begun] = [Swap { from: 9, into: 10 }, Swap { from: 1, into: 2 }];
+        wear.due.push_back((1, asked));
+        wear.put_off(0, begun);
+        assert!(wear.is_due(0) && wear.is_due(1));
+        assert_eq!((wear.take_due(0), wear.take_due(0)), (Some(begun), None));
+        assert_eq!(wear.take_due(1), Some(asked));
+        wear.put_off(0, begun);
+        wear.put_off(1, asked);
+        wear.drop_due(0);
+        assert!(!wear.is_due(0) && wear.is_due(1));
     }
 }

@@ -21,7 +21,24 @@
 //! nothing, and the two do not change their pools yet. Ties: the lowest number. The pools lie in RAM: after a power cut they are halves again. What the drive was filled with
 //! leaves blocks in the pools that they had come to.
 //!
-//! HEADERFIGURES
+//! **Uniform random writes** are levelled less than by hot-cold swapping, and in a long run not at all.
+//! The two blocks of a swap begin to count anew at the same time and wear at the same rate, so no cold
+//! block is ever more than the threshold ahead of the least effective hot one but by chance: the most
+//! worn cold blocks stay cold, and no rule compares their erases. Nor does a swap help for long. The
+//! hot block is emptied and erased for it, once more than without, and then rests; but many change
+//! their pools together, and as only an eighth of the blocks may rest, each rests for a part of a round.
+//! A longer `rest` makes up for both. With 128 blocks and five seeds, the median:
+//!
+//! | | no leveller | `rest` 2 | 4 | 6 |
+//! |---|---|---|---|---|
+//! | life of the ideal one, 16 pages a block, threshold 4, endurance 100 | 85 % | 89 % | 93 % | 96 % |
+//! | its write amplification | 3.67 | 4.02 | 4.32 | 4.86 |
+//! | erases apart, 32 pages a block, threshold 16, 60 full writes | 49 | 41 | 34 | 32 |
+//! | 600 full writes | 357 | 245 | 35 | 33 |
+//! | write amplification of these | 4.07 | 4.20 | 4.56 | 4.83 |
+//! | half of the data cold, four units as a cluster, 400 full writes | 3,686 | 46 | 31 | 33 |
+//!
+//! With `rest` 2 single runs of the last kind end up to 111 apart, with 6 none more than 48.
 //!
 //! Cost of a page write: O(1); of an erase O(log blocks of a unit), and O(units of the cluster).
 
