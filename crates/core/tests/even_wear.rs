@@ -173,6 +173,29 @@ fn levelled_drives_use_up_their_blocks() {
     }
 }
 
+/// `dual-pool` leaves the most worn of its cold blocks alone for as long as they rest and no longer: it
+/// levels uniform writes, small blocks and long runs only where they rest for longer than by default.
+#[test]
+fn dual_pool_levels_small_blocks_where_worn_ones_rest_longer() {
+    let wear = |threshold: u32| json!({"kind": "dual-pool", "threshold": threshold, "rest": 6});
+    let drive = Drive { pages: 16, endurance: 100, ..SMALL };
+    let (share, waf) = median(|seed| life(drive, &wear(4), Load::Uniform, seed));
+    assert!(share >= 0.93, "{share} of the ideal life, write amplification {waf}");
+    for (drive, times) in [(SMALL, 60), (LARGE, 20)] {
+        let (without, _) = median(|seed| run(drive, &json!("none"), Load::Uniform, times, seed));
+        let (spread, _) = median(|seed| run(drive, &wear(16), Load::Uniform, times, seed));
+        assert!(spread <= without, "{drive:?}: {spread}, without {without}");
+    }
+    let soak = std::env::var_os("ERASEBLOCK_SOAK").is_some();
+    let cluster = json!({"kind": "dual-pool", "threshold": 16, "rest": 6, "cluster": 4});
+    let runs = [(SMALL, &wear(16), Load::Uniform, 200), (FOUR, &cluster, Load::HalfCold, 40)];
+    for (drive, wear, load, times) in runs {
+        let times = if soak { times * 10 } else { times };
+        let (spread, _) = median(|seed| run(drive, wear, load, times, seed));
+        assert!(spread <= 48.0, "{drive:?}, {load:?}: {spread}");
+    }
+}
+
 /// Where many blocks are erased, it shows which of them is written next. Nothing is swapped here.
 #[test]
 fn two_level_writes_the_least_worn_erased_block_next() {

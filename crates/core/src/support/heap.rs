@@ -18,6 +18,11 @@ impl<K: Ord + Copy> Heap<K> {
         Self { order: Vec::new(), place: vec![NONE; count] }
     }
 
+    /// The same with memory for all of them.
+    pub fn with_room(count: usize) -> Self {
+        Self { order: Vec::with_capacity(count), ..Self::new(count) }
+    }
+
     /// Members in it.
     pub fn len(&self) -> usize {
         self.order.len()
@@ -31,6 +36,26 @@ impl<K: Ord + Copy> Heap<K> {
     /// The least key and its member. O(1).
     pub fn first(&self) -> Option<(K, u32)> {
         self.order.first().copied()
+    }
+
+    /// The least key whose member is accepted, and that member. O(members that are not).
+    pub fn first_where(&self, accepts: impl Fn(u32) -> bool) -> Option<(K, u32)> {
+        let mut best = None;
+        self.search(0, &accepts, &mut best);
+        best
+    }
+
+    fn search(&self, place: usize, accepts: &impl Fn(u32) -> bool, best: &mut Option<(K, u32)>) {
+        let Some(&entry) = self.order.get(place) else { return };
+        if best.is_some_and(|(least, _)| least <= entry.0) {
+            return;
+        }
+        if accepts(entry.1) {
+            *best = Some(entry);
+            return;
+        }
+        self.search(2 * place + 1, accepts, best);
+        self.search(2 * place + 2, accepts, best);
     }
 
     /// The key of a member that is in it.
@@ -149,6 +174,8 @@ mod tests {
                 }
                 let least = plain.values().min().map(|&key| (key, key.1));
                 prop_assert_eq!(heap.first(), least);
+                let even = plain.values().filter(|key| key.0 % 2 == 0).min().map(|&key| (key, key.1));
+                prop_assert_eq!(heap.first_where(|member| plain[&member].0 % 2 == 0), even);
                 prop_assert_eq!(heap.len(), plain.len());
                 prop_assert_eq!(heap.is_empty(), plain.is_empty());
                 prop_assert_eq!(heap.key(member), plain.get(&member).copied());

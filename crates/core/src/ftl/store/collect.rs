@@ -113,6 +113,7 @@ impl Store {
             }
             cx.erase(victim, job.cause(), NONE, NONE);
             self.history.erase(victim);
+            self.wear.count(victim, cx.flash.erases()[victim as usize]);
             self.rested(self.geometry.unit_of(victim));
             self.units[unit as usize].victim = NONE;
             match job {
@@ -189,7 +190,9 @@ impl Store {
         self.units[unit as usize].collecting = false;
         let wants = self.units[unit as usize].wants;
         let Some((from, to)) = self.lendable(unit, wants) else { return Reclaim::Stuck };
-        // All closed blocks are fully valid: what is not lies in an open block.
+        // All closed blocks are fully valid: what is not lies in an open block. Fresh pages are not
+        // cold: what of them gets out of date is room that collection lacks already.
+        self.rest.give_up(self.open[from].block);
         self.open.swap(from, to);
         Reclaim::Done
     }

@@ -1,5 +1,6 @@
 //! Carries out what a wear leveller asks for, and keeps account of worn-out blocks.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::collect::Job;
@@ -25,8 +26,9 @@ pub(super) struct Wear {
     opened: Bits,
     /// Units to a block of which a swap that is under way brings pages.
     swapping: Bits,
-    /// The swap that is due, and the unit whose collection carries it out.
-    due: Option<(u32, Swap)>,
+    /// The swaps that are due, each with the unit whose collection carries it out: the one that the
+    /// leveller asked for, and those of which a part has been carried out.
+    due: VecDeque<(u32, Swap)>,
 }
 
 impl Wear {
@@ -41,7 +43,7 @@ impl Wear {
             opened: Bits::new(blocks as usize),
             swapping: Bits::new(units as usize),
             count: 0,
-            due: None,
+            due: VecDeque::with_capacity(units as usize + 1),
         }
     }
 
@@ -53,12 +55,22 @@ impl Wear {
 
     /// Whether the collection of `unit` is to carry out a swap.
     pub fn is_due(&self, unit: u32) -> bool {
-        self.due.is_some_and(|(of, _)| of == unit)
+        self.due.iter().any(|&(of, _)| of == unit)
     }
 
-    /// No swap is due.
-    pub fn drop_due(&mut self) {
-        self.due = None;
+    /// No swap is due in `unit`.
+    pub fn drop_due(&mut self, unit: u32) {
+        self.due.retain(|&(of, _)| of != unit);
+    }
+
+    /// The rest of a swap is due in `unit`, beside what is due in others.
+    fn put_off(&mut self, unit: u32, swap: Swap) {
+        self.due.push_back((unit, swap));
+    }
+
+    fn take_due(&mut self, unit: u32) -> Option<Swap> {
+        let place = self.due.iter().position(|&(of, _)| of == unit)?;
+        self.due.remove(place).map(|(_, swap)| swap)
     }
 
     /// A block is written from now on.
@@ -74,6 +86,16 @@ impl Wear {
     /// A block is not used any more.
     pub fn retire(&mut self, block: u32) {
         self.count += u32::from(self.retired.set(block as usize));
+        if let Some(leveller) = &mut self.leveller {
+            leveller.retired(block);
+        }
+    }
+
+    /// A block has been erased so many times by now.
+    pub fn count(&mut self, block: u32, erases: u32) {
+        if let Some(leveller) = &mut self.leveller {
+            leveller.counted(block, erases);
+        }
     }
 
     /// Blocks that are worn out.
@@ -105,6 +127,10 @@ impl Blocks for Cluster<'_> {
     fn may_move(&self, from: u32, into: u32) -> bool {
         self.store.may_move(from, into)
     }
+
+    fn may_give(&self, from: u32, into: u32) -> bool {
+        self.store.may_give(from, into)
+    }
 }
 
 impl Store {
@@ -113,12 +139,19 @@ impl Store {
     /// getting as many of the host's pages with less room for them, and wears the faster for it.
     fn may_move(&self, from: u32, into: u32) -> bool {
         let [home, away] = [from, into].map(|block| self.geometry.unit_of(block));
-        let [gives, gets] = [home, away].map(|unit| &self.units[unit as usize]);
+        let gets = &self.units[away as usize];
         // Beside its reserve a unit needs a block's worth of pages that are not valid.
         let most = room(&self.geometry, 1, &self.pools);
         let pages = u64::from(gets.valid + gets.coming) + u64::from(self.valid_of[from as usize]);
+        self.may_give(from, into) && (home == away || pages <= most)
+    }
+
+    /// The same as far as it depends on the units alone.
+    fn may_give(&self, from: u32, into: u32) -> bool {
+        let [home, away] = [from, into].map(|block| self.geometry.unit_of(block));
+        let [gives, gets] = [home, away].map(|unit| &self.units[unit as usize]);
         let takes_turns = || self.alloc.as_ref().is_some_and(|alloc| alloc.takes_turns());
-        home == away || (gets.valid <= gives.valid && pages <= most && !takes_turns())
+        home == away || (gets.valid <= gives.valid && !takes_turns())
     }
 
     /// What a block is used for. O(1).
@@ -163,21 +196,21 @@ impl Store {
     /// Collection on account of `unit` has erased `block`: asks for the swap that is due. One at a
     /// time. Where none is due in the cluster, one inside the unit of the block may be.
     pub(super) fn level(&mut self, cx: &Cx<'_>, unit: u32, block: u32) {
-        if self.wear.leveller.is_some() && self.wear.due.is_none() {
+        if self.wear.leveller.is_some() && self.wear.due.is_empty() {
             let (cluster, alone) = (self.wear.cluster, self.geometry.blocks_per_unit);
             let mut ask = |size| self.ask(cx, (block, size), |leveller, all| leveller.erased(block, all));
             let mut swap = ask(cluster).flatten();
             if swap.is_none() && cluster > alone {
                 swap = ask(alone).flatten();
             }
-            self.wear.due = swap.map(|swap| (unit, swap));
+            self.wear.due.extend(swap.map(|swap| (unit, swap)));
         }
     }
 
     /// Begins the swap that is due in `unit`, if there is one and there is room for it: an erased block stays in reserve
     /// wherever one is taken, and no unit becomes fuller than another by it.
     pub(super) fn begin_swap(&mut self, cx: &mut Cx<'_>, unit: u32) -> bool {
-        let Some((_, swap)) = self.wear.due.take_if(|(of, _)| *of == unit) else { return false };
+        let Some(swap) = self.wear.take_due(unit) else { return false };
         let holds_data = |store: &Self, block| matches!(store.state(cx.flash, block), State::Closed(_));
         let home = self.geometry.unit_of(swap.into);
         if !holds_data(self, swap.from)
@@ -266,7 +299,7 @@ impl Store {
         self.close_swap(cx, unit, swap);
         self.units[unit as usize].victim = NONE;
         self.list(self.geometry.unit_of(swap.from), swap.from);
-        self.wear.due.get_or_insert((unit, swap));
+        self.wear.put_off(unit, swap);
     }
 
     /// The swap is over. The block that got its pages is filled up by the next one, or by collection:
@@ -316,5 +349,26 @@ impl Store {
     /// The number of the open block that takes the pages which swaps bring to a unit.
     pub(super) fn swap_slot(&self, unit: u32) -> usize {
         self.slots(unit).end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is due in one unit stays so when a swap of another one has to go on later.
+    #[test]
+    fn a_swap_that_goes_on_later_waits_beside_that_of_another_unit() {
+        let mut wear = Wear::new(None, 2, 16);
+        let [asked, begun] = [Swap { from: 9, into: 10 }, Swap { from: 1, into: 2 }];
+        wear.due.push_back((1, asked));
+        wear.put_off(0, begun);
+        assert!(wear.is_due(0) && wear.is_due(1));
+        assert_eq!((wear.take_due(0), wear.take_due(0)), (Some(begun), None));
+        assert_eq!(wear.take_due(1), Some(asked));
+        wear.put_off(0, begun);
+        wear.put_off(1, asked);
+        wear.drop_due(0);
+        assert!(!wear.is_due(0) && wear.is_due(1));
     }
 }

@@ -382,11 +382,17 @@ impl Store {
         if moved && (class == DATA || self.pool.free(unit) == 0) && self.has_part_filled(unit) {
             // What collection moves is rather cold, too.
             let part_filled = self.swap_slot(unit);
+            if class >= self.limits.regions {
+                self.rest.give_up(self.open[part_filled].block);
+            }
             self.open.swap(slot, part_filled);
         } else if moved && self.pool.free(unit) == 0 {
             // Only where blocks are lost, by power cuts or wear: another open block has to do.
             let has_room = |&s: &usize| self.open[s].block != NONE && self.open[s].pending.is_empty();
             let other = self.slots(unit).find(has_room)?;
+            if class >= self.limits.regions {
+                self.rest.give_up(self.open[other].block);
+            }
             self.open.swap(slot, other);
         } else {
             let block = self.take_block(cx, unit)?;

@@ -4,7 +4,9 @@
 //! would be collected as soon as any other, and stay the most worn one. So it rests until its unit
 //! has erased as many blocks as it has, a number of times. No more than an eighth of the blocks
 //! rest, or the first of them no longer does: what is out of date in them is room that collection
-//! lacks. None rests where collection gains nothing from the others.
+//! lacks. None rests where collection gains nothing from the others. Nor does a block that a swap
+//! left part-filled and that fresh pages or pages of the map came to share, for want of another:
+//! those are not cold, and then room is short already.
 
 use std::collections::VecDeque;
 
@@ -42,6 +44,11 @@ impl Rest {
         if self.rounds > 0 {
             self.due.set(block as usize);
         }
+    }
+
+    /// An open block takes pages that are not cold: it is not to rest.
+    pub fn give_up(&mut self, block: u32) {
+        self.due.clear(block as usize);
     }
 
     /// A block is closed: whether it is to rest.

@@ -145,7 +145,7 @@ impl Store {
         u.collecting &= !pauses;
         if pauses && self.wear.is_due(unit) {
             // The leveller asks again after the next erase; until then nobody would carry the swap out.
-            self.wear.drop_due();
+            self.wear.drop_due(unit);
         }
         pauses
     }

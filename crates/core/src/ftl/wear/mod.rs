@@ -65,6 +65,8 @@ pub trait Blocks {
     /// make one fuller than the other, and not where units take turns: a unit that is full of cold data
     /// copies more, and wears the faster for it unless the host's pages go elsewhere.
     fn may_move(&self, from: u32, into: u32) -> bool;
+    /// The same as far as it depends on the unit of `from`: if not, no block of that may.
+    fn may_give(&self, from: u32, into: u32) -> bool;
 }
 
 /// Levels wear.
@@ -72,6 +74,12 @@ pub trait Leveller: std::fmt::Debug + Send {
     /// Collection has erased `block`, one of the cluster `blocks`: the swap that is due now, if one is. It is not carried out
     /// while there is no room for it; then it is asked for again after the next erase.
     fn erased(&mut self, block: u32, blocks: &dyn Blocks) -> Option<Swap>;
+
+    /// A block has been erased, for whatever reason: how often it has been by now.
+    fn counted(&mut self, _block: u32, _erases: u32) {}
+
+    /// A block is worn out.
+    fn retired(&mut self, _block: u32) {}
 
     /// A swap has been carried out.
     fn swapped(&mut self, _swap: Swap, _blocks: &dyn Blocks) {}
@@ -183,6 +191,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// Blocks given as `(erases, state)`.
+    #[derive(Debug)]
     pub struct Given(pub Vec<(u32, State)>);
 
     impl Blocks for Given {
@@ -196,6 +205,9 @@ pub(crate) mod tests {
             self.0[block as usize].1
         }
         fn may_move(&self, _from: u32, _into: u32) -> bool {
+            true
+        }
+        fn may_give(&self, _from: u32, _into: u32) -> bool {
             true
         }
     }

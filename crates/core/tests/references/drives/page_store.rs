@@ -357,10 +357,19 @@ impl Store {
         if let Some(from) = self.lendable(unit, stream) {
             let block = self.units[unit].open.remove(&from).expect("it is open");
             self.units[unit].open.insert(stream, block);
+            self.lent(block);
         } else if !self.is_open(unit, stream)
             && let Some(block) = self.wear.as_mut().and_then(|wear| wear.filling.take())
         {
+            self.lent(block);
             self.units[unit].open.insert(stream, block);
+        }
+    }
+
+    /// A block that takes fresh pages in place of others does not rest.
+    fn lent(&mut self, block: usize) {
+        if let Some(wear) = &mut self.wear {
+            wear.lent(block);
         }
     }
 

@@ -57,6 +57,11 @@ impl Wear {
         }
     }
 
+    /// Fresh pages fill it up: it does not rest once it is full.
+    pub fn lent(&mut self, block: usize) {
+        self.planned.remove(&block);
+    }
+
     pub fn rests(&self, block: usize) -> bool {
         self.resting.iter().any(|&(resting, _)| resting == block)
     }
