@@ -51,7 +51,9 @@ fn mnk_with_one_group_is_the_random_area_of_fast() {
             });
             assert_eq!(fast, mnk, "seed {seed}, request {request}, page {page}: {most} log blocks");
         }
-        drives.into_iter().for_each(|mut drive| _ = drive.finish().unwrap());
+        for mut drive in drives {
+            drive.finish().unwrap();
+        }
     }
 }
 
