@@ -98,6 +98,24 @@ fn collection_goes_on_without_requests_as_far_as_its_grain_says() {
     assert_eq!(response("all", "read-first"), 225_000 - 1_000 + read);
 }
 
+/// A unit that wants more erased blocks than it can have: a collection in one go erases what it can and ends there, with its copies and
+/// erases under way. They end with it: nothing is left that waits for them, and collection goes on with the next write.
+#[test]
+fn a_collection_in_one_go_may_end_with_nothing_left_to_collect() {
+    let config = config(&json!({
+        "nand": {"chips_per_channel": 1, "blocks_per_plane": 10},
+        "ftl": {"exported": "320 KiB", "gc": {"grain": "all", "free_blocks": 4}},
+        "precondition": {"state": "empty"},
+    }));
+    let mut device = Device::new(&config, Options { verify: true }).unwrap();
+    for (n, page) in (0..).zip((0..80).chain(0..80)) {
+        device.submit(&at(Op::Write, page, 1, n * 1_000)).unwrap();
+    }
+    let report = device.finish().unwrap();
+    assert_eq!(report.requests.completed, 160);
+    assert!(report.flash.erases.gc > 2, "{:?}", report.flash.erases);
+}
+
 /// 5 % of 40 blocks: collection begins with two erased blocks left; a number says how many.
 #[test]
 fn thresholds_are_numbers_or_shares_of_each_unit() {

@@ -606,21 +606,88 @@ fn a_stay_in_the_buffer_counts_as_one_pattern() {
     }
 }
 
-/// What a block does after a flush command belongs to the same stay: the pattern of all of it stands in the place of the first.
+/// What a block does after a flush command belongs to the same stay: the pattern of all of it stands in the place of the first. Of the
+/// patterns RW, SW and SW the last two agree; with the RW that the flush command told, no two would.
 #[test]
 fn a_pattern_after_a_flush_command_replaces_the_one_before() {
     let mut drive = drive(8, &json!({}), &json!("supa"));
     use_block_1(&mut drive, "RW", 0);
+    use_block_1(&mut drive, "SW", 1);
+    assert_eq!(drive.mapping().policy(1), Some(Policy::Hybrid));
+    change_in_the_buffer(&mut drive);
+    drive.finish().unwrap();
+    assert_eq!(drive.mapping().policy(1), Some(Policy::Multi));
+}
+
+/// One stay of block 1 in the buffer, in the middle of which a flush command comes: RW until then, SW with what follows.
+fn change_in_the_buffer(drive: &mut Device) {
+    submit(drive, Op::Write, 8, 2);
+    submit(drive, Op::Flush, 0, 0);
+    submit(drive, Op::Write, 10, 4);
+    submit(drive, Op::Write, 160, 8);
+    submit(drive, Op::Write, 176, 8);
+    assert!(!drive.buffer().holds(8));
+}
+
+/// A block that is new or under MULTI, and written in a run with a flush command in between, is under MULTI: its policy has not changed.
+/// Reports count its one pattern.
+#[test]
+fn a_flush_command_makes_no_change_of_pattern() {
+    for (before, sequential) in [(false, 3), (true, 6)] {
+        let mut drive = drive(8, &json!({}), &json!("supa"));
+        drive.keep_patterns();
+        if before {
+            use_block_1(&mut drive, "SW", 1);
+        }
+        change_in_the_buffer(&mut drive);
+        assert_eq!(drive.mapping().policy(1), Some(Policy::Multi), "{before}");
+        let report = drive.finish().unwrap();
+        assert_eq!((drive.mapping().policy(1), report.policy_switches), (Some(Policy::Multi), 0), "{before}");
+        // The other blocks are all written in runs.
+        let patterns = report.patterns.unwrap();
+        assert_eq!((patterns.counts.sw, patterns.blocks), (sequential, sequential), "{before}");
+        assert_eq!(patterns.change_ratio.sequential_random, Some(0.0), "{before}");
+        let mut found = channels(&drive, 8..12);
+        found.sort_unstable();
+        assert_eq!(found, [0, 1, 2, 3], "{before}");
+    }
+}
+
+/// Block 1 turned read-intensive under SINGLE and waits for its next pattern. A flush command comes when it has been written: what is
+/// written of it later goes to MULTI all the same, since it is read before it leaves.
+#[test]
+fn a_block_still_waits_for_its_next_pattern_after_a_flush_command() {
+    let mut drive = drive(8, &json!({}), &json!("supa"));
+    use_block_1(&mut drive, "RW", 0);
+    submit(&mut drive, Op::Read, 8, 6);
+    submit(&mut drive, Op::Write, 192, 8);
+    submit(&mut drive, Op::Write, 208, 8);
+    assert!(!drive.buffer().holds(8));
     submit(&mut drive, Op::Write, 8, 2);
     submit(&mut drive, Op::Flush, 0, 0);
-    // RW so far, SW with these.
-    submit(&mut drive, Op::Write, 10, 4);
+    let flushed = channels(&drive, 8..10);
+    submit(&mut drive, Op::Read, 8, 2);
+    submit(&mut drive, Op::Write, 12, 2);
     submit(&mut drive, Op::Write, 160, 8);
     submit(&mut drive, Op::Write, 176, 8);
     assert!(!drive.buffer().holds(8));
-    use_block_1(&mut drive, "SW", 1);
+    let found = channels(&drive, 12..14);
+    assert_eq!((flushed[0] == flushed[1], found[0] == found[1]), (true, false), "{flushed:?} {found:?}");
     drive.finish().unwrap();
-    assert_eq!(drive.mapping().policy(1), Some(Policy::Multi));
+}
+
+/// Without the handler a block of which nothing is left has nothing to be rewritten.
+#[test]
+fn a_block_that_was_trimmed_is_not_rewritten() {
+    for (trimmed, merges) in [(4, 0), (3, 1)] {
+        let mut drive = drive(4, &json!({"handler": false}), &json!("none"));
+        submit(&mut drive, Op::Write, 4, 4);
+        submit(&mut drive, Op::Trim, 4, trimmed);
+        submit(&mut drive, Op::Write, 4, 1);
+        assert_eq!(drive.mapping().policy(1), Some(Policy::Single));
+        assert_eq!(drive.counters().full_merges, merges, "{trimmed} pages trimmed");
+        drive.finish().unwrap();
+    }
 }
 
 /// Two channels with two chips each, exported in part and empty.

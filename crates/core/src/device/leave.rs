@@ -32,9 +32,7 @@ impl Device {
         }
         if let Some(patterns) = &mut self.patterns {
             match eviction.hint.filter(|_| self.buffer.classifies_writes()) {
-                // Counted when a flush command wrote its pages.
-                Some(hint) if hint.again => {}
-                Some(hint) => patterns.note(hint.block, hint.pattern),
+                Some(hint) => patterns.note_stay(hint.block, hint.pattern, hint.again),
                 None if clean => {}
                 None => patterns.leave(out.pages_of(eviction)),
             }

@@ -40,7 +40,9 @@ use rand_pcg::Pcg64Mcg;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{BlockScheme, Blocks, Folded, MergeErase, MergeTiming, Placement, log_blocks, require};
+use super::blocks::{
+    BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, MergeTiming, Placement, log_blocks, require,
+};
 use super::cx::{Cx, Label, PageOut, Place};
 use super::{Mapping, Shape};
 use crate::nand::Role;
@@ -76,11 +78,7 @@ pub const ABOUT: About = About {
             others: &["false"],
             open: "the BPLRU paper knows no partial merges",
         },
-        Choice {
-            option: "merge_erase",
-            others: &[r#""before""#],
-            open: "whether a request waits for the erases of the merges that it causes",
-        },
+        MERGE_ERASE,
     ],
     needs: &[Needs { option: "seed", beside: "victim", values: &[r#""random""#] }],
     source: include_str!("bast.rs"),
@@ -125,7 +123,7 @@ pub struct Config {
     pub partial_merge: bool,
     /// Where the first write to a page goes whose slot in the data block is still erased.
     pub first_write: FirstWrite,
-    /// When a merge's erases come: after the host's write, or before it, so that the request waits for them.
+    /// When the erases that a request causes come: after the host's write, or before it, so that the request waits for them.
     pub merge_erase: MergeErase,
     /// Seed of the draws of random victims.
     pub seed: u64,
@@ -159,7 +157,7 @@ impl Config {
         let what = format!("{logs} log blocks, {SPARE} to merge into");
         require(Bast::NAME, shape, true, (logs.saturating_add(SPARE), &what))?;
         let data = shape.logical_pages.div_ceil(shape.geometry.pages_per_block);
-        Ok(Folded::boxed(shape, Placement::Fixed, Bast::new(self, logs, data)))
+        Ok(Folded::boxed(shape, Placement::Fixed, self.merge_erase, Bast::new(self, logs, data)))
     }
 }
 
@@ -284,10 +282,6 @@ impl Bast {
 
 impl BlockScheme for Bast {
     const NAME: &'static str = "bast";
-
-    fn merge_erase(&self) -> MergeErase {
-        self.config.merge_erase
-    }
 
     fn write(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
         if self.config.first_write == FirstWrite::Direct

@@ -12,7 +12,8 @@
 //! section 2.2.
 //!
 //! **Where the papers are silent.** Which erased block is taken: one of the plane of the old block, where there is one.
-//! A copy of a block counts as a full merge. Two erased blocks are needed beside the data blocks:
+//! A copy of a block counts as a full merge. The host's pages are written with it, and the request does not wait for the
+//! erase of the old block (`merge_erase = "before"`: it does). Two erased blocks are needed beside the data blocks:
 //! one to copy into, and one that stays erased in case power fails.
 //!
 //! **Trims.** A trim costs nothing at once. So that trimmed pages do not come back after a power
@@ -26,7 +27,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{BlockScheme, Blocks, Folded, Placement, Way, require};
+use super::blocks::{BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, Placement, Way, require};
 use super::cx::{Cx, PageOut};
 use super::{Mapping, Shape};
 use crate::support::NONE;
@@ -37,14 +38,18 @@ pub const ABOUT: About = About {
     title: "block mapping",
     summary: "One physical block for each logical block, pages at their own offsets; writing over a page copies its block.",
     paper: "SmartMedia logical format, as in Kim and Ahn, BPLRU, FAST 2008, section 2.2",
+    choices: &[MERGE_ERASE],
     source: include_str!("block.rs"),
     ..About::PLAIN
 };
 
-/// No options.
+/// Options.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Config {}
+pub struct Config {
+    /// When the erases that a request causes come: after the host's write, or before it, so that the request waits for them.
+    pub merge_erase: MergeErase,
+}
 
 /// Blocks beyond the exported ones: one to copy into, and one that stays erased, in case power fails before the old block
 /// is.
@@ -57,7 +62,7 @@ impl Config {
     /// Too few blocks, or a chip that it cannot work with.
     pub fn build(&self, shape: Shape<'_>) -> Result<Box<dyn Mapping>, String> {
         require(Block::NAME, shape, true, (SPARE, "2 to copy into"))?;
-        Ok(Folded::boxed(shape, Placement::Fixed, Block))
+        Ok(Folded::boxed(shape, Placement::Fixed, self.merge_erase, Block))
     }
 }
 

@@ -14,7 +14,8 @@
 //! fixed inside the block".
 //!
 //! **Where the paper is silent.** A physical block is as large as a logical block; the order of the pages in a block
-//! written anew is that of their offsets. Such a block counts as a full merge. Of a request, as
+//! written anew is that of their offsets. Such a block counts as a full merge, and a request does not
+//! wait for the erase of the old one (`merge_erase`). Of a request, as
 //! many pages as there is room for go to the block, and the others into the one written anew.
 //!
 //! **Trims.** A trim costs nothing at once. So that trimmed pages do not come back after a power
@@ -29,7 +30,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::block::{SPARE, group, rewrite};
-use super::blocks::{BlockScheme, Blocks, Folded, Placement, require};
+use super::blocks::{BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, Placement, require};
 use super::cx::{Cx, PageOut, Place};
 use super::{Mapping, Shape};
 use crate::support::NONE;
@@ -42,14 +43,18 @@ pub const ABOUT: About = About {
     paper: "Kim and Lee, US Patent 6,381,176, as in Kim and Ahn, BPLRU, FAST 2008, section 2.2",
     year: Some(2002),
     reconstruction: true,
+    choices: &[MERGE_ERASE],
     source: include_str!("hybrid.rs"),
     ..About::PLAIN
 };
 
-/// No options.
+/// Options.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Config {}
+pub struct Config {
+    /// When the erases that a request causes come: after the host's write, or before it, so that the request waits for them.
+    pub merge_erase: MergeErase,
+}
 
 impl Config {
     /// Builds the mapping, or says what it lacks.
@@ -58,7 +63,7 @@ impl Config {
     /// Too few blocks, or a chip that it cannot work with.
     pub fn build(&self, shape: Shape<'_>) -> Result<Box<dyn Mapping>, String> {
         require(Hybrid::NAME, shape, false, (SPARE, "2 to copy into"))?;
-        Ok(Folded::boxed(shape, Placement::Free, Hybrid))
+        Ok(Folded::boxed(shape, Placement::Free, self.merge_erase, Hybrid))
     }
 }
 

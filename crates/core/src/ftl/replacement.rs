@@ -17,7 +17,8 @@
 //! equals. Two erased blocks are never appended: one is there to fold into, and one stays erased in
 //! case power fails. A fold into the last block with nothing to copy counts as a switch, with
 //! something as a partial merge, and one into an erased block as a full merge. On chips that
-//! program upwards only, a slot below a block's last page counts as taken.
+//! program upwards only, a slot below a block's last page counts as taken. A request does not wait
+//! for the erases of the folds that it causes (`merge_erase`).
 //!
 //! **Trims.** A trim costs nothing at once. So that trimmed pages do not come back after a power
 //! cut, one page, a *tombstone*, speaks of all those of a logical block. A flush folds each chain
@@ -34,7 +35,7 @@ use std::cmp::Reverse;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{BlockScheme, Blocks, Folded, Placement, Way, require};
+use super::blocks::{BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, Placement, Way, require};
 use super::cx::{Cx, PageOut, Place};
 use super::{Mapping, Shape};
 use crate::nand::Flash;
@@ -50,11 +51,14 @@ pub const ABOUT: About = About {
     year: Some(1995),
     reconstruction: true,
     cost: Cost::Logarithmic,
-    choices: &[Choice {
-        option: "chain_limit",
-        others: &["2"],
-        open: "how many physical blocks a logical block may have before they are folded",
-    }],
+    choices: &[
+        Choice {
+            option: "chain_limit",
+            others: &["2"],
+            open: "how many physical blocks a logical block may have before they are folded",
+        },
+        MERGE_ERASE,
+    ],
     source: include_str!("replacement.rs"),
     ..About::PLAIN
 };
@@ -65,6 +69,8 @@ pub const ABOUT: About = About {
 pub struct Config {
     /// Physical blocks that a logical block has at most (at least 2). Default: as many as there are.
     pub chain_limit: Option<u32>,
+    /// When the erases that a request causes come: after the host's write, or before it, so that the request waits for them.
+    pub merge_erase: MergeErase,
 }
 
 /// Blocks beyond the exported ones: one to append, one to fold into, and one that stays erased, in case power fails before
@@ -88,7 +94,7 @@ impl Config {
             place: vec![0; shape.geometry.blocks() as usize],
             longest: Heap::new(data),
         };
-        Ok(Folded::boxed(shape, Placement::Fixed, scheme))
+        Ok(Folded::boxed(shape, Placement::Fixed, self.merge_erase, scheme))
     }
 }
 

@@ -20,7 +20,8 @@
 //! Park and Youn 2017 (SUPA), section 3.3.
 //!
 //! **Where the paper is silent**, as far as it could be read: what is sequential (`threshold`, SUPA's 4 pages), how sequential pages
-//! replace older ones (the block is written anew), and which log block is merged (`victim`, as under `bast`). Log blocks make 5 % of the
+//! replace older ones (the block is written anew), which log block is merged (`victim`, as under `bast`), and whether a
+//! request waits for the erases that it causes (`merge_erase`: it does not). Log blocks make 5 % of the
 //! exported ones, as in SUPA. A flush makes trims durable with a tombstone in the log, or in the sequential block, which is
 //! written anew for it at once; so does whatever else writes a block with trimmed pages anew or merges it. A block written anew
 //! counts as a full merge. After a power cut all blocks are random, without logs.
@@ -32,7 +33,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bast::{self, Bast, SPARE, Victim};
 use super::block::{group, rewrite};
-use super::blocks::{BlockScheme, Blocks, Folded, Placement, log_blocks, require};
+use super::blocks::{BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, Placement, log_blocks, require};
 use super::cx::{Cx, PageOut};
 use super::{Mapping, Shape};
 use crate::metrics::Counters;
@@ -56,6 +57,7 @@ pub const ABOUT: About = About {
             open: "how many pages are written together without being sequential",
         },
         Choice { option: "victim", others: &[r#""fifo""#], open: "which log block goes when all are in use" },
+        MERGE_ERASE,
     ],
     source: include_str!("sftl.rs"),
     ..About::PLAIN
@@ -71,11 +73,13 @@ pub struct Config {
     pub log_blocks: f64,
     /// Which log block goes when all are in use.
     pub victim: Victim,
+    /// When the erases that a request causes come: after the host's write, or before it, so that the request waits for them.
+    pub merge_erase: MergeErase,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { threshold: 4, log_blocks: 0.05, victim: Victim::Lru }
+        Self { threshold: 4, log_blocks: 0.05, victim: Victim::Lru, merge_erase: MergeErase::After }
     }
 }
 
@@ -97,7 +101,7 @@ impl Config {
             heard: None,
             now: Now { group: u64::MAX, lbn: NONE, sequential: false },
         };
-        Ok(Folded::boxed(shape, Placement::Fixed, sftl))
+        Ok(Folded::boxed(shape, Placement::Fixed, self.merge_erase, sftl))
     }
 }
 

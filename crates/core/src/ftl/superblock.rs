@@ -27,8 +27,8 @@
 //! takes its blocks from plane `s` modulo the planes, the one erased longest ago first; where there
 //! is none, from the plane with most. Where so
 //! many blocks are worn out that a single one is erased, garbage is collected into that. Collecting
-//! counts as no merge. The map lies in RAM for
-//! nothing; the original keeps it in the spare areas.
+//! counts as no merge, and a request does not wait for the erases that it causes (`merge_erase`). The
+//! map lies in RAM for nothing; the original keeps it in the spare areas.
 //!
 //! **Trims.** A trim costs nothing at once. So that trimmed pages do not come back after a power
 //! cut, one page, a *tombstone*, speaks of all those of a logical block. A flush writes it to the
@@ -43,7 +43,7 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{BlockScheme, Blocks, Folded, Placement, require};
+use super::blocks::{BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, Placement, require};
 use super::cx::{Cx, Label, PageOut, Place};
 use super::{Mapping, Shape};
 use crate::nand::{Cause, Flash, Role};
@@ -65,6 +65,7 @@ pub const ABOUT: About = About {
             others: &["2", "16"],
             open: "how many update blocks a superblock may have",
         },
+        MERGE_ERASE,
     ],
     source: include_str!("superblock.rs"),
     ..About::PLAIN
@@ -78,11 +79,13 @@ pub struct Config {
     pub blocks: u32,
     /// Update blocks that a superblock has at most.
     pub update_blocks: u32,
+    /// When the erases that a request causes come: after the host's write, or before it, so that the request waits for them.
+    pub merge_erase: MergeErase,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { blocks: 8, update_blocks: 8 }
+        Self { blocks: 8, update_blocks: 8, merge_erase: MergeErase::After }
     }
 }
 
@@ -113,7 +116,7 @@ impl Config {
             links: Links::new(groups as usize),
             needs: vec![Need::default(); shape.geometry.blocks() as usize],
         };
-        Ok(Folded::boxed(shape, Placement::Free, scheme))
+        Ok(Folded::boxed(shape, Placement::Free, self.merge_erase, scheme))
     }
 }
 

@@ -29,6 +29,18 @@ pub struct Patterns {
     reads: Vec<u8>,
     counts: [u64; 8],
     changes: [u64; QUESTIONS],
+    /// By block, how its last stay in the buffer was counted.
+    stays: Vec<Option<Counted>>,
+}
+
+/// What has been counted of a stay in the buffer that may go on.
+#[derive(Debug, Clone, Copy)]
+struct Counted {
+    /// Its pattern, in the order of table 1.
+    number: u8,
+    /// Answers that it changed, and those before it.
+    changed: [bool; QUESTIONS],
+    before: [Option<bool>; QUESTIONS],
 }
 
 /// How often blocks were used in each way when they came to the FTL.
@@ -88,6 +100,7 @@ impl Patterns {
             reads: vec![0; blocks as usize],
             counts: [0; 8],
             changes: [0; QUESTIONS],
+            stays: vec![None; blocks as usize],
         }
     }
 
@@ -140,10 +153,26 @@ impl Patterns {
         }
     }
 
+    /// A block comes to the FTL from the buffer, which says that it was used so; `again` if that stands in the place of what it said of
+    /// the same stay before.
+    pub fn note_stay(&mut self, block: u32, pattern: Pattern, again: bool) {
+        let stay = self.stays[block as usize].take();
+        if let Some(Counted { number, changed, before }) = stay.filter(|_| again) {
+            self.counts[usize::from(number)] -= 1;
+            self.last[block as usize] = before;
+            for (changes, changed) in self.changes.iter_mut().zip(changed) {
+                *changes -= u64::from(changed);
+            }
+        }
+        self.stays[block as usize] = self.note(block, pattern);
+    }
+
     /// A block comes to the FTL, used so.
-    pub fn note(&mut self, block: u32, pattern: Pattern) {
-        let Some(number) = Pattern::ALL.iter().position(|known| *known == pattern) else { return };
+    fn note(&mut self, block: u32, pattern: Pattern) -> Option<Counted> {
+        let number = Pattern::ALL.iter().position(|known| *known == pattern)?;
         self.counts[number] += 1;
+        let mut counted =
+            Counted { number: number as u8, changed: [false; QUESTIONS], before: self.last[block as usize] };
         let sequential = (pattern.write != Access::Never).then_some(pattern.write == Access::Sequential);
         let read = pattern.is_read_intensive();
         // A few pages that were read make it neither.
@@ -155,8 +184,10 @@ impl Patterns {
         for (question, answer) in [sequential, intensive].into_iter().enumerate() {
             let Some(answer) = answer else { continue };
             let before = last[question].replace(answer);
-            self.changes[question] += u64::from(before.is_some_and(|before| before != answer));
+            counted.changed[question] = before.is_some_and(|before| before != answer);
+            self.changes[question] += u64::from(counted.changed[question]);
         }
+        Some(counted)
     }
 
     /// What the report has of blocks.

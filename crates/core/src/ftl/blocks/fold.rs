@@ -36,17 +36,18 @@ impl Blocks {
         }
     }
 
-    /// Join `waits`, and where the host's pages come after them the erases planned since the last program. None that is planned
+    /// Join `waits`, and where the host's pages come after them all erases that the step has planned so far. None that is planned
     /// later belongs to it: that may be of a block which this program's pages leave.
     fn after_erases(&mut self, cx: &mut Cx<'_>, waits: u32) -> u32 {
         let erased = std::mem::replace(&mut self.erased, NONE);
-        if erased == NONE {
-            return waits;
+        if erased != NONE {
+            let mut all = None;
+            for join in [waits, self.awaited, erased] {
+                cx.feed_unit(join, &mut all);
+            }
+            self.awaited = cx.unit_is_fed(all);
         }
-        let mut both = None;
-        cx.feed_unit(waits, &mut both);
-        cx.feed_unit(erased, &mut both);
-        cx.unit_is_fed(both)
+        if self.awaited == NONE { waits } else { self.awaited }
     }
 
     /// Writes pages straight to their erased slots in the data block, which is taken where there is none: the first one and

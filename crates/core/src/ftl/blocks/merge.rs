@@ -7,6 +7,7 @@ use super::Blocks;
 use crate::ftl::cx::{Cx, PageOut};
 use crate::nand::{Cause, Flash};
 use crate::support::NONE;
+use crate::support::registry::Choice;
 
 /// When a full log block is merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -19,7 +20,7 @@ pub enum MergeTiming {
     Eager,
 }
 
-/// When the erases of a merge come, as far as the request that caused it can tell.
+/// When the erases of a merge, or of any other work that a write causes, come, as far as its request can tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MergeErase {
@@ -29,6 +30,13 @@ pub enum MergeErase {
     /// Before it, and where they cannot, since the page is folded in by the merge itself, before the answer: the request waits for them.
     Before,
 }
+
+/// What every scheme of whole blocks says of it: no paper tells whether the answer comes first.
+pub const MERGE_ERASE: Choice = Choice {
+    option: "merge_erase",
+    others: &[r#""before""#],
+    open: "whether a request waits for the erases of the merges that it causes",
+};
 
 /// How the blocks of a logical block become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -17,7 +17,7 @@ mod recovery;
 mod scheme;
 mod striping;
 
-pub use merge::{MergeErase, MergeTiming, Way};
+pub use merge::{MERGE_ERASE, MergeErase, MergeTiming, Way};
 pub use scheme::{BlockScheme, Folded, log_blocks, require, striping};
 pub use striping::Striping;
 
@@ -65,9 +65,11 @@ pub struct Blocks {
     /// Pages trimmed since the last flush, and which of them are neither written nor buried since.
     trimmed: Vec<u32>,
     owed: Bits,
-    /// Whether requests wait for the erases that they cause; and the join of those planned since the last program.
+    /// Whether requests wait for the erases that they cause; and in this step the join of those planned since the last program,
+    /// and the join that all programs planned from now on come after.
     merge_erase: MergeErase,
     erased: u32,
+    awaited: u32,
 }
 
 impl Blocks {
@@ -86,6 +88,7 @@ impl Blocks {
             trimmed: Vec::new(),
             merge_erase: MergeErase::After,
             erased: NONE,
+            awaited: NONE,
             owed: Bits::new((data * geometry.pages_per_block) as usize),
             geometry: geometry.clone(),
         }
@@ -212,6 +215,11 @@ impl Blocks {
     /// Whether nothing can be written any more.
     pub fn is_read_only(&self) -> bool {
         !self.stranded.is_empty()
+    }
+
+    /// A new step begins: erases of an earlier one are none of its pages', and may have been of another plan.
+    fn begin_step(&mut self) {
+        (self.erased, self.awaited) = (NONE, NONE);
     }
 
     /// Plans the erase of a block after join `waits`, and puts it into the pool unless it is worn out by that.

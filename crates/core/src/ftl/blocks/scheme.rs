@@ -18,11 +18,6 @@ pub trait BlockScheme: std::fmt::Debug + Send {
     /// many; none while there is no block to take.
     fn write(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize;
 
-    /// Whether requests wait for the erases of the merges that they cause.
-    fn merge_erase(&self) -> MergeErase {
-        MergeErase::After
-    }
-
     /// What was done to a block while it was buffered; see [`Mapping::hear`].
     fn hear(&mut self, _hint: Hint, _clean: bool, _counters: &mut Counters) {}
 
@@ -83,22 +78,26 @@ pub struct Folded<S> {
 
 impl<S: BlockScheme + 'static> Folded<S> {
     /// The mapping of an erased array.
-    pub fn boxed(shape: Shape<'_>, placement: Placement, scheme: S) -> Box<dyn Mapping> {
+    pub fn boxed(
+        shape: Shape<'_>,
+        placement: Placement,
+        merge_erase: MergeErase,
+        scheme: S,
+    ) -> Box<dyn Mapping> {
         let data = shape.logical_pages.div_ceil(shape.geometry.pages_per_block);
-        Self::on(Blocks::new(shape.geometry, data, placement, 1), scheme)
+        Self::on(Blocks::new(shape.geometry, data, placement, 1), merge_erase, scheme)
     }
 
     /// The mapping of an erased array that is set up already.
-    pub fn on(mut blocks: Blocks, scheme: S) -> Box<dyn Mapping> {
-        blocks.merge_erase = scheme.merge_erase();
+    pub fn on(mut blocks: Blocks, merge_erase: MergeErase, scheme: S) -> Box<dyn Mapping> {
+        blocks.merge_erase = merge_erase;
         Box::new(Self { blocks, scheme, placed: Vec::new() })
     }
 
     fn write_placed(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
         let mut at = 0;
         while at < pages.len() && !self.blocks.is_read_only() {
-            // Erases of an earlier step are none of these pages', and may have been of another plan.
-            self.blocks.erased = NONE;
+            self.blocks.begin_step();
             match self.scheme.write(&mut self.blocks, cx, &pages[at..], waits) {
                 0 => break,
                 count => at += count,
@@ -161,7 +160,7 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
         let ppb = self.blocks.ppb();
         let mut left = trimmed.chunk_by(|a, b| a / ppb == b / ppb);
         for pages in left.by_ref() {
-            self.blocks.erased = NONE;
+            self.blocks.begin_step();
             if self.blocks.is_read_only() || !self.scheme.bury(&mut self.blocks, cx, pages) {
                 for &page in pages {
                     self.blocks.owe(page);
@@ -176,7 +175,7 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
     }
 
     fn merge_all(&mut self, cx: &mut Cx<'_>) -> bool {
-        self.blocks.erased = NONE;
+        self.blocks.begin_step();
         !self.blocks.is_read_only() && self.scheme.merge_all(&mut self.blocks, cx)
     }
 

@@ -14,7 +14,7 @@
 //!    full, the oldest is the victim: each logical block with a page in it that is still the newest is folded into an erased
 //!    block, from wherever its newest pages are, and the victim is erased. If that logical block owns SW, its run is
 //!    finished instead. The page for which there is to be room does not count: it is about to be
-//!    replaced. (It does while its tombstone lies there, and where no erased block would be left.)
+//!    replaced, and the victim is erased when it has been. (It counts while its tombstone lies there.)
 //!
 //! **When it wins**: small random writes with locality: log blocks are filled before they go, and pages written again
 //! meanwhile cost nothing. **When it loses**: random writes over a large range: a victim may hold pages of as many
@@ -28,10 +28,11 @@
 //! the run has been finished (`broken_run = "log"`). Whether what is not a switch may be completed in place
 //! (`partial_merge`; without it, the other public simulator's full copy). Whether full log blocks wait for the next write that
 //! needs room (`merge_timing`). Whether a request waits for the erases of the merges that it causes
-//! (`merge_erase`: it does not). RW blocks are taken from the units in turn. On chips that program
-//! upwards only, a slot below the data block's last page counts as taken. A run with nothing to
-//! copy finishes as a switch, and one with a trimmed page whose tombstone lies elsewhere as a full
-//! merge.
+//! (`merge_erase`: it does not). A victim that holds the newest version of the page which needs room
+//! stays until that is written: where no erased block can be taken yet, the write waits for an erase.
+//! RW blocks are taken from the units in turn. On chips that program upwards only, a slot below the
+//! data block's last page counts as taken. A run with nothing to copy finishes as a switch, and one
+//! with a trimmed page whose tombstone lies elsewhere as a full merge.
 //!
 //! **Trims.** A trim costs nothing at once. So that trimmed pages do not come back after a power
 //! cut, one page, a *tombstone*, speaks of all those of a logical block. A flush writes it to RW,
@@ -49,7 +50,9 @@ use std::collections::VecDeque;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{BlockScheme, Blocks, Folded, MergeErase, MergeTiming, Placement, log_blocks, require};
+use super::blocks::{
+    BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, MergeTiming, Placement, log_blocks, require,
+};
 use super::cx::{Cx, Label, PageOut, Place};
 use super::{Mapping, Shape};
 use crate::nand::{Cause, Role};
@@ -79,11 +82,7 @@ pub const ABOUT: About = About {
             others: &[r#""eager""#],
             open: "whether full log blocks are merged at once or when the next write comes",
         },
-        Choice {
-            option: "merge_erase",
-            others: &[r#""before""#],
-            open: "whether a request waits for the erases of the merges that it causes",
-        },
+        MERGE_ERASE,
     ],
     source: include_str!("mod.rs"),
     ..About::PLAIN
@@ -112,7 +111,7 @@ pub struct Config {
     pub partial_merge: bool,
     /// When a full sequential log block, or the oldest of the random ones when all are full, is merged.
     pub merge_timing: MergeTiming,
-    /// When a merge's erases come: after the host's write, or before it, so that the request waits for them.
+    /// When the erases that a request causes come: after the host's write, or before it, so that the request waits for them.
     pub merge_erase: MergeErase,
 }
 
@@ -149,7 +148,7 @@ impl Config {
             turn: 0,
             sequential: None,
         };
-        Ok(Folded::boxed(shape, Placement::Fixed, fast))
+        Ok(Folded::boxed(shape, Placement::Fixed, self.merge_erase, fast))
     }
 }
 
@@ -284,10 +283,6 @@ impl Fast {
 
 impl BlockScheme for Fast {
     const NAME: &'static str = "fast";
-
-    fn merge_erase(&self) -> MergeErase {
-        self.config.merge_erase
-    }
 
     fn write(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
         if let Some(count) = blocks.write_direct(cx, pages, waits) {

@@ -29,14 +29,14 @@
 //! the mapping under CAVE and under both policies of SUPA.
 //!
 //! **Where the paper is silent**, as far as it could be read: which log block is merged (`victim`), whether an incomplete
-//! log in order is completed in place (`partial_merge`), what recycling does exactly (`recycling`), and when load is balanced
-//! (`balance`). By default the blocks are striped over the channels, a group has one data block and two log blocks, and log blocks
-//! make 5 % of the exported ones, as in Kim, Park and Youn 2017 (SUPA). The last clustered block is narrower where M does
-//! not divide the logical blocks. With N = 1 all flash blocks of a clustered block are merged in
-//! the same way: in full where one of them needs that, else completed where one lacks something.
-//! Whether a log can be completed, and for how much, is told as in BAST. A flash block that was
-//! never written takes no part, and a log's that was never programmed is not erased. Merges are
-//! counted for each flash block.
+//! log in order is completed in place (`partial_merge`), what recycling does exactly (`recycling`), when load is balanced
+//! (`balance`), and whether a request waits for the erases of the merges that it causes (`merge_erase`: it does not). By default
+//! the blocks are striped over the channels, a group has one data block and two log blocks, and log blocks make 5 % of
+//! the exported ones, as in Kim, Park and Youn 2017 (SUPA). The last clustered block is narrower where M does not divide
+//! the logical blocks. With N = 1 all flash blocks of a clustered block are merged in the same way: in full where one of
+//! them needs that, else completed where one lacks something. Whether a log can be completed, and for how
+//! much, is told as in BAST. A flash block that was never written takes no part, and a log's that
+//! was never programmed is not erased. Merges are counted for each flash block.
 //!
 //! **Trims.** A trim costs nothing at once. So that trimmed pages do not come back after a power
 //! cut, one page, a *tombstone*, speaks of all those of a flash block of data. A flush writes it to
@@ -54,7 +54,9 @@ mod logs;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{BlockScheme, Blocks, Folded, MergeErase, Placement, Way, log_blocks, require, striping};
+use super::blocks::{
+    BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, Placement, Way, log_blocks, require, striping,
+};
 use super::cx::{Cx, PageOut, Place};
 use super::{Mapping, Shape};
 use crate::nand::Cause;
@@ -90,6 +92,7 @@ pub const ABOUT: About = About {
             others: &["false"],
             open: "whether a log that holds nothing any more is erased at once",
         },
+        MERGE_ERASE,
     ],
     source: include_str!("mod.rs"),
     ..About::PLAIN
@@ -122,7 +125,7 @@ pub struct Config {
     pub victim: Victim,
     /// A log in order is completed in place; without this, what is not a switch is a full merge.
     pub partial_merge: bool,
-    /// When a merge's erases come: after the host's write, or before it, so that the request waits for them.
+    /// When the erases that a request causes come: after the host's write, or before it, so that the request waits for them.
     pub merge_erase: MergeErase,
     /// A log block, but for the newest of its group, that holds nothing any more is erased at once.
     pub recycling: bool,
@@ -171,7 +174,7 @@ impl Config {
         blocks.balance_wear(self.balance);
         let groups = data.div_ceil(width).div_ceil(self.group_blocks);
         let mnk = Mnk { config: self.clone(), width, logs: Logs::new(groups, most, g.blocks()) };
-        Ok(Folded::on(blocks, mnk))
+        Ok(Folded::on(blocks, self.merge_erase, mnk))
     }
 }
 
@@ -298,10 +301,6 @@ impl Mnk {
 
 impl BlockScheme for Mnk {
     const NAME: &'static str = "mnk";
-
-    fn merge_erase(&self) -> MergeErase {
-        self.config.merge_erase
-    }
 
     fn write(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
         let ppb = blocks.ppb();

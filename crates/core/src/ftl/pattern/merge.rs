@@ -32,6 +32,9 @@ impl PatternFtl {
         {
             *policy = Some(*one);
             *awaited = false;
+            // It has moved, whatever else is told of its stay in the buffer.
+            let known = &mut self.before[lbn as usize];
+            (known.policy, known.awaited) = (Some(*one), false);
             cx.counters.policy_switches += 1;
         }
     }

@@ -17,7 +17,7 @@
 //! run short, the striped area with fewest blocks left in it is emptied.
 //!
 //! Variants: `policy = "multi"` and `"single"` keep all blocks under one policy. `handler = false` keeps no list: a block whose pattern
-//! wants the other policy is rewritten there at once.
+//! wants the other policy is rewritten there at once, unless all of it has been trimmed.
 //!
 //! **When it wins**: workloads in which some blocks are read and written in long runs and others in single pages, on several channels. **When
 //! it loses**: blocks whose pattern never settles; drives that are full and written at random, as striped areas have to be emptied.
@@ -44,7 +44,10 @@
 //! to the one that the buffer names, as a block of p-CAVE does (section 3.3). A striped area takes its blocks on each channel from the chip that has most erased ones.
 //! Without a pattern handler a block that only random reads were made to keeps its policy, and one that random writes and
 //! sequential reads were made to follows its writes. The policies lie in RAM: after a power cut a block has that under which it lies.
-//! Updating the maps costs nothing.
+//! A block has one pattern for each stay in the buffer, as its flags are cleared only when it leaves (section 5.2): one that a flush
+//! command has written in between is told of twice, and counts as if only what is told last had been, but for the pages that lie
+//! where the first pattern wanted them until they are merged.
+//! Updating the maps costs nothing. A request does not wait for the erases that it causes, of merges or of sparse areas (`merge_erase`).
 //!
 //! In a striped log page p goes to flash block p modulo `striping`, as under `mnk`: the log is full when that one is. The logical
 //! blocks of a log are merged from the one that came to it last to the one that came first. A striped area takes `striping`
@@ -64,7 +67,9 @@ mod merge;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{BlockScheme, Blocks, Folded, Placement, log_blocks, require, striping};
+use super::blocks::{
+    BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, Placement, log_blocks, require, striping,
+};
 use super::cx::{Cx, PageOut};
 use super::{Mapping, Shape};
 use crate::metrics::Counters;
@@ -97,6 +102,7 @@ pub const ABOUT: About = About {
             open: "where random writes go to a block that is read in sequence: section 5.4.2 has all that changes written to SINGLE, \
                    and what is read again after it turned read-intensive to MULTI",
         },
+        MERGE_ERASE,
     ],
     needs: &[
         Needs { option: "handler", beside: "policy", values: &[r#""by-pattern""#] },
@@ -160,6 +166,8 @@ pub struct Config {
     pub mixed_writes: Mixed,
     /// Which logs become data blocks without being copied.
     pub in_place: InPlace,
+    /// When the erases that a request causes come: after the host's write, or before it, so that the request waits for them.
+    pub merge_erase: MergeErase,
 }
 
 impl Default for Config {
@@ -172,6 +180,7 @@ impl Default for Config {
             threshold: 4,
             mixed_writes: Mixed::Single,
             in_place: InPlace::InOrder,
+            merge_erase: MergeErase::After,
         }
     }
 }
@@ -204,10 +213,11 @@ impl Config {
             target: NONE,
             slots: 0,
             turns: vec![turn; data as usize],
+            before: vec![turn; data as usize],
             heard: None,
             now: None,
         };
-        Ok(Folded::on(blocks, ftl))
+        Ok(Folded::on(blocks, self.merge_erase, ftl))
     }
 }
 
@@ -251,6 +261,8 @@ struct PatternFtl {
     target: u32,
     slots: u32,
     turns: Vec<Turn>,
+    /// The same before the stay in the buffer that was told of last.
+    before: Vec<Turn>,
     /// Hint that came last and has not been used.
     heard: Option<Hint>,
     now: Option<Now>,
@@ -287,18 +299,29 @@ impl PatternFtl {
             }
             return (wanted == Policy::Multi, rewrite);
         }
+        let known = &mut self.before[hint.block as usize];
+        let switched = |turn: &Turn, known: &Turn| known.policy.is_some() && turn.policy != known.policy;
+        if hint.again {
+            // One stay in the buffer is one pattern: what the first part of it seemed to be is taken back.
+            let taken_back = u64::from(switched(turn, known));
+            counters.policy_switches = counters.policy_switches.saturating_sub(taken_back);
+            *turn = *known;
+        } else {
+            *known = *turn;
+        }
+        // What is told again has been written by the flush command.
+        let written = written || hint.again;
         if turn.policy.is_none() && !written {
             return (wanted == Policy::Multi, false);
         }
-        let before = turn.policy;
-        turn.policy = pattern.decide(before).0;
-        counters.policy_switches += u64::from(before.is_some() && before != turn.policy);
+        turn.policy = pattern.decide(known.policy).0;
+        counters.policy_switches += u64::from(switched(turn, known));
         // RR is neither read- nor write-intensive and says nothing of where the block should be.
         if pattern != Pattern::new(Access::Never, Access::Random) {
-            turn.recent = [turn.recent[usize::from(!hint.again)], pattern.suits()];
+            turn.recent = [turn.recent[1], pattern.suits()];
         }
         let awaited = written && std::mem::take(&mut turn.awaited);
-        turn.awaited |= before == Some(Policy::Single) && pattern.is_read_intensive() && !written;
+        turn.awaited |= known.policy == Some(Policy::Single) && pattern.is_read_intensive() && !written;
         let striped = match turn.policy {
             Some(Policy::Multi) => true,
             Some(Policy::Single) => false,
@@ -410,8 +433,10 @@ impl BlockScheme for PatternFtl {
         self.now = Some(now);
         if now.rewrite {
             // What there is of it may lie in logs alone.
-            if !self.make_room(blocks, cx, 0)
-                || !self.merge(blocks, cx, lbn, (NONE, now.channel), (Cause::Merge, false))
+            let mut all = lbn * blocks.ppb()..(lbn + 1) * blocks.ppb();
+            if all.any(|lpn| blocks.lookup(lpn).is_some())
+                && (!self.make_room(blocks, cx, 0)
+                    || !self.merge(blocks, cx, lbn, (NONE, now.channel), (Cause::Merge, false)))
             {
                 return 0;
             }
@@ -575,6 +600,6 @@ impl BlockScheme for PatternFtl {
     fn bytes(&self) -> usize {
         self.areas.bytes()
             + (self.home.len() + self.single_logs.len() + self.striped_logs.len()) * 4
-            + self.turns.len() * size_of::<Turn>()
+            + (self.turns.len() + self.before.len()) * size_of::<Turn>()
     }
 }

@@ -72,10 +72,20 @@ impl Engine {
         }
     }
 
-    /// Gives up a join that only its maker holds: nobody is told.
+    /// Gives up a join: nobody is told when it ends, with the operations that still signal it or at once.
     pub fn forget(&mut self, join: u32) {
         self.joins[join as usize].tag = NONE;
         self.release(join);
+    }
+
+    /// Joins that somebody still holds.
+    pub(super) fn held(&self) -> usize {
+        let (mut free, mut at) = (0, self.free_join);
+        while at != NONE {
+            free += 1;
+            at = self.joins[at as usize].waiters;
+        }
+        self.joins.len() - free
     }
 
     pub(super) fn edge(&mut self, op: u32, next: u32) -> u32 {

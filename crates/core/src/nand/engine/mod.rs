@@ -477,9 +477,12 @@ impl Engine {
         if self.under_way > 0 {
             return Err(format!("{} flash operations never ended", self.under_way));
         }
+        // Pages in an open program unit keep pins and joins until the unit is programmed.
+        let open = flash.geometry.program_pages > 1;
+        if self.held() > 0 && !open {
+            return Err(format!("{} joins of flash operations never ended", self.held()));
+        }
         for (number, block) in self.blocks.iter().enumerate() {
-            // Pages in an open program unit keep pins until the unit is programmed.
-            let open = flash.geometry.program_pages > 1;
             if block.tail != NONE || block.erase != NONE || (block.pins != 0 && !open) {
                 return Err(format!("block {number} is still marked as in use: {block:?}"));
             }

@@ -149,12 +149,7 @@ impl Mapping {
         }
         self.random.remove(0);
         if let Some(page) = coming.filter(|&page| self.flash.is_in(page, block)) {
-            if self.flash.erased() > 1 {
-                self.flash.forget(page, block);
-            } else {
-                // The victim cannot stay until the new version is stored: no block is left to store it in.
-                self.fold(page / self.flash.pages);
-            }
+            self.flash.forget(page, block);
         }
         self.flash.erase(block);
     }
