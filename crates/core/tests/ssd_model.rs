@@ -312,7 +312,7 @@ fn impossible_options_are_refused() {
         (json!({"migrate_below": 1.1}), 24, "ftl.mapping.migrate_below"),
         (json!({"ration_below": -1.0}), 24, "ftl.mapping.ration_below"),
         (json!({"min_free": -0.1}), 24, "ftl.mapping.min_free"),
-        (json!({}), 64, "room for 13 pages, but 16 are exported"),
+        (json!({}), 64, "room for 12 pages, but 16 are exported"),
     ] {
         let error = Device::new(&config(&options, 1, "untimed", kib), Options::default()).unwrap_err();
         assert!(error.to_string().contains(says) && error.is_input(), "{error}");
