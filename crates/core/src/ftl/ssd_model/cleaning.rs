@@ -67,10 +67,9 @@ struct WearAware {
 }
 
 impl WearAware {
-    /// A block that was erased so often, where blocks were `mean` times on average; `migrates` where cold data can move.
-    fn fate(&mut self, erases: u32, mean: f64, migrates: bool) -> Fate {
+    /// A block that was erased so often, where `average` erases are left to blocks; `migrates` where cold data can move.
+    fn fate(&mut self, erases: u32, average: f64, migrates: bool) -> Fate {
         let life = f64::from(self.lifetime.saturating_sub(erases));
-        let average = (f64::from(self.lifetime) - mean).max(0.0);
         if migrates && life < self.migrate_below * average {
             Fate::Migrate
         } else if life < self.ration_below * average
@@ -90,14 +89,15 @@ impl Victim for WearAware {
         let order = candidates(sealed);
         let gains = |block: &u32| blocks.gains(blocks.valid(*block));
         let (emptiest, last) = (*order.first().filter(|block| gains(block))?, *order.last()?);
-        let mean = blocks.mean_erases();
+        let average = self.average_left(&mut (0..blocks.count()).map(|block| blocks.erases(block)));
         for &block in order.iter().filter(|&block| *block != last && gains(block)) {
-            match self.fate(blocks.erases(block), mean, true) {
+            match self.fate(blocks.erases(block), average, true) {
                 Fate::Skip => {}
                 Fate::Clean => return Some(block),
                 Fate::Migrate => {
-                    let others =
-                        (0..blocks.count()).filter(|&other| other != block && blocks.closed(other).is_some());
+                    // A block without any valid page holds nothing cold.
+                    let holds = |&other: &u32| blocks.closed(other).is_some_and(|valid| valid > 0);
+                    let others = (0..blocks.count()).filter(|other| *other != block && holds(other));
                     self.cold = others.min_by_key(|&other| blocks.erased_at(other));
                     return Some(block);
                 }
@@ -110,8 +110,18 @@ impl Victim for WearAware {
         self.cold.take()
     }
 
-    fn accepts(&mut self, erases: u32, mean: &mut dyn FnMut() -> f64) -> bool {
-        self.fate(erases, mean(), false) != Fate::Skip
+    /// A block that outlives its life has nothing left, and not less.
+    fn average_left(&self, erases: &mut dyn Iterator<Item = u32>) -> f64 {
+        let (mut left, mut blocks) = (0, 0u32);
+        for erases in erases {
+            left += u64::from(self.lifetime.saturating_sub(erases));
+            blocks += 1;
+        }
+        left as f64 / f64::from(blocks.max(1))
+    }
+
+    fn accepts(&mut self, erases: u32, average_left: f64) -> bool {
+        self.fate(erases, average_left, false) != Fate::Skip
     }
 
     fn looks_at(&self) -> Looks {
@@ -139,27 +149,26 @@ mod tests {
     fn a_block_with_little_life_left_gets_cold_data() {
         let mut policy = policy(0.85, 0.80);
         // On average 40 erases are left: below 34 is too few.
-        assert_eq!([16, 17].map(|erases| policy.fate(erases, 10.0, true)), [Fate::Clean, Fate::Migrate]);
+        assert_eq!([16, 17].map(|erases| policy.fate(erases, 40.0, true)), [Fate::Clean, Fate::Migrate]);
     }
 
     #[test]
     fn erases_are_averaged_only_for_those_who_look_at_wear() {
-        let mut asked = 0;
-        let mut mean = || {
-            asked += 1;
-            10.0
-        };
-        assert!(Emptiest.accepts(49, &mut mean));
-        policy(0.85, 0.80).accepts(17, &mut mean);
-        assert_eq!(asked, 1);
+        let mut looked_at = 0;
+        let mut erases = [40, 60].into_iter().inspect(|_| looked_at += 1);
+        assert!(Emptiest.average_left(&mut erases) == 0.0);
+        assert!(Emptiest.accepts(49, 0.0));
+        // The second has outlived its life by ten erases: it has none left.
+        assert!(policy(0.85, 0.80).average_left(&mut erases) == 5.0);
+        assert_eq!(looked_at, 2);
     }
 
     #[test]
     fn a_block_is_passed_over_as_often_as_its_life_is_short() {
         let mut policy = policy(0.0, 0.80);
         // 8 of 40 left, where 32 are asked for: one time in four.
-        let cleaned = (0..10_000).filter(|_| policy.fate(42, 10.0, false) == Fate::Clean).count();
+        let cleaned = (0..10_000).filter(|_| policy.fate(42, 40.0, false) == Fate::Clean).count();
         assert!((2_400..2_600).contains(&cleaned), "{cleaned}");
-        assert!((0..100).all(|_| policy.fate(18, 10.0, false) == Fate::Clean));
+        assert!((0..100).all(|_| policy.fate(18, 40.0, false) == Fate::Clean));
     }
 }

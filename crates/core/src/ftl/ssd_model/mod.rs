@@ -21,10 +21,11 @@
 //! planes. Trims that no page on flash tells of yet are written as a page of the element before anything there is erased.
 //!
 //! Wear-aware cleaning looks at the erases that each block has left of `lifetime`. A block that has less than `migrate_below` of the
-//! plane's average is cleaned and gets the valid pages of the block that was erased longest ago, which is erased instead, but no
-//! summary; one that has less than `ration_below` of the average is passed over the more often, the less it has left. After the
+//! plane's average is cleaned and gets the valid pages of the block that was erased longest ago among those that hold any, which is
+//! erased instead, but no summary; one that has less than `ration_below` of the average is passed over the more often, the less it has left. After the
 //! block with the fewest valid pages those have their turns, by number downwards, that hold no more than any below them; the last
-//! of them is cleaned as it is.
+//! of them is cleaned as it is. An element with one active block takes its blocks in the order above, passes over by the average
+//! of the element as it was when they were put in order, and moves no cold data.
 //!
 //! **When it wins**: every element works on its own, so that many elements answer many requests at once. **When it loses**:
 //! a request waits while its element is cleaned, and pages that often change on one element wear that one alone.
@@ -51,6 +52,8 @@
 //!   of 50 erases makes little sense beside it, but is what the released file says.
 //! - There, a block may be cleaned all of whose pages are valid, if those before it are passed over. Here, it is the one with the
 //!   fewest that is cleaned then.
+//! - There, an element with one active block may pass over all of its blocks and clean none. Here, the last in order is cleaned.
+//! - There, cold data may be found in the open block or in the worn one itself. Here, they come from another sealed one.
 //! - Cold data do not move where only one erased block is left, and not between planes that share an active block.
 //!
 //! Cost of a page write: O(planes of an element), and O(log blocks of a plane) to keep the blocks in order; of a block

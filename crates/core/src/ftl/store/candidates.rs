@@ -218,12 +218,6 @@ impl Candidates<'_> {
     pub fn erased_at(&self, block: u32) -> u64 {
         self.history.erased.get((self.first + block) as usize).copied().unwrap_or(0)
     }
-
-    /// How often the unit's blocks were erased on average.
-    pub fn mean_erases(&self) -> f64 {
-        let all = &self.erases[self.first as usize..(self.first + self.count) as usize];
-        all.iter().map(|&erases| u64::from(erases)).sum::<u64>() as f64 / f64::from(self.count)
-    }
 }
 
 #[cfg(test)]

@@ -168,35 +168,31 @@ impl Store {
     /// of that moment, the lowest number first among equals.
     pub(super) fn next_listed(&mut self, cx: &Cx<'_>, unit: u32) -> Option<u32> {
         let mut listed = std::mem::take(&mut self.units[unit as usize].listed);
+        let mut average = self.units[unit as usize].average_left;
         let valid = |block: u32| {
             let closed = &self.units[self.geometry.unit_of(block) as usize].closed;
             u32::from(closed.get((block % self.geometry.blocks_per_unit) as usize))
         };
+        let erases = cx.flash.erases();
         let (units, each) = (self.together(unit), self.geometry.blocks_per_unit);
         let blocks = || units.clone().flat_map(|unit| unit * each..(unit + 1) * each);
         if !self.units[unit as usize].cleaned {
             listed.clear();
             listed.extend(blocks().filter(|&block| valid(block) < self.data_pages()));
             listed.sort_unstable_by_key(|&block| std::cmp::Reverse((valid(block), self.number(block))));
+            average = self.victim.average_left(&mut blocks().map(|block| erases[block as usize]));
         }
-        let erases = cx.flash.erases();
-        let mut averaged = None;
-        let mut mean = || {
-            *averaged.get_or_insert_with(|| {
-                let all = blocks().map(|block| u64::from(erases[block as usize])).sum::<u64>();
-                all as f64 / blocks().count() as f64
-            })
-        };
         let mut chosen = None;
         while let Some(block) = listed.pop() {
             let last = listed.is_empty();
             let gains = valid(block) < self.data_pages();
-            if gains && (self.victim.accepts(erases[block as usize], &mut mean) || last) {
+            if gains && (self.victim.accepts(erases[block as usize], average) || last) {
                 chosen = Some(block);
                 break;
             }
         }
-        self.units[unit as usize].listed = listed;
+        let u = &mut self.units[unit as usize];
+        (u.listed, u.average_left) = (listed, average);
         chosen
     }
 }

@@ -171,6 +171,8 @@ struct Unit {
     taken: u32,
     /// Units that share an open block: what is still to be cleaned, the next one last.
     listed: Vec<u32>,
+    /// The average of the erases that their blocks had left when those were listed, for policies that look at it.
+    average_left: f64,
     /// Closed blocks by valid pages.
     closed: Minima,
 }
@@ -229,6 +231,7 @@ impl Store {
             cleaned: false,
             taken: geometry.blocks_per_unit - 1,
             listed: Vec::new(),
+            average_left: 0.0,
             closed: Minima::new(geometry.blocks_per_unit as usize),
         };
         // A unit may run ahead of the others by half of the spare pages.

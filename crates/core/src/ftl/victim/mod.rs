@@ -30,9 +30,14 @@ pub trait Victim: std::fmt::Debug + Send {
         None
     }
 
-    /// Whether a block that has come to its turn and was erased so often is collected, or passed over; `mean` counts how often
-    /// blocks are erased on average, which takes a look at each.
-    fn accepts(&mut self, _erases: u32, _mean: &mut dyn FnMut() -> f64) -> bool {
+    /// The average of the erases that are left of blocks which were erased so often, for [`Self::accepts`]. Asked once, when
+    /// blocks that are cleaned one after the other are put in order.
+    fn average_left(&self, _erases: &mut dyn Iterator<Item = u32>) -> f64 {
+        0.0
+    }
+
+    /// Whether a block that has come to its turn and was erased so often is collected, or passed over.
+    fn accepts(&mut self, _erases: u32, _average_left: f64) -> bool {
         true
     }
 

@@ -1,7 +1,8 @@
 //! The Microsoft SSD model: the page map of Agrawal et al.'s add-on for `DiskSim`.
 //!
 //! Facts of the add-on as its page and the description of its sources give them: "OSR page map", "allocation pool logic",
-//! the two paths of cleaning. Left out are cleaning that looks at wear, and elements of several dies.
+//! the two paths of cleaning, and cleaning that looks at wear. What is left to chance there is not compared: blocks are
+//! passed over always or never, as those whose life is one erase are.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,11 +33,33 @@ struct Plan {
     by_plane: bool,
     own_plane: bool,
     low: usize,
+    wear: Option<Wear>,
+}
+
+/// Cleaning that looks at wear.
+#[derive(Debug, Clone)]
+struct Wear {
+    lifetime: u32,
+    migrate_below: f64,
+    ration_below: f64,
+}
+
+impl Wear {
+    /// Shares of the life are random draws, so only a life of one erase is rationed.
+    fn draw(random: &mut Pcg64Mcg) -> Self {
+        let lifetime = random.random_range(1..=30);
+        let is_rationed = lifetime == 1 || random.random_range(0..4) == 0;
+        Self {
+            lifetime: if is_rationed { 1 } else { lifetime },
+            migrate_below: if is_rationed { 0.0 } else { [0.5, 0.85, 1.0][random.random_range(0..3)] },
+            ration_below: if is_rationed { [0.8, 1.0][random.random_range(0..2)] } else { 0.0 },
+        }
+    }
 }
 
 fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     let (channels, chips) = (random.random_range(1..=2), random.random_range(1..=2));
-    let (dies, planes_per_die) = (1, random.random_range(1..=2));
+    let (dies, planes_per_die) = (random.random_range(1..=2), random.random_range(1..=2));
     let blocks: usize = random.random_range(8..=16);
     let pages: usize = random.random_range(2..=6);
     let by_plane: bool = random.random();
@@ -53,6 +76,7 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
         by_plane,
         own_plane: random.random(),
         low: ((min_free * watched as f64).floor() as usize).max(1),
+        wear: random.random::<bool>().then(|| Wear::draw(random)),
     };
     let block_mapping = ["concatenated", "pair-stripe", "full-stripe"][random.random_range(0..3)];
     let reserve = [0.21, 0.3, 0.4][random.random_range(0..3)];
@@ -61,21 +85,29 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     // Besides, the watermark and two blocks are kept of each plane, or of each element; the fullest element counts.
     let kept = if by_plane { planes * hidden.max(plan.low + 2) } else { (planes * hidden).max(plan.low + 2) };
     let stripe = plan.stride as usize;
-    let most = (planes * blocks - kept) * (pages - 1) / stripe * stripe * plan.elements as usize;
+    // A page of each element is kept for what is written again after a trim.
+    let most = ((planes * blocks - kept) * (pages - 1) - 1) / stripe * stripe * plan.elements as usize;
     // Of several planes none comes near the share of the pages that it may hold.
     let share = if by_plane && planes > 1 { 2..=4 } else { 5..=8 };
     let exported = (most * random.random_range(share) / 8 / pages).max(1) * pages;
     let full: bool = random.random();
+    let mut mapping = json!({
+        "kind": "ssd-model", "stride": plan.stride, "reserve": reserve, "min_free": min_free,
+        "active": if by_plane { "plane" } else { "element" },
+        "pool": if plan.own_plane { "plane" } else { "element" },
+        "block_mapping": block_mapping,
+    });
+    if let Some(wear) = &plan.wear {
+        mapping["cleaning"] = json!("wear-aware");
+        mapping["lifetime"] = json!(wear.lifetime);
+        mapping["migrate_below"] = json!(wear.migrate_below);
+        mapping["ration_below"] = json!(wear.ration_below);
+    }
     let over = json!({
         "nand": {"channels": channels, "chips_per_channel": chips, "dies_per_chip": dies,
             "planes_per_die": planes_per_die, "blocks_per_plane": blocks, "pages_per_block": pages},
         "ftl": {
-            "mapping": {
-                "kind": "ssd-model", "stride": plan.stride, "reserve": reserve, "min_free": min_free,
-                "active": if by_plane { "plane" } else { "element" },
-                "pool": if plan.own_plane { "plane" } else { "element" },
-                "block_mapping": block_mapping,
-            },
+            "mapping": mapping,
             "exported": format!("{} KiB", 4 * exported),
         },
         "precondition": {"state": if full { "full" } else { "empty" }},
@@ -109,6 +141,8 @@ struct Block {
     /// Blocks that the element had opened before.
     sequence: u64,
     erases: u32,
+    /// Erases of the whole drive before it was erased last; 0 if it never was.
+    erased_at: u64,
 }
 
 impl Block {
@@ -163,6 +197,8 @@ struct Model {
     lists: BTreeMap<u32, BTreeSet<u32>>,
     next_list: u32,
     counts: Counts,
+    /// Erases so far, those before the run too.
+    clock: u64,
 }
 
 impl Model {
@@ -186,6 +222,7 @@ impl Model {
             lists: BTreeMap::new(),
             next_list: 0,
             counts: Counts::default(),
+            clock: 0,
         }
     }
 
@@ -330,7 +367,8 @@ impl Model {
     fn erase(&mut self, e: usize, r: usize, b: usize) {
         let block = &mut self.elements[e].rooms[r].blocks[b];
         assert!(block.valid() == 0, "erased with data");
-        *block = Block { erases: block.erases + 1, ..Block::default() };
+        self.clock += 1;
+        *block = Block { erases: block.erases + 1, erased_at: self.clock, ..Block::default() };
         self.counts.erases += 1;
     }
 
@@ -365,17 +403,57 @@ impl Model {
     fn clean_plane(&mut self, e: usize, r: usize) {
         let room = &self.elements[e].rooms[r];
         // The upward scan takes what is no worse than the best so far, and puts it first.
-        let mut victim: Option<usize> = None;
+        let mut list: Vec<usize> = Vec::new();
         for (b, block) in room.blocks.iter().enumerate().filter(|(_, block)| block.is_sealed) {
-            if victim.is_none_or(|best| block.valid() <= room.blocks[best].valid()) {
-                victim = Some(b);
+            if list.first().is_none_or(|&best| block.valid() <= room.blocks[best].valid()) {
+                list.insert(0, b);
             }
         }
-        let Some(victim) = victim else { return };
-        if room.blocks[victim].valid() == self.plan.pages - 1 {
+        let Some(&best) = list.first() else { return };
+        if room.blocks[best].valid() == self.plan.pages - 1 {
             return;
         }
-        self.clean(e, r, victim);
+        let Some(wear) = self.plan.wear.clone() else { return self.clean(e, r, best) };
+        let life = |b: usize| f64::from(wear.lifetime.saturating_sub(room.blocks[b].erases));
+        let average = (0..room.blocks.len()).map(life).sum::<f64>() / room.blocks.len() as f64;
+        let last = *list.last().unwrap();
+        for b in list {
+            if b == last {
+                // "The last in the list is always accepted."
+            } else if life(b) < wear.migrate_below * average && room.erased() > 1 {
+                return self.migrate(e, r, b);
+            } else if life(b) < wear.ration_below * average {
+                assert!(life(b) == 0.0, "no draws");
+                continue;
+            }
+            // A block whose pages are all valid gives way to the one with the fewest.
+            let is_full = room.blocks[b].valid() == self.plan.pages - 1;
+            return self.clean(e, r, if is_full { best } else { b });
+        }
+    }
+
+    /// "Migrate cold data": the worn block is cleaned and takes what is valid in the block that was erased longest ago, which
+    /// is erased in its place.
+    fn migrate(&mut self, e: usize, r: usize, worn: usize) {
+        let sealed = self.elements[e].rooms[r].blocks.iter().enumerate().filter(|(_, block)| block.is_sealed);
+        // Data are what the sources look for: a block without any is not cold.
+        let others = sealed.filter(|&(b, block)| b != worn && block.valid() > 0);
+        let cold = others.min_by_key(|(_, block)| block.erased_at);
+        let cold = cold.map(|(b, _)| b);
+        self.clean(e, r, worn);
+        let Some(cold) = cold else { return };
+        let blocks = &mut self.elements[e].rooms[r].blocks;
+        (blocks[worn].sequence, blocks[worn].is_sealed) = (blocks[cold].sequence, true);
+        let owners: Vec<Owner> = blocks[cold].data.iter().flatten().copied().collect();
+        for owner in owners {
+            self.counts.reads += 1;
+            self.counts.programs += 1;
+            self.invalidate(owner);
+            let data = &mut self.elements[e].rooms[r].blocks[worn].data;
+            data.push(Some(owner));
+            self.places.insert(owner, (e, r, worn, data.len() - 1));
+        }
+        self.erase(e, r, cold);
     }
 
     /// The other path: blocks in the order of what they held at the start, until there are two more than the low mark.
@@ -392,9 +470,21 @@ impl Model {
             .map(|(b, block)| (block.valid(), b))
             .collect();
         order.sort_unstable();
+        // "Here wear-aware only rate-limits": by the average of the beginning. Its page: "the last in order is cleaned".
+        let lives: Option<(f64, u32)> = self.plan.wear.as_ref().map(|wear| {
+            let life = |block: &Block| f64::from(wear.lifetime.saturating_sub(block.erases));
+            let average = room.blocks.iter().map(life).sum::<f64>() / room.blocks.len() as f64;
+            (wear.ration_below * average, wear.lifetime)
+        });
+        let last = order.last().map(|&(_, b)| b);
         for (_, b) in order {
-            if self.elements[e].rooms[0].erased() >= self.plan.low + 2 {
+            let room = &self.elements[e].rooms[0];
+            if room.erased() >= self.plan.low + 2 {
                 break;
+            }
+            let life = |lifetime: u32| f64::from(lifetime.saturating_sub(room.blocks[b].erases));
+            if lives.is_some_and(|(least, lifetime)| life(lifetime) < least) && last != Some(b) {
+                continue;
             }
             self.clean(e, 0, b);
         }
