@@ -279,6 +279,26 @@ fn a_block_that_gets_cold_pages_is_the_one_that_is_cleaned() {
     assert!(copies[1] <= 3 * moved, "{copies:?}");
 }
 
+/// Pages that are written in turn leave blocks without a valid page; the one that was erased longest ago is often one of them.
+#[test]
+fn a_block_without_valid_pages_holds_nothing_cold() {
+    let options = json!({"cleaning": "wear-aware", "min_free": 0.34, "reserve": 0.5, "lifetime": 10_000, "migrate_below": 1.0});
+    let mut device = drive(&options, 1, 32);
+    let (mut moved, mut random) = (0, 1u32);
+    let so_far =
+        |device: &Device| (device.counters().erases[Cause::Wear as usize], programs(device, Cause::Wear));
+    for write in 0..2_000u32 {
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let before = so_far(&device);
+        support::write(&mut device, &[u64::from((random >> 16) % 4)]);
+        let after = so_far(&device);
+        let (erased, copied) = (after.0 - before.0, after.1 - before.1);
+        assert!(copied >= erased, "write {write}: {copied} pages moved, for {erased} erases");
+        moved += erased;
+    }
+    assert!(moved > 5, "{moved}");
+}
+
 #[test]
 fn a_drive_hides_the_reserve_and_the_summaries() {
     let mut config = config(&json!({"reserve": 0.34}), 2, "untimed", 4);

@@ -10,7 +10,7 @@
 //! after the plane written last; or to the old copy's own. When a page has been written to an element and no more
 //! than `min_free` of a plane's blocks are erased, one block of that plane is *cleaned*: the sealed one with the fewest valid pages,
 //! with the highest number among equals, is copied to the plane's active block and erased. On each die that is one plane at
-//! a time; they take turns.
+//! a time; they take turns, and dies are cleaned in the order in which they came to be short.
 //!
 //! With `active = "element"` an element has one active block. When no more than `min_free` of its blocks are erased, its sealed
 //! blocks are put in order, fewest valid pages and then lowest number first, and cleaned one after the other in this

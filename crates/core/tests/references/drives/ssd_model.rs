@@ -189,8 +189,9 @@ struct Model {
     elements: Vec<Element>,
     /// Element, room, block, page in it.
     places: BTreeMap<Owner, (usize, usize, usize, usize)>,
-    /// Planes that are in line to be cleaned, one of each die of an element; 0 for an element with one active block.
-    asked: BTreeMap<(usize, usize), usize>,
+    /// Element and die of what is in line to be cleaned, in the order in which it was asked for, and which plane it is; 0 for an
+    /// element with one active block.
+    asked: Vec<((usize, usize), usize)>,
     /// Trimmed since the last flush.
     trimmed: BTreeSet<u32>,
     /// What each kept list of trims still stands for.
@@ -217,7 +218,7 @@ impl Model {
             elements: (0..plan.elements).map(|_| element()).collect(),
             plan,
             places: BTreeMap::new(),
-            asked: BTreeMap::new(),
+            asked: Vec::new(),
             trimmed: BTreeSet::new(),
             lists: BTreeMap::new(),
             next_list: 0,
@@ -336,8 +337,9 @@ impl Model {
     /// A page has been written: each die gets one plane that is short in line to be cleaned, if none is; they take turns.
     fn ask(&mut self, e: usize) {
         if !self.plan.by_plane {
-            if self.elements[e].rooms[0].erased() <= self.plan.low {
-                self.asked.insert((e, 0), 0);
+            let is_asked = self.asked.iter().any(|&(of, _)| of == (e, 0));
+            if self.elements[e].rooms[0].erased() <= self.plan.low && !is_asked {
+                self.asked.push(((e, 0), 0));
             }
             return;
         }
@@ -350,9 +352,9 @@ impl Model {
                 room.erased() <= self.plan.low && gains
             };
             let next = (1..=each).map(|n| (turn + n) % each).find(short);
-            if let (Some(plane), false) = (next, self.asked.contains_key(&(e, die))) {
+            if let (Some(plane), false) = (next, self.asked.iter().any(|&(of, _)| of == (e, die))) {
                 self.elements[e].turns[die] = plane;
-                self.asked.insert((e, die), plane * self.plan.dies + die);
+                self.asked.push(((e, die), plane * self.plan.dies + die));
             }
         }
     }
