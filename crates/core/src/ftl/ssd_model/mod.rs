@@ -21,8 +21,9 @@
 //! planes. Trims that no page on flash tells of yet are written as a page of the element before anything there is erased.
 //!
 //! Wear-aware cleaning looks at the erases that each block has left of `lifetime`. A block that has less than `migrate_below` of the
-//! plane's average is cleaned and gets the valid pages of the block that was erased longest ago among those that hold any, which is
-//! erased instead, but no summary; one that has less than `ration_below` of the average is passed over the more often, the less it has left. After the
+//! plane's average is cleaned and gets the valid pages, but no summary, of the block that was erased longest ago among those that
+//! hold any. That one is erased instead, and what it held stays as old as it was where pages ask for a newer active block. A block
+//! that has less than `ration_below` of the average is passed over the more often, the less it has left. After the
 //! block with the fewest valid pages those have their turns, by number downwards, that hold no more than any below them; the last
 //! of them is cleaned as it is. An element with one active block takes its blocks in the order above, passes over by the average
 //! of the element as it was when they were put in order, and moves no cold data.

@@ -62,6 +62,13 @@ impl History {
         }
     }
 
+    /// `into` gets the pages of `from`, and counts as having been opened when that was.
+    pub fn stand_for(&mut self, into: u32, from: u32) {
+        if let Some(&sequence) = self.sequence.get(from as usize) {
+            self.sequence[into as usize] = sequence;
+        }
+    }
+
     pub fn close(&mut self, block: u32) {
         if let Some(at) = self.closed.get_mut(block as usize) {
             self.order += 1;

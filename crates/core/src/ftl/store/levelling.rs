@@ -279,6 +279,10 @@ impl Store {
         }
         let slot = self.swap_slot(self.geometry.unit_of(swap.into));
         self.start(cx, slot, swap.into);
+        // The model's block of cold data takes over the number of the one that they lay in.
+        if self.limits.sealed {
+            self.history.stand_for(swap.into, swap.from);
+        }
         self.empty(unit, swap.from, Job::Swap(swap));
     }
 
