@@ -126,6 +126,16 @@ fn erases_reads_and_copies_go_together() {
     assert_eq!(together(&nand, &mixed), [300 + ERASE, 600 + ERASE + TRANSFER + PROGRAM]);
 }
 
+/// Reads name a flash page, whichever of its mapped pages they are of.
+#[test]
+fn mapped_pages_of_flash_pages_with_the_same_number_are_read_together() {
+    let mut nand = planes(2, TwoPlaneConfig::default());
+    nand.mapping_unit = Some(Bytes(nand.page_size.0 / 2));
+    let with = |page| together(&nand, &[read(0, 2, 1), read(BLOCKS, page, 1)]);
+    assert_eq!(with(3), with(2));
+    assert!(with(4)[1] > with(2)[1], "flash page 2 goes after flash page 1");
+}
+
 /// Pages of one request to an idle drive, and of requests that arrive together, go to the planes together: two programs take twice 105.6 us
 /// on the bus, 0.5 us between them and 200 us in the array, 411.7; two reads 25 us in the array and twice 105.6 us, 236.2.
 #[test]

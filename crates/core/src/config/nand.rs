@@ -107,7 +107,7 @@ pub struct TwoPlaneConfig {
     pub same_page: bool,
     /// Only blocks with the same number in their planes.
     pub same_block: bool,
-    /// Between the data of one plane and the next (tDBSY).
+    /// Between the data of one plane and the next of a program (tDBSY).
     pub delay: Nanos,
     /// Waiting operations of a die that are looked at for one that goes together with the next, in the order in which they would
     /// be taken. Each plane keeps its order: only the operation that waits first for a plane can go along.

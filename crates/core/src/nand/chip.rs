@@ -146,6 +146,11 @@ impl Chip {
         times.get(usize::from(kind)).copied().unwrap_or(times[0])
     }
 
+    /// Number of the flash page that holds mapped page `page` of a block.
+    pub(super) fn flash_page_of(&self, page: u32) -> u32 {
+        page / self.flash_page
+    }
+
     /// Time to fetch the flash page that holds mapped page `page` of a block.
     pub fn read_ns(&self, page: u32) -> u64 {
         self.of_page(&self.read, page)

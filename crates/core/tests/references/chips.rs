@@ -7,7 +7,7 @@
 //!
 //! Pages are placed by static striping, and there is so much spare flash that nothing is collected: so the host's pages
 //! are all that the flash does. Reads and writes keep to different halves of the drive, so that no read finds its page on
-//! the way. Copies and erases are not among them, nor is tDBSY between planes.
+//! the way. Copies and erases are not among them; `one_die.rs` has these.
 //!
 //! Where two dies ask for a bus at the same moment, and not for pages of one request that has just come, nothing says which one
 //! goes first: such runs are left out.
@@ -33,6 +33,8 @@ pub struct Array {
     planes: u32,
     pages_per_block: u32,
     pages_per_program: u32,
+    /// Mapped pages of a flash page.
+    mapped: u32,
     multi_plane: bool,
     shared_bus: bool,
     read_first: bool,
@@ -66,6 +68,8 @@ struct Together {
     same_page: bool,
     same_block: bool,
     lookahead: usize,
+    /// tDBSY, in ns.
+    delay: u64,
 }
 
 impl Array {
@@ -78,6 +82,7 @@ impl Array {
             same_page: random.random(),
             same_block: random.random(),
             lookahead: [1, 2, 3, 64][random.random_range(0..4)],
+            delay: [0, 503][random.random_range(0..2)],
         });
         let suspend = (special == 1).then(|| Suspend {
             program: random.random_range(0..4) > 0,
@@ -100,6 +105,7 @@ impl Array {
             },
             pages_per_block: 12,
             pages_per_program,
+            mapped: if multi_plane { 1 } else { random.random_range(1..=2) },
             multi_plane,
             shared_bus: together.is_none() && random.random(),
             read_first: suspend.is_some() || random.random(),
@@ -128,6 +134,10 @@ impl Array {
                 "transfer": times(&[self.transfer]), "command": times(&[self.command]),
             },
         });
+        if self.mapped > 1 {
+            nand["page_size"] = format!("{} KiB", 4 * self.mapped).into();
+            nand["mapping_unit"] = "4 KiB".into();
+        }
         if let Some(cache) = self.cache {
             nand["cache_program"] = times(&[cache]).into();
         }
@@ -137,7 +147,7 @@ impl Array {
         }
         if let Some(t) = self.together {
             nand["two_plane"] = json!({"read": t.read, "program": t.program, "planes": if t.all { "all" } else { "pairs" },
-                "same_page": t.same_page, "same_block": t.same_block, "lookahead": t.lookahead});
+                "same_page": t.same_page, "same_block": t.same_block, "delay": times(&[t.delay]), "lookahead": t.lookahead});
         }
         json!({
             "nand": nand,
@@ -150,7 +160,7 @@ impl Array {
 
     /// Pages that one program writes.
     fn program_pages(&self) -> u32 {
-        self.pages_per_program * if self.multi_plane { self.planes } else { 1 }
+        self.pages_per_program * self.mapped * if self.multi_plane { self.planes } else { 1 }
     }
 
     /// Planes with blocks of their own, on each die.
@@ -164,7 +174,7 @@ impl Array {
 
     /// Eight blocks of each plane hold data, of 64.
     fn exported(&self) -> u32 {
-        self.channels * self.chips * self.dies * self.planes * self.pages_per_block * 8
+        self.channels * self.chips * self.dies * self.planes * self.pages_per_block * self.mapped * 8
     }
 
     /// Channel, chip, die and plane of the n-th stripe.
@@ -372,13 +382,19 @@ impl<'a> Chips<'a> {
     fn issue(&mut self, n: usize, request: &Request) {
         let a = self.array;
         let (first, count) = ((request.offset / 4096) as u32, (request.len / 4096) as u32);
-        let unit_pages = a.pages_per_block * if a.multi_plane { a.planes } else { 1 };
-        let across = if a.multi_plane { a.planes } else { 1 };
+        let across = a.mapped * if a.multi_plane { a.planes } else { 1 };
+        let unit_pages = a.pages_per_block * across;
         let (is_read, step) = match request.op {
             Op::Read => (true, 1),
             _ => (false, a.program_pages()),
         };
-        for lpn in (first..first + count).step_by(step as usize) {
+        let end = first + count;
+        let mut next = first;
+        while next < end {
+            let lpn = next;
+            // One read fetches what the request wants of a flash page.
+            let step = if is_read { (a.mapped - lpn % a.mapped).min(end - lpn) } else { step };
+            next += step;
             let stripe = lpn / a.program_pages();
             let [channel, chip, die, plane] = a.place(stripe % a.units());
             let unit = (stripe % a.units()) as usize;
@@ -455,12 +471,14 @@ impl<'a> Chips<'a> {
         let jobs = self.with_partners(die, leader);
         let parts: Vec<Job> = jobs.iter().map(|&job| self.jobs[job]).collect();
         let array = parts.iter().map(|job| job.array).max().unwrap();
+        // tDBSY, between the data of one plane and the next: of programs alone, which wait for the page register.
+        let between = a.together.map_or(0, |t| t.delay * (parts.len() as u64 - 1));
         let phases = if parts[0].is_read {
             // The planes' data come one after the other; the command has ended when all have come.
             let transfers = parts.iter().map(|job| job.pages * a.transfer).sum();
             vec![Phase::Bus(a.command * parts.len() as u64), Phase::Array(array), Phase::Bus(transfers)]
         } else {
-            let transfers = parts.iter().map(|job| a.command + job.pages * a.transfer).sum();
+            let transfers = parts.iter().map(|job| a.command + job.pages * a.transfer).sum::<u64>() + between;
             vec![Phase::Bus(transfers), Phase::Array(array)]
         };
         self.dies[die].front = Some(Run { jobs, is_read: parts[0].is_read, phases, next: 0, suspensions: 0 });

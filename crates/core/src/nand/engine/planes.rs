@@ -120,7 +120,10 @@ impl Engine {
     fn go_together(&self, lead: u32, other: u32) -> bool {
         let Some(rules) = &self.chip.two_plane else { return false };
         let (a, b) = (&self.ops[lead as usize], &self.ops[other as usize]);
-        let next = |state: &super::OpState| state.op.page + state.steps_done * self.pages_of_step(&state.op);
+        // What a chip compares are flash pages; several mapped pages may share one.
+        let next = |state: &super::OpState| {
+            self.chip.flash_page_of(state.op.page + state.steps_done * self.pages_of_step(&state.op))
+        };
         let block = |op: &FlashOp| op.block % self.blocks_per_unit;
         let group = self.chip.group;
         a.op.kind == b.op.kind
