@@ -7,6 +7,8 @@ mod buffers_agree;
 mod chips;
 #[path = "references/drives_agree.rs"]
 mod drives_agree;
+#[path = "references/one_die.rs"]
+mod one_die;
 #[path = "references/mod.rs"]
 mod references;
 mod support;

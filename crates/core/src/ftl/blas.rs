@@ -10,7 +10,8 @@
 //! it is written a lot, and what is written next goes to one channel.
 //!
 //! Garbage is collected and wear evened out as under `page`: `ftl.victim`, `ftl.gc` and `ftl.wear` say how. `ftl.allocator`
-//! has no effect on data.
+//! has no effect. A block whose unit has no room goes on in the next unit in turn that has; tombstones go to the units in turn,
+//! by themselves.
 //!
 //! **When it wins**: blocks that are written once and read often, in long requests, with idle time in between. **When it
 //! loses**: each scattered page is written twice; large writes go to one channel first; a drive that is never idle never
