@@ -2,7 +2,7 @@
 
 use crate::support;
 use crate::support::request;
-use eraseblock_core::buffer::parallel::Part;
+use eraseblock_core::buffer::Part;
 use eraseblock_core::buffer::{Buffer, BufferConfig, Outcome, Shape, Span, View};
 use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::{Op, Request};

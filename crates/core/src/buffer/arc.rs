@@ -22,10 +22,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::Reads;
-use super::ghosts::Ghosts;
-use super::paged::{PageOrder, Paged, Victim};
-use super::pages::PageTable;
+use super::kit::blocks::Reads;
+use super::kit::ghosts::Ghosts;
+use super::kit::paged::{PageOrder, Paged, Victim};
+use super::kit::pages::PageTable;
 use super::{Buffer, Reason, Shape};
 use crate::support::bits::Bits;
 use crate::support::list::{Links, List};

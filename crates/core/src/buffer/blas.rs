@@ -30,8 +30,8 @@ use std::collections::VecDeque;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocked::{EVICT_ORDER, EvictOrder};
-use super::blocks::{Directory, require_room};
+use super::kit::blocked::{EVICT_ORDER, EvictOrder};
+use super::kit::blocks::{Directory, require_room};
 use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
 use crate::pattern::{Hint, Pattern, Route};
 use crate::support::NONE;

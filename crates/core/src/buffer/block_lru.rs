@@ -16,9 +16,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocked::{BlockOrder, Blocked, EVICT_ORDER, EvictOrder};
-use super::blocks::{Directory, Reads};
-use super::parallel::Ranked;
+use super::kit::blocked::{BlockOrder, Blocked, EVICT_ORDER, EvictOrder};
+use super::kit::blocks::{Directory, Reads};
+use super::kit::parallel::Ranked;
 use super::{Buffer, Outcome, Reason, Shape};
 use crate::support::NONE;
 use crate::support::list::{Links, List};

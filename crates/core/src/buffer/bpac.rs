@@ -33,10 +33,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{Directory, require_room, require_share};
-use super::by_size::BySize;
-use super::ghosts::Ghosts;
-use super::pages::PageTable;
+use super::kit::blocks::{Directory, require_room, require_share};
+use super::kit::by_size::BySize;
+use super::kit::ghosts::Ghosts;
+use super::kit::pages::PageTable;
 use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
 use crate::support::NONE;
 use crate::support::list::{Links, List};

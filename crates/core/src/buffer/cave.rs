@@ -36,12 +36,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::block_lru::BlockLru;
-use super::blocks::{Directory, Reads, require_share};
 use super::bplru::Bplru;
 use super::cflru::Cflru;
+use super::kit::blocks::{Directory, Reads, require_share};
+use super::kit::modules::{Modules, Per};
+use super::kit::parallel::{Kept, Parallel, Pick, RANDOM, Ranked, SEQUENTIAL, Victim, from_end};
 use super::lru::LEAST_RECENT;
-use super::modules::{Modules, Per};
-use super::parallel::{Kept, Parallel, Pick, RANDOM, Ranked, SEQUENTIAL, Victim, from_end};
 use super::{Buffer, Reason, Shape, View};
 use crate::pattern::Pattern;
 use crate::support::registry::{About, Choice, Cost, Example, Needs};

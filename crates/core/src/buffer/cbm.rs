@@ -28,11 +28,12 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{Directory, Reads, require_room, require_share};
-use super::hbm::{self, Threshold};
+use super::kit::blocks::{Directory, Reads, require_room, require_share};
+
+use super::kit::paged::Paged;
+use super::kit::regions::rules::{Room, Rules, Threshold, Tie};
+use super::kit::regions::{Regions, Visit};
 use super::lru::Lru;
-use super::paged::Paged;
-use super::regions::{Regions, Visit};
 use super::{Action, Answer, Buffer, Evicted, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
 use crate::support::registry::{About, Choice, Cost, Example, Needs};
 
@@ -109,17 +110,16 @@ pub struct Config {
     /// Pages that leave the block region for as many that come change its size, so that the threshold may move.
     pub exchange_counts: bool,
     /// Which of blocks that are equal in popularity and pages leaves.
-    pub tie: hbm::Tie,
+    pub tie: Tie,
     /// When room is made for the pages that a request brings to a block.
-    pub room: hbm::Room,
+    pub room: Room,
     /// Seed of the random choice.
     pub seed: u64,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        let hbm::Config { threshold, alpha, beta, settle, exchange_counts, tie, room, seed, .. } =
-            hbm::Config::default();
+        let Rules { threshold, alpha, beta, settle, exchange_counts, tie, room, seed, .. } = Rules::default();
         Self {
             read_share: 0.5,
             fill_holes: true,
@@ -145,7 +145,7 @@ impl Config {
         require_share("read_share", self.read_share)?;
         let clean = libm::round(self.read_share * f64::from(shape.capacity)) as u32;
         let clean = clean.clamp(1, shape.capacity - 1);
-        let rules = hbm::Config {
+        let rules = Rules {
             threshold: self.threshold,
             alpha: self.alpha,
             beta: self.beta,
@@ -154,7 +154,7 @@ impl Config {
             tie: self.tie,
             room: self.room,
             seed: self.seed,
-            ..hbm::Config::default()
+            ..Rules::default()
         };
         Ok(Box::new(Cbm {
             fill_holes: self.fill_holes,

@@ -17,13 +17,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocked::BlockOrder;
-use super::blocks::{Directory, Reads, require_share};
+use super::kit::blocked::BlockOrder;
+use super::kit::blocks::{Directory, Reads, require_share};
+use super::kit::paged::{PageOrder, Paged, Victim};
+use super::kit::pages::PageTable;
+use super::kit::parallel::Ranked;
+use super::kit::window::Window;
 use super::lru::LEAST_RECENT;
-use super::paged::{PageOrder, Paged, Victim};
-use super::pages::PageTable;
-use super::parallel::Ranked;
-use super::window::Window;
 use super::{Buffer, Outcome, Reason, Shape};
 use crate::support::NONE;
 use crate::support::bits::Bits;

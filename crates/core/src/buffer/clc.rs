@@ -24,9 +24,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocked::{BlockOrder, Blocked, EVICT_ORDER, EvictOrder};
-use super::blocks::{Directory, Reads, require_share};
-use super::by_size::BySize;
+use super::kit::blocked::{BlockOrder, Blocked, EVICT_ORDER, EvictOrder};
+use super::kit::blocks::{Directory, Reads, require_share};
+use super::kit::by_size::BySize;
 use super::{Buffer, Outcome, Reason, Shape};
 use crate::support::NONE;
 use crate::support::list::{Links, List};

@@ -31,8 +31,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::batched::{BatchOrder, Batched};
-use super::pages::PageTable;
+use super::kit::batched::{BatchOrder, Batched};
+use super::kit::pages::PageTable;
 use super::{Buffer, Reason, Shape, View};
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice, Example};

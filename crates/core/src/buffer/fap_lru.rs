@@ -27,9 +27,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::block_lru::{BlockLru, LEAST_RECENT};
-use super::blocks::{Directory, Reads};
-use super::modules::{Modules, Per};
-use super::parallel::{Kept, Parallel, Pick, RANDOM, Ranked, Victim, from_end};
+use super::kit::blocks::{Directory, Reads};
+use super::kit::modules::{Modules, Per};
+use super::kit::parallel::{Kept, Parallel, Pick, RANDOM, Ranked, Victim, from_end};
 use super::{Buffer, Reason, Shape, View};
 use crate::support::registry::{About, Choice, Example};
 

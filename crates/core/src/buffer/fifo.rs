@@ -11,10 +11,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::Reads;
-use super::paged::{PageOrder, Paged, Victim};
-use super::pages::PageTable;
-use super::written::Written;
+use super::kit::blocks::Reads;
+use super::kit::paged::{PageOrder, Paged, Victim};
+use super::kit::pages::PageTable;
+use super::kit::written::Written;
 use super::{Buffer, Reason, Shape};
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Example};

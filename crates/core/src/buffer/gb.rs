@@ -27,10 +27,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::block_lru::BlockLru;
-use super::blocks::{Directory, Reads};
+use super::kit::blocks::{Directory, Reads};
+use super::kit::modules::{Modules, Per, Place};
+use super::kit::parallel::{Kept, Parallel, Pick, RANDOM, Ranked, Victim, from_end};
 use super::lru::LEAST_RECENT;
-use super::modules::{Modules, Per, Place};
-use super::parallel::{Kept, Parallel, Pick, RANDOM, Ranked, Victim, from_end};
 use super::{Buffer, Reason, Shape, View};
 use crate::support::registry::{About, Choice, Example};
 

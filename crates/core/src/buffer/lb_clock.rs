@@ -30,7 +30,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{Directory, require_room};
+use super::kit::blocks::{Directory, require_room};
 use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
 use crate::support::NONE;
 use crate::support::heap::Heap;

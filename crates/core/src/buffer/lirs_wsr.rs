@@ -27,10 +27,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{Reads, require_share};
-use super::ghosts::Ghosts;
-use super::paged::{PageOrder, Paged, Victim};
-use super::pages::PageTable;
+use super::kit::blocks::{Reads, require_share};
+use super::kit::ghosts::Ghosts;
+use super::kit::paged::{PageOrder, Paged, Victim};
+use super::kit::pages::PageTable;
 use super::{Buffer, Reason, Shape};
 use crate::support::NONE;
 use crate::support::bits::Bits;

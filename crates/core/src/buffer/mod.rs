@@ -5,49 +5,49 @@
 //! ask of the drive below it goes through [`View`].
 
 pub mod arc;
-pub mod batched;
 pub mod blas;
 pub mod block_lru;
-pub mod blocked;
-pub mod blocks;
 pub mod bpac;
 pub mod bplru;
-pub mod by_size;
 pub mod cave;
 pub mod cbm;
 pub mod cflru;
 pub mod clc;
 pub mod clock;
+pub mod config;
 pub mod epo;
 pub mod fab;
 pub mod fap_lru;
 pub mod fifo;
 pub mod gb;
-pub mod ghosts;
 pub mod hbm;
+pub mod kit;
 pub mod lb_clock;
 pub mod lirs_wsr;
 pub mod lru;
 pub mod mca;
-pub mod modules;
 pub mod none;
 pub mod opt;
-pub mod paged;
-pub mod pages;
-pub mod parallel;
 pub mod ref_policy;
-pub mod regions;
 pub mod request_lru;
 pub mod s3_fifo;
 pub mod sftl;
 pub mod split_lru;
 pub mod supa;
 pub mod w_tinylfu;
-pub mod window;
-pub mod written;
 
-use self::parallel::Part;
 use crate::pattern::{Hint, Pattern, Policy, Route};
+
+/// Bytes `from..to` of a page of `of` bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// First byte.
+    pub from: u32,
+    /// After the last byte.
+    pub to: u32,
+    /// Bytes of a page.
+    pub of: u32,
+}
 
 /// What a buffer is built for.
 #[derive(Debug, Clone, Copy)]

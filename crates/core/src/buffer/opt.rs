@@ -27,8 +27,8 @@ use std::cmp::Reverse;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::require_room;
-use super::pages::PageTable;
+use super::kit::blocks::require_room;
+use super::kit::pages::PageTable;
 use super::{Answer, Buffer, FLUSH_COMMAND, FORCED, Foreseen, Outcome, Reason, Shape, Span, View};
 use crate::support::NONE;
 use crate::support::heap::Heap;

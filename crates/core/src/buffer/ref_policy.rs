@@ -24,10 +24,10 @@ use std::collections::VecDeque;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{Reads, require_share};
-use super::paged::{PageOrder, Paged, Victim};
-use super::pages::PageTable;
-use super::window::Window;
+use super::kit::blocks::{Reads, require_share};
+use super::kit::paged::{PageOrder, Paged, Victim};
+use super::kit::pages::PageTable;
+use super::kit::window::Window;
 use super::{Buffer, Reason, Shape};
 use crate::support::bits::Bits;
 use crate::support::heap::Heap;

@@ -20,7 +20,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::batched::{BatchOrder, Batched};
+use super::kit::batched::{BatchOrder, Batched};
 use super::{Buffer, Reason, Shape, View};
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Example};

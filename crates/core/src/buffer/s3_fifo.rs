@@ -26,11 +26,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{Reads, require_share};
-use super::ghosts::Ghosts;
-use super::paged::{PageOrder, Paged, Victim};
-use super::pages::PageTable;
-use super::written::Written;
+use super::kit::blocks::{Reads, require_share};
+use super::kit::ghosts::Ghosts;
+use super::kit::paged::{PageOrder, Paged, Victim};
+use super::kit::pages::PageTable;
+use super::kit::written::Written;
 use super::{Buffer, Reason, Shape};
 use crate::support::bits::Bits;
 use crate::support::list::{Links, List};

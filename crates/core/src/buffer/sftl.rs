@@ -25,7 +25,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{Directory, require_room, require_share};
+use super::kit::blocks::{Directory, require_room, require_share};
 use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
 use crate::pattern::{Access, Hint, Pattern};
 use crate::support::NONE;

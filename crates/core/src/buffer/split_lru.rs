@@ -23,10 +23,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::block_lru::BlockLru;
-use super::blocked::{Blocked, EvictOrder};
-use super::blocks::{Reads, require_room, require_share};
-use super::paged::{PageOrder, Paged, Victim};
-use super::pages::PageTable;
+use super::kit::blocked::{Blocked, EvictOrder};
+use super::kit::blocks::{Reads, require_room, require_share};
+use super::kit::paged::{PageOrder, Paged, Victim};
+use super::kit::pages::PageTable;
 use super::{Answer, Buffer, Outcome, Reason, Shape, Span, View};
 use crate::support::bits::Bits;
 use crate::support::list::{Links, List};

@@ -39,9 +39,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{Reads, require_share};
-use super::paged::{PageOrder, Paged, Victim};
-use super::pages::PageTable;
+use super::kit::blocks::{Reads, require_share};
+use super::kit::paged::{PageOrder, Paged, Victim};
+use super::kit::pages::PageTable;
 use super::{Buffer, Reason, Shape};
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice, Example};

@@ -1,8 +1,8 @@
 //! What leaves the buffer, or goes past it, on its way to the FTL: evictions, padding, pages that are forced out.
 
 use super::{Cx, Device, DeviceError, NOBODY, Occasion, Own, PageOut, Reads, cx};
+use crate::buffer::config::WriteBack;
 use crate::buffer::{Action, Answer, Evicted, Eviction, Outcome, Span};
-use crate::config::WriteBack;
 use crate::nand::Cause;
 use crate::nand::op::ENGINE_JOIN;
 use crate::support::NONE;

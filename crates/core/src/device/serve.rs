@@ -2,7 +2,7 @@
 
 use super::time::READS;
 use super::{Cx, Device, DeviceError, NOBODY, Occasion, Own, Reads, cx};
-use crate::buffer::parallel::Part;
+use crate::buffer::Part;
 use crate::buffer::{Action, Answer, Outcome, Span, View};
 use crate::config::{PartialPage, WriteBack};
 use crate::ftl::Mapping;

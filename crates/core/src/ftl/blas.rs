@@ -40,11 +40,12 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::alloc::Units as _;
+use super::config::FtlConfig;
 use super::cx::{Cx, PageOut};
 use super::store::table::Table;
 use super::store::{Above, Store};
 use super::{Mapping, Reclaim, Shape};
-use crate::config::FtlConfig;
 use crate::metrics::Counters;
 use crate::nand::{Flash, Ppn};
 use crate::pattern::{Access, Hint, Pattern, Policy, Route};

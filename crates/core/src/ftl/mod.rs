@@ -8,6 +8,7 @@ pub mod bast;
 pub mod blas;
 pub mod block;
 mod blocks;
+pub mod config;
 pub mod cx;
 pub mod dftl;
 pub mod fast;
@@ -27,10 +28,10 @@ pub mod wear;
 
 pub use cx::{Cx, Own, PageOut};
 
-use crate::config::FtlConfig;
 use crate::metrics::Counters;
 use crate::nand::{Flash, Geometry, Ppn};
 use crate::pattern::{Hint, Pattern as BlockPattern, Policy, Route};
+use config::FtlConfig;
 use store::Store;
 
 /// How a call for more room went.
@@ -187,7 +188,7 @@ pub struct Shape<'a> {
     /// Pages that the host sees.
     pub logical_pages: u32,
     /// The chip's order of programming.
-    pub order: crate::config::ProgramOrder,
+    pub order: crate::nand::config::ProgramOrder,
     /// The parts that a page-level mapping is composed of.
     pub parts: &'a FtlConfig,
 }

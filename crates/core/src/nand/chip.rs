@@ -1,8 +1,11 @@
 //! What a chip's commands take, and what it can do at the same time: the configuration, settled and checked.
 
+use super::config::{
+    NandConfig, PageTimes, PageTypes, PlaneGroups, Scheduling, SuspendConfig, TwoPlaneConfig,
+};
 use super::geometry::Geometry;
 use super::op::{FlashOp, Kind};
-use crate::config::{Bytes, NandConfig, PageTypes, PlaneGroups, Scheduling, SuspendConfig, TwoPlaneConfig};
+use crate::support::units::Bytes;
 
 /// Planes that one operation can take along beside its own.
 pub const COMPANIONS: usize = 3;
@@ -37,8 +40,7 @@ impl Chip {
     /// Abilities that do not go together; the key and what to do.
     pub fn new(config: &NandConfig, geometry: &Geometry) -> Result<Self, String> {
         let t = &config.timing;
-        let each =
-            |times: &crate::config::PageTimes| times.each().iter().map(|time| time.0).collect::<Vec<_>>();
+        let each = |times: &PageTimes| times.each().iter().map(|time| time.0).collect::<Vec<_>>();
         let (read, program) = (each(&t.read), each(&t.program));
         let kinds = read.len().max(program.len());
         for (key, times) in [("read", &read), ("program", &program)] {

@@ -5,8 +5,8 @@
 
 use thiserror::Error;
 
+use super::config::ProgramOrder;
 use super::geometry::Geometry;
-use crate::config::ProgramOrder;
 use crate::support::bits::Bits;
 
 /// A flash operation that no chip would carry out.

@@ -4,7 +4,7 @@
 //! Units are numbered so that the channel varies fastest, then the chip, the die and the plane (CWDP): consecutive
 //! units lie on different channels.
 
-use crate::config::NandConfig;
+use super::config::NandConfig;
 use crate::support::divide::Divisor;
 
 /// The numbers of a flash array, in mapped pages.

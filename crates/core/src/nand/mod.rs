@@ -1,6 +1,7 @@
 //! The flash array: geometry, what chips allow, what is stored, and when it happens.
 
 pub mod chip;
+pub mod config;
 pub mod engine;
 pub mod flash;
 pub mod geometry;

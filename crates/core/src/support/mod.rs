@@ -12,6 +12,7 @@ pub mod minima;
 pub mod registry;
 pub mod sketch;
 pub mod tournament;
+pub mod units;
 
 /// "No such index" in every `u32` index of this crate.
 pub const NONE: u32 = u32::MAX;

@@ -2,7 +2,7 @@
 //! thousands of random request sequences and under the recorded workloads.
 
 use crate::references::{Buffer, BufferReference, Decisions, Left, is_chosen, seeds};
-use eraseblock_core::buffer::parallel::Part;
+use eraseblock_core::buffer::Part;
 use eraseblock_core::buffer::{self, Answer, BufferConfig, Idle, Outcome, Shape, Span, View};
 use eraseblock_core::host::Op;
 use eraseblock_core::pattern::{Pattern, Route};

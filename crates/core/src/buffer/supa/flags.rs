@@ -1,6 +1,6 @@
 //! Which pages of buffered blocks the host has read and written, and how long the runs of them are.
 
-use crate::buffer::blocks::Directory;
+use crate::buffer::kit::blocks::Directory;
 use crate::pattern::Pattern;
 use crate::support::NONE;
 use crate::support::bits::Bits;

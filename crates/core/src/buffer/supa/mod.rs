@@ -43,7 +43,7 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{Directory, require_room, require_share};
+use super::kit::blocks::{Directory, require_room, require_share};
 use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Shape, Span, View};
 use crate::support::NONE;
 use crate::support::bits::Bits;

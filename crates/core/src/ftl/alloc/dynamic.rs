@@ -144,7 +144,7 @@ impl Dynamic {
 }
 
 impl Allocator for Dynamic {
-    fn pick(&mut self, page: Fresh, units: &mut Units<'_>) -> Option<u32> {
+    fn pick(&mut self, page: Fresh, units: &mut dyn Units) -> Option<u32> {
         let stripe = &mut self.stripes[page.pool as usize];
         if stripe.unit != NONE {
             // What has been begun is completed.
@@ -171,7 +171,7 @@ impl Allocator for Dynamic {
     }
 
     #[inline]
-    fn placed(&mut self, unit: u32, units: &mut Units<'_>) {
+    fn placed(&mut self, unit: u32, units: &mut dyn Units) {
         let stripe = &mut self.stripes[self.pools.of_unit(unit) as usize];
         stripe.left = stripe.left.saturating_sub(1);
         // No stripe ends inside a program.

@@ -10,11 +10,12 @@ pub mod non_striping;
 mod pools;
 pub mod round_robin;
 pub mod static_order;
+mod units;
 
 pub use pools::Pools;
 
-pub use super::store::Units;
 use crate::nand::{Geometry, Ppn};
+pub use units::Units;
 
 /// A page that is going to be written.
 #[derive(Debug, Clone, Copy)]
@@ -30,10 +31,10 @@ pub struct Fresh {
 /// Chooses units.
 pub trait Allocator: std::fmt::Debug + Send {
     /// The unit that a page goes to: one that takes it, or `None` if none does.
-    fn pick(&mut self, page: Fresh, units: &mut Units<'_>) -> Option<u32>;
+    fn pick(&mut self, page: Fresh, units: &mut dyn Units) -> Option<u32>;
 
     /// A page picked for `unit` has been put there.
-    fn placed(&mut self, unit: u32, units: &mut Units<'_>);
+    fn placed(&mut self, unit: u32, units: &mut dyn Units);
 
     /// Whether it asks how long dies have to work.
     fn looks_at_work(&self) -> bool {

@@ -78,7 +78,7 @@ impl Allocator for RoundRobin {
     }
 
     #[inline]
-    fn pick(&mut self, page: Fresh, units: &mut Units<'_>) -> Option<u32> {
+    fn pick(&mut self, page: Fresh, units: &mut dyn Units) -> Option<u32> {
         if self.placed > 0
             && self.stripe > self.program
             && self.group != page.group
@@ -97,7 +97,7 @@ impl Allocator for RoundRobin {
     }
 
     #[inline]
-    fn placed(&mut self, unit: u32, units: &mut Units<'_>) {
+    fn placed(&mut self, unit: u32, units: &mut dyn Units) {
         self.placed += 1;
         // No stripe ends, and no turn, inside a program.
         if self.stripe.saturating_sub(self.placed) < self.program && !units.has_pending(unit) {

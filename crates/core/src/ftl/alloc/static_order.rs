@@ -104,18 +104,18 @@ struct Static;
 
 impl Allocator for Static {
     #[inline]
-    fn pick(&mut self, page: Fresh, units: &mut Units<'_>) -> Option<u32> {
+    fn pick(&mut self, page: Fresh, units: &mut dyn Units) -> Option<u32> {
         units.takes(page.pool).then_some(page.pool)
     }
 
     #[inline]
-    fn placed(&mut self, _unit: u32, _units: &mut Units<'_>) {}
+    fn placed(&mut self, _unit: u32, _units: &mut dyn Units) {}
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::NandConfig;
+    use crate::nand::config::NandConfig;
 
     /// 8 channels, 4 chips each, 2 dies, 2 planes.
     fn geometry() -> Geometry {

@@ -1,10 +1,10 @@
 //! What a scheme of whole blocks decides itself, and the mapping that it becomes.
 
 use super::{Blocks, Cx, MergeErase, Placement};
-use crate::config::ProgramOrder;
 use crate::ftl::cx::PageOut;
 use crate::ftl::{Mapping, Shape};
 use crate::metrics::Counters;
+use crate::nand::config::ProgramOrder;
 use crate::nand::{Flash, Geometry, Ppn};
 use crate::pattern::{Hint, Pattern, Policy, Route};
 use crate::support::NONE;

@@ -4,11 +4,12 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{Config, Dftl};
-use crate::config::{DeviceConfig, ProgramOrder};
+use crate::config::DeviceConfig;
 use crate::ftl::cx::{Cx, PageOut};
 use crate::ftl::{Mapping as _, Reclaim, Shape};
 use crate::metrics::Counters;
 use crate::nand::chip::Chip;
+use crate::nand::config::ProgramOrder;
 use crate::nand::{Cause, Engine, Flash, Geometry, Plan, Shadow};
 use crate::support::NONE;
 

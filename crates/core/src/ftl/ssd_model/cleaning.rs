@@ -4,8 +4,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 
 use super::{Cleaning, Config};
-use crate::ftl::store::Candidates;
-use crate::ftl::victim::{Looks, Victim};
+use crate::ftl::victim::{Candidates, Looks, Victim};
 
 /// The policy that the options name.
 pub(super) fn build(config: &Config) -> Box<dyn Victim> {

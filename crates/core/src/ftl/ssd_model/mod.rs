@@ -290,10 +290,11 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{DeviceConfig, ProgramOrder};
+    use crate::config::DeviceConfig;
     use crate::ftl::Reclaim;
     use crate::ftl::cx::{Cx, PageOut};
     use crate::metrics::Counters;
+    use crate::nand::config::ProgramOrder;
     use crate::nand::{Chip, Engine, Flash, Oob, Plan, Shadow};
     use crate::support::NONE;
 

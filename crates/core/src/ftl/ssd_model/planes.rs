@@ -21,7 +21,7 @@ impl Planes {
 }
 
 impl Allocator for Planes {
-    fn pick(&mut self, page: Fresh, units: &mut Units<'_>) -> Option<u32> {
+    fn pick(&mut self, page: Fresh, units: &mut dyn Units) -> Option<u32> {
         let old = page.old.map(|old| (units.unit_of(old), old));
         if let (Pool::Plane, Some((home, _))) = (self.logic, old) {
             if units.takes_in_place(home) {
@@ -60,7 +60,7 @@ impl Allocator for Planes {
     }
 
     #[inline]
-    fn placed(&mut self, unit: u32, _units: &mut Units<'_>) {
+    fn placed(&mut self, unit: u32, _units: &mut dyn Units) {
         self.last[self.pools.of_unit(unit) as usize] = unit / self.pools.count();
     }
 }
@@ -78,11 +78,11 @@ impl Whole {
 }
 
 impl Allocator for Whole {
-    fn pick(&mut self, page: Fresh, units: &mut Units<'_>) -> Option<u32> {
+    fn pick(&mut self, page: Fresh, units: &mut dyn Units) -> Option<u32> {
         let unit = units.active(self.pools.nth(page.pool, 0));
         units.takes(unit).then_some(unit)
     }
 
     #[inline]
-    fn placed(&mut self, _unit: u32, _units: &mut Units<'_>) {}
+    fn placed(&mut self, _unit: u32, _units: &mut dyn Units) {}
 }

@@ -1,10 +1,11 @@
 //! Garbage collection of one unit, in steps or in one go; and the swaps of a wear leveller, which go the same way.
 
 use super::table::TOMB;
-use super::{Candidates, Owners, Store};
+use super::{Owners, Store};
 use crate::ftl::Reclaim;
 use crate::ftl::cx::{Cx, Move, PageOut, Place};
 use crate::ftl::gc::Grain;
+use crate::ftl::victim::Candidates;
 use crate::ftl::wear::Swap;
 use crate::metrics::Counters;
 use crate::nand::{Cause, Kind};
@@ -158,8 +159,8 @@ impl Store {
             pages: self.data_pages(),
             program: self.geometry.program_pages,
             erases: cx.flash.erases(),
-            history: &self.history,
-            class_of: &self.class_of,
+            regions: &self.class_of,
+            past: self.history.past(),
         };
         // Without a reserve, which only power cuts and wear take away, what is valid has to fit into what is open.
         let chosen =

@@ -16,11 +16,11 @@
 //! gives back what that took: collection cannot run dry. If all closed blocks are fully valid, fresh pages go on in
 //! whatever open block has room.
 
-mod candidates;
 mod check;
 mod collect;
 mod compose;
 mod elements;
+mod history;
 mod levelling;
 mod recovery;
 mod rest;
@@ -34,14 +34,13 @@ mod units;
 
 use std::collections::VecDeque;
 
-pub use candidates::Candidates;
 pub use compose::Above;
 pub use elements::Numbering;
 pub use sealed::Sealed;
-pub use units::Units;
+pub use units::View;
 
-use candidates::History;
 use collect::Job;
+use history::History;
 use levelling::Wear;
 use rest::Rest;
 use table::OWN;
@@ -509,7 +508,7 @@ impl Store {
         if class < self.limits.regions {
             self.history.now += 1;
             if let Some(mut alloc) = self.alloc.take() {
-                alloc.placed(unit, &mut Units { store: self, engine: cx.engine, class });
+                alloc.placed(unit, &mut View { store: self, engine: cx.engine, class });
                 self.alloc = Some(alloc);
             }
             if self.limits.sealed {

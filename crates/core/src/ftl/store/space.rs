@@ -1,6 +1,6 @@
 //! Which units have room for fresh pages, which one a page goes to, and which have to be collected.
 
-use super::{DATA, Fresh, Pools, Store, Units};
+use super::{DATA, Fresh, Pools, Store, View};
 use crate::ftl::cx::Cx;
 use crate::nand::{Engine, Ppn};
 use crate::support::NONE;
@@ -60,14 +60,14 @@ impl Store {
     pub fn pick_over(&mut self, cx: &Cx<'_>, pool: u32, class: u32, old: Option<Ppn>) -> Option<u32> {
         let mut alloc = self.alloc.take()?;
         let page = Fresh { pool, group: cx.group, old };
-        let unit = alloc.pick(page, &mut Units { store: self, engine: cx.engine, class });
+        let unit = alloc.pick(page, &mut View { store: self, engine: cx.engine, class });
         self.alloc = Some(alloc);
         unit
     }
 
     /// The units as an allocator sees them.
-    pub fn units<'a>(&'a mut self, engine: &'a Engine, class: u32) -> Units<'a> {
-        Units { store: self, engine, class }
+    pub fn units<'a>(&'a mut self, engine: &'a Engine, class: u32) -> View<'a> {
+        View { store: self, engine, class }
     }
 
     /// The unit of `pool` that the mapping's own next page of `class` goes to: the first in turn that takes it.

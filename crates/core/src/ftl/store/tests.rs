@@ -3,10 +3,11 @@
 use serde_json::json;
 
 use super::Open;
-use crate::config::{DeviceConfig, ProgramOrder};
+use crate::config::DeviceConfig;
 use crate::ftl::cx::{Cx, PageOut};
 use crate::metrics::Counters;
 use crate::nand::chip::Chip;
+use crate::nand::config::ProgramOrder;
 use crate::nand::op::ENGINE_JOIN;
 use crate::nand::{Cause, Engine, Flash, Geometry, Plan};
 use crate::support::NONE;

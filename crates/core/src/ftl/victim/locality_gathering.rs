@@ -121,8 +121,7 @@ impl Victim for LocalityGathering {
 #[cfg(test)]
 mod tests {
     use super::{LocalityGathering, product};
-    use crate::ftl::store::Candidates;
-    use crate::ftl::victim::Victim;
+    use crate::ftl::victim::{Candidates, Victim};
 
     /// Two blocks of each region, half and three quarters valid: costs 1 and 3. Each erase leaves three quarters of what was
     /// counted before, in a unit of four blocks. The counts of the first region are 0, 1, 1.75, 2.31, 1.73, 2.30, 2.73, 3.04 and

@@ -7,6 +7,7 @@
 //! *Age* is counted in pages that the host has written to the drive (tombstones of a flush among them), not in time: the state of the drive does not depend
 //! on time, and ages are the same in an untimed run.
 
+mod candidates;
 pub mod cat;
 pub mod cost_benefit;
 pub mod d_choices;
@@ -18,7 +19,7 @@ pub mod random;
 pub mod rga;
 pub mod windowed_greedy;
 
-use super::store::Candidates;
+pub use candidates::{Candidates, Past};
 
 /// Chooses victims.
 pub trait Victim: std::fmt::Debug + Send {

@@ -1,15 +1,17 @@
 //! HBM's two regions: single pages in the order of use, and blocks by popularity; with the rules by which pages move, blocks leave and
 //! the threshold follows the block region. For HBM itself, and for buffers whose part for writes works like it.
 
+pub mod rules;
+
 use std::collections::BTreeSet;
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg32;
 
+use self::rules::{PageOrder, Room, Rules, SizeTie, Threshold, Tie};
 use super::blocks::{Directory, require_room, require_share};
-use super::hbm::{Config, PageOrder, Room, SizeTie, Threshold, Tie};
 use super::pages::PageTable;
-use super::{Evicted, Outcome, Reason, Shape, Span};
+use crate::buffer::{Evicted, Outcome, Reason, Shape, Span};
 use crate::support::bits::Bits;
 use crate::support::classes::Classes;
 use crate::support::frequency::Frequency;
@@ -37,7 +39,7 @@ enum Lar {
 }
 
 impl Lar {
-    fn new(config: &Config, nodes: usize) -> Self {
+    fn new(config: &Rules, nodes: usize) -> Self {
         match config.tie {
             Tie::Random => Self::Random(Classes::new(nodes), Pcg32::seed_from_u64(config.seed)),
             Tie::LowestBlock => Self::LowestBlock(Heap::new(nodes)),
@@ -164,7 +166,7 @@ pub struct Visit {
 /// Both regions.
 #[derive(Debug)]
 pub struct Regions {
-    config: Config,
+    config: Rules,
     /// All pages of both regions, by block.
     blocks: Directory,
     /// Pages of the page region; whether they are dirty is the blocks' knowledge.
@@ -192,7 +194,7 @@ pub struct Regions {
 }
 
 /// Bounds of the block region's share (Table 3.1).
-fn shares(config: &Config, shape: Shape) -> Result<(f64, f64), String> {
+fn shares(config: &Rules, shape: Shape) -> Result<(f64, f64), String> {
     let total = f64::from(shape.capacity);
     let block = f64::from(shape.pages_per_block);
     let alpha = config.alpha.unwrap_or(2.0 * block / total);
@@ -212,7 +214,7 @@ impl Regions {
     ///
     /// # Errors
     /// No room for a page, or a threshold or share that cannot be.
-    pub fn new(config: &Config, shape: Shape) -> Result<Self, String> {
+    pub fn new(config: &Rules, shape: Shape) -> Result<Self, String> {
         require_room(shape, 1)?;
         let most = shape.pages_per_block + 1;
         let threshold = match config.threshold {

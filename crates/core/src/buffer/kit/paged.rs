@@ -6,7 +6,7 @@
 
 use super::blocks::Reads;
 use super::pages::PageTable;
-use super::{Answer, Buffer, Evicted, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
+use crate::buffer::{Answer, Buffer, Evicted, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
 use crate::support::NONE;
 
 /// A page that has to leave, by slot, and why.

@@ -1,10 +1,13 @@
 //! The flash array: geometry, timing, what its chips can do.
 
+pub mod page_times;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::page_times::PageTimes;
-use super::units::{Bytes, Nanos};
+pub use page_times::PageTimes;
+
+use crate::support::units::{Bytes, Nanos};
 
 /// The flash array.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

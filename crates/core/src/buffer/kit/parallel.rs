@@ -7,7 +7,7 @@
 
 use super::blocked::BlockOrder;
 use super::blocks::{Directory, Reads, require_room};
-use super::{Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
+use crate::buffer::{Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Part, Reason, Shape, Span, View};
 use crate::pattern::{Access, Hint, Pattern};
 use crate::support::NONE;
 
@@ -66,17 +66,6 @@ pub trait Pick: std::fmt::Debug + Send {
 
     /// Bytes held.
     fn bytes(&self) -> usize;
-}
-
-/// Bytes `from..to` of a page of `of` bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part {
-    /// First byte.
-    pub from: u32,
-    /// After the last byte.
-    pub to: u32,
-    /// Bytes of a page.
-    pub of: u32,
 }
 
 /// A buffer that sends several blocks at the same time.

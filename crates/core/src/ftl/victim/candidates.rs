@@ -1,114 +1,36 @@
-//! The blocks of a unit as a victim policy sees them, and what is kept of each block for it.
+//! The blocks of a unit as a victim policy sees them.
 
-use crate::ftl::victim::Looks;
 use crate::support::minima::{ABSENT, Minima};
-
-/// What is kept of each block beside its valid pages, as far as somebody asks.
-#[derive(Debug, Default)]
-pub(super) struct History {
-    /// Pages that the host has written so far.
-    pub now: u64,
-    /// When a page of each block was last written or became invalid.
-    changed: Vec<u64>,
-    /// When each block was opened.
-    opened: Vec<u64>,
-    /// The order in which blocks were opened.
-    pub sequence: Vec<u64>,
-    pub openings: u64,
-    /// The order in which blocks were closed.
-    closed: Vec<u64>,
-    order: u64,
-    /// The order in which blocks were erased last; 0 for those that never were.
-    erased: Vec<u64>,
-    erasures: u64,
-}
-
-impl History {
-    pub fn new(looks: Looks, regions: bool, sequence: bool, blocks: u32) -> Self {
-        let kept = |wanted: bool| vec![0; if wanted { blocks as usize } else { 0 }];
-        Self {
-            changed: kept(looks.age),
-            opened: kept(regions),
-            sequence: kept(sequence),
-            closed: kept(looks.order),
-            erased: kept(looks.erased),
-            ..Self::default()
-        }
-    }
-
-    /// A page of `block` has been written or has become invalid.
-    #[inline]
-    pub fn change(&mut self, block: u32) {
-        if let Some(at) = self.changed.get_mut(block as usize) {
-            *at = self.now;
-        }
-    }
-
-    pub fn open(&mut self, block: u32) {
-        if let Some(at) = self.opened.get_mut(block as usize) {
-            *at = self.now;
-        }
-        if let Some(at) = self.sequence.get_mut(block as usize) {
-            self.openings += 1;
-            *at = self.openings;
-        }
-    }
-
-    /// Recovery has found that `block` was opened at `at`, counted in any way that grows.
-    pub fn found(&mut self, block: u32, at: u64) {
-        if let Some(sequence) = self.sequence.get_mut(block as usize) {
-            *sequence = at;
-            self.openings = self.openings.max(at);
-        }
-    }
-
-    /// `into` gets the pages of `from`, and counts as having been opened when that was.
-    pub fn stand_for(&mut self, into: u32, from: u32) {
-        if let Some(&sequence) = self.sequence.get(from as usize) {
-            self.sequence[into as usize] = sequence;
-        }
-    }
-
-    pub fn close(&mut self, block: u32) {
-        if let Some(at) = self.closed.get_mut(block as usize) {
-            self.order += 1;
-            *at = self.order;
-        }
-    }
-
-    pub fn erase(&mut self, block: u32) {
-        if let Some(at) = self.erased.get_mut(block as usize) {
-            self.erasures += 1;
-            *at = self.erasures;
-        }
-    }
-
-    /// Pages that the host has written since `block` was opened.
-    pub fn since_opened(&self, block: u32) -> u64 {
-        self.opened.get(block as usize).map_or(0, |at| self.now - at)
-    }
-
-    pub fn bytes(&self) -> usize {
-        (self.changed.len() + self.opened.len() + self.sequence.len() + self.closed.len() + self.erased.len())
-            * 8
-    }
-}
 
 /// The closed blocks of a unit. A block's number counts from the unit's first one.
 #[derive(Debug)]
 pub struct Candidates<'a> {
-    pub(super) closed: &'a Minima,
+    pub(crate) closed: &'a Minima,
     /// The unit's first block, and its number of blocks.
-    pub(super) first: u32,
-    pub(super) count: u32,
+    pub(crate) first: u32,
+    pub(crate) count: u32,
     /// Pages of a block that hold data, and pages of a program.
-    pub(super) pages: u32,
-    pub(super) program: u32,
+    pub(crate) pages: u32,
+    pub(crate) program: u32,
     /// Erases of all blocks.
-    pub(super) erases: &'a [u32],
-    pub(super) history: &'a History,
-    /// Class of all blocks' pages, where there are several.
-    pub(super) class_of: &'a [u8],
+    pub(crate) erases: &'a [u32],
+    /// Region of all blocks' pages, where there are several.
+    pub(crate) regions: &'a [u8],
+    /// What the policy asked to be kept of all blocks; empty where it did not.
+    pub(crate) past: Past<'a>,
+}
+
+/// What happened to blocks, as far as a policy looks at it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Past<'a> {
+    /// Pages that the host has written so far.
+    pub(crate) now: u64,
+    /// How many those were when a page of each block was last written or became invalid.
+    pub(crate) changed: &'a [u64],
+    /// The order in which blocks were closed.
+    pub(crate) closed: &'a [u64],
+    /// The order in which blocks were erased last; 0 for those that never were.
+    pub(crate) erased: &'a [u64],
 }
 
 #[cfg(test)]
@@ -116,24 +38,22 @@ impl Candidates<'_> {
     /// For tests of a policy by itself: a unit whose blocks were closed in the order of their numbers, with so many valid pages
     /// each and of these regions.
     pub(crate) fn alone<T>(blocks: &[(u16, u8)], pages: u32, f: impl FnOnce(&Candidates<'_>) -> T) -> T {
-        let count = blocks.len() as u32;
         let mut closed = Minima::new(blocks.len());
-        let mut history = History::new(Looks { order: true, ..Looks::default() }, true, false, count);
-        for (number, (block, &(valid, _))) in (0..).zip(blocks.iter().enumerate()) {
+        for (block, &(valid, _)) in blocks.iter().enumerate() {
             closed.set(block, valid);
-            history.close(number);
         }
-        let class_of: Vec<u8> = blocks.iter().map(|&(_, region)| region).collect();
+        let order: Vec<u64> = (1..).take(blocks.len()).collect();
+        let regions: Vec<u8> = blocks.iter().map(|&(_, region)| region).collect();
         let erases = vec![0; blocks.len()];
         f(&Candidates {
             closed: &closed,
             first: 0,
-            count,
+            count: blocks.len() as u32,
             pages,
             program: 1,
             erases: &erases,
-            history: &history,
-            class_of: &class_of,
+            regions: &regions,
+            past: Past { closed: &order, ..Past::default() },
         })
     }
 }
@@ -195,7 +115,7 @@ impl Candidates<'_> {
     /// The region of the pages in a block; 0 where all lie together.
     #[inline]
     pub fn region(&self, block: u32) -> u8 {
-        self.class_of.get((self.first + block) as usize).copied().unwrap_or(0)
+        self.regions.get((self.first + block) as usize).copied().unwrap_or(0)
     }
 
     /// How often a block was erased.
@@ -213,17 +133,17 @@ impl Candidates<'_> {
     /// Pages that the host has written since a page of the block was last written or became invalid; for policies that
     /// look at age.
     pub fn age(&self, block: u32) -> u64 {
-        self.history.changed.get((self.first + block) as usize).map_or(0, |at| self.history.now - at)
+        self.past.changed.get((self.first + block) as usize).map_or(0, |at| self.past.now - at)
     }
 
     /// When the block was closed, in the order of closing; for policies that look at that order.
     pub fn closed_at(&self, block: u32) -> u64 {
-        self.history.closed.get((self.first + block) as usize).copied().unwrap_or(0)
+        self.past.closed.get((self.first + block) as usize).copied().unwrap_or(0)
     }
 
     /// When the block was last erased, in the order of erasing, 0 if it never was; for policies that look at that order.
     pub fn erased_at(&self, block: u32) -> u64 {
-        self.history.erased.get((self.first + block) as usize).copied().unwrap_or(0)
+        self.past.erased.get((self.first + block) as usize).copied().unwrap_or(0)
     }
 }
 
@@ -243,16 +163,23 @@ mod tests {
     fn chosen_of(policy: Value, valid: &[u16], erases: &[u32], fresh: &[u32]) -> Vec<u32> {
         let policy: VictimConfig = serde_json::from_value(policy).unwrap();
         let mut victim = policy.build(()).unwrap();
-        let mut history = History::new(victim.looks_at(), false, false, valid.len() as u32);
         let mut closed = Minima::new(valid.len());
         for (block, &valid) in valid.iter().enumerate() {
             closed.set(block, valid);
-            history.close(block as u32);
         }
-        history.now = 100;
+        let order: Vec<u64> = (1..).take(valid.len()).collect();
+        let mut changed = vec![0; valid.len()];
         for &block in fresh {
-            history.change(block);
+            changed[block as usize] = 100;
         }
+        let kept = |wanted, of| if wanted { of } else { &[][..] };
+        let looks = victim.looks_at();
+        let past = Past {
+            now: 100,
+            changed: kept(looks.age, &changed),
+            closed: kept(looks.order, &order),
+            erased: &[],
+        };
         let blocks = Candidates {
             closed: &closed,
             first: 0,
@@ -260,8 +187,8 @@ mod tests {
             pages: 10,
             program: 1,
             erases,
-            history: &history,
-            class_of: &[],
+            regions: &[],
+            past,
         };
         let mut found: Vec<u32> = (0..100).filter_map(|_| victim.choose(&blocks)).collect();
         found.sort_unstable();

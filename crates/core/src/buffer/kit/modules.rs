@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::View;
+use crate::buffer::View;
 use crate::pattern::{Pattern, Route};
 
 /// What counts as a module.

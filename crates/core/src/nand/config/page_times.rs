@@ -7,7 +7,7 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::units::Nanos;
+use crate::support::units::Nanos;
 
 /// One time for each type of page, at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //! Every page held is dirty. Reads are served from the buffer where it has the page; they move nothing and take nothing in.
 
 use super::pages::PageTable;
-use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
+use crate::buffer::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
 
 /// The order of a scheme. Slots are those of the [`PageTable`].
 pub trait BatchOrder: std::fmt::Debug + Send {

@@ -8,7 +8,7 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Action, Evicted, Outcome, Reason, Shape};
+use crate::buffer::{Action, Evicted, Outcome, Reason, Shape};
 use crate::support::NONE;
 use crate::support::bits::Bits;
 use crate::support::members::Members;

@@ -3,7 +3,7 @@
 //! Slots are numbered from 0; the schemes keep their order by these numbers. The index from pages to slots is dense:
 //! 4 bytes for each logical page, of which memory is touched only where pages have been.
 
-use super::{Action, Evicted, Outcome, Reason, Shape};
+use crate::buffer::{Action, Evicted, Outcome, Reason, Shape};
 
 /// Dirty flag in a slot's page number; page numbers stay below it.
 const DIRTY: u32 = 1 << 31;

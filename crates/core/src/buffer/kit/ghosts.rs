@@ -3,7 +3,7 @@
 //! The index from pages to entries is dense: 4 bytes for each logical page, of which memory is touched only where pages
 //! have been.
 
-use super::Shape;
+use crate::buffer::Shape;
 use crate::support::list::{Links, List};
 
 /// Remembered pages, each in one of `LISTS` lists.

@@ -1,0 +1,34 @@
+//! The table `precondition`: the state of the drive before the first request.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// State of the drive before the first request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PreconditionConfig {
+    /// How the drive is filled.
+    pub state: Precondition,
+    /// Steady state: it counts as steady once write amplification over a full-drive write moved by less than this share.
+    pub tolerance: f64,
+    /// Steady state: give up after this many full-drive writes, and say so.
+    pub max_drive_writes: u32,
+}
+
+impl Default for PreconditionConfig {
+    fn default() -> Self {
+        Self { state: Precondition::Full, tolerance: 0.01, max_drive_writes: 10 }
+    }
+}
+
+/// How the drive is filled before the first request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Precondition {
+    /// All flash erased.
+    Empty,
+    /// Every logical page written once, in order.
+    Full,
+    /// Filled, then overwritten at random until write amplification stays the same.
+    Steady,
+}
