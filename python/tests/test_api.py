@@ -78,6 +78,11 @@ def test_errors_have_their_kinds(tmp_path: Path) -> None:
     assert issubclass(eraseblock.SimulationError, eraseblock.EraseblockError)
 
 
+def test_options_that_there_are_not_are_refused() -> None:
+    with pytest.raises(TypeError, match="'job'"):
+        eraseblock.run(SMALL, job=2)  # type: ignore[call-arg]
+
+
 def test_progress_is_told_and_what_it_raises_ends_the_run() -> None:
     class Impatient:
         def __init__(self) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from eraseblock import _core
-from eraseblock.comparison import DEFAULT_DEVICE, in_options
-from eraseblock.experiments import Experiment, Sets, resolve_mapping
+from eraseblock.comparison import DEFAULT_DEVICE, experiments_of
+from eraseblock.experiments import Experiment, Sets
 
 Info = dict[str, Any]
 
@@ -21,13 +21,8 @@ def plan(
     source: str = "trace info",
 ) -> list[Experiment]:
     """One experiment for each trace, of which only the workload matters; messages are about `source`."""
-    table: dict[str, Any] = {"path": list(traces)}
-    table.update({key: value for key, value in (workload or {}).items() if value is not None})
-    config = {"name": "trace", "preset": DEFAULT_DEVICE, "workload": table}
-    try:
-        return resolve_mapping(config, source, sets)
-    except _core.ConfigError as error:
-        raise _core.ConfigError(in_options(str(error), source)) from None
+    given = {f"workload.{key}": value for key, value in (workload or {}).items() if value is not None}
+    return experiments_of(source, {"name": "trace", "preset": DEFAULT_DEVICE}, traces, given, sets)
 
 
 def characterise(

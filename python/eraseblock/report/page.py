@@ -19,8 +19,8 @@ from eraseblock.report.palette import colours
 from eraseblock.report.sensitivity import section_of
 from eraseblock.results.advice import Advice, advice_of
 from eraseblock.results.missing import Missing
+from eraseblock.results.record import Record
 from eraseblock.results.view import rows_of
-from eraseblock.sweep import Record
 
 # More runs than this would make a page that is too large; those left out are counted in it.
 MOST_RUNS = 10_000

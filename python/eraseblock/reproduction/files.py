@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from eraseblock import _core
+from eraseblock.outputs import REPORT_NAME
 from eraseblock.reproduction.answers import PaperAnswer
 from eraseblock.reproduction.beyond.answers import StudyAnswer
 from eraseblock.reproduction.beyond.study import NAME
 from eraseblock.results.files import replace_file
-from eraseblock.results.store import REPORT_NAME, make_folder
+from eraseblock.results.store import make_folder
 
 JSON_NAME = "reproduction.json"
 

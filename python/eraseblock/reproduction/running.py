@@ -12,9 +12,10 @@ from eraseblock.experiments import Experiment
 from eraseblock.pool import Pool, Progress, Result, StoppedError
 from eraseblock.reproduction.plan import Plan
 from eraseblock.results.files import replace_file
-from eraseblock.results.runs import RunStore, opened
 from eraseblock.results.store import make_folder
-from eraseblock.sweep import Outcome, Watcher, Way, run_all
+from eraseblock.running import Handling, finished
+from eraseblock.sweep import Outcome, Watcher
+from eraseblock.terminal.caller import CommandLine
 from eraseblock.terminal.console import say_error
 from eraseblock.terminal.progress import ProgressBar
 
@@ -67,29 +68,11 @@ def run_or_find(
     trim: Callable[[dict[str, Any]], dict[str, Any]] = slim,
 ) -> list[Outcome]:
     """Run everything that `folder`, if there is one, does not hold; `trim` says what is kept of records."""
-    if folder is None:
-        with ProgressBar(len(experiments)) as bar:
-            return run_all(experiments, Way(jobs, watcher=bar, trim=trim))
-    make_folder(folder)
-    with opened(folder, fresh=fresh) as store:
-        for notice in store.notices:
-            say_error(notice)
-        try:
-            with ProgressBar(len(experiments)) as bar:
-                outcomes = run_all(experiments, Way(jobs, watcher=bar, trim=trim), store)
-        except KeyboardInterrupt:
-            again = "the same command without --fresh" if fresh else "the same command"
-            raise KeyboardInterrupt(
-                f"{store.done()} of {len(experiments)} runs are stored in {folder}; "
-                f"{again} goes on from there"
-            ) from None
-        _tell(store, len(experiments))
-        return outcomes
-
-
-def _tell(store: RunStore, runs: int) -> None:
-    if store.found:
-        say_error(f"{store.found} of {runs} runs found in {store.folder}")
+    handling = Handling(jobs=jobs, folder=folder, fresh=fresh, trim=trim)
+    with finished(experiments, handling, CommandLine()) as done:
+        if done.found:
+            say_error(done.found)
+    return done.outcomes
 
 
 def _read(plan: Plan, jobs: int | None, folder: Path | None, *, fresh: bool) -> None:

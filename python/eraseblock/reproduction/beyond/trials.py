@@ -9,11 +9,11 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from eraseblock.comparison import split_errors
 from eraseblock.experiments import Config, Experiment
 from eraseblock.reproduction.beyond.study import KEYS
+from eraseblock.results.record import Record
 from eraseblock.results.units import bytes_of
-from eraseblock.sweep import Outcome, Record
+from eraseblock.sweep import Outcome, split_errors
 
 # A run is cut into this many parts of about equally many requests.
 PARTS = 10
