@@ -6,8 +6,6 @@ import json
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -15,10 +13,8 @@ from eraseblock import _core
 from eraseblock.comparison import DEFAULT_DEVICE, Comparison
 from eraseblock.experiments import Experiment, Sets, resolve
 from eraseblock.results.record import Analysis, Record
-from eraseblock.running import Finished, Handling, Words, finished
+from eraseblock.running import Finished, Handling, Quiet, finished
 from eraseblock.sweep import Outcome, Watcher, split_errors
-
-_WORDS = Words("the same call", "`out`", "fresh", "prune", "events")
 
 
 class RunOptions(TypedDict, total=False):
@@ -140,21 +136,6 @@ def compare(
     return done.records
 
 
-@dataclass
-class _Asked:
-    """A caller in Python: has a watcher of its own, and hears of the folder by warnings."""
-
-    watcher: Watcher | None
-    notices: list[str] = field(default_factory=list)
-    words: Words = _WORDS
-
-    def watching(self, runs: int) -> AbstractContextManager[Watcher | None]:  # noqa: ARG002
-        return nullcontext(self.watcher)
-
-    def notice(self, sentence: str) -> None:
-        self.notices.append(sentence)
-
-
 def _carry_out(
     experiments: Sequence[Experiment],
     options: RunOptions,
@@ -175,7 +156,7 @@ def _carry_out(
         fresh=options.get("fresh", False),
         sensitivity=sensitivity,
     )
-    asked = _Asked(options.get("watcher"))
+    asked = Quiet(options.get("watcher"))
     with finished(experiments, handling, asked) as done:
         done.write()
     for sentence in (*asked.notices, done.left_out):

@@ -13,9 +13,8 @@ from eraseblock.results.files import drop_parts, replace_file
 from eraseblock.results.missing import Missing, write_missing
 from eraseblock.results.record import Analysis, Record
 from eraseblock.results.runs import has_runs
-from eraseblock.results.store import make_folder, write_records
+from eraseblock.results.store import REPORT_NAME, make_folder, write_records
 
-REPORT_NAME = "report.html"
 SENSITIVITY_NAME = "sensitivity.json"
 
 

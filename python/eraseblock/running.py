@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -43,6 +43,23 @@ class Caller(Protocol):
 
     def notice(self, sentence: str) -> None:
         """Something about the folder, before it is used."""
+
+
+@dataclass
+class Quiet:
+    """A caller in Python: has a watcher of its own or none, and keeps what it is told."""
+
+    watcher: Watcher | None = None
+    notices: list[str] = field(default_factory=list)
+    words: Words = Words("the same call", "`out`", "fresh", "prune", "events")
+
+    def watching(self, runs: int) -> AbstractContextManager[Watcher | None]:  # noqa: ARG002
+        """The watcher, which may be none."""
+        return nullcontext(self.watcher)
+
+    def notice(self, sentence: str) -> None:
+        """Keep it."""
+        self.notices.append(sentence)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,8 @@ JSON_NAME = "results.json"
 # How fast each run was, apart from the results: those are the same bytes whenever and wherever they are made.
 ENGINE_NAME = "engine.json"
 PARQUET_NAME = "results.parquet"
+# What is made from all of these; the data are read without it.
+REPORT_NAME = "report.html"
 
 
 def records_json(records: Sequence[Record]) -> str:
