@@ -1,4 +1,4 @@
-"""Commands of other projects: found by entry points, imported when called, and told of when they are absent."""
+"""Commands of other projects: found by entry points, imported when called, told of when they are absent."""
 
 from __future__ import annotations
 
