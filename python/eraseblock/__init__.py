@@ -13,7 +13,7 @@ Example:
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from eraseblock._core import ConfigError, EraseblockError, InputError, SimulationError
-    from eraseblock.api import compare, run, schema, sensitivity, trace_info
+    from eraseblock.api import RunOptions, compare, run, schema, sensitivity, trace_info
     from eraseblock.experiments import Experiment, resolve
     from eraseblock.names import registry
     from eraseblock.outputs import save_results
@@ -27,6 +27,7 @@ _HOMES = {
     "Experiment": "eraseblock.experiments",
     "InputError": "eraseblock._core",
     "Record": "eraseblock.results.record",
+    "RunOptions": "eraseblock.api",
     "SimulationError": "eraseblock._core",
     "compare": "eraseblock.api",
     "load_results": "eraseblock.results.store",
@@ -45,6 +46,7 @@ __all__ = [
     "Experiment",
     "InputError",
     "Record",
+    "RunOptions",
     "SimulationError",
     "compare",
     "load_results",
