@@ -76,7 +76,7 @@ def test_options_choose_a_part_and_a_page(cli: Cli, known: Path) -> None:
         (("--page-size", "5KB"), "page size: found 5000 B, expected a power of two from 512 B to 1 GiB"),
         (("--page-size", "4"), "page size: "),
         (("--sample", "2"), "sample: found 2, expected a share of the pages above 0 and up to 1"),
-        (("--ops", "x"), "--ops: found `x`, expected"),
+        (("--ops", "x"), "--ops:1: `workload.ops`: found `x`, expected"),
         (("--plot", "a.jpg"), "--plot: a.jpg ends in none of .png, .svg, .html"),
         (("--set", "workload.opps='w'"), "did you mean `workload.ops`?"),
     ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -56,16 +55,12 @@ class Study:
 
     def experiments(self) -> list[Experiment]:
         """All runs; a scheme that is registered later is among them by itself."""
-        axes = [f"{key}={self._axis(key, known(kind))}" for key, kind in self.every.items()]
-        return [
-            one
-            for load in self.loads
-            for one in resolve(self.path, sets=[*axes, *(f"{key}={_toml(to)}" for key, to in load.items())])
-        ]
+        axes = {key: self._axis(key, known(kind)) for key, kind in self.every.items()}
+        return [one for load in self.loads for one in resolve(self.path, sets={**axes, **load})]
 
-    def _axis(self, key: str, names: Sequence[str]) -> str:
+    def _axis(self, key: str, names: Sequence[str]) -> list[Any]:
         options = self.options.get(key, {})
-        return _toml([{"kind": name, **options[name]} if name in options else name for name in names])
+        return [{"kind": name, **options[name]} if name in options else name for name in names]
 
 
 def studies() -> dict[str, Study]:
@@ -98,15 +93,6 @@ def read(path: Path) -> Mapping[str, Study]:
         raise InputError(f"{path}: {error} is missing") from error
     except ValueError as error:
         raise InputError(f"{path}: {error}") from error
-
-
-def _toml(value: Any) -> str:
-    """A value as it is written in TOML, on one line."""
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(one)}" for key, one in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(_toml(one) for one in value) + "]"
-    return json.dumps(value)
 
 
 def _study(name: str, table: Mapping[str, Any], folder: Path) -> Study:
