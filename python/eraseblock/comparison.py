@@ -68,9 +68,19 @@ def experiments_of(
         whole.setdefault(table, {})[name] = value
     try:
         return resolve_mapping(whole, source, sets)
-    except _core.ConfigError:
+    except _core.ConfigError as error:
+        if (named := _at_option(error, source)) is not None:
+            raise named from None
         _check_alone(config, given)
         raise
+
+
+def _at_option(error: _core.ConfigError, source: str) -> _core.ConfigError | None:
+    """The same sentence, said of the option that set the key; None where the engine does not name one."""
+    place, key, message = (getattr(error, part, None) for part in ("place", "key", "message"))
+    if key not in OPTIONS or not message or (place or "").rpartition(":")[0] != source:
+        return None
+    return _core.ConfigError(f"{OPTIONS[key]}: {message}")
 
 
 def _check_alone(config: Mapping[str, Any], given: Mapping[str, Any]) -> None:
