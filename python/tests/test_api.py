@@ -88,11 +88,6 @@ def test_errors_have_their_kinds(tmp_path: Path) -> None:
     assert issubclass(eraseblock.SimulationError, eraseblock.EraseblockError)
 
 
-def test_options_that_there_are_not_are_refused() -> None:
-    with pytest.raises(TypeError, match="'job'"):
-        eraseblock.run(SMALL, job=2)  # type: ignore[call-arg]
-
-
 def test_progress_is_told_and_what_it_raises_ends_the_run() -> None:
     class Impatient:
         def __init__(self) -> None:
@@ -211,3 +206,8 @@ def test_overrides_may_be_texts_flags_and_tables() -> None:
     assert one.config["buffer"]["scheme"]["padding"] is False
     with pytest.raises(eraseblock.ConfigError, match=r"host\.speedup"):
         eraseblock.resolve({"preset": "hbm-2010", "workload": work}, sets={"host.speedup": object()})
+
+
+def test_options_that_there_are_not_are_refused() -> None:
+    with pytest.raises(TypeError, match="'job'"):
+        eraseblock.run(SMALL, job=2)  # type: ignore[call-arg]
