@@ -9,6 +9,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 # One interpreter for every build of the extension, so that cargo does not build it anew for each caller.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
@@ -134,17 +135,19 @@ lock: $(DEPENDENCIES) ## Pin the Python packages anew (needs uv)
 
 clean: ## Remove everything that make built
 	rm -rf target fuzz/target fuzz/seeds out $(VENV) .mypy_cache .ruff_cache .pytest_cache python/eraseblock/_core*.so
-	find python tools -name __pycache__ -type d -prune -exec rm -rf {} +
+	find python reproduction tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(DEPENDENCIES): requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
 	    f"eraseblock needs Python 3.11 or later; $(PYTHON) is {sys.version.split()[0]} (say make PYTHON=...)")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
+	$(INSTALL) --require-hashes --no-deps -r requirements.lock
 	@touch $@
 
-$(EXTENSION): $(DEPENDENCIES) $(ENGINE) pyproject.toml
+# The reproduction is a project of its own, built by a backend that the lock pins.
+$(EXTENSION): $(DEPENDENCIES) $(ENGINE) pyproject.toml reproduction/pyproject.toml
 	@echo "building the engine with the $(EXTENSION_PROFILE) profile; this takes a minute or two the first time"
 	PIP_QUIET=1 $(BIN)/maturin develop --profile $(EXTENSION_PROFILE) --locked --quiet
+	$(INSTALL) --no-deps --no-build-isolation --editable reproduction
 	@rm -f $(VENV)/.extension-*
 	@touch $@

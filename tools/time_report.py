@@ -20,8 +20,8 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.ui import WebDriverWait
 
 from eraseblock.report.page import build_page
+from eraseblock.results.record import Record
 from eraseblock.results.store import read_records
-from eraseblock.sweep import Record
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 DRIVER = shutil.which("chromedriver")

@@ -13,11 +13,12 @@ Example:
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from eraseblock._core import ConfigError, EraseblockError, InputError, SimulationError
-    from eraseblock.api import compare, run, schema, sensitivity, trace_info
+    from eraseblock.api import RunOptions, compare, run, schema, sensitivity, trace_info
     from eraseblock.experiments import Experiment, resolve
     from eraseblock.names import registry
-    from eraseblock.results.store import load_results, save_results
-    from eraseblock.sweep import Record
+    from eraseblock.outputs import save_results
+    from eraseblock.results.record import Record
+    from eraseblock.results.store import load_results
 
 # Where each name is from; it is imported when it is first asked for.
 _HOMES = {
@@ -25,14 +26,15 @@ _HOMES = {
     "EraseblockError": "eraseblock._core",
     "Experiment": "eraseblock.experiments",
     "InputError": "eraseblock._core",
-    "Record": "eraseblock.sweep",
+    "Record": "eraseblock.results.record",
+    "RunOptions": "eraseblock.api",
     "SimulationError": "eraseblock._core",
     "compare": "eraseblock.api",
     "load_results": "eraseblock.results.store",
     "registry": "eraseblock.names",
     "resolve": "eraseblock.experiments",
     "run": "eraseblock.api",
-    "save_results": "eraseblock.results.store",
+    "save_results": "eraseblock.outputs",
     "schema": "eraseblock.api",
     "sensitivity": "eraseblock.api",
     "trace_info": "eraseblock.api",
@@ -44,6 +46,7 @@ __all__ = [
     "Experiment",
     "InputError",
     "Record",
+    "RunOptions",
     "SimulationError",
     "compare",
     "load_results",

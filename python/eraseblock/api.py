@@ -4,45 +4,54 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from eraseblock import _core
-from eraseblock.comparison import DEFAULT_DEVICE, plan, split_errors
-from eraseblock.events import logs_of
+from eraseblock.comparison import DEFAULT_DEVICE, Comparison
 from eraseblock.experiments import Experiment, Sets, resolve
-from eraseblock.results.runs import opened
-from eraseblock.results.store import make_folder, write_results
-from eraseblock.sweep import Outcome, Record, Watcher, Way, run_all
+from eraseblock.results.record import Analysis, Record
+from eraseblock.running import Finished, Handling, Quiet, finished
+from eraseblock.sweep import Outcome, Watcher, split_errors
 
 
-def run(
-    source: str | Path | Mapping[str, Any],
-    *,
-    sets: Sets = (),
-    jobs: int | None = None,
-    verify: bool = False,
-    watcher: Watcher | None = None,
-    out: str | Path | None = None,
-    fresh: bool = False,
-    executor: Executor | None = None,
-    events: str | Path | None = None,
-) -> list[Record]:
-    """Run an experiment, one record for each point of its axes, in their order.
+class RunOptions(TypedDict, total=False):
+    """How experiments are run, the same for all functions that run any.
 
-    Args:
-        source: path of a TOML file, or the same keys as a mapping; a list is an axis.
-        sets: overrides such as `"host.speedup=2"`, or `{"host.speedup": 2}`.
+    Keys:
         jobs: runs at a time; default: one per processor.
         verify: check every read, and the laws of the drive after each run.
         watcher: is told how the runs get on.
         out: folder of results; each run is stored there as it ends, and what is there is not run again.
         fresh: run everything, whatever the folder holds.
         executor: runs experiments in the place of threads of its own; a pool of processes, for instance.
+    """
+
+    jobs: int | None
+    verify: bool
+    watcher: Watcher | None
+    out: str | Path | None
+    fresh: bool
+    executor: Executor | None
+
+
+def run(
+    source: str | Path | Mapping[str, Any],
+    *,
+    sets: Sets = (),
+    events: str | Path | None = None,
+    **options: Unpack[RunOptions],
+) -> list[Record]:
+    """Run an experiment, one record for each point of its axes, in their order.
+
+    Args:
+        source: path of a TOML file, or the same keys as a mapping; a list is an axis.
+        sets: overrides such as `"host.speedup=2"`, or `{"host.speedup": 2}`.
         events: file for every decision of the buffer (docs/events.md); a folder where there are several runs.
             Runs everything, whatever `out` holds.
+        options: `jobs`, `verify`, `watcher`, `out`, `fresh` and `executor`; `RunOptions` says what they mean.
 
     Raises:
         ConfigError: a wrong key or value.
@@ -54,38 +63,20 @@ def run(
         >>> records[0]["hit_ratio"]["all"]  # doctest: +SKIP
         0.42
     """
-    experiments = resolve(source, sets=sets)
-    logs = logs_of(events, experiments)
-    how = Way(jobs=jobs, verify=verify, watcher=watcher, executor=executor, events=logs)
-    outcomes = _run(experiments, how, out, fresh=fresh)
-    for outcome in outcomes:
-        if outcome.error is not None:
-            raise outcome.error
-    return [outcome.record for outcome in outcomes if outcome.record is not None]
+    done = _carry_out(resolve(source, sets=sets), options, events=events)
+    _raise_first(done.outcomes)
+    return done.records
 
 
 def sensitivity(
-    source: str | Path | Mapping[str, Any],
-    *,
-    sets: Sets = (),
-    jobs: int | None = None,
-    verify: bool = False,
-    watcher: Watcher | None = None,
-    out: str | Path | None = None,
-    fresh: bool = False,
-    executor: Executor | None = None,
-) -> dict[str, Any]:
+    source: str | Path | Mapping[str, Any], *, sets: Sets = (), **options: Unpack[RunOptions]
+) -> Analysis:
     """Run an experiment and all other readings of its papers; docs/sensitivity.md says what comes back.
 
     Args:
         source: path of a TOML file, or the same keys as a mapping; a list is an axis.
         sets: overrides such as `"host.speedup=2"`, or `{"host.speedup": 2}`.
-        jobs: runs at a time; default: one per processor.
-        verify: check every read, and the laws of the drive after each run.
-        watcher: is told how the runs get on.
-        out: folder of results; the runs of all readings are stored there as they end.
-        fresh: run everything, whatever the folder holds.
-        executor: runs experiments in the place of threads of its own; a pool of processes, for instance.
+        options: as of `run`; the runs of all readings are stored in `out`.
 
     Raises:
         ConfigError: a wrong key or value.
@@ -97,21 +88,10 @@ def sensitivity(
         >>> [reading["reading"] for reading in found["readings"] if reading["reverses"]]  # doctest: +SKIP
         ['bplru evict_order = "touch-first"']
     """
-    from eraseblock.readings.analysis import Analysis, analyse
-    from eraseblock.readings.plan import plan
-
-    readings = plan(resolve(source, sets=sets))
-    how = Way(jobs=jobs, verify=verify, watcher=watcher, executor=executor)
-    own = len(readings.runs)
-
-    def made(outcomes: Sequence[Outcome]) -> Analysis:
-        return analyse(readings, outcomes)
-
-    outcomes = _run(readings.experiments, how, out, fresh=fresh, own=own, analyse=made)
-    for number, outcome in enumerate(outcomes):
-        if outcome.error is not None and (number < own or isinstance(outcome.error, _core.SimulationError)):
-            raise outcome.error
-    return made(outcomes)
+    done = _carry_out(resolve(source, sets=sets), options, sensitivity=True)
+    _raise_first([*done.outcomes, *done.failed_readings])
+    assert done.analysis is not None
+    return done.analysis
 
 
 def compare(
@@ -123,13 +103,8 @@ def compare(
     device: str = DEFAULT_DEVICE,
     workload: Mapping[str, Any] | None = None,
     sets: Sets = (),
-    jobs: int | None = None,
-    verify: bool = False,
-    watcher: Watcher | None = None,
-    out: str | Path | None = None,
-    fresh: bool = False,
-    executor: Executor | None = None,
     events: str | Path | None = None,
+    **options: Unpack[RunOptions],
 ) -> list[Record]:
     """Replay traces against every combination of FTL, buffer size and buffer scheme.
 
@@ -143,69 +118,57 @@ def compare(
         device: preset of the drive.
         workload: further keys of the workload, such as `{"fit": "compact", "first": 10_000}`.
         sets: overrides such as `"host.speedup=2"`, or `{"host.speedup": 2}`.
-        jobs: runs at a time; default: one per processor.
-        verify: check every read, and the laws of the drive after each run.
-        watcher: is told how the runs get on.
-        out: folder of results; each run is stored there as it ends, and what is there is not run again.
-        fresh: run everything, whatever the folder holds.
-        executor: runs experiments in the place of threads of its own; a pool of processes, for instance.
         events: file for every decision of the buffer (docs/events.md); a folder where there are several runs.
             Runs everything, whatever `out` holds.
+        options: as of `run`.
 
     Example:
         >>> records = compare("mysql.load.zst", sizes=["1 MiB", "4 MiB"])  # doctest: +SKIP
     """
     paths = [traces] if isinstance(traces, str | Path) else list(traces)
-    experiments = plan(
-        [str(path) for path in paths],
-        buffers=buffers,
-        sizes=sizes,
-        ftls=ftls,
-        device=device,
-        workload=workload,
-        sets=sets,
-    )
-    logs = logs_of(events, experiments)
-    how = Way(jobs=jobs, verify=verify, watcher=watcher, executor=executor, events=logs)
-    outcomes = _run(experiments, how, out, fresh=fresh)
-    failures, refusals = split_errors(outcomes)
-    if failures:
-        assert failures[0].error is not None
-        raise failures[0].error
+    texts = [str(path) for path in paths]
+    comparison = Comparison(texts, buffers, sizes, ftls, device, workload or {}, sets)
+    done = _carry_out(comparison.experiments(), options, events=events)
+    failures, refusals = split_errors(done.outcomes)
+    _raise_first(failures)
     for sentence in dict.fromkeys(str(refusal.error) for refusal in refusals):
         warnings.warn(f"refused: {sentence}", stacklevel=2)
-    return [outcome.record for outcome in outcomes if outcome.record is not None]
+    return done.records
 
 
-def _run(
+def _carry_out(
     experiments: Sequence[Experiment],
-    how: Way,
-    out: str | Path | None,
+    options: RunOptions,
     *,
-    fresh: bool,
-    own: int | None = None,
-    analyse: Callable[[Sequence[Outcome]], dict[str, Any]] | None = None,
-) -> list[Outcome]:
-    """Run everything, and where there is a folder for it, keep it there.
-
-    The first `own` of the experiments are the results proper; `analyse` says what all of them mean.
-    """
-    if out is None:
-        if fresh:
-            raise _core.ConfigError("fresh: is about a folder of results; name it with `out`")
-        return run_all(experiments, how)
-    folder = Path(out)
-    make_folder(folder)
-    with opened(folder, fresh=fresh or how.events is not None) as store:
-        outcomes = run_all(experiments, how, store)
-        records = [outcome.record for outcome in outcomes[:own] if outcome.record is not None]
-        if records:
-            write_results(records, folder, None if analyse is None else analyse(outcomes))
-            store.delivered()
-    for sentence in (*store.notices, store.left_out().sentence(folder)):
+    events: str | Path | None = None,
+    sensitivity: bool = False,
+) -> Finished:
+    """Run everything, and where there is a folder for it, keep it there."""
+    if unknown := sorted(options.keys() - RunOptions.__annotations__.keys()):
+        raise TypeError(f"got an unexpected keyword argument '{unknown[0]}'")
+    out = options.get("out")
+    handling = Handling(
+        jobs=options.get("jobs"),
+        verify=options.get("verify", False),
+        executor=options.get("executor"),
+        events=events,
+        folder=None if out is None else Path(out),
+        fresh=options.get("fresh", False),
+        sensitivity=sensitivity,
+    )
+    asked = Quiet(options.get("watcher"))
+    with finished(experiments, handling, asked) as done:
+        done.write()
+    for sentence in (*asked.notices, done.left_out):
         if sentence:
             warnings.warn(sentence, stacklevel=3)
-    return outcomes
+    return done
+
+
+def _raise_first(outcomes: Sequence[Outcome]) -> None:
+    for outcome in outcomes:
+        if outcome.error is not None:
+            raise outcome.error
 
 
 def schema() -> dict[str, Any]:

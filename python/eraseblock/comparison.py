@@ -1,19 +1,17 @@
-"""Builds the experiments of a comparison, and tells refused combinations from failures."""
+"""Builds the experiments of a comparison from what its options say."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from eraseblock import _core
 from eraseblock.experiments import Experiment, Sets, resolve_mapping, texts_of
 from eraseblock.names import as_list, check
-from eraseblock.sweep import Outcome
 
 DEFAULT_DEVICE = "nvme-tlc"
-# What a comparison calls itself in the engine's messages, and the option that sets each key.
-_SOURCE = "compare"
+# The option that sets each key.
 OPTIONS = {
     "buffer.size": "--buffer-size",
     "buffer.scheme": "--buffers",
@@ -28,65 +26,67 @@ OPTIONS = {
 }
 
 
-def plan(
-    traces: Sequence[str],
-    *,
-    buffers: str | Sequence[str] = ("all",),
-    sizes: str | Sequence[str] = (),
-    ftls: str | Sequence[str] = (),
-    device: str = DEFAULT_DEVICE,
-    workload: Mapping[str, Any] | None = None,
-    sets: Sets = (),
+@dataclass(frozen=True)
+class Comparison:
+    """Traces against every combination of FTL, buffer size and buffer scheme."""
+
+    traces: Sequence[str]
+    buffers: str | Sequence[str] = ("all",)
+    # Of both: the drive's own, unless some are named.
+    sizes: str | Sequence[str] = ()
+    ftls: str | Sequence[str] = ()
+    device: str = DEFAULT_DEVICE
+    # Further keys of the workload.
+    workload: Mapping[str, Any] = field(default_factory=dict)
+    sets: Sets = ()
+
+    def experiments(self) -> list[Experiment]:
+        """One experiment for each trace, FTL, buffer size and scheme, the last varying fastest."""
+        if not self.traces:
+            raise _core.ConfigError("compare needs at least one trace")
+        sets = texts_of(self.sets)
+        [preset] = check([self.device], "devices", "--device")
+        given = {f"workload.{key}": value for key, value in self.workload.items() if value is not None}
+        if self.ftls:
+            given["ftl.mapping"] = check(self.ftls, "ftls", "--ftls")
+        if self.sizes:
+            given["buffer.size"] = as_list(self.sizes)
+        given["buffer.scheme"] = check(self.buffers, "buffers", "--buffers")
+        for key in ("ftl.mapping", "buffer.size"):
+            if key in given and any(one.partition("=")[0].strip() == key for one in sets):
+                raise _core.ConfigError(f"{OPTIONS[key]} and --set {key} say the same; leave one of them out")
+        return experiments_of("compare", {"name": "compare", "preset": preset}, self.traces, given, sets)
+
+
+def experiments_of(
+    source: str, config: Mapping[str, Any], traces: Sequence[str], given: Mapping[str, Any], sets: Sets = ()
 ) -> list[Experiment]:
-    """One experiment for each trace, FTL, buffer size and scheme, the last varying fastest."""
-    sets = texts_of(sets)
-    if not traces:
-        raise _core.ConfigError("compare needs at least one trace")
-    [preset] = check([device], "devices", "--device")
-    buffer: dict[str, Any] = {"size": as_list(sizes)} if sizes else {}
-    buffer["scheme"] = check(buffers, "buffers", "--buffers")
-    config: dict[str, Any] = {"name": "compare", "preset": preset, "workload": {"path": list(traces)}}
-    config["workload"].update({key: value for key, value in (workload or {}).items() if value is not None})
-    for key, option, given in (("ftl.mapping", "--ftls", ftls), ("buffer.size", "--buffer-size", sizes)):
-        if given and any(one.partition("=")[0].strip() == key for one in sets):
-            raise _core.ConfigError(f"{option} and --set {key} say the same; leave one of them out")
-    if ftls:
-        config["ftl"] = {"mapping": check(ftls, "ftls", "--ftls")}
-    config["buffer"] = buffer
+    """Resolve what options say: the values in `given`, by key; messages of the whole are about `source`."""
+    whole = {**config, "workload": {"path": list(traces)}}
+    for key, value in given.items():
+        table, _, name = key.partition(".")
+        whole.setdefault(table, {})[name] = value
     try:
-        return resolve_mapping(config, _SOURCE, sets)
+        return resolve_mapping(whole, source, sets)
     except _core.ConfigError as error:
-        raise _core.ConfigError(in_options(str(error), _SOURCE)) from None
+        if (named := _at_option(error, source)) is not None:
+            raise named from None
+        _check_alone(config, given)
+        raise
 
 
-def in_options(message: str, source: str) -> str:
-    """The engine's message about a key, told in terms of the option that set it."""
-    text, found = re.subn(rf"^{source}:\d+: ", "", message)
-    if found:
-        for key, option in OPTIONS.items():
-            text = text.replace(f"`{key}`", option)
-    return text
+def _at_option(error: _core.ConfigError, source: str) -> _core.ConfigError | None:
+    """The same sentence, said of the option that set the key; None where the engine does not name one."""
+    place, key, message = (getattr(error, part, None) for part in ("place", "key", "message"))
+    if key not in OPTIONS or not message or (place or "").rpartition(":")[0] != source:
+        return None
+    return _core.ConfigError(f"{OPTIONS[key]}: {message}")
 
 
-def all_failures(outcomes: Sequence[Outcome]) -> tuple[list[Outcome], list[Outcome]]:
-    """Every error is a failure: nobody asked for the combination but the user."""
-    return [outcome for outcome in outcomes if outcome.error is not None], []
-
-
-def split_errors(outcomes: Sequence[Outcome]) -> tuple[list[Outcome], list[Outcome]]:
-    """Failures, and refusals: combinations that the engine does not build while it builds others.
-
-    An input error that every run of a trace shares is about the trace itself, and a failure.
-    """
-    failures: list[Outcome] = []
-    refusals: list[Outcome] = []
-    traces = [str(outcome.experiment.config["workload"]) for outcome in outcomes]
-    ends: dict[str, set[str]] = {}
-    for trace, outcome in zip(traces, outcomes, strict=True):
-        ends.setdefault(trace, set()).add(str(outcome.error))
-    for trace, outcome in zip(traces, outcomes, strict=True):
-        if outcome.error is None:
-            continue
-        refused = isinstance(outcome.error, _core.InputError) and len(ends[trace]) > 1
-        (refusals if refused else failures).append(outcome)
-    return failures, refusals
+def _check_alone(config: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Have the engine read each option as a file of that name, so that it says by itself which is wrong."""
+    others = texts_of({**config, "workload.path": "trace"})
+    for key, value in given.items():
+        if key in OPTIONS:
+            [line] = texts_of({key: value})
+            _core.resolve(line, OPTIONS[key], others)

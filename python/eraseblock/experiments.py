@@ -71,6 +71,22 @@ def resolve_mapping(config: Mapping[str, Any], name: str, sets: Sets = ()) -> li
     return [Experiment(one, Path()) for one in _core.resolve(text, name, texts_of(sets))]
 
 
+def content_key(experiment: Experiment) -> str:
+    """What its record is known by: it changes with the configuration and with the content of its trace."""
+    identity: dict[str, Any] = json.loads(_core.identify(experiment.text, str(experiment.base)))
+    return str(identity["key"])
+
+
+def version() -> str:
+    """The version of eraseblock."""
+    return _core.version()
+
+
+def engine() -> str:
+    """The engine by its version and its source: builds with the same one give the same records."""
+    return _core.engine()
+
+
 def texts_of(sets: Sets) -> list[str]:
     """Overrides as the command line writes them, one `KEY=VALUE` each."""
     if isinstance(sets, str):

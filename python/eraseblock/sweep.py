@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from eraseblock import _core
 from eraseblock.experiments import Experiment
 from eraseblock.pool import Call, Pool, Progress, Result, StoppedError
+from eraseblock.results.record import Record
 from eraseblock.results.runs import READING, RunId, RunStore, Wanted
 
-Record = dict[str, Any]
 # How long runs may take to end their logs when they are asked to end: less than the command line waits.
 PATIENCE_S = 0.4
 
@@ -41,13 +41,36 @@ class Outcome:
     error: _core.EraseblockError | None = None
 
 
+def all_failures(outcomes: Sequence[Outcome]) -> tuple[list[Outcome], list[Outcome]]:
+    """Every error is a failure: nobody asked for the combination but the user."""
+    return [outcome for outcome in outcomes if outcome.error is not None], []
+
+
+def split_errors(outcomes: Sequence[Outcome]) -> tuple[list[Outcome], list[Outcome]]:
+    """Failures, and refusals: combinations that the engine does not build while it builds others.
+
+    An input error that every run of a trace shares is about the trace itself, and a failure.
+    """
+    failures: list[Outcome] = []
+    refusals: list[Outcome] = []
+    traces = [str(outcome.experiment.config["workload"]) for outcome in outcomes]
+    ends: dict[str, set[str]] = {}
+    for trace, outcome in zip(traces, outcomes, strict=True):
+        ends.setdefault(trace, set()).add(str(outcome.error))
+    for trace, outcome in zip(traces, outcomes, strict=True):
+        if outcome.error is None:
+            continue
+        refused = isinstance(outcome.error, _core.InputError) and len(ends[trace]) > 1
+        (refusals if refused else failures).append(outcome)
+    return failures, refusals
+
+
 @dataclass(frozen=True)
 class Way:
-    """How experiments are run: which of them at once, checked or not, and who is told."""
+    """How experiments are run: how many of them at once, where, and checked or not."""
 
     jobs: int | None = None
     verify: bool = False
-    watcher: Watcher | None = None
     executor: Executor | None = None
     # For each experiment the file for its buffer's decisions.
     events: Sequence[Path] | None = None
@@ -56,14 +79,17 @@ class Way:
 
 
 def run_all(
-    experiments: Sequence[Experiment], how: Way | None = None, store: RunStore | None = None
+    experiments: Sequence[Experiment],
+    how: Way | None = None,
+    store: RunStore | None = None,
+    watcher: Watcher | None = None,
 ) -> list[Outcome]:
     """Run everything; outcomes come in the order of `experiments`.
 
     What `store` holds is not run again; what ends is stored at once, whatever becomes of the rest.
     """
     how = how or Way()
-    sweep = _Sweep(experiments, how, store)
+    sweep = _Sweep(experiments, how, store, watcher)
     try:
         if store is not None:
             with Pool(how.jobs) as pool:
@@ -81,11 +107,13 @@ def run_all(
 class _Sweep:
     """The state of one sweep; its methods are told of ends by many threads."""
 
-    def __init__(self, experiments: Sequence[Experiment], how: Way, store: RunStore | None) -> None:
+    def __init__(
+        self, experiments: Sequence[Experiment], how: Way, store: RunStore | None, watcher: Watcher | None
+    ) -> None:
         self._experiments = experiments
         self._verify = how.verify
         self._events = how.events
-        self._watcher = how.watcher
+        self._watcher = watcher
         self._trim = how.trim
         self._store = store
         self._wanted: list[Wanted | None] = [None] * len(experiments)

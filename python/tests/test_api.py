@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import json
 import pkgutil
 import threading
@@ -14,6 +15,7 @@ import pytest
 from conftest import SMALL_DRIVE
 
 import eraseblock
+from eraseblock import toolkit
 from eraseblock.experiments import Sets, resolve
 from eraseblock.sweep import run_all
 
@@ -30,6 +32,14 @@ def test_at_most_twenty_public_names_all_documented() -> None:
     assert len(eraseblock.__all__) <= 20
     for name in eraseblock.__all__:
         assert getattr(eraseblock, name).__doc__
+
+
+def test_everything_that_others_build_on_is_documented() -> None:
+    assert sorted(toolkit.__all__) == sorted(set(toolkit.__all__))
+    for name in toolkit.__all__:
+        one = getattr(toolkit, name)
+        if inspect.isclass(one) or inspect.isfunction(one):
+            assert one.__doc__, name
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -196,3 +206,8 @@ def test_overrides_may_be_texts_flags_and_tables() -> None:
     assert one.config["buffer"]["scheme"]["padding"] is False
     with pytest.raises(eraseblock.ConfigError, match=r"host\.speedup"):
         eraseblock.resolve({"preset": "hbm-2010", "workload": work}, sets={"host.speedup": object()})
+
+
+def test_options_that_there_are_not_are_refused() -> None:
+    with pytest.raises(TypeError, match="'job'"):
+        eraseblock.run(SMALL, job=2)  # type: ignore[call-arg]

@@ -14,7 +14,7 @@ import eraseblock
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
-EXPERIMENTS = sorted((ROOT / "experiments").glob("*.toml"))
+EXPERIMENTS = sorted((ROOT / "reproduction" / "experiments").glob("*.toml"))
 
 
 def test_there_is_something_to_try() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from eraseblock import ConfigError
-from eraseblock.comparison import plan
+from eraseblock.comparison import Comparison
 from eraseblock.experiments import resolve
 from eraseblock.results.view import names_of
 
@@ -52,7 +52,7 @@ def test_parts_that_other_ftls_do_not_have_are_not_part_of_a_name() -> None:
 )
 def test_two_options_for_one_key_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        plan(["trace.spc"], **options)
+        Comparison(["trace.spc"], **options).experiments()
 
 
 def test_cases_name_their_runs() -> None:

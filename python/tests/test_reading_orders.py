@@ -10,9 +10,10 @@ import pytest
 import eraseblock
 from eraseblock.experiments import Experiment
 from eraseblock.readings import wording
-from eraseblock.readings.analysis import Analysis, analyse, is_of
+from eraseblock.readings.analysis import analyse, is_of
 from eraseblock.readings.orders import Conclusion, compare, largest_change, rank
 from eraseblock.readings.plan import Plan, plan
+from eraseblock.results.record import Analysis
 from eraseblock.sweep import Outcome
 
 DRIVE = {

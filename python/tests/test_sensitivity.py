@@ -13,7 +13,7 @@ import pytest
 from conftest import COMMAND, SMALL_SETS, Cli
 
 import eraseblock
-from eraseblock.readings.analysis import Analysis
+from eraseblock.results.record import Analysis
 from eraseblock.results.store import read_records
 
 # The drive of the BPLRU paper's Table 1: eight pages of buffer, four pages a block, BAST with two log blocks.

@@ -17,15 +17,14 @@ import pytest
 from conftest import SMALL_SETS, spc_lines
 
 import eraseblock
-from eraseblock import _core
+from eraseblock import _core, outputs
 from eraseblock.cli import main
-from eraseblock.comparison import plan, split_errors
+from eraseblock.comparison import Comparison
 from eraseblock.experiments import Experiment
-from eraseblock.results import store as results_store
 from eraseblock.results.files import replace_file
 from eraseblock.results.runs import JOURNAL_NAME, RunId, RunStore, Wanted, opened, read_runs
 from eraseblock.results.store import read_records
-from eraseblock.sweep import Outcome
+from eraseblock.sweep import Outcome, split_errors
 
 DRIVE = {"preset": "hbm-2010", "nand": {"blocks_per_plane": 300}, "ftl": {"exported": "32 MiB"}}
 
@@ -36,7 +35,7 @@ Call = Callable[..., tuple[int, str, str]]
 @pytest.fixture(autouse=True)
 def _no_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """The page of results has its own tests, and takes longer than all that is tested here."""
-    monkeypatch.setattr(results_store, "write_report", lambda _, folder, *__, **___: folder / "report.html")
+    monkeypatch.setattr(outputs, "write_report", lambda _, folder, *__, **___: folder / "report.html")
 
 
 @pytest.fixture
@@ -402,7 +401,7 @@ def test_what_killed_processes_left_is_removed(trace: Path, tmp_path: Path) -> N
 
 
 def test_many_refusals_are_sorted_out_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = plan(["a.spc"], buffers=["lru"], sets=[f"seed={list(range(50))}"])
+    asked = Comparison(["a.spc"], buffers=["lru"], sets=[f"seed={list(range(50))}"]).experiments()
     looks: list[str] = []
 
     def config_of(one: Experiment) -> dict[str, Any]:

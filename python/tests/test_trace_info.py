@@ -76,7 +76,7 @@ def test_options_choose_a_part_and_a_page(cli: Cli, known: Path) -> None:
         (("--page-size", "5KB"), "page size: found 5000 B, expected a power of two from 512 B to 1 GiB"),
         (("--page-size", "4"), "page size: "),
         (("--sample", "2"), "sample: found 2, expected a share of the pages above 0 and up to 1"),
-        (("--ops", "x"), "--ops: found `x`, expected"),
+        (("--ops", "x"), "`workload.ops`: found `x`, expected"),
         (("--plot", "a.jpg"), "--plot: a.jpg ends in none of .png, .svg, .html"),
         (("--set", "workload.opps='w'"), "did you mean `workload.ops`?"),
     ],
@@ -86,6 +86,10 @@ def test_what_cannot_be_is_refused(cli: Cli, known: Path, arguments: tuple[str, 
     assert (run.returncode, run.stdout) == (2, "")
     assert run.stderr.count("\n") == 1
     assert sentence in run.stderr
+
+
+def test_a_wrong_value_is_said_of_its_option(cli: Cli, known: Path) -> None:
+    assert cli("trace", "info", known, "--ops", "x").stderr.startswith("eraseblock: --ops:")
 
 
 def test_a_sample_says_so(cli: Cli) -> None:

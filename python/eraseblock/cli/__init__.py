@@ -20,7 +20,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             interrupts.end_at_once()
         from eraseblock.cli.app import build_app
 
-        app = build_app()
+        # Without a command it is the help that is asked for.
+        app = build_app(for_help=not tokens or tokens[0].startswith("-"))
         if own:
             interrupts.raise_interrupts()
         code = app(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cyclopts import App
 
 from eraseblock import _core
-from eraseblock.cli import compare, listing, report, reproduce, run, schema, trace
+from eraseblock.cli import compare, extensions, listing, report, run, schema, trace
 
 _EPILOGUE = """\
 Examples:
@@ -19,8 +19,8 @@ Exit code 2: a wrong call or input; 1: a failure; 130: interrupted; 143: ended b
 """
 
 
-def build_app() -> App:
-    """The whole command line."""
+def build_app(*, for_help: bool = False) -> App:
+    """The whole command line; `for_help`: with what all commands say of themselves."""
     app = App(
         name="eraseblock",
         help="Simulate what a workload does to a solid-state drive, and compare write buffers and FTLs.",
@@ -32,9 +32,9 @@ def build_app() -> App:
     )
     app.command(compare.compare, help_epilogue=compare.EXAMPLES, usage=compare.USAGE)
     app.command(run.run, help_epilogue=run.EXAMPLES)
-    app.command(reproduce.reproduce, help_epilogue=reproduce.EXAMPLES, usage=reproduce.USAGE)
     app.command(listing.listing, name="list", help_epilogue=listing.EXAMPLES)
     app.command(schema.schema, help_epilogue=schema.EXAMPLES)
     app.command(trace.app)
     app.command(report.report, help_epilogue=report.EXAMPLES, usage=report.USAGE)
+    extensions.add_commands(app, load=for_help)
     return app

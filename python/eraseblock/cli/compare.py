@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from eraseblock.cli.options import (
-    AsJson,
-    Events,
-    Fresh,
-    Jobs,
-    Output,
-    Prune,
-    Sensitivity,
-    Sets,
-    Verify,
-    check_events,
-    check_jobs,
-    split,
-)
+from eraseblock.cli.options import Running, RunOptions, split
 from eraseblock.cli.workload import Fit, Workload, WorkloadOptions
-from eraseblock.comparison import DEFAULT_DEVICE
+from eraseblock.comparison import DEFAULT_DEVICE, Comparison
 
 USAGE = "eraseblock compare [OPTIONS] TRACE..."
 EXAMPLES = """\
@@ -37,29 +25,31 @@ Examples:
 """
 
 
-def compare(
-    *traces: str,
-    buffers: Annotated[str, Parameter(help="Buffer schemes, as in lru,bplru; all: every one.")] = "all",
-    buffer_size: Annotated[
-        str | None, Parameter(help="Sizes, as in 1MiB,4MiB; default: the device's.")
-    ] = None,
+@dataclass(frozen=True, kw_only=True)
+class DesignOptions:
+    """What is compared."""
+
+    buffers: Annotated[str, Parameter(help="Buffer schemes, as in lru,bplru; all: every one.")] = "all"
+    buffer_size: Annotated[str | None, Parameter(help="Sizes, as in 1MiB,4MiB; default: the device's.")] = (
+        None
+    )
     ftls: Annotated[
         str | None, Parameter(help="FTLs, as in page,bast; all: every one; default: the device's.")
-    ] = None,
-    device: Annotated[
-        str, Parameter(help="Preset of the drive; see `eraseblock list devices`.")
-    ] = DEFAULT_DEVICE,
+    ] = None
+    device: Annotated[str, Parameter(help="Preset of the drive; see `eraseblock list devices`.")] = (
+        DEFAULT_DEVICE
+    )
+
+
+Designs = Annotated[DesignOptions | None, Parameter(name="*")]
+
+
+def compare(
+    *traces: str,
+    designs: Designs = None,
     workload: Workload = None,
     fit: Fit = None,
-    set_: Sets = None,
-    jobs: Jobs = None,
-    verify: Verify = False,
-    as_json: AsJson = False,
-    output: Output = None,
-    fresh: Fresh = False,
-    prune: Prune = False,
-    sensitivity: Sensitivity = False,
-    events: Events = None,
+    options: Running = None,
 ) -> int:
     """Replay TRACES against every combination of buffer scheme, buffer size and FTL, and print a table.
 
@@ -68,19 +58,17 @@ def compare(
     Args:
         traces: Trace files, plain or packed (.gz, .zst, .bz2, .xz).
     """
-    from eraseblock.cli.deliver import Delivery
-    from eraseblock.comparison import plan, split_errors
+    from eraseblock.cli.deliver import deliver
+    from eraseblock.sweep import split_errors
 
-    delivery = Delivery(as_json=as_json, folder=output, fresh=fresh, prune=prune, sensitivity=sensitivity)
-    experiments = plan(
+    designs, options = designs or DesignOptions(), options or RunOptions()
+    comparison = Comparison(
         traces,
-        buffers=split(buffers, "--buffers"),
-        sizes=split(buffer_size, "--buffer-size"),
-        ftls=split(ftls, "--ftls"),
-        device=device,
+        buffers=split(designs.buffers, "--buffers"),
+        sizes=split(designs.buffer_size, "--buffer-size"),
+        ftls=split(designs.ftls, "--ftls"),
+        device=designs.device,
         workload={**(workload or WorkloadOptions()).table(), "fit": fit},
-        sets=set_ or [],
+        sets=options.set_ or [],
     )
-    return delivery.run(
-        experiments, jobs=check_jobs(jobs), verify=verify, events=check_events(events), judge=split_errors
-    )
+    return deliver(comparison.experiments(), options, split_errors)

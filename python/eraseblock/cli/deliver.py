@@ -4,160 +4,78 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from eraseblock import _core
-from eraseblock.events import logs_of
+from eraseblock.cli.options import RunOptions
 from eraseblock.experiments import Experiment
+from eraseblock.outputs import analysis_json
 from eraseblock.results.missing import Missing
-from eraseblock.results.runs import RunStore, opened
-from eraseblock.results.store import Analysis, analysis_json, make_folder, records_json, write_results
-from eraseblock.sweep import Outcome, Record, Way, run_all
+from eraseblock.results.store import records_json
+from eraseblock.running import Finished, finished
+from eraseblock.sweep import Outcome
+from eraseblock.terminal.caller import CommandLine
 from eraseblock.terminal.console import err, out, say_error
-from eraseblock.terminal.progress import ProgressBar
-
-if TYPE_CHECKING:
-    from eraseblock.readings.plan import Plan
 
 # Tells failures from refusals.
 Judge = Callable[[Sequence[Outcome]], tuple[list[Outcome], list[Outcome]]]
 
 
-@dataclass(frozen=True)
-class Delivery:
-    """Where the results of one command go."""
-
-    as_json: bool
-    folder: Path | None
-    fresh: bool = False
-    prune: bool = False
-    # Run the other readings of the papers as well, and say which conclusions move.
-    sensitivity: bool = False
-
-    def run(
-        self,
-        experiments: Sequence[Experiment],
-        *,
-        jobs: int | None,
-        verify: bool,
-        judge: Judge,
-        events: str | None = None,
-    ) -> int:
-        """Run everything under a progress bar, hand out what came of it, and return the exit code.
-
-        What is stored has no log of its events: with `events`, everything is run.
-        """
-        plan = _readings(experiments) if self.sensitivity else None
-        if plan is not None:
-            experiments = plan.experiments
-        logs = logs_of(events, experiments)
-        if self.folder is None:
-            if self.fresh or self.prune:
-                option = "--fresh" if self.fresh else "--prune"
-                raise _core.ConfigError(f"{option}: is about a folder of results; name it with -o")
-            with ProgressBar(len(experiments)) as bar:
-                outcomes = run_all(experiments, Way(jobs, verify, bar, events=logs))
-            return self._judge(outcomes, judge, plan)
-        make_folder(self.folder)
-        with opened(self.folder, fresh=self.fresh or logs is not None, prune=self.prune) as store:
-            for notice in store.notices:
-                say_error(notice)
-            try:
-                with ProgressBar(len(experiments)) as bar:
-                    outcomes = run_all(experiments, Way(jobs, verify, bar, events=logs), store)
-            except KeyboardInterrupt:
-                all_anew = "--fresh" if self.fresh else "--events" if logs else None
-                again = f"the same command without {all_anew}" if all_anew else "the same command"
-                raise KeyboardInterrupt(
-                    f"{store.done()} of {len(experiments)} runs are stored in {self.folder}; "
-                    f"{again} goes on from there"
-                ) from None
-            self._tell(store, len(experiments))
-            return self._judge(outcomes, judge, plan, store)
-
-    def _judge(
-        self, outcomes: Sequence[Outcome], judge: Judge, plan: Plan | None, store: RunStore | None = None
-    ) -> int:
-        """Tell failures from refusals; of other readings, refusals are part of their analysis."""
-        if plan is None:
-            return self._finish(outcomes, *judge(outcomes), store)
-        from eraseblock.readings.analysis import analyse
-
-        own, others = outcomes[: len(plan.runs)], outcomes[len(plan.runs) :]
-        failures, refusals = judge(own)
-        failures += [one for one in others if isinstance(one.error, _core.SimulationError)]
-        return self._finish(own, failures, refusals, store, analyse(plan, outcomes))
-
-    def _tell(self, store: RunStore, runs: int) -> None:
-        """What a reader of the results should know of the folder they came from."""
-        if store.found:
-            say_error(f"{store.found} of {runs} runs found in {self.folder}")
-        if sentence := store.left_out().sentence(store.folder):
-            say_error(sentence)
-
-    def _finish(
-        self,
-        outcomes: Sequence[Outcome],
-        failures: Sequence[Outcome],
-        refusals: Sequence[Outcome],
-        store: RunStore | None = None,
-        analysis: Analysis | None = None,
-    ) -> int:
-        """Print and write the records, name what did not run, and return the exit code."""
-        records = [outcome.record for outcome in outcomes if outcome.record is not None]
-        # Failures of other readings are none of the outcomes.
-        names = _names([*outcomes, *failures]) if refusals or failures else {}
+def deliver(experiments: Sequence[Experiment], options: RunOptions, judge: Judge) -> int:
+    """Run everything under a progress bar, hand out what came of it, and return the exit code."""
+    with finished(experiments, options.handling(), CommandLine()) as done:
+        for sentence in (done.found, done.left_out):
+            if sentence:
+                say_error(sentence)
+        failures, refusals = judge(done.outcomes)
+        failures += done.failed_readings
+        # Names cost a look at all configurations, which nobody needs where all went well.
+        names = _names([*done.outcomes, *done.failed_readings]) if refusals or failures else {}
         missing = [*_missing(refusals, names, refused=True), *_missing(failures, names, refused=False)]
         # Written before anything is printed: whoever reads stdout may go, or its disk may be full.
-        report = self._save(records, store, analysis, missing) if records and store is not None else None
-        if records:
-            self._print(records, analysis)
-        if report is not None:
-            console = err() if self.as_json else out()
-            # As it is: a name may have brackets, which would be taken for markup.
-            console.print(f"report: {report}", soft_wrap=True, markup=False)
-        for one in missing:
-            runs = _some(one.runs)
-            if one.refused:
-                say_error(f"refused {runs}: {one.sentence}")
-            else:
-                all_of_them = _count(one.sentence, failures) == len(outcomes)
-                say_error(one.sentence if all_of_them else f"{one.sentence} ({runs})")
-        if any(isinstance(outcome.error, _core.SimulationError) for outcome in failures):
-            return 1
-        return 0 if records and not failures else 2
-
-    def _print(self, records: Sequence[Record], analysis: Analysis | None) -> None:
-        if self.as_json:
-            sys.stdout.write(records_json(records) if analysis is None else analysis_json(analysis))
-            return
-        from eraseblock.results.view import rows_of
-        from eraseblock.terminal.table import print_results
-
-        print_results(out(), rows_of(records))
-        if analysis is not None:
-            from eraseblock.terminal.sensitivity import print_sensitivity
-
-            print_sensitivity(out(), analysis)
-
-    def _save(
-        self,
-        records: Sequence[Record],
-        store: RunStore,
-        analysis: Analysis | None,
-        missing: Sequence[Missing],
-    ) -> Path:
-        report = write_results(records, store.folder, analysis, missing)
-        store.delivered()
-        return report
+        report = done.write(missing)
+        _print(done, report, as_json=options.as_json)
+        _say_missing(missing, failures, len(done.outcomes))
+    if any(isinstance(outcome.error, _core.SimulationError) for outcome in failures):
+        return 1
+    return 0 if done.records and not failures else 2
 
 
-def _readings(experiments: Sequence[Experiment]) -> Plan:
-    from eraseblock.readings.plan import plan
+def _print(done: Finished, report: Path | None, *, as_json: bool) -> None:
+    if not done.records:
+        return
+    if as_json:
+        sys.stdout.write(
+            records_json(done.records) if done.analysis is None else analysis_json(done.analysis)
+        )
+    else:
+        _print_tables(done)
+    if report is not None:
+        console = err() if as_json else out()
+        # As it is: a name may have brackets, which would be taken for markup.
+        console.print(f"report: {report}", soft_wrap=True, markup=False)
 
-    return plan(experiments)
+
+def _print_tables(done: Finished) -> None:
+    from eraseblock.results.view import rows_of
+    from eraseblock.terminal.table import print_results
+
+    print_results(out(), rows_of(done.records))
+    if done.analysis is not None:
+        from eraseblock.terminal.sensitivity import print_sensitivity
+
+        print_sensitivity(out(), done.analysis)
+
+
+def _say_missing(missing: Sequence[Missing], failures: Sequence[Outcome], runs: int) -> None:
+    """Name what did not run, and why."""
+    for one in missing:
+        which = _some(one.runs)
+        if one.refused:
+            say_error(f"refused {which}: {one.sentence}")
+        else:
+            all_of_them = _count(one.sentence, failures) == runs
+            say_error(one.sentence if all_of_them else f"{one.sentence} ({which})")
 
 
 def _missing(outcomes: Sequence[Outcome], names: dict[int, str], *, refused: bool) -> list[Missing]:

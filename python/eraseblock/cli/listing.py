@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from eraseblock import _core
+from eraseblock.cli.extensions import listing_of, lists
 from eraseblock.cli.options import AsJson
 from eraseblock.names import nearest, registry, source_of, unknown
 from eraseblock.pages import cost_of, examples_of, scheme_page
@@ -53,13 +54,13 @@ def listing(kind: str | None = None, name: str | None = None, /, *, as_json: AsJ
         name: One of that kind. A buffer or an FTL has a page: rules, options, choices, worked examples.
             A device shows its values, a section of the settings its keys.
     """
-    if kind == "papers":
-        _papers(name, as_json=as_json)
+    if kind in lists():
+        listing_of(kind)(name, as_json=as_json)
         return
     entries = registry()
     if kind is not None:
         if kind not in entries:
-            kinds = [*entries, "papers"]
+            kinds = [*entries, *lists()]
             raise _core.ConfigError(
                 f"list: there is no `{kind}`{nearest(kind, kinds)} (known: {', '.join(kinds)})"
             )
@@ -78,25 +79,6 @@ def listing(kind: str | None = None, name: str | None = None, /, *, as_json: AsJ
         _print_page(entries[kind][0])
     else:
         _print(entries, brief=kind is None, one=name is not None)
-
-
-def _papers(name: str | None, *, as_json: bool) -> None:
-    from eraseblock.reproduction.beyond.study import NAME as BEYOND
-    from eraseblock.reproduction.beyond.study import studies
-    from eraseblock.reproduction.data import PAPERS, paper
-    from eraseblock.terminal.console import out
-    from eraseblock.terminal.reproduction import paper_table, papers_json
-
-    papers = [paper(each) for each in PAPERS] if name is None else [paper(name)]
-    if as_json:
-        sys.stdout.write(json.dumps(papers_json(papers), indent=2, ensure_ascii=False) + "\n")
-        return
-    for each in papers:
-        out().print(paper_table(each))
-    out().print(f"What it states, beside what comes out: eraseblock reproduce {papers[0].name} FIGURE")
-    if name is None:
-        names = ", ".join(studies())
-        out().print(f"Beyond the papers ({names}): eraseblock reproduce {BEYOND} STUDY")
 
 
 def _whole(kind: str, entry: dict[str, Any]) -> dict[str, Any]:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 from cyclopts import Parameter
 
 from eraseblock import _core
+
+if TYPE_CHECKING:
+    from eraseblock.running import Handling
 
 Sets = Annotated[
     list[str] | None,
@@ -61,6 +65,38 @@ Prune = Annotated[
         negative="", help="With -o: drop what the folder holds of other sweeps, traces and engine versions."
     ),
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """What `compare` and `run` have in common: how runs are made, and where their results go."""
+
+    set_: Sets = None
+    jobs: Jobs = None
+    verify: Verify = False
+    as_json: AsJson = False
+    output: Output = None
+    fresh: Fresh = False
+    prune: Prune = False
+    sensitivity: Sensitivity = False
+    events: Events = None
+
+    def handling(self) -> Handling:
+        """The same for the engine."""
+        from eraseblock.running import Handling
+
+        return Handling(
+            jobs=check_jobs(self.jobs),
+            verify=self.verify,
+            events=check_events(self.events),
+            folder=self.output,
+            fresh=self.fresh,
+            prune=self.prune,
+            sensitivity=self.sensitivity,
+        )
+
+
+Running = Annotated[RunOptions | None, Parameter(name="*")]
 
 
 def split(text: str | None, option: str) -> list[str]:

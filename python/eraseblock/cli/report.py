@@ -14,7 +14,7 @@ from eraseblock.cli.options import AsJson
 from eraseblock.terminal.console import say_error
 
 if TYPE_CHECKING:
-    from eraseblock.sweep import Record
+    from eraseblock.results.record import Record
 
 USAGE = "eraseblock report [OPTIONS] FOLDER..."
 EXAMPLES = """\
@@ -46,8 +46,9 @@ def report(
     Args:
         folders: What `-o` of `compare` or `run` named.
     """
+    from eraseblock.outputs import read_analysis, write_report
     from eraseblock.results.missing import read_missing
-    from eraseblock.results.store import make_folder, read_analysis, write_report
+    from eraseblock.results.store import make_folder
 
     if not folders:
         raise _core.ConfigError("report needs a FOLDER of results, as in: eraseblock report out/demo")

@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from eraseblock.cli.options import (
-    AsJson,
-    Events,
-    Fresh,
-    Jobs,
-    Output,
-    Prune,
-    Sensitivity,
-    Sets,
-    Verify,
-    check_events,
-    check_jobs,
-)
+from eraseblock.cli.options import Running, RunOptions
 
 EXAMPLES = """\
 Examples:
@@ -30,31 +18,15 @@ Examples:
 """
 
 
-def run(
-    experiment: Path,
-    /,
-    *,
-    set_: Sets = None,
-    jobs: Jobs = None,
-    verify: Verify = False,
-    as_json: AsJson = False,
-    output: Output = None,
-    fresh: Fresh = False,
-    prune: Prune = False,
-    sensitivity: Sensitivity = False,
-    events: Events = None,
-) -> int:
+def run(experiment: Path, /, *, options: Running = None) -> int:
     """Run every experiment that a TOML file describes; a list in the place of a value is an axis.
 
     Args:
         experiment: The TOML file; `eraseblock schema` describes its keys.
     """
-    from eraseblock.cli.deliver import Delivery
-    from eraseblock.comparison import all_failures
+    from eraseblock.cli.deliver import deliver
     from eraseblock.experiments import resolve
+    from eraseblock.sweep import all_failures
 
-    delivery = Delivery(as_json=as_json, folder=output, fresh=fresh, prune=prune, sensitivity=sensitivity)
-    experiments = resolve(experiment, sets=set_ or [])
-    return delivery.run(
-        experiments, jobs=check_jobs(jobs), verify=verify, events=check_events(events), judge=all_failures
-    )
+    options = options or RunOptions()
+    return deliver(resolve(experiment, sets=options.set_ or []), options, all_failures)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eraseblock import _core
-from eraseblock.comparison import DEFAULT_DEVICE, in_options
-from eraseblock.experiments import Experiment, Sets, resolve_mapping
+from eraseblock.comparison import DEFAULT_DEVICE, experiments_of
+from eraseblock.experiments import Experiment, Sets
+from eraseblock.pool import Progress
 
 Info = dict[str, Any]
 
@@ -21,13 +22,8 @@ def plan(
     source: str = "trace info",
 ) -> list[Experiment]:
     """One experiment for each trace, of which only the workload matters; messages are about `source`."""
-    table: dict[str, Any] = {"path": list(traces)}
-    table.update({key: value for key, value in (workload or {}).items() if value is not None})
-    config = {"name": "trace", "preset": DEFAULT_DEVICE, "workload": table}
-    try:
-        return resolve_mapping(config, source, sets)
-    except _core.ConfigError as error:
-        raise _core.ConfigError(in_options(str(error), source)) from None
+    given = {f"workload.{key}": value for key, value in (workload or {}).items() if value is not None}
+    return experiments_of(source, {"name": "trace", "preset": DEFAULT_DEVICE}, traces, given, sets)
 
 
 def characterise(
@@ -35,10 +31,9 @@ def characterise(
     *,
     page_size: str | None = None,
     sample: float | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Info:
-    """What the workload of an experiment is like; `progress` is told how many requests are read."""
-    watch = None if progress is None else lambda _phase, done, _total: progress(done)
-    text = _core.trace_info(experiment.text, str(experiment.base), page_size, sample, watch)
+    """What the workload of an experiment is like; what `progress` raises ends it."""
+    text = _core.trace_info(experiment.text, str(experiment.base), page_size, sample, progress)
     info: Info = json.loads(text)
     return info

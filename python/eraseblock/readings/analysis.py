@@ -16,10 +16,9 @@ from eraseblock.readings.orders import TIE, Change, Conclusion, Figures, Ranking
 from eraseblock.readings.plan import Choice, Plan, Reading, without
 from eraseblock.results.headline import COLUMNS, Column
 from eraseblock.results.ranking import Good
+from eraseblock.results.record import Analysis, Record
 from eraseblock.results.view import Row, rows_of
-from eraseblock.sweep import Outcome, Record
-
-Analysis = dict[str, Any]
+from eraseblock.sweep import Outcome
 
 # The figures that conclusions are about. Programs go with WAF: designs of a contest serve the same requests.
 METRICS: tuple[tuple[Column, Good], ...] = tuple(

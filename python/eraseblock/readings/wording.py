@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eraseblock.readings.analysis import METRICS, Analysis
+from eraseblock.readings.analysis import METRICS
 from eraseblock.results import units
+from eraseblock.results.record import Analysis
 from eraseblock.results.view import plain
 
 Json = Mapping[str, Any]

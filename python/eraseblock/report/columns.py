@@ -7,9 +7,9 @@ from typing import Any
 
 from eraseblock.report.figures import describe, in_order
 from eraseblock.results.flatten import columns_of, flatten
+from eraseblock.results.record import Record
 from eraseblock.results.units import number_of, size
 from eraseblock.results.view import Row, plain
-from eraseblock.sweep import Record
 
 Json = dict[str, Any]
 

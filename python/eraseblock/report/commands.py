@@ -15,7 +15,7 @@ from eraseblock import _core
 from eraseblock.comparison import OPTIONS
 from eraseblock.experiments import resolve_mapping
 from eraseblock.results.flatten import flatten
-from eraseblock.sweep import Record
+from eraseblock.results.record import Record
 
 Json = dict[str, Any]
 

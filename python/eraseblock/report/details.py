@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from eraseblock.sweep import Record
+from eraseblock.results.record import Record
 
 Json = dict[str, Any]
 

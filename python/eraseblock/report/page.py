@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib import resources
 from typing import Any
 
 import jinja2
@@ -12,6 +11,7 @@ import vl_convert
 from markupsafe import Markup
 
 from eraseblock import _core
+from eraseblock.report.assets import asset
 from eraseblock.report.columns import axes_of, figures_of, keys_of, sentences_of, settings_of
 from eraseblock.report.commands import commands_of
 from eraseblock.report.details import details_of, pack
@@ -19,8 +19,8 @@ from eraseblock.report.palette import colours
 from eraseblock.report.sensitivity import section_of
 from eraseblock.results.advice import Advice, advice_of
 from eraseblock.results.missing import Missing
+from eraseblock.results.record import Record
 from eraseblock.results.view import rows_of
-from eraseblock.sweep import Record
 
 # More runs than this would make a page that is too large; those left out are counted in it.
 MOST_RUNS = 10_000
@@ -95,8 +95,8 @@ def build_page(
     )
     return environment.get_template("page.html.j2").render(
         name=name,
-        styles=[_asset("styles", f"{style}.css") for style in _STYLES],
-        scripts=[_asset("scripts", f"{script}.js") for script in _SCRIPTS],
+        styles=[Markup(asset("styles", f"{style}.css")) for style in _STYLES],
+        scripts=[Markup(asset("scripts", f"{script}.js")) for script in _SCRIPTS],
         plotting=_plotting(),
         data=Markup(pack(data)),
         details=Markup("\n".join(details.packed)),
@@ -139,11 +139,6 @@ def _listed(missing: Missing) -> dict[str, str]:
     if len(runs) > _LONG:
         runs = f"{len(missing.runs)} runs, such as {missing.runs[0]}"
     return {"title": "Refused" if missing.refused else "Failed", "sentence": missing.sentence, "runs": runs}
-
-
-def _asset(folder: str, name: str) -> Markup:
-    file = resources.files("eraseblock.report").joinpath(folder, name)
-    return Markup(file.read_text(encoding="utf-8"))
 
 
 def _plotting() -> Markup:

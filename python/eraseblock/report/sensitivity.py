@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from eraseblock.readings import wording
-from eraseblock.readings.analysis import Analysis
+from eraseblock.results.record import Analysis
 
 _CLASSES = {wording.REVERSES: "distrust", wording.LEVELS: "doubt", wording.PARTS: "doubt"}
 

@@ -16,9 +16,14 @@ from eraseblock import _core
 _PART = ".part"
 
 
+def check_replaceable(path: Path) -> None:
+    """Refuse a path where something stands that is no regular file; worth asking before any work is done."""
+    _core.check_replaceable(str(path))
+
+
 def replace_file(path: Path, parts: Iterable[bytes]) -> None:
     """Put `parts` in the place of `path` in one step; on the disk when this returns."""
-    _core.check_replaceable(str(path))
+    check_replaceable(path)
     # A name of its own: a report may be built while a sweep builds it too.
     part = path.with_name(f"{path.name}.{os.getpid()}{_PART}")
     with naming(path):

@@ -16,14 +16,13 @@ from typing import Any
 from eraseblock import _core
 from eraseblock.results.files import drop_parts
 from eraseblock.results.journal import Journal, Line, Scan, last_object
+from eraseblock.results.record import Record
 
 JOURNAL_NAME = "runs.jsonl"
 LOCK_NAME = "runs.lock"
 _RECORD = b',"record":'
 # A label of runs that stand for another reading of a paper: they are no part of the results proper.
 READING = "reading"
-
-Record = dict[str, Any]
 
 
 @dataclass(frozen=True)

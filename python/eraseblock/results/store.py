@@ -1,4 +1,4 @@
-"""Writes a folder of results and reads it again: results.json, engine.json, results.parquet, report.html."""
+"""Writes the data of a folder of results and reads them again: results.json, engine.json, results.parquet."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from eraseblock import _core
 from eraseblock.experiments import unreadable
 from eraseblock.results.files import drop_parts, replace_file
 from eraseblock.results.flatten import columns_of
-from eraseblock.results.missing import Missing, write_missing
 from eraseblock.results.ownership import check_owner
+from eraseblock.results.record import Record
 from eraseblock.results.runs import has_runs, is_delivered, read_runs
-from eraseblock.sweep import Record
 
 if TYPE_CHECKING:
     import polars
@@ -26,11 +25,8 @@ JSON_NAME = "results.json"
 # How fast each run was, apart from the results: those are the same bytes whenever and wherever they are made.
 ENGINE_NAME = "engine.json"
 PARQUET_NAME = "results.parquet"
+# What is made from all of these; the data are read without it.
 REPORT_NAME = "report.html"
-SENSITIVITY_NAME = "sensitivity.json"
-
-# What `eraseblock.readings.analysis` makes of the runs of all readings.
-Analysis = dict[str, Any]
 
 
 def records_json(records: Sequence[Record]) -> str:
@@ -72,90 +68,17 @@ def check_writable(folder: Path) -> None:
         ) from error
 
 
-def save_results(records: Sequence[Record], folder: str | Path) -> Path:
-    """Write `results.json`, `results.parquet` and `report.html`; returns the report's path.
-
-    A folder that a sweep keeps its runs in (`out=`, `-o`) is refused: its results come from those runs.
-
-    Example:
-        >>> report = save_results(records, "out/mysql")  # doctest: +SKIP
-    """
-    folder = Path(folder)
-    if not records:
-        raise _core.InputError(f"{folder}: there are no records to save")
-    make_folder(folder)
-    if has_runs(folder):
-        raise _core.InputError(
-            f"{folder}: holds the runs of a sweep, which its results are made from; name another folder"
-        )
-    return write_results(records, folder)
-
-
-def write_results(
-    records: Sequence[Record],
-    folder: Path,
-    analysis: Analysis | None = None,
-    missing: Sequence[Missing] = (),
-) -> Path:
-    """Write everything that is made from records; returns the report's path.
-
-    An analysis of other records that is there goes, as their results do.
-    """
+def write_records(records: Sequence[Record], folder: Path) -> None:
+    """Write the files of data."""
     results = [{key: value for key, value in record.items() if key != "engine"} for record in records]
     speeds = [{"key": record["key"], **record["engine"]} for record in records if "engine" in record]
-    for name in (JSON_NAME, ENGINE_NAME, PARQUET_NAME, SENSITIVITY_NAME):
+    for name in (JSON_NAME, ENGINE_NAME, PARQUET_NAME):
         drop_parts(folder / name)
     replace_file(folder / JSON_NAME, [records_json(results).encode()])
     replace_file(folder / ENGINE_NAME, [records_json(speeds).encode()])
     frame = BytesIO()
     to_frame(results).write_parquet(frame)
     replace_file(folder / PARQUET_NAME, [frame.getvalue()])
-    if analysis is not None:
-        replace_file(folder / SENSITIVITY_NAME, [analysis_json(analysis).encode()])
-    else:
-        # One that cannot be read is none: it was made from runs that are all in the journal.
-        with suppress(_core.InputError):
-            analysis = read_analysis(folder, records)
-        if analysis is None:
-            (folder / SENSITIVITY_NAME).unlink(missing_ok=True)
-    write_missing(missing, folder)
-    return write_report(records, folder, analysis=analysis, missing=missing)
-
-
-def write_report(
-    records: Sequence[Record],
-    folder: Path,
-    sources: Sequence[str] = (),
-    analysis: Analysis | None = None,
-    missing: Sequence[Missing] = (),
-) -> Path:
-    """Build the page alone; returns its path. `sources`: where each record is from, if from several."""
-    from eraseblock.report.page import build_page
-
-    path = folder / REPORT_NAME
-    replace_file(path, [build_page(records, sources, analysis, missing).encode()])
-    return path
-
-
-def analysis_json(analysis: Analysis) -> str:
-    """An analysis as text, its parts on lines of their own."""
-    return json.dumps(analysis, ensure_ascii=False, indent=1) + "\n"
-
-
-def read_analysis(folder: Path, records: Sequence[Record]) -> Analysis | None:
-    """The analysis of a folder, if there is one and it is of these very records."""
-    from eraseblock.readings.analysis import is_of
-
-    path = folder / SENSITIVITY_NAME
-    try:
-        analysis = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        raise _core.InputError(
-            f"{path}: not an analysis as `--sensitivity` writes it ({error}); remove it, or run again"
-        ) from error
-    return analysis if is_of(analysis, records) else None
 
 
 def is_under_way(folder: Path) -> bool:

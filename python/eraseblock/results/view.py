@@ -10,8 +10,8 @@ from typing import Any
 
 from eraseblock.names import reconstructions
 from eraseblock.results.flatten import flatten
+from eraseblock.results.record import Record
 from eraseblock.results.units import bytes_of
-from eraseblock.sweep import Record
 
 # Keys that have a place of their own in tables and plots, or only name things.
 _OWN_PLACE = ("name", "preset", "case", "buffer.size")

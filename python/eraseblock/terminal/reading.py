@@ -39,7 +39,7 @@ def read_all(
         name = PurePath(experiments[index].config["workload"].get("path") or "generated").name
         number = f" ({index + 1} of {len(experiments)})" if len(experiments) > 1 else ""
 
-        def progress(requests: int) -> None:
+        def progress(_phase: str, requests: int, _total: int) -> None:
             if cancelled.is_set():
                 raise _CancelledError
             line.update(task, description=f"reading {name}{number}: {count(requests)} requests")

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from eraseblock.readings import wording
-from eraseblock.readings.analysis import Analysis
+from eraseblock.results.record import Analysis
 from eraseblock.terminal.fitting import full_width, left_out, longest, longest_word
 
 # So many of each are shown; the rest is counted.

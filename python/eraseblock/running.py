@@ -1,0 +1,168 @@
+"""The one way from experiments to stored records; command line, Python and other projects all take it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from eraseblock import _core
+from eraseblock.events import logs_of
+from eraseblock.experiments import Experiment
+from eraseblock.outputs import write_results
+from eraseblock.readings.analysis import analyse
+from eraseblock.readings.plan import Plan, plan
+from eraseblock.results.missing import Missing
+from eraseblock.results.record import Analysis, Record
+from eraseblock.results.runs import RunStore, opened
+from eraseblock.results.store import make_folder
+from eraseblock.sweep import Outcome, Watcher, Way, run_all
+
+
+@dataclass(frozen=True)
+class Words:
+    """How the caller writes what sentences name: the call as a whole, and its options."""
+
+    call: str
+    folder: str
+    fresh: str
+    prune: str
+    events: str
+
+
+class Caller(Protocol):
+    """Who asked for the runs, and is told how they get on."""
+
+    words: Words
+
+    def watching(self, runs: int) -> AbstractContextManager[Watcher | None]:
+        """Who watches so many runs, while they are under way."""
+
+    def notice(self, sentence: str) -> None:
+        """Something about the folder, before it is used."""
+
+
+@dataclass
+class Quiet:
+    """A caller in Python: has a watcher of its own or none, and keeps what it is told."""
+
+    watcher: Watcher | None = None
+    notices: list[str] = field(default_factory=list)
+    words: Words = Words("the same call", "`out`", "fresh", "prune", "events")
+
+    def watching(self, runs: int) -> AbstractContextManager[Watcher | None]:  # noqa: ARG002
+        """The watcher, which may be none."""
+        return nullcontext(self.watcher)
+
+    def notice(self, sentence: str) -> None:
+        """Keep it."""
+        self.notices.append(sentence)
+
+
+@dataclass(frozen=True)
+class Handling:
+    """How experiments are run, and where their records are kept."""
+
+    # Runs at a time; None: one per processor.
+    jobs: int | None = None
+    # Check every read, and the laws of the drive.
+    verify: bool = False
+    # Runs experiments in the place of threads.
+    executor: Executor | None = None
+    # File or folder for the decisions of the buffers. What is stored has none: everything is run.
+    events: str | Path | None = None
+    # Where each run is stored as it ends; what is there is not run again, unless `fresh`.
+    folder: Path | None = None
+    fresh: bool = False
+    # Drop what the folder holds beside these runs.
+    prune: bool = False
+    # Run the other readings of the papers, too.
+    sensitivity: bool = False
+    # What is kept of each record in memory; all of it unless told otherwise.
+    trim: Callable[[Record], Record] | None = None
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What came of the runs. A folder stays locked as long as this is in use."""
+
+    # Of the experiments that were asked for, in their order.
+    outcomes: list[Outcome]
+    # Of the other readings of the papers.
+    others: list[Outcome]
+    analysis: Analysis | None = None
+    store: RunStore | None = None
+
+    @property
+    def found(self) -> str:
+        """How many runs the folder had already; empty if none."""
+        if self.store is None or not self.store.found:
+            return ""
+        runs = len(self.outcomes) + len(self.others)
+        return f"{self.store.found} of {runs} runs found in {self.store.folder}"
+
+    @property
+    def left_out(self) -> str:
+        """What else the folder holds; empty if nothing."""
+        return "" if self.store is None else self.store.left_out().sentence(self.store.folder)
+
+    @property
+    def records(self) -> list[Record]:
+        """The records of the runs that have one."""
+        return [outcome.record for outcome in self.outcomes if outcome.record is not None]
+
+    @property
+    def failed_readings(self) -> list[Outcome]:
+        """Other readings that broke; one that is refused is part of the analysis."""
+        return [one for one in self.others if isinstance(one.error, _core.SimulationError)]
+
+    def write(self, missing: Sequence[Missing] = ()) -> Path | None:
+        """Write what the folder shows; returns the report's path, None where there is nothing to show."""
+        if self.store is None or not self.records:
+            return None
+        report = write_results(self.records, self.store.folder, self.analysis, missing)
+        self.store.delivered()
+        return report
+
+
+@contextmanager
+def finished(experiments: Sequence[Experiment], handling: Handling, caller: Caller) -> Iterator[Finished]:
+    """Run everything that is not stored yet; the block says what becomes of it."""
+    words = caller.words
+    if handling.folder is None and (handling.fresh or handling.prune):
+        option = words.fresh if handling.fresh else words.prune
+        raise _core.ConfigError(f"{option}: is about a folder of results; name it with {words.folder}")
+    readings = plan(experiments) if handling.sensitivity else None
+    everything = experiments if readings is None else readings.experiments
+    logs = logs_of(handling.events, everything)
+    way = Way(handling.jobs, handling.verify, handling.executor, logs, handling.trim)
+    if handling.folder is None:
+        with caller.watching(len(everything)) as watcher:
+            outcomes = run_all(everything, way, watcher=watcher)
+        yield _finished(outcomes, len(experiments), readings)
+        return
+    make_folder(handling.folder)
+    with opened(handling.folder, fresh=handling.fresh or logs is not None, prune=handling.prune) as store:
+        for notice in store.notices:
+            caller.notice(notice)
+        try:
+            with caller.watching(len(everything)) as watcher:
+                outcomes = run_all(everything, way, store, watcher)
+        except KeyboardInterrupt:
+            all_anew = words.fresh if handling.fresh else words.events if logs else None
+            again = f"{words.call} without {all_anew}" if all_anew else words.call
+            raise KeyboardInterrupt(
+                f"{store.done()} of {len(everything)} runs are stored in {handling.folder}; "
+                f"{again} goes on from there"
+            ) from None
+        yield _finished(outcomes, len(experiments), readings, store)
+
+
+def _finished(
+    outcomes: list[Outcome], own: int, readings: Plan | None, store: RunStore | None = None
+) -> Finished:
+    analysis = None if readings is None else analyse(readings, outcomes)
+    return Finished(outcomes[:own], outcomes[own:], analysis, store)

@@ -1,0 +1,308 @@
+"""Reads what papers state: their figures, the quantities they measure, and their claims."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from eraseblock import ConfigError, InputError
+from eraseblock.toolkit import nearest
+
+FOLDER_NAME = "reproduction"
+CLAIMS_NAME = "claims.toml"
+WORKLOADS_NAME = "workloads.toml"
+# The name of what is run beyond the papers.
+BEYOND = "beyond"
+# In the order in which they are reported.
+PAPERS = ("hbm", "epo", "bplru", "multibank", "supa")
+KINDS = frozenset(
+    {"number", "exact", "range", "reduction", "increase", "ratio", "difference"}
+    | {"order", "trend", "agree", "setting", "statement"}
+)
+# Kinds that set one side against another.
+TWO_SIDED = frozenset({"reduction", "increase", "ratio", "difference", "order"})
+# Keys of what a figure or a claim needs, as a verdict says it.
+NEEDS = {
+    "flashsim": "needs FlashSim",
+    "hardware": "needs hardware",
+    "served drive": "needs a served drive",
+}
+
+Table = Mapping[str, Any]
+Selection = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Something that a paper measures, as arithmetic over a record or over what is known of a workload."""
+
+    name: str
+    title: str
+    value: str
+    unit: str | None
+    better: str | None
+    # Whether its fields are those of `trace info` for the workload.
+    of_workload: bool
+    readings: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure or table of a paper, and the experiments behind it."""
+
+    name: str
+    title: str
+    section: str
+    experiments: tuple[str, ...]
+    workloads: tuple[str, ...]
+    needs: str | None
+    reason: str | None
+    note: str | None
+
+    @property
+    def label(self) -> str:
+        """As people write it: `Figure 4.1`, `Table 1.1`, `Summary`."""
+        for prefix, word in (("table", "Table"), ("sec", "Section")):
+            if self.name.startswith(prefix):
+                return f"{word} {self.name.removeprefix(prefix)}"
+        return f"Figure {self.name}" if self.name[:1].isdigit() else self.name.capitalize()
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One number or one order that a paper states."""
+
+    id: str
+    figure: str
+    section: str
+    says: str
+    kind: str
+    quantity: str | None
+    # Everything else, as the file has it.
+    table: Table
+    # Which of the values that it lists, if it is one of several.
+    part: str = ""
+
+    @property
+    def where(self) -> Selection:
+        """What holds for both sides."""
+        found: Selection = self.table.get("where", {})
+        return found
+
+    @property
+    def lefts(self) -> list[Selection]:
+        """The selections that the claim is made of."""
+        return _listed(self.table.get("left", {}))
+
+    @property
+    def rights(self) -> list[Selection]:
+        """The selections that it sets them against."""
+        return _listed(self.table.get("right", {}))
+
+    @property
+    def aggregate(self) -> str:
+        """What is made of several points."""
+        default = "mean" if self.kind in TWO_SIDED - {"order"} or self.kind == "number" else "each"
+        return str(self.table.get("aggregate", default))
+
+    def tolerance(self, stated: float) -> float:
+        """By how much a figure may differ from a stated one."""
+        if "within" in self.table:
+            return float(self.table["within"])
+        return float(self.table.get("tolerance", 0.1)) * abs(stated)
+
+    def parts(self) -> list[Claim]:
+        """The claim itself, or one for each value that it lists."""
+        if "values" not in self.table:
+            return [self]
+        key = self.table["by"]
+        rest = {name: one for name, one in self.table.items() if name not in ("by", "values")}
+        parts = []
+        for value, stated in self.table["values"].items():
+            fixed: object = int(value) if str(value).isdigit() else value
+            table = {**rest, "where": {**self.where, key: fixed}, "value": stated}
+            parts.append(replace(self, id=f"{self.id}.{value}", table=table, part=str(value)))
+        return parts
+
+
+@dataclass(frozen=True)
+class Switch:
+    """Something in the set-up that a paper leaves open, and another way to do it."""
+
+    name: str
+    open: str
+    # Settings by their dotted paths.
+    set: Mapping[str, Any]
+    # Only runs with these settings; all if there are none.
+    where: Selection
+    # Only these figures; all if there are none.
+    figures: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What one paper states."""
+
+    name: str
+    folder: Path
+    title: str
+    authors: str
+    source: str
+    year: int
+    quantities: Mapping[str, Quantity]
+    figures: Mapping[str, Figure]
+    claims: tuple[Claim, ...]
+    switches: tuple[Switch, ...]
+
+    def claims_of(self, figure: str) -> list[Claim]:
+        """The claims of one figure, each number of its own."""
+        return [part for claim in self.claims if claim.figure == figure for part in claim.parts()]
+
+    def figure(self, name: str) -> Figure:
+        """The figure that is called so, in any of the usual ways: `4.1`, `fig4.1`, `Figure 4.1`."""
+        for wanted in _spellings(name):
+            if wanted in self.figures:
+                return self.figures[wanted]
+        names = list(self.figures)
+        raise ConfigError(
+            f"reproduce {self.name}: there is no figure `{name}`{nearest(_spellings(name)[-1], names)} "
+            f"(known: {', '.join(names)})"
+        )
+
+
+def _spellings(name: str) -> list[str]:
+    text = "".join(name.lower().split())
+    short = text
+    for prefix in ("figure", "fig"):
+        short = short.removeprefix(prefix)
+    return [name, text, short.lstrip(".-")]
+
+
+def folder() -> Path:
+    """Where the papers' data lie: in the source tree that this package is from, or the one around here."""
+    places = [Path(__file__).resolve().parents[2], *(Path.cwd() / "x").resolve().parents]
+    for place in places:
+        if (place / FOLDER_NAME / WORKLOADS_NAME).is_file():
+            return place / FOLDER_NAME
+    raise InputError(
+        f"the papers' data ({FOLDER_NAME}/{WORKLOADS_NAME}) are neither beside this package nor in this "
+        "folder or above it: they are part of the source tree of eraseblock, not of the package; go there"
+    )
+
+
+@cache
+def paper(name: str) -> Paper:
+    """One paper by its short name."""
+    if name not in PAPERS:
+        raise ConfigError(
+            f"reproduce: there is no paper `{name}`{nearest(name, (*PAPERS, BEYOND))} "
+            f"(known: {', '.join(PAPERS)}; and `{BEYOND}`, which is beyond them)"
+        )
+    place = folder() / name
+    table = _read(place / CLAIMS_NAME)
+    try:
+        quantities = {key: _quantity(key, one) for key, one in table["quantities"].items()}
+        figures = {key: _figure(key, one) for key, one in table["figures"].items()}
+        claims = tuple(_claim(one, figures, quantities) for one in table["claims"])
+        return Paper(
+            name=name,
+            folder=place,
+            title=table["title"],
+            authors=table["authors"],
+            source=table["source"],
+            year=table["year"],
+            quantities=quantities,
+            figures=figures,
+            claims=claims,
+            switches=tuple(_switch(one, figures) for one in table.get("switches", ())),
+        )
+    except KeyError as error:
+        raise InputError(f"{place / CLAIMS_NAME}: {error} is missing") from error
+
+
+@cache
+def workloads() -> Mapping[str, Table]:
+    """What each workload of the papers was, and what stands for it."""
+    path = folder() / WORKLOADS_NAME
+    try:
+        found: Mapping[str, Table] = _read(path)["workloads"]
+    except KeyError as error:
+        raise InputError(f"{path}: {error} is missing") from error
+    return found
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def _quantity(name: str, table: Table) -> Quantity:
+    return Quantity(
+        name=name,
+        title=table["title"],
+        value=table["value"],
+        unit=table.get("unit"),
+        better=table.get("better"),
+        of_workload=table.get("from") == "workload",
+        readings=table.get("readings", {}),
+    )
+
+
+def _figure(name: str, table: Table) -> Figure:
+    return Figure(
+        name=name,
+        title=table["title"],
+        section=table["section"],
+        experiments=tuple(table.get("experiments", ())),
+        workloads=tuple(table.get("workloads", ())),
+        needs=table.get("needs"),
+        reason=table.get("reason"),
+        note=table.get("note"),
+    )
+
+
+def _claim(table: Table, figures: Mapping[str, Figure], quantities: Mapping[str, Quantity]) -> Claim:
+    name = table["id"]
+    for key, known in (("figure", figures), ("quantity", quantities), ("with", quantities)):
+        if key in table and table[key] not in known:
+            close = nearest(str(table[key]), list(known))
+            raise InputError(f"{CLAIMS_NAME}: {name}: there is no {key} `{table[key]}`{close}")
+    if table["kind"] not in KINDS:
+        close = nearest(str(table["kind"]), sorted(KINDS))
+        raise InputError(f"{CLAIMS_NAME}: {name}: there is no kind `{table['kind']}`{close}")
+    figure = figures[table["figure"]]
+    return Claim(
+        id=name,
+        figure=table["figure"],
+        section=table.get("section", figure.section),
+        says=table["says"],
+        kind=table["kind"],
+        quantity=table.get("quantity"),
+        table=table,
+    )
+
+
+def _switch(table: Table, figures: Mapping[str, Figure]) -> Switch:
+    for name in table.get("figures", ()):
+        if name not in figures:
+            close = nearest(name, list(figures))
+            raise InputError(f"{CLAIMS_NAME}: switch `{table['name']}`: there is no figure `{name}`{close}")
+    return Switch(
+        name=table["name"],
+        open=table["open"],
+        set=table["set"],
+        where=table.get("where", {}),
+        figures=tuple(table.get("figures", ())),
+    )
+
+
+def _listed(side: Selection | list[Selection]) -> list[Selection]:
+    return side if isinstance(side, list) else [side]

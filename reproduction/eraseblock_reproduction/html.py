@@ -1,0 +1,127 @@
+"""Builds the report of a reproduction: one HTML page with all figures, plots and claims."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from importlib import resources
+from typing import Any
+
+import jinja2
+import vl_convert
+from markupsafe import Markup
+
+from eraseblock.toolkit import chart_theme, colours, page_style, version
+from eraseblock_reproduction import wording
+from eraseblock_reproduction.answers import Answer, PaperAnswer, counts, made_so
+from eraseblock_reproduction.beyond.answers import StudyAnswer
+from eraseblock_reproduction.beyond.html import studies_html
+from eraseblock_reproduction.charts import charts_of
+from eraseblock_reproduction.finding import CONTRADICTS, DIRECTION, NOT, REPRODUCED, VERDICTS
+from eraseblock_reproduction.findings import findings_of
+from eraseblock_reproduction.sensitivity import sentence
+
+# How each verdict is coloured; all others are quiet.
+_CLASSES = {REPRODUCED: "good", DIRECTION: "half", NOT: "bad", CONTRADICTS: "odd"}
+_SERIES = 8
+
+
+def build_page(papers: Sequence[PaperAnswer], studies: Sequence[StudyAnswer] = ()) -> str:
+    """The whole report as one HTML text that needs nothing from outside."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("eraseblock_reproduction"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    light, dark = colours()
+    plots: list[dict[str, Any]] = []
+    shown = [_paper(paper, plots) for paper in papers]
+    beyond = studies_html(studies, plots)
+    everything = [answer for paper in papers for answer in paper.answers]
+    used = [verdict for verdict in VERDICTS if counts(everything).get(verdict)]
+    bundle = vl_convert.javascript_bundle("window.plot = vegaEmbed;").replace("</script", "<\\/script")
+    data = {"plots": plots, "themes": {"light": _theme("light", light), "dark": _theme("dark", dark)}}
+    return environment.get_template("reproduction.html.j2").render(
+        version=version(),
+        styles=[
+            Markup(page_style()),
+            Markup(_style("reproduction.css")),
+        ],
+        colours={key: (light[key], dark[key]) for key in light},
+        plotting=Markup(bundle),
+        data=Markup(json.dumps(data).replace("<", "\\u003c")),
+        papers=shown,
+        beyond=beyond,
+        used=used,
+        classes=_CLASSES,
+        total=counts(everything),
+        claims=len(everything),
+        made_so=made_so(everything),
+    )
+
+
+def _paper(paper: PaperAnswer, plots: list[dict[str, Any]]) -> dict[str, Any]:
+    figures = []
+    for one in paper.figures:
+        numbers = []
+        for chart in charts_of(one):
+            numbers.append((len(plots), chart.title))
+            plots.append(chart.spec)
+        figures.append(
+            {
+                "id": f"{paper.paper.name}-{one.figure.name}",
+                "figure": one.figure,
+                "plots": numbers,
+                "counts": counts(one.answers),
+                "rows": [_row(answer) for answer in one.answers],
+                "sources": one.plan.sources,
+                "errors": one.errors,
+                "untrusted": one.untrusted,
+                "runs": len(one.plan.runs),
+            }
+        )
+    return {
+        "paper": paper.paper,
+        "counts": counts(paper.answers),
+        "claims": len(paper.answers),
+        "figures": figures,
+        "findings": findings_of(paper.paper),
+        "sources": paper.sources,
+        "sensitivity": sentence(paper.switched),
+        "switched": [one for one in paper.switched if one.changes or one.notes],
+    }
+
+
+def _row(answer: Answer) -> dict[str, Any]:
+    claim, finding = answer.claim, answer.finding
+    return {
+        "says": claim.says,
+        "part": claim.part,
+        "stated": wording.stated(answer.paper, claim),
+        "ours": wording.ours(answer.paper, claim, finding),
+        "verdict": finding.verdict,
+        "class": _CLASSES.get(finding.verdict, "quiet"),
+        "on": answer.on,
+        "reason": finding.reason,
+        "note": claim.table.get("note", ""),
+        "readings": [
+            (name, wording.other_reading(answer.paper, claim, other), other.verdict)
+            for name, other in finding.readings.items()
+        ],
+    }
+
+
+def _theme(name: str, palette: dict[str, str]) -> dict[str, Any]:
+    """The plots' colours: those of the other reports, with a series for each scheme."""
+    theme = chart_theme(name)
+    theme["range"] = {"category": [palette[f"--s{index}"] for index in range(_SERIES)]}
+    theme["background"] = None
+    theme["padding"] = 4
+    theme["header"] = {"labelColor": theme["legend"]["labelColor"]}
+    theme["legend"].pop("fillColor")
+    return theme
+
+
+def _style(name: str) -> str:
+    return resources.files("eraseblock_reproduction").joinpath("styles", name).read_text(encoding="utf-8")

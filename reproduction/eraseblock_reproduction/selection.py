@@ -1,0 +1,98 @@
+"""Chooses runs by their settings, and says what a run is apart from certain settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from eraseblock.toolkit import number_of
+from eraseblock_reproduction.data import Selection
+from eraseblock_reproduction.workloads import Source
+
+# Settings in which runs of the same point differ.
+_SEEDS = re.compile(r"^(how\..*\.)?seed$")
+# What only calls a run something.
+_NAMES = ("name", "preset", "case")
+
+
+@dataclass(eq=False)
+class Run:
+    """One run of a figure: its settings, where its workload is from, and what came out."""
+
+    # As resolved, with the name of the workload in the place of its settings, which are in `how`.
+    settings: Mapping[str, Any]
+    source: Source
+    record: Mapping[str, Any] | None = None
+    # What `trace info` says of the workload.
+    profile: Mapping[str, Any] | None = None
+    # Why there is no record.
+    error: str | None = None
+    _leaves: list[tuple[str, str]] = field(default_factory=list)
+    _identities: dict[frozenset[str], str] = field(default_factory=dict)
+
+    @property
+    def leaves(self) -> list[tuple[str, str]]:
+        """Every setting by its dotted path, as text, without names."""
+        if not self._leaves:
+            found = _flat(self.settings)
+            self._leaves = sorted((path, str(plain(one))) for path, one in found if path not in _NAMES)
+        return self._leaves
+
+    @property
+    def seed(self) -> str:
+        """What it differs in from other runs of the same point."""
+        return ",".join(text for path, text in self.leaves if _SEEDS.match(path))
+
+    def identity(self, axes: Iterable[str] = ()) -> str:
+        """What it is apart from some settings and from seeds."""
+        key = frozenset(axes)
+        if key not in self._identities:
+            inside = key | {"how"} if "workload" in key else key
+            self._identities[key] = ";".join(
+                f"{path}={text}"
+                for path, text in self.leaves
+                if not _SEEDS.match(path)
+                and not any(path == axis or path.startswith(f"{axis}.") for axis in inside)
+            )
+        return self._identities[key]
+
+
+def select(runs: Iterable[Run], *selections: Selection) -> list[Run]:
+    """The runs that match all of these."""
+    wanted = [pair for selection in selections for pair in selection.items()]
+    return [run for run in runs if all(matches(at(run.settings, path), one) for path, one in wanted)]
+
+
+def at(settings: object, path: str) -> object:
+    """The value at a dotted path, or None."""
+    for key in path.split("."):
+        settings = settings.get(key) if isinstance(settings, Mapping) else None
+    return settings
+
+
+def matches(found: object, wanted: object) -> bool:
+    """A list: any of them. A table: all of its keys. A name: the kind of a scheme, or the value itself."""
+    if isinstance(wanted, list):
+        return any(matches(found, one) for one in wanted)
+    if isinstance(wanted, Mapping):
+        return isinstance(found, Mapping) and all(matches(found.get(key), one) for key, one in wanted.items())
+    if isinstance(found, Mapping):
+        found = found.get("kind")
+    return plain(found) == plain(wanted)
+
+
+def plain(value: object) -> object:
+    """One spelling for each value: sizes and times as numbers with their kind, all else as it is."""
+    if isinstance(value, str) and " " in value and (number := number_of(value)) is not None:
+        return (number, "time" if value.endswith("s") else "size")
+    return value
+
+
+def _flat(value: object, path: str = "") -> Iterator[tuple[str, object]]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _flat(inner, f"{path}.{key}" if path else key)
+    else:
+        yield path, value

@@ -1,0 +1,209 @@
+"""Judges claims about sequences: how a figure changes step by step, and whether two figures go together."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import combinations, pairwise
+from statistics import fmean
+
+from eraseblock_reproduction.data import Claim
+from eraseblock_reproduction.finding import DIRECTION, NOT, REPRODUCED, Finding, UndecidedError
+from eraseblock_reproduction.intervals import ROUNDING, Estimate, estimate
+from eraseblock_reproduction.points import Cell, Question, cells, points
+from eraseblock_reproduction.selection import Run
+
+# The figures of one step, or of one run, by seed.
+_Figures = dict[str, float]
+
+
+def trend(question: Question) -> Finding:
+    """Along a list of selections the quantity rises, falls, or does neither."""
+    claim = question.claim
+    steps = claim.table["along"]
+    axes = {key for step in steps for key in step}
+    found: dict[str, dict[int, list[Cell]]] = defaultdict(lambda: defaultdict(list))
+    for left in claim.lefts:
+        for index, step in enumerate(steps):
+            for cell in cells(question, left, step):
+                found[cell.run.identity(axes)][index].append(cell)
+    sequences: list[list[_Figures]] = []
+    distrusted, absent = 0, 0
+    for by_step in found.values():
+        along = [point for index in range(len(steps)) for point in points(by_step[index])]
+        if len(along) != len(steps) or any(point.mean is None for point in along):
+            absent += 1
+        elif all(point.trusted for point in along):
+            sequences.append([point.known for point in along])
+        else:
+            distrusted += 1
+    _check(len(sequences), distrusted, question.runs)
+    holding = [_goes(claim, one) for one in sequences]
+    mean = _mean_sequence(sequences)
+    verdict = _graded(holding, _goes(claim, mean))
+    open_ = sum(_only_by_interval(claim, one) for one in sequences)
+    if verdict == REPRODUCED and open_:
+        verdict = DIRECTION
+    shown = sequences[0] if len(sequences) == 1 else mean
+    reasons = [_distrust(distrusted)]
+    reasons.append(
+        f"at {open_} of {len(sequences)} points the seeds do not tell where a step goes" if open_ else ""
+    )
+    reasons.append(_absence(absent, " at some step"))
+    reason = "; ".join(filter(None, reasons))
+    return Finding(
+        verdict,
+        steps=[fmean(step.values()) for step in shown],
+        held=(sum(holding), len(holding)),
+        reason=reason,
+    )
+
+
+def agree(one: Question, other: Question) -> Finding:
+    """Over a setting, runs in the order of one quantity are in that of another, or in the opposite one."""
+    claim = one.claim
+    over = claim.table["over"]
+    sign = -1 if claim.table.get("opposite") else 1
+    groups: dict[str, dict[str, list[tuple[_Figures, _Figures]]]] = defaultdict(dict)
+    distrusted: set[str] = set()
+    absent = 0
+    for left in claim.lefts:
+        ours, theirs = (points(cells(question, left)) for question in (one, other))
+        for first, second in zip(ours, theirs, strict=True):
+            key = first.run.identity([over])
+            if first.mean is None or second.mean is None:
+                absent += 1
+                continue
+            groups[key].setdefault(_value_of(first.run, over), []).append((first.known, second.known))
+            if not first.trusted:
+                distrusted.add(key)
+    chosen = {
+        key: {value: some[0] for value, some in group.items()}
+        for key, group in groups.items()
+        if key not in distrusted and len(group) > 1
+    }
+    _check(len(chosen), len(distrusted), one.runs)
+    ordered = [_ordered(list(group.values()), sign) for group in chosen.values()]
+    holding = [all(pairs) for pairs in ordered]
+    names = [set(group) for group in chosen.values()]
+    common = set.intersection(*names)
+    mean = [
+        (_mean_figures(chosen.values(), value, 0), _mean_figures(chosen.values(), value, 1))
+        for value in sorted(common)
+    ]
+    verdict = _graded(holding, len(common) == len(set.union(*names)) and all(_ordered(mean, sign)))
+    return Finding(
+        verdict,
+        held=(sum(holding), len(holding)),
+        pairs=(sum(map(sum, ordered)), sum(map(len, ordered))),
+        reason="; ".join(filter(None, [_distrust(len(distrusted)), _absence(absent)])),
+    )
+
+
+def _check(count: int, distrusted: int, runs: Sequence[Run]) -> None:
+    """Say why there is nothing to judge, if there is nothing."""
+    if count:
+        return
+    if distrusted:
+        raise UndecidedError("no run of it is to be trusted")
+    failed = any(run.error for run in runs)
+    raise UndecidedError("runs of it failed" if failed else "the runs have no such figure")
+
+
+def _graded(holding: Sequence[bool], in_mean: bool) -> str:
+    if all(holding):
+        return REPRODUCED
+    return DIRECTION if in_mean and len(holding) > 1 else NOT
+
+
+def _goes(claim: Claim, steps: Sequence[_Figures]) -> bool:
+    """Whether a sequence goes as it is said to."""
+    sides = [_difference(after, before).side() for before, after in pairwise(steps)]
+    match claim.table["relation"]:
+        case "rising":
+            return all(side > 0 for side in sides)
+        case "falling":
+            return all(side < 0 for side in sides)
+        case "never falling":
+            return all(side >= 0 for side in sides)
+        case "never rising":
+            return all(side <= 0 for side in sides)
+    means = [fmean(step.values()) for step in steps]
+    return max(means) - min(means) <= claim.tolerance(min(means))
+
+
+def _only_by_interval(claim: Claim, steps: Sequence[_Figures]) -> bool:
+    """Whether a sequence never falls, or never rises, only because the seeds differ."""
+    sign = {"never falling": -1, "never rising": 1}.get(claim.table["relation"], 0)
+    changes = [_difference(after, before) for before, after in pairwise(steps)]
+    return any(change.side() == 0 and sign * change.mean > ROUNDING for change in changes)
+
+
+def _difference(one: _Figures, other: _Figures) -> Estimate:
+    """One less the other, seed by seed; of their means where they have no seeds in common.
+
+    It is relative to the larger of both, so that rounding shows as what it is.
+    """
+    size = max(abs(fmean(one.values())), abs(fmean(other.values()))) or 1.0
+    shared = [seed for seed in one if seed in other]
+    if not shared:
+        return estimate([_rounded((fmean(one.values()) - fmean(other.values())) / size)])
+    return estimate([_rounded((one[seed] - other[seed]) / size) for seed in shared])
+
+
+def _rounded(difference: float) -> float:
+    return 0.0 if abs(difference) <= ROUNDING else difference
+
+
+def _mean_sequence(sequences: Sequence[Sequence[_Figures]]) -> list[_Figures]:
+    """The mean of sequences, each relative to its own mean: large figures count no more than small ones."""
+    scaled = [_scaled(one) for one in sequences]
+    return [_mean(step) for step in zip(*scaled, strict=True)]
+
+
+def _scaled(figures: Sequence[_Figures]) -> list[_Figures]:
+    """Relative to the mean of all of them."""
+    mean = fmean(fmean(one.values()) for one in figures) or 1.0
+    return [{seed: value / mean for seed, value in one.items()} for one in figures]
+
+
+def _mean(figures: Sequence[_Figures]) -> _Figures:
+    """Their mean by seed; without seeds if they have different ones."""
+    seeds = {frozenset(one) for one in figures}
+    if len(seeds) > 1:
+        return {"": fmean(fmean(one.values()) for one in figures)}
+    return {seed: fmean(one[seed] for one in figures) for seed in figures[0]}
+
+
+def _mean_figures(groups: Iterable[dict[str, tuple[_Figures, _Figures]]], value: str, which: int) -> _Figures:
+    """The mean over groups of what one run of each has, relative to its group."""
+    relative = (
+        dict(zip(group, _scaled([pair[which] for pair in group.values()]), strict=True)) for group in groups
+    )
+    return _mean([group[value] for group in relative])
+
+
+def _ordered(figures: Sequence[tuple[_Figures, _Figures]], sign: int) -> list[bool]:
+    """Of any two, whether they are in the same order by both figures, or by one of them the other way round.
+
+    Two figures whose difference is within its interval are level.
+    """
+    return [
+        _difference(a[0], b[0]).side() == sign * _difference(a[1], b[1]).side()
+        for a, b in combinations(figures, 2)
+    ]
+
+
+def _value_of(run: Run, axis: str) -> str:
+    """What a run has on an axis, as text."""
+    return ";".join(
+        f"{path}={text}" for path, text in run.leaves if path == axis or path.startswith(f"{axis}.")
+    )
+
+
+def _absence(count: int, where: str = "") -> str:
+    return f"{count} points have no figure{where}" if count else ""
+
+
+def _distrust(count: int) -> str:
+    return f"{count} points are not to be trusted, and decide nothing" if count else ""

@@ -1,0 +1,317 @@
+"""Judges claims about figures at points: numbers and ranges of one side, and one side set against another."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from operator import and_
+from statistics import fmean
+
+from eraseblock_reproduction.data import Claim, Selection
+from eraseblock_reproduction.finding import (
+    DIRECTION,
+    NOT,
+    REPRODUCED,
+    UNDECIDED,
+    Finding,
+    PointFigure,
+    UndecidedError,
+    worst,
+)
+from eraseblock_reproduction.intervals import ROUNDING, Estimate, estimate
+from eraseblock_reproduction.points import Point, Question, cells, points
+from eraseblock_reproduction.selection import Run
+
+_COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
+    "mean": fmean,
+    "max": max,
+    "min": min,
+    "each": fmean,
+    "some": fmean,
+}
+
+
+@dataclass(frozen=True)
+class _Effect:
+    """The effect at one point: by seed, where both sides have the seed."""
+
+    figure: PointFigure
+    by_seed: dict[str, float]
+    # Which pair of selections it is of.
+    pair: int = 0
+
+    @property
+    def estimate(self) -> Estimate:
+        """The mean over the seeds, with its interval."""
+        return estimate([self.by_seed[seed] for seed in sorted(self.by_seed)])
+
+
+def one_sided(question: Question) -> Finding:
+    """A number or a range."""
+    claim = question.claim
+    effects = []
+    absent = 0
+    for pair, left in enumerate(claim.lefts):
+        for point in points(cells(question, left)):
+            if point.mean is None:
+                absent += 1
+            else:
+                fits = _fits(claim, point.mean)
+                figure = PointFigure(point.run, None, point.mean, None, point.mean, fits, point.trusted)
+                effects.append(_Effect(figure, point.known, pair))
+    trusted = _deciding(effects, question.runs, absent)
+    if claim.aggregate == "each":
+        grades = [REPRODUCED if one.figure.holds else NOT for one in trusted]
+    else:
+        grades = [REPRODUCED if _fits(claim, one.mean) else NOT for one in _combined(claim, trusted)]
+    return _finding(claim, worst(grades), effects, trusted, absent)
+
+
+def two_sided(question: Question) -> Finding:
+    """An order, a reduction, an increase, a ratio or a difference."""
+    claim = question.claim
+    effects: list[_Effect] = []
+    absent = 0
+    for left in claim.lefts:
+        for right in claim.rights:
+            pair = len({one.pair for one in effects})
+            found = _pairs(question, left, right, pair)
+            effects += [effect for effect in found if effect is not None]
+            absent += found.count(None)
+    trusted = _deciding(effects, question.runs, absent)
+    if claim.kind == "order":
+        return _finding(claim, _order(claim, trusted), effects, trusted, absent)
+    ours = [one.estimate for one in trusted] if claim.aggregate == "each" else _combined(claim, trusted)
+    return _finding(claim, worst([_grade(claim, one) for one in ours]), effects, trusted, absent)
+
+
+def _related(claim: Claim, effect: Estimate, *, lead: bool = True) -> bool:
+    """Whether two sides are in the relation of a claim; `effect` is their relative difference.
+
+    A side is ahead only if the interval of the difference says so: what lies within it is level. With
+    `lead` it is ahead by as much as the claim asks for.
+    """
+    ahead = (float(claim.table.get("ahead", 0)) if lead else 0.0) - ROUNDING
+    match claim.table["relation"]:
+        case "less":
+            return effect.side() < 0 and -_of_right(effect.mean) >= ahead
+        case "more":
+            return effect.side() > 0 and _of_right(effect.mean) >= ahead
+        case "at most":
+            return effect.side() <= 0
+        case "at least":
+            return effect.side() >= 0
+    return abs(_of_right(effect.mean)) <= claim.tolerance(1) + ROUNDING
+
+
+def _only_by_interval(claim: Claim, effect: Estimate) -> bool:
+    """Whether "at most" or "at least" holds of two sides only because the seeds differ."""
+    sign = {"at most": 1, "at least": -1}.get(claim.table["relation"], 0)
+    return effect.side() == 0 and sign * effect.mean > ROUNDING
+
+
+def _of_right(effect: float) -> float:
+    """What is relative to the mean of both sides, relative to the right one."""
+    return effect / (1 - effect / 2) if effect < 2 else math.inf
+
+
+def _pairs(question: Question, left: Selection, right: Selection, pair: int) -> list[_Effect | None]:
+    """Each point on the left with those on the right that differ from it in these settings alone.
+
+    None where one of them has no figure, or the claim would divide by nothing.
+    """
+    axes = {*left, *right}
+    if "spread" in question.claim.table:
+        axes.add(question.claim.table["spread"])
+    counterparts: dict[str, list[Point]] = defaultdict(list)
+    for point in points(cells(question, right)):
+        counterparts[point.run.identity(axes)].append(point)
+    return [
+        _effect(question.claim, point, other, pair)
+        for point in points(cells(question, left))
+        for other in counterparts[point.run.identity(axes)]
+        if other.run is not point.run
+    ]
+
+
+def _effect(claim: Claim, left: Point, right: Point, pair: int) -> _Effect | None:
+    if left.mean is None or right.mean is None:
+        return None
+    shared = [seed for seed in left.known if seed in right.known]
+    # Without common seeds (a trace beside a stand-in) only the means can be set against each other.
+    if not shared:
+        values = {"": _made_of(claim.kind, left.mean, right.mean)}
+        one, other = left.mean, right.mean
+    else:
+        values = {seed: _made_of(claim.kind, left.known[seed], right.known[seed]) for seed in shared}
+        one = fmean(left.known[seed] for seed in shared)
+        other = fmean(right.known[seed] for seed in shared)
+    known = {seed: value for seed, value in values.items() if value is not None}
+    if len(known) < len(values):
+        return None
+    effect = estimate(list(known.values()))
+    holds = _related(claim, effect) if claim.kind == "order" else _grade(claim, effect) == REPRODUCED
+    figure = PointFigure(left.run, right.run, one, other, effect.mean, holds, left.trusted and right.trusted)
+    return _Effect(figure, known, pair)
+
+
+def _made_of(kind: str, left: float, right: float) -> float | None:
+    """What a claim of this kind is about; None where it divides by nothing."""
+    if kind == "difference":
+        return left - right
+    if kind == "order":
+        size = (abs(left) + abs(right)) / 2
+        difference = (left - right) / size if size else 0.0
+        return 0.0 if abs(difference) <= ROUNDING else difference
+    if not right:
+        return None
+    return {"reduction": 1 - left / right, "increase": left / right - 1, "ratio": left / right}[kind]
+
+
+def _fits(claim: Claim, value: float) -> bool:
+    """Whether a figure of one side is as stated."""
+    if claim.kind == "range":
+        low, high = claim.table.get("low"), claim.table.get("high")
+        slack = ROUNDING * abs(value)
+        return (low is None or value >= low - slack) and (high is None or value <= high + slack)
+    stated = float(claim.table["value"])
+    slack = ROUNDING * max(abs(stated), abs(value))
+    if claim.kind == "exact":
+        return abs(value - stated) <= slack
+    return abs(value - stated) <= claim.tolerance(stated) + slack
+
+
+def _grade(claim: Claim, ours: Estimate) -> str:
+    """A reduction, increase, ratio or difference against the stated one."""
+    stated = float(claim.table["value"])
+    if abs(ours.mean - stated) <= claim.tolerance(stated) + ROUNDING * max(abs(stated), abs(ours.mean)):
+        return REPRODUCED
+    neutral = 1.0 if claim.kind == "ratio" else 0.0
+    return DIRECTION if ours.side(neutral) * (stated - neutral) > 0 else NOT
+
+
+def _order(claim: Claim, effects: Sequence[_Effect]) -> str:
+    """Of each pair of selections: at every point (or at some), or else in the mean of the differences.
+
+    What the seeds leave open, and a lead that is smaller than asked for, goes in the same direction.
+    """
+    grades = []
+    for effect_of_pair in _by_pair(effects):
+        together = _over_points(effect_of_pair, fmean)
+        if claim.aggregate == "mean":
+            holding, sure = [_related(claim, together)], [not _only_by_interval(claim, together)]
+        else:
+            holding = [one.figure.holds for one in effect_of_pair]
+            sure = [not _only_by_interval(claim, one.estimate) for one in effect_of_pair]
+        enough = any if claim.aggregate == "some" else all
+        if enough(map(and_, holding, sure)):
+            grades.append(REPRODUCED)
+        elif enough(holding) or _related(claim, together, lead=False):
+            grades.append(DIRECTION)
+        else:
+            grades.append(NOT)
+    return worst(grades)
+
+
+def _by_pair(effects: Sequence[_Effect]) -> list[list[_Effect]]:
+    pairs: dict[int, list[_Effect]] = defaultdict(list)
+    for one in effects:
+        pairs[one.pair].append(one)
+    return list(pairs.values())
+
+
+def _combined(claim: Claim, effects: Sequence[_Effect]) -> list[Estimate]:
+    """Means of each pair of selections; the most or the least of all of them together."""
+    groups = _by_pair(effects) if claim.aggregate == "mean" else [list(effects)]
+    return [_over_points(group, _combine(claim)) for group in groups]
+
+
+def _combine(claim: Claim) -> Callable[[Sequence[float]], float]:
+    """What is made of several points: twice as much here and half as much there are no lead in a ratio."""
+    combine = _COMBINE[claim.aggregate]
+    return _geometric if claim.kind == "ratio" and combine is fmean else combine
+
+
+def _geometric(values: Sequence[float]) -> float:
+    """The geometric mean; the arithmetic one where a ratio is 0, which would decide alone."""
+    if min(values) <= 0:
+        return fmean(values)
+    return math.exp(fmean(math.log(value) for value in values))
+
+
+def _deciding(effects: Sequence[_Effect], runs: Sequence[Run], absent: int) -> list[_Effect]:
+    """The points that decide; a sentence where there is none."""
+    trusted = [one for one in effects if one.figure.trusted]
+    if trusted:
+        return trusted
+    if effects:
+        raise UntrustedError(effects, absent)
+    if any(run.error for run in runs):
+        raise UndecidedError("runs of it failed")
+    nothing = (
+        "all points have no figure, or would be divided by 0" if absent else "the runs have no such figure"
+    )
+    raise UndecidedError(nothing)
+
+
+class UntrustedError(UndecidedError):
+    """No run that could decide is to be trusted; the figures are shown all the same."""
+
+    def __init__(self, effects: Sequence[_Effect], absent: int) -> None:
+        reasons = dict.fromkeys(
+            str(reason)
+            for one in effects
+            for run in (one.figure.run, one.figure.other)
+            if run is not None and run.record is not None
+            for reason in run.record.get("reasons", [])
+        )
+        told = [_absence(len(effects), absent)] if absent else []
+        super().__init__("; ".join(["no run of it is to be trusted: " + "; ".join(reasons), *told]))
+        self.effects = effects
+
+
+def untrusted(claim: Claim, error: UntrustedError) -> Finding:
+    """What is shown where no run decides."""
+    finding = _finding(claim, UNDECIDED, error.effects, error.effects)
+    return Finding(UNDECIDED, finding.ours, finding.points, held=finding.held, reason=str(error))
+
+
+def _finding(
+    claim: Claim, verdict: str, effects: Sequence[_Effect], deciding: Sequence[_Effect], absent: int = 0
+) -> Finding:
+    distrusted = len(effects) - len(deciding)
+    reasons = []
+    if distrusted:
+        reasons.append(f"{distrusted} of {len(effects)} points are not to be trusted, and decide nothing")
+    if absent:
+        reasons.append(_absence(len(effects), absent))
+    if level := sum(_is_level(claim, one) for one in deciding):
+        reasons.append(f"at {level} of {len(deciding)} points the seeds do not tell which side is ahead")
+    reason = "; ".join(reasons)
+    held = (sum(one.figure.holds for one in deciding), len(deciding))
+    figures = [one.figure for one in effects]
+    ours = _over_points(deciding, _combine(claim))
+    return Finding(verdict, ours, figures, held=held, reason=reason)
+
+
+def _absence(present: int, absent: int) -> str:
+    return f"{absent} of {present + absent} points have no figure, or would be divided by 0"
+
+
+def _is_level(claim: Claim, effect: _Effect) -> bool:
+    """Whether an order is open at a point only because its seeds differ."""
+    if claim.kind != "order":
+        return False
+    ahead = claim.table["relation"] in ("less", "more")
+    open_ = ahead and effect.estimate.side() == 0 and abs(effect.figure.effect) > ROUNDING
+    return open_ or _only_by_interval(claim, effect.estimate)
+
+
+def _over_points(effects: Sequence[_Effect], combine: Callable[[Sequence[float]], float]) -> Estimate:
+    """The points together, seed by seed where all have the same seeds."""
+    seeds = {frozenset(one.by_seed) for one in effects}
+    if len(seeds) > 1:
+        return estimate([combine([one.figure.effect for one in effects])])
+    return estimate([combine([one.by_seed[seed] for one in effects]) for seed in sorted(next(iter(seeds)))])

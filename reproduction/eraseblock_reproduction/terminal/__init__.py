@@ -1,0 +1,1 @@
+"""Prints on a terminal what came out."""

@@ -1,0 +1,64 @@
+"""The claims of the papers, their experiments and workloads fit together."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from eraseblock import _core
+from eraseblock_reproduction import check as tool
+from eraseblock_reproduction import data
+
+
+@pytest.mark.parametrize("paper", data.PAPERS)
+def test_every_claim_picks_runs_of_its_figure(paper: str) -> None:
+    said = re.fullmatch(
+        rf"{paper}: (\d+) claims of \d+ numbers and orders, \d+ runs", tool.check_paper(data.paper(paper))
+    )
+    assert said is not None
+    assert int(said[1]) > 20
+
+
+def test_every_paper_with_claims_is_checked() -> None:
+    assert {path.parent.name for path in data.folder().glob("*/claims.toml")} == set(data.PAPERS)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"48 MiB"', '"47 MiB"', "no run has buffer.size = 47 MiB"),
+        ('kind = "order"', 'kind = "ordre"', "there is no kind `ordre`; did you mean `order`?"),
+        ('relation = "less"', 'relation = "fewer"', "relation is one of"),
+        ("ahead = 0.1", "ahead = 10", "`ahead` is a share"),
+        ('aggregate = "max"', 'aggregate = "some"', "only an order holds at some points"),
+        (
+            'id = "summary-erases"',
+            'id = "summary-response"',
+            "several claims are called ['summary-response']",
+        ),
+        ('quantity = "hits"', 'quantity = "hit"', "there is no quantity `hit`"),
+        ('value = "energy_mj"', 'value = "open(energy_mj)"', "only ['at_most', 'bytes', 'share']"),
+        ("lb-clock = 0.23", "lb-clok = 0.23", "'buffer.scheme': 'lb-clok'"),
+        (
+            "[[claims]]",
+            '[[switches]]\nname = "x"\nopen = ""\nset = { "host.speedup" = 1 }\n\n[[claims]]',
+            "`x` changes",
+        ),
+    ],
+)
+def test_a_claim_that_does_not_fit_is_named(
+    old: str, new: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "hbm").mkdir()
+    for path in (data.folder() / "hbm").iterdir():
+        (tmp_path / "hbm" / path.name).write_bytes(path.read_bytes())
+    claims = tmp_path / "hbm" / data.CLAIMS_NAME
+    text = claims.read_text()
+    assert old in text
+    claims.write_text(text.replace(old, new, 1) if "switches" in new else text.replace(old, new))
+    monkeypatch.setattr(data, "folder", lambda: tmp_path)
+    with pytest.raises((tool.DataError, _core.InputError)) as error:
+        tool.check_paper(data.paper.__wrapped__("hbm"))
+    assert message in str(error.value)

@@ -1,0 +1,424 @@
+"""Each kind of claim, with figures under which it holds, holds in part, and does not hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from claims import FIGURE, PAPER, STAND_IN, A, B, claim, finding, run, verdict
+
+from eraseblock import _core
+from eraseblock_reproduction import wording
+from eraseblock_reproduction.arithmetic import evaluate
+from eraseblock_reproduction.data import Claim, Figure
+from eraseblock_reproduction.finding import CONTRADICTS, DIRECTION, NOT, REPRODUCED, UNDECIDED, WAITS
+from eraseblock_reproduction.intervals import estimate
+from eraseblock_reproduction.selection import Run
+from eraseblock_reproduction.verdicts import judge
+
+SIZES = ("1 MiB", "2 MiB", "4 MiB")
+
+
+def pair(a: float, b: float) -> list[Run]:
+    return [run("a", time=a), run("b", time=b)]
+
+
+def grid(a: tuple[float, ...], b: tuple[float, ...]) -> list[Run]:
+    """Two schemes at three sizes."""
+    return [
+        run(name, size, time=value)
+        for name, values in (("a", a), ("b", b))
+        for size, value in zip(SIZES, values, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "figure", "table", "expected"),
+    [
+        ("number", 10.9, {"value": 10}, REPRODUCED),
+        ("number", 11.1, {"value": 10}, NOT),
+        ("number", 11.1, {"value": 10, "tolerance": 0.2}, REPRODUCED),
+        ("number", 10.6, {"value": 10, "within": 0.5}, NOT),
+        ("exact", 10.0, {"value": 10}, REPRODUCED),
+        ("exact", 10.001, {"value": 10}, NOT),
+        ("range", 5.0, {"low": 5}, REPRODUCED),
+        ("range", 4.9, {"low": 5}, NOT),
+        ("range", 5.0, {"low": 4, "high": 4.5}, NOT),
+        ("range", 0.0, {"high": 0}, REPRODUCED),
+    ],
+)
+def test_figures_of_one_side(kind: str, figure: float, table: dict[str, Any], expected: str) -> None:
+    assert verdict([run("a", time=figure), run("b", time=77)], kind, left=A, **table) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "left", "right", "stated", "expected"),
+    [
+        ("reduction", 16, 100, 0.84, REPRODUCED),
+        ("reduction", 60, 100, 0.84, DIRECTION),
+        ("reduction", 101, 100, 0.84, NOT),
+        ("increase", 285, 100, 1.85, REPRODUCED),
+        ("increase", 110, 100, 1.85, DIRECTION),
+        ("increase", 99, 100, 1.85, NOT),
+        ("ratio", 2.1, 1, 2, REPRODUCED),
+        ("ratio", 1.2, 1, 2, DIRECTION),
+        ("ratio", 0.9, 1, 2, NOT),
+        ("ratio", 0.8, 1, 1, NOT),
+        ("difference", 0.55, 0.5, 0.05, REPRODUCED),
+        ("difference", 0.6, 0.5, 0.05, DIRECTION),
+        ("difference", 0.4, 0.5, 0.05, NOT),
+    ],
+)
+def test_one_side_against_the_other(
+    kind: str, left: float, right: float, stated: float, expected: str
+) -> None:
+    assert verdict(pair(left, right), kind, left=A, right=B, value=stated) == expected
+
+
+@pytest.mark.parametrize(
+    ("relation", "a", "expected"),
+    [
+        ("less", (1, 2, 3), REPRODUCED),
+        ("less", (1, 2, 11), DIRECTION),
+        ("less", (1, 11, 12), DIRECTION),
+        ("less", (9.9, 11, 12), NOT),
+        ("more", (1, 2, 3), NOT),
+        ("at most", (10, 10, 10), REPRODUCED),
+        ("less", (10, 10, 10), NOT),
+        ("equal", (10.5, 10, 9.1), REPRODUCED),
+        ("equal", (10.5, 10, 8.8), DIRECTION),
+        ("equal", (5, 10, 9), NOT),
+    ],
+)
+def test_orders_at_every_point_or_in_the_mean(relation: str, a: tuple[float, ...], expected: str) -> None:
+    runs = grid(a, (10, 10, 10))
+    assert verdict(runs, "order", left=A, right=B, relation=relation) == expected
+
+
+def test_an_order_of_the_mean_needs_no_more() -> None:
+    runs = grid((1, 2, 11), (10, 10, 10))
+    assert verdict(runs, "order", left=A, right=B, relation="less", aggregate="mean") == REPRODUCED
+
+
+def test_an_order_that_can_be_holds_somewhere() -> None:
+    order: dict[str, Any] = {"left": A, "right": B, "relation": "less", "aggregate": "some"}
+    assert verdict(grid((11, 9, 30), (10, 10, 10)), "order", **order) == REPRODUCED
+    assert verdict(grid((11, 10, 30), (10, 10, 10)), "order", **order) == NOT
+    assert finding(grid((11, 9, 30), (10, 10, 10)), "order", **order).held == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("relation", "a", "expected"),
+    [
+        ("less", 9.0, REPRODUCED),
+        ("less", 9.1, DIRECTION),
+        ("less", 11.0, NOT),
+        ("more", 11.0, REPRODUCED),
+        ("more", 10.9, DIRECTION),
+        ("more", 9.0, NOT),
+    ],
+)
+def test_much_is_a_share_of_the_right_side(relation: str, a: float, expected: str) -> None:
+    assert verdict(pair(a, 10), "order", left=A, right=B, relation=relation, ahead=0.1) == expected
+
+
+def test_ratios_that_undo_each_other_are_no_lead() -> None:
+    runs = grid((20, 5, 10), (10, 10, 10))
+    found = finding(runs, "ratio", left=A, right=B, value=1)
+    assert found.ours is not None
+    assert found.verdict == REPRODUCED
+    assert found.ours.mean == pytest.approx(1)
+    assert verdict(runs, "ratio", left=A, right=B, value=1.2) == NOT
+    zero = finding(grid((0, 30, 30), (10, 10, 10)), "ratio", left=A, right=B, value=2)
+    assert zero.ours is not None
+    assert (zero.verdict, zero.ours.mean) == (REPRODUCED, 2)
+    # A reduction "on average" is the mean of what is printed.
+    assert verdict(runs, "reduction", left=A, right=B, value=-1 / 6) == REPRODUCED
+
+
+def test_a_claim_of_several_holds_for_each_of_them() -> None:
+    runs = [run("a", time=1), run("b", time=2), run("c", time=0.5)]
+    both = [B, {"buffer.scheme": "c"}]
+    assert verdict(runs, "order", left=A, right=[B], relation="less") == REPRODUCED
+    assert verdict(runs, "order", left=A, right=both, relation="less") == NOT
+    # "Up to" is of all of them together: 50 % less than b.
+    assert verdict(runs, "reduction", left=A, right=both, value=0.5, aggregate="max") == REPRODUCED
+    assert verdict(runs, "reduction", left=A, right=both, value=0.5) == NOT
+
+
+@pytest.mark.parametrize(
+    ("relation", "values", "expected"),
+    [
+        ("rising", (1, 2, 3), REPRODUCED),
+        ("rising", (1, 2, 2), NOT),
+        ("never falling", (1, 2, 2), REPRODUCED),
+        ("falling", (3, 2, 1), REPRODUCED),
+        ("never rising", (3, 1, 2), NOT),
+        ("flat", (10, 10.5, 11), REPRODUCED),
+        ("flat", (10, 10.5, 11.5), NOT),
+    ],
+)
+def test_trends(relation: str, values: tuple[float, ...], expected: str) -> None:
+    along = [{"buffer.size": size} for size in SIZES]
+    runs = grid(values, (1, 1, 1))
+    assert verdict(runs, "trend", left=A, along=along, relation=relation) == expected
+
+
+def test_a_trend_of_the_mean_goes_in_the_same_direction() -> None:
+    along = [{"buffer.size": size} for size in SIZES]
+    runs = grid((1, 2, 3), (100, 99, 101))
+    assert verdict(runs, "trend", along=along, relation="rising") == DIRECTION
+    assert finding(runs, "trend", along=along, relation="rising").held == (1, 2)
+
+
+def test_two_quantities_in_the_same_order() -> None:
+    together = [run("a", time=1, erases=10), run("b", time=2, erases=20), run("c", time=3, erases=30)]
+    against = [*together[:2], run("c", time=3, erases=15)]
+    over = {"with": "erases", "over": "buffer.scheme"}
+    assert verdict(together, "agree", **over) == REPRODUCED
+    assert verdict(against, "agree", **over) == NOT
+    found = finding(against, "agree", **over)
+    assert (found.held, found.pairs) == ((0, 1), (2, 3))
+    said = wording.ours(PAPER, claim("agree", **over), found)
+    assert said == "2 of 3 pairs are in this order"
+    assert verdict(together, "agree", **over, opposite=True) == NOT
+    reverse = [run("a", time=1, erases=3), run("b", time=2, erases=1)]
+    assert verdict(reverse, "agree", **over, opposite=True) == REPRODUCED
+
+
+def test_settings() -> None:
+    runs = pair(1, 2)
+    assert verdict(runs, "setting", None, **{"is": {"buffer.size": "1024 KiB"}}) == REPRODUCED
+    found = finding(runs, "setting", None, **{"is": {"buffer.size": "2 MiB"}})
+    assert (found.verdict, found.reason) == (NOT, "settings differ here: buffer.size = 1 MiB")
+
+
+def test_relative_figures_and_spreads() -> None:
+    runs = grid((1, 2, 3), (2, 2, 2))
+    relative: dict[str, Any] = {"relative_to": B, "left": {**A, "buffer.size": "4 MiB"}}
+    assert verdict(runs, "exact", value=1.5, **relative) == REPRODUCED
+    assert verdict(runs, "exact", value=1.0, relative="difference", **relative) == REPRODUCED
+    assert verdict(runs, "exact", value=2, left=A, spread="buffer.size") == REPRODUCED
+    order: dict[str, Any] = {"left": B, "right": A, "spread": "buffer.size"}
+    assert verdict(runs, "order", relation="less", **order) == REPRODUCED
+    assert verdict(runs, "order", relation="more", **order) == NOT
+
+
+def test_seeds_are_paired() -> None:
+    runs = [run("a", seed=seed, time=value) for seed, value in ((1, 1), (2, 20), (3, 300))]
+    runs += [run("b", seed=seed, time=value) for seed, value in ((1, 2), (2, 40), (3, 600))]
+    found = finding(runs, "reduction", left=A, right=B, value=0.5)
+    assert found.verdict == REPRODUCED
+    assert found.ours is not None
+    assert (found.ours.mean, found.ours.half, found.ours.seeds) == (0.5, 0.0, 3)
+    assert len(found.points) == 1
+
+
+def seeds(scheme: str, size: str, *figures: float) -> list[Run]:
+    """One point of three seeds."""
+    return [run(scheme, size, seed, time=value) for seed, value in enumerate(figures, 1)]
+
+
+def test_nobody_is_ahead_within_the_interval() -> None:
+    b = seeds("b", "1 MiB", 10, 10, 10)
+    ahead, level = seeds("a", "1 MiB", 8.9, 9, 9.1), seeds("a", "1 MiB", 8, 9, 10.5)
+    for relation, told, open_ in (
+        ("less", REPRODUCED, NOT),
+        ("at most", REPRODUCED, REPRODUCED),
+        ("more", NOT, NOT),
+        # Holds for all that the seeds tell, but not in the mean.
+        ("at least", NOT, DIRECTION),
+    ):
+        order: dict[str, Any] = {"left": A, "right": B, "relation": relation}
+        assert (verdict(ahead + b, "order", **order), verdict(level + b, "order", **order)) == (told, open_)
+    found = finding(level + b, "order", left=A, right=B, relation="at least")
+    assert found.reason == "at 1 of 1 points the seeds do not tell which side is ahead"
+    found = finding(level + b, "order", left=A, right=B, relation="less")
+    assert found.held == (0, 1)
+    assert found.reason == "at 1 of 1 points the seeds do not tell which side is ahead"
+    # 9 % less, but no less for all that the seeds tell. Over two points the mean is told.
+    assert verdict(level + b, "reduction", left=A, right=B, value=0.5) == NOT
+    assert verdict(ahead + b, "reduction", left=A, right=B, value=0.5) == DIRECTION
+    more = seeds("a", "2 MiB", 1, 1.1, 1.2) + seeds("b", "2 MiB", 10, 10, 10)
+    assert verdict(level + b + more, "order", left=A, right=B, relation="less") == DIRECTION
+
+
+def test_steps_within_the_interval_are_level() -> None:
+    along = [{"buffer.size": size} for size in SIZES[:2]]
+    told = seeds("a", "1 MiB", 1, 2, 3) + seeds("a", "2 MiB", 1.5, 2.4, 3.6)
+    level = seeds("a", "1 MiB", 1, 2, 3) + seeds("a", "2 MiB", 3, 2, 2)
+    assert verdict(told, "trend", along=along, relation="rising") == REPRODUCED
+    assert verdict(told, "trend", along=along, relation="never rising") == NOT
+    assert verdict(level, "trend", along=along, relation="rising") == NOT
+    assert verdict(level, "trend", along=along, relation="never rising") == DIRECTION
+    found = finding(level, "trend", along=along, relation="never rising")
+    assert found.reason == "at 1 of 1 points the seeds do not tell where a step goes"
+    assert verdict(level, "trend", along=along[::-1], relation="never rising") == REPRODUCED
+    # Without common seeds there is no interval: the means alone.
+    other = [run("a", "2 MiB", seed, time=value) for seed, value in ((7, 3), (8, 2), (9, 2))]
+    assert verdict(level[:3] + other, "trend", along=along, relation="rising") == REPRODUCED
+
+
+def test_what_is_level_by_one_figure_is_in_no_order_by_it() -> None:
+    def both(scheme: str, times: tuple[float, ...], erases: tuple[float, ...]) -> list[Run]:
+        figures = enumerate(zip(times, erases, strict=True), 1)
+        return [run(scheme, seed=seed, time=time, erases=erase) for seed, (time, erase) in figures]
+
+    a = both("a", (1, 1.1, 1.2), (5, 6, 7))
+    over = {"with": "erases", "over": "buffer.scheme"}
+    assert verdict(a + both("b", (2, 2.2, 2.1), (6, 7, 8.5)), "agree", **over) == REPRODUCED
+    assert verdict(a + both("b", (2, 2.2, 2.1), (4, 6, 9)), "agree", **over) == NOT
+    assert finding(a + both("b", (2, 2.2, 2.1), (4, 6, 9)), "agree", **over).pairs == (0, 1)
+
+
+def test_intervals_are_students() -> None:
+    # 12.706 x 0.7071 / sqrt(2), and 4.303 x 1 / sqrt(3).
+    two, three = estimate([1.0, 2.0]), estimate([1.0, 2.0, 3.0])
+    assert two.half == pytest.approx(6.353)
+    assert three.low == pytest.approx(2 - 2.4843, abs=1e-3)
+    assert three.high == pytest.approx(2 + 2.4843, abs=1e-3)
+    assert estimate([4.0]).half is None
+
+
+def test_runs_without_trust_are_shown_and_decide_nothing() -> None:
+    runs = [
+        *grid((1, 2, 3), (10, 10, 10)),
+        run("a", "8 MiB", trusted=False, time=99),
+        run("b", "8 MiB", time=1),
+    ]
+    found = finding(runs, "order", left=A, right=B, relation="less")
+    assert (found.verdict, found.held, len(found.points)) == (REPRODUCED, (3, 3), 4)
+    assert found.reason == "1 of 4 points are not to be trusted, and decide nothing"
+    alone = finding(runs, "order", where={"buffer.size": "8 MiB"}, left=A, right=B, relation="less")
+    assert alone.verdict == UNDECIDED
+    assert alone.reason == "no run of it is to be trusted: it fell behind"
+    assert alone.ours is not None
+
+
+def test_readings_have_verdicts_of_their_own() -> None:
+    found = finding([run("a", time=5)], "exact", "read-otherwise", value=5)
+    assert (found.verdict, found.readings["twice"].verdict) == (REPRODUCED, NOT)
+
+
+def test_claims_that_no_run_decides() -> None:
+    assert verdict([], "statement", None, test="a: b") == REPRODUCED
+    assert verdict([], "statement", None, note="a picture") == UNDECIDED
+    assert verdict(pair(1, 2), "order", left=A, right=B, relation="less", waits=["c"]) == WAITS
+    found = finding(pair(1, 2), "ratio", left=A, right=B, value=1, contradicts="It says 2 elsewhere.")
+    assert (found.verdict, found.reason) == (CONTRADICTS, "It says 2 elsewhere.")
+    assert found.ours is not None
+    assert found.ours.mean == 0.5
+    needs = {"needs": "hardware", "reason": "a board"}
+    assert verdict(pair(1, 2), "ratio", left=A, right=B, value=0.5, **needs) == "needs hardware"
+    board = replace(FIGURE, needs="served drive", reason="a drive")
+    assert judge(PAPER, board, claim("exact", value=1), []).verdict == "needs a served drive"
+
+
+def test_what_has_no_figure_is_not_decided() -> None:
+    assert finding([run("a", time=1)], "exact", left=B, value=1).reason == "the runs have no such figure"
+    nothing = "all points have no figure, or would be divided by 0"
+    assert finding([run("a", time=None)], "exact", value=1).reason == nothing
+    assert finding(pair(1, 0), "ratio", left=A, right=B, value=1).reason == nothing
+    failed = Run(run("a").settings, STAND_IN, error="the drive is full")
+    assert finding([failed], "exact", value=1).reason == "runs of it failed"
+
+
+def test_figures_of_workloads() -> None:
+    runs = pair(1, 2)
+    for one in runs:
+        one.profile = {"writes": 3, "requests": 4}
+    found = finding(runs, "exact", "of-workload", value=0.75)
+    assert (found.verdict, len(found.points)) == (REPRODUCED, 1)
+
+
+def test_one_claim_for_each_value() -> None:
+    whole = claim("number", by="buffer.scheme", values={"a": 1, "b": 2})
+    runs = pair(1, 5)
+    parts: list[Claim] = whole.parts()
+    assert [part.id for part in parts] == ["made.a", "made.b"]
+    assert [judge(PAPER, FIGURE, part, runs).verdict for part in parts] == [REPRODUCED, NOT]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a.b * 2 - 1", 5.0),
+        ("-(a.b + 1) / 2", -2.0),
+        ("at_most(a.cdf, 3)", 0.25),
+        ("at_most(a.cdf, 0)", 0.0),
+        ("share(a.counts, 2, 4)", 0.75),
+        ("a.b / bytes('1 KiB')", 3 / 1024),
+        ("a.nothing + 1", None),
+        ("a.nothing.deeper", None),
+        ("1 / (a.b - 3)", None),
+    ],
+)
+def test_arithmetic(text: str, expected: float | None) -> None:
+    fields = {
+        "a": {
+            "b": 3,
+            "nothing": None,
+            "cdf": [[1, 0.2], [2, 0.25], [4, 1.0]],
+            "counts": [[1, 1], [2, 1], [4, 2]],
+        }
+    }
+    assert evaluate(text, fields) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["a.__class__()", "a.b ** 2", "open('x')", "[1][0]", "a.c", "'text'", "a.b +"]
+)
+def test_nothing_but_arithmetic_is_worked_out(text: str) -> None:
+    with pytest.raises(_core.InputError, match="quantity"):
+        evaluate(text, {"a": {"b": 3}})
+
+
+def test_words_for_what_came_out() -> None:
+    def words(runs: list[Run], kind: str, **table: Any) -> tuple[str, str]:
+        made = claim(kind, **table)
+        return wording.stated(PAPER, made), wording.ours(PAPER, made, judge(PAPER, FIGURE, made, runs))
+
+    assert words(pair(16, 100), "reduction", left=A, right=B, value=0.84) == ("84 %", "84 %")
+    assert words(pair(16, 100), "order", left=A, right=B, relation="less") == ("<", "16 < 100")
+    much: dict[str, Any] = {"left": A, "right": B, "relation": "less", "ahead": 0.1}
+    assert words(pair(16, 100), "order", **much)[0] == "< by 10 % or more (our reading)"
+    assert (
+        words(pair(16, 100), "order", **much, aggregate="some")[0]
+        == "< by 10 % or more (our reading) somewhere"
+    )
+    # A quarter, half and the same; the mean of -1.2, -0.667 and 0 is that of 1 to 1.9.
+    some = words(grid((1, 2, 4), (4, 4, 4)), "order", left=A, right=B, relation="less")
+    assert some == ("<", "-47.5 %, -75 % to +0 %; holds at 2 of 3")
+    assert words(pair(0.123456, 1), "number", left=A, value=0.12) == ("0.12", "0.12")
+    assert words(pair(5, 1), "range", left=A, low=2, high=9.25) == ("≥ 2 and ≤ 9.25", "5")
+    assert words(pair(3, 1), "ratio", left=A, right=B, value=2, aggregate="max") == ("up to 2", "3")
+
+
+def test_labels_of_figures() -> None:
+    assert replace(FIGURE, name="table4.1").label == "Table 4.1"
+    assert replace(FIGURE, name="sec6.4.1").label == "Section 6.4.1"
+    summary: Figure = replace(FIGURE, name="summary")
+    assert summary.label == "Summary"
+
+
+def test_points_without_a_figure_are_told() -> None:
+    runs = [
+        run("a", "1 MiB", time=1),
+        run("b", "1 MiB", time=2),
+        run("a", "2 MiB", time=1),
+        run("b", "2 MiB", time=0),
+    ]
+    # By the second point the ratio would be divided by 0.
+    found = finding(runs, "ratio", left=A, right=B, value=0.5)
+    assert found.verdict == REPRODUCED
+    assert found.reason == "1 of 2 points have no figure, or would be divided by 0"
+    runs[2] = run("a", "2 MiB", time=None)
+    found = finding(runs, "number", left=A, value=1)
+    assert found.reason == "1 of 2 points have no figure, or would be divided by 0"
+    runs.append(run("c", "1 MiB", time=3))
+    along = [A, B, {"buffer.scheme": "c"}]
+    assert (
+        finding(runs, "trend", along=along, relation="rising").reason
+        == "1 points have no figure at some step"
+    )
