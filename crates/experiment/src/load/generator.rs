@@ -2,9 +2,9 @@
 
 use eraseblock_traces::{GenerateConfig, stand_ins};
 
-use super::tree::{Node, Place, Value};
-use super::{merge, parse, suggest, typed};
+use super::{merge, suggest, typed};
 use crate::error::ConfigError;
+use crate::syntax::{Node, Place, Value, parse};
 
 /// Keys of a stand-in itself; all others are its model's.
 const STAND_IN_KEYS: [&str; 4] = ["requests", "variant", "set", "seed"];

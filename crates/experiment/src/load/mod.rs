@@ -5,9 +5,7 @@ mod axes;
 mod cases;
 mod generator;
 mod merge;
-mod parse;
 mod suggest;
-mod tree;
 mod typed;
 
 use std::collections::BTreeMap;
@@ -16,7 +14,9 @@ use std::collections::btree_map::Entry;
 use crate::error::ConfigError;
 use crate::experiment::Experiment;
 use crate::presets;
-use tree::{Node, Place, Value};
+use crate::syntax::{Node, Place, Value, parse};
+pub use generator::resolve_generator;
+pub(crate) use merge::SCHEMES;
 
 /// Builds the experiments that a file (its text and its name for messages) and `--set` options describe.
 ///
@@ -80,12 +80,3 @@ fn complete(mut point: Node, default_name: &str, presets: &mut Presets) -> Resul
 fn file_stem(file_name: &str) -> Option<&str> {
     std::path::Path::new(file_name).file_stem()?.to_str().filter(|stem| !stem.is_empty())
 }
-
-/// The tree of a preset's text, for [`crate::presets`].
-pub(crate) fn preset_tree(text: &str, name: &str) -> Result<Node, ConfigError> {
-    parse::preset(text, name)
-}
-
-pub use generator::resolve_generator;
-pub(crate) use merge::SCHEMES;
-pub(crate) use tree::Node as Tree;

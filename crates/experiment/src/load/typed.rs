@@ -7,9 +7,9 @@ use serde_json::Value as Json;
 use serde_path_to_error::Segment;
 
 use super::suggest;
-use super::tree::Node;
 use crate::error::ConfigError;
 use crate::experiment::Experiment;
+use crate::syntax::Node;
 use crate::{presets, schema};
 
 /// Reads the tree as an experiment.
