@@ -194,7 +194,7 @@ fn stand_in(stand_in: &eraseblock_traces::StandIn) -> Item {
 fn format(format: &eraseblock_traces::Format) -> Json {
     let mut item = serde_json::to_value(format).expect("a format is described by texts");
     let summary = format!("Recognised: {}.", format.recognised_by);
-    let schema = format.option_schema().map(|schema| schema.to_value()).unwrap_or_default();
+    let schema = format.option_schema().map(schemars::Schema::to_value).unwrap_or_default();
     let options = json!(options(&schema, &Json::Object(format.option_defaults())));
     let keys = [("summary", summary.into()), ("paper", format.reference.into())];
     let keys = keys.into_iter().chain([("year", Json::Null), ("options", options)]);

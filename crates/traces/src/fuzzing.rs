@@ -53,7 +53,7 @@ pub fn read(format: &NamedFormat, file: &[u8], config: &WorkloadConfig) -> Resul
 
 /// A format with each combination of those of its options that are names.
 pub fn ways_to_read(format: &'static Format) -> Vec<NamedFormat> {
-    let schema = format.option_schema().map(|schema| schema.to_value()).unwrap_or_default();
+    let schema = format.option_schema().map(schemars::Schema::to_value).unwrap_or_default();
     let mut tables = vec![Map::new()];
     for (key, option) in schema["properties"].as_object().into_iter().flatten() {
         let target =

@@ -1,5 +1,8 @@
 //! Circles among the files of a crate.
 
+use std::collections::{BTreeSet, VecDeque};
+use std::fmt::Write as _;
+
 use super::source::{Source, module_path};
 
 /// Each circle as a sentence. A `mod.rs` may use what is below it and be used by it; everything else has an order.
@@ -27,14 +30,34 @@ fn check(source: &Source, files: &[usize], found: &mut Vec<String>) {
     }
 }
 
+/// The shortest way around, a line for each step.
 fn describe(source: &Source, circle: &[usize]) -> String {
+    let ways = circle.iter().filter_map(|&file| way_back(source, circle, file));
+    let way = ways.min_by_key(Vec::len).expect("each file of a circle leads back to itself");
     let name = |file: usize| source.files[file].name.as_str();
-    let uses = circle.iter().flat_map(|&file| {
-        let uses = source.files[file].uses.iter().filter(|(used, _)| circle.contains(used));
-        uses.map(move |(&used, path)| format!("\n    {} uses {} ({path})", name(file), name(used)))
-    });
-    let uses: String = uses.collect();
-    format!("{} files use one another in a circle:{uses}", circle.len())
+    let mut text = format!("{} files use one another in a circle, such as", circle.len());
+    for (&from, &to) in way.iter().zip(way.iter().cycle().skip(1)) {
+        let said = &source.files[from].uses[&to];
+        write!(text, "\n    {} uses {} ({said})", name(from), name(to)).expect("memory takes everything");
+    }
+    text
+}
+
+/// The shortest way from a file through others of the circle back to it.
+fn way_back(source: &Source, circle: &[usize], start: usize) -> Option<Vec<usize>> {
+    let mut ways = VecDeque::from([vec![start]]);
+    let mut reached = BTreeSet::new();
+    while let Some(way) = ways.pop_front() {
+        for &next in source.files[*way.last()?].uses.keys().filter(|next| circle.contains(next)) {
+            if next == start {
+                return Some(way);
+            }
+            if reached.insert(next) {
+                ways.push_back([way.as_slice(), &[next]].concat());
+            }
+        }
+    }
+    None
 }
 
 /// Sets of more than one file each of which can be reached from each other (Tarjan's strongly connected components).
@@ -76,7 +99,7 @@ impl Search<'_> {
         self.lowest[file] = number;
         self.open.push(file);
         let source = self.source;
-        for &used in source.files[file].uses.keys().filter(|&&used| source.files.len() > used) {
+        for &used in source.files[file].uses.keys() {
             if !self.within[used] {
                 continue;
             }

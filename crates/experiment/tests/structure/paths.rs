@@ -34,15 +34,12 @@ fn items(tokens: &[TokenTree], depth: usize, written: &mut Written) {
             continue;
         }
         match word(tokens, at).as_deref() {
-            // `$crate` is whoever uses the macro.
+            // `$crate` is whoever uses the macro; `pub(in crate::x)` uses nothing.
+            Some("crate") if at > 0 && (is_punct(tokens, at - 1, '$') || is_word(tokens, at - 1, "in")) => {}
             Some("crate" | "super" | "self") if is_path(tokens, at) => {
-                if !(at > 0
-                    && (is_punct(tokens, at - 1, '$') || word(tokens, at - 1).as_deref() == Some("in")))
-                {
-                    let path = simple(tokens, &mut at);
-                    written.paths.extend(outside(path, depth));
-                    continue;
-                }
+                let path = simple(tokens, &mut at);
+                written.paths.extend(outside(path, depth));
+                continue;
             }
             Some("use") => {
                 at = used(tokens, at + 1, depth, written);
@@ -177,6 +174,10 @@ fn after_item(tokens: &[TokenTree], mut at: usize, written: &mut Written) -> usi
 
 fn word(tokens: &[TokenTree], at: usize) -> Option<String> {
     if let Some(TokenTree::Ident(word)) = tokens.get(at) { Some(word.to_string()) } else { None }
+}
+
+fn is_word(tokens: &[TokenTree], at: usize, text: &str) -> bool {
+    word(tokens, at).is_some_and(|word| word == text)
 }
 
 fn is_punct(tokens: &[TokenTree], at: usize, c: char) -> bool {

@@ -64,7 +64,7 @@ fn collect(folder: &Path, prefix: &str, names: &mut Vec<String>) {
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
         if entry.path().is_dir() {
             collect(&entry.path(), &format!("{name}/"), names);
-        } else if name.ends_with(".rs") {
+        } else if entry.path().extension().is_some_and(|extension| extension == "rs") {
             names.push(name);
         }
     }
