@@ -21,8 +21,7 @@ pub struct WorkloadConfig {
     /// Trace file, plain or packed (.gz, .zst, .bz2, .xz); a relative path starts at the folder of the experiment's file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Format of the trace file; `auto` tells it from the content and says why, or asks. A table with `kind` and the
-    /// options of that format says how it is read.
+    /// Format of the trace file; `auto` tells it from the content and says why, or asks.
     pub format: FormatChoice,
     /// Requests made by a generator, in place of `path`.
     #[serde(skip_serializing_if = "Option::is_none")]
