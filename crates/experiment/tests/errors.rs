@@ -58,6 +58,26 @@ fn unknown_options_of_a_scheme_name_the_scheme() {
     );
 }
 
+/// What the line says, as data: for whoever tells it in other words.
+#[test]
+fn errors_are_data_too() {
+    let wrong =
+        |toml: &str, set: &str| resolve(Some(&after_good(toml)), "exp.toml", &[set.to_owned()]).unwrap_err();
+    let error = wrong("[buffer]\nsiz = 3", "seed=1");
+    assert_eq!((error.place.as_str(), error.key.as_deref()), ("exp.toml:6", Some("buffer.siz")));
+    assert_eq!(error.meant.as_deref(), Some("buffer.size"));
+    for (set, key, meant) in [
+        ("host.replay=opne", "host.replay", Some("open")),
+        ("buffer.scheme.kind=bplr", "buffer.scheme", Some("bplru")),
+        ("preset=hbm-2011", "preset", Some("hbm-2010")),
+        ("nand.channels=two", "nand.channels", None),
+    ] {
+        let error = wrong("", set);
+        assert_eq!((error.key.as_deref(), error.meant.as_deref()), (Some(key), meant), "{error}");
+        assert_eq!(error.place, format!("--set {set}"));
+    }
+}
+
 /// An option belongs to its format: beside another one it is refused, never passed over.
 #[test]
 fn options_of_other_formats_are_refused() {

@@ -5,6 +5,7 @@ mod axes;
 mod cases;
 mod generator;
 mod merge;
+mod problem;
 mod suggest;
 mod typed;
 
@@ -56,7 +57,7 @@ fn complete(mut point: Node, default_name: &str, presets: &mut Presets) -> Resul
             let preset = presets::find(name).ok_or_else(|| {
                 let known = presets::preset_names();
                 let message = format!("unknown preset `{name}`{}", suggest::among(name, &known));
-                ConfigError::new(place, Some("preset"), message)
+                ConfigError::new(place, Some("preset"), message).meaning(suggest::nearest(name, &known))
             })?;
             let defaults = match presets.entry(preset.name) {
                 Entry::Occupied(entry) => entry.into_mut(),
