@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -56,16 +55,18 @@ def plan(
     try:
         return resolve_mapping(config, _SOURCE, sets)
     except _core.ConfigError as error:
-        raise _core.ConfigError(in_options(str(error), _SOURCE)) from None
+        raise in_options(error, _SOURCE) from None
 
 
-def in_options(message: str, source: str) -> str:
-    """The engine's message about a key, told in terms of the option that set it."""
-    text, found = re.subn(rf"^{source}:\d+: ", "", message)
-    if found:
-        for key, option in OPTIONS.items():
-            text = text.replace(f"`{key}`", option)
-    return text
+def in_options(error: _core.ConfigError, source: str) -> _core.ConfigError:
+    """The engine's error about a key of `source`, told in terms of the option that set it."""
+    file, _, _ = (error.place or "").rpartition(":")
+    if file != source or error.message is None:
+        return error
+    text = error.message
+    for key, option in OPTIONS.items():
+        text = text.replace(f"`{key}`", option)
+    return _core.ConfigError(text)
 
 
 def all_failures(outcomes: Sequence[Outcome]) -> tuple[list[Outcome], list[Outcome]]:

@@ -27,7 +27,7 @@ def plan(
     try:
         return resolve_mapping(config, source, sets)
     except _core.ConfigError as error:
-        raise _core.ConfigError(in_options(str(error), source)) from None
+        raise in_options(error, source) from None
 
 
 def characterise(
