@@ -61,6 +61,7 @@ def reference() -> str:
         parts += [_entry(entry) for entry in registry[kind]]
     parts.append("\n## Trace formats\n\n")
     parts.append(table(["name", "what it is", "columns", "units"], map(_format_row, registry["formats"])))
+    parts += [_entry(entry) for entry in registry["formats"] if entry["options"]]
     return "".join(parts)
 
 

@@ -10,7 +10,7 @@ mod seeds;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use eraseblock_traces::{Action, Format, IologUnit, IologWaits, WorkloadConfig, formats, fuzzing};
+use eraseblock_traces::{Format, NamedFormat, WorkloadConfig, formats, fuzzing};
 use libfuzzer_sys::fuzz_target;
 
 /// Unpacked bytes that `unpack` looks at: a few bytes can hold very many.
@@ -18,7 +18,8 @@ const UNPACKED: u64 = 1 << 20;
 
 /// What is under test.
 enum Target {
-    Read(&'static Format),
+    /// A reader, with each choice among its options.
+    Read(&'static Format, Vec<NamedFormat>),
     Detect,
     Unpack,
 }
@@ -33,7 +34,7 @@ fn target() -> &'static Target {
             "unpack" => Target::Unpack,
             "list" => list(),
             _ => match name.parse() {
-                Ok(format) => Target::Read(format),
+                Ok(format) => Target::Read(format, fuzzing::ways_to_read(format)),
                 Err(problem) => panic!("FUZZ_TARGET: {problem}, or detect, unpack, list"),
             },
         }
@@ -50,26 +51,22 @@ fn list() -> ! {
 fn prepare() {
     let target = target();
     if let Some(folder) = std::env::var_os("FUZZ_SEEDS") {
-        let format = if let Target::Read(format) = target { Some(*format) } else { None };
+        let format = if let Target::Read(format, _) = target { Some(*format) } else { None };
         seeds::write(Path::new(&folder), format).expect("seeds can be written");
     }
 }
 
-/// The length of the input chooses among the options of the readers, so that a find needs nothing but its bytes.
-fn config(length: usize) -> WorkloadConfig {
-    WorkloadConfig {
-        skip_bad_lines: !length.is_multiple_of(4),
-        action: [Action::Issue, Action::Queue, Action::Complete][length % 3],
-        iolog_unit: [IologUnit::Us, IologUnit::Ns, IologUnit::Ms][length / 4 % 3],
-        iolog_waits: [IologWaits::Gaps, IologWaits::Clock][length / 2 % 2],
-        ..WorkloadConfig::default()
-    }
+/// The length of the input chooses how it is read, so that a find needs nothing but its bytes.
+fn read(ways: &[NamedFormat], data: &[u8]) {
+    let length = data.len();
+    let config = WorkloadConfig { skip_bad_lines: !length.is_multiple_of(4), ..WorkloadConfig::default() };
+    _ = fuzzing::read(&ways[length % ways.len()], data, &config);
 }
 
 fuzz_target!(init: prepare(), |data: &[u8]| {
     // Whatever is answered is right as long as it is an answer: the promises are checked on the way.
     match target() {
-        Target::Read(format) => _ = fuzzing::read(format, data, &config(data.len())),
+        Target::Read(_, ways) => read(ways, data),
         Target::Detect => _ = fuzzing::detect(data),
         Target::Unpack => _ = fuzzing::unpack(data, UNPACKED),
     }

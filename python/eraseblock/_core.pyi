@@ -6,7 +6,16 @@ class EraseblockError(Exception):
     """Base of everything that eraseblock raises."""
 
 class ConfigError(EraseblockError):
-    """A wrong key or value in an experiment."""
+    """A wrong key or value in an experiment; what the engine says of one has parts."""
+
+    place: str | None
+    """Where it was written: `file:line`, or `--set key=value`."""
+    key: str | None
+    """Path of the key that is wrong."""
+    message: str | None
+    """What was found, expected and perhaps meant."""
+    meant: str | None
+    """The nearest right key or name."""
 
 class InputError(EraseblockError):
     """A trace or a combination that cannot be run."""

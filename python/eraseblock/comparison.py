@@ -71,22 +71,11 @@ def experiments_of(
     except _core.ConfigError as error:
         if (named := _at_option(error, source)) is not None:
             raise named from None
-        _check_alone(config, given)
         raise
 
 
 def _at_option(error: _core.ConfigError, source: str) -> _core.ConfigError | None:
     """The same sentence, said of the option that set the key; None where the engine does not name one."""
-    place, key, message = (getattr(error, part, None) for part in ("place", "key", "message"))
-    if key not in OPTIONS or not message or (place or "").rpartition(":")[0] != source:
+    if error.key not in OPTIONS or not error.message or (error.place or "").rpartition(":")[0] != source:
         return None
-    return _core.ConfigError(f"{OPTIONS[key]}: {message}")
-
-
-def _check_alone(config: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    """Have the engine read each option as a file of that name, so that it says by itself which is wrong."""
-    others = texts_of({**config, "workload.path": "trace"})
-    for key, value in given.items():
-        if key in OPTIONS:
-            [line] = texts_of({key: value})
-            _core.resolve(line, OPTIONS[key], others)
+    return _core.ConfigError(f"{OPTIONS[error.key]}: {error.message}")

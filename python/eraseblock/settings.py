@@ -18,12 +18,12 @@ _NAMED = {
     "WearConfig": "a wear leveller",
     "BufferConfig": "a buffer scheme",
     "GenerateConfig": "a generator",
+    "FormatChoice": "a trace format",
 }
 _WRITTEN = {
     "Bytes": "size",
     "Nanos": "time",
     "PageTimes": "time, or one for each page type",
-    "FormatChoice": "trace format",
 }
 # In the registry's shape, under this name.
 _TOP = {"name": "experiment", "title": "The experiment", "summary": "What stands outside the tables."}

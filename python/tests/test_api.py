@@ -88,6 +88,15 @@ def test_errors_have_their_kinds(tmp_path: Path) -> None:
     assert issubclass(eraseblock.SimulationError, eraseblock.EraseblockError)
 
 
+def test_a_wrong_key_is_told_in_parts() -> None:
+    with pytest.raises(eraseblock.ConfigError) as caught:
+        eraseblock.run(SMALL, sets=["buffer.siz=1MiB"])
+    error = caught.value
+    assert (error.place, error.key, error.meant) == ("--set buffer.siz=1MiB", "buffer.siz", "buffer.size")
+    assert str(error) == f"{error.place}: {error.message}"
+    assert eraseblock.ConfigError("mine").key is None
+
+
 def test_progress_is_told_and_what_it_raises_ends_the_run() -> None:
     class Impatient:
         def __init__(self) -> None:

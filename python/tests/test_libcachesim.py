@@ -81,7 +81,7 @@ def _ours(scheme: str, path: Path, accesses: int) -> list[int]:
             "ftl": {"exported": "256 MiB", "mapping": "page"},
             "host": {"replay": "untimed"},
             "buffer": {"scheme": json.loads(scheme), "size": [f"{2 * pages} KiB" for pages in SIZES]},
-            "workload": {"path": str(path), "format": "oracle-general", "oracle_block": "2 KiB"},
+            "workload": {"path": str(path), "format": {"kind": "oracle-general", "block": "2 KiB"}},
         }
     )
     assert [record["requests"]["reads"] for record in records] == [accesses] * len(SIZES)

@@ -51,6 +51,14 @@ def test_options_of_a_scheme_are_set_with_it(compared: list[eraseblock.Record]) 
     assert 'buffer.scheme={ kind = "bplru", padding = false }' in parts["sets"]
 
 
+def test_options_of_a_format_stand_beside_it(compared: list[eraseblock.Record]) -> None:
+    changed = copy.deepcopy(compared[0])
+    changed["config"]["workload"]["format"] = {"kind": "blkparse", "action": "queue"}
+    [parts] = commands_of([changed])
+    assert ["--format", "blkparse"] in parts["options"]
+    assert 'workload.format.action="queue"' in parts["sets"]
+
+
 def test_what_a_comparison_cannot_say_becomes_an_experiment(records: list[eraseblock.Record]) -> None:
     [parts] = commands_of(records[:1])
     assert resolved(parts["toml"]) == {**records[0]["config"], "preset": None}

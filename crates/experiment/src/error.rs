@@ -11,13 +11,20 @@ pub struct ConfigError {
     pub key: Option<String>,
     /// What was found, what was expected and what may have been meant.
     pub message: String,
+    /// The nearest right key or name, where one is near.
+    pub meant: Option<String>,
 }
 
 impl ConfigError {
     pub(crate) fn new(place: impl fmt::Display, key: Option<&str>, message: impl Into<String>) -> Self {
         // Whatever a library contributed, the whole stays one line.
         let message = message.into().split_whitespace().collect::<Vec<_>>().join(" ");
-        Self { place: place.to_string(), key: key.map(str::to_owned), message }
+        Self { place: place.to_string(), key: key.map(str::to_owned), message, meant: None }
+    }
+
+    /// The same, with what was meant.
+    pub(crate) fn meaning(self, meant: Option<impl Into<String>>) -> Self {
+        Self { meant: meant.map(Into::into), ..self }
     }
 }
 

@@ -15,6 +15,7 @@ mod registry;
 mod replace;
 mod run;
 mod schema;
+mod syntax;
 
 pub use convert::{ConvertOptions, Converted, convert};
 pub use eraseblock_traces::GenerateConfig;

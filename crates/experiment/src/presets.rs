@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::error::ConfigError;
-use crate::load::{Tree, preset_tree};
+use crate::syntax::{Node, parse};
 
 /// A drive with a name: a TOML text whose `[about]` table says where its values come from.
 pub(crate) struct Preset {
@@ -66,15 +66,15 @@ pub(crate) fn find(name: &str) -> Option<&'static Preset> {
 
 impl Preset {
     /// Its values, without what it says of itself.
-    pub fn defaults(&self) -> Result<Tree, ConfigError> {
-        let mut tree = preset_tree(self.text, self.name)?;
+    pub fn defaults(&self) -> Result<Node, ConfigError> {
+        let mut tree = parse::preset(self.text, self.name)?;
         tree.remove("about");
         Ok(tree)
     }
 
     /// Its `[about]` table.
     pub fn about(&self) -> About {
-        let tree = preset_tree(self.text, self.name).expect("presets are tested to be TOML");
+        let tree = parse::preset(self.text, self.name).expect("presets are tested to be TOML");
         let about = tree.get("about").expect("presets are tested to have an [about] table");
         serde_json::from_value(about.to_json()).expect("presets are tested to say all of it")
     }

@@ -4,7 +4,7 @@ use eraseblock_core::ftl::gc::{CHOICES, GcConfig};
 use eraseblock_core::support::registry::{Choice, Cost, Entry};
 use eraseblock_core::{buffer, ftl};
 use serde::Serialize;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use crate::presets;
 
@@ -190,12 +190,14 @@ fn stand_in(stand_in: &eraseblock_traces::StandIn) -> Item {
     }
 }
 
-/// A trace format: what the reader says of itself, and the keys that all items have.
+/// A trace format: what the reader says of itself, its own options, and the keys that all items have.
 fn format(format: &eraseblock_traces::Format) -> Json {
     let mut item = serde_json::to_value(format).expect("a format is described by texts");
     let summary = format!("Recognised: {}.", format.recognised_by);
+    let schema = format.option_schema().map(schemars::Schema::to_value).unwrap_or_default();
+    let options = json!(options(&schema, &Json::Object(format.option_defaults())));
     let keys = [("summary", summary.into()), ("paper", format.reference.into())];
-    let keys = keys.into_iter().chain([("year", Json::Null), ("options", Json::Array(Vec::new()))]);
+    let keys = keys.into_iter().chain([("year", Json::Null), ("options", options)]);
     for (key, value) in keys {
         item[key] = value;
     }

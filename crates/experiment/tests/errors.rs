@@ -58,6 +58,69 @@ fn unknown_options_of_a_scheme_name_the_scheme() {
     );
 }
 
+/// What the line says, as data: for whoever tells it in other words.
+#[test]
+fn errors_are_data_too() {
+    let wrong =
+        |toml: &str, set: &str| resolve(Some(&after_good(toml)), "exp.toml", &[set.to_owned()]).unwrap_err();
+    let error = wrong("[buffer]\nsiz = 3", "seed=1");
+    assert_eq!((error.place.as_str(), error.key.as_deref()), ("exp.toml:6", Some("buffer.siz")));
+    assert_eq!(error.meant.as_deref(), Some("buffer.size"));
+    for (set, key, meant) in [
+        ("host.replay=opne", "host.replay", Some("open")),
+        ("buffer.scheme.kind=bplr", "buffer.scheme", Some("bplru")),
+        ("preset=hbm-2011", "preset", Some("hbm-2010")),
+        ("nand.channels=two", "nand.channels", None),
+    ] {
+        let error = wrong("", set);
+        assert_eq!((error.key.as_deref(), error.meant.as_deref()), (Some(key), meant), "{error}");
+        assert_eq!(error.place, format!("--set {set}"));
+    }
+}
+
+/// An option belongs to its format: beside another one it is refused, never passed over.
+#[test]
+fn options_of_other_formats_are_refused() {
+    for (wrong, expected) in [
+        (
+            "workload.format={kind=\"fio\", zeroes=\"trim\"}",
+            "unknown key `workload.format.zeroes` (options of `fio`: unit, waits)",
+        ),
+        (
+            "workload.format={kind=\"fio\", unt=\"ms\"}",
+            "unknown key `workload.format.unt`; did you mean `workload.format.unit`? (options of `fio`: unit, waits)",
+        ),
+        (
+            "workload.format={kind=\"fio\", unit=\"m\"}",
+            "`workload.format.unit`: unknown name `m`; did you mean `ms`? (known: ns, us, ms)",
+        ),
+        (
+            "workload.format={kind=\"oracle-general\", block=\"0 B\"}",
+            "`workload.format.block`: found 0 B, expected the size of a block, such as \"512 B\"",
+        ),
+        (
+            "workload.format={kind=\"spc\", unit=\"ms\"}",
+            "unknown key `workload.format.unit` (`spc` has no options)",
+        ),
+        (
+            "workload.format.action=queue",
+            "`workload.format.kind` is missing; say whose options these are: kind = \"blktrace\", \"blkparse\"",
+        ),
+        (
+            "workload.format={kind=\"auto\", unit=\"ms\"}",
+            "`workload.format.unit`: is an option of fio; name that format as the kind",
+        ),
+        (
+            "workload.format=fjo",
+            "`workload.format`: unknown trace format `fjo`; did you mean `fio`? known: auto, ",
+        ),
+    ] {
+        let line = error(&after_good(""), &[wrong]);
+        let start = format!("--set {wrong}: {expected}");
+        assert!(line.starts_with(&start), "{line}\n{start}");
+    }
+}
+
 #[test]
 fn unknown_names_are_answered_with_the_known_ones() {
     for (wrong, expected) in [

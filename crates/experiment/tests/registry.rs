@@ -47,6 +47,21 @@ fn every_item_is_described() {
     assert!(["page", "bast"].iter().all(|name| names(&section("ftls")).contains(name)));
 }
 
+/// A format tells its own options as a scheme does.
+#[test]
+fn formats_tell_their_options() {
+    let all = section("formats");
+    let options = |name: &str| {
+        let format = all.iter().find(|item| item["name"] == name).unwrap();
+        format["options"].as_array().unwrap().clone()
+    };
+    assert_eq!(options("spc"), [] as [Value; 0]);
+    assert_eq!(names(&options("fio")), ["unit", "waits"]);
+    let unit = &options("fio")[0];
+    assert_eq!((&unit["type"], &unit["default"]), (&"one of ns, us, ms".into(), &"us".into()));
+    assert_eq!(options("oracle-general")[1]["default"], "512 B");
+}
+
 /// What the registry says of a scheme is what a configuration that names it holds.
 #[test]
 fn defaults_are_those_of_the_configuration() {

@@ -122,6 +122,21 @@ fn another_scheme_replaces_the_options_and_the_same_one_keeps_them() {
     assert_eq!(scheme[0][0]["kind"], json!("fab"));
 }
 
+#[test]
+fn a_format_is_laid_over_another_as_a_scheme_is() {
+    let format = |sets: &[&str]| pick(&points(FILE, sets), &["/workload/format"])[0][0].clone();
+    let fio = |unit: &str| json!({"kind": "fio", "unit": unit, "waits": "gaps"});
+    assert_eq!(format(&[]), json!("auto"));
+    assert_eq!(format(&["workload.format=spc"]), json!("spc"));
+    assert_eq!(format(&["workload.format=fio"]), fio("us"));
+    assert_eq!(format(&["workload.format=fio", "workload.format.unit=ms"]), fio("ms"));
+    assert_eq!(format(&["workload.format={kind=\"fio\", unit=\"ms\"}", "workload.format=fio"]), fio("ms"));
+    assert_eq!(
+        format(&["workload.format={kind=\"fio\", unit=\"ms\"}", "workload.format=blkparse"]),
+        json!({"kind": "blkparse", "action": "issue"})
+    );
+}
+
 /// Only schemes are replaced whole.
 #[test]
 fn another_pattern_keeps_the_other_keys_of_a_generator() {

@@ -308,10 +308,6 @@ const IDLE: &[(&str, &[&str])] = &[
     ("seed=5", &[]),
     ("ftl.over_provisioning=0.07", &["ftl.mapping=ssd-model", "ftl.exported=null"]),
     ("workload.skip_bad_lines=true", &[]),
-    ("workload.action=queue", &["workload.path=two.spc", "workload.generate=null"]),
-    ("workload.zeroes=trim", &["workload.path=three.blkparse", "workload.generate=null"]),
-    ("workload.iolog_unit=ms", &["workload.path=three.blkparse", "workload.generate=null"]),
-    ("workload.oracle_block=4KiB", &["workload.path=three.blkparse", "workload.generate=null"]),
     ("workload.generate.seed=7", &[EVEN]),
     ("workload.generate.arrivals=exponential", &[EVEN]),
 ];

@@ -1,7 +1,6 @@
 //! The exceptions that Python sees, and the promise that a panic becomes one of them.
 
 use std::cell::RefCell;
-use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use eraseblock_experiment::RunError;
@@ -19,9 +18,26 @@ thread_local! {
     static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// A wrong configuration.
-pub fn config(error: impl Display) -> PyErr {
-    ConfigError::new_err(error.to_string())
+/// A wrong configuration: a line for a person, and its parts.
+#[expect(clippy::needless_pass_by_value, reason = "made for map_err")]
+pub fn config(error: eraseblock_experiment::ConfigError) -> PyErr {
+    let line = ConfigError::new_err(error.to_string());
+    Python::attach(|py| {
+        let value = line.value(py);
+        let told = value
+            .setattr("place", &error.place)
+            .and_then(|()| value.setattr("key", error.key.as_deref()))
+            .and_then(|()| value.setattr("message", &error.message))
+            .and_then(|()| value.setattr("meant", error.meant.as_deref()));
+        told.map_or_else(|failure| failure, |()| line.clone_ref(py))
+    })
+}
+
+/// The parts of a `ConfigError` that nobody gave any.
+pub fn declare_parts(py: Python<'_>) -> PyResult<()> {
+    ["place", "key", "message", "meant"]
+        .iter()
+        .try_for_each(|part| py.get_type::<ConfigError>().setattr(part, py.None()))
 }
 
 /// A run that ended early: the user's input or the engine.

@@ -106,6 +106,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::silence_panics();
     module.add("EraseblockError", py.get_type::<EraseblockError>())?;
     module.add("ConfigError", py.get_type::<ConfigError>())?;
+    errors::declare_parts(py)?;
     module.add("InputError", py.get_type::<InputError>())?;
     module.add("SimulationError", py.get_type::<SimulationError>())?;
     module.add_function(wrap_pyfunction!(version, module)?)?;

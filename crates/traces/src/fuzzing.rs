@@ -3,18 +3,19 @@
 use std::io::Cursor;
 use std::path::PathBuf;
 
+use serde_json::{Map, Value};
+
 use crate::config::WorkloadConfig;
 use crate::error::TraceError;
 use crate::input::ByteFile;
-use crate::limits::Limits;
-use crate::readers::{Format, ReadOptions, detect_in};
-use crate::summary::Tally;
+use crate::readers::{Format, NamedFormat, detect_in};
 use crate::trace::{TraceFile, TraceReader};
+use crate::workload::Tally;
 
 /// Addresses end at or below this: 1 EiB.
 const MAX_END: u64 = 1 << 60;
 
-/// Reads all requests of a file in one format; their number.
+/// Reads all requests of a file in one format, whatever `config` says of it; their number.
 ///
 /// # Errors
 ///
@@ -23,14 +24,13 @@ const MAX_END: u64 = 1 << 60;
 /// # Panics
 ///
 /// A request is not what a replay relies on: the reader is wrong.
-pub fn read(format: &'static Format, file: &[u8], config: &WorkloadConfig) -> Result<u64, TraceError> {
+pub fn read(format: &NamedFormat, file: &[u8], config: &WorkloadConfig) -> Result<u64, TraceError> {
     let how = TraceFile {
         path: PathBuf::new(),
-        format,
-        options: ReadOptions::of(config),
+        format: format.clone(),
         out_of_order: config.out_of_order,
         skip_bad_lines: config.skip_bad_lines,
-        limits: Limits::of(config),
+        limits: config.limits(),
     };
     let mut reader = TraceReader::over(open(file)?, &how);
     let mut tally = Tally::default();
@@ -49,6 +49,28 @@ pub fn read(format: &'static Format, file: &[u8], config: &WorkloadConfig) -> Re
     let (reading, sha256) = reader.finish();
     assert!(sha256.len() == 64 && (config.skip_bad_lines || reading.bad_lines.count == 0));
     Ok(requests)
+}
+
+/// A format with each combination of those of its options that are names.
+pub fn ways_to_read(format: &'static Format) -> Vec<NamedFormat> {
+    let schema = format.option_schema().map(schemars::Schema::to_value).unwrap_or_default();
+    let mut tables = vec![Map::new()];
+    for (key, option) in schema["properties"].as_object().into_iter().flatten() {
+        let target =
+            option["$ref"].as_str().and_then(|target| schema.pointer(target.trim_start_matches('#')));
+        let names = target.and_then(|target| target["oneOf"].as_array()).into_iter().flatten();
+        let names: Vec<&Value> = names.filter_map(|name| name.get("const")).collect();
+        if !names.is_empty() {
+            let with = |table: &Map<String, Value>, name: &Value| {
+                let mut table = table.clone();
+                table.insert(key.clone(), name.clone());
+                table
+            };
+            tables = tables.iter().flat_map(|table| names.iter().map(|name| with(table, name))).collect();
+        }
+    }
+    let named = |table| NamedFormat::with(format, table).expect("names that the schema lists");
+    tables.into_iter().map(named).collect()
 }
 
 /// Tells the format of a file; its name.
@@ -81,4 +103,19 @@ pub fn unpack(file: &[u8], limit: u64) -> Result<u64, TraceError> {
 
 fn open(file: &[u8]) -> Result<ByteFile, TraceError> {
     ByteFile::over("memory".to_owned(), Box::new(Cursor::new(file.to_vec())), true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::readers::formats;
+
+    #[test]
+    fn each_option_that_is_a_name_takes_all_of_them() {
+        let ways = |name: &str| {
+            let format = formats().find(|format| format.name == name).unwrap();
+            ways_to_read(format).len()
+        };
+        assert_eq!((ways("spc"), ways("blkparse"), ways("fio"), ways("oracle-general")), (1, 3, 6, 2));
+    }
 }

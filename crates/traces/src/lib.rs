@@ -17,9 +17,7 @@
 //! # }
 //! ```
 
-mod bad;
 pub mod characterise;
-mod chosen;
 mod compact;
 mod config;
 mod error;
@@ -28,23 +26,14 @@ mod fit;
 pub mod fuzzing;
 mod generate;
 mod input;
-mod limits;
-mod order;
-mod pass;
 mod readers;
-mod selection;
-mod summary;
 mod trace;
 mod watch;
 mod workload;
 mod write;
 
-pub use bad::BadLines;
 pub use characterise::{CharacteriseOptions, Profile};
-pub use chosen::{Ops, Volumes};
-pub use config::{
-    Action, FitMode, FormatChoice, IologUnit, IologWaits, OracleOp, OutOfOrder, WorkloadConfig, Zeroes,
-};
+pub use config::{FitMode, Ops, Volumes, WorkloadConfig};
 pub use error::TraceError;
 pub use fit::{DriveShape, FitReport, FittedWorkload, Requests, VolumePlace};
 pub use generate::{
@@ -52,13 +41,12 @@ pub use generate::{
     arrivals_registry as arrivals, measure_stand_in, registry as generators, stand_ins,
 };
 pub use input::unpacked;
-pub use order::{Disorder, Moved};
-pub use pass::SelectedRequests;
-pub use readers::{Format, formats};
-pub use selection::LeftOut;
-pub use summary::{Figures, VolumeFigures};
+pub use readers::{Disorder, Format, FormatChoice, NamedFormat, formats};
+pub use trace::{BadLines, Moved, OutOfOrder};
 pub use watch::Watch;
-pub use workload::{TraceIdentity, TraceSummary, Workload};
+pub use workload::{
+    Figures, LeftOut, SelectedRequests, TraceIdentity, TraceSummary, VolumeFigures, Workload,
+};
 pub use write::{
     HeldVolumes, Holds, Losses, PackedWriter, Packing, Place, WriteFormat, WriteOptions, WriteReport,
     write_formats, write_trace,

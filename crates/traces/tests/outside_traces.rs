@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use eraseblock_traces::{
-    Action, DriveShape, FitMode, Moved, TraceSummary, WorkloadConfig, WriteOptions, write_trace,
+    DriveShape, FitMode, Moved, TraceSummary, WorkloadConfig, WriteOptions, write_trace,
 };
 
 /// The folder of traces, a relative one counted from the repository; without it the tests say what they skip.
@@ -353,10 +353,14 @@ fn bytes_are_not_taken_for_sectors() {
 #[test]
 fn each_event_of_a_request_can_be_taken() {
     let Some(folder) = folder("each_event_of_a_request_can_be_taken") else { return };
-    let trace = |action| WorkloadConfig { action, ..WorkloadConfig::trace("ycsb-f2fs.blkparse.zst") };
+    let trace = |action| {
+        let format = serde_json::json!({"kind": "blkparse", "action": action});
+        let format = serde_json::from_value(format).unwrap();
+        WorkloadConfig { format, ..WorkloadConfig::trace("ycsb-f2fs.blkparse.zst") }
+    };
     // The recording holds no queue events; its summary counts as many completions as issues.
-    let completed = trace(Action::Complete).prepare(&folder).unwrap();
-    let issued = trace(Action::Issue).prepare(&folder).unwrap();
+    let completed = trace("complete").prepare(&folder).unwrap();
+    let issued = trace("issue").prepare(&folder).unwrap();
     let figures = [&completed, &issued].map(|workload| {
         let figures = &workload.summary().figures;
         (figures.requests, figures.reads, figures.read_bytes, figures.write_bytes)
@@ -364,7 +368,7 @@ fn each_event_of_a_request_can_be_taken() {
     assert_eq!(figures, [(5727, 4722, 524_572 << 10, 429_540 << 10); 2]);
     let others = &issued.summary().other_lines;
     assert_eq!((others["I events"], others["C events"], others["summary lines"]), (5727, 5727, 42));
-    let error = trace(Action::Queue).prepare(&folder).unwrap_err().to_string();
+    let error = trace("queue").prepare(&folder).unwrap_err().to_string();
     assert!(error.contains("lines of action Q"), "{error}");
 }
 

@@ -6,8 +6,7 @@ use std::path::Path;
 use eraseblock_core::config::{Bytes, Nanos};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_traces::{
-    Action, DriveShape, FitMode, FitReport, GenerateConfig, Ops, OutOfOrder, Volumes, Workload,
-    WorkloadConfig,
+    DriveShape, FitMode, FitReport, GenerateConfig, Ops, OutOfOrder, Volumes, Workload, WorkloadConfig,
 };
 use proptest::prelude::*;
 
@@ -213,13 +212,15 @@ fn a_flush_has_no_address_on_any_volume() {
 #[test]
 fn a_line_may_hold_a_flush_and_a_write() {
     let log = "8,16 0 1 0.5 7 Q FWS 8 + 8 [x]\n8,16 0 2 0.75 7 Q R 0 + 8 [x]\n8,16 0 3 0.8 7 D R 0 + 8 [x]\n";
-    let config = WorkloadConfig { action: Action::Queue, ..WorkloadConfig::default() };
-    let (requests, report) = fitted(log, config).unwrap();
+    let taking = |action| {
+        let format = serde_json::json!({"kind": "blkparse", "action": action});
+        WorkloadConfig { format: serde_json::from_value(format).unwrap(), ..WorkloadConfig::default() }
+    };
+    let (requests, report) = fitted(log, taking("queue")).unwrap();
     let shown: Vec<_> = requests.iter().map(|r| (r.arrival_ns, r.op, r.offset, r.len)).collect();
     assert_eq!(shown, [(0, Op::Flush, 0, 0), (0, Op::Write, 4096, 4096), (250_000_000, Op::Read, 0, 4096)]);
     assert_eq!((report.requests, report.submitted), (3, 3));
-    let config = WorkloadConfig { action: Action::Complete, ..WorkloadConfig::default() };
-    let error = prepare(log, config).unwrap_err();
+    let error = prepare(log, taking("complete")).unwrap_err();
     assert_eq!(
         error,
         "t.spc: holds no request; expected lines of action C, which action = \"complete\" asks for (blkparse)"

@@ -114,9 +114,15 @@ def _resolved(named: Json, sets: Sequence[str]) -> dict[str, Any]:
 
 
 def _whole_schemes(changed: Json, named: Json) -> Json:
-    """The same, options of a scheme or mapping as one table each: `compare` has lists of names there."""
+    """The same, options of a scheme or mapping as one table each: `compare` has lists of names there.
+
+    A format has an option of its own, beside which the options of that format are settings.
+    """
     found: Json = {}
     for key, value in changed.items():
+        if key == "workload.format.kind":
+            found["workload.format"] = value
+            continue
         for path, name in (("buffer.scheme", "scheme"), ("ftl.mapping", "ftl")):
             if key.startswith(f"{path}."):
                 found.setdefault(path, {"kind": named[name]})[key.removeprefix(f"{path}.")] = value

@@ -1,8 +1,8 @@
 //! Keys that say the same thing in two ways: the one given last holds, and both at once are an error.
 
-use super::parse::FILE_LAYER;
-use super::tree::{Node, Place, Value};
 use crate::error::ConfigError;
+use crate::syntax::parse::FILE_LAYER;
+use crate::syntax::{Node, Place, Value};
 
 /// Two keys of one table, of which a drive or a workload takes one.
 struct Pair {

@@ -1,7 +1,7 @@
 //! Expands the lists of a tree, its axes, into their cross product.
 
-use super::tree::{Node, Value};
 use crate::error::ConfigError;
+use crate::syntax::{Node, Value};
 
 /// No more experiments than this from one configuration.
 const POINTS_MAX: u128 = 100_000;

@@ -1,8 +1,8 @@
 //! Cases: settings that go together under a name, an axis of their own.
 
 use super::merge::overlay;
-use super::tree::{Node, Value};
 use crate::error::ConfigError;
+use crate::syntax::{Node, Value};
 
 /// Puts the `case` of one point of the axes over the rest of it; its name stays.
 pub(super) fn unfold(mut point: Node) -> Result<Node, ConfigError> {

@@ -2,9 +2,9 @@
 
 use eraseblock_traces::{GenerateConfig, stand_ins};
 
-use super::tree::{Node, Place, Value};
-use super::{merge, parse, suggest, typed};
+use super::{merge, suggest, typed};
 use crate::error::ConfigError;
+use crate::syntax::{Node, Place, Value, parse};
 
 /// Keys of a stand-in itself; all others are its model's.
 const STAND_IN_KEYS: [&str; 4] = ["requests", "variant", "set", "seed"];
@@ -66,7 +66,8 @@ fn named(name: &str) -> Result<Node, ConfigError> {
         let known: Vec<&str> =
             known.chain(stand_ins().iter().map(|stand_in| stand_in.name.as_str())).collect();
         let message = format!("there is no generator or stand-in `{name}`{}", suggest::among(name, &known));
-        return Err(ConfigError::new("trace generate", None, message));
+        let error = ConfigError::new("trace generate", None, message);
+        return Err(error.meaning(suggest::nearest(name, &known)));
     };
     Ok(Node::new(Place::Nowhere, Value::Table(entries)))
 }

@@ -3,12 +3,15 @@
 use eraseblock_core::ftl::is_composed;
 
 use super::alternatives;
-use super::tree::{Node, Value};
 use crate::error::ConfigError;
+use crate::syntax::{Node, Value};
 
 /// Keys whose value is a scheme: a name, or a table with `kind` and the options of that kind.
 pub(crate) const SCHEMES: [&str; 5] =
     ["buffer.scheme", "ftl.mapping", "ftl.allocator", "ftl.victim", "ftl.wear"];
+
+/// The key of the trace's format, whose options are its own as those of a scheme are.
+const FORMAT: &str = "workload.format";
 
 /// Keys of the table `ftl` that only mappings understand which are composed of them.
 const PARTS: [&str; 4] = ["allocator", "victim", "wear", "gc"];
@@ -16,7 +19,7 @@ const PARTS: [&str; 4] = ["allocator", "victim", "wear", "gc"];
 /// `over` wins, key by key. A scheme (`"lru"`, or a table with `kind`) of another kind replaces the whole scheme below
 /// it, since the options of one say nothing about the other; options without a kind, or with the same one, adjust it.
 pub(super) fn overlay(base: Node, over: Node, path: &str) -> Result<Node, ConfigError> {
-    let is_scheme = SCHEMES.contains(&path);
+    let is_scheme = SCHEMES.contains(&path) || path == FORMAT;
     if let (true, Some(old), Some(new)) = (is_scheme, kind(&base), kind(&over))
         && old != new
     {

@@ -5,9 +5,8 @@ mod axes;
 mod cases;
 mod generator;
 mod merge;
-mod parse;
+mod problem;
 mod suggest;
-mod tree;
 mod typed;
 
 use std::collections::BTreeMap;
@@ -16,7 +15,9 @@ use std::collections::btree_map::Entry;
 use crate::error::ConfigError;
 use crate::experiment::Experiment;
 use crate::presets;
-use tree::{Node, Place, Value};
+use crate::syntax::{Node, Place, Value, parse};
+pub use generator::resolve_generator;
+pub(crate) use merge::SCHEMES;
 
 /// Builds the experiments that a file (its text and its name for messages) and `--set` options describe.
 ///
@@ -56,7 +57,7 @@ fn complete(mut point: Node, default_name: &str, presets: &mut Presets) -> Resul
             let preset = presets::find(name).ok_or_else(|| {
                 let known = presets::preset_names();
                 let message = format!("unknown preset `{name}`{}", suggest::among(name, &known));
-                ConfigError::new(place, Some("preset"), message)
+                ConfigError::new(place, Some("preset"), message).meaning(suggest::nearest(name, &known))
             })?;
             let defaults = match presets.entry(preset.name) {
                 Entry::Occupied(entry) => entry.into_mut(),
@@ -80,12 +81,3 @@ fn complete(mut point: Node, default_name: &str, presets: &mut Presets) -> Resul
 fn file_stem(file_name: &str) -> Option<&str> {
     std::path::Path::new(file_name).file_stem()?.to_str().filter(|stem| !stem.is_empty())
 }
-
-/// The tree of a preset's text, for [`crate::presets`].
-pub(crate) fn preset_tree(text: &str, name: &str) -> Result<Node, ConfigError> {
-    parse::preset(text, name)
-}
-
-pub use generator::resolve_generator;
-pub(crate) use merge::SCHEMES;
-pub(crate) use tree::Node as Tree;

@@ -1,15 +1,15 @@
-//! From a tree to an experiment or a generator, and from serde's errors to lines that a person can act on.
+//! From a tree to an experiment or a generator, and from what is wrong with it to lines that a person can act on.
 
 use eraseblock_core::nand::Geometry;
 use eraseblock_traces::GenerateConfig;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
-use serde_path_to_error::Segment;
 
+use super::problem::{self, Problem};
 use super::suggest;
-use super::tree::Node;
 use crate::error::ConfigError;
 use crate::experiment::Experiment;
+use crate::syntax::Node;
 use crate::{presets, schema};
 
 /// Reads the tree as an experiment.
@@ -53,14 +53,14 @@ fn read<T: DeserializeOwned>(
     check: impl Fn(&T) -> Result<(), String>,
 ) -> Result<T, ConfigError> {
     let json = tree.to_json();
-    let (path, message) = match serde_path_to_error::deserialize::<_, T>(&json) {
+    let (path, problem) = match serde_path_to_error::deserialize::<_, T>(&json) {
         Ok(value) => match check(&value) {
             Ok(()) => return Ok(value),
-            Err(message) => split_path(Vec::new(), message),
+            Err(message) => problem::of_check(message),
         },
-        Err(error) => split_error(&error),
+        Err(error) => problem::of(&error),
     };
-    Err(Fault { tree, subject, json, path, message }.explain())
+    Err(Fault { tree, subject, json, path }.explain(&problem))
 }
 
 /// What a single key cannot show by itself, and takes no time to check; the rest shows when the drive is built.
@@ -69,57 +69,30 @@ fn checked(experiment: &Experiment) -> Result<(), String> {
     Geometry::new(&experiment.nand).map(drop)
 }
 
-/// The keys on the way to what is wrong, and what serde says of it. A scheme reports its own options as
-/// `option: message`; they join the path.
-fn split_error(error: &serde_path_to_error::Error<serde_json::Error>) -> (Vec<String>, String) {
-    let key = |segment: &Segment| match segment {
-        Segment::Map { key } => Some(key.clone()),
-        Segment::Enum { variant } => Some(variant.clone()),
-        Segment::Seq { .. } | Segment::Unknown => None,
-    };
-    split_path(error.path().iter().filter_map(key).collect(), error.inner().to_string())
-}
-
-/// Moves the keys that a message begins with to the path.
-fn split_path(mut path: Vec<String>, mut message: String) -> (Vec<String>, String) {
-    while let Some((head, rest)) = message.split_once(": ") {
-        let is_key =
-            |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        if !head.split('.').all(is_key) {
-            break;
-        }
-        path.extend(head.split('.').map(str::to_owned));
-        message = rest.to_owned();
-    }
-    (path, message)
-}
-
-/// One error of serde, and where it happened.
+/// Where something is wrong.
 struct Fault<'t> {
     tree: &'t Node,
     subject: &'static Subject,
     json: Json,
     path: Vec<String>,
-    message: String,
 }
 
 impl Fault<'_> {
-    fn explain(&self) -> ConfigError {
-        if let Some(rest) = self.message.strip_prefix("unknown field ") {
-            return self.unknown_key(rest);
+    fn explain(&self, problem: &Problem) -> ConfigError {
+        match problem {
+            Problem::UnknownKey { word, known } => self.unknown_key(word, known),
+            Problem::MissingKey { name, known } => self.missing_key(name, known),
+            Problem::UnknownName { word, known } => {
+                let known: Vec<&str> = known.iter().map(String::as_str).collect();
+                let error = self.error(&format!("unknown name `{word}`{}", suggest::among(word, &known)));
+                error.meaning(suggest::nearest(word, &known))
+            }
+            Problem::WrongType { expected } => {
+                let found = self.tree.nearest(&self.path).value.describe();
+                self.error(&format!("found {found}, expected {}", self.in_words(expected)))
+            }
+            Problem::Said(message) => self.error(message),
         }
-        if let Some(rest) = self.message.strip_prefix("missing field ") {
-            let names = quoted(rest);
-            let Some((name, known)) = names.split_first() else { return self.error(&self.message) };
-            return self.missing_key(name, known);
-        }
-        if let Some(rest) = self.message.strip_prefix("unknown variant ") {
-            return self.unknown_name(rest);
-        }
-        if let Some((found, expected)) = self.type_error() {
-            return self.error(&format!("found {found}, expected {expected}"));
-        }
-        self.error(&self.message)
     }
 
     /// An error of the value at the path.
@@ -129,27 +102,22 @@ impl Fault<'_> {
         ConfigError::new(&self.tree.nearest(&self.path).place, Some(&key), message)
     }
 
-    fn unknown_key(&self, rest: &str) -> ConfigError {
-        let names = quoted(rest);
-        let (Some((word, known)), (parent, _)) =
-            (names.split_first(), self.path.split_at(self.path.len().max(1) - 1))
-        else {
-            return self.error(&self.message);
-        };
+    fn unknown_key(&self, word: &str, known: &[String]) -> ConfigError {
+        let parent = &self.path[..self.path.len().max(1) - 1];
         let prefix = if parent.is_empty() { String::new() } else { format!("{}.", parent.join(".")) };
         let key = format!("{prefix}{word}");
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
         let meant = suggest::nearest(word, &known).map(|near| format!("{prefix}{near}"));
         let elsewhere = || self.subject.in_experiment.then(|| schema::path_ending_in(word)).flatten();
         let meant = meant.or_else(elsewhere).filter(|near| *near != key);
-        let meant = meant.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+        let hint = meant.as_ref().map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
         let known = match (self.scheme(parent), known.is_empty()) {
             (Some(scheme), true) => format!("`{scheme}` has no options"),
             (Some(scheme), false) => format!("options of `{scheme}`: {}", known.join(", ")),
             (None, _) => format!("known here: {}", known.join(", ")),
         };
-        let message = format!("unknown key `{key}`{meant} ({known})");
-        ConfigError::new(&self.tree.nearest(&self.path).place, Some(&key), message)
+        let message = format!("unknown key `{key}`{hint} ({known})");
+        ConfigError::new(&self.tree.nearest(&self.path).place, Some(&key), message).meaning(meant)
     }
 
     /// The scheme that the table at `path` configures.
@@ -178,23 +146,10 @@ impl Fault<'_> {
         ConfigError::new(place, Some(&key), format!("`{key}` is missing{hint}"))
     }
 
-    fn unknown_name(&self, rest: &str) -> ConfigError {
-        let names = quoted(rest);
-        let Some((word, known)) = names.split_first() else { return self.error(&self.message) };
-        let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        self.error(&format!("unknown name `{word}`{}", suggest::among(word, &known)))
-    }
-
-    /// What was found and what was expected, in a person's words.
-    fn type_error(&self) -> Option<(String, String)> {
-        let rest = self
-            .message
-            .strip_prefix("invalid type: ")
-            .or_else(|| self.message.strip_prefix("invalid value: "))?;
-        let (_, expected) = rest.rsplit_once(", expected ")?;
-        let found = self.tree.nearest(&self.path).value.describe();
+    /// What serde expected, in a person's words.
+    fn in_words(&self, expected: &str) -> String {
         let range = |min: String, max: String| format!("a whole number from {min} to {max}");
-        let expected = match expected {
+        match expected {
             "u8" => range("0".to_owned(), u8::MAX.to_string()),
             "u16" => range("0".to_owned(), u16::MAX.to_string()),
             "u32" => range("0".to_owned(), u32::MAX.to_string()),
@@ -207,8 +162,7 @@ impl Fault<'_> {
             "string or map" => self.names().unwrap_or_else(|| "a name".to_owned()),
             other if other.starts_with("struct ") || other.contains(" map") => "a table".to_owned(),
             other => other.to_owned(),
-        };
-        Some((found, expected))
+        }
     }
 
     /// The names that would be right here: serde lists them when it is given a wrong name.
@@ -216,18 +170,16 @@ impl Fault<'_> {
         let mut json = self.json.clone();
         *json.pointer_mut(&pointer(&self.path))? = Json::from("");
         let error = (self.subject.error)(&json)?;
-        let (path, message) = split_error(&error);
-        let names = quoted(message.strip_prefix("unknown variant ")?);
-        (path == self.path).then(|| format!("one of {}", names[1..].join(", ")))
+        match problem::of(&error) {
+            (path, Problem::UnknownName { known, .. }) if path == self.path => {
+                Some(format!("one of {}", known.join(", ")))
+            }
+            _ => None,
+        }
     }
 }
 
 /// A JSON pointer to the value at `path`.
 fn pointer(path: &[String]) -> String {
     path.iter().flat_map(|key| ["/", key]).collect()
-}
-
-/// The words between backquotes.
-fn quoted(text: &str) -> Vec<String> {
-    text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }

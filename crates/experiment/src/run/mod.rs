@@ -186,7 +186,7 @@ impl Runner {
         }
 
         let mut figures = record::object(&figures);
-        if let Some(warning) = idle_settings(experiment, device_idle, workload.identity().format)
+        if let Some(warning) = idle_settings(experiment, device_idle)
             && let Some(Json::Array(warnings)) = figures.get_mut("warnings")
         {
             warnings.push(warning.into());
@@ -216,8 +216,8 @@ pub fn run(
 }
 
 /// A sentence about settings that somebody gave and that do nothing beside the others.
-fn idle_settings(experiment: &Experiment, mut idle: Vec<Idle>, format: &str) -> Option<String> {
-    idle.extend(experiment.workload.idle_settings(format).into_iter().map(|(key, why)| Idle::new(key, why)));
+fn idle_settings(experiment: &Experiment, mut idle: Vec<Idle>) -> Option<String> {
+    idle.extend(experiment.workload.idle_settings().into_iter().map(|(key, why)| Idle::new(key, why)));
     if experiment.host.replay != Replay::Open {
         idle.push(Idle::new("workload.time_scale", "host.replay takes no arrival times"));
     }

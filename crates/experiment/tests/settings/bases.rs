@@ -92,7 +92,7 @@ const EXERCISE: &[(&str, &[&str], &[&str])] = &[
         &[],
     ),
     ("workload.path", &["workload.path=two.spc"], &["one.spc"]),
-    ("workload.format", &["workload.path=two.spc", "workload.format=ssdsim"], &["spc"]),
+    ("workload.format$", &["workload.path=two.spc", "workload.format=ssdsim"], &["spc"]),
     ("workload.volumes", &["workload.path=two.spc"], &["0", "1"]),
     ("workload.ops", &[], &["r", "w", "write"]),
     ("workload.from", &[], &["100 ms"]),
@@ -105,11 +105,13 @@ const EXERCISE: &[(&str, &[&str], &[&str])] = &[
         &["workload.path=zeroes.nbdkit", "workload.format=nbdkit-log", "workload.skip_bad_lines=true"],
         &["512 B"],
     ),
-    ("workload.zeroes", &["workload.path=zeroes.nbdkit", "workload.format=nbdkit-log"], &[]),
-    ("workload.action", &["workload.path=three.blkparse"], &[]),
-    ("workload.iolog_unit", &["workload.path=three.fio"], &[]),
-    ("workload.iolog_waits", &["workload.path=two.fio"], &[]),
-    ("workload.oracle", &["workload.path=one.oracleGeneral", "workload.format=oracle-general"], &[]),
+    ("workload.format<nbdkit-log>", &["workload.path=zeroes.nbdkit"], &[]),
+    ("workload.format<blkparse>", &["workload.path=three.blkparse"], &[]),
+    ("workload.format<blktrace>", &["workload.path=three.blktrace"], &[]),
+    ("workload.format<fio>.unit", &["workload.path=three.fio"], &[]),
+    ("workload.format<fio>.waits", &["workload.path=two.fio"], &[]),
+    ("workload.format<oracle-general>", &["workload.path=one.oracleGeneral"], &[]),
+    ("workload.format<oracle-general-opns>", &["workload.path=one.oracleGeneralOpNS"], &[]),
     ("workload.generate$", &[], &["{ requests = 50 }"]),
     ("workload.generate<mixed>.interval", SHUFFLED, &[]),
     ("workload.generate<mixed>.arrivals", SHUFFLED, &[]),
@@ -277,6 +279,23 @@ pub fn write_traces(folder: &Path) {
         "three.blkparse",
         &lines(&|n| event(n, 0, "Q") + &event(n, 70 + n % 7 * 30, "D") + &event(n, 500, "C")),
     );
+    // Events Q, D and C of writes, as blktrace writes them.
+    let binary = |n: u64, us: u64, event: u32| {
+        let mut bytes = Vec::new();
+        for number in [0x6561_7407, n as u32] {
+            bytes.extend(number.to_le_bytes());
+        }
+        for number in [(n * 1000 + us) * 1000, at(n)] {
+            bytes.extend(number.to_le_bytes());
+        }
+        for number in [4096, (1 << 1) << 16 | event, 4021, 8 << 20, 1, 0] {
+            bytes.extend(number.to_le_bytes());
+        }
+        bytes
+    };
+    let three =
+        (0..300).flat_map(|n| [binary(n, 0, 1), binary(n, 70 + n % 7 * 30, 7), binary(n, 500, 8)].concat());
+    std::fs::write(folder.join("three.blktrace"), three.collect::<Vec<u8>>()).unwrap();
     let bad = lines(&|n| if n % 50 == 7 { "8,0 nothing\n".to_owned() } else { event(n, 0, "D") });
     write("bad.blkparse", &bad);
     let head = "fio version 3 iolog\n0 /dev/sdb add\n1 /dev/sdb open\n";
@@ -302,12 +321,16 @@ pub fn write_traces(folder: &Path) {
     let head =
         "2024-01-02 00:00:00.000000 connection=1 Connect export=\"\" tls=0 size=0xa00000 minsize=0x0\n";
     write("zeroes.nbdkit", &(head.to_owned() + &lines(&zero)));
-    let record = |n: u64| {
+    let record = |n: u64, operation: &[u8]| {
         let mut bytes = (n as u32).to_le_bytes().to_vec();
         bytes.extend(at(n).to_le_bytes());
         bytes.extend(4096_u32.to_le_bytes());
+        bytes.extend(operation);
         bytes.extend((-1_i64).to_le_bytes());
         bytes
     };
-    std::fs::write(folder.join("one.oracleGeneral"), (0..300).flat_map(record).collect::<Vec<u8>>()).unwrap();
+    for (name, operation) in [("one.oracleGeneral", [].as_slice()), ("one.oracleGeneralOpNS", &[13, 0, 0])] {
+        let records = (0..300).flat_map(|n| record(n, operation));
+        std::fs::write(folder.join(name), records.collect::<Vec<u8>>()).unwrap();
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::summary::VolumeFigures;
+use crate::workload::VolumeFigures;
 
 /// Where a volume's addresses begin, before they are fitted to the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -9,9 +9,8 @@ use serde::Serialize;
 
 use crate::config::FitMode;
 use crate::error::{TraceError, size};
-use crate::pass::Pass;
 use crate::watch::{Pace, Watch};
-use crate::workload::Workload;
+use crate::workload::{Pass, Workload};
 use layout::Layout;
 pub use layout::VolumePlace;
 use mapping::{Fate, Mapping};
@@ -73,8 +72,28 @@ pub struct FittedWorkload {
     report: FitReport,
 }
 
+impl Workload {
+    /// Decides where the requests lie on `drive`.
+    ///
+    /// # Errors
+    ///
+    /// The workload does not fit in the way its configuration asks for; the message gives both sizes.
+    pub fn fit(&self, drive: DriveShape) -> Result<FittedWorkload, TraceError> {
+        self.fit_watched(drive, &mut |_| true)
+    }
+
+    /// The same with a caller who may end it, as [`TraceError::is_cancelled`] then tells.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::fit`].
+    pub fn fit_watched(&self, drive: DriveShape, watch: Watch<'_>) -> Result<FittedWorkload, TraceError> {
+        FittedWorkload::new(self, drive, watch)
+    }
+}
+
 impl FittedWorkload {
-    pub(crate) fn new(workload: &Workload, drive: DriveShape, watch: Watch<'_>) -> Result<Self, TraceError> {
+    fn new(workload: &Workload, drive: DriveShape, watch: Watch<'_>) -> Result<Self, TraceError> {
         let DriveShape { exported_bytes, page_bytes, block_bytes } = drive;
         let name = &workload.identity().name;
         if page_bytes == 0 || block_bytes == 0 || exported_bytes < page_bytes {

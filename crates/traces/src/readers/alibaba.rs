@@ -4,7 +4,7 @@ use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, comma, extent, time_ns, trimmed, whole};
 use super::sample::{either, lines};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Parser, Sample, Unexpected, mostly, quote};
+use super::{Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote};
 
 const COLUMNS: &str = "device_id,opcode,offset,length,timestamp";
 
@@ -18,7 +18,7 @@ pub(super) static FAMILY: Family = Family {
         reference: "Li et al., An in-depth analysis of cloud block storage workloads in large-scale production, IISWC 2020; the traces' README",
         extensions: &["alibaba"],
         disorder: Disorder::None,
-        parser: Parser::Lines(|_| Box::new(Alibaba)),
+        reads: Reads::Lines(|| Box::new(Alibaba)),
         sample: |requests| {
             lines("", requests, |request| {
                 let Request { arrival_ns, offset, len, .. } = request;

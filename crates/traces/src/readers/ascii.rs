@@ -9,7 +9,7 @@ use crate::error::size;
 
 use super::fields::{TimeUnit, extent, time_ns, trimmed, whole};
 use super::sample::{either, lines};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Parser, Sample, Unexpected, mostly, quote};
+use super::{Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote};
 
 const COLUMNS: &str = "time device address size type";
 
@@ -33,7 +33,7 @@ macro_rules! member {
             reference: $reference,
             extensions: $extensions,
             disorder: Disorder::None,
-            parser: Parser::Lines(|_| Box::new(Ascii { name: $name, columns: $columns })),
+            reads: Reads::Lines(|| Box::new(Ascii { name: $name, columns: $columns })),
             sample: |requests| {
                 let columns: Columns = $columns;
                 lines("", requests, |request| columns.line(request))
@@ -327,12 +327,14 @@ fn recognise(sample: &Sample) -> Option<Guess> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{ReadOptions, formats};
+    use super::super::content::Parser;
+    use super::super::{NamedFormat, formats};
     use super::*;
 
     fn read(format: &str, line: &str) -> Result<Line, Unexpected> {
         let format = formats().find(|known| known.name == format).unwrap();
-        format.parser(ReadOptions::default()).line(line)
+        let Parser::Lines(mut parser) = NamedFormat::from(format).parser() else { panic!("a text format") };
+        parser.line(line)
     }
 
     fn request(arrival_ns: u64, volume: u32, offset: u64, len: u64, op: Op) -> Line {

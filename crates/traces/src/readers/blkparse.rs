@@ -2,12 +2,16 @@
 
 use eraseblock_core::host::{Op, Request};
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::block_layer::Action;
 use super::fields::{TimeUnit, device_number, extent, time_ns, whole};
 use super::sample::{either, lines};
 use super::{
-    Disorder, Family, Format, Guess, Line, LineParser, Parser, ReadOptions, Sample, Unexpected, mostly, quote,
+    Disorder, Family, Format, FormatOptions, Guess, Line, LineParser, Parser, Reads, Sample, Unexpected,
+    mostly, quote,
 };
-use crate::config::Action;
 
 pub(super) static FAMILY: Family = Family {
     formats: &[Format {
@@ -19,7 +23,7 @@ pub(super) static FAMILY: Family = Family {
         reference: "blkparse(1), sections TRACE ACTIONS, OUTPUT DESCRIPTION AND FORMATTING and DEFAULT OUTPUT",
         extensions: &["blkparse"],
         disorder: Disorder::Sorted,
-        parser: Parser::Lines(|options: ReadOptions| Box::new(Blkparse::new(options.action))),
+        reads: Reads::by::<Options>(),
         sample: |requests| {
             lines("", requests, |request| {
                 let time = TimeUnit::Seconds.text(request.arrival_ns);
@@ -52,6 +56,20 @@ const ACTIONS: &[(&str, &str)] = &[
     ("B", "B events"),
     ("m", "messages"),
 ];
+
+/// Options of blkparse's output.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Options {
+    /// Which event of a request's life is taken as the request.
+    action: Action,
+}
+
+impl FormatOptions for Options {
+    fn parser(&self) -> Parser {
+        Parser::Lines(Box::new(Blkparse::new(self.action)))
+    }
+}
 
 struct Blkparse {
     action: Action,

@@ -3,7 +3,7 @@
 use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, extent, time_ns, trimmed, whole};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Parser, Sample, Unexpected, quote};
+use super::{Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, quote};
 use crate::write::in_memory;
 
 pub(super) static FAMILY: Family = Family {
@@ -16,7 +16,7 @@ pub(super) static FAMILY: Family = Family {
         reference: "blkreplay's documentation; the header text of each file",
         extensions: &["load"],
         disorder: Disorder::None,
-        parser: Parser::Lines(|_| Box::<Blkreplay>::default()),
+        reads: Reads::Lines(|| Box::<Blkreplay>::default()),
         sample: |requests| in_memory("blkreplay", requests),
     }],
     recognise,

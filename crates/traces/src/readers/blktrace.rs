@@ -2,10 +2,13 @@
 
 use eraseblock_core::host::{Op, Request};
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::block_layer::Action;
 use super::fields::{binary_time_ns, extent};
 use super::numbers::{ByteOrder, Numbers};
-use super::{Disorder, Family, Format, Guess, Line, Parser, RecordParser, Sample};
-use crate::config::Action;
+use super::{Disorder, Family, Format, FormatOptions, Guess, Line, Parser, Reads, RecordParser, Sample};
 use crate::error::{Fault, Unexpected};
 use crate::input::RecordFile;
 
@@ -21,11 +24,25 @@ pub(super) static FAMILY: Family = Family {
         reference: "Linux, include/uapi/linux/blktrace_api.h, version 7",
         extensions: &["blktrace"],
         disorder: Disorder::Sorted,
-        parser: Parser::Records(|options| Box::new(Blktrace { action: options.action })),
+        reads: Reads::by::<Options>(),
         sample,
     }],
     recognise,
 };
+
+/// Options of blktrace's recordings.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Options {
+    /// Which event of a request's life is taken as the request.
+    action: Action,
+}
+
+impl FormatOptions for Options {
+    fn parser(&self) -> Parser {
+        Parser::Records(Box::new(Blktrace { action: self.action }))
+    }
+}
 
 /// The magic number in the upper three bytes of the first field; the version is in the lowest.
 const MAGIC: u32 = 0x6561_7400;
@@ -181,7 +198,6 @@ fn recognise(sample: &Sample) -> Option<Guess> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ReadOptions;
     use super::super::testing::read_with;
     use super::*;
 
@@ -214,7 +230,7 @@ mod tests {
     }
 
     fn read(action: Action, bytes: &[u8]) -> (Vec<Line>, Option<String>) {
-        read_with("blktrace", bytes, ReadOptions { action, ..ReadOptions::default() })
+        read_with(bytes, &Options { action })
     }
 
     fn request(op: Op, len: u64, fua: bool) -> Request {

@@ -5,7 +5,7 @@ use eraseblock_core::host::{Op, Request};
 use super::fields::{TimeUnit, comma, extent, time_ns, trimmed, whole};
 use super::sample::{either, lines};
 use super::{
-    Disorder, Family, Format, Guess, Line, LineParser, Parser, Sample, Unexpected, mostly, quote, scsi,
+    Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote, scsi,
 };
 
 const COLUMNS: &str = "version,time,op,size,lbn";
@@ -20,7 +20,7 @@ pub(super) static FAMILY: Family = Family {
         reference: "Waldspurger et al., SHARDS, FAST 2015; libCacheSim's data folder",
         extensions: &["cloudphysics"],
         disorder: Disorder::None,
-        parser: Parser::Lines(|_| Box::new(CloudPhysics)),
+        reads: Reads::Lines(|| Box::new(CloudPhysics)),
         sample: |requests| {
             lines(COLUMNS, requests, |request| {
                 let Request { arrival_ns, offset, len, .. } = request;

@@ -2,17 +2,15 @@
 
 use eraseblock_core::host::Request;
 
-use super::{Format, ReadOptions};
 use crate::error::{Fault, TraceError, Unexpected};
 use crate::input::{ByteFile, RecordFile, TextFile};
 
-/// Makes the parser for one file of a format.
-#[derive(Debug, Clone, Copy)]
+/// The parser for one file.
 pub(crate) enum Parser {
     /// Of a text format.
-    Lines(fn(ReadOptions) -> Box<dyn LineParser>),
+    Lines(Box<dyn LineParser>),
     /// Of a binary format.
-    Records(fn(ReadOptions) -> Box<dyn RecordParser>),
+    Records(Box<dyn RecordParser>),
 }
 
 /// Turns the lines of one file into requests; it may remember what earlier lines said.
@@ -68,11 +66,11 @@ enum Kind {
 }
 
 impl Content {
-    pub fn new(bytes: ByteFile, format: &Format, options: ReadOptions) -> Self {
-        Self(match format.parser {
-            Parser::Lines(parser) => Kind::Lines { file: TextFile::new(bytes), parser: parser(options) },
+    pub fn new(bytes: ByteFile, parser: Parser) -> Self {
+        Self(match parser {
+            Parser::Lines(parser) => Kind::Lines { file: TextFile::new(bytes), parser },
             Parser::Records(parser) => {
-                Kind::Records { file: RecordFile::new(bytes), parser: parser(options), header_read: false }
+                Kind::Records { file: RecordFile::new(bytes), parser, header_read: false }
             }
         })
     }

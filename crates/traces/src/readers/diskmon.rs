@@ -4,7 +4,7 @@ use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, extent, time_ns, trimmed, whole};
 use super::sample::{either, lines};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Parser, Sample, Unexpected, mostly, quote};
+use super::{Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote};
 
 const COLUMNS: &str = "# Time Duration Disk Request Sector Length, separated by tabs";
 const DAY_NS: u64 = 86_400_000_000_000;
@@ -19,7 +19,7 @@ pub(super) static FAMILY: Family = Family {
         reference: "Sysinternals DiskMon 2; its saved list",
         extensions: &["diskmon"],
         disorder: Disorder::None,
-        parser: Parser::Lines(|_| Box::new(DiskMon::default())),
+        reads: Reads::Lines(|| Box::new(DiskMon::default())),
         sample: |requests| {
             lines("", requests, |request| {
                 let time = TimeUnit::Seconds.text(request.arrival_ns);

@@ -6,7 +6,7 @@ use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, extent, time_ns, trimmed, whole};
 use super::sample::{either, lines};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Parser, Sample, Unexpected, mostly, quote};
+use super::{Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote};
 
 pub(super) static FAMILY: Family = Family {
     formats: &[Format {
@@ -18,7 +18,7 @@ pub(super) static FAMILY: Family = Family {
         reference: "Kavalanekar et al., Characterization of storage workload traces from production Windows servers, IISWC 2008; xperf's dumper action",
         extensions: &["etw"],
         disorder: Disorder::None,
-        parser: Parser::Lines(|_| Box::new(Etw::default())),
+        reads: Reads::Lines(|| Box::new(Etw::default())),
         sample: |requests| {
             lines("", requests, |request| {
                 let Request { arrival_ns, offset, len, .. } = request;

@@ -2,12 +2,15 @@
 
 use eraseblock_core::host::{Op, Request};
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::fields::{TimeUnit, extent, time_ns, trimmed, whole};
 use super::names::Names;
 use super::{
-    Disorder, Family, Format, Guess, Line, LineParser, Parser, ReadOptions, Sample, Unexpected, quote,
+    Disorder, Family, Format, FormatOptions, Guess, Line, LineParser, Parser, Reads, Sample, Unexpected,
+    quote,
 };
-use crate::config::{IologUnit, IologWaits};
 use crate::write::in_memory;
 
 const V2: &str = "fio version 2 iolog";
@@ -18,22 +21,61 @@ pub(super) static FAMILY: Family = Family {
         name: "fio",
         title: "fio iolog, version 2 or 3",
         columns: "[timestamp] file action [offset length]",
-        units: "offset and length in bytes; actions read, write, trim, sync, datasync; version 3: timestamps in us unless iolog_unit says otherwise; version 2: requests between two waits arrive together, iolog_waits says what waits count; files are volumes, in the order they are added",
+        units: "offset and length in bytes; actions read, write, trim, sync, datasync; version 3: timestamps in us unless the option unit says otherwise; version 2: requests between two waits arrive together, the option waits says what waits count; files are volumes, in the order they are added",
         recognised_by: "the first line, `fio version 2 iolog` or `fio version 3 iolog`",
         reference: "fio's manual, section Trace file format; for what it replays, iolog.c",
         extensions: &["iolog"],
         disorder: Disorder::None,
-        parser: Parser::Lines(|options: ReadOptions| Box::new(Fio::new(options))),
+        reads: Reads::by::<Options>(),
         sample: |requests| in_memory("fio", requests),
     }],
     recognise,
 };
 
+/// Options of fio's iologs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Options {
+    /// Version 3: unit of its timestamps. fio writes microseconds; other programs write other units.
+    unit: Unit,
+    /// Version 2: what the number of a `wait` line says.
+    waits: Waits,
+}
+
+impl FormatOptions for Options {
+    fn parser(&self) -> Parser {
+        Parser::Lines(Box::new(Fio::new(*self)))
+    }
+}
+
+/// Unit of the timestamps of a fio iolog version 3.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Unit {
+    /// Nanoseconds.
+    Ns,
+    /// Microseconds, as fio writes and replays them.
+    #[default]
+    Us,
+    /// Milliseconds.
+    Ms,
+}
+
+/// What the number of a `wait` line in a fio iolog version 2 says; requests between two waits arrive together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Waits {
+    /// Microseconds since the previous wait, and below 100 nothing: as fio's manual says.
+    #[default]
+    Gaps,
+    /// Milliseconds since the beginning: as fio's code replays them.
+    Clock,
+}
+
 const FILE_ACTIONS: [&str; 3] = ["add", "open", "close"];
 
 struct Fio {
-    unit: IologUnit,
-    waits: IologWaits,
+    options: Options,
     version: Option<Version>,
     /// The files added, each a volume.
     files: Names,
@@ -48,14 +90,8 @@ enum Version {
 }
 
 impl Fio {
-    fn new(options: ReadOptions) -> Self {
-        Self {
-            unit: options.iolog_unit,
-            waits: options.iolog_waits,
-            version: None,
-            files: Names::default(),
-            now_ns: 0,
-        }
+    fn new(options: Options) -> Self {
+        Self { options, version: None, files: Names::default(), now_ns: 0 }
     }
 
     fn header(&mut self, line: &str) -> Result<Line, Unexpected> {
@@ -83,8 +119,8 @@ impl Fio {
     }
 
     fn wait(&mut self, text: &str) -> Result<Line, Unexpected> {
-        match self.waits {
-            IologWaits::Gaps => {
+        match self.options.waits {
+            Waits::Gaps => {
                 let wait_ns = time_ns(text, TimeUnit::Micros)?;
                 if wait_ns < 100_000 {
                     return Ok(Line::Other("waits below 100 us, passed over"));
@@ -99,7 +135,7 @@ impl Fio {
                         },
                     )?;
             }
-            IologWaits::Clock => self.now_ns = self.now_ns.max(time_ns(text, TimeUnit::Millis)?),
+            Waits::Clock => self.now_ns = self.now_ns.max(time_ns(text, TimeUnit::Millis)?),
         }
         Ok(Line::Other("waits"))
     }
@@ -128,10 +164,10 @@ impl LineParser for Fio {
             None => self.now_ns,
             Some(time) => time_ns(
                 time,
-                match self.unit {
-                    IologUnit::Ns => TimeUnit::Nanos,
-                    IologUnit::Us => TimeUnit::Micros,
-                    IologUnit::Ms => TimeUnit::Millis,
+                match self.options.unit {
+                    Unit::Ns => TimeUnit::Nanos,
+                    Unit::Us => TimeUnit::Micros,
+                    Unit::Ms => TimeUnit::Millis,
                 },
             )?,
         };
@@ -198,13 +234,13 @@ fn recognise(sample: &Sample) -> Option<Guess> {
 mod tests {
     use super::*;
 
-    fn read(options: ReadOptions, lines: &[&str]) -> Result<Vec<Line>, Unexpected> {
+    fn read(options: Options, lines: &[&str]) -> Result<Vec<Line>, Unexpected> {
         let mut parser = Fio::new(options);
         lines.iter().map(|line| parser.line(line)).collect()
     }
 
     /// The requests of an iolog with two files.
-    fn requests(options: ReadOptions, header: &str, lines: &[&str]) -> Result<Vec<Request>, Unexpected> {
+    fn requests(options: Options, header: &str, lines: &[&str]) -> Result<Vec<Request>, Unexpected> {
         let stamp = if header == V3 { "0 " } else { "" };
         let added: Vec<_> =
             ["/dev/sdb", "/dev/sdc"].iter().map(|file| format!("{stamp}{file} add")).collect();
@@ -239,8 +275,8 @@ mod tests {
                 request(22 * unit, 1, Op::Flush, 0, 0),
             ]
         };
-        for (iolog_unit, ns) in [(IologUnit::Ns, 1), (IologUnit::Us, 1000), (IologUnit::Ms, 1_000_000)] {
-            let options = ReadOptions { iolog_unit, ..ReadOptions::default() };
+        for (unit, ns) in [(Unit::Ns, 1), (Unit::Us, 1000), (Unit::Ms, 1_000_000)] {
+            let options = Options { unit, ..Options::default() };
             assert_eq!(requests(options, V3, &lines), Ok(expected(ns)));
         }
     }
@@ -257,19 +293,19 @@ mod tests {
             "/dev/sdb wait 400 0",
             "/dev/sdb sync 0 0",
         ];
-        let times = |iolog_waits| {
-            let options = ReadOptions { iolog_waits, ..ReadOptions::default() };
+        let times = |waits| {
+            let options = Options { waits, ..Options::default() };
             let requests = requests(options, V2, &lines).unwrap();
             requests.iter().map(|request| request.arrival_ns).collect::<Vec<_>>()
         };
-        assert_eq!(times(IologWaits::Gaps), [0, 0, 500_000, 900_000]);
+        assert_eq!(times(Waits::Gaps), [0, 0, 500_000, 900_000]);
         // By the clock, a wait for a moment that has passed is none.
-        assert_eq!(times(IologWaits::Clock), [0, 99_000_000, 500_000_000, 500_000_000]);
+        assert_eq!(times(Waits::Clock), [0, 99_000_000, 500_000_000, 500_000_000]);
     }
 
     #[test]
     fn lines_without_a_request_are_named() {
-        let lines = read(ReadOptions::default(), &[V2, "a add", "a add", "", "a wait 5 0", "a wait 100 0"]);
+        let lines = read(Options::default(), &[V2, "a add", "a add", "", "a wait 5 0", "a wait 100 0"]);
         let other = |what| Line::Other(what);
         assert_eq!(
             lines.unwrap(),
@@ -330,11 +366,11 @@ mod tests {
                 "a request that ends below 1 EiB; is this another format?",
             ),
         ] {
-            let answer = requests(ReadOptions::default(), header, &[line]);
+            let answer = requests(Options::default(), header, &[line]);
             assert_eq!(answer, Err(Unexpected::new(found, expected)), "{line}");
         }
         let long = "/dev/sdb wait 9000000000000000 0";
-        let error = requests(ReadOptions::default(), V2, &[long, long]).unwrap_err();
+        let error = requests(Options::default(), V2, &[long, long]).unwrap_err();
         assert_eq!(error, Unexpected::new("wait `9000000000000000`", "waits that come to less than 2^63 ns"));
     }
 }

@@ -4,7 +4,7 @@ use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, device_number, extent, time_ns, trimmed, whole};
 use super::sample::{either, lines};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Parser, Sample, Unexpected, mostly, quote};
+use super::{Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote};
 
 const COLUMNS: &str = "time pid process lba size op major minor [md5]";
 
@@ -18,7 +18,7 @@ pub(super) static FAMILY: Family = Family {
         reference: "Koller and Rangaswami, I/O Deduplication, FAST 2010; SNIA IOTTA, FIU traces, README",
         extensions: &["fiu"],
         disorder: Disorder::None,
-        parser: Parser::Lines(|_| Box::new(Fiu)),
+        reads: Reads::Lines(|| Box::new(Fiu)),
         sample: |requests| {
             lines("", requests, |request| {
                 let Request { arrival_ns, offset, len, .. } = request;

@@ -5,6 +5,8 @@ mod ascii;
 mod blkparse;
 mod blkreplay;
 mod blktrace;
+mod block_layer;
+mod choice;
 mod cloudphysics;
 mod content;
 mod detect;
@@ -18,6 +20,7 @@ mod msr;
 mod names;
 mod nbdkit_log;
 mod numbers;
+mod options;
 mod oracle;
 mod sample;
 mod scsi;
@@ -31,16 +34,17 @@ mod vscsi;
 
 use std::str::FromStr;
 
-use eraseblock_core::config::Bytes;
 use eraseblock_core::host::{Op, Request};
+use schemars::{Schema, SchemaGenerator};
 use serde::Serialize;
 
-use crate::config::{Action, IologUnit, IologWaits, OracleOp, WorkloadConfig, Zeroes};
 use crate::error::{Unexpected, nearest};
-use crate::order::Disorder;
 
-pub(crate) use content::{Content, Line, LineParser, Parser, RecordParser};
+pub use choice::{FormatChoice, NamedFormat};
+pub(crate) use content::{Content, Line};
+use content::{LineParser, Parser, RecordParser};
 pub(crate) use detect::{Detected, detect, detect_in};
+use options::{FormatOptions, Reads, Table};
 use sample::{Guess, Sample, mostly};
 
 /// A trace format, by name.
@@ -63,11 +67,23 @@ pub struct Format {
     /// How far its recorders write requests out of order.
     pub disorder: Disorder,
     #[serde(skip)]
-    parser: Parser,
+    reads: Reads,
     /// Writes a file of this format that holds these requests. They are what every format can say: reads and writes of
     /// whole sectors on volume 0, in order of time. Tests, benchmarks and fuzzing begin with such files.
     #[serde(skip)]
     sample: fn(&[Request]) -> Vec<u8>,
+}
+
+/// How far the recorders of a format write requests out of order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Disorder {
+    /// Not at all: a time that runs backwards is an error.
+    None,
+    /// The recorder's threads may write a request up to this many ns late; it then arrives with the latest before it.
+    Clamped(u64),
+    /// Lines come from several processors or at completion; they are sorted by time.
+    Sorted,
 }
 
 impl PartialEq for Format {
@@ -111,6 +127,19 @@ pub fn formats() -> impl Iterator<Item = &'static Format> {
 }
 
 impl Format {
+    /// JSON Schema of the options that files of this format may be read with; none where there are none.
+    pub fn option_schema(&self) -> Option<Schema> {
+        let mut generator = SchemaGenerator::default();
+        let mut schema = self.reads.schema(&mut generator)?;
+        schema.insert("$defs".to_owned(), generator.take_definitions(true).into());
+        Some(schema)
+    }
+
+    /// Those options with their defaults.
+    pub fn option_defaults(&self) -> Table {
+        self.reads.checked(Table::new()).expect("each option has a default")
+    }
+
     /// A file of this format with `count` made-up requests, 100 us apart: what benchmarks and fuzzing begin with.
     pub fn sample(&self, count: u64) -> Vec<u8> {
         (self.sample)(&made_up(count, 100_000))
@@ -131,17 +160,6 @@ fn made_up(count: u64, gap_ns: u64) -> Vec<Request> {
     (0..count).map(request).collect()
 }
 
-#[cfg(test)]
-impl Format {
-    /// The parser of a text format.
-    fn parser(&self, options: ReadOptions) -> Box<dyn LineParser> {
-        match self.parser {
-            Parser::Lines(parser) => parser(options),
-            Parser::Records(_) => panic!("{} is a binary format", self.name),
-        }
-    }
-}
-
 impl FromStr for &'static Format {
     type Err = String;
 
@@ -156,36 +174,6 @@ impl FromStr for &'static Format {
             let known: Vec<_> = formats().map(|format| format.name).collect();
             format!("unknown trace format `{name}`; {hint}known: auto, {}", known.join(", "))
         })
-    }
-}
-
-/// What the user chose about reading.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ReadOptions {
-    pub zeroes: Zeroes,
-    pub action: Action,
-    pub iolog_unit: IologUnit,
-    pub iolog_waits: IologWaits,
-    pub oracle_op: OracleOp,
-    pub oracle_block: Bytes,
-}
-
-impl Default for ReadOptions {
-    fn default() -> Self {
-        Self::of(&WorkloadConfig::default())
-    }
-}
-
-impl ReadOptions {
-    pub fn of(config: &WorkloadConfig) -> Self {
-        Self {
-            zeroes: config.zeroes,
-            action: config.action,
-            iolog_unit: config.iolog_unit,
-            iolog_waits: config.iolog_waits,
-            oracle_op: config.oracle_op,
-            oracle_block: config.oracle_block,
-        }
     }
 }
 
@@ -232,8 +220,8 @@ mod tests {
     }
 
     /// Reads all of `bytes`, passing over what is wrong.
-    fn read(format: &Format, bytes: &[u8]) -> Vec<Request> {
-        let mut content = testing::content(format, bytes, ReadOptions::default());
+    fn read(format: &'static Format, bytes: &[u8]) -> Vec<Request> {
+        let mut content = testing::content(NamedFormat::from(format).parser(), bytes);
         let mut requests = Vec::new();
         loop {
             match content.next() {

@@ -5,7 +5,7 @@ use eraseblock_core::host::{Op, Request};
 use super::fields::{comma, extent, whole};
 use super::names::Names;
 use super::sample::{either, lines};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Parser, Sample, Unexpected, mostly, quote};
+use super::{Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote};
 
 const COLUMNS: &str = "Timestamp,Hostname,DiskNumber,Type,Offset,Size[,ResponseTime]";
 
@@ -19,7 +19,7 @@ pub(super) static FAMILY: Family = Family {
         reference: "Narayanan et al., Write off-loading, FAST 2008; SNIA IOTTA, MSR Cambridge Traces, README",
         extensions: &["msr"],
         disorder: Disorder::None,
-        parser: Parser::Lines(|_| Box::new(Msr::default())),
+        reads: Reads::Lines(|| Box::new(Msr::default())),
         sample: |requests| {
             lines("", requests, |request| {
                 let Request { arrival_ns, offset, len, .. } = request;

@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 
 use eraseblock_core::host::{Op, Request};
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::fields::{TimeUnit, extent, time_ns, trimmed, whole};
 use super::sample::lines;
 use super::{
-    Disorder, Family, Format, Guess, Line, LineParser, Parser, ReadOptions, Sample, Unexpected, mostly, quote,
+    Disorder, Family, Format, FormatOptions, Guess, Line, LineParser, Parser, Reads, Sample, Unexpected,
+    mostly, quote,
 };
-use crate::config::Zeroes;
 
 pub(super) static FAMILY: Family = Family {
     formats: &[Format {
@@ -22,11 +25,38 @@ pub(super) static FAMILY: Family = Family {
         extensions: &["nbdkit"],
         // The filter takes the time before it takes the log's lock.
         disorder: Disorder::Clamped(1_000_000_000),
-        parser: Parser::Lines(|options: ReadOptions| Box::new(NbdkitLog::new(options.zeroes))),
+        reads: Reads::by::<Options>(),
         sample: |requests| lines("", requests, sample_line),
     }],
     recognise,
 };
+
+/// Options of nbdkit's log.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Options {
+    /// What a Zero request is to the drive.
+    zeroes: Zeroes,
+}
+
+impl FormatOptions for Options {
+    fn parser(&self) -> Parser {
+        Parser::Lines(Box::new(NbdkitLog::new(self.zeroes)))
+    }
+}
+
+/// What a request to write zeroes is to the drive.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Zeroes {
+    /// A trim where the client allows one, a write where it does not.
+    #[default]
+    AsFlagged,
+    /// Always a trim.
+    Trim,
+    /// Always a write.
+    Write,
+}
 
 /// Actions that ask for no data; the last column is the name under which they are counted.
 const OTHER_ACTIONS: &[(&str, &str)] = &[

@@ -1,11 +1,14 @@
 //! libCacheSim's oracle traces: accesses to numbered objects, each with the place of the next access to its object.
 
+use eraseblock_core::config::Bytes;
 use eraseblock_core::host::{Op, Request};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::fields::{MAX_END, binary_time_ns};
 use super::numbers::Numbers;
-use super::{Disorder, Family, Format, Guess, Line, Parser, ReadOptions, RecordParser, Sample};
-use crate::config::OracleOp;
+use super::{Disorder, Family, Format, FormatOptions, Guess, Line, Parser, Reads, RecordParser, Sample};
 use crate::error::{Fault, Unexpected};
 use crate::input::RecordFile;
 
@@ -18,12 +21,12 @@ pub(super) static FAMILY: Family = Family {
             title: "libCacheSim oracleGeneral",
             columns: "24 bytes: time u32, object u64, size u32, next access i64; little-endian",
             units: "time in s (whole seconds: many requests arrive together), size in bytes; an object lies at its number \
-                    times oracle_block; no operations: all are reads, unless oracle_op says otherwise",
+                    times the option block; no operations: all are reads, unless the option op says otherwise",
             recognised_by: "24-byte records with times in order, whose next accesses are later ones to the same object",
             reference: REFERENCE,
             extensions: &["oracleGeneral"],
             disorder: Disorder::None,
-            parser: Parser::Records(|options| Box::new(Oracle { layout: &GENERAL, options })),
+            reads: Reads::by::<Options>(),
             sample: |requests| GENERAL.sample(requests),
         },
         Format {
@@ -35,12 +38,81 @@ pub(super) static FAMILY: Family = Family {
             reference: REFERENCE,
             extensions: &["oracleGeneralOpNS"],
             disorder: Disorder::None,
-            parser: Parser::Records(|options| Box::new(Oracle { layout: &WITH_OPERATIONS, options })),
+            reads: Reads::by::<OpnsOptions>(),
             sample: |requests| WITH_OPERATIONS.sample(requests),
         },
     ],
     recognise,
 };
+
+/// Options of records without operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Options {
+    /// What all requests are, as the file records no operations.
+    op: AllAre,
+    /// An object lies at its number times this.
+    block: Bytes,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { op: AllAre::default(), block: Bytes(BLOCK) }
+    }
+}
+
+impl FormatOptions for Options {
+    fn check(&self) -> Result<(), String> {
+        check_block(self.block)
+    }
+
+    fn parser(&self) -> Parser {
+        Parser::Records(Box::new(Oracle { layout: &GENERAL, op: self.op, block: self.block }))
+    }
+}
+
+/// Options of records with operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct OpnsOptions {
+    /// An object lies at its number times this.
+    block: Bytes,
+}
+
+impl Default for OpnsOptions {
+    fn default() -> Self {
+        Self { block: Bytes(BLOCK) }
+    }
+}
+
+impl FormatOptions for OpnsOptions {
+    fn check(&self) -> Result<(), String> {
+        check_block(self.block)
+    }
+
+    fn parser(&self) -> Parser {
+        let op = AllAre::default();
+        Parser::Records(Box::new(Oracle { layout: &WITH_OPERATIONS, op, block: self.block }))
+    }
+}
+
+fn check_block(block: Bytes) -> Result<(), String> {
+    if block == Bytes(0) {
+        return Err("block: found 0 B, expected the size of a block, such as \"512 B\"".to_owned());
+    }
+    Ok(())
+}
+
+/// What the requests of a trace are that records no operations.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum AllAre {
+    /// All are reads.
+    #[default]
+    Read,
+    /// All are writes.
+    Write,
+}
 
 /// Where a record holds what.
 struct Layout {
@@ -98,7 +170,8 @@ const BLOCK: u64 = 512;
 
 struct Oracle {
     layout: &'static Layout,
-    options: ReadOptions,
+    op: AllAre,
+    block: Bytes,
 }
 
 impl RecordParser for Oracle {
@@ -113,12 +186,12 @@ impl RecordParser for Oracle {
     }
 
     fn assumes(&self) -> Option<String> {
-        let block = self.options.oracle_block;
-        let blocks = format!("object numbers are taken as blocks of {block} (oracle_block)");
-        Some(match (self.layout.operation, self.options.oracle_op) {
+        let block = self.block;
+        let blocks = format!("object numbers are taken as blocks of {block} (option block)");
+        Some(match (self.layout.operation, self.op) {
             (Some(_), _) => blocks,
-            (None, OracleOp::Read) => format!("no operations: all taken as reads (oracle_op); {blocks}"),
-            (None, OracleOp::Write) => format!("no operations: all taken as writes (oracle_op); {blocks}"),
+            (None, AllAre::Read) => format!("no operations: all taken as reads (option op); {blocks}"),
+            (None, AllAre::Write) => format!("no operations: all taken as writes (option op); {blocks}"),
         })
     }
 }
@@ -126,7 +199,7 @@ impl RecordParser for Oracle {
 impl Oracle {
     fn line(&self, record: &Record) -> Result<Line, Unexpected> {
         let (op, volume) = match record.operation {
-            None if self.options.oracle_op == OracleOp::Read => (Op::Read, 0),
+            None if self.op == AllAre::Read => (Op::Read, 0),
             None => (Op::Write, 0),
             Some((code, namespace)) => {
                 let Some(op) = operation(code) else {
@@ -138,10 +211,10 @@ impl Oracle {
         };
         let arrival_ns = binary_time_ns(u64::from(record.time_s), 1_000_000_000, "s")?;
         let len = u64::from(record.size);
-        let offset = record.object.checked_mul(self.options.oracle_block.0);
+        let offset = record.object.checked_mul(self.block.0);
         let Some(offset) = offset.filter(|offset| *offset <= MAX_END - len) else {
             return Err(Unexpected::new(
-                format!("object {} in blocks of {}", record.object, self.options.oracle_block),
+                format!("object {} in blocks of {}", record.object, self.block),
                 "numbers of blocks below 1 EiB; hashes and keys have no place on a drive",
             ));
         };
@@ -242,10 +315,10 @@ mod tests {
     fn the_user_says_what_the_file_does_not() {
         let bytes = general(7, 30, 4096, -1);
         assert_eq!(read("oracle-general", &bytes).0, [request(30 * 512, 0, Op::Read)]);
-        let options =
-            ReadOptions { oracle_op: OracleOp::Write, oracle_block: Bytes(4096), ..ReadOptions::default() };
-        assert_eq!(read_with("oracle-general", &bytes, options).0, [request(30 * 4096, 0, Op::Write)]);
-        let assumed = Oracle { layout: &GENERAL, options }.assumes().unwrap();
+        let options = Options { op: AllAre::Write, block: Bytes(4096) };
+        assert_eq!(read_with(&bytes, &options).0, [request(30 * 4096, 0, Op::Write)]);
+        let oracle = Oracle { layout: &GENERAL, op: options.op, block: options.block };
+        let assumed = oracle.assumes().unwrap();
         assert!(assumed.contains("all taken as writes") && assumed.contains("4 KiB"), "{assumed}");
     }
 

@@ -3,7 +3,7 @@
 use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, comma, extent, time_ns, trimmed, whole};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Parser, Sample, Unexpected, mostly, quote};
+use super::{Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote};
 use crate::write::in_memory;
 
 pub(super) static FAMILY: Family = Family {
@@ -16,7 +16,7 @@ pub(super) static FAMILY: Family = Family {
         reference: "Storage Performance Council: SPC Trace File Format Specification, revision 1.0.1 (2002)",
         extensions: &["spc"],
         disorder: Disorder::None,
-        parser: Parser::Lines(|_| Box::new(Spc)),
+        reads: Reads::Lines(|| Box::new(Spc)),
         sample: |requests| in_memory("spc", requests),
     }],
     recognise,

@@ -6,7 +6,7 @@ use eraseblock_core::host::{Op, Request};
 
 use super::fields::{binary_time_ns, extent};
 use super::numbers::{ByteOrder, Numbers};
-use super::{Disorder, Family, Format, Guess, Line, Parser, RecordParser, Sample};
+use super::{Disorder, Family, Format, Guess, Line, Reads, RecordParser, Sample};
 use crate::error::{Fault, Unexpected};
 use crate::input::RecordFile;
 
@@ -22,7 +22,7 @@ pub(super) static FAMILY: Family = Family {
         reference: "Ruemmler and Wilkes, UNIX disk access patterns, USENIX 1993; DiskSim 4.0, HPL traces",
         extensions: &["srt"],
         disorder: Disorder::None,
-        parser: Parser::Records(|_| Box::new(Srt::default())),
+        reads: Reads::Records(|| Box::new(Srt::default())),
         sample,
     }],
     recognise,

@@ -4,7 +4,7 @@ use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, comma, extent, time_ns, trimmed, whole};
 use super::sample::{either, lines};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Parser, Sample, Unexpected, mostly, quote};
+use super::{Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote};
 
 const COLUMNS: &str = "Timestamp,Response,IOType,LUN,Offset,Size";
 
@@ -18,7 +18,7 @@ pub(super) static FAMILY: Family = Family {
         reference: "Lee et al., Understanding storage traffic characteristics on enterprise virtual desktop infrastructure, SYSTOR 2017; SNIA IOTTA, README of the traces",
         extensions: &["systor"],
         disorder: Disorder::Sorted,
-        parser: Parser::Lines(|_| Box::new(Systor)),
+        reads: Reads::Lines(|| Box::new(Systor)),
         sample: |requests| {
             lines(COLUMNS, requests, |request| {
                 let Request { arrival_ns, offset, len, .. } = request;

@@ -4,7 +4,7 @@ use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, comma, extent, time_ns, trimmed, whole};
 use super::sample::{either, lines};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Parser, Sample, Unexpected, mostly, quote};
+use super::{Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote};
 
 const COLUMNS: &str = "Timestamp,Offset,Size,IOType,VolumeID";
 
@@ -18,7 +18,7 @@ pub(super) static FAMILY: Family = Family {
         reference: "Zhang et al., OSCA, USENIX ATC 2020; SNIA IOTTA, Tencent Block Storage Traces, README",
         extensions: &["tencent"],
         disorder: Disorder::None,
-        parser: Parser::Lines(|_| Box::new(Tencent)),
+        reads: Reads::Lines(|| Box::new(Tencent)),
         sample: |requests| {
             lines("", requests, |request| {
                 let Request { arrival_ns, offset, len, .. } = request;

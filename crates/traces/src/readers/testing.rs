@@ -4,23 +4,30 @@ use std::io::Cursor;
 
 use eraseblock_core::host::Request;
 
-use super::{Content, Format, Line, ReadOptions};
+use super::content::Parser;
+use super::{Content, Format, FormatOptions, Line, NamedFormat};
 use crate::error::Fault;
 use crate::input::ByteFile;
 
-/// `bytes` as a file of `format`, which messages call `memory`.
-pub(super) fn content(format: &Format, bytes: &[u8], options: ReadOptions) -> Content {
+/// `bytes` as a file, which messages call `memory`.
+pub(super) fn content(parser: Parser, bytes: &[u8]) -> Content {
     let file = ByteFile::over("memory".to_owned(), Box::new(Cursor::new(bytes.to_vec())), true).unwrap();
-    Content::new(file, format, options)
+    Content::new(file, parser)
 }
 
 /// What `bytes` hold, up to the first error.
 pub(super) fn read(format: &str, bytes: &[u8]) -> (Vec<Line>, Option<String>) {
-    read_with(format, bytes, ReadOptions::default())
+    let format: &'static Format = format.parse().unwrap();
+    read_by(NamedFormat::from(format).parser(), bytes)
 }
 
-pub(super) fn read_with(format: &str, bytes: &[u8], options: ReadOptions) -> (Vec<Line>, Option<String>) {
-    let mut content = content(format.parse::<&Format>().unwrap(), bytes, options);
+/// The same with options of the format.
+pub(super) fn read_with(bytes: &[u8], options: &impl FormatOptions) -> (Vec<Line>, Option<String>) {
+    read_by(options.parser(), bytes)
+}
+
+fn read_by(parser: Parser, bytes: &[u8]) -> (Vec<Line>, Option<String>) {
+    let mut content = content(parser, bytes);
     let mut lines = Vec::new();
     loop {
         let error = match content.next() {

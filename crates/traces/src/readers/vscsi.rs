@@ -4,7 +4,7 @@ use eraseblock_core::host::{Op, Request};
 
 use super::fields::{binary_time_ns, extent};
 use super::numbers::Numbers;
-use super::{Disorder, Family, Format, Guess, Line, Parser, RecordParser, Sample, scsi};
+use super::{Disorder, Family, Format, Guess, Line, Reads, RecordParser, Sample, scsi};
 use crate::error::{Fault, Unexpected};
 use crate::input::RecordFile;
 
@@ -20,7 +20,7 @@ pub(super) static FAMILY: Family = Family {
             reference: "libCacheSim, vscsi.h",
             extensions: &["vscsi", "vscsi1"],
             disorder: Disorder::None,
-            parser: Parser::Records(|_| Box::new(Vscsi(Layout::V1))),
+            reads: Reads::Records(|| Box::new(Vscsi(Layout::V1))),
             sample: |requests| sample(Layout::V1, requests),
         },
         Format {
@@ -33,7 +33,7 @@ pub(super) static FAMILY: Family = Family {
             reference: "libCacheSim, vscsi.h",
             extensions: &["vscsi2"],
             disorder: Disorder::None,
-            parser: Parser::Records(|_| Box::new(Vscsi(Layout::V2))),
+            reads: Reads::Records(|| Box::new(Vscsi(Layout::V2))),
             sample: |requests| sample(Layout::V2, requests),
         },
     ],

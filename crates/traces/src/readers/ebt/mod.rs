@@ -2,7 +2,7 @@
 
 use eraseblock_core::host::Request;
 
-use super::{Disorder, Family, Format, Guess, Line, Parser, RecordParser, Sample};
+use super::{Disorder, Family, Format, Guess, Line, Reads, RecordParser, Sample};
 use crate::compact::{
     BLOCK_HEAD, CHECKSUM, Columns, CompactWriter, END_PAYLOAD, HEADER_HEAD, MAGIC, MAX_BLOCK_REQUESTS,
     MAX_PAYLOAD, MAX_PROVENANCE, VERSION, provenance, u32_at, u64_at,
@@ -20,7 +20,7 @@ pub(super) static FAMILY: Family = Family {
         reference: "docs/trace-format.md",
         extensions: &["ebt"],
         disorder: Disorder::None,
-        parser: Parser::Records(|_| Box::new(Ebt::default())),
+        reads: Reads::Records(|| Box::new(Ebt::default())),
         sample,
     }],
     recognise,

@@ -1,20 +1,26 @@
 //! Requests in order of time: what happens to those that a file holds too late.
 
 use eraseblock_core::host::Request;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::config::OutOfOrder;
+use crate::readers::Disorder;
 
-/// How far the recorders of a format write requests out of order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Disorder {
-    /// Not at all: a time that runs backwards is an error.
-    None,
-    /// The recorder's threads may write a request up to this many ns late; it then arrives with the latest before it.
-    Clamped(u64),
-    /// Lines come from several processors or at completion; they are sorted by time.
-    Sorted,
+/// What happens when a request's time lies before that of the request above it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OutOfOrder {
+    /// As the format needs: formats whose recorders write out of order are sorted (blkparse and the like) or, where
+    /// their steps back are small, clamped (nbdkit); in all others it is an error.
+    #[default]
+    Auto,
+    /// It is an error that names the line.
+    Error,
+    /// The request arrives together with the latest one before it, and is counted.
+    Clamp,
+    /// The request is moved to its place in time, and counted; one that comes more than half a million requests too
+    /// late is an error.
+    Sort,
 }
 
 /// Requests whose time lay before that of an earlier one in the file, and what became of them.

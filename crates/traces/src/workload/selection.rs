@@ -5,8 +5,7 @@ use std::ops::Range;
 use eraseblock_core::host::{Op, Request};
 use serde::Serialize;
 
-use crate::chosen::{Ops, Volumes};
-use crate::config::WorkloadConfig;
+use crate::config::{Ops, Volumes, WorkloadConfig};
 
 /// Requests that are not replayed, by reason; the first one that applies, in this order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]

@@ -1,16 +1,20 @@
 //! A trace file as a stream of requests in order of time.
 
+mod bad;
+mod limits;
+mod order;
+
 use std::path::PathBuf;
 
 use eraseblock_core::host::{Op, Request};
 
-use crate::bad::BadLines;
-use crate::config::OutOfOrder;
 use crate::error::{Fault, TraceError, Unexpected};
 use crate::input::ByteFile;
-use crate::limits::Limits;
-use crate::order::{Moved, Order};
-use crate::readers::{Content, Format, Line, ReadOptions};
+use crate::readers::{Content, Line, NamedFormat};
+pub use bad::BadLines;
+pub(crate) use limits::Limits;
+use order::Order;
+pub use order::{Moved, OutOfOrder};
 
 /// What to do about a bad line, as it is typed.
 const SKIP: &str = "--skip-bad-lines, or workload.skip_bad_lines = true, passes over such lines";
@@ -19,8 +23,7 @@ const SKIP: &str = "--skip-bad-lines, or workload.skip_bad_lines = true, passes 
 #[derive(Debug, Clone)]
 pub(crate) struct TraceFile {
     pub path: PathBuf,
-    pub format: &'static Format,
-    pub options: ReadOptions,
+    pub format: NamedFormat,
     pub out_of_order: OutOfOrder,
     pub skip_bad_lines: bool,
     pub limits: Limits,
@@ -40,7 +43,8 @@ pub(crate) struct Reading {
 /// One pass over a trace file.
 pub(crate) struct TraceReader {
     content: Content,
-    format: &'static Format,
+    /// Name of the format.
+    format: &'static str,
     /// The second request of a line that holds two.
     second: Option<Request>,
     order: Order,
@@ -58,11 +62,12 @@ impl TraceReader {
 
     /// Reads `bytes` in the way that `file` says.
     pub fn over(bytes: ByteFile, file: &TraceFile) -> Self {
+        let format = file.format.format();
         Self {
-            content: Content::new(bytes, file.format, file.options),
-            format: file.format,
+            content: Content::new(bytes, file.format.parser()),
+            format: format.name,
             second: None,
-            order: Order::new(file.out_of_order, file.format.disorder),
+            order: Order::new(file.out_of_order, format.disorder),
             any: false,
             other_lines: Vec::new(),
             bad_lines: file.skip_bad_lines.then(BadLines::default),
@@ -143,7 +148,7 @@ impl TraceReader {
         let problem = format!(
             "holds no request; expected {} ({}){}",
             self.content.missing(),
-            self.format.name,
+            self.format,
             bad.map_or_else(String::new, |bad| format!("; {bad}"))
         );
         TraceError::file(self.content.bytes().name(), problem)

@@ -1,5 +1,10 @@
 //! A workload made ready: read once, counted, and known by its hash.
 
+mod pass;
+mod selection;
+mod source;
+mod summary;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -7,21 +12,21 @@ use eraseblock_core::host::Request;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::bad::BadLines;
-use crate::chosen::Volumes;
-use crate::config::{FitMode, FormatChoice, WorkloadConfig};
+use crate::config::{FitMode, Volumes, WorkloadConfig};
 use crate::error::TraceError;
-use crate::fit::{DriveShape, FittedWorkload};
-use crate::generate::{GenerateConfig, Generator};
+use crate::generate::GenerateConfig;
 use crate::input::hex;
-use crate::limits::Limits;
-use crate::order::Moved;
-use crate::pass::SelectedRequests;
-use crate::readers::{Detected, ReadOptions, detect};
-use crate::selection::{LeftOut, Selection};
-use crate::summary::{Figures, MAX_VOLUMES, Tally};
-use crate::trace::{Reading, TraceFile, TraceReader};
+use crate::readers::{Detected, FormatChoice, detect};
+use crate::trace::{BadLines, Moved, Reading, TraceFile};
 use crate::watch::{Pace, Watch};
+pub(crate) use pass::Pass;
+pub use pass::SelectedRequests;
+pub use selection::LeftOut;
+use selection::Selection;
+use source::{Records, Source};
+use summary::MAX_VOLUMES;
+pub(crate) use summary::Tally;
+pub use summary::{Figures, VolumeFigures};
 
 /// Which workload this is, and what was left out or changed on reading it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -85,39 +90,6 @@ pub struct Workload {
     selected: Figures,
 }
 
-/// Where the requests come from.
-#[derive(Debug, Clone)]
-pub(crate) enum Source {
-    Trace(TraceFile),
-    Generated(Box<GenerateConfig>),
-}
-
-impl Source {
-    /// Begins a pass over all requests.
-    pub fn open(&self, hash: bool) -> Result<Records, TraceError> {
-        Ok(match self {
-            Self::Trace(file) => Records::Trace(Box::new(TraceReader::open(file, hash)?)),
-            Self::Generated(config) => Records::Generated(config.generator()?),
-        })
-    }
-}
-
-/// One pass over all requests of a source.
-pub(crate) enum Records {
-    Trace(Box<TraceReader>),
-    Generated(Generator),
-}
-
-impl Records {
-    #[inline]
-    pub fn next_request(&mut self) -> Result<Option<Request>, TraceError> {
-        match self {
-            Self::Trace(reader) => reader.next_request(),
-            Self::Generated(generator) => Ok(generator.next()),
-        }
-    }
-}
-
 impl WorkloadConfig {
     /// Reads the workload once: checks every line, counts, and takes the sha256. A relative `path` starts at `base`.
     ///
@@ -168,17 +140,20 @@ impl WorkloadConfig {
     }
 
     fn prepare_trace(&self, path: &Path, see: See<'_>) -> Result<Workload, TraceError> {
-        let Detected { format, evidence } = match self.format {
-            FormatChoice::Auto => detect(path)?,
-            FormatChoice::Named(format) => Detected { format, evidence: "named by the user".to_owned() },
+        let (format, evidence) = match &self.format {
+            FormatChoice::Auto => {
+                let Detected { format, evidence } = detect(path)?;
+                (format.into(), evidence)
+            }
+            FormatChoice::Named(named) => (named.clone(), "named by the user".to_owned()),
         };
+        let format_name = format.format().name;
         let source = Source::Trace(TraceFile {
             path: path.to_owned(),
             format,
-            options: ReadOptions::of(self),
             out_of_order: self.out_of_order,
             skip_bad_lines: self.skip_bad_lines,
-            limits: Limits::of(self),
+            limits: self.limits(),
         });
         let mut records = source.open(true)?;
         let counts = Counts::of(&mut records, self, see)?;
@@ -187,7 +162,7 @@ impl WorkloadConfig {
             Records::Generated(_) => unreachable!("a trace file is read by a trace reader"),
         };
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        self.finish(source, Names { name, format: format.name, evidence, sha256 }, counts, reading)
+        self.finish(source, Names { name, format: format_name, evidence, sha256 }, counts, reading)
     }
 
     fn finish(
@@ -341,38 +316,7 @@ impl Workload {
         &self.selected
     }
 
-    /// The requests that are replayed, in order of time, each at its address on its volume.
-    pub fn requests(&self) -> SelectedRequests<'_> {
-        SelectedRequests::new(self)
-    }
-
-    /// Decides where the requests lie on `drive`.
-    ///
-    /// # Errors
-    ///
-    /// The workload does not fit in the way its configuration asks for; the message gives both sizes.
-    pub fn fit(&self, drive: DriveShape) -> Result<FittedWorkload, TraceError> {
-        self.fit_watched(drive, &mut |_| true)
-    }
-
-    /// The same with a caller who may end it, as [`TraceError::is_cancelled`] then tells.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::fit`].
-    pub fn fit_watched(&self, drive: DriveShape, watch: Watch<'_>) -> Result<FittedWorkload, TraceError> {
-        FittedWorkload::new(self, drive, watch)
-    }
-
     pub(crate) fn fit_mode(&self) -> FitMode {
         self.fit
-    }
-
-    pub(crate) fn source(&self) -> &Source {
-        &self.source
-    }
-
-    pub(crate) fn selection(&self) -> &Selection {
-        &self.selection
     }
 }

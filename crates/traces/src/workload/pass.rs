@@ -2,9 +2,10 @@
 
 use eraseblock_core::host::Request;
 
+use super::Workload;
+use super::selection::Selection;
+use super::source::Records;
 use crate::error::TraceError;
-use crate::selection::Selection;
-use crate::workload::{Records, Workload};
 
 /// Gives the selected requests, and notices where the file is no longer the one that was counted.
 pub(crate) struct Pass {
@@ -19,8 +20,8 @@ impl Pass {
     pub fn new(workload: &Workload) -> Result<Self, TraceError> {
         Ok(Self {
             name: workload.identity().name.clone(),
-            records: workload.source().open(false)?,
-            selection: workload.selection().clone(),
+            records: workload.source.open(false)?,
+            selection: workload.selection.clone(),
             expected: workload.identity().requests,
             count: 0,
         })
@@ -56,11 +57,14 @@ pub struct SelectedRequests<'a> {
     done: bool,
 }
 
-impl<'a> SelectedRequests<'a> {
-    pub(crate) fn new(workload: &'a Workload) -> Self {
-        Self { workload, pass: None, done: false }
+impl Workload {
+    /// The requests that are replayed, in order of time, each at its address on its volume.
+    pub fn requests(&self) -> SelectedRequests<'_> {
+        SelectedRequests { workload: self, pass: None, done: false }
     }
+}
 
+impl SelectedRequests<'_> {
     fn advance(&mut self) -> Result<Option<Request>, TraceError> {
         let pass = match &mut self.pass {
             Some(pass) => pass,

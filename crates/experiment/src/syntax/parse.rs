@@ -13,25 +13,25 @@ const DEPTH_MAX: usize = 16;
 
 /// In this order things are laid over one another; options follow, each a layer of its own.
 const PRESET_LAYER: usize = 0;
-pub(super) const FILE_LAYER: usize = 1;
+pub(crate) const FILE_LAYER: usize = 1;
 
 /// Keys whose texts are anything, also `null`; in all others that takes back what a layer below sets, as TOML has no other
 /// word for it.
 const LABELS: [&str; 3] = ["name", "case.name", "workload.path"];
 
 /// The tree of a file.
-pub(super) fn file(text: &str, name: &str) -> Result<Node, ConfigError> {
+pub(crate) fn file(text: &str, name: &str) -> Result<Node, ConfigError> {
     Source::new(text, name, FILE_LAYER).tree()
 }
 
 /// The tree of a preset.
-pub(super) fn preset(text: &str, name: &str) -> Result<Node, ConfigError> {
+pub(crate) fn preset(text: &str, name: &str) -> Result<Node, ConfigError> {
     Source::new(text, format!("preset {name}"), PRESET_LAYER).tree()
 }
 
 /// The tree of one `--set` option, `a.b=c`. The value is TOML; what is not TOML is text, also inside a list, so that
 /// `buffer.size=[1MiB,4MiB]` needs no quotes.
-pub(super) fn set(option: &str, number: usize) -> Result<Node, ConfigError> {
+pub(crate) fn set(option: &str, number: usize) -> Result<Node, ConfigError> {
     let fail = |message: String| ConfigError::new(Place::Set(option.into()), None, message);
     let Some((key, value)) = option.split_once('=') else {
         return Err(fail("expected key=value, for example buffer.size=16MiB".to_owned()));

@@ -1,18 +1,18 @@
 //! The `[workload]` table: which requests a run replays, and how they are laid onto the drive.
 
-use std::borrow::Cow;
-use std::fmt;
-use std::str::FromStr;
+mod chosen;
+mod fit_mode;
 
 use eraseblock_core::config::{Bytes, Nanos};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::chosen::{Ops, Volumes};
-use crate::error::{TraceError, nearest};
+use crate::error::TraceError;
 use crate::generate::GenerateConfig;
-use crate::limits::Limits;
-use crate::readers::{Format, formats};
+use crate::readers::FormatChoice;
+use crate::trace::{Limits, OutOfOrder};
+pub use chosen::{Ops, Volumes};
+pub use fit_mode::FitMode;
 
 /// The workload: a recorded trace (`path`) or one that is made on the spot (`generate`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -65,202 +65,10 @@ pub struct WorkloadConfig {
     /// Longest trim that is believed; a longer one is a bad line. 16 TiB is what 32 bits of sectors of 4 KiB can say: a trim
     /// may be about a whole drive.
     pub max_trim: Bytes,
-    /// nbdkit logs: what a Zero request is to the drive.
-    pub zeroes: Zeroes,
-    /// blkparse and blktrace: which event of a request's life is taken as the request.
-    pub action: Action,
-    /// fio iolog version 3: unit of its timestamps. fio writes microseconds; other programs write other units.
-    pub iolog_unit: IologUnit,
-    /// fio iolog version 2: what the number of a `wait` line says.
-    pub iolog_waits: IologWaits,
-    /// libCacheSim oracleGeneral, which records no operations: what all requests are.
-    pub oracle_op: OracleOp,
-    /// libCacheSim oracleGeneral: an object lies at its number times this.
-    pub oracle_block: Bytes,
 }
 
-/// Keys that say how a file is read, and the formats that heed them; none where all do.
-const READER_OPTIONS: [(&str, &[&str]); 8] = [
-    ("out_of_order", &[]),
-    ("skip_bad_lines", &[]),
-    ("zeroes", &["nbdkit-log"]),
-    ("action", &["blkparse", "blktrace"]),
-    ("iolog_unit", &["fio"]),
-    ("iolog_waits", &["fio"]),
-    ("oracle_op", &["oracle-general"]),
-    ("oracle_block", &["oracle-general", "oracle-general-opns"]),
-];
-
-/// What happens when the workload reaches beyond the drive. Each request is accounted for, and a mapping that even so
-/// finds no room is an error with both sizes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum FitMode {
-    /// It is an error that gives both sizes.
-    #[default]
-    Refuse,
-    /// Addresses are taken modulo the drive's capacity; a request across the end goes on at address 0, as a second
-    /// request.
-    Wrap,
-    /// Only the logical blocks that are read or written keep a place, densely, in ascending order: offsets inside a
-    /// block, and which blocks are neighbours, stay as they were. Done even where the workload fits as it is.
-    Compact,
-    /// Requests that do not lie wholly within the drive are dropped (HBM).
-    Clip,
-    /// Page addresses are shrunk evenly, (page x drive pages / workload pages), lengths and offsets inside a page stay
-    /// (EPO); a request pushed over the end is moved back by whole pages.
-    Scale,
-    /// Logical blocks beyond the drive move to blocks inside that the workload never reads or writes, in ascending
-    /// order; the others stay (SUPA). A request whose blocks part is split.
-    Remap,
-}
-
-impl FitMode {
-    /// All modes, in the order of the documentation.
-    pub const ALL: [Self; 6] =
-        [Self::Refuse, Self::Wrap, Self::Compact, Self::Clip, Self::Scale, Self::Remap];
-
-    /// Name in the configuration.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Refuse => "refuse",
-            Self::Wrap => "wrap",
-            Self::Compact => "compact",
-            Self::Clip => "clip",
-            Self::Scale => "scale",
-            Self::Remap => "remap",
-        }
-    }
-}
-
-/// What happens when a request's time lies before that of the request above it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum OutOfOrder {
-    /// As the format needs: formats whose recorders write out of order are sorted (blkparse and the like) or, where
-    /// their steps back are small, clamped (nbdkit); in all others it is an error.
-    #[default]
-    Auto,
-    /// It is an error that names the line.
-    Error,
-    /// The request arrives together with the latest one before it, and is counted.
-    Clamp,
-    /// The request is moved to its place in time, and counted; one that comes more than half a million requests too
-    /// late is an error.
-    Sort,
-}
-
-/// What a request to write zeroes is to the drive.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Zeroes {
-    /// A trim where the client allows one, a write where it does not.
-    #[default]
-    AsFlagged,
-    /// Always a trim.
-    Trim,
-    /// Always a write.
-    Write,
-}
-
-/// Which event of a request's life in the Linux block layer is taken as the request; its time is the arrival.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Action {
-    /// Q, as the file system asked: before requests are merged and sorted.
-    Queue,
-    /// D, as the drive was asked; a device made of others (LVM, RAID) has no such events.
-    #[default]
-    Issue,
-    /// C, as the drive answered: the arrival is then the time of the answer.
-    Complete,
-}
-
-/// Unit of the timestamps of a fio iolog version 3.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum IologUnit {
-    /// Nanoseconds.
-    Ns,
-    /// Microseconds, as fio writes and replays them.
-    #[default]
-    Us,
-    /// Milliseconds.
-    Ms,
-}
-
-/// What the number of a `wait` line in a fio iolog version 2 says; requests between two waits arrive together.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum IologWaits {
-    /// Microseconds since the previous wait, and below 100 nothing: as fio's manual says.
-    #[default]
-    Gaps,
-    /// Milliseconds since the beginning: as fio's code replays them.
-    Clock,
-}
-
-/// What the requests of a trace are that records no operations.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum OracleOp {
-    /// All are reads.
-    #[default]
-    Read,
-    /// All are writes.
-    Write,
-}
-
-/// Format of a trace file.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub enum FormatChoice {
-    /// Told from the content.
-    #[default]
-    Auto,
-    /// The one named.
-    Named(&'static Format),
-}
-
-impl FromStr for FormatChoice {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        if name == "auto" { Ok(Self::Auto) } else { name.parse().map(Self::Named) }
-    }
-}
-
-impl fmt::Display for FormatChoice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Auto => "auto",
-            Self::Named(format) => format.name,
-        })
-    }
-}
-
-impl Serialize for FormatChoice {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for FormatChoice {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Cow::<str>::deserialize(deserializer)?.parse().map_err(de::Error::custom)
-    }
-}
-
-impl JsonSchema for FormatChoice {
-    fn schema_name() -> Cow<'static, str> {
-        "FormatChoice".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let names: Vec<_> = std::iter::once("auto").chain(formats().map(|format| format.name)).collect();
-        json_schema!({"type": "string", "enum": names, "description": "auto, or the name of a trace format"})
-    }
-}
+/// Keys that say how a file is read, whatever its format.
+const READING: [&str; 2] = ["out_of_order", "skip_bad_lines"];
 
 impl Default for WorkloadConfig {
     fn default() -> Self {
@@ -282,12 +90,6 @@ impl Default for WorkloadConfig {
             skip_bad_lines: false,
             max_request: Limits::DEFAULT.request,
             max_trim: Limits::DEFAULT.trim,
-            zeroes: Zeroes::default(),
-            action: Action::default(),
-            iolog_unit: IologUnit::default(),
-            iolog_waits: IologWaits::default(),
-            oracle_op: OracleOp::default(),
-            oracle_block: Bytes(512),
         }
     }
 }
@@ -312,12 +114,6 @@ impl WorkloadConfig {
     /// Names the key of the `[workload]` table that is wrong or missing.
     pub fn check(&self) -> Result<(), TraceError> {
         self.check_selection()?;
-        if self.oracle_block == Bytes(0) {
-            return Err(TraceError::key(
-                "oracle_block",
-                "found 0 B, expected the size of a block, such as \"512 B\"",
-            ));
-        }
         for (key, limit) in [("max_request", self.max_request), ("max_trim", self.max_trim)] {
             if limit == Bytes(0) {
                 return Err(TraceError::key(
@@ -346,25 +142,19 @@ impl WorkloadConfig {
         }
     }
 
-    /// Settings that do nothing for a workload of this format, whatever their values, and why.
+    /// Settings that do nothing for this workload, whatever their values, and why.
     #[must_use]
-    pub fn idle_settings(&self, format: &str) -> Vec<(String, String)> {
-        let generated = self.generate.is_some();
-        let mut found = Vec::new();
-        for (option, formats) in READER_OPTIONS {
-            if generated {
-                found.push((format!("workload.{option}"), "requests are generated, not read".to_owned()));
-            } else if !formats.is_empty() && !formats.contains(&format) {
-                found.push((
-                    format!("workload.{option}"),
-                    format!("the trace is read as {format}; it is for {}", formats.join(", ")),
-                ));
-            }
-        }
-        if let Some(generate) = &self.generate {
-            found.extend(generate.idle_settings("workload.generate"));
-        }
+    pub fn idle_settings(&self) -> Vec<(String, String)> {
+        let Some(generate) = &self.generate else { return Vec::new() };
+        let unread = |key| (format!("workload.{key}"), "requests are generated, not read".to_owned());
+        let mut found: Vec<_> = READING.into_iter().map(unread).collect();
+        found.extend(generate.idle_settings("workload.generate"));
         found
+    }
+
+    /// The longest requests that are believed.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits { request: self.max_request, trim: self.max_trim }
     }
 
     fn check_selection(&self) -> Result<(), TraceError> {
@@ -382,20 +172,6 @@ impl WorkloadConfig {
             return Err(TraceError::key("time_scale", problem));
         }
         Ok(())
-    }
-}
-
-impl FromStr for FitMode {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|mode| mode.name() == name).ok_or_else(|| {
-            let hint = match nearest(name, Self::ALL.iter().map(|mode| mode.name())) {
-                Some(near) => format!("; did you mean `{near}`?"),
-                None => String::new(),
-            };
-            format!("unknown fit `{name}`{hint}")
-        })
     }
 }
 
@@ -436,7 +212,8 @@ mod tests {
             "path = 'a'\nvolumes = 'concat'",
             "path = 'a'\nvolumes = '0,3-5'\nops = 'write,trim'\nfrom = '1.5 s'\nuntil = '2 h'\nskip = 3\ntime_scale = 0.1",
             "path = 'a'\nfrom_byte = '1 MiB'\nuntil_byte = '1 GiB'",
-            "path = 'a'\nvolumes = 7\nformat = 'spc'\nzeroes = 'as-flagged'\nout_of_order = 'clamp'\naction = 'queue'\niolog_unit = 'ms'\niolog_waits = 'clock'",
+            "path = 'a'\nvolumes = 7\nformat = 'spc'\nout_of_order = 'clamp'",
+            "path = 'a'\nformat = { kind = 'fio', unit = 'ms', waits = 'clock' }",
             "[generate]\nkind = 'uniform'\nrequests = 1\nfootprint = '1 MiB'\nalign = '512 B'",
         ] {
             let config = parse(text);
@@ -461,7 +238,11 @@ mod tests {
             ),
             ("path = 'a'\ntime_scale = inf".to_owned(), "workload.time_scale: found inf"),
             ("path = 'a'\nops = 'writes'".to_owned(), "did you mean `write`?"),
-            ("path = 'a'\noracle_block = '0 B'".to_owned(), "workload.oracle_block: found 0 B"),
+            (
+                "path = 'a'\nformat = { kind = 'oracle-general', block = '0 B' }".to_owned(),
+                "block: found 0 B, expected the size of a block",
+            ),
+            ("path = 'a'\nformat = { kind = 'fio', action = 'queue' }".to_owned(), "unknown field `action`"),
             ("path = 'a'\nmax_request = '0 B'".to_owned(), "workload.max_request: found 0 B"),
             ("path = 'a'\nmax_trim = '0 B'".to_owned(), "workload.max_trim: found 0 B"),
             ("path = 'a'\nformat = 'spd'".to_owned(), "did you mean `spc`?"),
@@ -485,14 +266,5 @@ mod tests {
             let problem = problem(&text);
             assert!(problem.contains(part), "{text}: {problem}");
         }
-    }
-
-    #[test]
-    fn fits_have_names() {
-        for mode in FitMode::ALL {
-            assert_eq!(mode.name().parse(), Ok(mode));
-            assert_eq!(serde_json::to_value(mode).unwrap(), mode.name());
-        }
-        assert!("warp".parse::<FitMode>().unwrap_err().contains("did you mean `wrap`?"));
     }
 }

@@ -7,7 +7,6 @@
 use eraseblock_core::config::Bytes;
 use eraseblock_core::host::{Op, Request};
 
-use crate::config::WorkloadConfig;
 use crate::error::{Unexpected, size};
 
 /// The longest requests that are believed.
@@ -21,10 +20,6 @@ pub(crate) struct Limits {
 
 impl Limits {
     pub const DEFAULT: Self = Self { request: Bytes(4 << 30), trim: Bytes(16 << 40) };
-
-    pub fn of(config: &WorkloadConfig) -> Self {
-        Self { request: config.max_request, trim: config.max_trim }
-    }
 
     /// Refuses a request that is too long.
     #[inline]
