@@ -1,5 +1,5 @@
-//! The source of each crate has one direction: no files use one another in a circle, and folders keep the order that
-//! ARCHITECTURE.md lists.
+//! The source of each crate has one direction: no files use one another in a circle, and folders
+//! keep the order that ARCHITECTURE.md lists.
 
 #[path = "structure/circles.rs"]
 mod circles;

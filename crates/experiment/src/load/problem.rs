@@ -1,4 +1,5 @@
-//! What serde finds wrong with a value, as data. Serde tells it in prose alone; all that is read out of that prose is here.
+//! What serde finds wrong with a value, as data. Serde tells it in prose alone; all that is read
+//! out of that prose is here.
 
 use serde_path_to_error::{Error, Segment};
 
@@ -35,7 +36,8 @@ pub(super) fn of_check(message: String) -> (Vec<String>, Problem) {
     (path, Problem::Said(message))
 }
 
-/// Moves the keys that a message begins with to the path: a scheme reports its own options as `option: message`.
+/// Moves the keys that a message begins with to the path: a scheme reports its own options as
+/// `option: message`.
 fn split_path(mut path: Vec<String>, mut message: String) -> (Vec<String>, String) {
     while let Some((head, rest)) = message.split_once(": ") {
         let is_key =

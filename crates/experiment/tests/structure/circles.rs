@@ -5,15 +5,16 @@ use std::fmt::Write as _;
 
 use super::source::{Source, module_path};
 
-/// Each circle as a sentence. A `mod.rs` may use what is below it and be used by it; everything else has an order.
+/// Each circle as a sentence. A `mod.rs` may use what is below it and be used by it; everything
+/// else has an order.
 pub fn circles(source: &Source) -> Vec<String> {
     let mut found = Vec::new();
     check(source, &(0..source.files.len()).collect::<Vec<_>>(), &mut found);
     found
 }
 
-/// Looks for circles among these files. One that goes through a `mod.rs` and files below it alone may stay, if there is
-/// none without that `mod.rs`.
+/// Looks for circles among these files. One that goes through a `mod.rs` and files below it alone
+/// may stay, if there is none without that `mod.rs`.
 fn check(source: &Source, files: &[usize], found: &mut Vec<String>) {
     for circle in components(source, files) {
         let above = |&file: &usize| {
@@ -60,7 +61,8 @@ fn way_back(source: &Source, circle: &[usize], start: usize) -> Option<Vec<usize
     None
 }
 
-/// Sets of more than one file each of which can be reached from each other (Tarjan's strongly connected components).
+/// Sets of more than one file each of which can be reached from each other (Tarjan's strongly
+/// connected components).
 fn components(source: &Source, files: &[usize]) -> Vec<Vec<usize>> {
     let mut search = Search {
         source,

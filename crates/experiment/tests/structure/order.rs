@@ -7,7 +7,8 @@ use super::source::Source;
 /// The heading above the table.
 const HEADING: &str = "## Who may use whom";
 
-/// The folders and files of `krate`, such as `crates/traces`, each of which may use those before it.
+/// The folders and files of `krate`, such as `crates/traces`, each of which may use those before
+/// it.
 ///
 /// # Panics
 /// The page has no such row.
@@ -21,7 +22,8 @@ pub fn listed(page: &str, krate: &str) -> Vec<String> {
     row.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// Each use against the order, each folder that is not listed, and each that is listed and not there, as a sentence.
+/// Each use against the order, each folder that is not listed, and each that is listed and not
+/// there, as a sentence.
 pub fn violations(source: &Source, order: &[String]) -> Vec<String> {
     let tops: BTreeSet<&str> = source.files.iter().filter_map(|file| top(&file.name)).collect();
     let mut found = Vec::new();
@@ -55,7 +57,8 @@ pub fn violations(source: &Source, order: &[String]) -> Vec<String> {
     found
 }
 
-/// The folder directly below `src` that a file lies in, or the file itself; none for the root of the crate.
+/// The folder directly below `src` that a file lies in, or the file itself; none for the root of
+/// the crate.
 fn top(name: &str) -> Option<&str> {
     let top = name.split('/').next().unwrap_or(name).trim_end_matches(".rs");
     (!matches!(name, "lib.rs" | "main.rs")).then_some(top)

@@ -133,7 +133,8 @@ fn branch(tokens: &[TokenTree], before: &[String], depth: usize, written: &mut W
     written.paths.extend(outside(path, depth));
 }
 
-/// A path as it reads at the top of the file; none where it does not leave the modules inside the file.
+/// A path as it reads at the top of the file; none where it does not leave the modules inside the
+/// file.
 fn outside(path: Vec<String>, depth: usize) -> Option<Vec<String>> {
     if depth == 0 || path.first().is_some_and(|first| first == "crate") {
         return Some(path);

@@ -137,8 +137,8 @@ impl Tree {
         Some((*self.by_path.get(module)?, rest))
     }
 
-    /// The file in which the thing at `path`, seen from the module `at`, is written: names that a module brings in from
-    /// elsewhere lead there.
+    /// The file in which the thing at `path`, seen from the module `at`, is written: names that a
+    /// module brings in from elsewhere lead there.
     fn find(&self, at: usize, path: &[String], seen: &mut BTreeSet<(usize, Vec<String>)>) -> Option<usize> {
         let module = &self.modules[at];
         let Some((name, rest)) = path.split_first() else { return Some(at) };

@@ -34,7 +34,8 @@ pub(super) static FAMILY: Family = Family {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Options {
-    /// Which event of a request's life is taken as the request.
+    /// Which event of a request's life is taken as the request: `queue` (Q, as the file system asked), `issue`
+    /// (D, as the drive was asked) or `complete` (C, as the drive answered).
     action: Action,
 }
 

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which event of a request's life in the Linux block layer is taken as the request; its time is the arrival.
+/// Which event of a request's life in the Linux block layer is taken as the request; its time is
+/// the arrival.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Action {

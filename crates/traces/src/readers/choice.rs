@@ -1,4 +1,5 @@
-//! The format that a configuration names, with its options: `"spc"`, or `{ kind = "fio", unit = "ms" }`.
+//! The format that a configuration names, with its options: `"spc"`, or `{ kind = "fio", unit =
+//! "ms" }`.
 
 use std::borrow::Cow;
 use std::fmt;

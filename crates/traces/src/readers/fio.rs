@@ -38,7 +38,8 @@ pub(super) static FAMILY: Family = Family {
 struct Options {
     /// Version 3: unit of its timestamps. fio writes microseconds; other programs write other units.
     unit: Unit,
-    /// Version 2: what the number of a `wait` line says.
+    /// Version 2: what the number of a `wait` line says: us since the previous wait, and below 100 nothing (`gaps`, as
+    /// fio's manual says), or ms since the beginning (`clock`, as fio's code replays them).
     waits: Waits,
 }
 

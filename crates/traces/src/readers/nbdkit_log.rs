@@ -35,7 +35,8 @@ pub(super) static FAMILY: Family = Family {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Options {
-    /// What a Zero request is to the drive.
+    /// What a Zero request is to the drive: a trim where the client allows one and a write where it does not
+    /// (`as-flagged`), or always the same.
     zeroes: Zeroes,
 }
 

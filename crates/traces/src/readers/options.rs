@@ -1,4 +1,5 @@
-//! A format's own options: `format = { kind = "fio", unit = "ms" }`. Its file declares them, and nothing else names them.
+//! A format's own options: `format = { kind = "fio", unit = "ms" }`. Its file declares them, and
+//! nothing else names them.
 
 use std::fmt;
 
@@ -10,7 +11,8 @@ use serde_json::{Map, Value};
 
 use super::content::{LineParser, Parser, RecordParser};
 
-/// The options of a format: a struct of serde with a default for each key, which refuses keys that it does not know.
+/// The options of a format: a struct of serde with a default for each key, which refuses keys that
+/// it does not know.
 pub(crate) trait FormatOptions: Default + Serialize + DeserializeOwned + JsonSchema {
     /// Checks what the type of a key cannot say; `key: problem`.
     fn check(&self) -> Result<(), String> {
