@@ -368,7 +368,8 @@ impl Supa {
                     block.wanted.push(wants);
                 } else {
                     // Without the handler: rewritten there at once, what there is of it.
-                    let is_valid = |page: u32| self.at[page as usize].is_some_and(|record| !record.is_trimmed);
+                    let is_valid =
+                        |page: u32| self.at[page as usize].is_some_and(|record| !record.is_trimmed);
                     if self.pages(number).any(is_valid) {
                         self.merge_block(number, None);
                     }
