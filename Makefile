@@ -127,6 +127,7 @@ soak: $(EXTENSION) ## Cut power in many more short runs of every mapping, then r
 	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-core --locked --quiet --test all power::
 	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-core --locked --quiet --test all preconditions::
 	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-core --locked --quiet --test references
+	cargo test --workspace --locked --quiet
 	$(MAKE) --no-print-directory fuzz-config TIME=$(TIME)
 
 lock: $(DEPENDENCIES) ## Pin the Python packages anew (needs uv)

@@ -30,7 +30,8 @@ impl Cost {
 }
 
 /// One group of all blocks, with as many log blocks as there are, is the random area of FAST, for offsets above 0. MNK makes room before
-/// it looks at the page that needs it: each page comes again only when it is in no log any more.
+/// it looks at the page that needs it: each page comes again only when it is in no log any more. Pages that are out of date in a log
+/// are left to the references of both.
 #[test]
 fn mnk_with_one_group_is_the_random_area_of_fast() {
     for seed in 0..1000 {

@@ -343,3 +343,36 @@ fn telling_the_future_is_a_phase() {
     assert!(matches!(ended, Err(RunError::Cancelled)), "{phases:?}");
     assert!(!phases.contains(&"replay"), "{phases:?}");
 }
+
+/// On a drive whose planes copy into one another's blocks, an erase may wait for a page of the map that comes of a read of what
+/// waits for that erase. Copies go to blocks that have really been erased.
+#[test]
+fn copies_do_not_wait_for_erases_that_wait_for_them() {
+    const DRIVE: &str = r#"
+        nand = { channels = 3, chips_per_channel = 1, dies_per_chip = 2, planes_per_die = 3, blocks_per_plane = 11,
+            pages_per_block = 27, pages_per_program = 3, page_size = "4 KiB", mapping_unit = "1 KiB", scheduling = "read-first",
+            program_order = "ascending",
+            timing = { read = "25us", program = "200us", erase = "1500us", transfer = "10us" } }
+        buffer = { size = "16 KiB", scheme = "lru" }
+        host = { replay = "closed", max_outstanding = 8 }
+        precondition = { state = "full" }
+        [ftl]
+        exported = "9640 KiB"
+        mapping = { kind = "dftl", cache = 8192.0 }
+        allocator = { kind = "dynamic", pool = "ssd" }
+        victim = "leveling-degree"
+        wear = { kind = "two-level", threshold = 1, cluster = 18 }
+        gc = { copies = "spread" }
+        [workload]
+        fit = "wrap"
+        generate = { kind = "uniform", requests = 15000, footprint = "9640 KiB", read_share = 0.2, trim_share = 0.2,
+            size = "4 KiB", align = "1 KiB", interval = "20us" }
+    "#;
+    for (grain, seeds) in [("all", 1..4), ("victim", 1..4)] {
+        for seed in seeds {
+            let sets = [format!("ftl.gc.grain={grain}"), format!("workload.generate.seed={seed}")];
+            let [experiment] = <[_; 1]>::try_from(resolve(Some(DRIVE), "f.toml", &sets).unwrap()).unwrap();
+            run_one(&experiment).unwrap_or_else(|error| panic!("{grain}, seed {seed}: {error}"));
+        }
+    }
+}

@@ -60,6 +60,7 @@ const EXERCISE: &[(&str, &[&str], &[&str])] = &[
     ("ftl.wear", &[SMALL, "ftl.wear.threshold=2", "workload.generate.requests=20000"], &["1", "2", "4"]),
     ("ftl.wear<dual-pool>.rest", &[EVEN, "ftl.wear.threshold=1"], &["0", "8"]),
     ("ftl.wear<hot-cold>.rest", &[EVEN, "ftl.wear.threshold=1"], &["0", "8"]),
+    ("ftl.wear<two-level>.rest", &[EVEN, "ftl.wear.threshold=1"], &["0", "8"]),
     ("ftl.mapping<blas>.long_read", &["ftl.mapping.score=long-reads"], &[]),
     ("ftl.mapping<bast>.seed", &["ftl.mapping.victim=random"], &[]),
     ("ftl.mapping<dftl>", &["ftl.mapping.cache=64"], &[]),

@@ -304,7 +304,7 @@ impl PatternFtl {
         if hint.again {
             // One stay in the buffer is one pattern: what the first part of it seemed to be is taken back.
             let taken_back = u64::from(switched(turn, known));
-            counters.policy_switches = counters.policy_switches.saturating_sub(taken_back);
+            counters.policy_switches -= taken_back;
             *turn = *known;
         } else {
             *known = *turn;
@@ -567,6 +567,7 @@ impl BlockScheme for PatternFtl {
             if let Some(&area) = held.first() {
                 let striped = self.areas.is_striped(area) || self.config.policy == Policies::Multi;
                 self.turns[lbn as usize].policy = Some(if striped { Policy::Multi } else { Policy::Single });
+                self.before[lbn as usize] = self.turns[lbn as usize];
             }
         }
         // What lies wholly in one area stays there; the rest is merged as far as blocks are needed, or later.

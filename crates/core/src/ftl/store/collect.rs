@@ -8,7 +8,7 @@ use crate::ftl::gc::Grain;
 use crate::ftl::victim::Candidates;
 use crate::ftl::wear::Swap;
 use crate::metrics::Counters;
-use crate::nand::{Cause, Kind};
+use crate::nand::{Cause, Engine, Kind};
 use crate::support::NONE;
 use crate::support::minima::ABSENT;
 
@@ -220,7 +220,7 @@ impl Store {
             let Some(class) = self.class_of_next(unit, victim) else { break };
             // One run: as many pages of one class as fit the budget and what is left of the open block, or a program.
             let to = if self.limits.spread && job == Job::Collect {
-                self.spread_to(unit, class)
+                self.spread_to(cx.engine, unit, class)
             } else {
                 self.moves_to(unit)
             };
@@ -308,13 +308,13 @@ impl Store {
     }
 
     /// The next unit of the pool that has room to spare for copies from `unit`, or that one itself.
-    fn spread_to(&mut self, unit: u32, class: u32) -> u32 {
+    fn spread_to(&mut self, engine: &Engine, unit: u32, class: u32) -> u32 {
         let pool = self.pools.of_unit(unit);
         let each = self.pools.units_each();
         for _ in 0..each {
             let to = self.pools.nth(pool, self.spread_turn);
             self.spread_turn = (self.spread_turn + 1) % each;
-            if to == unit || self.has_room_to_spare(to, class) {
+            if to == unit || self.takes_copies(engine, to, class) {
                 return to;
             }
         }

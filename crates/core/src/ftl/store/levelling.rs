@@ -238,7 +238,9 @@ impl Store {
             return true;
         }
         let reserve = || self.pool.of(home).any(|block| block != swap.into && !cx.engine.is_changing(block));
+        // Reads of cold data must not wait for the erase of their new block, which the host's next writes may have to let begin.
         if self.state(cx.flash, swap.into) != State::Erased
+            || cx.engine.is_changing(swap.into)
             || !reserve()
             || !self.pool.take_this(home, swap.into)
         {

@@ -410,7 +410,9 @@ impl Store {
     fn take_block(&mut self, cx: &Cx<'_>, unit: u32) -> Option<u32> {
         if self.wear.takes_least_worn() {
             let erases = cx.flash.erases();
-            let least = self.pool.of(unit).min_by_key(|&block| erases[block as usize])?;
+            // One whose erase has not ended is left for later: that may wait for what is written here.
+            let least = |&block: &u32| (cx.engine.is_changing(block), erases[block as usize]);
+            let least = self.pool.of(unit).min_by_key(least)?;
             self.pool.take_this(unit, least);
             return Some(least);
         }

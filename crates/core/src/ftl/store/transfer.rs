@@ -15,14 +15,18 @@ impl Store {
             && self.units[unit as usize].valid < self.share
     }
 
+    /// Whether `unit` has that room now: copies must not wait for an erase there, which may wait for whoever reads them.
+    pub(super) fn takes_copies(&self, engine: &Engine, unit: u32, class: u32) -> bool {
+        let opened = || self.open[self.slot(unit, class, true)].block != NONE;
+        self.has_room_to_spare(unit, class) && (opened() || self.can_open(engine, unit))
+    }
+
     /// The unit of a channel that has most erased blocks, and room to spare for pages that lie in `source`.
     pub fn roomiest(&self, engine: &Engine, channel: u32, source: u32) -> Option<u32> {
         let class = self.class_of(source);
-        let opened = |unit| self.open[self.slot(unit, class, true)].block != NONE;
         (channel..self.geometry.units)
             .step_by(self.geometry.channels as usize)
-            .filter(|&unit| self.has_room_to_spare(unit, class))
-            .filter(|&unit| opened(unit) || self.can_open(engine, unit))
+            .filter(|&unit| self.takes_copies(engine, unit, class))
             .max_by_key(|&unit| (self.pool.free(unit), std::cmp::Reverse(unit)))
     }
 

@@ -40,7 +40,8 @@
 //!
 //! With `rest` 2 single runs of the last kind end up to 111 apart, with 6 none more than 48.
 //!
-//! Cost of a page write: O(1); of an erase O(log blocks of a unit), and O(units of the cluster).
+//! Cost of a page write: O(1); of an erase O(log blocks of a unit) and O(units of the cluster), and O(blocks of the cluster) while
+//! the unit that would get the data has no room for them.
 
 mod ranks;
 
