@@ -296,3 +296,18 @@ fn the_first_write_after_the_filling_has_its_own_turn() {
         assert_eq!((unit(0), unit(4), unit(5)), (Some(0), Some(2), Some(1)), "after {reads} reads");
     }
 }
+
+/// Each round programs a page in unit 0 and a tombstone in the unit whose turn it is: the pages take no turns from it.
+#[test]
+fn tombstones_take_turns_by_themselves() {
+    let mut drive = support::device(&json!({
+        "nand": {"channels": 2}, "ftl": {"mapping": "blas"}, "precondition": {"state": "empty"},
+    }));
+    for _ in 0..8 {
+        for op in [Op::Write, Op::Trim, Op::Flush] {
+            drive.submit(&support::request(op, 0, 1)).expect("a small request");
+        }
+    }
+    let free = [0, 1].map(|unit| drive.mapping().free_blocks(unit));
+    assert_eq!(free, [16 - 3, 16 - 1], "12 pages in unit 0, 4 in unit 1");
+}

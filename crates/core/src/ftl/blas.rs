@@ -11,7 +11,7 @@
 //!
 //! Garbage is collected and wear evened out as under `page`: `ftl.victim`, `ftl.gc` and `ftl.wear` say how. `ftl.allocator`
 //! has no effect. A block whose unit has no room goes on in the next unit in turn that has; tombstones go to the units in turn,
-//! by themselves.
+//! by themselves, however many pages are written in between.
 //!
 //! **When it wins**: blocks that are written once and read often, in long requests, with idle time in between. **When it
 //! loses**: each scattered page is written twice; large writes go to one channel first; a drive that is never idle never
@@ -149,7 +149,7 @@ impl Config {
         }
         let parts = FtlConfig { allocator: None, ..shape.parts.clone() };
         let shape = Shape { parts: &parts, ..shape };
-        let store = Store::compose(&shape, Above { title: "BLAS", pages: 0, classes: 0 })?;
+        let store = Store::compose(&shape, Above { title: "BLAS", pages: 0, classes: 0 })?.without_allocator();
         let blocks = shape.logical_pages.div_ceil(shape.geometry.pages_per_block) as usize;
         Ok(Box::new(Blas {
             config: self.clone(),
