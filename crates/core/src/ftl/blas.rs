@@ -5,7 +5,8 @@
 //! reach the flash raise the block's score. A block whose score has come to `threshold` waits for a moment in which nothing at
 //! all is under way; then it is *scattered* in the background, the highest score first, until its pages lie in *stripes*.
 //! Of each run of adjacent pages on one channel, as long as there are channels or shorter, the first page
-//! stays; the second moves one channel on, the third two, and so on. A run is begun only when all chips are idle, and is
+//! stays; the second moves one channel on, the third two, and so on. The block is gone through once, from its first page on: where
+//! the end of a run comes to the channel of the page behind it, both stay there. A run is begun only when all chips are idle, and is
 //! finished when a request comes in between. Every write to a block brings its score back to 0 and puts it under locality again:
 //! it is written a lot, and what is written next goes to one channel.
 //!
