@@ -150,7 +150,8 @@ impl Config {
         }
         let parts = FtlConfig { allocator: None, ..shape.parts.clone() };
         let shape = Shape { parts: &parts, ..shape };
-        let store = Store::compose(&shape, Above { title: "BLAS", pages: 0, classes: 0 })?.without_allocator();
+        let store =
+            Store::compose(&shape, Above { title: "BLAS", pages: 0, classes: 0 })?.without_allocator();
         let blocks = shape.logical_pages.div_ceil(shape.geometry.pages_per_block) as usize;
         Ok(Box::new(Blas {
             config: self.clone(),

@@ -44,8 +44,8 @@ impl Store {
         &self.pools
     }
 
-    /// The mapping says itself where the host's pages go: there is no allocator. Tombstones go to the units in turn, however many
-    /// pages come in between.
+    /// The mapping says itself where the host's pages go: there is no allocator. Tombstones go to the
+    /// units in turn, however many pages come in between.
     pub fn without_allocator(self) -> Self {
         Self { alloc: None, ..self }
     }

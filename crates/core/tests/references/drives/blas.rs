@@ -1,5 +1,5 @@
-//! BLAS: page mapping in which each logical block is written to one unit, collection, and scattering in idle moments. Runs without
-//! time have none: `blas_idle.rs` compares those that do.
+//! BLAS: page mapping in which each logical block is written to one unit, collection, and scattering
+//! in idle moments. Runs without time have none: `blas_idle.rs` compares those that do.
 
 use std::cmp::Reverse;
 
@@ -24,8 +24,8 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     (over, Box::new(drive))
 }
 
-/// A drive with options drawn at random. With time, collection takes none, and each unit is collected at once and by itself,
-/// so that the order is known.
+/// A drive with options drawn at random. With time, collection takes none, and each unit is collected
+/// at once and by itself, so that the order is known.
 pub fn draw(random: &mut Pcg64Mcg, timed: bool) -> (Value, Gathered) {
     let (channels, chips) = (random.random_range(1..=4usize), random.random_range(1..=2usize));
     let units = channels * chips;
