@@ -46,6 +46,7 @@ impl Store {
 
     /// The mapping says itself where the host's pages go: there is no allocator. Tombstones go to the
     /// units in turn, however many pages come in between.
+    #[must_use]
     pub fn without_allocator(self) -> Self {
         Self { alloc: None, ..self }
     }
