@@ -296,3 +296,34 @@ fn the_first_write_after_the_filling_has_its_own_turn() {
         assert_eq!((unit(0), unit(4), unit(5)), (Some(0), Some(2), Some(1)), "after {reads} reads");
     }
 }
+
+/// Each round programs a page in unit 0 and a tombstone in the unit whose turn it is: the pages take no turns from it.
+#[test]
+fn tombstones_take_turns_by_themselves() {
+    let mut drive = support::device(&json!({
+        "nand": {"channels": 2}, "ftl": {"mapping": "blas"}, "precondition": {"state": "empty"},
+    }));
+    for _ in 0..8 {
+        for op in [Op::Write, Op::Trim, Op::Flush] {
+            drive.submit(&support::request(op, 0, 1)).expect("a small request");
+        }
+    }
+    let free = [0, 1].map(|unit| drive.mapping().free_blocks(unit));
+    assert_eq!(free, [16 - 3, 16 - 1], "12 pages in unit 0, 4 in unit 1");
+}
+
+/// Pages 0 and 1 of a block are all that is written of it.
+#[test]
+fn reads_of_pages_that_hold_nothing_do_not_count() {
+    for (first, count, score, moved) in
+        [(2, 2, "reads", 0), (1, 3, "reads", 1), (1, 3, "long-reads", 0), (0, 4, "long-reads", 1)]
+    {
+        let mut drive = support::device(&json!({
+            "nand": {"channels": 4}, "host": {"replay": "open"}, "precondition": {"state": "empty"},
+            "ftl": {"mapping": {"kind": "blas", "threshold": 1, "score": score}},
+        }));
+        submit(&mut drive, &[(Op::Write, 0, 2, 0), (Op::Read, first, count, 10), (Op::Read, 8, 1, 40)]);
+        assert_eq!(scattered(&drive), (moved, moved), "{score}: {count} pages from {first}");
+        drive.finish().unwrap();
+    }
+}

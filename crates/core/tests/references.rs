@@ -1,6 +1,8 @@
 //! Every scheme against a second one, written from its paper alone (`references/README.md`). A program of its own, so that
 //! whoever writes a reference compiles little.
 
+#[path = "references/blas_idle.rs"]
+mod blas_idle;
 #[path = "references/buffers_agree.rs"]
 mod buffers_agree;
 #[path = "references/chips.rs"]

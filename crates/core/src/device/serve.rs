@@ -151,7 +151,11 @@ impl Device {
         let told = self.tell(|| Occasion::Access { first, count, write }, &out);
         let result = told.and_then(|()| self.follow(id, &span, pages, &out));
         if self.watched && !write {
-            let pages = out.answers.iter().filter(|answer| **answer != Answer::Hit).count() as u32;
+            // Of pages that hold nothing flash is not read.
+            let is_read = |&(lpn, answer): &(u32, &Answer)| {
+                *answer != Answer::Hit && self.mapping.lookup(lpn).is_some()
+            };
+            let pages = (first..).zip(&out.answers).filter(is_read).count() as u32;
             if pages > 0 {
                 self.mapping.read(first / self.geometry.pages_per_block, pages);
             }

@@ -5,13 +5,14 @@
 //! reach the flash raise the block's score. A block whose score has come to `threshold` waits for a moment in which nothing at
 //! all is under way; then it is *scattered* in the background, the highest score first, until its pages lie in *stripes*.
 //! Of each run of adjacent pages on one channel, as long as there are channels or shorter, the first page
-//! stays; the second moves one channel on, the third two, and so on. A run is begun only when all chips are idle, and is
+//! stays; the second moves one channel on, the third two, and so on. The block is gone through once, from its first page on: where
+//! the end of a run comes to the channel of the page behind it, both stay there. A run is begun only when all chips are idle, and is
 //! finished when a request comes in between. Every write to a block brings its score back to 0 and puts it under locality again:
 //! it is written a lot, and what is written next goes to one channel.
 //!
 //! Garbage is collected and wear evened out as under `page`: `ftl.victim`, `ftl.gc` and `ftl.wear` say how. `ftl.allocator`
 //! has no effect. A block whose unit has no room goes on in the next unit in turn that has; tombstones go to the units in turn,
-//! by themselves.
+//! by themselves, however many pages are written in between.
 //!
 //! **When it wins**: blocks that are written once and read often, in long requests, with idle time in between. **When it
 //! loses**: each scattered page is written twice; large writes go to one channel first; a drive that is never idle never
@@ -149,7 +150,8 @@ impl Config {
         }
         let parts = FtlConfig { allocator: None, ..shape.parts.clone() };
         let shape = Shape { parts: &parts, ..shape };
-        let store = Store::compose(&shape, Above { title: "BLAS", pages: 0, classes: 0 })?;
+        let store =
+            Store::compose(&shape, Above { title: "BLAS", pages: 0, classes: 0 })?.without_allocator();
         let blocks = shape.logical_pages.div_ceil(shape.geometry.pages_per_block) as usize;
         Ok(Box::new(Blas {
             config: self.clone(),

@@ -150,7 +150,7 @@ impl Store {
     fn may_give(&self, from: u32, into: u32) -> bool {
         let [home, away] = [from, into].map(|block| self.geometry.unit_of(block));
         let [gives, gets] = [home, away].map(|unit| &self.units[unit as usize]);
-        let takes_turns = || self.alloc.as_ref().is_some_and(|alloc| alloc.takes_turns());
+        let takes_turns = || self.alloc.as_ref().is_none_or(|alloc| alloc.takes_turns());
         home == away || (gets.valid <= gives.valid && !takes_turns())
     }
 

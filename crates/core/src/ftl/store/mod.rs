@@ -192,7 +192,7 @@ pub struct Store {
     /// that takes the pages of a swap.
     open: Vec<Open>,
     pool: Pool,
-    /// Where the host's pages go; taken out while it is asked.
+    /// Where the host's pages go; taken out while it is asked. None where the mapping says so itself.
     alloc: Option<Box<dyn Allocator>>,
     pools: Pools,
     /// Which block is collected next.
@@ -200,7 +200,8 @@ pub struct Store {
     history: History,
     wear: Wear,
     rest: Rest,
-    /// Unit of its pool, counted from 0, that the next program unit of the mapping's own pages goes to.
+    /// Unit of its pool, counted from 0, that the next program unit of the mapping's own pages goes to; without an allocator,
+    /// the next tombstone.
     turn: u32,
     /// No unit takes fresh pages while it has more valid ones than this.
     share: u32,

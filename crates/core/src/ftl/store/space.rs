@@ -44,6 +44,13 @@ impl Store {
         &self.pools
     }
 
+    /// The mapping says itself where the host's pages go: there is no allocator. Tombstones go to the
+    /// units in turn, however many pages come in between.
+    #[must_use]
+    pub fn without_allocator(self) -> Self {
+        Self { alloc: None, ..self }
+    }
+
     /// The only chip that a logical page can go to, if its number says which.
     pub fn home_chip(&self, lpn: u32) -> Option<u32> {
         self.pools.home_chip(lpn, self.geometry.chips())
@@ -58,7 +65,11 @@ impl Store {
     /// The same for a page whose version before lies at `old`.
     #[inline]
     pub fn pick_over(&mut self, cx: &Cx<'_>, pool: u32, class: u32, old: Option<Ppn>) -> Option<u32> {
-        let mut alloc = self.alloc.take()?;
+        let Some(mut alloc) = self.alloc.take() else {
+            let unit = self.pick_in_turn(cx.engine, pool, class)?;
+            self.turn = (self.turn + 1) % self.pools.units_each();
+            return Some(unit);
+        };
         let page = Fresh { pool, group: cx.group, old };
         let unit = alloc.pick(page, &mut View { store: self, engine: cx.engine, class });
         self.alloc = Some(alloc);

@@ -404,13 +404,18 @@ impl Store {
         for _ in 0..pool.len() {
             let unit = pool[self.spread_turn % pool.len()];
             self.spread_turn = (self.spread_turn + 1) % pool.len();
-            let erased = self.units[unit].erased.len();
-            let to_spare = erased > self.rules.free_blocks || (self.is_open(unit, stream) && erased > 0);
-            if unit == from || to_spare && self.valid(unit) < self.rules.share {
+            if unit == from || self.has_room_to_spare(unit, stream) {
                 return unit;
             }
         }
         from
+    }
+
+    /// Whether a unit takes pages that are moved without need.
+    pub fn has_room_to_spare(&self, unit: usize, stream: Stream) -> bool {
+        let erased = self.units[unit].erased.len();
+        let to_spare = erased > self.rules.free_blocks || (self.is_open(unit, stream) && erased > 0);
+        to_spare && self.valid(unit) < self.rules.share
     }
 
     pub fn erase(&mut self, unit: usize, number: usize) {
