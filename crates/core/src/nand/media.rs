@@ -182,6 +182,7 @@ impl Media {
     }
 
     /// The next number in the order of writes, for a record.
+    #[inline]
     pub fn next_seq(&mut self) -> u64 {
         self.seq += 1;
         self.seq
@@ -207,6 +208,7 @@ impl Media {
     ///
     /// # Errors
     /// The page was not erased.
+    #[inline]
     pub fn program(&mut self, ppn: u32, oob: Oob) -> Result<(), String> {
         let page = &mut self.pages[ppn as usize];
         if *page != PageState::Erased {
@@ -221,18 +223,15 @@ impl Media {
         Ok(())
     }
 
-    /// What a program with this record stores: the record itself, or in a copy what the page holds that it comes from,
-    /// under the target's label.
+    /// What a copy with this record stores: what the page holds that it comes from, under the target's label.
     ///
     /// # Errors
     /// That page holds something else.
-    pub fn read_source(&self, oob: Oob) -> Result<Oob, String> {
-        if oob.from == NONE {
-            return Ok(oob);
-        }
-        match *self.page(oob.from) {
+    #[inline]
+    pub fn read_source(&self, oob: &Oob) -> Result<Oob, String> {
+        match self.page(oob.from) {
             PageState::Done(source) if source.lpn == oob.lpn && source.content == oob.content => {
-                Ok(Oob { role: oob.role, owner: oob.owner, opened: oob.opened, ..source })
+                Ok(Oob { role: oob.role, owner: oob.owner, opened: oob.opened, ..*source })
             }
             found => Err(format!(
                 "copy of logical page {} from physical page {} found {found:?}",

@@ -78,6 +78,7 @@ impl Shadow {
     }
 
     /// Version that a read from flash must find.
+    #[inline]
     pub fn expected(&self, lpn: u32) -> u32 {
         self.pages[lpn as usize].issued
     }
@@ -93,6 +94,7 @@ impl Shadow {
     ///
     /// # Errors
     /// The host would not get what it wrote.
+    #[inline]
     pub fn check_host_read(&mut self, lpn: u32, found: bool) -> Result<(), String> {
         self.checked_reads += 1;
         let page = self.pages[lpn as usize];
@@ -118,6 +120,7 @@ impl Shadow {
     ///
     /// # Errors
     /// It is not what was `expected`.
+    #[inline]
     pub fn check_read(&self, ppn: u32, found: &PageState, expected: Option<&Oob>) -> Result<(), String> {
         let Some(expected) = expected else {
             return Err(format!("read of physical page {ppn} says not what it expects"));
@@ -135,6 +138,7 @@ impl Shadow {
     }
 
     /// There is one more copy of a version of a page: in flash, or where nothing can be lost from RAM, there.
+    #[inline]
     pub fn hold(&mut self, lpn: u32, version: u32) {
         let page = &mut self.pages[lpn as usize];
         if version > page.stored {
@@ -154,6 +158,7 @@ impl Shadow {
     ///
     /// # Errors
     /// It was the only copy of what the host wrote last.
+    #[inline]
     pub fn erased(&mut self, block: u32, oob: &Oob) -> Result<(), String> {
         if oob.content != Content::Host {
             return Ok(());

@@ -7,6 +7,7 @@ use super::geometry::Geometry;
 use super::media::{Content, Media, Oob, PageState};
 use super::op::{FlashOp, Kind};
 use super::shadow::Shadow;
+use crate::support::NONE;
 
 /// The medium and who compares it.
 #[derive(Debug, Clone)]
@@ -45,6 +46,7 @@ impl Stored {
         }
     }
 
+    #[inline]
     fn note(&mut self, result: Result<(), String>) {
         if let Err(fault) = result {
             self.report(|| fault);
@@ -57,6 +59,7 @@ impl Stored {
     }
 
     /// What a page written now would be a version of. Host data that nobody compares have no versions.
+    #[inline]
     pub fn version_of(&self, content: Content, number: u32) -> u32 {
         match content {
             Content::Host => self.shadow.as_ref().map_or(0, |shadow| shadow.expected(number)),
@@ -67,7 +70,8 @@ impl Stored {
 
     /// The host reads page `lpn` from flash; `found` says whether the FTL knows a place for it.
     pub fn check_host_read(&mut self, lpn: u32, found: bool) {
-        let checked = self.shadow.as_mut().map_or(Ok(()), |shadow| shadow.check_host_read(lpn, found));
+        let Some(shadow) = &mut self.shadow else { return };
+        let checked = shadow.check_host_read(lpn, found);
         self.note(checked);
     }
 
@@ -108,7 +112,7 @@ impl Stored {
     }
 
     fn program(&mut self, ppn: u32, oob: Oob) -> Result<(), String> {
-        let oob = self.media.read_source(oob)?;
+        let oob = if oob.from == NONE { oob } else { self.media.read_source(&oob)? };
         self.media.program(ppn, oob)?;
         if let Some(shadow) = self.shadow.as_mut().filter(|_| oob.content == Content::Host) {
             shadow.hold(oob.lpn, oob.version);
@@ -120,7 +124,9 @@ impl Stored {
         if let Some(shadow) = &mut self.shadow {
             let mut lost = None;
             for oob in self.media.block(block).iter().filter_map(PageState::oob) {
-                lost = lost.or(shadow.erased(block, oob).err());
+                if let Err(fault) = shadow.erased(block, oob) {
+                    lost.get_or_insert(fault);
+                }
             }
             self.note(lost.map_or(Ok(()), Err));
         }
@@ -167,7 +173,6 @@ mod tests {
 
     use super::*;
     use crate::nand::Cause;
-    use crate::support::NONE;
 
     /// Two blocks of four pages.
     fn geometry() -> Geometry {
