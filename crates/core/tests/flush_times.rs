@@ -129,7 +129,7 @@ fn a_page_in_an_open_program_unit_is_not_stored() {
     assert_eq!(report.flush_response_ns.unwrap().count, 2);
 }
 
-/// Keeping an image of the flash to compare reads with changes nothing: chips that program four pages at once.
+/// Keeping what the flash holds to compare reads with changes nothing: chips that program four pages at once.
 #[test]
 fn checking_reads_changes_no_time() {
     let config = support::config(&json!({

@@ -2,7 +2,7 @@
 
 use super::{Cx, Device, DeviceError, NOBODY, PageOut, cx};
 use crate::buffer::Action;
-use crate::nand::image::Content;
+use crate::nand::media::Content;
 
 /// The newest word on a page that the RAM knows, as a version of the host's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -41,8 +41,8 @@ impl Device {
         self.counters = Counters::default();
         self.flash.reset_erases(self.config.nand.endurance);
         self.mapping.forget_wear();
-        if let Some(shadow) = self.engine.shadow_mut() {
-            shadow.image.reset_erases();
+        if let Some(media) = self.engine.media_mut() {
+            media.reset_erases();
         }
         self.preconditioning = done;
         let finished = result?;

@@ -189,7 +189,8 @@ impl Device {
 
     /// Every page that the buffer does not hold lies in flash as the host wrote it last.
     fn check_stored(&mut self) -> Result<(), DeviceError> {
-        let Some(shadow) = self.engine.shadow().filter(|_| !self.worn_out) else { return Ok(()) };
+        let Some(stored) = self.engine.stored().filter(|_| !self.worn_out) else { return Ok(()) };
+        let (media, Some(shadow)) = (&stored.media, &stored.shadow) else { return Ok(()) };
         for lpn in 0..self.logical_pages {
             if self.buffer.holds(lpn) || shadow.is_blank(lpn) {
                 continue;
@@ -198,7 +199,7 @@ impl Device {
             if self.mapping.lookup(lpn).is_some() && found.is_none() {
                 continue;
             }
-            let stored = found.and_then(|ppn| shadow.image.oob(ppn));
+            let stored = found.and_then(|ppn| media.oob(ppn));
             if stored.is_none_or(|oob| oob.lpn != lpn || oob.version != shadow.version(lpn)) {
                 return Err(DeviceError::Verify(format!(
                     "at the end of the run logical page {lpn} should be version {} in flash, at {found:?} there is {stored:?}",

@@ -39,7 +39,7 @@ use crate::ftl::{self, Cx, Mapping, Own, PageOut};
 use crate::metrics::bounds::{Bounds, Limits};
 use crate::metrics::report::Preconditioning;
 use crate::metrics::{Counters, Latency, Patterns, Series};
-use crate::nand::{Chip, Engine, Flash, Geometry, Plan, Shadow};
+use crate::nand::{Chip, Engine, Flash, Geometry, Plan, Stored};
 
 /// How a drive is built, beside its configuration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -253,7 +253,7 @@ impl Device {
         }
         let watched = mapping.watches();
         if options.verify {
-            engine.attach(Box::new(Shadow::new(&geometry, logical_pages)));
+            engine.keep(Stored::compared(&geometry, logical_pages));
         }
         if config.ftl.gc.cost == GcCost::Free {
             engine.store_at_issue();
@@ -425,7 +425,7 @@ impl Device {
             self.failed = true;
             return Err(DeviceError::Physics(violation.clone()));
         }
-        if let Some(fault) = self.engine.shadow().and_then(Shadow::fault) {
+        if let Some(fault) = self.engine.stored().and_then(Stored::fault) {
             self.failed = true;
             return Err(DeviceError::Verify(fault.to_owned()));
         }

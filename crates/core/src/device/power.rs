@@ -4,13 +4,12 @@ use super::battery::{Kept, Ram};
 use super::{Cx, Device, DeviceError, NOBODY, Options, cx};
 use crate::config::DeviceConfig;
 pub use crate::nand::engine::Fate;
-use crate::nand::image::Image;
-use crate::nand::{FlashOp, PageState, Shadow};
+use crate::nand::{FlashOp, Media, PageState, Stored};
 
 /// What a power cut leaves: the flash, and what was in RAM where a battery holds it up.
 #[derive(Debug, Clone)]
 pub struct Crash {
-    image: Image,
+    media: Media,
     /// Version of the host's last trim of each page, for the oracle.
     trims: Vec<u32>,
     /// Without a battery empty, or what is in open program units, where collection takes no time.
@@ -21,7 +20,7 @@ impl Device {
     /// Power fails now. Each operation under way has not begun, is torn, or is done, as `fate` says.
     ///
     /// # Errors
-    /// The drive keeps no image: it was built without [`Options::verify`].
+    /// The drive does not keep what its flash holds: it was built without [`Options::verify`].
     pub fn cut(&self, fate: impl FnMut(&FlashOp) -> Fate) -> Result<Crash, DeviceError> {
         let ram = if !self.kept.is_empty() {
             self.kept.clone()
@@ -32,11 +31,10 @@ impl Device {
         } else {
             Ram::new()
         };
-        let shadow = self
-            .engine
-            .cut(fate)
-            .ok_or_else(|| DeviceError::Config("a power cut needs a drive built with verify".into()))?;
-        Ok(Crash { trims: shadow.trims(), image: shadow.image, ram })
+        let Some(Stored { media, shadow: Some(shadow), .. }) = self.engine.cut(fate) else {
+            return Err(DeviceError::Config("a power cut needs a drive built with verify".into()));
+        };
+        Ok(Crash { media, trims: shadow.trims(), ram })
     }
 
     /// Brings a drive back from what a power cut left. The FTL rebuilds its state from the flash alone; then what a battery
@@ -58,27 +56,29 @@ impl Device {
     pub fn recovery_cuts(config: &DeviceConfig, crash: Crash) -> Result<Vec<Crash>, DeviceError> {
         let mut device = Self::new(config, Options { verify: true })?;
         let (trims, ram) = (crash.trims.clone(), crash.ram.clone());
-        if let Some(shadow) = device.engine.shadow_mut() {
-            shadow.keep_moments();
+        if let Some(stored) = device.engine.stored_mut() {
+            stored.keep_moments();
         }
         device.rebuild(crash)?;
-        let images = device.engine.shadow_mut().map(Shadow::moments).unwrap_or_default();
-        Ok(images.into_iter().map(|image| Crash { image, trims: trims.clone(), ram: ram.clone() }).collect())
+        let moments = device.engine.stored_mut().map(Stored::moments).unwrap_or_default();
+        Ok(moments.into_iter().map(|media| Crash { media, trims: trims.clone(), ram: ram.clone() }).collect())
     }
 
     fn rebuild(&mut self, crash: Crash) -> Result<(), DeviceError> {
         debug_assert_eq!(crash.trims.len(), self.logical_pages as usize);
+        let mut found = crash.media;
+        found.power_up();
         for block in 0..self.geometry.blocks() {
             let written =
-                crash.image.block(block).iter().enumerate().filter(|(_, page)| **page != PageState::Erased);
+                found.block(block).iter().enumerate().filter(|(_, page)| **page != PageState::Erased);
             self.flash.restore(block, written.map(|(page, _)| page as u32));
         }
-        self.flash.restore_erases(crash.image.erases());
-        if let Some(shadow) = self.engine.shadow_mut() {
-            shadow.restart(crash.image, &crash.trims);
+        self.flash.restore_erases(found.erases());
+        if let Some(stored) = self.engine.stored_mut() {
+            stored.restart(found.clone(), &crash.trims);
         }
         let timed = std::mem::replace(&mut self.timed, false);
-        self.mapping.recover(&mut cx!(self, plan, NOBODY));
+        self.mapping.recover(&mut cx!(self, plan, NOBODY), found);
         self.start_jobs()?;
         self.plan.clear();
         self.check_faults()?;
@@ -104,20 +104,19 @@ impl Device {
 
     /// Version of the host's writes that a read of logical page `lpn` finds after recovery: 0 where there is nothing.
     pub fn stored_version(&self, lpn: u32) -> u32 {
-        let shadow = self.engine.shadow();
         if let Ok(at) = self.kept.binary_search_by_key(&lpn, |&(lpn, _)| lpn) {
             return match self.kept[at].1 {
                 Kept::Data(version) => version,
                 Kept::Trimmed(_) => 0,
             };
         }
-        let found = self.mapping.lookup(lpn).and_then(|ppn| shadow.and_then(|s| s.image.oob(ppn)));
+        let found = self.mapping.lookup(lpn).and_then(|ppn| self.engine.media()?.oob(ppn));
         found.filter(|oob| oob.lpn == lpn).map_or(0, |oob| oob.version)
     }
 
     /// Steps of flash operations that have ended.
     pub fn completions(&self) -> u64 {
-        self.engine.shadow().map_or(0, Shadow::completions)
+        self.engine.stored().map_or(0, Stored::completions)
     }
 
     /// Power will fail when so many steps of flash operations have ended: [`Device::submit`] and the others then end

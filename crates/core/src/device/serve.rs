@@ -219,8 +219,8 @@ impl Device {
         self.read_map |= reads_map;
         let own = if reads_map && self.timed { Own::All(self.reads_join(id, span)) } else { NOBODY };
         let (found, known) = self.translate(own, lpn);
-        if let Some(shadow) = self.engine.shadow_mut() {
-            shadow.check_host_read(lpn, found.is_some());
+        if let Some(stored) = self.engine.stored_mut() {
+            stored.check_host_read(lpn, found.is_some());
         }
         let Some(ppn) = found else {
             self.counters.unmapped_reads += 1;
@@ -444,9 +444,9 @@ impl Device {
         let over = (self.buffer.len() > self.capacity)
             .then(|| format!("it holds {} pages, more than its {}", self.buffer.len(), self.capacity));
         if let Some(fault) = wrong.or(over).or_else(|| self.buffer.check().err())
-            && let Some(shadow) = self.engine.shadow_mut()
+            && let Some(stored) = self.engine.stored_mut()
         {
-            shadow.report(|| format!("buffer: {fault} (span {span:?})"));
+            stored.report(|| format!("buffer: {fault} (span {span:?})"));
         }
     }
 }

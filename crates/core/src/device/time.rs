@@ -180,7 +180,7 @@ impl Device {
             let totals = self.totals(self.engine.now());
             self.series.note(totals);
         }
-        if self.flash.violation().is_some() || self.engine.shadow().is_some() {
+        if self.flash.violation().is_some() || self.engine.stored().is_some() {
             self.check_faults()?;
         }
         Ok(())
@@ -392,11 +392,11 @@ impl Device {
             self.tickets.pop_front();
             self.condition_met(id);
         }
-        if let Some(shadow) = self.engine.shadow() {
-            if shadow.fault().is_some() {
+        if let Some(stored) = self.engine.stored() {
+            if stored.fault().is_some() {
                 self.check_faults()?;
             }
-            if self.engine.shadow().is_some_and(|s| s.completions() >= self.cut_after) {
+            if self.engine.stored().is_some_and(|s| s.completions() >= self.cut_after) {
                 self.failed = true;
                 return Err(DeviceError::PowerCut);
             }

@@ -48,7 +48,7 @@ use super::store::table::Table;
 use super::store::{Above, Store};
 use super::{Mapping, Reclaim, Shape};
 use crate::metrics::Counters;
-use crate::nand::{Flash, Ppn};
+use crate::nand::{Flash, Media, Ppn};
 use crate::pattern::{Access, Hint, Pattern, Policy, Route};
 use crate::support::NONE;
 use crate::support::bits::Bits;
@@ -446,10 +446,9 @@ impl Mapping for Blas {
         self.store.collect(cx, unit, &mut self.table)
     }
 
-    fn recover(&mut self, cx: &mut Cx<'_>) {
-        let Some(image) = cx.engine.shadow().map(|s| s.image.clone()) else { return };
-        self.table.rebuild(&mut self.store, &image);
-        self.store.reopen(cx, &image);
+    fn recover(&mut self, cx: &mut Cx<'_>, found: Media) {
+        self.table.rebuild(&mut self.store, &found);
+        self.store.reopen(cx, &found);
         let (ppb, g) = (self.ppb(), self.store.geometry());
         for (block, home) in (0..).zip(&mut self.home) {
             let pages = block * ppb..((block + 1) * ppb).min(self.logical_pages);

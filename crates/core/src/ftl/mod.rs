@@ -29,7 +29,7 @@ pub mod wear;
 pub use cx::{Cx, Own, PageOut};
 
 use crate::metrics::Counters;
-use crate::nand::{Flash, Geometry, Ppn};
+use crate::nand::{Flash, Geometry, Media, Ppn};
 use crate::pattern::{Hint, Pattern as BlockPattern, Policy, Route};
 use config::FtlConfig;
 use store::Store;
@@ -161,8 +161,9 @@ pub trait Mapping: std::fmt::Debug + Send {
         true
     }
 
-    /// Rebuilds the state of a fresh mapping from what the flash holds.
-    fn recover(&mut self, cx: &mut Cx<'_>);
+    /// Rebuilds the state of a fresh mapping from the medium as it was `found` when power came back, and from nothing
+    /// else. What is planned meanwhile changes the drive's own medium, not this one.
+    fn recover(&mut self, cx: &mut Cx<'_>, found: Media);
 
     /// Compares redundant state.
     ///

@@ -22,7 +22,7 @@ use super::cx::{Cx, PageOut};
 use super::store::table::Table;
 use super::store::{Above, Store};
 use super::{Mapping, Reclaim, Shape};
-use crate::nand::{Flash, Ppn};
+use crate::nand::{Flash, Media, Ppn};
 use crate::support::registry::About;
 
 /// What `list` says.
@@ -129,11 +129,10 @@ impl Mapping for PageMap {
         self.store.collect(cx, unit, &mut self.table)
     }
 
-    fn recover(&mut self, cx: &mut Cx<'_>) {
-        let Some(mut image) = cx.engine.shadow().map(|s| s.image.clone()) else { return };
-        self.store.undo_copies(cx.flash, &mut image);
-        self.table.rebuild(&mut self.store, &image);
-        self.store.reopen(cx, &image);
+    fn recover(&mut self, cx: &mut Cx<'_>, mut found: Media) {
+        self.store.undo_copies(cx.flash, &mut found);
+        self.table.rebuild(&mut self.store, &found);
+        self.store.reopen(cx, &found);
     }
 
     fn check(&self, flash: &Flash) -> Result<(), String> {

@@ -46,7 +46,7 @@ use serde::{Deserialize, Serialize};
 use super::blocks::{BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, Placement, require};
 use super::cx::{Cx, Label, PageOut, Place};
 use super::{Mapping, Shape};
-use crate::nand::{Cause, Flash, Role};
+use crate::nand::{Cause, Flash, Media, Role};
 use crate::support::NONE;
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice};
@@ -303,10 +303,10 @@ impl BlockScheme for Superblock {
         true
     }
 
-    fn recover(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>) {
+    fn recover(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, found: &Media) {
         let pages: Vec<_> = (0..self.groups.len() as u32).map(|group| self.pages_of(group)).collect();
-        let found = blocks.read_back(cx, &pages);
-        for (group, owned) in (0..).zip(found) {
+        let kept = blocks.read_back(cx, found, &pages);
+        for (group, owned) in (0..).zip(kept) {
             if owned.len() > self.data_blocks(blocks.ppb(), group) {
                 self.order.push_front(&mut self.links, group);
             }

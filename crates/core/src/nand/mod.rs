@@ -5,17 +5,19 @@ pub mod config;
 pub mod engine;
 pub mod flash;
 pub mod geometry;
-pub mod image;
+pub mod media;
 pub mod op;
 pub mod shadow;
+pub mod stored;
 
 pub use chip::Chip;
 pub use engine::{Engine, IdleDrive};
 pub use flash::{Flash, Violation};
 pub use geometry::Geometry;
-pub use image::{Image, Oob, PageState, Role};
+pub use media::{Media, Oob, PageState, Role};
 pub use op::{Cause, FlashOp, Kind, Plan};
 pub use shadow::Shadow;
+pub use stored::Stored;
 
 /// Physical page: erase block x pages per block + page.
 pub type Ppn = u32;

@@ -4,7 +4,7 @@
 //! start and its end. Operations run in the order in which they become ready. One that must wait names a *join*, and
 //! starts when all operations that signal it have ended.
 
-use super::image::Oob;
+use super::media::Oob;
 use crate::support::NONE;
 
 /// What a die does.
@@ -111,7 +111,7 @@ pub struct FlashOp {
 pub struct Plan {
     /// Operations in the order of issue.
     pub ops: Vec<FlashOp>,
-    /// What programs store and reads expect, kept while an image is.
+    /// What programs store and reads expect, kept while the medium is.
     pub oob: Vec<Oob>,
     /// Erases among the operations.
     pub erases: u32,

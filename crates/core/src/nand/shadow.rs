@@ -1,12 +1,9 @@
-//! The shadow oracle: what the flash holds, what the host wrote last, and whether each operation that ends agrees.
+//! The shadow: what the host wrote last, and whether what is read, stored and erased agrees with it.
 //!
-//! Data are version stamps: the host's n-th write of a page is version n, a trim counts as one too. The first
-//! disagreement is kept and fails the run.
+//! It stores nothing: what the flash holds is the medium's, and the shadow is told of it. Data are version stamps: the
+//! host's n-th write of a page is version n, a trim counts as one too.
 
-use super::geometry::Geometry;
-use super::image::{Content, Image, Oob, PageState};
-use super::op::{FlashOp, Kind};
-use crate::support::NONE;
+use super::media::{Content, Media, Oob, PageState};
 
 /// What is known of a logical page.
 #[derive(Debug, Clone, Copy, Default)]
@@ -26,63 +23,22 @@ struct Page {
     trimmed: u32,
 }
 
-/// Stored pages, versions and the first fault.
+/// The versions of each logical page. Its checks return the disagreement, if there is one.
 #[derive(Debug, Clone)]
 pub struct Shadow {
-    /// What the flash holds.
-    pub image: Image,
     pages: Vec<Page>,
-    pages_per_block: u32,
-    fault: Option<String>,
     checked_reads: u64,
-    seq: u64,
-    /// If wanted, the image as it was before each completion that changed it.
-    moments: Option<Vec<Image>>,
-    /// Completions seen, for power cuts at each of them.
-    completions: u64,
 }
 
 impl Shadow {
-    /// An erased flash and a host that has written nothing.
-    pub fn new(geometry: &Geometry, logical_pages: u32) -> Self {
-        Self {
-            image: Image::new(geometry),
-            pages: vec![Page::default(); logical_pages as usize],
-            pages_per_block: geometry.pages_per_block,
-            fault: None,
-            checked_reads: 0,
-            seq: 0,
-            moments: None,
-            completions: 0,
-        }
-    }
-
-    /// The first disagreement, if any.
-    pub fn fault(&self) -> Option<&str> {
-        self.fault.as_deref()
-    }
-
-    /// Keeps the first disagreement.
-    pub fn report(&mut self, fault: impl FnOnce() -> String) {
-        if self.fault.is_none() {
-            self.fault = Some(fault());
-        }
+    /// A host that has written nothing.
+    pub fn new(logical_pages: u32) -> Self {
+        Self { pages: vec![Page::default(); logical_pages as usize], checked_reads: 0 }
     }
 
     /// Page reads that were compared.
     pub fn checked_reads(&self) -> u64 {
         self.checked_reads
-    }
-
-    /// Steps of operations that have ended.
-    pub fn completions(&self) -> u64 {
-        self.completions
-    }
-
-    /// The next number in the order of writes.
-    pub fn next_seq(&mut self) -> u64 {
-        self.seq += 1;
-        self.seq
     }
 
     /// The host writes a page: its new version.
@@ -122,6 +78,7 @@ impl Shadow {
     }
 
     /// Version that a read from flash must find.
+    #[inline]
     pub fn expected(&self, lpn: u32) -> u32 {
         self.pages[lpn as usize].issued
     }
@@ -133,94 +90,55 @@ impl Shadow {
         page.issued
     }
 
-    /// What a page written now would be a version of.
-    pub fn version_of(&self, content: Content, number: u32) -> u32 {
-        match content {
-            Content::Host => self.expected(number),
-            Content::Map => self.image.maps.newest(number),
-            Content::Filler | Content::Tombstone => 0,
-        }
-    }
-
     /// The host reads page `lpn` from flash; `found` says whether the FTL knows a place for it.
-    pub fn check_host_read(&mut self, lpn: u32, found: bool) {
+    ///
+    /// # Errors
+    /// The host would not get what it wrote.
+    #[inline]
+    pub fn check_host_read(&mut self, lpn: u32, found: bool) -> Result<(), String> {
         self.checked_reads += 1;
         let page = self.pages[lpn as usize];
         if page.host == page.trim {
-            return; // Never written or trimmed: whatever the flash holds will do.
+            return Ok(()); // Never written or trimmed: whatever the flash holds will do.
         }
         if page.issued != page.host {
-            self.report(|| {
-                format!(
-                    "read of logical page {lpn} goes to flash for version {}, the host's last write was version {}",
-                    page.issued, page.host
-                )
-            });
-        } else if !found {
-            self.report(|| {
-                format!(
-                    "read of logical page {lpn}: the FTL has no place for it, though version {} was written",
-                    page.host
-                )
-            });
+            return Err(format!(
+                "read of logical page {lpn} goes to flash for version {}, the host's last write was version {}",
+                page.issued, page.host
+            ));
         }
+        if !found {
+            return Err(format!(
+                "read of logical page {lpn}: the FTL has no place for it, though version {} was written",
+                page.host
+            ));
+        }
+        Ok(())
     }
 
-    /// Steps `first..last` (in pages) of an operation have ended.
-    pub fn apply(&mut self, op: &FlashOp, first: u32, last: u32, payload: &[Oob]) {
-        self.completions += 1;
-        if op.kind != Kind::Read
-            && let Some(moments) = &mut self.moments
-        {
-            moments.push(self.image.clone());
-        }
-        match op.kind {
-            // A read without a payload fetches pages for a copy; their records are checked when they are stored.
-            Kind::Read if payload.is_empty() => {}
-            Kind::Read => {
-                for i in first..last {
-                    self.check_read(op.block * self.pages_per_block + op.page + i, payload.get(i as usize));
-                }
-            }
-            Kind::Program | Kind::Copy => {
-                for i in first..last {
-                    let ppn = op.block * self.pages_per_block + op.page + i;
-                    match payload.get(i as usize) {
-                        Some(oob) => self.copy(ppn, *oob),
-                        None => self.report(|| format!("program of physical page {ppn} carries no data")),
-                    }
-                }
-            }
-            Kind::Erase => self.erase(op.block),
-        }
-    }
-
-    fn check_read(&mut self, ppn: u32, expected: Option<&Oob>) {
-        let found = *self.image.page(ppn);
+    /// A read of physical page `ppn` has ended, and `found` is what the page holds.
+    ///
+    /// # Errors
+    /// It is not what was `expected`.
+    #[inline]
+    pub fn check_read(&self, ppn: u32, found: &PageState, expected: Option<&Oob>) -> Result<(), String> {
         let Some(expected) = expected else {
-            return self.report(|| format!("read of physical page {ppn} says not what it expects"));
+            return Err(format!("read of physical page {ppn} says not what it expects"));
         };
-        let good = matches!(found, PageState::Done(oob) if oob.lpn == expected.lpn && oob.version == expected.version && oob.content == expected.content);
-        if !good {
-            self.report(|| {
-                format!(
-                    "read of logical page {} version {} at physical page {ppn} found {found:?}",
-                    expected.lpn, expected.version
-                )
-            });
+        let same = |oob: &Oob| {
+            (oob.lpn, oob.version, oob.content) == (expected.lpn, expected.version, expected.content)
+        };
+        if found.oob().is_some_and(same) {
+            return Ok(());
         }
-    }
-
-    fn store(&mut self, ppn: u32, oob: Oob) {
-        if let Err(fault) = self.image.program(ppn, oob) {
-            return self.report(|| fault);
-        }
-        if oob.content == Content::Host {
-            self.hold(oob.lpn, oob.version);
-        }
+        Err(format!(
+            "read of logical page {} version {} at physical page {ppn} found {found:?}",
+            expected.lpn, expected.version
+        ))
     }
 
     /// There is one more copy of a version of a page: in flash, or where nothing can be lost from RAM, there.
+    #[inline]
     pub fn hold(&mut self, lpn: u32, version: u32) {
         let page = &mut self.pages[lpn as usize];
         if version > page.stored {
@@ -236,62 +154,36 @@ impl Shadow {
         page.copies -= u32::from(version == page.stored);
     }
 
-    /// Stores a page: the record itself, or the data of the page that it comes from under the target's label.
-    fn copy(&mut self, ppn: u32, oob: Oob) {
-        if oob.from == NONE {
-            return self.store(ppn, oob);
+    /// An erase of `block`, which holds a page with this record, has ended.
+    ///
+    /// # Errors
+    /// It was the only copy of what the host wrote last.
+    #[inline]
+    pub fn erased(&mut self, block: u32, oob: &Oob) -> Result<(), String> {
+        if oob.content != Content::Host {
+            return Ok(());
         }
-        let found = *self.image.page(oob.from);
-        match found {
-            PageState::Done(source) if source.lpn == oob.lpn && source.content == oob.content => {
-                self.store(ppn, Oob { role: oob.role, owner: oob.owner, opened: oob.opened, ..source });
-            }
-            _ => self.report(|| {
-                format!("copy of logical page {} from physical page {} found {found:?}", oob.lpn, oob.from)
-            }),
+        let page = &mut self.pages[oob.lpn as usize];
+        if oob.version != page.stored {
+            return Ok(());
         }
-    }
-
-    fn erase(&mut self, block: u32) {
-        let first = block * self.pages_per_block;
-        for ppn in first..first + self.pages_per_block {
-            let Some(oob) = self.image.oob(ppn).copied().filter(|oob| oob.content == Content::Host) else {
-                continue;
-            };
-            let page = &mut self.pages[oob.lpn as usize];
-            if oob.version != page.stored {
-                continue;
-            }
-            page.copies -= 1;
-            let Page { copies, trim, trimmed, .. } = *page;
-            if copies == 0 && oob.version > trim.max(trimmed) {
-                self.report(|| {
-                    format!("erase of block {block} ended while it held the only stored copy of logical page {} version {}", oob.lpn, oob.version)
-                });
-            }
+        page.copies -= 1;
+        if page.copies == 0 && oob.version > page.trim.max(page.trimmed) {
+            return Err(format!(
+                "erase of block {block} ended while it held the only stored copy of logical page {} version {}",
+                oob.lpn, oob.version
+            ));
         }
-        self.image.erase(block);
-    }
-
-    /// From now on keeps a copy of the image as it is before each completion that changes it: for small drives.
-    pub fn keep_moments(&mut self) {
-        self.moments = Some(Vec::new());
-    }
-
-    /// Those copies.
-    pub fn moments(&mut self) -> Vec<Image> {
-        self.moments.take().unwrap_or_default()
+        Ok(())
     }
 
     /// Goes on from what a power cut left. What the flash holds counts as what the host wrote: the test that cut the
     /// power knows better and compares.
-    pub fn restart(&mut self, image: Image, trims: &[u32]) {
-        self.completions = 0;
+    pub fn restart(&mut self, media: &Media, trims: &[u32]) {
         self.pages = trims.iter().map(|&trimmed| Page { trimmed, ..Page::default() }).collect();
         let mut newest = vec![0u64; trims.len()];
-        for ppn in 0..image.len() {
-            let Some(oob) = image.oob(ppn) else { continue };
-            self.seq = self.seq.max(oob.seq).max(oob.opened);
+        for ppn in 0..media.len() {
+            let Some(oob) = media.oob(ppn) else { continue };
             if oob.content != Content::Host {
                 continue;
             }
@@ -304,9 +196,9 @@ impl Shadow {
             page.copies += u32::from(oob.version == page.stored);
             newest[oob.lpn as usize] = newest[oob.lpn as usize].max(oob.seq);
         }
-        for ppn in 0..image.len() {
-            let Some(oob) = image.oob(ppn).filter(|oob| oob.content == Content::Tombstone) else { continue };
-            for &(first, count) in &image.trims[oob.lpn as usize] {
+        for ppn in 0..media.len() {
+            let Some(oob) = media.oob(ppn).filter(|oob| oob.content == Content::Tombstone) else { continue };
+            for &(first, count) in media.trims(oob.lpn) {
                 for lpn in first..first + count {
                     if oob.seq > newest[lpn as usize] {
                         let page = &mut self.pages[lpn as usize];
@@ -316,8 +208,6 @@ impl Shadow {
                 }
             }
         }
-        self.image = image;
-        self.image.find_maps();
     }
 
     /// Recovery is over, and has `found` a place for some pages. One that is gone because it had been trimmed is blank.
@@ -333,18 +223,5 @@ impl Shadow {
     /// Version of the host's last trim of each page.
     pub fn trims(&self) -> Vec<u32> {
         self.pages.iter().map(|page| page.trim.max(page.trimmed)).collect()
-    }
-
-    /// Power fails in pages `first..last` of an operation, and leaves them unreadable.
-    pub fn tear(&mut self, op: &FlashOp, first: u32, last: u32) {
-        match op.kind {
-            Kind::Read => {}
-            Kind::Program | Kind::Copy => {
-                for i in first..last {
-                    self.image.tear_page(op.block * self.pages_per_block + op.page + i);
-                }
-            }
-            Kind::Erase => self.image.tear_block(op.block),
-        }
     }
 }

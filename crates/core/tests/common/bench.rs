@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its part of this module")]
 
 use eraseblock_core::config::NandConfig;
-use eraseblock_core::nand::{Chip, Engine, FlashOp, Geometry, Plan, Shadow};
+use eraseblock_core::nand::{Chip, Engine, FlashOp, Geometry, Plan, Stored};
 use eraseblock_core::support::tournament::NEVER;
 
 /// When an operation is issued.
@@ -45,7 +45,7 @@ pub fn play(nand: &NandConfig, script: &[Item], play: Play) -> Vec<u64> {
     let geometry = Geometry::new(nand).unwrap();
     let mut engine = Engine::new(Chip::new(nand, &geometry).unwrap(), &geometry);
     if play == Play::Steps {
-        engine.attach(Box::new(Shadow::new(&geometry, 1)));
+        engine.keep(Stored::compared(&geometry, 1));
     }
     let mut stage = Stage { script, play, ends: vec![NEVER; script.len()], joins: Vec::new(), engine };
     for number in 0..script.len() {

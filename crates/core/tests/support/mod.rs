@@ -265,8 +265,8 @@ macro_rules! forward_to_inner {
             self.inner.flush(cx)
         }
 
-        fn recover(&mut self, cx: &mut eraseblock_core::ftl::Cx<'_>) {
-            self.inner.recover(cx);
+        fn recover(&mut self, cx: &mut eraseblock_core::ftl::Cx<'_>, found: eraseblock_core::nand::Media) {
+            self.inner.recover(cx, found);
         }
 
         fn check(&self, flash: &eraseblock_core::nand::Flash) -> Result<(), String> {

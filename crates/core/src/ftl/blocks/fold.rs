@@ -87,11 +87,7 @@ impl Blocks {
         for block in holders {
             cx.pin(block, &mut pins);
         }
-        let list = cx.engine.shadow_mut().map_or(NONE, |shadow| {
-            let striping = self.striping;
-            shadow.image.trims.push(pages.iter().map(|&slot| (striping.lpn(slot), 1)).collect());
-            shadow.image.trims.len() as u32 - 1
-        });
+        let list = cx.write_down_trims(pages.iter().map(|&slot| (self.striping.lpn(slot), 1)));
         cx.program(at, &[PageOut::tombstone(list, Cause::Mapping)], After::join(NONE));
         cx.unpin(&mut pins);
         for &lpn in pages {

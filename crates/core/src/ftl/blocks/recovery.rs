@@ -14,8 +14,8 @@ use std::ops::Range;
 use super::{Blocks, DEAD, Placement, Striping};
 use crate::ftl::cx::Cx;
 use crate::ftl::pool::Pool;
-use crate::nand::image::Content;
-use crate::nand::{Cause, Image, Oob, PageState};
+use crate::nand::media::Content;
+use crate::nand::{Cause, Media, Oob, PageState};
 use crate::support::NONE;
 use crate::support::bits::Bits;
 
@@ -37,18 +37,18 @@ impl Word {
 }
 
 /// The readable records of a block, each with its page.
-fn records(image: &Image, block: u32) -> impl Iterator<Item = (u32, &Oob)> {
-    image.block(block).iter().enumerate().filter_map(|(page, state)| match state {
+fn records(media: &Media, block: u32) -> impl Iterator<Item = (u32, &Oob)> {
+    media.block(block).iter().enumerate().filter_map(|(page, state)| match state {
         PageState::Done(oob) => Some((page as u32, oob)),
         _ => None,
     })
 }
 
 /// What a record says of which pages: `(page, whether it has been trimmed)`.
-fn says<'a>(image: &'a Image, oob: &'a Oob) -> impl Iterator<Item = (u32, bool)> + 'a {
+fn says<'a>(media: &'a Media, oob: &'a Oob) -> impl Iterator<Item = (u32, bool)> + 'a {
     let (host, trims): (_, &[(u32, u32)]) = match oob.content {
         Content::Host => (Some(oob.lpn), &[]),
-        Content::Tombstone => (None, &image.trims[oob.lpn as usize]),
+        Content::Tombstone => (None, media.trims(oob.lpn)),
         Content::Filler | Content::Map => (None, &[]),
     };
     let trimmed = trims.iter().flat_map(|&(first, count)| first..first + count);
@@ -66,7 +66,7 @@ struct Words {
 impl Words {
     /// Among copies of one record the one in the later of `blocks` counts.
     fn read(
-        image: &Image,
+        media: &Media,
         blocks: impl Iterator<Item = u32>,
         striping: Striping,
         ppb: u32,
@@ -74,8 +74,8 @@ impl Words {
     ) -> Self {
         let mut words = Self { ppb, first: vec![SILENCE; pages], second: vec![SILENCE; pages] };
         for block in blocks {
-            for (page, oob) in records(image, block) {
-                for (lpn, dead) in says(image, oob) {
+            for (page, oob) in records(media, block) {
+                for (lpn, dead) in says(media, oob) {
                     words.note(
                         striping.slot(lpn) as usize,
                         Word { seq: oob.seq, dead, ppn: block * ppb + page },
@@ -137,17 +137,16 @@ impl Words {
 
 impl Blocks {
     /// Rebuilds the state of a fresh mapping from what the flash holds; no log block is left.
-    pub(super) fn fold_back(&mut self, cx: &mut Cx<'_>) {
-        let Some(image) = cx.engine.shadow().map(|s| s.image.clone()) else { return };
+    pub(super) fn fold_back(&mut self, cx: &mut Cx<'_>, media: &Media) {
         let ppb = self.ppb();
-        let (mut owned, shared) = self.sort_out(cx, &image, self.data.len());
+        let (mut owned, shared) = self.sort_out(cx, media, self.data.len());
         let all = owned.iter().flatten().chain(&shared).copied();
-        let mut words = Words::read(&image, all, self.striping, ppb, self.last.len());
+        let mut words = Words::read(media, all, self.striping, ppb, self.last.len());
         let logical = 0..self.data.len() as u32;
         let pages_of = |lbn: u32| (lbn * ppb) as usize..((lbn + 1) * ppb) as usize;
         for lbn in logical.clone() {
             let mine = &mut owned[lbn as usize];
-            if let Some(place) = mine.iter().position(|&block| self.adopt(&image, &words, lbn, block)) {
+            if let Some(place) = mine.iter().position(|&block| self.adopt(media, &words, lbn, block)) {
                 self.data[lbn as usize] = mine.remove(place);
                 mine.drain(..).for_each(|other| self.discard(cx, other));
             } else if let Some(&newest) = mine.last()
@@ -201,11 +200,10 @@ impl Blocks {
 
     /// The same where the pages of each owner, `pages`, may lie anywhere in its blocks: nothing is folded. Returns the blocks
     /// of each owner that hold a last word, in the order in which they were opened.
-    pub fn read_back(&mut self, cx: &mut Cx<'_>, pages: &[Range<u32>]) -> Vec<Vec<u32>> {
-        let Some(image) = cx.engine.shadow().map(|s| s.image.clone()) else { return Vec::new() };
-        let (mut owned, _) = self.sort_out(cx, &image, pages.len());
+    pub fn read_back(&mut self, cx: &mut Cx<'_>, media: &Media, pages: &[Range<u32>]) -> Vec<Vec<u32>> {
+        let (mut owned, _) = self.sort_out(cx, media, pages.len());
         let mut words =
-            Words::read(&image, owned.iter().flatten().copied(), self.striping, self.ppb(), self.last.len());
+            Words::read(media, owned.iter().flatten().copied(), self.striping, self.ppb(), self.last.len());
         for (mine, pages) in owned.iter_mut().zip(pages) {
             let range = pages.start as usize..pages.end as usize;
             if let Some(newest) = mine.pop_if(|newest| words.without(range.clone(), *newest)) {
@@ -228,18 +226,17 @@ impl Blocks {
 
     /// The same where blocks that were opened at the same time make an area and belong to nobody: nothing is folded. Copying that
     /// power cut short is undone. Returns the areas that hold a last word, in the order in which they were opened.
-    pub fn read_areas(&mut self, cx: &mut Cx<'_>) -> Vec<Vec<u32>> {
-        let Some(image) = cx.engine.shadow().map(|s| s.image.clone()) else { return Vec::new() };
-        let (_, shared) = self.sort_out(cx, &image, 0);
+    pub fn read_areas(&mut self, cx: &mut Cx<'_>, media: &Media) -> Vec<Vec<u32>> {
+        let (_, shared) = self.sort_out(cx, media, 0);
         let mut by_age: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
         for block in shared {
-            let opened = records(&image, block).map(|(_, oob)| oob.opened).max().unwrap_or(0);
+            let opened = records(media, block).map(|(_, oob)| oob.opened).max().unwrap_or(0);
             by_age.entry(opened).or_default().push(block);
         }
         let mut areas: Vec<Vec<u32>> = by_age.into_values().collect();
         let (striping, ppb, pages) = (self.striping, self.ppb(), self.last.len());
         let read =
-            |areas: &[Vec<u32>]| Words::read(&image, areas.iter().flatten().copied(), striping, ppb, pages);
+            |areas: &[Vec<u32>]| Words::read(media, areas.iter().flatten().copied(), striping, ppb, pages);
         let mut words = read(&areas);
         for at in (0..areas.len()).rev() {
             if words.may_spare(&areas[at]) {
@@ -263,18 +260,18 @@ impl Blocks {
 
     /// Erases what holds nothing readable. The other blocks: those of each owner in the order in which they were opened,
     /// and those that belong to none.
-    fn sort_out(&mut self, cx: &mut Cx<'_>, image: &Image, owners: usize) -> (Vec<Vec<u32>>, Vec<u32>) {
+    fn sort_out(&mut self, cx: &mut Cx<'_>, media: &Media, owners: usize) -> (Vec<Vec<u32>>, Vec<u32>) {
         self.pool = Pool::empty(&self.geometry);
         let mut owned: Vec<Vec<(u64, u32)>> = vec![Vec::new(); owners];
         let mut shared = Vec::new();
         for block in 0..self.geometry.blocks() {
-            let opened = records(image, block).map(|(_, oob)| oob.opened).max();
-            match records(image, block).next().zip(opened) {
+            let opened = records(media, block).map(|(_, oob)| oob.opened).max();
+            match records(media, block).next().zip(opened) {
                 Some(((_, oob), _)) if oob.owner == NONE => shared.push(block),
                 Some(((_, oob), opened)) => owned[oob.owner as usize].push((opened, block)),
                 // The last erase of a worn-out block may have been cut short.
                 None if cx.flash.is_worn_out(block) => self.retired += 1,
-                None if image.block(block).iter().any(|page| *page != PageState::Erased) => {
+                None if media.block(block).iter().any(|page| *page != PageState::Erased) => {
                     self.discard(cx, block);
                 }
                 None => self.give(cx.flash, block),
@@ -288,12 +285,12 @@ impl Blocks {
     }
 
     /// Whether `block` holds the last word on every page of `lbn`, in its place; they then count as lying there.
-    fn adopt(&mut self, image: &Image, words: &Words, lbn: u32, block: u32) -> bool {
+    fn adopt(&mut self, media: &Media, words: &Words, lbn: u32, block: u32) -> bool {
         let ppb = self.ppb();
         let pages = (lbn * ppb) as usize..((lbn + 1) * ppb) as usize;
         let mut found = vec![SILENCE; ppb as usize];
-        for (page, oob) in records(image, block) {
-            for (lpn, dead) in says(image, oob) {
+        for (page, oob) in records(media, block) {
+            for (lpn, dead) in says(media, oob) {
                 let slot = self.striping.slot(lpn);
                 let offset = slot % ppb;
                 let in_place = dead || self.placement == Placement::Free || offset == page;

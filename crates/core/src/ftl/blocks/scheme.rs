@@ -5,7 +5,7 @@ use crate::ftl::cx::PageOut;
 use crate::ftl::{Mapping, Shape};
 use crate::metrics::Counters;
 use crate::nand::config::ProgramOrder;
-use crate::nand::{Flash, Geometry, Ppn};
+use crate::nand::{Flash, Geometry, Media, Ppn};
 use crate::pattern::{Hint, Pattern, Policy, Route};
 use crate::support::NONE;
 
@@ -46,9 +46,9 @@ pub trait BlockScheme: std::fmt::Debug + Send {
         true
     }
 
-    /// Rebuilds the state of a fresh mapping from what the flash holds.
-    fn recover(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>) {
-        blocks.fold_back(cx);
+    /// Rebuilds the state of a fresh mapping from what the flash holds; see [`Mapping::recover`].
+    fn recover(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, found: &Media) {
+        blocks.fold_back(cx, found);
     }
 
     /// Blocks in use beside data blocks.
@@ -179,9 +179,9 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
         !self.blocks.is_read_only() && self.scheme.merge_all(&mut self.blocks, cx)
     }
 
-    fn recover(&mut self, cx: &mut Cx<'_>) {
+    fn recover(&mut self, cx: &mut Cx<'_>, found: Media) {
         self.blocks.recall_wear(cx.flash);
-        self.scheme.recover(&mut self.blocks, cx);
+        self.scheme.recover(&mut self.blocks, cx, &found);
     }
 
     fn check(&self, flash: &Flash) -> Result<(), String> {

@@ -8,9 +8,9 @@ mod moves;
 pub use moves::{Move, Run};
 
 use crate::metrics::Counters;
-use crate::nand::image::Content;
+use crate::nand::media::Content;
 use crate::nand::op::ENGINE_JOIN;
-use crate::nand::{Cause, Engine, Flash, FlashOp, Kind, Oob, Plan, Role};
+use crate::nand::{Cause, Engine, Flash, FlashOp, Kind, Media, Oob, Plan, Role};
 use crate::support::NONE;
 
 /// A page on its way to flash.
@@ -162,20 +162,26 @@ impl<'a> Cx<'a> {
 impl Cx<'_> {
     /// Whether what the flash holds is kept.
     #[inline]
-    pub fn keeps_image(&self) -> bool {
-        self.engine.shadow().is_some()
+    pub fn keeps_media(&self) -> bool {
+        self.engine.stored().is_some()
     }
 
-    /// Nobody will see an operation but the counters: there is neither time nor an image.
+    /// Nobody will see an operation but the counters: there is neither time nor a medium.
     #[inline]
     fn leaves_no_trace(&self) -> bool {
-        !self.timed && !self.keeps_image()
+        !self.timed && !self.keeps_media()
     }
 
     /// A label for a block that is opened now.
     pub fn label(&mut self, role: Role, owner: u32) -> Label {
-        let opened = self.engine.shadow_mut().map_or(0, super::super::nand::shadow::Shadow::next_seq);
+        let opened = self.engine.media_mut().map_or(0, Media::next_seq);
         Label { role, owner, opened }
+    }
+
+    /// Writes down which ranges of pages, `(first, count)`, a tombstone is going to say have been trimmed. Returns the
+    /// number of the list for the tombstone, or [`NONE`] where no medium is kept.
+    pub fn write_down_trims(&mut self, ranges: impl Iterator<Item = (u32, u32)>) -> u32 {
+        self.engine.media_mut().map_or(NONE, |media| media.write_down_trims(ranges.collect()))
     }
 
     /// Erases that have been planned and have not ended.
@@ -208,10 +214,10 @@ impl Cx<'_> {
             self.engine.foresee(&op);
             self.plan.erases += u32::from(op.kind == Kind::Erase);
             self.plan.ops.push(op);
-        } else if self.keeps_image() {
+        } else if self.keeps_media() {
             let first = op.payload as usize;
-            if let Some(shadow) = self.engine.shadow_mut() {
-                shadow.apply(&op, 0, op.count, self.plan.oob.get(first..).unwrap_or(&[]));
+            if let Some(stored) = self.engine.stored_mut() {
+                stored.apply(&op, 0, op.count, self.plan.oob.get(first..).unwrap_or(&[]));
             }
             self.plan.oob.clear();
         }
@@ -237,8 +243,9 @@ impl Cx<'_> {
                 last.array_reads += 1;
                 self.counters.array_reads += 1;
             }
-            if let Some(shadow) = self.engine.shadow() {
-                self.plan.oob.push(Oob { lpn, version: shadow.expected(lpn), ..Oob::default() });
+            if let Some(stored) = self.engine.stored() {
+                let version = stored.version_of(Content::Host, lpn);
+                self.plan.oob.push(Oob { lpn, version, ..Oob::default() });
             }
             return;
         }
@@ -258,9 +265,10 @@ impl Cx<'_> {
             array_reads: 1,
             ..FlashOp::new(Kind::Read, cause, block, page, 1)
         };
-        if let Some(shadow) = self.engine.shadow() {
+        if let Some(stored) = self.engine.stored() {
             op.payload = self.plan.oob.len() as u32;
-            self.plan.oob.push(Oob { lpn, version: shadow.expected(lpn), ..Oob::default() });
+            let version = stored.version_of(Content::Host, lpn);
+            self.plan.oob.push(Oob { lpn, version, ..Oob::default() });
         }
         self.note(op);
     }
@@ -281,9 +289,9 @@ impl Cx<'_> {
             array_reads: 1,
             ..FlashOp::new(Kind::Read, Cause::Mapping, block, page, 1)
         };
-        if let Some(shadow) = self.engine.shadow() {
+        if let Some(stored) = self.engine.stored() {
             op.payload = self.plan.oob.len() as u32;
-            let version = shadow.version_of(Content::Map, number);
+            let version = stored.version_of(Content::Map, number);
             self.plan.oob.push(Oob { lpn: number, version, content: Content::Map, ..Oob::default() });
         }
         self.note(op);
@@ -332,7 +340,7 @@ impl Cx<'_> {
             op.slots = slots;
             self.counters.slots_taken += u64::from(slots);
         }
-        if self.keeps_image() {
+        if self.keeps_media() {
             op.payload = self.plan.oob.len() as u32;
             for (i, out) in pages.iter().enumerate() {
                 let oob = self.record(*out, label, stamps.get(i).copied());
@@ -365,11 +373,11 @@ impl Cx<'_> {
     #[inline]
     pub fn hold(&mut self, out: PageOut, stamps: &mut Vec<Stamp>) {
         let kept = !self.timed || self.engine.stores_at_issue();
-        if let Some(shadow) = self.engine.shadow_mut() {
+        if let Some(stored) = self.engine.stored_mut() {
             let host = out.content == Content::Host;
-            let version = shadow.version_of(out.content, out.lpn);
-            stamps.push((version, shadow.next_seq()));
-            if kept && host {
+            let version = stored.version_of(out.content, out.lpn);
+            stamps.push((version, stored.media.next_seq()));
+            if let Some(shadow) = stored.shadow.as_mut().filter(|_| kept && host) {
                 shadow.hold(out.lpn, version);
             }
         }
@@ -429,12 +437,9 @@ impl Cx<'_> {
 
     /// The out-of-band record of a page written now.
     fn record(&mut self, out: PageOut, label: Label, stamp: Option<Stamp>) -> Oob {
-        let Some(shadow) = self.engine.shadow_mut() else { return Oob::default() };
-        let now = |shadow: &mut super::super::nand::Shadow| {
-            let version = shadow.version_of(out.content, out.lpn);
-            (version, shadow.next_seq())
-        };
-        let (version, seq) = stamp.unwrap_or_else(|| now(shadow));
+        let Some(stored) = self.engine.stored_mut() else { return Oob::default() };
+        let mut now = || (stored.version_of(out.content, out.lpn), stored.media.next_seq());
+        let (version, seq) = stamp.unwrap_or_else(&mut now);
         Oob {
             lpn: out.lpn,
             version,

@@ -1,8 +1,7 @@
 //! Pages that move from one block to another: copies where both lie on one die, else reads and programs.
 
 use super::{Cx, Label, PageOut, Place};
-use crate::nand::image::Oob;
-use crate::nand::{Cause, FlashOp, Kind};
+use crate::nand::{Cause, FlashOp, Kind, Oob};
 use crate::support::NONE;
 
 /// A page to be moved: its place in the source block, and what it holds.
@@ -124,7 +123,7 @@ impl Cx<'_> {
                 self.plan.ops.push(FlashOp { signals: op.waits, array_reads, free: self.free, ..read });
             }
         }
-        if self.keeps_image() {
+        if self.keeps_media() {
             op.payload = self.plan.oob.len() as u32;
             let base = source * self.flash.geometry.pages_per_block + from;
             for i in 0..count {
@@ -176,7 +175,7 @@ impl Cx<'_> {
 
     /// Notes where the pages of a copy come from.
     fn note_sources(&mut self, source: u32, moves: &[Move], label: Label) -> u32 {
-        if !self.keeps_image() {
+        if !self.keeps_media() {
             return NONE;
         }
         let first = self.plan.oob.len() as u32;

@@ -7,7 +7,8 @@ use super::cache::Cache;
 use crate::ftl::cx::{Cx, PageOut};
 use crate::ftl::store::Store;
 use crate::ftl::store::table::{OWN, Table};
-use crate::nand::{Cause, Geometry, Image, Ppn};
+use crate::nand::media::Content;
+use crate::nand::{Cause, Geometry, Media, Ppn};
 use crate::support::NONE;
 use crate::support::bits::Bits;
 
@@ -148,8 +149,8 @@ impl Directory {
         let old = self.place[number as usize];
         let guard = if old == NONE { NONE } else { store.invalidate(old) };
         let range = self.range(number);
-        if let Some(shadow) = cx.engine.shadow_mut() {
-            let maps = &mut shadow.image.maps;
+        if let Some(media) = cx.engine.media_mut() {
+            let maps = &mut media.maps;
             let before = maps.entries(number);
             let entry = |lpn: u32| {
                 if truth.cache.is_dirty(lpn) && !cleaned.contains(&lpn) {
@@ -176,11 +177,11 @@ impl Directory {
         if self.place[number as usize] == NONE || self.stale.get(number as usize) {
             return;
         }
-        if let Some(shadow) = cx.engine.shadow_mut() {
+        if let Some(stored) = cx.engine.stored_mut() {
             let offset = (lpn - self.range(number).start) as usize;
-            let said = shadow.image.maps.entries(number).map(|entries| entries[offset]);
+            let said = stored.media.maps.entries(number).map(|entries| entries[offset]);
             if said != Some(truth.unwrap_or(NONE)) {
-                shadow.report(|| {
+                stored.report(|| {
                     format!("translation page {number} says {said:?} of logical page {lpn}, which lies at {truth:?}")
                 });
             }
@@ -188,11 +189,11 @@ impl Directory {
     }
 
     /// Finds the translation pages that a power cut has left, and tells the store.
-    pub fn find(&mut self, store: &mut Store, image: &Image) {
+    pub fn find(&mut self, store: &mut Store, media: &Media) {
         // Of copies of one version, the one in the block that was opened later counts, as with data.
         let mut newest = vec![((0, 0), NONE); self.place.len()];
-        for ppn in 0..image.len() {
-            if let Some(oob) = image.oob(ppn).filter(|oob| oob.content == crate::nand::image::Content::Map) {
+        for ppn in 0..media.len() {
+            if let Some(oob) = media.oob(ppn).filter(|oob| oob.content == Content::Map) {
                 let best = &mut newest[oob.lpn as usize];
                 if (oob.version, oob.opened) > best.0 {
                     *best = ((oob.version, oob.opened), ppn);
@@ -207,9 +208,9 @@ impl Directory {
     }
 
     /// What the translation pages on flash say and is no longer true goes into the cache, where there is room, or is due.
-    pub fn compare(&mut self, image: &Image, table: &Table, cache: &mut Cache) {
+    pub fn compare(&mut self, media: &Media, table: &Table, cache: &mut Cache) {
         for number in 0..self.place.len() as u32 {
-            let said = if self.place[number as usize] == NONE { None } else { image.maps.entries(number) };
+            let said = if self.place[number as usize] == NONE { None } else { media.maps.entries(number) };
             let differs = |lpn: &u32, first: u32| {
                 let said = said.map_or(NONE, |entries| entries[(lpn - first) as usize]);
                 said != table.lookup(*lpn).unwrap_or(NONE)

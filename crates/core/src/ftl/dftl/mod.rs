@@ -63,7 +63,7 @@ use super::cx::{Cx, PageOut};
 use super::store::table::{OWN, Table};
 use super::store::{Above, Owners, Store};
 use super::{Mapping, Reclaim, Shape};
-use crate::nand::{Cause, Flash, Ppn};
+use crate::nand::{Cause, Flash, Media, Ppn};
 use crate::support::NONE;
 use crate::support::registry::{About, Choice, Needs};
 use cache::Cache;
@@ -426,16 +426,15 @@ impl Mapping for Dftl {
         step
     }
 
-    fn recover(&mut self, cx: &mut Cx<'_>) {
-        let Some(image) = cx.engine.shadow().map(|s| s.image.clone()) else { return };
+    fn recover(&mut self, cx: &mut Cx<'_>, found: Media) {
         let Map { table, partial } = &mut self.map;
-        table.rebuild(&mut self.store, &image);
+        table.rebuild(&mut self.store, &found);
         if let Some(partial) = partial {
-            partial.directory.find(&mut self.store, &image);
+            partial.directory.find(&mut self.store, &found);
         }
-        self.store.reopen(cx, &image);
+        self.store.reopen(cx, &found);
         if let Some(partial) = partial {
-            partial.directory.compare(&image, table, &mut partial.cache);
+            partial.directory.compare(&found, table, &mut partial.cache);
         }
     }
 

@@ -10,7 +10,7 @@ use crate::ftl::{Mapping as _, Reclaim, Shape};
 use crate::metrics::Counters;
 use crate::nand::chip::Chip;
 use crate::nand::config::ProgramOrder;
-use crate::nand::{Cause, Engine, Flash, Geometry, Plan, Shadow};
+use crate::nand::{Cause, Engine, Flash, Geometry, Plan, Stored};
 use crate::support::NONE;
 
 /// A DFTL on a small array of its own, without time, that checks every read of its map.
@@ -46,7 +46,7 @@ impl Bench {
         let order = ProgramOrder::Sequential;
         let shape = Shape { geometry: &geometry, logical_pages: pages, order, parts: &config.ftl };
         let mut engine = Engine::new(Chip::new(&config.nand, &geometry).unwrap(), &geometry);
-        engine.attach(Box::new(Shadow::new(&geometry, pages)));
+        engine.keep(Stored::compared(&geometry, pages));
         let dftl = options.assemble(shape).unwrap();
         let flash = Flash::new(geometry, order);
         Self { dftl, flash, engine, plan: Plan::default(), counters: Counters::default() }
@@ -106,7 +106,7 @@ impl Bench {
 
     fn check(&self) {
         self.dftl.check(&self.flash).unwrap();
-        assert_eq!(self.engine.shadow().unwrap().fault(), None);
+        assert_eq!(self.engine.stored().unwrap().fault(), None);
         assert_eq!(self.flash.violation(), None);
     }
 }
@@ -327,7 +327,7 @@ fn agree(capacity: u32, options: &Value, accesses: &[(u8, u32)]) {
                 }
             }
         }
-        let tombstones = bench.engine.shadow().unwrap().image.trims.len() as u64;
+        let tombstones = bench.engine.media().unwrap().trim_lists() as u64;
         let (reads, programs) = bench.cost(Cause::Mapping);
         let found = (bench.cached(), reads, programs - tombstones);
         assert_eq!(found, (slow.cached.clone(), slow.reads, slow.programs), "after {op} of page {lpn}");

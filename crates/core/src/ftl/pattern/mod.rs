@@ -73,7 +73,7 @@ use super::blocks::{
 use super::cx::{Cx, PageOut};
 use super::{Mapping, Shape};
 use crate::metrics::Counters;
-use crate::nand::Cause;
+use crate::nand::{Cause, Media};
 use crate::pattern::{Access, Hint, Pattern, Policy, Route};
 use crate::support::NONE;
 use crate::support::registry::{About, Choice, Needs};
@@ -547,10 +547,10 @@ impl BlockScheme for PatternFtl {
         true
     }
 
-    fn recover(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>) {
-        for found in blocks.read_areas(cx) {
+    fn recover(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, found: &Media) {
+        for area in blocks.read_areas(cx, found) {
             let label = cx.label(crate::nand::Role::Data, NONE);
-            self.areas.add(found, label, true);
+            self.areas.add(area, label, true);
         }
         let ppb = blocks.ppb();
         for lbn in 0..self.home.len() as u32 {

@@ -295,7 +295,7 @@ mod tests {
     use crate::ftl::cx::{Cx, PageOut};
     use crate::metrics::Counters;
     use crate::nand::config::ProgramOrder;
-    use crate::nand::{Chip, Engine, Flash, Oob, Plan, Shadow};
+    use crate::nand::{Chip, Engine, Flash, Oob, Plan, Stored};
     use crate::support::NONE;
 
     /// Does something with a drive of one die, without time, that exports so many pages; planes of 6 blocks with 4 pages.
@@ -313,7 +313,7 @@ mod tests {
         let shape = Shape { geometry: &geometry, logical_pages: pages, order, parts: &drive.ftl };
         let mut mapping = config.build(shape).unwrap();
         let mut engine = Engine::new(Chip::new(&drive.nand, &geometry).unwrap(), &geometry);
-        engine.attach(Box::new(Shadow::new(&geometry, pages)));
+        engine.keep(Stored::new(&geometry));
         let mut flash = Flash::new(geometry, order);
         let (mut plan, mut counters) = (Plan::default(), Counters::default());
         let mut cx = Cx::alone(&mut flash, &mut engine, &mut plan, &mut counters);
@@ -366,7 +366,7 @@ mod tests {
     fn planes_take_turns_after_a_power_cut() {
         let config = Config { min_free: 0.34, reserve: 0.5, ..Config::default() };
         with(&config, 2, 16, |mapping, cx| {
-            let image = &mut cx.engine.shadow_mut().unwrap().image;
+            let media = cx.engine.media_mut().unwrap();
             let pages = (0..16).chain([0, 1, 3, 4, 6, 7, 9, 10]);
             for (n, lpn) in (0..24).zip(pages) {
                 let (block, page) = (n / 3 % 2 * 6 + n / 6, n % 3);
@@ -377,12 +377,13 @@ mod tests {
                     opened: u64::from(n / 3),
                     ..Oob::default()
                 };
-                image.program(block * 4 + page, oob).unwrap();
+                media.program(block * 4 + page, oob).unwrap();
             }
+            let found = media.clone();
             for block in (0..4).chain(6..10) {
                 cx.flash.restore(block, 0..3);
             }
-            mapping.recover(cx);
+            mapping.recover(cx, found);
             assert_eq!([0, 1].map(|plane| mapping.free_blocks(plane)), [2, 2]);
             let asked: Vec<u32> = std::iter::from_fn(|| mapping.needs_reclaim()).collect();
             assert_eq!(asked.len(), 1, "{asked:?}");
@@ -394,23 +395,24 @@ mod tests {
     fn copies_are_undone_beside_a_block_that_is_worn_out() {
         for (endurance, place) in [(3, 4 + 1), (4, 5 * 4)] {
             with(&Config::default(), 1, 9, |mapping, cx| {
-                let image = &mut cx.engine.shadow_mut().unwrap().image;
+                let media = cx.engine.media_mut().unwrap();
                 let mut seq = 0;
                 for (block, pages) in (1..).zip([[0, 1, 2], [3, 4, 5], [6, 7, 8], [0, 3, 6]]) {
                     for (page, lpn) in (0..).zip(pages) {
                         seq += 1;
                         let oob = Oob { lpn, version: 1, seq, opened: u64::from(block), ..Oob::default() };
-                        image.program(block * 4 + page, oob).unwrap();
+                        media.program(block * 4 + page, oob).unwrap();
                     }
                 }
-                let copy = Oob { opened: 5, ..*image.oob(4 + 1).unwrap() };
-                image.program(5 * 4, copy).unwrap();
+                let copy = Oob { opened: 5, ..*media.oob(4 + 1).unwrap() };
+                media.program(5 * 4, copy).unwrap();
+                let found = media.clone();
                 cx.flash.reset_erases(endurance);
                 cx.flash.restore_erases(&[3, 0, 0, 0, 0, 0]);
                 for block in 1..6 {
                     cx.flash.restore(block, 0..if block == 5 { 1 } else { 3 });
                 }
-                mapping.recover(cx);
+                mapping.recover(cx, found);
                 assert_eq!((mapping.lookup(1), mapping.free_blocks(0)), (Some(place), 1));
             });
         }

@@ -4,26 +4,26 @@ use super::table::{OWN, TOMB, Table, Tombstone};
 use super::{DATA, Open, Store};
 use crate::ftl::cx::{Cx, Label};
 use crate::ftl::pool::Pool;
-use crate::nand::image::{Content, Image, PageState};
+use crate::nand::media::{Content, Media, PageState};
 use crate::nand::{Cause, Ppn, Role};
 use crate::support::NONE;
 
 impl Table {
     /// Finds the newest version of each page, and the tombstones that still count, and tells the store.
-    pub fn rebuild(&mut self, store: &mut Store, image: &Image) {
+    pub fn rebuild(&mut self, store: &mut Store, media: &Media) {
         // The newest record of each logical page wins. A copy has the record of its source; the one in the block that
         // was opened later wins, so that a collection which was cut short does not begin anew.
         let pages = store.geometry.pages();
         let mut newest = vec![((0u64, 0u64), NONE); self.map.len()];
         let mut dead = vec![0u64; self.map.len()];
         for ppn in 0..pages {
-            let Some(oob) = image.oob(ppn) else { continue };
+            let Some(oob) = media.oob(ppn) else { continue };
             match oob.content {
                 Content::Host if (oob.seq, oob.opened) > newest[oob.lpn as usize].0 => {
                     newest[oob.lpn as usize] = ((oob.seq, oob.opened), ppn);
                 }
                 Content::Tombstone => {
-                    for &(first, count) in &image.trims[oob.lpn as usize] {
+                    for &(first, count) in media.trims(oob.lpn) {
                         for seq in &mut dead[first as usize..(first + count) as usize] {
                             *seq = (*seq).max(oob.seq);
                         }
@@ -40,10 +40,10 @@ impl Table {
         }
         // A tombstone is kept while it is the last word on one of its pages.
         for ppn in 0..pages {
-            let Some(oob) = image.oob(ppn).filter(|oob| oob.content == Content::Tombstone) else { continue };
+            let Some(oob) = media.oob(ppn).filter(|oob| oob.content == Content::Tombstone) else { continue };
             let tomb = self.tombs.len() as u32;
             let mut live = 0;
-            for &(first, count) in &image.trims[oob.lpn as usize] {
+            for &(first, count) in media.trims(oob.lpn) {
                 for lpn in first..first + count {
                     if self.map[lpn as usize] == NONE && dead[lpn as usize] == oob.seq {
                         self.map[lpn as usize] = TOMB | tomb;
@@ -71,12 +71,12 @@ impl Store {
 
     /// Erases what holds nothing valid, and finds the blocks that go on being written: in each unit the two of each class with
     /// most room, as the collection that power cut short may need it.
-    pub fn reopen(&mut self, cx: &mut Cx<'_>, image: &Image) {
+    pub fn reopen(&mut self, cx: &mut Cx<'_>, media: &Media) {
         self.pool = Pool::empty(&self.geometry);
         for block in 0..self.geometry.blocks() {
             let unit = self.geometry.unit_of(block);
             if self.valid_of[block as usize] == 0 {
-                let dirty = image.block(block).iter().any(|page| *page != PageState::Erased);
+                let dirty = media.block(block).iter().any(|page| *page != PageState::Erased);
                 if dirty && !cx.flash.is_worn_out(block) {
                     cx.erase(block, Cause::Mapping, NONE, NONE);
                 }
@@ -87,7 +87,7 @@ impl Store {
             if let Some(of) = self.class_of.get_mut(block as usize) {
                 *of = class as u8;
             }
-            let opened = image.block(block).iter().find_map(|p| match p {
+            let opened = media.block(block).iter().find_map(|p| match p {
                 PageState::Done(oob) => Some(oob.opened),
                 _ => None,
             });

@@ -17,7 +17,7 @@ use crate::ftl::cx::{Cx, PageOut, Place};
 use crate::ftl::gc::Grain;
 use crate::ftl::store::table::Table;
 use crate::ftl::victim::Victim;
-use crate::nand::image::{Content, Image, Oob, PageState};
+use crate::nand::media::{Content, Media, Oob, PageState};
 use crate::nand::{Cause, Flash};
 use crate::support::whole_share;
 
@@ -112,33 +112,33 @@ impl Store {
     /// Where a power cut has left units without an erased block, forgets what was copied into the one that was opened last, if
     /// all of it is still where it came from. That block holds nothing then. A block that is worn out holds nothing either, but is
     /// of no use.
-    pub fn undo_copies(&self, flash: &Flash, image: &mut Image) {
+    pub fn undo_copies(&self, flash: &Flash, media: &mut Media) {
         let leads = (0..self.geometry.units).filter(|&unit| self.limits.sealed && self.lead(unit) == unit);
         for unit in leads {
             let all = || self.together(unit).flat_map(|unit| self.blocks_of(unit));
             let blocks = || all().filter(|&block| !flash.is_worn_out(block));
-            let records = |image: &Image, block: u32| {
-                let kept = image.block(block).iter().filter_map(|page| match page {
+            let records = |media: &Media, block: u32| {
+                let kept = media.block(block).iter().filter_map(|page| match page {
                     PageState::Done(oob) if oob.content != Content::Filler => Some(*oob),
                     _ => None,
                 });
                 kept.collect::<Vec<_>>()
             };
-            if blocks().any(|block| records(image, block).is_empty()) {
+            if blocks().any(|block| records(media, block).is_empty()) {
                 continue;
             }
-            let Some(newest) = blocks().max_by_key(|&block| records(image, block)[0].opened) else {
+            let Some(newest) = blocks().max_by_key(|&block| records(media, block)[0].opened) else {
                 continue;
             };
             let page = |oob: &Oob| (oob.seq, oob.lpn);
-            let mut copies: BTreeSet<_> = records(image, newest).iter().map(page).collect();
+            let mut copies: BTreeSet<_> = records(media, newest).iter().map(page).collect();
             for block in blocks().filter(|&block| block != newest) {
-                for oob in records(image, block) {
+                for oob in records(media, block) {
                     copies.remove(&page(&oob));
                 }
             }
             if copies.is_empty() {
-                image.spoil(newest);
+                media.spoil(newest);
             }
         }
     }

@@ -24,7 +24,7 @@ pub(super) struct Tombstone {
     pub(super) ppn: Ppn,
     /// Trimmed pages that have not been written since.
     pub(super) live: u32,
-    /// Its list in the image, while one is kept.
+    /// Its list in the medium, while that is kept.
     pub(super) list: u32,
 }
 
@@ -172,10 +172,7 @@ impl Table {
             self.map[first as usize..(first + count) as usize].fill(TOMB | tomb);
             live += count;
         }
-        let list = cx.engine.shadow_mut().map_or(NONE, |shadow| {
-            shadow.image.trims.push(ranges.to_vec());
-            shadow.image.trims.len() as u32 - 1
-        });
+        let list = cx.write_down_trims(ranges.iter().copied());
         self.tombs[tomb as usize] = Tombstone { ppn: NONE, live, list };
         (tomb, PageOut::tombstone(list, Cause::Mapping))
     }

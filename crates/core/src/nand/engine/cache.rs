@@ -55,7 +55,7 @@ impl Engine {
         let state = &mut self.ops[id as usize];
         state.steps_done += 1;
         let ended = state.steps_done == state.steps;
-        if self.shadow.is_some() {
+        if self.stored.is_some() {
             self.apply_step(id);
         }
         // The front goes on before those who waited for the operation ask for the die.

@@ -84,7 +84,7 @@ impl Engine {
         let d = &mut self.dies[die as usize];
         let state = &self.ops[d.running as usize];
         let left = state.steps - state.steps_done;
-        if left > 1 && self.plain && self.shadow.is_none() && d.urgent.head == NONE {
+        if left > 1 && self.plain && self.stored.is_none() && d.urgent.head == NONE {
             let uses_bus = d.step[0] + d.step[2] > 0;
             let channel = &mut self.channels[d.channel as usize];
             let period: u64 = d.step.iter().sum();
@@ -135,7 +135,7 @@ impl Engine {
         let goes_on = state.steps_done + 1 < state.steps && command == 0 && first > 0;
         // With the channel to itself, the next step begins a run.
         let alone = self.channels[d.channel as usize].active == 1;
-        if goes_on && !alone && self.plain && self.shadow.is_none() && d.urgent.head == NONE {
+        if goes_on && !alone && self.plain && self.stored.is_none() && d.urgent.head == NONE {
             d.phase = Phase::Across;
             return self.ask_bus(die, bus, array + first);
         }
@@ -227,7 +227,7 @@ impl Engine {
             Phase::First | Phase::Second => {
                 let id = d.running;
                 self.ops[id as usize].steps_done += 1;
-                if self.shadow.is_some() {
+                if self.stored.is_some() {
                     self.apply_step(id);
                 }
                 if !self.plain {

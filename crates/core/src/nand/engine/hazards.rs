@@ -61,7 +61,7 @@ impl Engine {
             }
             let op = FlashOp { waits: global(op.waits), signals: global(op.signals), ..*op };
             let id = self.accept(op, if plan.together { self.last_of_group(&op) } else { NONE });
-            if self.shadow.is_some() {
+            if self.stored.is_some() {
                 let slot = &mut self.payloads[id as usize];
                 slot.clear();
                 if op.payload != NONE {
@@ -137,7 +137,7 @@ impl Engine {
         }
         let id = if self.free_op == NONE {
             self.ops.push(state);
-            if self.shadow.is_some() {
+            if self.stored.is_some() {
                 self.payloads.resize(self.ops.len(), Vec::new());
             }
             self.ops.len() as u32 - 1
@@ -230,8 +230,8 @@ impl Engine {
     /// All of an operation counts as stored.
     fn apply_whole(&mut self, id: u32) {
         let op = &self.ops[id as usize].op;
-        if let Some(shadow) = self.shadow.as_deref_mut() {
-            shadow.apply(op, 0, op.count, &self.payloads[id as usize]);
+        if let Some(stored) = self.stored.as_deref_mut() {
+            stored.apply(op, 0, op.count, &self.payloads[id as usize]);
         }
     }
 

@@ -45,8 +45,10 @@ use hashbrown::HashMap;
 use super::chip::{COMPANIONS, Chip};
 use super::flash::Flash;
 use super::geometry::Geometry;
+use super::media::{Media, Oob};
 use super::op::{Cause, FlashOp, Kind};
 use super::shadow::Shadow;
+use super::stored::Stored;
 use crate::support::NONE;
 use crate::support::tournament::Tournament;
 
@@ -199,10 +201,10 @@ pub struct Engine {
     special: Special,
     /// How much the dies have to do, where somebody asks.
     work: Option<work::Work>,
-    /// Apply each step when it ends.
-    shadow: Option<Box<Shadow>>,
-    /// Plan records of the operations under way, while there is a shadow.
-    payloads: Vec<Vec<super::image::Oob>>,
+    /// The medium, to which each step is applied when it ends, where one is kept.
+    stored: Option<Box<Stored>>,
+    /// Plan records of the operations under way, while the medium is kept.
+    payloads: Vec<Vec<Oob>>,
     /// Tokens of the pins that each operation on several pages releases.
     unpins: Vec<Vec<u32>>,
     /// Pinned block and its life by token, for pages that wait in open program units.
@@ -278,7 +280,7 @@ impl Engine {
             program_pages: geometry.program_pages,
             single_reads: geometry.read_pages == 1,
             work: None,
-            shadow: None,
+            stored: None,
             payloads: Vec::new(),
             unpins: Vec::new(),
             tokens: HashMap::new(),
@@ -314,9 +316,9 @@ impl Engine {
         }
     }
 
-    /// Keeps what the flash holds from now on, and checks it.
-    pub fn attach(&mut self, shadow: Box<Shadow>) {
-        self.shadow = Some(shadow);
+    /// Keeps what the flash holds from now on, in `stored`.
+    pub fn keep(&mut self, stored: Stored) {
+        self.stored = Some(Box::new(stored));
     }
 
     /// Some operations will take no time. They happen before what was issued earlier, so that the order of issue is the only one in
@@ -330,14 +332,36 @@ impl Engine {
         self.stores_at_issue
     }
 
-    /// What the flash holds, if that is kept.
-    pub fn shadow(&self) -> Option<&Shadow> {
-        self.shadow.as_deref()
+    /// The medium and who compares it, where it is kept.
+    #[inline]
+    pub fn stored(&self) -> Option<&Stored> {
+        self.stored.as_deref()
     }
 
     /// The same, to be changed.
+    #[inline]
+    pub fn stored_mut(&mut self) -> Option<&mut Stored> {
+        self.stored.as_deref_mut()
+    }
+
+    /// What the flash holds, where that is kept.
+    pub fn media(&self) -> Option<&Media> {
+        self.stored().map(|stored| &stored.media)
+    }
+
+    /// The same, to be changed.
+    pub fn media_mut(&mut self) -> Option<&mut Media> {
+        self.stored_mut().map(|stored| &mut stored.media)
+    }
+
+    /// What the host wrote, where that is compared with what the flash holds.
+    pub fn shadow(&self) -> Option<&Shadow> {
+        self.stored()?.shadow.as_ref()
+    }
+
+    /// The same, to be told of more.
     pub fn shadow_mut(&mut self) -> Option<&mut Shadow> {
-        self.shadow.as_deref_mut()
+        self.stored_mut()?.shadow.as_mut()
     }
 
     /// The time, in ns.
@@ -415,16 +439,17 @@ impl Engine {
         if self.stores_at_issue {
             return;
         }
-        let Some(shadow) = self.shadow.as_deref_mut() else { return };
+        let Some(stored) = self.stored.as_deref_mut() else { return };
         let state = &self.ops[id as usize];
         let per_step = state.op.count.div_ceil(state.steps.max(1));
         let first = (state.steps_done - 1) * per_step;
         let last = (first + per_step).min(state.op.count);
-        shadow.apply(&state.op, first, last, &self.payloads[id as usize]);
+        stored.apply(&state.op, first, last, &self.payloads[id as usize]);
     }
 
-    /// Records of the pages that are in RAM until a program has stored them; only while there is a shadow.
-    pub fn programs_under_way(&self) -> impl Iterator<Item = &super::image::Oob> {
+    /// Records of the pages that are in RAM until a program has stored them; only while the medium is
+    /// kept.
+    pub fn programs_under_way(&self) -> impl Iterator<Item = &Oob> {
         let programs =
             self.ops.iter().zip(&self.payloads).filter(|(s, _)| s.live && s.op.kind == Kind::Program);
         programs.flat_map(|(_, payload)| payload).filter(|oob| oob.from == NONE)
@@ -432,8 +457,8 @@ impl Engine {
 
     /// Power fails: every operation under way is lost, done or torn as `fate` decides for each of its pages that was
     /// being written; the stored pages are all that is left.
-    pub fn cut(&self, mut fate: impl FnMut(&FlashOp) -> Fate) -> Option<Box<Shadow>> {
-        let mut shadow = self.shadow.clone()?;
+    pub fn cut(&self, mut fate: impl FnMut(&FlashOp) -> Fate) -> Option<Stored> {
+        let mut stored = self.stored().cloned()?;
         for die in self.dies.iter().filter(|_| !self.stores_at_issue) {
             let suspended = die.suspended.iter().flat_map(|s| [s.op].into_iter().chain(s.companions));
             let cached = (die.back != NONE || die.phase == Phase::Held) && self.chip.cache_program.is_some();
@@ -450,12 +475,12 @@ impl Engine {
                 let last = (first + per_step).min(state.op.count);
                 match fate(&state.op) {
                     Fate::Absent => {}
-                    Fate::Torn => shadow.tear(&state.op, first, last),
-                    Fate::Done => shadow.apply(&state.op, first, last, &self.payloads[id as usize]),
+                    Fate::Torn => stored.tear(&state.op, first, last),
+                    Fate::Done => stored.apply(&state.op, first, last, &self.payloads[id as usize]),
                 }
             }
         }
-        Some(shadow)
+        Some(stored)
     }
 
     /// The first few operations under way, for an error.

@@ -165,7 +165,7 @@ impl Engine {
         let companions = std::mem::replace(&mut self.dies[die as usize].companions, [NONE; COMPANIONS]);
         for id in companions.into_iter().filter(|&id| id != NONE) {
             self.ops[id as usize].steps_done += 1;
-            if self.shadow.is_some() {
+            if self.stored.is_some() {
                 self.apply_step(id);
             }
         }

@@ -1,7 +1,13 @@
-//! What the flash holds, by completion: the out-of-band record of each page. Kept for verification, power cuts and
-//! serving only.
+//! The medium: what each page of the array holds, by completion, and what a power cut leaves of it.
+//!
+//! Of a page there is the out-of-band record, which recovery reads, and a version stamp that stands for its data. The
+//! data of the mapping's own pages, tombstones and parts of the map, are kept beside them. A drive that serves data would
+//! keep its bytes here, too. The medium does not know what the host wrote; the shadow compares the two.
+//!
+//! Kept for verification and power cuts only: it costs more memory than the rest of the drive.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::geometry::Geometry;
 use crate::support::NONE;
@@ -24,13 +30,14 @@ pub enum Content {
     Host,
     /// Nothing: written to complete a program unit or to pass over a page.
     Filler,
-    /// The host no longer needs the pages in list `lpn` of [`Image::trims`].
+    /// The host no longer needs the pages in list `lpn` of [`Media::trims`].
     Tombstone,
     /// Part `lpn` of the map, as [`Maps`] has it.
     Map,
 }
 
-/// The out-of-band record of a page, and the version stamp that stands for its data.
+/// The out-of-band record of a page, and the version stamp that stands for its data. The stamp tells nothing to recovery
+/// but the age of a part of the map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Oob {
     /// Logical page; of a tombstone, the number of its list; of a translation page, its number.
@@ -61,6 +68,16 @@ pub enum PageState {
     Torn,
     /// Readable.
     Done(Oob),
+}
+
+impl PageState {
+    /// The record, if it can be read.
+    pub fn oob(&self) -> Option<&Oob> {
+        match self {
+            Self::Done(oob) => Some(oob),
+            _ => None,
+        }
+    }
 }
 
 /// What translation pages say. Stands for the data of those pages.
@@ -102,20 +119,22 @@ impl Maps {
 
 /// The whole array, by completion.
 #[derive(Debug, Clone)]
-pub struct Image {
+pub struct Media {
     pages: Vec<PageState>,
     pages_per_block: u32,
     /// Erases of each block. Drives keep them in a system area, written before power is gone or from a log: the spare area
     /// of the block itself loses its own with the erase. Here they are never lost.
     erases: Vec<u32>,
     /// What tombstones say: ranges of logical pages, `(first, count)`. Stands for the data of those pages.
-    pub trims: Vec<Vec<(u32, u32)>>,
+    trims: Vec<Vec<(u32, u32)>>,
     /// What translation pages say.
     pub maps: Maps,
+    /// The last number in the order of writes.
+    seq: u64,
 }
 
-impl Image {
-    /// A fully erased image.
+impl Media {
+    /// A fully erased array.
     pub fn new(geometry: &Geometry) -> Self {
         Self {
             pages: vec![PageState::Erased; geometry.pages() as usize],
@@ -123,6 +142,7 @@ impl Image {
             erases: vec![0; geometry.blocks() as usize],
             trims: Vec::new(),
             maps: Maps::default(),
+            seq: 0,
         }
     }
 
@@ -143,28 +163,52 @@ impl Image {
 
     /// The pages of a block, in order.
     pub fn block(&self, block: u32) -> &[PageState] {
-        let first = (block * self.pages_per_block) as usize;
-        &self.pages[first..first + self.pages_per_block as usize]
+        &self.pages[self.range(block)]
     }
 
-    /// Nothing in a block is readable any more.
-    pub fn spoil(&mut self, block: u32) {
-        let first = (block * self.pages_per_block) as usize;
-        self.pages[first..first + self.pages_per_block as usize].fill(PageState::Torn);
+    /// Number of a block's first page.
+    pub fn first_page(&self, block: u32) -> u32 {
+        block * self.pages_per_block
+    }
+
+    fn range(&self, block: u32) -> Range<usize> {
+        let first = self.first_page(block) as usize;
+        first..first + self.pages_per_block as usize
     }
 
     /// The readable record of a page.
     pub fn oob(&self, ppn: u32) -> Option<&Oob> {
-        match self.page(ppn) {
-            PageState::Done(oob) => Some(oob),
-            _ => None,
-        }
+        self.page(ppn).oob()
     }
 
-    /// A page has been programmed.
+    /// The next number in the order of writes, for a record.
+    #[inline]
+    pub fn next_seq(&mut self) -> u64 {
+        self.seq += 1;
+        self.seq
+    }
+
+    /// Writes down the list of a tombstone; its number goes into the tombstone's record.
+    pub fn write_down_trims(&mut self, ranges: Vec<(u32, u32)>) -> u32 {
+        self.trims.push(ranges);
+        self.trims.len() as u32 - 1
+    }
+
+    /// What the tombstone with this list says was trimmed: ranges of logical pages, `(first, count)`.
+    pub fn trims(&self, list: u32) -> &[(u32, u32)] {
+        &self.trims[list as usize]
+    }
+
+    /// Lists written down so far.
+    pub fn trim_lists(&self) -> usize {
+        self.trims.len()
+    }
+
+    /// A page has been programmed with this record.
     ///
     /// # Errors
     /// The page was not erased.
+    #[inline]
     pub fn program(&mut self, ppn: u32, oob: Oob) -> Result<(), String> {
         let page = &mut self.pages[ppn as usize];
         if *page != PageState::Erased {
@@ -179,32 +223,28 @@ impl Image {
         Ok(())
     }
 
-    /// How often each block was erased, torn erases among them.
-    pub fn erases(&self) -> &[u32] {
-        &self.erases
-    }
-
-    /// Starts counting erases afresh.
-    pub fn reset_erases(&mut self) {
-        self.erases.fill(0);
-    }
-
-    /// Power is back: the newest version of a translation page is the newest that can be read.
-    pub fn find_maps(&mut self) {
-        self.maps.newest.fill(0);
-        for page in &self.pages {
-            if let PageState::Done(Oob { content: Content::Map, lpn, version, .. }) = *page {
-                let newest = &mut self.maps.newest[lpn as usize];
-                *newest = (*newest).max(version);
+    /// What a copy with this record stores: what the page holds that it comes from, under the target's label.
+    ///
+    /// # Errors
+    /// That page holds something else.
+    #[inline]
+    pub fn read_source(&self, oob: &Oob) -> Result<Oob, String> {
+        match self.page(oob.from) {
+            PageState::Done(source) if source.lpn == oob.lpn && source.content == oob.content => {
+                Ok(Oob { role: oob.role, owner: oob.owner, opened: oob.opened, ..*source })
             }
+            found => Err(format!(
+                "copy of logical page {} from physical page {} found {found:?}",
+                oob.lpn, oob.from
+            )),
         }
     }
 
     /// A block has been erased.
     pub fn erase(&mut self, block: u32) {
         self.erases[block as usize] += 1;
-        let first = (block * self.pages_per_block) as usize;
-        self.pages[first..first + self.pages_per_block as usize].fill(PageState::Erased);
+        let pages = self.range(block);
+        self.pages[pages].fill(PageState::Erased);
     }
 
     /// Power failed while the page was being programmed.
@@ -215,7 +255,36 @@ impl Image {
     /// Power failed while the block was being erased: nothing in it can be read, nor programmed before an erase.
     pub fn tear_block(&mut self, block: u32) {
         self.erases[block as usize] += 1;
-        let first = (block * self.pages_per_block) as usize;
-        self.pages[first..first + self.pages_per_block as usize].fill(PageState::Torn);
+        self.spoil(block);
+    }
+
+    /// Nothing in a block is readable any more.
+    pub fn spoil(&mut self, block: u32) {
+        let pages = self.range(block);
+        self.pages[pages].fill(PageState::Torn);
+    }
+
+    /// How often each block was erased, torn erases among them.
+    pub fn erases(&self) -> &[u32] {
+        &self.erases
+    }
+
+    /// Starts counting erases afresh.
+    pub fn reset_erases(&mut self) {
+        self.erases.fill(0);
+    }
+
+    /// Power is back, and all that is known is what can be read: the order of writes goes on after the last one, and the
+    /// newest version of a translation page is the newest that is there.
+    pub fn power_up(&mut self) {
+        self.seq = 0;
+        self.maps.newest.fill(0);
+        for oob in self.pages.iter().filter_map(PageState::oob) {
+            self.seq = self.seq.max(oob.seq).max(oob.opened);
+            if oob.content == Content::Map {
+                let newest = &mut self.maps.newest[oob.lpn as usize];
+                *newest = (*newest).max(oob.version);
+            }
+        }
     }
 }
