@@ -38,7 +38,11 @@ fn items(tokens: &[TokenTree], depth: usize, written: &mut Written) {
             Some("crate") if at > 0 && (is_punct(tokens, at - 1, '$') || is_word(tokens, at - 1, "in")) => {}
             Some("crate" | "super" | "self") if is_path(tokens, at) => {
                 let path = simple(tokens, &mut at);
-                written.paths.extend(outside(path, depth));
+                // A macro that a crate exports stands at its root, wherever it is written.
+                let is_exported = path.len() == 2 && path[0] == "crate" && is_punct(tokens, at, '!');
+                if !is_exported {
+                    written.paths.extend(outside(path, depth));
+                }
                 continue;
             }
             Some("use") => {
