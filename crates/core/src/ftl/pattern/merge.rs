@@ -143,8 +143,7 @@ impl PatternFtl {
     ) -> bool {
         let lacks = if log == NONE { u32::MAX } else { self.lacks(blocks, lbn, log) };
         // A block whose pattern changes goes where it is wanted, though all of it lies in the log.
-        let stays = self.turns[lbn as usize].policy != Some(Policy::Hybrid)
-            || self.width == 1
+        let stays = self.width == 1
             || lacks > 0
             || self.areas.is_striped(log) == (self.settled(lbn) == Policy::Multi);
         let in_place = stays && log != NONE && self.fits_in_place(blocks, cx.flash, lbn, log);
