@@ -80,7 +80,9 @@ impl Store {
     pub(super) fn rested(&mut self, unit: u32) {
         let resting = &mut self.rest.units[unit as usize];
         resting.erases += 1;
-        if resting.blocks.front().is_some_and(|&(_, until)| until <= resting.erases) {
+        let erases = resting.erases;
+        // Several that began to rest between two erases end together.
+        while self.rest.units[unit as usize].blocks.front().is_some_and(|&(_, until)| until <= erases) {
             self.wake(unit);
         }
     }
