@@ -1,4 +1,5 @@
-//! Hashes the source of the engine, so that a stored result can be told from what another build would give.
+//! Hashes the source of the engine, so that a stored result can be told from what another build
+//! would give.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
@@ -7,7 +8,8 @@ use std::{env, fs, io};
 const SOURCES: [&str; 4] = ["../core/src", "../traces/src", "src", "../../Cargo.lock"];
 
 fn main() -> io::Result<()> {
-    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets the crate's folder"));
+    let root =
+        PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets the crate's folder"));
     let mut hash = Fnv::new();
     for source in SOURCES {
         println!("cargo::rerun-if-changed={source}");
@@ -24,8 +26,9 @@ fn hash_all(path: &Path, hash: &mut Fnv) -> io::Result<()> {
         hash.add(&fs::read(path)?);
         return Ok(());
     }
-    let mut inside =
-        fs::read_dir(path)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>()?;
+    let mut inside = fs::read_dir(path)?
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<io::Result<Vec<_>>>()?;
     inside.sort();
     inside.iter().try_for_each(|path| hash_all(path, hash))
 }

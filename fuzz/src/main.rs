@@ -1,7 +1,8 @@
 //! All fuzz targets in one program; the environment says which one it is.
 //!
-//! `FUZZ_TARGET` is the name of a trace format (its reader), `detect` or `unpack`; `list` prints all of them. `FUZZ_SEEDS` is
-//! a folder into which files to begin with are written. `tools/fuzz_readers.py` builds it and runs it.
+//! `FUZZ_TARGET` is the name of a trace format (its reader), `detect` or `unpack`; `list` prints
+//! all of them. `FUZZ_SEEDS` is a folder into which files to begin with are written.
+//! `tools/fuzz_readers.py` builds it and runs it.
 
 #![no_main]
 
@@ -64,7 +65,8 @@ fn read(ways: &[NamedFormat], data: &[u8]) {
 }
 
 fuzz_target!(init: prepare(), |data: &[u8]| {
-    // Whatever is answered is right as long as it is an answer: the promises are checked on the way.
+    // Whatever is answered is right as long as it is an answer: the promises are checked on the
+    // way.
     match target() {
         Target::Read(_, ways) => read(ways, data),
         Target::Detect => _ = fuzzing::detect(data),

@@ -2,8 +2,9 @@
 
 use eraseblock_core::buffer::BufferConfig;
 use eraseblock_core::config::{
-    BufferSection, Bytes, DeviceConfig, EnergyConfig, FtlConfig, HostConfig, NandConfig, Nanos, PageTypes,
-    Precondition, PreconditionConfig, ProgramOrder, Replay, Scheduling, TimingConfig, WriteBack,
+    BufferSection, Bytes, DeviceConfig, EnergyConfig, FtlConfig, HostConfig, NandConfig, Nanos,
+    PageTypes, Precondition, PreconditionConfig, ProgramOrder, Replay, Scheduling, TimingConfig,
+    WriteBack,
 };
 use eraseblock_core::ftl::MappingConfig;
 use eraseblock_core::ftl::gc::GcConfig;
@@ -23,9 +24,11 @@ pub struct Scale {
 
 impl Scale {
     /// The figures that are quoted.
-    pub const FULL: Self = Self { pages_per_block: 256, requests: 1_000_000, accesses: 10_000_000, runs: 3 };
+    pub const FULL: Self =
+        Self { pages_per_block: 256, requests: 1_000_000, accesses: 10_000_000, runs: 3 };
     /// The same in about a second, for tests.
-    pub const QUICK: Self = Self { pages_per_block: 16, requests: 62_500, accesses: 100_000, runs: 1 };
+    pub const QUICK: Self =
+        Self { pages_per_block: 16, requests: 62_500, accesses: 100_000, runs: 1 };
 
     /// Pages that the drive exports: 4 GiB at full scale.
     pub fn exported_pages(self) -> u64 {
@@ -36,7 +39,8 @@ impl Scale {
 /// Size of a page in bytes.
 pub const PAGE: u64 = 4096;
 
-/// The drive, 7.5 GiB raw at full scale, with 4 GiB exported; page mapping, no buffer, open loop, empty.
+/// The drive, 7.5 GiB raw at full scale, with 4 GiB exported; page mapping, no buffer, open loop,
+/// empty.
 pub fn drive(scale: Scale) -> DeviceConfig {
     DeviceConfig {
         nand: NandConfig {
@@ -81,14 +85,18 @@ pub fn drive(scale: Scale) -> DeviceConfig {
         },
         buffer: buffer("none", 0),
         host: HostConfig::default(),
-        precondition: PreconditionConfig { state: Precondition::Empty, ..PreconditionConfig::default() },
+        precondition: PreconditionConfig {
+            state: Precondition::Empty,
+            ..PreconditionConfig::default()
+        },
         seed: 1,
     }
 }
 
 /// A buffer with its default options.
 pub fn buffer(name: &str, bytes: u64) -> BufferSection {
-    let scheme = BufferConfig::by_name(name).unwrap_or_else(|| panic!("no buffer is called {name}"));
+    let scheme =
+        BufferConfig::by_name(name).unwrap_or_else(|| panic!("no buffer is called {name}"));
     BufferSection { size: Bytes(bytes), write_back: WriteBack::Background, battery: false, scheme }
 }
 

@@ -27,8 +27,8 @@ pub fn rates(scale: Scale) -> Result<Vec<MakeRate>, String> {
     generators().iter().map(|entry| rate(entry.name, scale)).collect()
 }
 
-/// One generator with its defaults, a mean interval of 50 us and sizes and operations that vary: the best of several
-/// runs.
+/// One generator with its defaults, a mean interval of 50 us and sizes and operations that vary:
+/// the best of several runs.
 fn rate(name: &'static str, scale: Scale) -> Result<MakeRate, String> {
     let failed = |error: &dyn std::fmt::Display| format!("{name}: {error}");
     let config: GenerateConfig =
@@ -39,7 +39,10 @@ fn rate(name: &'static str, scale: Scale) -> Result<MakeRate, String> {
         let start = Instant::now();
         let (mut sum, mut count) = (0_u64, 0);
         for request in generator {
-            sum = sum.rotate_left(5).wrapping_mul(31) ^ request.offset ^ request.len ^ request.arrival_ns;
+            sum = sum.rotate_left(5).wrapping_mul(31)
+                ^ request.offset
+                ^ request.len
+                ^ request.arrival_ns;
             count += 1;
         }
         seconds = start.elapsed().as_secs_f64().min(seconds);

@@ -107,7 +107,8 @@ fn writes(scale: Scale) -> Result<Vec<Figure>, String> {
     ])
 }
 
-/// (b): a filled drive collects garbage. Counted without the filling, which takes no simulated time, and with it.
+/// (b): a filled drive collects garbage. Counted without the filling, which takes no simulated
+/// time, and with it.
 fn collecting(scale: Scale) -> Result<Vec<Figure>, String> {
     let config = drive::filled(scale);
     let load = || Uniform::new(scale.exported_pages(), PAGE, 0, GAP_NS);
@@ -115,7 +116,8 @@ fn collecting(scale: Scale) -> Result<Vec<Figure>, String> {
     if run.report.flash.erases.gc == 0 {
         return Err("no garbage was collected, though the bench is about that".into());
     }
-    let (served, filled) = (run.report.flash_ops as f64, run.report.precondition.pages_written as f64);
+    let (served, filled) =
+        (run.report.flash_ops as f64, run.report.precondition.pages_written as f64);
     let goal = (Better::More, 6.0);
     let what = "uniform overwrites of a filled drive, GC active";
     Ok(vec![
@@ -131,7 +133,8 @@ fn collecting(scale: Scale) -> Result<Vec<Figure>, String> {
     ])
 }
 
-/// (c): a full page-LRU buffer over page mapping, half reads, twice as many pages in use as it holds.
+/// (c): a full page-LRU buffer over page mapping, half reads, twice as many pages in use as it
+/// holds.
 fn buffered(scale: Scale) -> Result<Vec<Figure>, String> {
     let run = best(scale.runs, || buffered_run("lru", scale), serve_s)?;
     let rate = scale.accesses as f64 / run.serve_s / MILLION;
@@ -139,7 +142,8 @@ fn buffered(scale: Scale) -> Result<Vec<Figure>, String> {
     Ok(vec![Figure::new("c", what, rate, "M pages/s", (Better::More, 15.0), run.hash())])
 }
 
-/// Untimed accesses through a buffer of a 64th of the drive (64 MiB), with a footprint of twice the buffer.
+/// Untimed accesses through a buffer of a 64th of the drive (64 MiB), with a footprint of twice the
+/// buffer.
 ///
 /// # Errors
 /// As the drive's.
@@ -152,7 +156,11 @@ pub fn buffered_run(name: &str, scale: Scale) -> Result<Run, DeviceError> {
 
 /// (e): BAST merges at nearly every write.
 fn merging(scale: Scale) -> Result<Vec<Figure>, String> {
-    merges(scale, "bast", &[("e", 32, false), ("e1", 1, false), ("e-cb", 32, true), ("e1-cb", 1, true)])
+    merges(
+        scale,
+        "bast",
+        &[("e", 32, false), ("e1", 1, false), ("e-cb", 32, true), ("e1-cb", 1, true)],
+    )
 }
 
 /// (g): FAST merges the logical blocks of all pages in a log block when it needs a new one.
@@ -172,7 +180,10 @@ fn merges(
         let run = best(scale.runs, || run(&config, load(), scale.requests), serve_s)?;
         let rate = run.report.flash_ops as f64 / run.serve_s / MILLION;
         let how = if copy_back { "copy-back" } else { "over the bus" };
-        let what = format!("uniform writes, {}, 128 logs, QD {queue_depth}, {how}", mapping.to_uppercase());
+        let what = format!(
+            "uniform writes, {}, 128 logs, QD {queue_depth}, {how}",
+            mapping.to_uppercase()
+        );
         Ok::<_, String>(Figure::new(name, what, rate, "M ops/s", (Better::More, 25.0), run.hash()))
     };
     runs.iter().map(measure).collect()
@@ -183,7 +194,14 @@ fn reading(scale: Scale) -> Result<Vec<Figure>, String> {
     let rate = readers::rate("spc".parse()?, scale)?;
     let goal = (Better::More, 5.0);
     Ok(vec![
-        Figure::new("f", "SPC text read for replay", rate.rate, "M reqs/s", goal, rate.hash.clone()),
+        Figure::new(
+            "f",
+            "SPC text read for replay",
+            rate.rate,
+            "M reqs/s",
+            goal,
+            rate.hash.clone(),
+        ),
         Figure::new(
             "f+",
             "the same, hashed and counted: the first pass",

@@ -1,8 +1,10 @@
-//! Whether an access costs the same in a large buffer as in a small one, and a flush command: instructions, counted by valgrind.
+//! Whether an access costs the same in a large buffer as in a small one, and a flush command:
+//! instructions, counted by valgrind.
 //!
-//! A child process of each scheme fills buffers of all sizes, one after the other, and makes `n` accesses of each. Callgrind writes
-//! what it has counted whenever these begin and end, so that the count is free of start-up and filling. For flush commands each
-//! access is a write with a flush command after it, so that one page is dirty at each.
+//! A child process of each scheme fills buffers of all sizes, one after the other, and makes `n`
+//! accesses of each. Callgrind writes what it has counted whenever these begin and end, so that the
+//! count is free of start-up and filling. For flush commands each access is a write with a flush
+//! command after it, so that one page is dirty at each.
 
 use std::hint::black_box;
 use std::num::NonZero;
@@ -26,7 +28,8 @@ pub const SIZES: [Bytes; 3] = [Bytes(1 << 20), Bytes(64 << 20), Bytes(1 << 30)];
 const LIMIT: f64 = 1.3;
 /// The same where it costs O(log n).
 const LOGARITHMIC_LIMIT: f64 = 2.0;
-/// The same for a write and a flush command, which sorts what is dirty; a scan of the buffer would be 64 times as much.
+/// The same for a write and a flush command, which sorts what is dirty; a scan of the buffer would
+/// be 64 times as much.
 const FLUSH_LIMIT: f64 = 3.0;
 const PAGES_PER_BLOCK: u32 = 64;
 
@@ -86,8 +89,8 @@ pub struct Done {
     pub ns: f64,
 }
 
-/// Fills a buffer, then makes `accesses` more, of the kind that `work` says: these are counted. Uniform pages, half of them read, over
-/// twice as many pages as it holds.
+/// Fills a buffer, then makes `accesses` more, of the kind that `work` says: these are counted.
+/// Uniform pages, half of them read, over twice as many pages as it holds.
 ///
 /// # Errors
 /// There is no such scheme, or it refuses the size.
@@ -96,7 +99,10 @@ pub fn run(work: Work, name: &str, bytes: u64, accesses: u64) -> Result<Done, St
     let shape = Shape { capacity, pages_per_block: PAGES_PER_BLOCK, logical_pages: capacity * 2 };
     let mut scheme = BufferConfig::by_name(name)
         .ok_or_else(|| {
-            format!("no buffer is called `{name}`, expected one of {}", BufferConfig::NAMES.join(", "))
+            format!(
+                "no buffer is called `{name}`, expected one of {}",
+                BufferConfig::NAMES.join(", ")
+            )
         })?
         .build(shape)?;
     let load = Uniform::new(u64::from(capacity) * 2, PAGE, 128, 0);
@@ -135,7 +141,8 @@ pub fn run(work: Work, name: &str, bytes: u64, accesses: u64) -> Result<Done, St
     Ok(Done { left, ns })
 }
 
-/// Callgrind looks for this name when the child enters what is to be counted, and when it leaves it.
+/// Callgrind looks for this name when the child enters what is to be counted, and when it leaves
+/// it.
 #[inline(never)]
 fn border_of_count() {
     black_box(0);
@@ -147,11 +154,12 @@ fn border_of_count() {
 /// As [`run`]'s.
 pub fn run_all(name: &str, sizes: &[Bytes], accesses: u64) -> Result<(), String> {
     let each = Work::ALL.into_iter().flat_map(|work| sizes.iter().map(move |size| (work, size.0)));
-    each.into_iter().try_for_each(|(work, bytes)| run(work, name, bytes, work.times(accesses)).map(|_| ()))
+    each.into_iter()
+        .try_for_each(|(work, bytes)| run(work, name, bytes, work.times(accesses)).map(|_| ()))
 }
 
-/// Counts instructions of every registered buffer, with `accesses` accesses each, and a quarter as many writes with flush
-/// commands. `None` without valgrind.
+/// Counts instructions of every registered buffer, with `accesses` accesses each, and a quarter as
+/// many writes with flush commands. `None` without valgrind.
 ///
 /// # Errors
 /// A child fails, or says something unexpected.
@@ -164,10 +172,14 @@ pub fn costs(sizes: &[Bytes], accesses: u64) -> Result<Option<Vec<Cost>>, String
     let cost = |(number, work): (usize, Work), entry: &Entry, counts: &[u64]| {
         let times = work.times(accesses);
         let counts = &counts[number * sizes.len()..][..sizes.len()];
-        let instructions: Vec<_> =
-            sizes.iter().zip(counts).map(|(&size, &count)| (size, count as f64 / times as f64)).collect();
-        let (low, high) =
-            instructions.iter().fold((f64::MAX, 0.0f64), |(low, high), &(_, n)| (low.min(n), high.max(n)));
+        let instructions: Vec<_> = sizes
+            .iter()
+            .zip(counts)
+            .map(|(&size, &count)| (size, count as f64 / times as f64))
+            .collect();
+        let (low, high) = instructions
+            .iter()
+            .fold((f64::MAX, 0.0f64), |(low, high), &(_, n)| (low.min(n), high.max(n)));
         let limit = match (work, entry.about.cost) {
             (Work::Flush, _) => FLUSH_LIMIT,
             (Work::Access, Growth::Constant) => LIMIT,
@@ -182,13 +194,16 @@ pub fn costs(sizes: &[Bytes], accesses: u64) -> Result<Option<Vec<Cost>>, String
     Work::ALL
         .into_iter()
         .enumerate()
-        .flat_map(|work| entries.iter().zip(&counts).map(move |(entry, counts)| (work, entry, counts)))
+        .flat_map(|work| {
+            entries.iter().zip(&counts).map(move |(entry, counts)| (work, entry, counts))
+        })
         .map(|(work, entry, counts)| cost(work, entry, counts))
         .collect::<Result<Vec<_>, String>>()
         .map(Some)
 }
 
-/// Instructions of each scheme's child, as many at a time as there are processors: that changes no count.
+/// Instructions of each scheme's child, as many at a time as there are processors: that changes no
+/// count.
 fn count_all(entries: &[&Entry], sizes: &[Bytes], accesses: u64) -> Result<Vec<Vec<u64>>, String> {
     let next = AtomicUsize::new(0);
     let counts: Vec<OnceLock<_>> = entries.iter().map(|_| OnceLock::new()).collect();
@@ -232,8 +247,10 @@ fn count(name: &str, sizes: &[Bytes], accesses: u64) -> Result<Vec<u64>, String>
     (1..=parts)
         .map(|part| {
             let path = file.with_extension((2 * part).to_string());
-            let text = std::fs::read_to_string(path).map_err(|e| failed("reading the counts", &e))?;
-            let total = text.lines().find_map(|line| line.strip_prefix("totals: ")?.trim().parse().ok());
+            let text =
+                std::fs::read_to_string(path).map_err(|e| failed("reading the counts", &e))?;
+            let total =
+                text.lines().find_map(|line| line.strip_prefix("totals: ")?.trim().parse().ok());
             total.ok_or_else(|| failed("counting", &"no total was written"))
         })
         .collect()

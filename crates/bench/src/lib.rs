@@ -1,7 +1,7 @@
 //! Speed and cost of engine and readers, each figure beside its goal.
 //!
-//! This crate alone looks at the wall clock. Each figure comes with a hash of what was simulated: a change that makes
-//! the engine faster must leave it as it is.
+//! This crate alone looks at the wall clock. Each figure comes with a hash of what was simulated: a
+//! change that makes the engine faster must leave it as it is.
 
 pub mod buffers;
 pub mod drive;

@@ -16,10 +16,17 @@ pub struct Uniform {
 }
 
 impl Uniform {
-    /// Requests of one page each, over the first `pages` pages of the drive, `gap_ns` apart; `reads_of_256` of 256 are
-    /// reads.
+    /// Requests of one page each, over the first `pages` pages of the drive, `gap_ns` apart;
+    /// `reads_of_256` of 256 are reads.
     pub fn new(pages: u64, page_bytes: u64, reads_of_256: u64, gap_ns: u64) -> Self {
-        Self { rng: Pcg64Mcg::seed_from_u64(1), pages, page_bytes, reads_of_256, arrival_ns: 0, gap_ns }
+        Self {
+            rng: Pcg64Mcg::seed_from_u64(1),
+            pages,
+            page_bytes,
+            reads_of_256,
+            arrival_ns: 0,
+            gap_ns,
+        }
     }
 
     /// A uniform page number, and whether it is read.

@@ -1,4 +1,5 @@
-//! `cargo run --release -p eraseblock-bench`: speed of engine, readers and generators beside their goals.
+//! `cargo run --release -p eraseblock-bench`: speed of engine, readers and generators beside their
+//! goals.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A command line prints.
 
@@ -143,7 +144,9 @@ fn speed(call: &Call) -> Result<bool, String> {
     if !figures.is_empty() {
         println!("{}", table::figures(&figures));
         if call.quick {
-            println!("A sixteenth of the size: good for seeing that the benches run, not for the goals.\n");
+            println!(
+                "A sixteenth of the size: good for seeing that the benches run, not for the goals.\n"
+            );
         }
     }
     if !rates.is_empty() {
@@ -159,10 +162,15 @@ fn speed(call: &Call) -> Result<bool, String> {
 }
 
 fn costs(call: &Call) -> Result<bool, String> {
-    let (sizes, accesses) =
-        if call.quick { (&instructions::SIZES[..2], 20_000) } else { (&instructions::SIZES[..], 400_000) };
+    let (sizes, accesses) = if call.quick {
+        (&instructions::SIZES[..2], 20_000)
+    } else {
+        (&instructions::SIZES[..], 400_000)
+    };
     let Some(costs) = instructions::costs(sizes, accesses)? else {
-        eprintln!("valgrind is not installed; instructions are not counted (Debian: apt install valgrind)");
+        eprintln!(
+            "valgrind is not installed; instructions are not counted (Debian: apt install valgrind)"
+        );
         return Ok(false);
     };
     if call.json {
@@ -184,13 +192,16 @@ fn scales(call: &Call) -> Result<bool, String> {
         println!("{}", table::scales(&costs, ratio));
     }
     if ratio.is_none() {
-        eprintln!("valgrind is not installed; instructions are not counted (Debian: apt install valgrind)");
+        eprintln!(
+            "valgrind is not installed; instructions are not counted (Debian: apt install valgrind)"
+        );
     }
     Ok(good)
 }
 
 fn one_scale(chips: &str, bytes: &str, n: &str) -> Result<bool, String> {
-    let size = scale::Size { chips: number("CHIPS", chips)?, exported: Bytes(number("BYTES", bytes)?) };
+    let size =
+        scale::Size { chips: number("CHIPS", chips)?, exported: Bytes(number("BYTES", bytes)?) };
     scale::run_in_stages(size, number("N", n)?).map(|()| true)
 }
 

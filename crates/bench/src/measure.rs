@@ -23,12 +23,13 @@ pub struct Run {
 }
 
 impl Run {
-    /// First digits of the SHA-256 of everything counted and timed in the simulation; the memory that it took is left
-    /// out.
+    /// First digits of the SHA-256 of everything counted and timed in the simulation; the memory
+    /// that it took is left out.
     pub fn hash(&self) -> String {
         let mut report = self.report.clone();
         (report.bytes_per_page, report.map_bytes, report.buffer_metadata_bytes) = (0.0, 0, 0);
-        let text = serde_json::to_string(&report).unwrap_or_else(|e| unreachable!("reports are plain: {e}"));
+        let text = serde_json::to_string(&report)
+            .unwrap_or_else(|e| unreachable!("reports are plain: {e}"));
         let digest = Sha256::digest(text);
         let first = digest.iter().take(6).fold(0u64, |number, &byte| number << 8 | u64::from(byte));
         format!("{first:012x}")
@@ -63,7 +64,8 @@ pub fn run(config: &DeviceConfig, mut load: Uniform, requests: u64) -> Result<Ru
     })
 }
 
-/// The run with the shortest time by `key`, out of `runs`. All of them must have simulated the same.
+/// The run with the shortest time by `key`, out of `runs`. All of them must have simulated the
+/// same.
 ///
 /// # Errors
 /// As the drive's, or two runs differ.

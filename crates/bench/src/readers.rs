@@ -17,7 +17,8 @@ pub struct ReadRate {
     pub rate: f64,
     /// Megabytes (10^6) of the file a second.
     pub megabytes: f64,
-    /// Requests a second, in millions: the first pass of a run, which hashes the file and counts what it holds.
+    /// Requests a second, in millions: the first pass of a run, which hashes the file and counts
+    /// what it holds.
     pub first_pass_rate: f64,
     /// First digits of the file's SHA-256.
     pub hash: String,
@@ -44,7 +45,8 @@ pub fn rate(format: &'static Format, scale: Scale) -> Result<ReadRate, String> {
     drop(sample);
     let (mut replay_s, mut first_pass_s, mut hash) = (f64::INFINITY, f64::INFINITY, String::new());
     for _ in 0..scale.runs {
-        let (workload, seconds) = first_pass(format, folder.path()).map_err(|error| failed(&error))?;
+        let (workload, seconds) =
+            first_pass(format, folder.path()).map_err(|error| failed(&error))?;
         first_pass_s = seconds.min(first_pass_s);
         replay_s = replay(&workload).map_err(|error| failed(&error))?.min(replay_s);
         workload.identity().sha256[..12].clone_into(&mut hash);
@@ -78,7 +80,10 @@ fn replay(workload: &Workload) -> Result<f64, String> {
     let seconds = start.elapsed().as_secs_f64();
     let figures = workload.selected();
     if (count, bytes) != (figures.requests, figures.read_bytes + figures.write_bytes) {
-        return Err(format!("the first pass counted {} requests, the second {count}", figures.requests));
+        return Err(format!(
+            "the first pass counted {} requests, the second {count}",
+            figures.requests
+        ));
     }
     Ok(seconds)
 }

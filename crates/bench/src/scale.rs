@@ -1,8 +1,9 @@
-//! Whether a flash operation costs the same on small drives and on large ones: instructions, time and memory, from one chip to 64, and
-//! from 32 GiB to 4 TiB.
+//! Whether a flash operation costs the same on small drives and on large ones: instructions, time
+//! and memory, from one chip to 64, and from 32 GiB to 4 TiB.
 //!
-//! Every drive is filled, has the same amount of spare flash and takes the same kind of requests, 32 at a time: half of them read a page
-//! anywhere, half write one of the same 4 GiB, so that garbage collection has as much to do on each.
+//! Every drive is filled, has the same amount of spare flash and takes the same kind of requests,
+//! 32 at a time: half of them read a page anywhere, half write one of the same 4 GiB, so that
+//! garbage collection has as much to do on each.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
@@ -44,8 +45,13 @@ const fn size(chips: u32, exported: u64) -> Size {
 }
 
 /// The drives that are compared.
-pub const SIZES: [Size; 5] =
-    [size(1, 32 << 30), size(8, 32 << 30), size(64, 32 << 30), size(64, 256 << 30), size(64, 4 << 40)];
+pub const SIZES: [Size; 5] = [
+    size(1, 32 << 30),
+    size(8, 32 << 30),
+    size(64, 32 << 30),
+    size(64, 256 << 30),
+    size(64, 4 << 40),
+];
 /// The same in seconds, for tests.
 pub const QUICK: [Size; 3] = [size(1, 8 << 30), size(8, 8 << 30), size(64, 16 << 30)];
 
@@ -107,14 +113,15 @@ struct Load {
 impl Load {
     fn request(&mut self) -> Request {
         let random = self.rng.next_u64();
-        let (op, among) = if random & 1 == 0 { (Op::Read, self.pages) } else { (Op::Write, HOT_PAGES) };
+        let (op, among) =
+            if random & 1 == 0 { (Op::Read, self.pages) } else { (Op::Write, HOT_PAGES) };
         let page = ((random >> 32) * among) >> 32;
         Request { arrival_ns: 0, offset: page * PAGE, len: PAGE, volume: 0, op, fua: false }
     }
 }
 
-/// Fills a drive and uses up its spare flash, then serves `requests`. Says through `stage` when these begin and when they
-/// have been served.
+/// Fills a drive and uses up its spare flash, then serves `requests`. Says through `stage` when
+/// these begin and when they have been served.
 ///
 /// # Errors
 /// As the drive's, or `stage`'s.
@@ -164,7 +171,10 @@ pub fn run_in_stages(size: Size, requests: u64) -> Result<(), String> {
     };
     let done = run(size, requests, |stage| {
         say(stage)?;
-        std::io::stdin().read_line(&mut String::new()).map(|_| ()).map_err(|e| format!("waiting: {e}"))
+        std::io::stdin()
+            .read_line(&mut String::new())
+            .map(|_| ())
+            .map_err(|e| format!("waiting: {e}"))
     })?;
     say(&serde_json::to_string(&done).map_err(|e| e.to_string())?)
 }
@@ -173,7 +183,11 @@ pub fn run_in_stages(size: Size, requests: u64) -> Result<(), String> {
 ///
 /// # Errors
 /// A child fails, or says something unexpected.
-pub fn costs(sizes: &[Size], requests: u64, mut tell: impl FnMut(&str)) -> Result<Vec<Cost>, String> {
+pub fn costs(
+    sizes: &[Size],
+    requests: u64,
+    mut tell: impl FnMut(&str),
+) -> Result<Vec<Cost>, String> {
     let valgrind = Command::new("valgrind").arg("--version").output().is_ok();
     let mut cost = |&size: &Size| {
         tell(&format!("{} chips, {}: timing", size.chips, size.exported));
@@ -185,7 +199,14 @@ pub fn costs(sizes: &[Size], requests: u64, mut tell: impl FnMut(&str)) -> Resul
             instructions = all.map(|all| all as f64 / counted.flash_ops as f64);
         }
         let Done { flash_ops, serve_s, fill_s, bytes_per_page, waf } = done;
-        Ok(Cost { size, instructions, ns: serve_s * 1e9 / flash_ops as f64, bytes_per_page, fill_s, waf })
+        Ok(Cost {
+            size,
+            instructions,
+            ns: serve_s * 1e9 / flash_ops as f64,
+            bytes_per_page,
+            fill_s,
+            waf,
+        })
     };
     sizes.iter().map(&mut cost).collect()
 }
@@ -193,14 +214,18 @@ pub fn costs(sizes: &[Size], requests: u64, mut tell: impl FnMut(&str)) -> Resul
 /// Dearest to cheapest, in instructions; and whether all limits are kept.
 pub fn verdict(costs: &[Cost]) -> (Option<f64>, bool) {
     let counted = || costs.iter().filter_map(|cost| cost.instructions);
-    let ratio = counted().reduce(f64::max).zip(counted().reduce(f64::min)).map(|(high, low)| high / low);
+    let ratio =
+        counted().reduce(f64::max).zip(counted().reduce(f64::min)).map(|(high, low)| high / low);
     let small = costs.iter().all(|cost| cost.bytes_per_page <= BYTES_LIMIT);
     (ratio, small && ratio.is_none_or(|ratio| ratio <= LIMIT))
 }
 
-/// Runs a drive in a process of its own; with the instructions between its two stages, if they are to be `counted`.
+/// Runs a drive in a process of its own; with the instructions between its two stages, if they are
+/// to be `counted`.
 fn child(size: Size, requests: u64, counted: bool) -> Result<(Done, Option<u64>), String> {
-    let failed = |what: &str, error: &dyn std::fmt::Display| format!("{what} the drive of {size:?}: {error}");
+    let failed = |what: &str, error: &dyn std::fmt::Display| {
+        format!("{what} the drive of {size:?}: {error}")
+    };
     let program = std::env::current_exe().map_err(|e| format!("finding this program: {e}"))?;
     let out = std::env::temp_dir().join(format!("eraseblock-scale-{}", std::process::id()));
     let mut command = if counted {
@@ -212,16 +237,25 @@ fn child(size: Size, requests: u64, counted: bool) -> Result<(Done, Option<u64>)
     } else {
         Command::new(&program)
     };
-    command.args(["drive", &size.chips.to_string(), &size.exported.0.to_string(), &requests.to_string()]);
-    let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|e| failed("starting", &e))?;
+    command.args([
+        "drive",
+        &size.chips.to_string(),
+        &size.exported.0.to_string(),
+        &requests.to_string(),
+    ]);
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|e| failed("starting", &e))?;
     let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
         unreachable!("both are pipes")
     };
     let mut last = String::new();
     for line in BufReader::new(output).lines() {
         last = line.map_err(|e| failed("hearing from", &e))?;
-        if let Some(switch) = [(BEGIN, "on"), (END, "off")].iter().find(|(stage, _)| *stage == last) {
+        if let Some(switch) = [(BEGIN, "on"), (END, "off")].iter().find(|(stage, _)| *stage == last)
+        {
             if counted {
                 count(child.id(), switch.1)?;
             }
@@ -239,7 +273,10 @@ fn child(size: Size, requests: u64, counted: bool) -> Result<(Done, Option<u64>)
     let text = std::fs::read_to_string(&out).map_err(|e| failed("reading the counts of", &e))?;
     std::fs::remove_file(&out).map_err(|e| failed("removing the counts of", &e))?;
     let total = text.lines().find_map(|line| line.strip_prefix("totals: ")?.trim().parse().ok());
-    total.map_or_else(|| Err(failed("counting", &"no total was written")), |total| Ok((done, Some(total))))
+    total.map_or_else(
+        || Err(failed("counting", &"no total was written")),
+        |total| Ok((done, Some(total))),
+    )
 }
 
 /// Switches the counting of instructions in a process under valgrind.

@@ -1,6 +1,8 @@
-//! A stream of page accesses in a file, and how fast a buffer alone takes it: what other cache simulators are compared on.
+//! A stream of page accesses in a file, and how fast a buffer alone takes it: what other cache
+//! simulators are compared on.
 //!
-//! The format is libCacheSim's oracleGeneral: time u32, object u64, size u32, next access i64, little-endian. An object is a page.
+//! The format is libCacheSim's oracleGeneral: time u32, object u64, size u32, next access i64,
+//! little-endian. An object is a page.
 
 use std::fs::File;
 use std::io::{BufWriter, Read as _, Seek as _, Write as _};
@@ -55,7 +57,8 @@ pub fn write_zipf(path: &Path, accesses: u64) -> Result<(), String> {
     file.flush().map_err(failed)
 }
 
-/// Reads a stream through a buffer of `pages` pages, in a drive that is as large as the stream needs.
+/// Reads a stream through a buffer of `pages` pages, in a drive that is as large as the stream
+/// needs.
 ///
 /// # Errors
 /// There is no such scheme, it refuses the size, or the file cannot be read.
@@ -64,8 +67,9 @@ pub fn pass(path: &Path, name: &str, pages: u32) -> Result<Pass, String> {
     let mut file = File::open(path).map_err(failed)?;
     let mut last = 0;
     each_page(path, &mut file, |page| last = last.max(page))?;
-    let logical_pages = u32::try_from(last + 1)
-        .map_err(|_| format!("{}: page {last}, expected numbers below {}", path.display(), u32::MAX))?;
+    let logical_pages = u32::try_from(last + 1).map_err(|_| {
+        format!("{}: page {last}, expected numbers below {}", path.display(), u32::MAX)
+    })?;
     let config = BufferConfig::by_name(name).ok_or_else(|| {
         format!("no buffer is called `{name}`, expected one of {}", BufferConfig::NAMES.join(", "))
     })?;
@@ -100,21 +104,27 @@ fn each_page(path: &Path, file: &mut File, mut call: impl FnMut(u64)) -> Result<
     loop {
         let mut filled = 0;
         while filled < chunk.len() {
-            match file.read(&mut chunk[filled..]).map_err(|e| format!("reading {}: {e}", path.display()))? {
+            match file
+                .read(&mut chunk[filled..])
+                .map_err(|e| format!("reading {}: {e}", path.display()))?
+            {
                 0 => break,
                 more => filled += more,
             }
         }
         let (records, rest) = chunk[..filled].as_chunks::<RECORD>();
         if !rest.is_empty() {
-            let at = file.stream_position().map_err(|e| format!("reading {}: {e}", path.display()))?;
+            let at =
+                file.stream_position().map_err(|e| format!("reading {}: {e}", path.display()))?;
             return Err(format!(
                 "{}: ends within a record, at byte {at}; a record has {RECORD} bytes",
                 path.display()
             ));
         }
         for record in records {
-            let Some(object) = record[4..].first_chunk() else { unreachable!("a record has {RECORD} bytes") };
+            let Some(object) = record[4..].first_chunk() else {
+                unreachable!("a record has {RECORD} bytes")
+            };
             call(u64::from_le_bytes(*object));
         }
         if filled < chunk.len() {

@@ -135,7 +135,10 @@ pub fn scales(costs: &[scale::Cost], ratio: Option<f64>) -> String {
         );
     }
     if let Some(ratio) = ratio {
-        let _ = writeln!(text, "Instructions for a flash operation: {ratio:.2}x apart (goal: at most 1.3x)");
+        let _ = writeln!(
+            text,
+            "Instructions for a flash operation: {ratio:.2}x apart (goal: at most 1.3x)"
+        );
     }
     text
 }

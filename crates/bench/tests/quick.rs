@@ -25,8 +25,10 @@ fn every_registered_buffer_has_a_rate() {
     let rates = buffers::rates(Scale::QUICK).unwrap();
     assert_eq!(rates.len(), buffer::registry().len());
     for rate in &rates {
-        // Uniform accesses to twice as many pages as the buffer holds hit at most half the time, unless the buffer knows them before.
-        let bound = buffer::registry().iter().any(|entry| entry.name == rate.name && entry.about.bound);
+        // Uniform accesses to twice as many pages as the buffer holds hit at most half the time,
+        // unless the buffer knows them before.
+        let bound =
+            buffer::registry().iter().any(|entry| entry.name == rate.name && entry.about.bound);
         assert!((rate.hit_ratio <= 0.5 || bound) && rate.rate > 0.0, "{rate:?}");
         // S-FTL's buffers leave half of the room to long requests, of which there are none.
         let least = match rate.name {
@@ -34,7 +36,10 @@ fn every_registered_buffer_has_a_rate() {
             "sftl" => 0.2,
             _ => 0.4,
         };
-        assert!(rate.hit_ratio >= least && (rate.hit_ratio > 0.0) == (rate.name != "none"), "{rate:?}");
+        assert!(
+            rate.hit_ratio >= least && (rate.hit_ratio > 0.0) == (rate.name != "none"),
+            "{rate:?}"
+        );
     }
     assert!(table::rates(&rates).lines().all(|line| line.chars().count() <= 100));
 }
@@ -43,14 +48,18 @@ fn every_registered_buffer_has_a_rate() {
 fn every_registered_format_has_a_rate() {
     let rates = readers::rates(Scale::QUICK).unwrap();
     assert_eq!(rates.len(), eraseblock_traces::formats().count());
-    assert!(rates.iter().all(|r| r.rate > 0.0 && r.megabytes > 0.0 && r.first_pass_rate > 0.0), "{rates:?}");
+    assert!(
+        rates.iter().all(|r| r.rate > 0.0 && r.megabytes > 0.0 && r.first_pass_rate > 0.0),
+        "{rates:?}"
+    );
     assert!(table::read_rates(&rates).lines().all(|line| line.chars().count() <= 100));
 }
 
 #[test]
 fn counted_accesses_fill_the_buffer() {
     let works = [Work::Access, Work::Flush];
-    for (work, entry) in works.into_iter().flat_map(|work| buffer::registry().iter().map(move |e| (work, e)))
+    for (work, entry) in
+        works.into_iter().flat_map(|work| buffer::registry().iter().map(move |e| (work, e)))
     {
         let done = instructions::run(work, entry.name, 1 << 20, 1000).unwrap();
         assert_eq!(done.left > 0, entry.name != "none", "{}", entry.name);
@@ -80,7 +89,10 @@ fn a_stream_is_written_and_taken() {
     let hits = |pages| stream::pass(&path, "lru", pages).unwrap();
     let (small, large) = (hits(1000), hits(10_000));
     assert_eq!((small.accesses, large.accesses), (50_000, 50_000));
-    assert!(0 < small.hits && small.hits < large.hits && large.hits < 50_000, "{small:?} {large:?}");
+    assert!(
+        0 < small.hits && small.hits < large.hits && large.hits < 50_000,
+        "{small:?} {large:?}"
+    );
     // Whatever the future holds is known: no scheme does better.
     for name in buffer::BufferConfig::NAMES {
         let found = stream::pass(&path, name, 1000).unwrap();
@@ -115,5 +127,9 @@ fn drives_of_all_sizes_are_filled_and_collect_garbage() {
     };
     let (ratio, good) = scale::verdict(&[cost(Some(100.0)), cost(Some(140.0)), cost(None)]);
     assert!(ratio == Some(1.4) && !good);
-    assert!(table::scales(&[cost(Some(1.0))], Some(1.0)).lines().all(|line| line.chars().count() <= 100));
+    assert!(
+        table::scales(&[cost(Some(1.0))], Some(1.0))
+            .lines()
+            .all(|line| line.chars().count() <= 100)
+    );
 }

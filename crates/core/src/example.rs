@@ -1,4 +1,5 @@
-//! Plays the examples of buffer schemes on a small drive, request by request, and keeps every decision.
+//! Plays the examples of buffer schemes on a small drive, request by request, and keeps every
+//! decision.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -158,9 +159,11 @@ mod tests {
 
     #[test]
     fn requests_are_read_as_they_are_written() {
-        let read = |text| parse(text).unwrap().into_iter().map(|(_, request)| request).collect::<Vec<_>>();
+        let read =
+            |text| parse(text).unwrap().into_iter().map(|(_, request)| request).collect::<Vec<_>>();
         let requests = read("W 0-2, R 3,W 9 fua, T 4-7, F");
-        let shapes: Vec<_> = requests.iter().map(|r| (r.op, r.offset / PAGE, r.len / PAGE, r.fua)).collect();
+        let shapes: Vec<_> =
+            requests.iter().map(|r| (r.op, r.offset / PAGE, r.len / PAGE, r.fua)).collect();
         let expected = [
             (Op::Write, 0, 3, false),
             (Op::Read, 3, 1, false),

@@ -1,18 +1,23 @@
-//! What the host did to a block while it was buffered: the word that goes with it from the buffer to the FTL.
+//! What the host did to a block while it was buffered: the word that goes with it from the buffer
+//! to the FTL.
 //!
-//! A buffer that knows it attaches a [`Pattern`] to an eviction (`Outcome::with_hint`), and may name the channel that the
-//! block should go to. The device hands both to the mapping as a [`Hint`] just before the pages of that eviction, and for
-//! clean blocks, of which no page is written, too. Mappings take no notice of hints unless they want to; a mapping that wants
-//! them and gets none decides from the pages alone. The other way round, a buffer asks through `View` where a block would be written
-//! (`route`) and which channels can take one (`channel_ready`). So any buffer works on any mapping.
+//! A buffer that knows it attaches a [`Pattern`] to an eviction (`Outcome::with_hint`), and may
+//! name the channel that the block should go to. The device hands both to the mapping as a [`Hint`]
+//! just before the pages of that eviction, and for clean blocks, of which no page is written, too.
+//! Mappings take no notice of hints unless they want to; a mapping that wants them and gets none
+//! decides from the pages alone. The other way round, a buffer asks through `View` where a block
+//! would be written (`route`) and which channels can take one (`channel_ready`). So any buffer
+//! works on any mapping.
 //!
-//! Kim, Park and Youn, "SUPA: a single unified read-write buffer and pattern-change-aware FTL for the high performance of
-//! multi-channel SSD", ACM Trans. Storage 13(4), 2017, tables 1 and 2.
+//! Kim, Park and Youn, "SUPA: a single unified read-write buffer and pattern-change-aware FTL for
+//! the high performance of multi-channel SSD", ACM Trans. Storage 13(4), 2017, tables 1 and 2.
 
 use serde::{Deserialize, Serialize};
 
 /// How pages of a block were read, or written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
     /// Not at all.
@@ -24,8 +29,11 @@ pub enum Access {
     Sequential,
 }
 
-/// What was done to a block: table 1 of the paper. At least one of the two is not [`Access::Never`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+/// What was done to a block: table 1 of the paper. At least one of the two is not
+/// [`Access::Never`].
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 pub struct Pattern {
     /// How it was written.
     pub write: Access,
@@ -54,8 +62,8 @@ pub struct Hint {
     pub pattern: Pattern,
     /// The channel that the buffer wants it to go to, if it goes to one.
     pub channel: Option<u32>,
-    /// The block has been told of before and has been in the buffer ever since: a flush command wrote its pages. What is told
-    /// now stands in the place of what was told then.
+    /// The block has been told of before and has been in the buffer ever since: a flush command
+    /// wrote its pages. What is told now stands in the place of what was told then.
     pub again: bool,
 }
 
@@ -93,7 +101,8 @@ impl Pattern {
         Self { write, read }
     }
 
-    /// From the longest run of pages that were written, and of pages that were read: more than `threshold` are sequential.
+    /// From the longest run of pages that were written, and of pages that were read: more than
+    /// `threshold` are sequential.
     pub fn of_runs(written: u32, read: u32, threshold: u32) -> Self {
         let access = |run: u32| match run {
             0 => Access::Never,
@@ -124,8 +133,8 @@ impl Pattern {
         self.read == Access::Sequential
     }
 
-    /// The one policy that suits it: none for RR, which is neither read- nor write-intensive, nor for RW-SR, whose reads want
-    /// many channels and whose writes want one.
+    /// The one policy that suits it: none for RR, which is neither read- nor write-intensive, nor
+    /// for RW-SR, whose reads want many channels and whose writes want one.
     pub fn suits(self) -> Option<Policy> {
         match (self.write, self.read) {
             (Access::Sequential, _) | (Access::Never, Access::Sequential) => Some(Policy::Multi),
@@ -134,8 +143,9 @@ impl Pattern {
         }
     }
 
-    /// Table 2: the policy of a block that was kept under `current` (none: never written), and whether its pattern has changed.
-    /// A block that was never written and has only been read stays so.
+    /// Table 2: the policy of a block that was kept under `current` (none: never written), and
+    /// whether its pattern has changed. A block that was never written and has only been read stays
+    /// so.
     pub fn decide(self, current: Option<Policy>) -> (Option<Policy>, bool) {
         use Policy::{Hybrid, Multi, Single};
         let writes = self.write != Access::Never;

@@ -18,7 +18,8 @@ fn banks(allocator: &Value) -> DeviceConfig {
     }))
 }
 
-/// The pages of writes `(first, count)` that arrive together: mean response in us, and the bank of each page.
+/// The pages of writes `(first, count)` that arrive together: mean response in us, and the bank of
+/// each page.
 fn served(allocator: &Value, writes: &[(u64, u64)]) -> (f64, Vec<Vec<u32>>) {
     let mut device = Device::new(&banks(allocator), Options { verify: true }).unwrap();
     for &(first, count) in writes {
@@ -30,10 +31,14 @@ fn served(allocator: &Value, writes: &[(u64, u64)]) -> (f64, Vec<Vec<u32>>) {
         let ppn = device.mapping().lookup(page as u32).unwrap();
         g.unit_of(ppn / g.pages_per_block)
     };
-    (mean, writes.iter().map(|&(first, count)| (first..first + count).map(bank).collect()).collect())
+    (
+        mean,
+        writes.iter().map(|&(first, count)| (first..first + count).map(bank).collect()).collect(),
+    )
 }
 
-/// Requests of 5 and 3 pages. Striped page by page both banks are busy to the end; unstriped each request has a bank.
+/// Requests of 5 and 3 pages. Striped page by page both banks are busy to the end; unstriped each
+/// request has a bank.
 #[test]
 fn figure_3_2_striping_takes_700_us_and_non_striping_800_us() {
     let writes = [(0, 5), (8, 3)];
@@ -45,7 +50,8 @@ fn figure_3_2_striping_takes_700_us_and_non_striping_800_us() {
     assert_eq!(banks, [vec![0; 5], vec![1; 3]]);
 }
 
-/// In turn, a stripe of four pages each: what is left of a stripe is not filled with another request's pages.
+/// In turn, a stripe of four pages each: what is left of a stripe is not filled with another
+/// request's pages.
 #[test]
 fn a_stripe_in_turn_holds_pages_of_one_request() {
     let turns = json!({"kind": "round-robin", "striping_unit": 4});
@@ -53,12 +59,14 @@ fn a_stripe_in_turn_holds_pages_of_one_request() {
     assert_eq!(banks, [vec![0; 2], vec![1; 2], vec![0, 0, 0, 0, 1, 1]]);
 }
 
-/// Whatever came before it, the first write after the fill goes where the turn has come to, and not where the fill ended.
+/// Whatever came before it, the first write after the fill goes where the turn has come to, and not
+/// where the fill ended.
 #[test]
 fn no_request_goes_on_with_a_stripe_of_the_fill() {
     for reads in 0..20 {
-        let mut device =
-            support::device(&json!({"nand": {"channels": 2}, "ftl": {"allocator": "non-striping"}}));
+        let mut device = support::device(
+            &json!({"nand": {"channels": 2}, "ftl": {"allocator": "non-striping"}}),
+        );
         for _ in 0..reads {
             device.submit(&support::request(Op::Read, 0, 1)).unwrap();
         }
@@ -69,7 +77,8 @@ fn no_request_goes_on_with_a_stripe_of_the_fill() {
     }
 }
 
-/// When request 1 is issued again, its five pages become invalid in one block, or three in one and two in the other.
+/// When request 1 is issued again, its five pages become invalid in one block, or three in one and
+/// two in the other.
 #[test]
 fn figure_3_3_what_a_rewrite_makes_invalid() {
     let invalid = |allocator: &str| {
@@ -112,8 +121,12 @@ fn figure_3_4_striping_units_of_one_and_two_pages() {
 #[test]
 fn a_stripe_goes_to_the_bank_that_frees_first() {
     let mut device = Device::new(&banks(&json!("dynamic")), Options::default()).unwrap();
-    let at = |first, count, arrival_ns| Request { arrival_ns, ..support::request(Op::Write, first, count) };
-    // Four pages on bank 0 by way of one request that may not be split; then single pages 100 us later.
+    let at = |first, count, arrival_ns| Request {
+        arrival_ns,
+        ..support::request(Op::Write, first, count)
+    };
+    // Four pages on bank 0 by way of one request that may not be split; then single pages 100 us
+    // later.
     device.submit(&at(0, 1, 0)).unwrap();
     device.submit(&at(1, 1, 100_000)).unwrap();
     device.submit(&at(2, 1, 150_000)).unwrap();
@@ -124,7 +137,8 @@ fn a_stripe_goes_to_the_bank_that_frees_first() {
     device.finish().unwrap();
 }
 
-/// "The page writes of the following request to another bank": where both are free they take turns, or as `tie` says.
+/// "The page writes of the following request to another bank": where both are free they take turns,
+/// or as `tie` says.
 #[test]
 fn equally_free_banks_take_turns() {
     let chosen = |allocator: Value| {
@@ -153,8 +167,9 @@ fn equally_free_banks_take_turns() {
     }
 }
 
-/// Single writes with pauses, no two of which meet: all banks are free each time. In turns they hold equally much; the one with
-/// most free pages is the one that has just been collected, which fills up with valid pages while the other empties.
+/// Single writes with pauses, no two of which meet: all banks are free each time. In turns they
+/// hold equally much; the one with most free pages is the one that has just been collected, which
+/// fills up with valid pages while the other empties.
 #[test]
 fn turns_keep_banks_even() {
     let waf = |tie: &str| {
@@ -191,7 +206,9 @@ fn static_placement_keeps_every_page_at_home() {
             for i in 0..2000 {
                 let op = if i % 17 == 0 { Op::Trim } else { Op::Write };
                 let first = i * 37 % pages;
-                device.submit(&support::request(op, first, (1 + i % 5).min(pages - first))).unwrap();
+                device
+                    .submit(&support::request(op, first, (1 + i % 5).min(pages - first)))
+                    .unwrap();
                 if i % 100 == 0 {
                     device.submit(&support::request(Op::Flush, 0, 0)).unwrap();
                 }
@@ -201,8 +218,12 @@ fn static_placement_keeps_every_page_at_home() {
             let g = device.geometry();
             for page in 0..pages as u32 {
                 let home = device.mapping().home(page).unwrap();
-                let at = device.mapping().lookup(page).map(|ppn| g.unit_of(ppn / g.pages_per_block));
-                assert!(at.is_none_or(|unit| unit == home), "{order}, unit {striping_unit}: page {page}");
+                let at =
+                    device.mapping().lookup(page).map(|ppn| g.unit_of(ppn / g.pages_per_block));
+                assert!(
+                    at.is_none_or(|unit| unit == home),
+                    "{order}, unit {striping_unit}: page {page}"
+                );
             }
         }
     }
@@ -225,7 +246,9 @@ fn pages_stay_in_their_pool() {
         }
         device.finish().unwrap();
         let g = device.geometry();
-        let unit = |page: u64| g.unit_of(device.mapping().lookup(page as u32).unwrap() / g.pages_per_block);
+        let unit = |page: u64| {
+            g.unit_of(device.mapping().lookup(page as u32).unwrap() / g.pages_per_block)
+        };
         assert!((0..pages).all(|page| u64::from(unit(page)) % pools == page % pools), "{pool}");
         let used: std::collections::BTreeSet<u32> = (0..pages).map(unit).collect();
         assert_eq!(used.len(), 8, "{pool}");
@@ -258,9 +281,13 @@ fn what_does_not_fit_is_refused_with_a_reason() {
         Err(error @ DeviceError::Config(_)) => error.to_string(),
         other => panic!("{other:?}"),
     };
-    let bast =
-        refused(json!({"ftl": {"mapping": {"kind": "bast", "log_blocks": 2}, "allocator": "dynamic"}}));
-    assert!(bast.contains("ftl.allocator") && bast.contains("`bast`") && bast.contains("page"), "{bast}");
+    let bast = refused(
+        json!({"ftl": {"mapping": {"kind": "bast", "log_blocks": 2}, "allocator": "dynamic"}}),
+    );
+    assert!(
+        bast.contains("ftl.allocator") && bast.contains("`bast`") && bast.contains("page"),
+        "{bast}"
+    );
     let order = refused(json!({"ftl": {"allocator": {"kind": "static", "order": "CWD"}}}));
     assert!(order.contains("ftl.allocator.order") && order.contains("lacks P"), "{order}");
     for kind in ["round-robin", "static", "dynamic"] {
@@ -272,10 +299,13 @@ fn what_does_not_fit_is_refused_with_a_reason() {
         "nand": {"channels": 2, "blocks_per_plane": 8},
         "ftl": {"exported": "160 KiB", "allocator": {"kind": "static", "striping_unit": 32}},
     }));
-    // 24 pages in each unit, of which one gets 32; in all there would be room for 48, and 40 are exported.
-    let expected =
-        "which leaves room for 24 pages in each unit, but 32 of the 40 exported ones have to go there";
+    // 24 pages in each unit, of which one gets 32; in all there would be room for 48, and 40 are
+    // exported.
+    let expected = "which leaves room for 24 pages in each unit, but 32 of the 40 exported ones have to go there";
     assert!(crowded.contains(expected), "{crowded}");
     let one = refused(json!({"ftl": {"exported": "240 KiB"}}));
-    assert!(one.contains("which leaves room for 56 pages, but 60 are exported; export less"), "{one}");
+    assert!(
+        one.contains("which leaves room for 56 pages, but 60 are exported; export less"),
+        "{one}"
+    );
 }

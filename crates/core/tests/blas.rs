@@ -1,4 +1,5 @@
-//! BLAS: when a block is scattered, what that costs, and what puts an end to it; and what its write buffer sends where.
+//! BLAS: when a block is scattered, what that costs, and what puts an end to it; and what its write
+//! buffer sends where.
 
 use crate::support;
 use eraseblock_core::device::{Device, Options};
@@ -9,7 +10,8 @@ use serde_json::{Value, json};
 
 const MS: u64 = 1_000_000;
 
-/// Four channels of 16 blocks of 4 pages, 32 blocks exported and full: block 0 on channel 0, and so on.
+/// Four channels of 16 blocks of 4 pages, 32 blocks exported and full: block 0 on channel 0, and so
+/// on.
 fn drive(over: &Value) -> Device {
     let mut all = json!({
         "nand": {"channels": 4}, "ftl": {"exported": "512 KiB", "mapping": "blas"},
@@ -53,7 +55,10 @@ fn scattered(drive: &Device) -> (u64, u64) {
 #[test]
 fn a_block_begins_in_one_channel() {
     let drive = drive(&json!({}));
-    assert_eq!(channels(&drive, 0..20), [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 0, 0, 0, 0]);
+    assert_eq!(
+        channels(&drive, 0..20),
+        [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 0, 0, 0, 0]
+    );
 }
 
 #[test]
@@ -67,21 +72,24 @@ fn a_block_read_often_enough_is_scattered_once_all_is_idle() {
     // It stays so, however often it is read.
     submit(&mut drive, &[(Op::Read, 0, 4, 60), (Op::Read, 0, 4, 80), (Op::Read, 30, 1, 100)]);
     assert_eq!(scattered(&drive), (3, 3));
-    // Four pages from four channels: one read, and one page after the other over each channel's bus.
+    // Four pages from four channels: one read, and one page after the other over each channel's
+    // bus.
     let report = drive.finish().unwrap();
     let read = report.response_ns.read.unwrap();
     let one = 25_000 + 100_000;
     assert_eq!((total(&read), read.max), (3 * 4 * one + 4 * one, 4 * one));
 }
 
-/// Three reads of the one chip that has the pages, then three programs on three channels at the same time.
+/// Three reads of the one chip that has the pages, then three programs on three channels at the
+/// same time.
 #[test]
 fn scattering_reads_one_page_after_the_other_and_programs_them_side_by_side() {
-    let timing = json!({"read": "25 us", "program": "200 us", "erase": "1500 us", "transfer": "0 ns"});
+    let timing =
+        json!({"read": "25 us", "program": "200 us", "erase": "1500 us", "transfer": "0 ns"});
     let mut drive = drive(&json!({"nand": {"timing": timing}}));
     submit(&mut drive, &[(Op::Read, 0, 4, 0), (Op::Read, 0, 4, 10)]);
-    // That ends at 10.1 ms. Page 3 is read for its copy until 10.175 and programmed until 10.375 ms; before it is in RAM,
-    // the host has to wait for its new place.
+    // That ends at 10.1 ms. Page 3 is read for its copy until 10.175 and programmed until 10.375
+    // ms; before it is in RAM, the host has to wait for its new place.
     drive.submit(&Request { arrival_ns: 10_160_000, ..support::request(Op::Read, 3, 1) }).unwrap();
     let report = drive.finish().unwrap();
     let read = report.response_ns.read.unwrap();
@@ -91,12 +99,14 @@ fn scattering_reads_one_page_after_the_other_and_programs_them_side_by_side() {
 #[test]
 fn a_write_in_between_begins_anew() {
     let mut drive = drive(&json!({}));
-    let requests = [(Op::Read, 0, 4, 0), (Op::Write, 2, 1, 10), (Op::Read, 0, 4, 20), (Op::Read, 30, 1, 40)];
+    let requests =
+        [(Op::Read, 0, 4, 0), (Op::Write, 2, 1, 10), (Op::Read, 0, 4, 20), (Op::Read, 30, 1, 40)];
     submit(&mut drive, &requests);
     assert_eq!(scattered(&drive), (0, 0));
     submit(&mut drive, &[(Op::Read, 0, 4, 60), (Op::Read, 30, 1, 80)]);
     assert_eq!(scattered(&drive), (3, 3));
-    // What has been scattered is under locality again once it is written; the rest stays where it is.
+    // What has been scattered is under locality again once it is written; the rest stays where it
+    // is.
     submit(&mut drive, &[(Op::Write, 1, 2, 100), (Op::Read, 30, 1, 120)]);
     let home = channels(&drive, 1..3);
     assert_eq!(home[0], home[1]);
@@ -117,7 +127,8 @@ fn a_written_block_is_scattered_again() {
     drive.finish().unwrap();
 }
 
-/// Blocks 0 and 8 lie on the same channel; block 8 is read more often, and first. All of that has ended after 2.5 ms.
+/// Blocks 0 and 8 lie on the same channel; block 8 is read more often, and first. All of that has
+/// ended after 2.5 ms.
 #[test]
 fn the_block_read_most_is_scattered_first() {
     let mut drive = drive(&json!({}));
@@ -137,8 +148,9 @@ fn the_block_read_most_is_scattered_first() {
 /// Blocks of eight pages are two stripes: the first page of each stays where it is.
 #[test]
 fn each_stripe_of_a_block_begins_where_it_lies() {
-    let mut drive =
-        drive(&json!({"nand": {"channels": 4, "pages_per_block": 8}, "ftl": {"exported": "1 MiB"}}));
+    let mut drive = drive(
+        &json!({"nand": {"channels": 4, "pages_per_block": 8}, "ftl": {"exported": "1 MiB"}}),
+    );
     submit(&mut drive, &[(Op::Read, 0, 8, 0), (Op::Read, 0, 8, 10), (Op::Read, 60, 1, 40)]);
     assert_eq!(scattered(&drive), (6, 6));
     drive.finish().unwrap();
@@ -147,13 +159,19 @@ fn each_stripe_of_a_block_begins_where_it_lies() {
 /// Pages written one after the other, with others in between.
 #[test]
 fn a_block_stays_in_its_unit_or_goes_to_the_one_with_least_to_do() {
-    let pages = [(Op::Write, 1, 1, 0), (Op::Write, 9, 1, 10), (Op::Write, 2, 1, 20), (Op::Write, 14, 1, 30)];
+    let pages = [
+        (Op::Write, 1, 1, 0),
+        (Op::Write, 9, 1, 10),
+        (Op::Write, 2, 1, 20),
+        (Op::Write, 14, 1, 30),
+    ];
     let mut kept = drive(&json!({}));
     submit(&mut kept, &pages);
     assert_eq!((channels(&kept, 0..4), channels(&kept, 8..12)), (vec![0; 4], vec![2; 4]));
     kept.finish().unwrap();
     // The unit whose turn it is has four pages to read; the one after it has nothing to do.
-    let mut least = drive(&json!({"ftl": {"mapping": {"kind": "blas", "placement": "least-busy"}}}));
+    let mut least =
+        drive(&json!({"ftl": {"mapping": {"kind": "blas", "placement": "least-busy"}}}));
     submit(&mut least, &pages[..1]);
     let turn = (channels(&least, 1..2)[0] + 1) % 4;
     submit(&mut least, &[(Op::Read, 4 * u64::from(turn) + 16, 4, 10), (Op::Write, 30, 1, 10)]);
@@ -169,7 +187,10 @@ fn a_drive_that_is_never_idle_scatters_nothing() {
         let ns = |k: u64| turn * 400_000 + k * 20_000;
         for k in 0..4 {
             drive
-                .submit(&Request { arrival_ns: ns(k), ..support::request(Op::Write, 16 + 4 * k, 2) })
+                .submit(&Request {
+                    arrival_ns: ns(k),
+                    ..support::request(Op::Write, 16 + 4 * k, 2)
+                })
                 .unwrap();
         }
         drive.submit(&Request { arrival_ns: ns(5), ..support::request(Op::Read, 0, 4) }).unwrap();
@@ -190,7 +211,8 @@ fn reads_of_any_length_count_and_sequential_writes_where_that_is_asked_for() {
         assert_eq!(scattered(&drive), expected, "{score}");
     }
     for (sequential, expected) in [(Value::Null, (0, 0)), (json!(3), (3, 3)), (json!(4), (0, 0))] {
-        let mut drive = drive(&json!({"ftl": {"mapping": {"kind": "blas", "sequential": sequential}}}));
+        let mut drive =
+            drive(&json!({"ftl": {"mapping": {"kind": "blas", "sequential": sequential}}}));
         submit(&mut drive, &[(Op::Write, 0, 4, 0), (Op::Read, 30, 1, 40)]);
         assert_eq!(scattered(&drive), expected, "{sequential}");
     }
@@ -261,7 +283,8 @@ fn the_buffer_lets_pages_go_to_all_channels_in_turn() {
     }
 
     let config: BufferConfig = serde_json::from_value(json!("blas")).unwrap();
-    let mut buffer = config.build(Shape { capacity: 12, pages_per_block: 4, logical_pages: 128 }).unwrap();
+    let mut buffer =
+        config.build(Shape { capacity: 12, pages_per_block: 4, logical_pages: 128 }).unwrap();
     let mut out = Outcome::default();
     let mut write = |buffer: &mut dyn eraseblock_core::buffer::Buffer, first: u32, count: u32| {
         out.clear();
@@ -297,7 +320,8 @@ fn the_first_write_after_the_filling_has_its_own_turn() {
     }
 }
 
-/// Each round programs a page in unit 0 and a tombstone in the unit whose turn it is: the pages take no turns from it.
+/// Each round programs a page in unit 0 and a tombstone in the unit whose turn it is: the pages
+/// take no turns from it.
 #[test]
 fn tombstones_take_turns_by_themselves() {
     let mut drive = support::device(&json!({
@@ -322,7 +346,10 @@ fn reads_of_pages_that_hold_nothing_do_not_count() {
             "nand": {"channels": 4}, "host": {"replay": "open"}, "precondition": {"state": "empty"},
             "ftl": {"mapping": {"kind": "blas", "threshold": 1, "score": score}},
         }));
-        submit(&mut drive, &[(Op::Write, 0, 2, 0), (Op::Read, first, count, 10), (Op::Read, 8, 1, 40)]);
+        submit(
+            &mut drive,
+            &[(Op::Write, 0, 2, 0), (Op::Read, first, count, 10), (Op::Read, 8, 1, 40)],
+        );
         assert_eq!(scattered(&drive), (moved, moved), "{score}: {count} pages from {first}");
         drive.finish().unwrap();
     }

@@ -1,11 +1,13 @@
-//! What chips can do beside one command at a time: planes that work together, cache program, suspension, pages of several
-//! types, buses of their own. The times are those of pencil and paper, to the nanosecond.
+//! What chips can do beside one command at a time: planes that work together, cache program,
+//! suspension, pages of several types, buses of their own. The times are those of pencil and paper,
+//! to the nanosecond.
 
 use crate::common::bench::{Item, Play, at, play};
 use crate::common::{ERASE, PROGRAM, READ, TRANSFER, nand};
 use crate::support;
 use eraseblock_core::config::{
-    Bytes, DeviceConfig, NandConfig, Nanos, PageTypes, PlaneGroups, Scheduling, SuspendConfig, TwoPlaneConfig,
+    Bytes, DeviceConfig, NandConfig, Nanos, PageTypes, PlaneGroups, Scheduling, SuspendConfig,
+    TwoPlaneConfig,
 };
 use eraseblock_core::device::{Device, DeviceError, Options, idle};
 use eraseblock_core::ftl::MappingConfig;
@@ -43,7 +45,8 @@ fn copy_back(source: u32, block: u32, count: u32) -> FlashOp {
     }
 }
 
-/// Ends of operations that are all issued at once, to an idle die; behind a read that keeps it busy while they come they take as long.
+/// Ends of operations that are all issued at once, to an idle die; behind a read that keeps it busy
+/// while they come they take as long.
 fn together(nand: &NandConfig, ops: &[FlashOp]) -> Vec<u64> {
     let busy = FlashOp { cause: Cause::Gc, ..read(7, 0, 1) };
     let idle: Vec<_> = ops.iter().map(|&op| at(1_000, op)).collect();
@@ -69,8 +72,14 @@ fn two_planes_program_in_the_time_of_one() {
     // Pairs are 0 and 1, 2 and 3: any others go one after the other.
     let one = 305_600;
     assert_eq!(together(&nand, &[program(0, 0, 1), program(2 * BLOCKS, 0, 1)]), [one, 2 * one]);
-    assert_eq!(together(&nand, &[program(BLOCKS, 0, 1), program(2 * BLOCKS, 0, 1)]), [one, 2 * one]);
-    assert_eq!(together(&nand, &[program(2 * BLOCKS, 0, 1), program(3 * BLOCKS, 0, 1)]), [411_700; 2]);
+    assert_eq!(
+        together(&nand, &[program(BLOCKS, 0, 1), program(2 * BLOCKS, 0, 1)]),
+        [one, 2 * one]
+    );
+    assert_eq!(
+        together(&nand, &[program(2 * BLOCKS, 0, 1), program(3 * BLOCKS, 0, 1)]),
+        [411_700; 2]
+    );
     // The same plane, and another page of the block, are refused, too.
     assert_eq!(together(&nand, &[program(0, 0, 1), program(1, 0, 1)]), [one, 2 * one]);
     assert_eq!(together(&nand, &[program(0, 0, 1), program(BLOCKS, 1, 1)]), [one, 2 * one]);
@@ -93,7 +102,10 @@ fn the_rules_of_a_chip_say_what_goes_together() {
     assert_eq!(together(&any_page, &[program(0, 0, 1), program(BLOCKS, 5, 1)]), [pair; 2]);
     // Only the block with the same number.
     let same_block = rules(|r| r.same_block = true);
-    assert_eq!(together(&same_block, &[program(0, 0, 1), program(BLOCKS + 1, 0, 1)]), [one, 2 * one]);
+    assert_eq!(
+        together(&same_block, &[program(0, 0, 1), program(BLOCKS + 1, 0, 1)]),
+        [one, 2 * one]
+    );
     assert_eq!(together(&same_block, &[program(1, 0, 1), program(BLOCKS + 1, 0, 1)]), [pair; 2]);
     // All planes of a die.
     let all = rules(|r| r.planes = PlaneGroups::All);
@@ -116,8 +128,10 @@ fn erases_reads_and_copies_go_together() {
     let mut nand = planes(2, TwoPlaneConfig::default());
     nand.timing.command = Nanos(300);
     assert_eq!(together(&nand, &[erase(0), erase(BLOCKS + 3)]), [600 + ERASE; 2]);
-    let reads =
-        [FlashOp { cause: Cause::Gc, ..read(0, 2, 1) }, FlashOp { cause: Cause::Gc, ..read(BLOCKS, 2, 1) }];
+    let reads = [
+        FlashOp { cause: Cause::Gc, ..read(0, 2, 1) },
+        FlashOp { cause: Cause::Gc, ..read(BLOCKS, 2, 1) },
+    ];
     assert_eq!(together(&nand, &reads), [600 + READ + 2 * TRANSFER; 2]);
     let copies = [copy_back(0, 1, 2), copy_back(BLOCKS, BLOCKS + 1, 2)];
     assert_eq!(together(&nand, &copies), [2 * (1_200 + READ + PROGRAM); 2]);
@@ -136,8 +150,9 @@ fn mapped_pages_of_flash_pages_with_the_same_number_are_read_together() {
     assert!(with(4)[1] > with(2)[1], "flash page 2 goes after flash page 1");
 }
 
-/// Pages of one request to an idle drive, and of requests that arrive together, go to the planes together: two programs take twice 105.6 us
-/// on the bus, 0.5 us between them and 200 us in the array, 411.7; two reads 25 us in the array and twice 105.6 us, 236.2.
+/// Pages of one request to an idle drive, and of requests that arrive together, go to the planes
+/// together: two programs take twice 105.6 us on the bus, 0.5 us between them and 200 us in the
+/// array, 411.7; two reads 25 us in the array and twice 105.6 us, 236.2.
 #[test]
 fn planes_of_an_idle_drive_begin_together() {
     let responses = |requests: &[(u64, Op, u64, u64)]| {
@@ -169,12 +184,14 @@ fn planes_of_an_idle_drive_begin_together() {
     assert_eq!(responses(&[first, second]), (Some((2, 411_700, 411_700)), None));
     let late = (8, Op::Write, 1, 1);
     assert_eq!(responses(&[first, late]).0, Some((2, 2 * 305_600 - 1, (3 * 305_600 - 1) / 2)));
-    // When the die becomes free, too: a page that comes at that moment goes with the one that waits.
+    // When the die becomes free, too: a page that comes at that moment goes with the one that
+    // waits.
     let waits = [(0, Op::Write, 0, 2), (5, Op::Write, 2, 1), (411_700, Op::Write, 3, 1)];
     assert_eq!(responses(&waits).0.map(|(count, max, _)| (count, max)), Some((3, 2 * 411_700 - 5)));
 }
 
-/// Those that go along leave the order of the others alone: a host read still goes first, between steps.
+/// Those that go along leave the order of the others alone: a host read still goes first, between
+/// steps.
 #[test]
 fn host_reads_go_between_the_steps_of_planes_together() {
     let mut nand = planes(2, TwoPlaneConfig::default());
@@ -194,7 +211,8 @@ fn host_reads_go_between_the_steps_of_planes_together() {
 /// n pages in x + n (3 us + tPROG) where the bus is the faster part: Micron's cache program.
 #[test]
 fn cache_program_hides_the_bus_behind_the_array() {
-    let mut nand = NandConfig { cache_program: Some(Nanos(3_000)), ..nand([1, 1, 1, 1], BLOCKS, 16) };
+    let mut nand =
+        NandConfig { cache_program: Some(Nanos(3_000)), ..nand([1, 1, 1, 1], BLOCKS, 16) };
     (nand.timing.transfer, nand.timing.program) = (Nanos(105_600), Nanos(200_000).into());
     for pages in [1, 2, 4, 16] {
         let expected = 105_600 + u64::from(pages) * 203_000;
@@ -215,7 +233,11 @@ fn other_commands_wait_for_the_array_behind_the_cache() {
     let programmed = TRANSFER + 3_000 + PROGRAM;
     for other in [1, programmed - 1, programmed, programmed + 1] {
         let script = [at(0, program(0, 0, 1)), at(other, erase(1))];
-        assert_eq!(ends(&nand, &script), [programmed, programmed.max(other) + ERASE], "issued at {other}");
+        assert_eq!(
+            ends(&nand, &script),
+            [programmed, programmed.max(other) + ERASE],
+            "issued at {other}"
+        );
         let script = [at(0, program(0, 0, 1)), at(other, read(1, 0, 1))];
         assert_eq!(ends(&nand, &script)[1], programmed.max(other) + READ + TRANSFER);
     }
@@ -230,7 +252,11 @@ fn suspending(change: fn(&mut SuspendConfig)) -> NandConfig {
     let mut rules =
         SuspendConfig { latency: Nanos(20_000), resume: Nanos(5_000), ..SuspendConfig::default() };
     change(&mut rules);
-    NandConfig { suspend: Some(rules), scheduling: Scheduling::ReadFirst, ..nand([1, 1, 1, 1], BLOCKS, 16) }
+    NandConfig {
+        suspend: Some(rules),
+        scheduling: Scheduling::ReadFirst,
+        ..nand([1, 1, 1, 1], BLOCKS, 16)
+    }
 }
 
 #[test]
@@ -239,12 +265,19 @@ fn host_reads_suspend_erases_and_programs() {
     let served = READ + TRANSFER;
     let lost = 20_000 + served + 5_000;
     // Until so close to the end that waiting is no slower.
-    for (arrival, suspends) in
-        [(1, true), (1_000_000, true), (ERASE - 20_001, true), (ERASE - 20_000, false), (ERASE - 1, false)]
-    {
+    for (arrival, suspends) in [
+        (1, true),
+        (1_000_000, true),
+        (ERASE - 20_001, true),
+        (ERASE - 20_000, false),
+        (ERASE - 1, false),
+    ] {
         let script = [at(0, erase(0)), at(arrival, read(1, 0, 1))];
-        let expected =
-            if suspends { [ERASE + lost, arrival + 20_000 + served] } else { [ERASE, ERASE + served] };
+        let expected = if suspends {
+            [ERASE + lost, arrival + 20_000 + served]
+        } else {
+            [ERASE, ERASE + served]
+        };
         assert_eq!(ends(&nand, &script), expected, "read at {arrival}");
     }
     // A program whose data are still on the bus stops when the array has begun.
@@ -265,7 +298,8 @@ fn host_reads_suspend_erases_and_programs() {
     assert_eq!(ends(&nand, &[at(0, erase(0)), at(1, gc)]), [ERASE, ERASE + served]);
 }
 
-/// Two dies on one bus: an erase on one stops for its read, that on the other goes on; reads of both share nothing but the bus.
+/// Two dies on one bus: an erase on one stops for its read, that on the other goes on; reads of
+/// both share nothing but the bus.
 #[test]
 fn each_die_suspends_by_itself() {
     let mut nand = suspending(|_| ());
@@ -274,13 +308,22 @@ fn each_die_suspends_by_itself() {
     let other = BLOCKS;
     let script = [at(0, erase(0)), at(0, erase(other)), at(1_000, read(1, 0, 1))];
     assert_eq!(ends(&nand, &script), [ERASE + lost, ERASE, 1_000 + 20_000 + served]);
-    // Reads of both at once: the second's page crosses the bus behind the first's, and its erase stops for as much longer.
-    let script =
-        [at(0, erase(0)), at(0, erase(other)), at(1_000, read(1, 0, 1)), at(1_000, read(other + 1, 0, 1))];
+    // Reads of both at once: the second's page crosses the bus behind the first's, and its erase
+    // stops for as much longer.
+    let script = [
+        at(0, erase(0)),
+        at(0, erase(other)),
+        at(1_000, read(1, 0, 1)),
+        at(1_000, read(other + 1, 0, 1)),
+    ];
     let first = 21_000 + served;
-    assert_eq!(ends(&nand, &script), [ERASE + lost, ERASE + lost + TRANSFER, first, first + TRANSFER]);
+    assert_eq!(
+        ends(&nand, &script),
+        [ERASE + lost, ERASE + lost + TRANSFER, first, first + TRANSFER]
+    );
     // A program stops, whose data come over the bus before the other's page.
-    let script = [at(0, program(0, 0, 1)), at(0, program(other, 0, 1)), at(400_000, read(other + 1, 0, 1))];
+    let script =
+        [at(0, program(0, 0, 1)), at(0, program(other, 0, 1)), at(400_000, read(other + 1, 0, 1))];
     let second = 2 * TRANSFER + PROGRAM;
     assert_eq!(ends(&nand, &script), [TRANSFER + PROGRAM, second + lost, 420_000 + served]);
     // Stopped or not, a die keeps its own count of how often.
@@ -308,7 +351,10 @@ fn suspension_has_its_limits() {
     assert_eq!(ends(&once, &script), [end, 20_001 + served, end + served]);
     // A page is not read before it is programmed, urgent or not.
     let script = [at(0, program(0, 0, 1)), at(1, read(0, 0, 1))];
-    assert_eq!(ends(&suspending(|_| ()), &script), [TRANSFER + PROGRAM, TRANSFER + PROGRAM + served]);
+    assert_eq!(
+        ends(&suspending(|_| ()), &script),
+        [TRANSFER + PROGRAM, TRANSFER + PROGRAM + served]
+    );
 }
 
 #[test]
@@ -330,7 +376,8 @@ fn pages_of_several_types_take_their_own_times() {
     assert_eq!(ends(&nand, &[at(0, copy)]), [65_000 + 500_000]);
 }
 
-/// 25 ns a byte and 16 bytes more for each sector: 105.6 us for 4 KiB, and a quarter of it for 1 KiB.
+/// 25 ns a byte and 16 bytes more for each sector: 105.6 us for 4 KiB, and a quarter of it for 1
+/// KiB.
 #[test]
 fn pages_of_any_size_take_their_share_of_the_bus() {
     for (page_size, transfer) in [(4096, 105_600), (2048, 52_800), (1024, 26_400)] {
@@ -379,7 +426,8 @@ fn abilities_are_counted() {
             device.submit(request).unwrap();
         }
         let flash = device.finish().unwrap().flash;
-        let counts = [flash.multi_plane.reads, flash.multi_plane.programs, flash.multi_plane.erases];
+        let counts =
+            [flash.multi_plane.reads, flash.multi_plane.programs, flash.multi_plane.erases];
         (counts, flash.cache_programs, [flash.suspensions.programs, flash.suspensions.erases])
     };
     let four = [request(0, Op::Write, 0, 4)];
@@ -388,21 +436,29 @@ fn abilities_are_counted() {
     let apart = json!({"planes_per_die": 2});
     assert_eq!(work(apart, &four), ([0, 0, 0], 0, [0, 0]));
     // Five reads at the same time: two pairs, and one alone.
-    let reads = [request(0, Op::Read, 8, 1), request(0, Op::Read, 0, 2), request(0, Op::Read, 4, 2)];
+    let reads =
+        [request(0, Op::Read, 8, 1), request(0, Op::Read, 0, 2), request(0, Op::Read, 4, 2)];
     assert_eq!(work(planes, &reads).0, [2, 0, 0]);
-    // All but the first of four pages cross the bus while the array works; a fifth comes when it is idle.
+    // All but the first of four pages cross the bus while the array works; a fifth comes when it is
+    // idle.
     let cache = json!({"cache_program": "3us"});
     assert_eq!(work(cache, &[four[0], request(5_000_000, Op::Write, 8, 1)]), ([0; 3], 3, [0, 0]));
-    // Three dies on one bus: the second page of the first crosses it from 300 us on, when the array has programmed the first page.
-    let shared = json!({"cache_program": "3us", "dies_per_chip": 3, "timing": {"program": "150us"}});
+    // Three dies on one bus: the second page of the first crosses it from 300 us on, when the array
+    // has programmed the first page.
+    let shared =
+        json!({"cache_program": "3us", "dies_per_chip": 3, "timing": {"program": "150us"}});
     let six = [request(0, Op::Write, 0, 6)];
     assert_eq!(work(shared, &six), ([0; 3], 0, [0, 0]));
-    let longer = json!({"cache_program": "3us", "dies_per_chip": 3, "timing": {"program": "250us"}});
+    let longer =
+        json!({"cache_program": "3us", "dies_per_chip": 3, "timing": {"program": "250us"}});
     assert_eq!(work(longer, &six), ([0; 3], 3, [0, 0]));
     // A read in the middle of a program of 200 us, after 100 us on the bus.
     let suspend = json!({"suspend": {}, "scheduling": "read-first"});
-    let requests =
-        [request(0, Op::Write, 0, 1), request(200_000, Op::Read, 1, 1), request(1_000_000, Op::Read, 2, 1)];
+    let requests = [
+        request(0, Op::Write, 0, 1),
+        request(200_000, Op::Read, 1, 1),
+        request(1_000_000, Op::Read, 2, 1),
+    ];
     assert_eq!(work(suspend, &requests), ([0; 3], 0, [1, 0]));
 }
 
@@ -421,7 +477,10 @@ fn abilities_that_contradict_one_another_are_refused() {
         json!({"two_plane": {}, "planes_per_die": 2, "multi_plane": true}),
         "drives all planes together anyway",
     );
-    refuse(json!({"two_plane": {"lookahead": 0}, "planes_per_die": 2}), "nand.two_plane.lookahead: found 0");
+    refuse(
+        json!({"two_plane": {"lookahead": 0}, "planes_per_die": 2}),
+        "nand.two_plane.lookahead: found 0",
+    );
     refuse(
         json!({"cache_program": "3us", "two_plane": {}, "planes_per_die": 2}),
         "does not go together with nand.two_plane",
@@ -442,7 +501,9 @@ fn abilities_that_contradict_one_another_are_refused() {
         let timing = json!({"timing": {"transfer_per": size}});
         refuse(
             timing,
-            &format!("transfer_per: found {size}, expected a size that divides a mapped page (4 KiB)"),
+            &format!(
+                "transfer_per: found {size}, expected a size that divides a mapped page (4 KiB)"
+            ),
         );
     }
 }
@@ -450,7 +511,8 @@ fn abilities_that_contradict_one_another_are_refused() {
 /// Arrays whose chips can do more than one thing at a time.
 fn able() -> Vec<(&'static str, Value)> {
     let two = |more: Value| {
-        let mut nand = json!({"planes_per_die": 2, "blocks_per_plane": 12, "channels": 2, "copy_back": true});
+        let mut nand =
+            json!({"planes_per_die": 2, "blocks_per_plane": 12, "channels": 2, "copy_back": true});
         nand.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         nand
     };
@@ -463,7 +525,9 @@ fn able() -> Vec<(&'static str, Value)> {
         ("cache program", two(json!({"cache_program": "3us"}))),
         (
             "suspension",
-            two(json!({"suspend": {"latency": "20us", "resume": "5us"}, "scheduling": "read-first"})),
+            two(
+                json!({"suspend": {"latency": "20us", "resume": "5us"}, "scheduling": "read-first"}),
+            ),
         ),
         (
             "all planes, suspension",
@@ -491,7 +555,8 @@ fn drive(mapping: &str, nand: &Value) -> DeviceConfig {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Under every ability the oracle and the laws hold on every mapping, twice with the same result.
+    /// Under every ability the oracle and the laws hold on every mapping, twice with the same
+    /// result.
     #[test]
     fn drives_of_able_chips_keep_what_was_written(
         requests in prop::collection::vec((0u8..8, 0u64..96, 1u64..5, 0u64..400_000), 1..300),
@@ -533,7 +598,8 @@ fn settings_without_effect_are_warned_of() {
         let mut ftl = ftl;
         ftl["exported"] = json!("64 KiB");
         let host = json!({"replay": "open"});
-        let config = support::config(&json!({"nand": over.clone(), "ftl": ftl.clone(), "host": host}));
+        let config =
+            support::config(&json!({"nand": over.clone(), "ftl": ftl.clone(), "host": host}));
         let device = Device::new(&config, Options::default()).unwrap();
         // The keys that are given here, and no others.
         let mut given = vec![];
@@ -544,14 +610,19 @@ fn settings_without_effect_are_warned_of() {
                 given.extend(inside.map(|(inner, _)| format!("{section}.{key}.{inner}")));
             }
         }
-        let warning = idle::warning(&device.idle_settings(), |key| given.iter().any(|one| one == key));
+        let warning =
+            idle::warning(&device.idle_settings(), |key| given.iter().any(|one| one == key));
         warning.into_iter().collect::<Vec<_>>()
     };
     let planes = |rules: Value| json!({"planes_per_die": 2, "two_plane": rules});
     let suspend = |rules: Value| json!({"scheduling": "read-first", "suspend": rules});
     let none = json!({"read": false, "program": false, "erase": false});
     for (nand, ftl, part) in [
-        (json!({}), json!({"gc": {"region_pages": 5}}), "ftl.gc.region_pages (ftl.gc.regions is 1)"),
+        (
+            json!({}),
+            json!({"gc": {"region_pages": 5}}),
+            "ftl.gc.region_pages (ftl.gc.regions is 1)",
+        ),
         (json!({}), json!({"victim": "locality-gathering"}), "which makes it \"fifo\""),
         (json!({}), json!({"gc": {"idle_free_blocks": 16}}), "a unit has 16 blocks"),
         (
@@ -575,7 +646,10 @@ fn settings_without_effect_are_warned_of() {
     );
     assert!(found.len() == 1 && found[0].matches(" (").count() == 3, "{found:?}");
     for (nand, ftl) in [
-        (json!({}), json!({"gc": {"region_pages": 5, "regions": 2}, "victim": "locality-gathering"})),
+        (
+            json!({}),
+            json!({"gc": {"region_pages": 5, "regions": 2}, "victim": "locality-gathering"}),
+        ),
         (
             json!({}),
             json!({"gc": {"idle_free_blocks": 15}, "victim": {"kind": "windowed-greedy", "window": 15}}),

@@ -1,5 +1,5 @@
-//! What schemes say of themselves: every file begins with its page, and every reading of a paper that is offered can be had,
-//! and makes a difference.
+//! What schemes say of themselves: every file begins with its page, and every reading of a paper
+//! that is offered can be had, and makes a difference.
 
 use crate::common::{Random, drive, nand, request};
 use eraseblock_core::buffer::{self, BufferConfig, Foreseen, Idle, Outcome, Shape, Span};
@@ -22,13 +22,24 @@ fn choices_hold<C: DeserializeOwned + Serialize>(registry: &[Entry]) {
         for choice in entry.about.choices {
             let default = defaults.get(choice.option);
             assert!(default.is_some(), "{}: no option is called {}", entry.name, choice.option);
-            assert!(!choice.others.is_empty() && !choice.open.is_empty(), "{}.{}", entry.name, choice.option);
+            assert!(
+                !choice.others.is_empty() && !choice.open.is_empty(),
+                "{}.{}",
+                entry.name,
+                choice.option
+            );
             for other in choice.others {
                 let value: Value = serde_json::from_str(other).unwrap();
                 assert_ne!(Some(&value), default, "{}.{}", entry.name, choice.option);
                 let config: C =
-                    serde_json::from_value(json!({"kind": entry.name, choice.option: value})).unwrap();
-                assert_eq!(serde_json::to_value(config).unwrap()[choice.option], value, "{}", entry.name);
+                    serde_json::from_value(json!({"kind": entry.name, choice.option: value}))
+                        .unwrap();
+                assert_eq!(
+                    serde_json::to_value(config).unwrap()[choice.option],
+                    value,
+                    "{}",
+                    entry.name
+                );
             }
         }
     }
@@ -45,8 +56,9 @@ fn every_other_reading_of_a_paper_can_be_configured() {
 
 #[test]
 fn every_scheme_has_a_page() {
-    let parts =
-        [ftl::alloc::registry(), ftl::victim::registry(), ftl::wear::registry()].into_iter().flatten();
+    let parts = [ftl::alloc::registry(), ftl::victim::registry(), ftl::wear::registry()]
+        .into_iter()
+        .flatten();
     for entry in buffer::registry().iter().chain(ftl::registry()).chain(parts) {
         let page = entry.page();
         assert!(page.contains("**What it does.**"), "{} does not say what it does", entry.name);
@@ -62,14 +74,18 @@ fn readings(registry: &[Entry]) -> Vec<Value> {
     let of = |entry: &Entry| {
         let name = entry.name;
         let values = entry.about.choices.iter().flat_map(|choice| {
-            choice.others.iter().map(|other| (choice.option, serde_json::from_str::<Value>(other).unwrap()))
+            choice
+                .others
+                .iter()
+                .map(|other| (choice.option, serde_json::from_str::<Value>(other).unwrap()))
         });
         values.map(|(option, value)| json!({"kind": name, option: value})).collect::<Vec<_>>()
     };
     registry.iter().flat_map(of).collect()
 }
 
-/// Buffers from a handful of pages to one that HBM's thesis calls large, and how many requests fill them.
+/// Buffers from a handful of pages to one that HBM's thesis calls large, and how many requests fill
+/// them.
 const SHAPES: [(Shape, u64); 4] = [
     (Shape { capacity: 6, pages_per_block: 4, logical_pages: 64 }, 400),
     (Shape { capacity: 40, pages_per_block: 4, logical_pages: 256 }, 4_000),
@@ -78,7 +94,12 @@ const SHAPES: [(Shape, u64); 4] = [
 ];
 
 /// The request at which two buffers first decide differently, if they do.
-fn parting(scheme: &Value, other: &Value, (shape, requests): (Shape, u64), seed: u64) -> Option<u64> {
+fn parting(
+    scheme: &Value,
+    other: &Value,
+    (shape, requests): (Shape, u64),
+    seed: u64,
+) -> Option<u64> {
     let build = |config: &Value| {
         let config: BufferConfig = serde_json::from_value(config.clone()).unwrap();
         // A reading may not fit each shape: HBM's fixed beta is refused for small buffers.
@@ -99,12 +120,11 @@ fn parting(scheme: &Value, other: &Value, (shape, requests): (Shape, u64), seed:
             out.clear();
             buffer.access(span, &Idle, out);
         }
-        let same =
-            outs[0].answers == outs[1].answers
-                && outs[0].evictions.len() == outs[1].evictions.len()
-                && outs[0].evictions.iter().zip(&outs[1].evictions).all(|(one, two)| {
-                    one.action == two.action && outs[0].pages_of(one) == outs[1].pages_of(two)
-                });
+        let same = outs[0].answers == outs[1].answers
+            && outs[0].evictions.len() == outs[1].evictions.len()
+            && outs[0].evictions.iter().zip(&outs[1].evictions).all(|(one, two)| {
+                one.action == two.action && outs[0].pages_of(one) == outs[1].pages_of(two)
+            });
         (!same).then_some(span.request)
     })
 }
@@ -114,7 +134,8 @@ fn stream(random: &mut Random, shape: Shape, requests: u64) -> Vec<Span> {
     let ppb = u64::from(shape.pages_per_block);
     let blocks = u64::from(shape.logical_pages) / ppb;
     let span = |request| {
-        let block = if random.chance(0.5) { random.below(blocks / 8) } else { random.below(blocks) };
+        let block =
+            if random.chance(0.5) { random.below(blocks / 8) } else { random.below(blocks) };
         let (from, count) = match random.below(4) {
             0 => (0, ppb),
             1 => (random.below(ppb), 1),
@@ -130,8 +151,9 @@ fn stream(random: &mut Random, shape: Shape, requests: u64) -> Vec<Span> {
 fn every_other_reading_of_a_buffer_decides_differently_somewhere() {
     for other in readings(buffer::registry()) {
         let scheme = json!({"kind": other["kind"]});
-        let parted =
-            SHAPES.iter().any(|&shape| (0..3).any(|seed| parting(&scheme, &other, shape, seed).is_some()));
+        let parted = SHAPES
+            .iter()
+            .any(|&shape| (0..3).any(|seed| parting(&scheme, &other, shape, seed).is_some()));
         assert!(parted, "{other} decides as its default does, whatever is asked for");
     }
 }
@@ -139,7 +161,8 @@ fn every_other_reading_of_a_buffer_decides_differently_somewhere() {
 /// Pages of a flash block in these drives: many more than one step of collection copies.
 const PAGES: u32 = 32;
 
-/// What a drive did with an FTL and a buffer under random requests; nothing where it refuses to be built.
+/// What a drive did with an FTL and a buffer under random requests; nothing where it refuses to be
+/// built.
 fn figures(mapping: &Value, array: [u32; 4], buffer: &Value) -> Option<Value> {
     let mut nand = nand(array, 24, PAGES);
     nand.program_order = ProgramOrder::Ascending;
@@ -150,8 +173,10 @@ fn figures(mapping: &Value, array: [u32; 4], buffer: &Value) -> Option<Value> {
     let mut device = Device::new(&config, Options::default()).ok()?;
     let (mut random, pages) = (Random::new(1), u64::from(PAGES));
     for number in 0..3_000 {
-        let (op, first) =
-            (if random.chance(0.8) { Op::Write } else { Op::Read }, random.below(units * 16 * pages));
+        let (op, first) = (
+            if random.chance(0.8) { Op::Write } else { Op::Read },
+            random.below(units * 16 * pages),
+        );
         let count = if random.chance(0.3) { pages } else { 1 + random.below(4) };
         device.submit(&request(op, first / count * count, count, number * 2_000_000)).unwrap();
     }
@@ -172,21 +197,25 @@ fn every_other_reading_of_an_ftl_works_differently_somewhere() {
         let mut switched = mapping.clone();
         switched.as_object_mut().unwrap().extend(other.as_object().unwrap().clone());
         // Some readings matter only where a buffer tells how blocks were read.
-        let buffers = [json!({"size": "0 B", "scheme": "none"}), json!({"size": "2 MiB", "scheme": "supa"})];
+        let buffers =
+            [json!({"size": "0 B", "scheme": "none"}), json!({"size": "2 MiB", "scheme": "supa"})];
         let arrays = [[1, 1, 1, 1], [2, 1, 1, 2]];
-        let parted =
-            buffers.iter().flat_map(|buffer| arrays.map(|array| (array, buffer))).any(|(array, buffer)| {
-                let (usual, switched) = (figures(&mapping, array, buffer), figures(&switched, array, buffer));
+        let parted = buffers.iter().flat_map(|buffer| arrays.map(|array| (array, buffer))).any(
+            |(array, buffer)| {
+                let (usual, switched) =
+                    (figures(&mapping, array, buffer), figures(&switched, array, buffer));
                 usual.is_some() && switched.is_some() && usual != switched
-            });
+            },
+        );
         assert!(parted, "{other} works as its default does");
     }
 }
 
-/// What a full drive did with page mapping and one part of it under single-page writes: `hot`, most of them to a few pages of
-/// its first half, or to all pages alike.
+/// What a full drive did with page mapping and one part of it under single-page writes: `hot`, most
+/// of them to a few pages of its first half, or to all pages alike.
 fn figures_of_part(part: &str, value: &Value, hot: bool) -> Value {
-    let (array, blocks, exported) = if hot { ([2, 2, 1, 2], 12, 8 * 8) } else { ([1, 1, 1, 1], 64, 56) };
+    let (array, blocks, exported) =
+        if hot { ([2, 2, 1, 2], 12, 8 * 8) } else { ([1, 1, 1, 1], 64, 56) };
     let mut config = drive(nand(array, blocks, PAGES), exported * u64::from(PAGES));
     let exported = config.ftl.exported;
     config.ftl = serde_json::from_value(json!({"mapping": "page", part: value})).unwrap();

@@ -1,4 +1,5 @@
-//! Garbage collection: when it begins, what it costs, where copies go, and which pages lie together.
+//! Garbage collection: when it begins, what it costs, where copies go, and which pages lie
+//! together.
 
 use crate::support;
 use crate::support::Dice;
@@ -41,8 +42,8 @@ fn overwritten(config: &DeviceConfig, writes: u64, gap_ns: u64) -> Report {
     device.finish().unwrap()
 }
 
-/// The thesis switches off the time of collection, not collection: as many copies and erases, and every write takes as
-/// long as it does on a drive that never collects.
+/// The thesis switches off the time of collection, not collection: as many copies and erases, and
+/// every write takes as long as it does on a drive that never collects.
 #[test]
 fn free_collection_costs_no_time_and_counts_all_the_same() {
     let run = |gc: Value| overwritten(&config(&json!({"ftl": {"gc": gc}})), 6000, 400_000);
@@ -57,21 +58,23 @@ fn free_collection_costs_no_time_and_counts_all_the_same() {
     assert!(full.max > 1_500_000, "{full:?}");
 }
 
-/// The same with all writes at once: however few blocks are in hand, no die is ever idle, as no erase waits until the pages are
-/// stored that replace what it takes away.
+/// The same with all writes at once: however few blocks are in hand, no die is ever idle, as no
+/// erase waits until the pages are stored that replace what it takes away.
 #[test]
 fn free_collection_makes_room_at_once() {
     for free_blocks in [1, 2, 8] {
         let gc = json!({"cost": "free", "free_blocks": free_blocks});
-        let report = overwritten(&config(&json!({"ftl": {"gc": gc, "exported": "3 MiB"}})), 4000, 0);
+        let report =
+            overwritten(&config(&json!({"ftl": {"gc": gc, "exported": "3 MiB"}})), 4000, 0);
         assert!(report.flash.erases.gc > 100);
         // 4000 programs of 200 us on two dies.
         assert_eq!(report.simulated_s, Some(0.4), "{free_blocks}");
     }
 }
 
-/// Six blocks of 16 pages are full, and two erased ones too few. Block 1 has 6 valid pages, block 0 has 10; they are collected
-/// in this order, 225 us a page and 1500 us an erase. A read comes 1 us after that has begun.
+/// Six blocks of 16 pages are full, and two erased ones too few. Block 1 has 6 valid pages, block 0
+/// has 10; they are collected in this order, 225 us a page and 1500 us an erase. A read comes 1 us
+/// after that has begun.
 #[test]
 fn collection_goes_on_without_requests_as_far_as_its_grain_says() {
     let response = |grain: &str, scheduling: &str| {
@@ -98,8 +101,9 @@ fn collection_goes_on_without_requests_as_far_as_its_grain_says() {
     assert_eq!(response("all", "read-first"), 225_000 - 1_000 + read);
 }
 
-/// A unit that wants more erased blocks than it can have: a collection in one go erases what it can and ends there, with its copies and
-/// erases under way. They end with it: nothing is left that waits for them, and collection goes on with the next write.
+/// A unit that wants more erased blocks than it can have: a collection in one go erases what it can
+/// and ends there, with its copies and erases under way. They end with it: nothing is left that
+/// waits for them, and collection goes on with the next write.
 #[test]
 fn a_collection_in_one_go_may_end_with_nothing_left_to_collect() {
     let config = config(&json!({
@@ -120,16 +124,19 @@ fn a_collection_in_one_go_may_end_with_nothing_left_to_collect() {
 #[test]
 fn thresholds_are_numbers_or_shares_of_each_unit() {
     let left = |free_blocks: f64| {
-        let config = config(&json!({"ftl": {"gc": {"free_blocks": free_blocks}, "exported": "3 MiB"}}));
+        let config =
+            config(&json!({"ftl": {"gc": {"free_blocks": free_blocks}, "exported": "3 MiB"}}));
         let mut device = Device::new(&config, Options { verify: true }).unwrap();
         device.precondition().unwrap();
         let pages = device.exported_bytes() / 4096;
         let (mut least, mut dice) = (u32::MAX, Dice(1));
         for i in 0..4000 {
             device.submit(&at(Op::Write, dice.roll(pages), 1, i * 200_000_000)).unwrap();
-            // Long after each write all collection has ended: nothing is under way but the next one.
+            // Long after each write all collection has ended: nothing is under way but the next
+            // one.
             if i > 2000 && device.engine().under_way() == 1 {
-                least = least.min((0..2).map(|unit| device.mapping().free_blocks(unit)).min().unwrap());
+                least =
+                    least.min((0..2).map(|unit| device.mapping().free_blocks(unit)).min().unwrap());
             }
         }
         device.finish().unwrap();
@@ -138,9 +145,12 @@ fn thresholds_are_numbers_or_shares_of_each_unit() {
     // A unit is collected when it has filled a block and has so many left; then it has one more.
     assert_eq!((left(1.0), left(0.05), left(2.0), left(0.2)), (1, 2, 2, 8));
     let refused = |key: &str, value: Value| {
-        let error =
-            Device::new(&config(&json!({"ftl": {"gc": {key: value}}})), Options::default()).unwrap_err();
-        assert!(error.is_input() && error.to_string().contains(&format!("ftl.gc.{key}")), "{error}");
+        let error = Device::new(&config(&json!({"ftl": {"gc": {key: value}}})), Options::default())
+            .unwrap_err();
+        assert!(
+            error.is_input() && error.to_string().contains(&format!("ftl.gc.{key}")),
+            "{error}"
+        );
     };
     for (key, value) in [
         ("free_blocks", json!(0)),
@@ -155,11 +165,13 @@ fn thresholds_are_numbers_or_shares_of_each_unit() {
     }
 }
 
-/// While nothing is to do units are collected ahead of need; a request that comes waits for one step, no more.
+/// While nothing is to do units are collected ahead of need; a request that comes waits for one
+/// step, no more.
 #[test]
 fn idle_time_is_used_and_given_up_for_requests() {
     let run = |gc: Value, gap_ns: u64| {
-        let config = config(&json!({"ftl": {"gc": gc, "exported": "3 MiB"}, "nand": {"copy_back": true}}));
+        let config =
+            config(&json!({"ftl": {"gc": gc, "exported": "3 MiB"}, "nand": {"copy_back": true}}));
         let mut device = Device::new(&config, Options { verify: true }).unwrap();
         device.precondition().unwrap();
         let pages = device.exported_bytes() / 4096;
@@ -190,8 +202,8 @@ fn idle_time_is_used_and_given_up_for_requests() {
     assert!(polite.flash.erases.gc > 0);
 }
 
-/// Copies that are spread over the dies of a pool are programmed at the same time: one request at a time, which goes to a
-/// die that collects sooner or later, waits less.
+/// Copies that are spread over the dies of a pool are programmed at the same time: one request at a
+/// time, which goes to a die that collects sooner or later, waits less.
 #[test]
 fn spread_copies_are_programmed_in_parallel() {
     let run = |copies: &str| {
@@ -206,14 +218,15 @@ fn spread_copies_are_programmed_in_parallel() {
         )
     };
     let (unit, spread) = (run("unit"), run("spread"));
-    let near = unit.flash.programs.gc.abs_diff(spread.flash.programs.gc) * 5 < unit.flash.programs.gc;
+    let near =
+        unit.flash.programs.gc.abs_diff(spread.flash.programs.gc) * 5 < unit.flash.programs.gc;
     assert!(near && unit.flash.erases.gc > 500, "{:?} {:?}", unit.flash, spread.flash);
     let p99 = |report: &Report| report.response_ns.write.as_ref().unwrap().p99;
     assert!(p99(&spread) * 4 < p99(&unit) * 3, "{} {}", p99(&spread), p99(&unit));
 }
 
-/// Nine of ten writes go to a tenth of the pages: kept apart from the others they leave blocks behind in which nearly
-/// everything is invalid.
+/// Nine of ten writes go to a tenth of the pages: kept apart from the others they leave blocks
+/// behind in which nearly everything is invalid.
 #[test]
 fn hot_and_cold_pages_apart_are_copied_less() {
     let waf = |victim: &str, regions: u32| {
@@ -234,7 +247,8 @@ fn hot_and_cold_pages_apart_are_copied_less() {
     };
     let (one, two, three) = (waf("greedy", 1), waf("greedy", 2), waf("greedy", 3));
     assert!(two < one * 0.9 && three < one * 0.9, "{one} {two} {three}");
-    // Cleaned in the order of writing, regions help as well; with a single one it is that order alone.
+    // Cleaned in the order of writing, regions help as well; with a single one it is that order
+    // alone.
     let (order, gathered) = (waf("fifo", 1), waf("locality-gathering", 3));
     assert!(gathered < order * 0.8 && gathered < one, "{order} {gathered} {one}");
     assert_eq!(waf("locality-gathering", 1).to_bits(), order.to_bits());
@@ -266,7 +280,8 @@ fn what_does_not_go_together_is_refused_with_a_reason() {
         ("wear", "hot-cold", json!({"threshold": 0})),
         ("wear", "dual-pool", json!({"cluster": 0})),
     ] {
-        let (option, mut table) = (value.as_object().unwrap().keys().next().unwrap().clone(), value.clone());
+        let (option, mut table) =
+            (value.as_object().unwrap().keys().next().unwrap().clone(), value.clone());
         table["kind"] = json!(key);
         let error = refused(json!({"ftl": {part: table}}));
         assert!(error.contains(&format!("ftl.{part}.{option}: found")), "{error}");

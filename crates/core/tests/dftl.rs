@@ -15,8 +15,9 @@ fn figures(mapping: &Value, over: &Value, seed: u64) -> Value {
     let mut device = support::device(&all);
     let (mut random, pages) = (Pcg64Mcg::seed_from_u64(seed), device.exported_bytes() / 4096);
     for number in 0..3_000 {
-        let op = [Op::Write, Op::Write, Op::Write, Op::Read, Op::Read, Op::Read, Op::Trim, Op::Flush]
-            [random.random_range(0..8)];
+        let op =
+            [Op::Write, Op::Write, Op::Write, Op::Read, Op::Read, Op::Read, Op::Trim, Op::Flush]
+                [random.random_range(0..8)];
         let (first, count) = (random.random_range(0..pages), random.random_range(1..6));
         let mut request = request(op, first, count.min(pages - first));
         if op == Op::Flush {
@@ -43,10 +44,17 @@ fn with_the_whole_map_in_ram_it_works_as_page_mapping() {
     ];
     for (seed, drive) in drives.iter().enumerate() {
         let page = figures(&json!("page"), drive, seed as u64);
-        let dftl = figures(&json!({"kind": "dftl", "cache": 32, "entries_per_page": 4}), drive, seed as u64);
+        let dftl = figures(
+            &json!({"kind": "dftl", "cache": 32, "entries_per_page": 4}),
+            drive,
+            seed as u64,
+        );
         assert_eq!(dftl, page, "{drive}");
-        let partly =
-            figures(&json!({"kind": "dftl", "cache": 31, "entries_per_page": 4}), drive, seed as u64);
+        let partly = figures(
+            &json!({"kind": "dftl", "cache": 31, "entries_per_page": 4}),
+            drive,
+            seed as u64,
+        );
         assert!(partly["map_hit_ratio"].as_f64().unwrap() < 1.0);
     }
 }
@@ -82,7 +90,10 @@ fn a_miss_takes_its_reads_and_what_makes_room_its_program() {
     let (r, w) = (Op::Read, Op::Write);
     let takes = |entries, requests: &[(Op, u64)], us: f64| {
         let found = last_takes(&cache(entries), requests);
-        assert!((found - us).abs() < 1e-6, "{requests:?} with {entries} entries: {found}, not {us}");
+        assert!(
+            (found - us).abs() < 1e-6,
+            "{requests:?} with {entries} entries: {found}, not {us}"
+        );
     };
     // Reads of pages 0 and 4 leave no dirty entry from the filling of the drive in the cache.
     takes(2, &[(r, 0), (r, 4), (r, 0)], 125.0);
@@ -130,8 +141,8 @@ fn every_read_of_the_map_finds_what_it_should() {
     }
 }
 
-/// Data and translation pages share open program units on small planes that are full, where collection used to move pages from one
-/// to the other without end.
+/// Data and translation pages share open program units on small planes that are full, where
+/// collection used to move pages from one to the other without end.
 #[test]
 fn collection_gains_room_where_programs_take_several_pages() {
     let nand = json!({"planes_per_die": 2, "blocks_per_plane": 16, "page_size": "8 KiB", "mapping_unit": "4 KiB",
@@ -144,14 +155,16 @@ fn collection_gains_room_where_programs_take_several_pages() {
             "buffer": {"scheme": buffer},
             "host": {"replay": replay, "partial_page": "read-modify-write", "max_outstanding": 4, "end_of_run": "flush"},
         }));
-        let (mut random, sectors) = (Pcg64Mcg::seed_from_u64(seed as u64), device.exported_bytes() / 2048);
+        let (mut random, sectors) =
+            (Pcg64Mcg::seed_from_u64(seed as u64), device.exported_bytes() / 2048);
         let mut arrival_ns = 0;
         for _ in 0..160 {
             let op = [[Op::Write; 8].as_slice(), &[Op::Read; 5], &[Op::Trim, Op::Flush]].concat()
                 [random.random_range(0..15)];
             let sector = random.random_range(0..256);
             let first = if sector % 3 == 0 { sector / 4 } else { sector } * sectors / 256;
-            let count = if op == Op::Flush { 0 } else { random.random_range(1..14).min(sectors - first) };
+            let count =
+                if op == Op::Flush { 0 } else { random.random_range(1..14).min(sectors - first) };
             arrival_ns += if random.random() { random.random_range(0..3_000_000) } else { 0 };
             let fua = op == Op::Write && random.random_range(0..10) == 0;
             let (offset, len) = (first * 2048, count * 2048);

@@ -1,4 +1,5 @@
-//! EPO meets the elements (chips) of a drive: its lists are the chips that the FTL binds pages to, whatever the order of striping.
+//! EPO meets the elements (chips) of a drive: its lists are the chips that the FTL binds pages to,
+//! whatever the order of striping.
 
 use crate::support;
 use crate::support::request;
@@ -33,19 +34,27 @@ fn batch(ftl: &Value) -> Vec<u32> {
 #[test]
 fn a_batch_takes_a_page_from_each_chip() {
     let page = |allocator: Value| json!({"mapping": "page", "allocator": allocator});
-    // Channels vary fastest: pages 0 and 1 lie on two chips. Planes do: pages 0 and 1 lie on one, 2 and 3 on the other.
+    // Channels vary fastest: pages 0 and 1 lie on two chips. Planes do: pages 0 and 1 lie on one, 2
+    // and 3 on the other.
     assert_eq!(batch(&page(json!({"kind": "static", "order": "CWDP"}))), [0, 1]);
     assert_eq!(batch(&page(json!({"kind": "static", "order": "PDWC"}))), [0, 2]);
-    assert_eq!(batch(&page(json!({"kind": "static", "order": "CWDP", "striping_unit": 2}))), [0, 2]);
+    assert_eq!(
+        batch(&page(json!({"kind": "static", "order": "CWDP", "striping_unit": 2}))),
+        [0, 2]
+    );
     // A pool of planes for each chip binds pages to chips, too.
     assert_eq!(batch(&page(json!({"kind": "dynamic", "pool": "chip"}))), [0, 1]);
-    assert_eq!(batch(&page(json!({"kind": "dynamic", "pool": "chip", "striping_unit": 2}))), [0, 2]);
+    assert_eq!(
+        batch(&page(json!({"kind": "dynamic", "pool": "chip", "striping_unit": 2}))),
+        [0, 2]
+    );
     // Where nothing binds them, pages are dealt out by number.
     assert_eq!(batch(&page(json!("round-robin"))), [0, 1]);
     assert_eq!(batch(&json!({"mapping": {"kind": "bast", "log_blocks": 4}})), [0, 1]);
 }
 
-/// The pages of a batch are on their chips at the same time; a battery answers flush commands at once.
+/// The pages of a batch are on their chips at the same time; a battery answers flush commands at
+/// once.
 #[test]
 fn a_batch_works_on_all_chips_at_once() {
     let mut device = drive(&json!({"mapping": "page", "allocator": "static"}));
@@ -54,12 +63,23 @@ fn a_batch_works_on_all_chips_at_once() {
     }
     assert_eq!((device.engine().load(0), device.engine().load(1)), (1, 1));
     device
-        .submit(&Request { arrival_ns: 50, op: Op::Flush, offset: 0, len: 0, volume: 0, fua: false })
+        .submit(&Request {
+            arrival_ns: 50,
+            op: Op::Flush,
+            offset: 0,
+            len: 0,
+            volume: 0,
+            fua: false,
+        })
         .unwrap();
     let report = device.finish().unwrap();
     // Both pages arrive with the write that made room: 100 us on its bus each, 200 us in the array.
     let flushed = report.flush_response_ns.unwrap();
     assert_eq!((flushed.count, flushed.max), (2, 300_000));
-    assert_eq!(report.response_ns.all.unwrap().max, 300_000, "the write that needs a slot waits for one");
+    assert_eq!(
+        report.response_ns.all.unwrap().max,
+        300_000,
+        "the write that needs a slot waits for one"
+    );
     assert_eq!(report.flash.programs.host, 2, "flush commands write nothing");
 }

@@ -74,7 +74,8 @@ fn run(drive: Drive, wear: &Value, load: Load, times: u64, seed: u64) -> (f64, f
     for _ in 0..pages * times {
         device.submit(&support::request(Op::Write, load.page(&mut dice, pages), 1)).unwrap();
     }
-    let (most, least) = (device.erases().iter().max().unwrap(), device.erases().iter().min().unwrap());
+    let (most, least) =
+        (device.erases().iter().max().unwrap(), device.erases().iter().min().unwrap());
     (f64::from(most - least), device.finish().unwrap().waf.unwrap())
 }
 
@@ -168,13 +169,17 @@ fn levelled_drives_use_up_their_blocks() {
     for name in levellers() {
         for (load, least) in [(Load::Uniform, 0.93), (Load::HalfCold, 0.85)] {
             let (share, waf) = median(|seed| life(drive, &levelled(name, 4), load, seed));
-            assert!(share >= least, "{name}, {load:?}: {share} of the ideal life, write amplification {waf}");
+            assert!(
+                share >= least,
+                "{name}, {load:?}: {share} of the ideal life, write amplification {waf}"
+            );
         }
     }
 }
 
-/// `dual-pool` leaves the most worn of its cold blocks alone for as long as they rest and no longer: it
-/// levels uniform writes, small blocks and long runs only where they rest for longer than by default.
+/// `dual-pool` leaves the most worn of its cold blocks alone for as long as they rest and no
+/// longer: it levels uniform writes, small blocks and long runs only where they rest for longer
+/// than by default.
 #[test]
 fn dual_pool_levels_small_blocks_where_worn_ones_rest_longer() {
     let wear = |threshold: u32| json!({"kind": "dual-pool", "threshold": threshold, "rest": 6});
@@ -200,7 +205,11 @@ fn dual_pool_levels_small_blocks_where_worn_ones_rest_longer() {
 #[test]
 fn two_level_writes_the_least_worn_erased_block_next() {
     let drive = Drive { erased: 12, ..SMALL };
-    let spread = |name: &str| median(|seed| run(drive, &levelled(name, 10_000), Load::Uniform, 40, seed)).0;
+    let spread =
+        |name: &str| median(|seed| run(drive, &levelled(name, 10_000), Load::Uniform, 40, seed)).0;
     let (least_worn, longest_ago) = (spread("two-level"), spread("hot-cold"));
-    assert!(least_worn < longest_ago / 2.0, "{least_worn}, the one erased longest ago {longest_ago}");
+    assert!(
+        least_worn < longest_ago / 2.0,
+        "{least_worn}, the one erased longest ago {longest_ago}"
+    );
 }

@@ -1,5 +1,6 @@
-//! What every buffer must do, with its defaults and with each other value of its switches and choices: decisions that can be
-//! carried out, flush commands that leave nothing dirty, forced writes that are written, trims that forget.
+//! What every buffer must do, with its defaults and with each other value of its switches and
+//! choices: decisions that can be carried out, flush commands that leave nothing dirty, forced
+//! writes that are written, trims that forget.
 
 use crate::support;
 use std::collections::BTreeSet;
@@ -21,7 +22,13 @@ const SHAPES: [Shape; 4] = [
 ];
 
 /// What holds after a step, beside decisions that can be carried out.
-fn obeys(step: Step, written: &[u32], dirty_before: &[u32], ram: &Ram, shape: Shape) -> Result<(), String> {
+fn obeys(
+    step: Step,
+    written: &[u32],
+    dirty_before: &[u32],
+    ram: &Ram,
+    shape: Shape,
+) -> Result<(), String> {
     match step {
         Step::Access(_) => Ok(()),
         Step::Trim(..) if written.is_empty() => Ok(()),
@@ -72,7 +79,9 @@ fn every_buffer_makes_decisions_that_can_be_carried_out() {
                         .and_then(|written| obeys(*step, &written, &dirty, &ram, shape))
                         .and_then(|()| ram.compare(shape, &*buffer));
                     if let Err(problem) = result {
-                        panic!("{name}, {shape:?}, seed {seed}, step {number} ({step:?}): {problem}");
+                        panic!(
+                            "{name}, {shape:?}, seed {seed}, step {number} ({step:?}): {problem}"
+                        );
                     }
                 }
             }
@@ -92,8 +101,11 @@ fn forced_writes_of_read_buffers_write_nothing_else() {
         let (mut ram, mut out) = (Ram::default(), Outcome::default());
         let mut written = Vec::new();
         for step in steps {
-            let dirty =
-                if step == Step::Force(1, 2) { ram.dirty(1, 2) } else { ram.dirty(0, shape.logical_pages) };
+            let dirty = if step == Step::Force(1, 2) {
+                ram.dirty(1, 2)
+            } else {
+                ram.dirty(0, shape.logical_pages)
+            };
             stream::call(&mut *buffer, step, &mut out);
             let mut pages = ram.follow(shape, step, &out).unwrap();
             pages.sort_unstable();
@@ -139,7 +151,8 @@ fn trims_forget_pages_whether_dirty_or_not() {
     }
 }
 
-/// Writes and reads with a flush command after every `flush_every` of them and, if `fua`, every fifth write forced.
+/// Writes and reads with a flush command after every `flush_every` of them and, if `fua`, every
+/// fifth write forced.
 fn served(buffer: &str, battery: bool, flush_every: Option<usize>, fua: bool) -> (Report, u32) {
     let config = support::config(&json!({
         "buffer": {"size": "32 KiB", "scheme": buffer, "battery": battery},
@@ -152,11 +165,14 @@ fn served(buffer: &str, battery: bool, flush_every: Option<usize>, fua: bool) ->
         let arrival_ns = number * 5_000_000;
         let forced = fua && op == Op::Write && number % 5 == 0;
         // Pages are written again soon, and the place moves on.
-        let access = support::request(op, number / 20 * 5 % 26 + number * 3 % 5, 1 + number % 3 % 2);
+        let access =
+            support::request(op, number / 20 * 5 % 26 + number * 3 % 5, 1 + number % 3 % 2);
         requests.push(Request { arrival_ns, fua: forced, ..access });
         if flush_every.is_some_and(|every| (number as usize + 1).is_multiple_of(every)) {
-            requests
-                .push(Request { arrival_ns: arrival_ns + 2_500_000, ..support::request(Op::Flush, 0, 0) });
+            requests.push(Request {
+                arrival_ns: arrival_ns + 2_500_000,
+                ..support::request(Op::Flush, 0, 0)
+            });
         }
     }
     let mut drive = Device::new(&config, Options { verify: true }).unwrap();
@@ -169,7 +185,8 @@ fn served(buffer: &str, battery: bool, flush_every: Option<usize>, fua: bool) ->
     (report, drive.buffer().len())
 }
 
-/// With a battery a flush command is answered at once, and it and forced writes cost nothing: the run is the one without them.
+/// With a battery a flush command is answered at once, and it and forced writes cost nothing: the
+/// run is the one without them.
 #[test]
 fn a_battery_makes_flush_commands_and_forced_writes_free() {
     for name in BufferConfig::NAMES {
@@ -191,13 +208,19 @@ fn a_battery_makes_flush_commands_and_forced_writes_free() {
     }
 }
 
-/// Section 4.2.4 of the paper: flush commands empty the buffer, block by padded block, and take from what it gains.
+/// Section 4.2.4 of the paper: flush commands empty the buffer, block by padded block, and take
+/// from what it gains.
 #[test]
 fn bplru_is_emptied_by_flush_commands() {
     let (seldom, _) = served("bplru", false, Some(100), false);
     let (often, left) = served("bplru", false, Some(3), false);
     assert_eq!(left, 0, "the last request is a flush command");
-    assert!(often.padded_pages > seldom.padded_pages, "{} {}", often.padded_pages, seldom.padded_pages);
+    assert!(
+        often.padded_pages > seldom.padded_pages,
+        "{} {}",
+        often.padded_pages,
+        seldom.padded_pages
+    );
     assert!(often.flash.erases.total > seldom.flash.erases.total);
     assert!(often.hit_ratio.write < seldom.hit_ratio.write);
     // Every block that leaves is written whole.

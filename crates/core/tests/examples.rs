@@ -1,4 +1,5 @@
-//! The examples that schemes' files hold, the papers' among them: what the papers say comes of them.
+//! The examples that schemes' files hold, the papers' among them: what the papers say comes of
+//! them.
 
 use eraseblock_core::buffer::{self, Action, Answer};
 use eraseblock_core::example::{Step, play};
@@ -27,10 +28,13 @@ impl Played {
     fn new(name: &str, example: &Example) -> Self {
         let steps = play(name, example).unwrap();
         let decided = || steps.iter().flat_map(|step| &step.decided);
-        let hits = decided().flat_map(|d| &d.outcome.answers).filter(|a| **a == Answer::Hit).count();
+        let hits =
+            decided().flat_map(|d| &d.outcome.answers).filter(|a| **a == Answer::Hit).count();
         let left = decided()
             .flat_map(|d| d.outcome.evictions.iter().map(|e| (e.action, d.outcome.pages_of(e))))
-            .map(|(action, pages)| (action, pages.iter().map(|page| (page.lpn, page.dirty)).collect()))
+            .map(|(action, pages)| {
+                (action, pages.iter().map(|page| (page.lpn, page.dirty)).collect())
+            })
             .collect();
         let state = steps.last().unwrap().state.clone();
         Self { hits, left, state, steps }
@@ -43,7 +47,10 @@ impl Played {
 
     /// Flushes of more than one page whose pages follow one another.
     fn sequential(&self) -> usize {
-        self.pages().iter().filter(|f| f.len() > 1 && f.windows(2).all(|w| w[0] + 1 == w[1])).count()
+        self.pages()
+            .iter()
+            .filter(|f| f.len() > 1 && f.windows(2).all(|w| w[0] + 1 == w[1]))
+            .count()
     }
 }
 
@@ -56,9 +63,16 @@ fn every_example_plays_and_something_leaves_or_moves() {
     for entry in buffer::registry() {
         for example in entry.about.examples {
             let played = Played::new(entry.name, example);
-            let noted =
-                played.steps.iter().flat_map(|step| &step.decided).any(|d| !d.outcome.notes.is_empty());
-            assert!(!played.left.is_empty() || noted || entry.name == "none", "{}: {example:?}", entry.name);
+            let noted = played
+                .steps
+                .iter()
+                .flat_map(|step| &step.decided)
+                .any(|d| !d.outcome.notes.is_empty());
+            assert!(
+                !played.left.is_empty() || noted || entry.name == "none",
+                "{}: {example:?}",
+                entry.name
+            );
             assert!(!example.shows.is_empty(), "{}", entry.name);
         }
     }
@@ -118,16 +132,20 @@ fn hbm_figure_3_5_three_pages_of_a_block_move_together() {
     assert_eq!(before.state, [[1], [5], [0]]);
     assert_eq!(moved.state, [vec![5], vec![0, 1, 2]]);
     let out = &moved.decided[0].outcome;
-    assert_eq!((out.notes[0].what, out.note_pages.as_slice()), ("moved to the block region", &[0, 1, 2][..]));
+    assert_eq!(
+        (out.notes[0].what, out.note_pages.as_slice()),
+        ("moved to the block region", &[0, 1, 2][..])
+    );
     assert_eq!(joined.state, [vec![5], vec![0, 1, 2, 3]]);
 }
 
-/// The ring 0, 5, 3, 7 with the hand at 0 and bits 1, 0, 1, 0: page 48 sends block 7 away, not block 5 where the hand stops,
-/// and block 12 enters before block 0. Block 1 fills the buffer.
+/// The ring 0, 5, 3, 7 with the hand at 0 and bits 1, 0, 1, 0: page 48 sends block 7 away, not
+/// block 5 where the hand stops, and block 12 enters before block 0. Block 1 fills the buffer.
 #[test]
 fn lb_clock_figure_2_4() {
     let clock = Played::new("lb-clock", &example("lb-clock", "2.4"));
-    // All bits are set: a round of the hand clears them, and the fullest block leaves. Then blocks 0 and 3 are written.
+    // All bits are set: a round of the hand clears them, and the fullest block leaves. Then blocks
+    // 0 and 3 are written.
     assert_eq!(clock.pages(), [vec![60, 61, 62, 63], vec![28, 29, 30]]);
     let before = &clock.steps[clock.steps.len() - 2].state;
     assert_eq!(before, &[vec![0, 1], vec![20], vec![12, 13], vec![28, 29, 30], vec![4, 5]]);
@@ -191,7 +209,8 @@ fn clc_evicts_the_largest_cold_cluster() {
     let clc = Played::new("clc", &example("clc", ""));
     assert_eq!(clc.left, [(Action::Flush, dirty([0, 1]))]);
     assert_eq!(clc.state, [[12], [8], [4]]);
-    let cooled = clc.steps.iter().flat_map(|step| &step.decided).flat_map(|d| &d.outcome.note_pages);
+    let cooled =
+        clc.steps.iter().flat_map(|step| &step.decided).flat_map(|d| &d.outcome.note_pages);
     assert_eq!(cooled.collect::<Vec<_>>(), [&0, &1, &4, &8]);
 }
 
@@ -232,11 +251,14 @@ fn cbm_fills_the_holes_of_a_block() {
     let cbm = Played::new("cbm", &filled);
     assert_eq!((cbm.left, cbm.state), (vec![(Action::Flush, expected)], vec![vec![4]]));
     let plain = Played::new("cbm", &Example { options: r#"{"fill_holes": false}"#, ..filled });
-    assert_eq!((plain.left, plain.state), (vec![(Action::Flush, dirty([0, 1, 3]))], vec![vec![4], vec![2]]));
+    assert_eq!(
+        (plain.left, plain.state),
+        (vec![(Action::Flush, dirty([0, 1, 3]))], vec![vec![4], vec![2]])
+    );
 }
 
-/// Figure 2(c): three requests come, page 2 and then page 3 is written again, and page 1 is what a victim would be. Pages in the
-/// order of the paper's scenarios 1 to 4.
+/// Figure 2(c): three requests come, page 2 and then page 3 is written again, and page 1 is what a
+/// victim would be. Pages in the order of the paper's scenarios 1 to 4.
 #[test]
 fn epo_figure_2c_moves_pages_to_the_head_and_evicts_the_tail() {
     let played = Played::new("epo", &example("epo", "figure 2(c)"));
@@ -248,7 +270,9 @@ fn epo_figure_2c_moves_pages_to_the_head_and_evicts_the_tail() {
 
 #[test]
 fn epo_evicts_one_page_of_each_element_and_has_room_for_the_next() {
-    let [_, batch, passed, again] = registered("epo").about.examples else { panic!("four examples") };
+    let [_, batch, passed, again] = registered("epo").about.examples else {
+        panic!("four examples")
+    };
     let played = Played::new("epo", batch);
     assert_eq!(played.pages(), [[0, 1], [2, 3]]);
     // Page 4 made room for two; page 6 takes the slot that was left over.
@@ -270,12 +294,19 @@ fn whole_requests_leave_with_the_pages_that_no_later_one_wrote() {
 fn cave_takes_one_block_for_each_module() {
     let [four, five, pages] = registered("cave").about.examples else { panic!("three examples") };
     let played = Played::new("cave", four);
-    assert_eq!((played.pages(), played.state), (vec![vec![0], vec![4], vec![8], vec![12]], vec![vec![16]]));
+    assert_eq!(
+        (played.pages(), played.state),
+        (vec![vec![0], vec![4], vec![8], vec![12]], vec![vec![16]])
+    );
     let played = Played::new("cave", five);
     assert_eq!(played.pages(), [[0], [4], [8], [12]]);
     assert_eq!(played.state, [[20], [16]]);
     let played = Played::new("cave", pages);
-    let left = [(Action::Drop, vec![(1, false)]), (Action::Flush, dirty([0])), (Action::Flush, dirty([3]))];
+    let left = [
+        (Action::Drop, vec![(1, false)]),
+        (Action::Flush, dirty([0])),
+        (Action::Flush, dirty([3])),
+    ];
     assert_eq!((played.left, played.state.concat()), (left.to_vec(), vec![6, 5, 2]));
 }
 

@@ -1,5 +1,6 @@
-//! The three readings of a response time that a buffer's paper may mean: the host's mean, the mean over what the buffer sends to the
-//! flash, and the sum of the latter over the host's writes. To the nanosecond, by pencil and paper.
+//! The three readings of a response time that a buffer's paper may mean: the host's mean, the mean
+//! over what the buffer sends to the flash, and the sum of the latter over the host's writes. To
+//! the nanosecond, by pencil and paper.
 
 use crate::support;
 use eraseblock_core::device::{Device, Options};
@@ -11,7 +12,8 @@ use serde_json::{Value, json};
 const WRITE: u64 = 300_000;
 const TRANSFER: u64 = 100_000;
 
-/// Requests `(time in us, read or write, first page, pages)` on a full drive of two chips with pages in turn, a buffer of four pages.
+/// Requests `(time in us, read or write, first page, pages)` on a full drive of two chips with
+/// pages in turn, a buffer of four pages.
 fn run(buffer: &Value, over: &Value, requests: &[(u64, Op, u64, u64)]) -> Report {
     let mut all = json!({
         "nand": {"channels": 2},
@@ -38,7 +40,8 @@ fn writes(pages: &[u64]) -> Vec<(u64, Op, u64, u64)> {
     pages.iter().enumerate().map(|(n, &page)| (time(n), Op::Write, page, 1)).collect()
 }
 
-/// Mean of the host's writes, number and mean of what was flushed, and its sum over the host's writes, in ns.
+/// Mean of the host's writes, number and mean of what was flushed, and its sum over the host's
+/// writes, in ns.
 fn readings(report: &Report) -> (f64, u64, f64, f64) {
     let flushed = report.flush_response_ns.as_ref().unwrap();
     (
@@ -61,16 +64,23 @@ fn the_pages_of_a_batch_are_requests_of_their_own() {
     let shared = json!({"nand": {"channels": 1, "chips_per_channel": 2}});
     let report = run(&json!("epo"), &shared, &five);
     let late = (WRITE + TRANSFER) as f64;
-    assert_eq!(readings(&report), (write / 5.0, 2, f64::midpoint(write, late), (write + late) / 5.0));
+    assert_eq!(
+        readings(&report),
+        (write / 5.0, 2, f64::midpoint(write, late), (write + late) / 5.0)
+    );
     // Whoever waits for all of it waits for the later one.
     let foreground = json!({"buffer": {"write_back": "foreground"}, "nand": shared["nand"]});
     let report = run(&json!("epo"), &foreground, &five);
-    assert_eq!(readings(&report), (late / 5.0, 2, f64::midpoint(write, late), (write + late) / 5.0));
+    assert_eq!(
+        readings(&report),
+        (late / 5.0, 2, f64::midpoint(write, late), (write + late) / 5.0)
+    );
 }
 
 #[test]
 fn what_leaves_together_is_one_request_otherwise() {
-    // A request of two pages leaves for page 8: both chips work, and the time is that of the later page.
+    // A request of two pages leaves for page 8: both chips work, and the time is that of the later
+    // page.
     let requests =
         [(0, Op::Write, 0, 2), (0, Op::Write, 2, 1), (0, Op::Write, 4, 1), (1000, Op::Write, 8, 1)];
     let shared = json!({"nand": {"channels": 1, "chips_per_channel": 2}});
@@ -99,7 +109,8 @@ fn without_a_buffer_the_readings_are_one() {
     assert_eq!(readings(&report), (mean, 2, mean, mean));
 }
 
-/// What nobody's request made room for is not timed: flush commands, the end, and what takes no time at all.
+/// What nobody's request made room for is not timed: flush commands, the end, and what takes no
+/// time at all.
 #[test]
 fn flush_commands_and_the_end_are_left_out() {
     let requests = [(0, Op::Write, 0, 2), (1000, Op::Flush, 0, 0), (5000, Op::Write, 2, 2)];
@@ -107,7 +118,8 @@ fn flush_commands_and_the_end_are_left_out() {
     assert_eq!(report.flash.programs.host, 4);
     assert!(report.flush_response_ns.is_none());
     assert_eq!(report.flush_response_per_write_ns, Some(0.0));
-    let report = run(&json!("epo"), &json!({"host": {"replay": "untimed"}}), &writes(&[0, 1, 2, 3, 4]));
+    let report =
+        run(&json!("epo"), &json!({"host": {"replay": "untimed"}}), &writes(&[0, 1, 2, 3, 4]));
     assert_eq!((report.flush_response_ns, report.flush_response_per_write_ns), (None, None));
 }
 
@@ -121,7 +133,8 @@ fn a_page_in_an_open_program_unit_is_not_stored() {
     let both = WRITE + TRANSFER;
     assert_eq!((flushed.count, flushed.max), (2, 1_000_000 + both));
     assert!((flushed.mean - (500_000 + both) as f64).abs() < 1.0, "{flushed:?}");
-    // The fifth write finds room, as the page that left for it lies in the FTL's RAM; the sixth waits for the program of both.
+    // The fifth write finds room, as the page that left for it lies in the FTL's RAM; the sixth
+    // waits for the program of both.
     let host = report.response_ns.write.unwrap();
     assert_eq!((host.max, host.p50), (both, 0));
     // Of three the last is not stored by the end of the run.
@@ -129,7 +142,8 @@ fn a_page_in_an_open_program_unit_is_not_stored() {
     assert_eq!(report.flush_response_ns.unwrap().count, 2);
 }
 
-/// Keeping what the flash holds to compare reads with changes nothing: chips that program four pages at once.
+/// Keeping what the flash holds to compare reads with changes nothing: chips that program four
+/// pages at once.
 #[test]
 fn checking_reads_changes_no_time() {
     let config = support::config(&json!({
@@ -148,7 +162,8 @@ fn checking_reads_changes_no_time() {
                 n if n % 3 == 0 => Op::Read,
                 _ => Op::Write,
             };
-            let (offset, len) = if op == Op::Flush { (0, 0) } else { (number * 5 % 440 * 4096, 5 * 4096) };
+            let (offset, len) =
+                if op == Op::Flush { (0, 0) } else { (number * 5 % 440 * 4096, 5 * 4096) };
             let arrival_ns = number * 30_000;
             device.submit(&Request { arrival_ns, op, offset, len, volume: 0, fua: false }).unwrap();
         }

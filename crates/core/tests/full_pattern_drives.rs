@@ -1,4 +1,5 @@
-//! Drives of the SUPA family with no block more than they need: written, read and trimmed without end, every read checked.
+//! Drives of the SUPA family with no block more than they need: written, read and trimmed without
+//! end, every read checked.
 
 use crate::support;
 use eraseblock_core::device::{Device, Options};
@@ -7,7 +8,8 @@ use serde_json::{Value, json};
 
 /// The drive that exports as many blocks as the mapping lets it, full.
 fn fullest(nand: &Value, mapping: &Value, buffer: &Value, end: &str) -> (Device, u64) {
-    let blocks = nand["channels"].as_u64().unwrap() * nand["chips_per_channel"].as_u64().unwrap() * 12;
+    let blocks =
+        nand["channels"].as_u64().unwrap() * nand["chips_per_channel"].as_u64().unwrap() * 12;
     let mut refusal = String::new();
     for exported in (1..blocks).rev() {
         let config = support::config(&json!({
@@ -26,7 +28,8 @@ fn fullest(nand: &Value, mapping: &Value, buffer: &Value, end: &str) -> (Device,
 
 /// Random requests on a full drive; what went wrong.
 fn wear(nand: &Value, mapping: &Value, buffer: &Value, seed: u64) -> Result<(), String> {
-    let (mut drive, exported) = fullest(nand, mapping, buffer, ["merge", "flush"][seed as usize % 2]);
+    let (mut drive, exported) =
+        fullest(nand, mapping, buffer, ["merge", "flush"][seed as usize % 2]);
     let failed = |what: &str, error: String| {
         format!("{exported} blocks, {mapping}, {buffer}, {nand}: {what}: {error}")
     };
@@ -52,8 +55,11 @@ fn wear(nand: &Value, mapping: &Value, buffer: &Value, seed: u64) -> Result<(), 
             3..8 => Op::Read,
             _ => Op::Write,
         };
-        let request =
-            if op == Op::Flush { support::request(op, 0, 0) } else { support::request(op, first, count) };
+        let request = if op == Op::Flush {
+            support::request(op, 0, 0)
+        } else {
+            support::request(op, first, count)
+        };
         let request = Request { arrival_ns: number * 1_000_000, ..request };
         drive.submit(&request).map_err(|error| failed("serving", format!("{number}: {error}")))?;
     }
@@ -81,7 +87,11 @@ fn drives_as_full_as_can_be_are_written_on_and_on() {
             mapping
         })
         .collect();
-    mappings.extend([support::mapping("sftl", 1), support::mapping("sftl", 4), support::mapping("blas", 2)]);
+    mappings.extend([
+        support::mapping("sftl", 1),
+        support::mapping("sftl", 4),
+        support::mapping("blas", 2),
+    ]);
     mappings.extend([support::mapping("mnk", 1), support::mapping("pattern", 9)]);
     let buffers = [
         json!("none"),

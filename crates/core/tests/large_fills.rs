@@ -1,4 +1,5 @@
-//! Large drives take everything that fits: sequential fills nearly to the brim, random overwrites with little spare.
+//! Large drives take everything that fits: sequential fills nearly to the brim, random overwrites
+//! with little spare.
 
 use crate::common::{Random, closed, large_drive, request};
 use eraseblock_core::config::DeviceConfig;
@@ -35,7 +36,9 @@ fn four_of_six_and_a_half_gib_are_overwritten_at_random() {
         }
         let mut random = Random::new(5);
         for i in 0..PAGES {
-            device.submit(&request(Op::Write, random.below(PAGES), 1, (PAGES + i) * 50_000)).unwrap();
+            device
+                .submit(&request(Op::Write, random.below(PAGES), 1, (PAGES + i) * 50_000))
+                .unwrap();
         }
         let report = device.finish().unwrap();
         assert_eq!(report.requests.completed, 2 * PAGES);

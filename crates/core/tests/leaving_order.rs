@@ -77,7 +77,8 @@ fn lb_clock_stores_blocks_as_its_hand_would_choose_them() {
 #[test]
 fn without_compensation_pages_are_stored_one_by_one() {
     for page_order in ["lru", "lfu"] {
-        let scheme = json!({"kind": "hbm", "threshold": 5, "compensation": false, "page_order": page_order});
+        let scheme =
+            json!({"kind": "hbm", "threshold": 5, "compensation": false, "page_order": page_order});
         let mut drive = Driven::new(scheme, 8);
         for page in [0, 4, 1, 0] {
             drive.write(page, 1);

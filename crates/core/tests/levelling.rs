@@ -24,7 +24,8 @@ fn drive(wear: &Value, over: Value) -> DeviceConfig {
     support::config(&all)
 }
 
-/// Single-page writes, nine of ten of them to the first tenth of the pages; the last half is never written again.
+/// Single-page writes, nine of ten of them to the first tenth of the pages; the last half is never
+/// written again.
 fn skewed(device: &mut Device, writes: u64) -> Result<(), DeviceError> {
     let pages = device.exported_bytes() / 4096;
     let mut dice = Dice(1);
@@ -44,7 +45,8 @@ fn worn(wear: &Value) -> Report {
     device.finish().unwrap()
 }
 
-/// Ten full-drive writes. Without levelling the blocks of data that is never rewritten are never erased.
+/// Ten full-drive writes. Without levelling the blocks of data that is never rewritten are never
+/// erased.
 #[test]
 fn levelling_evens_out_erases() {
     let none = worn(&json!("none"));
@@ -57,15 +59,20 @@ fn levelling_evens_out_erases() {
         assert!(cv < unlevelled / 2.0, "{name}: {cv}, unlevelled {unlevelled}");
         assert!(report.flash.erases.wear > 0 && report.flash.programs.wear > 0, "{name}");
         // What is levelled is the price: a few copies more.
-        assert!(report.waf.unwrap() < none.waf.unwrap() * 1.5, "{name}: {:?} {:?}", report.waf, none.waf);
+        assert!(
+            report.waf.unwrap() < none.waf.unwrap() * 1.5,
+            "{name}: {:?} {:?}",
+            report.waf,
+            none.waf
+        );
         // A larger difference is let stand.
         let lax = worn(&json!({"kind": name, "threshold": 16}));
         assert!(lax.flash.programs.wear < report.flash.programs.wear, "{name}");
     }
 }
 
-/// Four units, of which an allocator that takes the lowest free one wears the first most: erases can even out inside a
-/// cluster, and nothing moves out of it.
+/// Four units, of which an allocator that takes the lowest free one wears the first most: erases
+/// can even out inside a cluster, and nothing moves out of it.
 #[test]
 fn clusters_are_levelled_by_themselves() {
     let worn = |cluster: u32| {
@@ -87,19 +94,25 @@ fn clusters_are_levelled_by_themselves() {
             device.submit(&Request { arrival_ns: n * 50_000_000, ..request }).unwrap();
         }
         let wear = device.finish().unwrap().wear;
-        wear.map.mean.iter().map(|unit| unit.iter().sum::<f64>() / unit.len() as f64).collect::<Vec<_>>()
+        wear.map
+            .mean
+            .iter()
+            .map(|unit| unit.iter().sum::<f64>() / unit.len() as f64)
+            .collect::<Vec<_>>()
     };
     for cluster in 1..=3 {
         let means = worn(cluster);
         let (inside, outside) = means.split_at(cluster as usize);
-        let (least, most) = inside.iter().fold((f64::MAX, 0.0_f64), |(l, m), &e| (l.min(e), m.max(e)));
+        let (least, most) =
+            inside.iter().fold((f64::MAX, 0.0_f64), |(l, m), &e| (l.min(e), m.max(e)));
         assert!(least > 50.0 && most < least * 1.2, "cluster of {cluster}: {means:?}");
         assert!(outside.iter().all(|&erases| erases < 1.0), "cluster of {cluster}: {means:?}");
     }
     let config = drive(&json!({"kind": "hot-cold", "cluster": 2}), json!({}));
     let mut config: Value = serde_json::to_value(config).unwrap();
     config["ftl"]["allocator"] = json!("static");
-    let error = Device::new(&serde_json::from_value(config).unwrap(), Options::default()).unwrap_err();
+    let error =
+        Device::new(&serde_json::from_value(config).unwrap(), Options::default()).unwrap_err();
     assert!(error.to_string().contains("ftl.wear.cluster") && error.is_input(), "{error}");
 }
 
@@ -123,7 +136,11 @@ fn life(mapping: &str, wear: &Value, replay: &str, verify: bool) -> (Report, u64
             let end = report.end_of_life.clone().unwrap();
             assert_eq!(end.host_bytes, host_bytes);
             assert_eq!(report.requests.submitted, report.requests.completed + end.unanswered);
-            assert!(report.warnings.iter().any(|w| w.contains("end of its life")), "{:?}", report.warnings);
+            assert!(
+                report.warnings.iter().any(|w| w.contains("end of its life")),
+                "{:?}",
+                report.warnings
+            );
             assert_eq!(
                 device.submit(&Request { ..support::request(Op::Write, 0, 1) }),
                 Err(DeviceError::Failed)
@@ -134,20 +151,25 @@ fn life(mapping: &str, wear: &Value, replay: &str, verify: bool) -> (Report, u64
     }
 }
 
-/// The end of life is a result, not a failure, under every mapping, timed or not; and no block is erased more often than it
-/// endures.
+/// The end of life is a result, not a failure, under every mapping, timed or not; and no block is
+/// erased more often than it endures.
 #[test]
 fn a_drive_that_wears_out_ends_cleanly() {
     for mapping in MappingConfig::NAMES {
         for replay in ["open", "closed", "untimed"] {
             let (report, host_bytes) = life(mapping, &json!("none"), replay, true);
-            assert!(report.wear.erases_max <= 30, "{mapping}, {replay}: {:?}", report.wear.erases_max);
+            assert!(
+                report.wear.erases_max <= 30,
+                "{mapping}, {replay}: {:?}",
+                report.wear.erases_max
+            );
             assert!(host_bytes > 1 << 20, "{mapping}, {replay}: {host_bytes}");
         }
     }
 }
 
-/// The same where what was held back in RAM is too much at the end: no request is left without an answer.
+/// The same where what was held back in RAM is too much at the end: no request is left without an
+/// answer.
 #[test]
 fn a_drive_may_wear_out_while_its_buffer_is_emptied() {
     for mapping in MappingConfig::NAMES {
@@ -191,8 +213,8 @@ fn levelling_lengthens_life() {
     }
 }
 
-/// The swap of the worked example: a block with three valid pages and few erases moves into a worn one for three reads,
-/// three programs and an erase.
+/// The swap of the worked example: a block with three valid pages and few erases moves into a worn
+/// one for three reads, three programs and an erase.
 #[test]
 fn a_swap_costs_its_copies_and_one_erase() {
     for name in ["hot-cold", "two-level", "dual-pool"] {
@@ -202,7 +224,8 @@ fn a_swap_costs_its_copies_and_one_erase() {
         let mut device = Device::new(&config, Options { verify: true }).unwrap();
         device.precondition().unwrap();
         let wear = |of: ByCause| of[Cause::Wear as usize];
-        // Page 0 alone is written again: the blocks of the other pages are never erased of themselves.
+        // Page 0 alone is written again: the blocks of the other pages are never erased of
+        // themselves.
         for _ in 0..10_000 {
             device.submit(&support::request(Op::Write, 0, 1)).unwrap();
             if wear(device.counters().programs) > 0 {
@@ -215,7 +238,8 @@ fn a_swap_costs_its_copies_and_one_erase() {
     }
 }
 
-/// Wear that is levelled between units may not fill one of them up: a drive that works without a leveller works with it.
+/// Wear that is levelled between units may not fill one of them up: a drive that works without a
+/// leveller works with it.
 #[test]
 fn levelling_leaves_room_in_every_unit() {
     for name in ["hot-cold", "two-level", "dual-pool"] {
@@ -231,7 +255,8 @@ fn levelling_leaves_room_in_every_unit() {
     }
 }
 
-/// A request that was cut short by the end of the drive's life is not among what the host has written.
+/// A request that was cut short by the end of the drive's life is not among what the host has
+/// written.
 #[test]
 fn only_whole_requests_count_as_written() {
     for mapping in MappingConfig::NAMES {
@@ -280,14 +305,16 @@ fn merges_that_cannot_be_done_are_reported() {
         assert_eq!(unmerged(0, 7, 100), Some(false), "{mapping}");
         let mut runs = [(1, 5), (1, 7), (2, 5), (2, 7), (2, 9), (3, 11)].into_iter();
         let reported = runs.any(|(endurance, stride)| {
-            (0..500).map_while(|writes| unmerged(endurance, stride, writes)).any(|unmerged| unmerged)
+            (0..500)
+                .map_while(|writes| unmerged(endurance, stride, writes))
+                .any(|unmerged| unmerged)
         });
         assert!(reported, "{mapping}: never");
     }
 }
 
-/// A block that makes way for cold data of another unit may not cost its own unit the last erased one: collection ran dry after
-/// some 40,000 writes, with pages to collect in every unit.
+/// A block that makes way for cold data of another unit may not cost its own unit the last erased
+/// one: collection ran dry after some 40,000 writes, with pages to collect in every unit.
 #[test]
 fn swaps_between_units_leave_each_its_reserve() {
     for cluster in [2, 4] {
@@ -322,7 +349,8 @@ fn clusters_are_no_larger_than_the_array() {
     }
 }
 
-/// Erases before the run do not count: levelling begins as early as on a drive that was only filled.
+/// Erases before the run do not count: levelling begins as early as on a drive that was only
+/// filled.
 #[test]
 fn levelling_does_not_wait_for_the_wear_of_the_filling() {
     for wear in ["hot-cold", "two-level", "dual-pool"] {

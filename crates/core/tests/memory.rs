@@ -1,4 +1,5 @@
-//! What a buffer says of its memory is what it takes: beside a counting allocator, and beside the figures of the papers.
+//! What a buffer says of its memory is what it takes: beside a counting allocator, and beside the
+//! figures of the papers.
 
 mod support;
 
@@ -27,7 +28,8 @@ fn buffers_take_the_memory_that_they_report() {
             }
             buffer = Some(built);
         });
-        let (reported, taken) = (buffer.unwrap().metadata_bytes() as u64, taken.bytes_current as u64);
+        let (reported, taken) =
+            (buffer.unwrap().metadata_bytes() as u64, taken.bytes_current as u64);
         assert!(taken <= reported + STRUCT, "{name} takes {taken} bytes and reports {reported}");
         assert!(
             reported <= taken + taken / 50,
@@ -46,19 +48,25 @@ fn filled(
     let mut out = Outcome::default();
     for (request, (first, count)) in spans.into_iter().enumerate() {
         out.clear();
-        buffer.access(&Span { first, count, write: true, request: request as u64 }, &Idle, &mut out);
+        buffer.access(
+            &Span { first, count, write: true, request: request as u64 },
+            &Idle,
+            &mut out,
+        );
     }
     buffer
 }
 
-/// Section 3.5.3 of the thesis: 52 bytes for each page where each is a block of its own, less than 3 % of 2 KiB pages.
+/// Section 3.5.3 of the thesis: 52 bytes for each page where each is a block of its own, less than
+/// 3 % of 2 KiB pages.
 #[test]
 fn hbm_counts_as_its_thesis_does() {
     let shape = Shape { capacity: 512, pages_per_block: 64, logical_pages: 64 * 600 };
     let worst = filled(json!("hbm"), shape, (0..512).map(|block| (block * 64, 1)));
     assert_eq!((worst.len(), worst.paper_bytes()), (512, Some(512 * 52)));
     assert!(worst.paper_bytes().unwrap() * 100 < 3 * 512 * 2048);
-    // Whole blocks share their block node and its place in the tree: 12 - 4 + 16 + 8 bytes, and 20 a page.
+    // Whole blocks share their block node and its place in the tree: 12 - 4 + 16 + 8 bytes, and 20
+    // a page.
     let best = filled(json!("hbm"), shape, (0..8).map(|block| (block * 64, 64)));
     assert_eq!(best.paper_bytes(), Some(8 * 32 + 512 * 20));
 }
@@ -82,6 +90,10 @@ fn bplru_counts_its_two_level_index() {
 fn others_have_no_paper_figure() {
     let shape = Shape { capacity: 64, pages_per_block: 8, logical_pages: 512 };
     for name in ["fab", "lb-clock", "lru", "opt"] {
-        assert_eq!(BufferConfig::by_name(name).unwrap().build(shape).unwrap().paper_bytes(), None, "{name}");
+        assert_eq!(
+            BufferConfig::by_name(name).unwrap().build(shape).unwrap().paper_bytes(),
+            None,
+            "{name}"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Merges that follow from the rules of several mappings with log blocks: those that are the same, what FAST leaves out, and when the
-//! host's answer comes. `references` has each mapping by itself.
+//! Merges that follow from the rules of several mappings with log blocks: those that are the same,
+//! what FAST leaves out, and when the host's answer comes. `references` has each mapping by itself.
 
 use crate::support;
 
@@ -29,9 +29,10 @@ impl Cost {
     }
 }
 
-/// One group of all blocks, with as many log blocks as there are, is the random area of FAST, for offsets above 0. MNK makes room before
-/// it looks at the page that needs it: each page comes again only when it is in no log any more. Pages that are out of date in a log
-/// are left to the references of both.
+/// One group of all blocks, with as many log blocks as there are, is the random area of FAST, for
+/// offsets above 0. MNK makes room before it looks at the page that needs it: each page comes again
+/// only when it is in no log any more. Pages that are out of date in a log are left to the
+/// references of both.
 #[test]
 fn mnk_with_one_group_is_the_random_area_of_fast() {
     for seed in 0..1000 {
@@ -43,7 +44,8 @@ fn mnk_with_one_group_is_the_random_area_of_fast() {
         });
         let mut pages: Vec<u64> = (0..PAGES * BLOCKS).filter(|page| page % PAGES > 0).collect();
         pages.shuffle(&mut random);
-        let mut drives = [fast, mnk].map(|mapping| support::device(&json!({"ftl": {"mapping": mapping}})));
+        let mut drives =
+            [fast, mnk].map(|mapping| support::device(&json!({"ftl": {"mapping": mapping}})));
         let count = random.random_range(1..120);
         for (request, page) in pages.into_iter().cycle().take(count).enumerate() {
             let [fast, mnk] = drives.each_mut().map(|drive| {
@@ -58,21 +60,24 @@ fn mnk_with_one_group_is_the_random_area_of_fast() {
     }
 }
 
-/// "Append to the RW area (invalidate an older RW copy first). If no RW page is free: ... for each distinct lbn with a still-valid page in
-/// it": the page that is written again does not count any more when room is made for it. One random log block of four pages.
+/// "Append to the RW area (invalidate an older RW copy first). If no RW page is free: ... for each
+/// distinct lbn with a still-valid page in it": the page that is written again does not count any
+/// more when room is made for it. One random log block of four pages.
 #[test]
 fn fast_folds_nothing_for_the_page_that_is_written_again() {
     for (pages, expected) in [
         // Nothing else in the victim is the newest: it is only erased.
         (&[1u64, 1, 1, 1, 1][..], Cost { flash: (0, 5, 1), merges: (0, 0, 0) }),
-        // Page 1 is; page 5 is not. One logical block is folded: four copies, its data block and the victim erased.
+        // Page 1 is; page 5 is not. One logical block is folded: four copies, its data block and
+        // the victim erased.
         (&[1, 5, 5, 5, 5], Cost { flash: (4, 9, 2), merges: (0, 0, 1) }),
         // Page 9 needs room: both are.
         (&[1, 5, 5, 5, 9], Cost { flash: (8, 13, 3), merges: (0, 0, 2) }),
         // Page 6 of its logical block is: it is folded as a whole.
         (&[5, 6, 6, 6, 5], Cost { flash: (4, 9, 2), merges: (0, 0, 1) }),
     ] {
-        let mut drive = support::device(&json!({"ftl": {"mapping": {"kind": "fast", "log_blocks": 1}}}));
+        let mut drive =
+            support::device(&json!({"ftl": {"mapping": {"kind": "fast", "log_blocks": 1}}}));
         support::write(&mut drive, pages);
         assert_eq!(Cost::of(&drive), expected, "{pages:?}");
         drive.finish().unwrap();
@@ -90,22 +95,24 @@ fn slowest(config: &Value, writes: impl IntoIterator<Item = (u64, u64)>) -> (u64
     (report.response_ns.write.unwrap().max, report.flash.erases.total)
 }
 
-/// 25 us to read, 200 to program, 100 on the bus, 1,500 to erase: the last write takes 300 us, after copies of 425 us each; and, where it
-/// waits for the erases, 1,500 us for each.
+/// 25 us to read, 200 to program, 100 on the bus, 1,500 to erase: the last write takes 300 us,
+/// after copies of 425 us each; and, where it waits for the erases, 1,500 us for each.
 #[test]
 fn a_request_waits_for_the_erases_of_its_merges_where_it_is_to() {
     let copies = |count: u64| 300_000 + count * 425_000;
     let fast = json!({"kind": "fast", "log_blocks": 1});
     let bast = json!({"kind": "bast", "log_blocks": 1});
     let sftl = json!({"kind": "sftl", "log_blocks": 1});
-    let mnk = json!({"kind": "mnk", "striping": 1, "group_blocks": 1, "group_logs": 1, "log_blocks": 1});
+    let mnk =
+        json!({"kind": "mnk", "striping": 1, "group_blocks": 1, "group_logs": 1, "log_blocks": 1});
     let pattern = json!({"kind": "pattern", "policy": "single", "log_blocks": 1});
     let block = json!({"kind": "block"});
     let hybrid = json!({"kind": "hybrid"});
     let replacement = json!({"kind": "replacement", "chain_limit": 2});
     let superblock = json!({"kind": "superblock", "blocks": 1, "update_blocks": 1});
     let cases = [
-        // The log becomes the data block; it is completed; all is copied, and both blocks are erased.
+        // The log becomes the data block; it is completed; all is copied, and both blocks are
+        // erased.
         (&bast, &[0u64, 1, 2, 3, 4][..], copies(0), copies(0), 1),
         (&bast, &[0, 1, 4], copies(2), copies(2), 1),
         (&bast, &[1, 4], copies(4), copies(4), 2),
@@ -115,7 +122,8 @@ fn a_request_waits_for_the_erases_of_its_merges_where_it_is_to() {
         (&fast, &[0, 1, 2, 3, 4], copies(0), copies(0), 1),
         // A broken run: page 2 is copied, page 3 written behind it.
         (&fast, &[0, 1, 3], copies(1), copies(1), 1),
-        // The whole run goes to another block: page 0 before the host's page 1, and pages 2 and 3 and the erases after it.
+        // The whole run goes to another block: page 0 before the host's page 1, and pages 2 and 3
+        // and the erases after it.
         (&fast, &[0, 1, 1], copies(1), copies(3), 2),
         // A victim of which nothing is needed but the page that is written.
         (&fast, &[1, 1, 1, 1, 1], copies(0), copies(0), 1),
@@ -126,7 +134,8 @@ fn a_request_waits_for_the_erases_of_its_merges_where_it_is_to() {
         (&block, &[0], copies(0), copies(3), 1),
         (&hybrid, &[3], copies(3), copies(3), 1),
         (&hybrid, &[0], copies(0), copies(3), 1),
-        // The replacement block has page 1 already: all goes to an erased block, and both are erased.
+        // The replacement block has page 1 already: all goes to an erased block, and both are
+        // erased.
         (&replacement, &[1, 1], copies(4), copies(4), 2),
         // The data block is emptied when the update block is full: page 3 is left in it.
         (&superblock, &[0, 1, 2, 2, 0], copies(1), copies(1), 1),
@@ -135,8 +144,7 @@ fn a_request_waits_for_the_erases_of_its_merges_where_it_is_to() {
         for (option, expected) in [("after", after), ("before", all + erases * 1_500_000)] {
             let mut mapping = mapping.clone();
             mapping["merge_erase"] = json!(option);
-            let config =
-                json!({"ftl": {"mapping": mapping}, "host": {"replay": "open", "max_outstanding": 8}});
+            let config = json!({"ftl": {"mapping": mapping}, "host": {"replay": "open", "max_outstanding": 8}});
             let found = slowest(&config, pages.iter().map(|&page| (page, 1)));
             assert_eq!(found, (expected, erases), "{mapping}: {pages:?}");
         }
@@ -148,8 +156,9 @@ fn a_request_waits_for_the_erases_of_its_merges_where_it_is_to() {
     assert!(cases.iter().all(|(mapping, ..)| offers(mapping["kind"].as_str().unwrap())));
 }
 
-/// A clustered block over two units of a channel each. A log of its second flash block is merged: four copies on both units, an erase
-/// on the first and two on the second. The pages of a write to both columns of another clustered block then come after all three.
+/// A clustered block over two units of a channel each. A log of its second flash block is merged:
+/// four copies on both units, an erase on the first and two on the second. The pages of a write to
+/// both columns of another clustered block then come after all three.
 #[test]
 fn all_columns_of_a_write_wait_for_the_erases_of_its_merges() {
     for (option, expected) in
@@ -166,10 +175,12 @@ fn all_columns_of_a_write_wait_for_the_erases_of_its_merges() {
     }
 }
 
-/// Merges for tombstones, which no page of the host follows, are planned one at a time: their erases belong to no later plan.
+/// Merges for tombstones, which no page of the host follows, are planned one at a time: their
+/// erases belong to no later plan.
 #[test]
 fn erases_that_are_waited_for_end_with_their_plan() {
-    let kinds = ["bast", "fast", "sftl", "mnk", "pattern", "block", "hybrid", "replacement", "superblock"];
+    let kinds =
+        ["bast", "fast", "sftl", "mnk", "pattern", "block", "hybrid", "replacement", "superblock"];
     for (kind, channels) in kinds.into_iter().flat_map(|kind| [(kind, 1), (kind, 2)]) {
         let mut mapping = support::mapping(kind, 2);
         mapping["merge_erase"] = json!("before");
@@ -185,6 +196,10 @@ fn erases_that_are_waited_for_end_with_their_plan() {
             }
             drive.submit(&Request { len: 0, ..support::request(Op::Flush, 0, 0) }).unwrap();
         }
-        assert_eq!(drive.finish().unwrap().requests.completed, 180, "{kind} on {channels} channels");
+        assert_eq!(
+            drive.finish().unwrap().requests.completed,
+            180,
+            "{kind} on {channels} channels"
+        );
     }
 }

@@ -19,7 +19,9 @@ fn unit_of(drive: &Device, page: u32) -> u32 {
 
 #[test]
 fn pages_of_a_clustered_block_lie_on_units_in_turn() {
-    for (striping, units) in [(4, [0, 1, 2, 3, 0, 1, 2, 3]), (2, [0, 1, 0, 1, 0, 1, 0, 1]), (1, [0; 8])] {
+    for (striping, units) in
+        [(4, [0, 1, 2, 3, 0, 1, 2, 3]), (2, [0, 1, 0, 1, 0, 1, 0, 1]), (1, [0; 8])]
+    {
         let drive = drive(&json!({"striping": striping}));
         let found = [0, 1, 2, 3, 4, 5, 6, 7].map(|page| unit_of(&drive, page));
         let expected = if striping == 1 { [0, 0, 0, 0, 1, 1, 1, 1] } else { units };
@@ -32,16 +34,19 @@ fn pages_of_a_clustered_block_lie_on_units_in_turn() {
     drive.finish().unwrap();
 }
 
-/// A log of M flash blocks that holds pages of A clustered blocks: `(A * M * pages, A * M * pages, (A + 1) * M)`.
+/// A log of M flash blocks that holds pages of A clustered blocks: `(A * M * pages, A * M * pages,
+/// (A + 1) * M)`.
 #[test]
 fn a_merge_costs_a_clustered_block_for_each_in_the_log() {
     for width in [1u64, 2, 4] {
         for sharing in [1u64, 2, 4] {
-            let mut drive =
-                drive(&json!({"striping": width, "group_blocks": 4, "group_logs": 1, "log_blocks": 1}));
+            let mut drive = drive(
+                &json!({"striping": width, "group_blocks": 4, "group_logs": 1, "log_blocks": 1}),
+            );
             // Offsets in no order, so that nothing can be completed in place.
             let pages = 4 * width;
-            let log: Vec<u64> = (0..pages).rev().map(|page| page % sharing * pages + page).collect();
+            let log: Vec<u64> =
+                (0..pages).rev().map(|page| page % sharing * pages + page).collect();
             write(&mut drive, &log);
             let before = cost(&drive);
             assert_eq!(before, (0, pages, 0));
@@ -73,7 +78,8 @@ fn a_clustered_block_written_in_order_is_switched() {
     drive.finish().unwrap();
 }
 
-/// Page 1 four times, then page 2: the first of two logs holds nothing any more once page 1 has been written anew.
+/// Page 1 four times, then page 2: the first of two logs holds nothing any more once page 1 has
+/// been written anew.
 #[test]
 fn a_log_that_holds_nothing_any_more_is_recycled() {
     let erases = |recycling: bool| {
@@ -86,7 +92,8 @@ fn a_log_that_holds_nothing_any_more_is_recycled() {
     assert_eq!((erases(true), erases(false)), ((0, 5, 1), (0, 5, 0)));
 }
 
-/// One logical block is written over and over: its unit wears, unless new blocks come from the others.
+/// One logical block is written over and over: its unit wears, unless new blocks come from the
+/// others.
 #[test]
 fn load_is_balanced_where_it_is_asked_for() {
     let spread = |balance: Value| {
@@ -100,7 +107,8 @@ fn load_is_balanced_where_it_is_asked_for() {
     assert!(with < without, "{with:?} {without:?}");
 }
 
-/// The columns of a clustered block stay on different units, so that they are read and written at once.
+/// The columns of a clustered block stay on different units, so that they are read and written at
+/// once.
 #[test]
 fn balance_keeps_the_columns_of_a_clustered_block_apart() {
     let mut drive = drive(&json!({"striping": 2, "balance": 2}));
@@ -121,7 +129,10 @@ fn balance_keeps_the_columns_of_a_clustered_block_apart() {
 fn a_share_of_log_blocks_is_counted_in_flash_blocks() {
     for (striping, logs) in [(1, 8), (2, 4), (4, 2)] {
         let space = drive(&json!({"striping": striping, "log_blocks": 0.25})).mapping().space();
-        assert!(space.contains(&format!("0 of {logs} log blocks are in use")), "M = {striping}: {space}");
+        assert!(
+            space.contains(&format!("0 of {logs} log blocks are in use")),
+            "M = {striping}: {space}"
+        );
     }
 }
 
@@ -140,7 +151,8 @@ fn impossible_numbers_are_refused() {
         let config = support::config(
             &json!({"nand": {"channels": 4}, "ftl": {"exported": "512 KiB", "mapping": mapping}}),
         );
-        let error = Device::new(&config, eraseblock_core::device::Options::default()).expect_err("refused");
+        let error =
+            Device::new(&config, eraseblock_core::device::Options::default()).expect_err("refused");
         assert!(error.to_string().contains(key), "{options}: {error}");
     }
 }

@@ -1,4 +1,5 @@
-//! Buffers that keep several modules busy: what leaves together, and how long it takes, to the nanosecond.
+//! Buffers that keep several modules busy: what leaves together, and how long it takes, to the
+//! nanosecond.
 
 use crate::support;
 use crate::support::request;
@@ -13,13 +14,24 @@ use serde_json::{Value, json};
 /// A page on the bus and into the array.
 const WRITE: u64 = 300_000;
 
-/// A drive of four channels whose pages lie on channel *page modulo 4*, with a buffer of so many pages.
+/// A drive of four channels whose pages lie on channel *page modulo 4*, with a buffer of so many
+/// pages.
 fn drive(scheme: &Value, pages: u64, partial_page: &str) -> Device {
-    drive_with(&json!({"mapping": "page", "allocator": "static"}), ("full", partial_page), scheme, pages)
+    drive_with(
+        &json!({"mapping": "page", "allocator": "static"}),
+        ("full", partial_page),
+        scheme,
+        pages,
+    )
 }
 
 /// A drive of four channels, 32 of whose 64 blocks are exported.
-fn drive_with(ftl: &Value, (state, partial_page): (&str, &str), scheme: &Value, pages: u64) -> Device {
+fn drive_with(
+    ftl: &Value,
+    (state, partial_page): (&str, &str),
+    scheme: &Value,
+    pages: u64,
+) -> Device {
     let mut ftl = ftl.clone();
     ftl["exported"] = json!("512 KiB");
     let config = json!({
@@ -34,7 +46,8 @@ fn drive_with(ftl: &Value, (state, partial_page): (&str, &str), scheme: &Value, 
     device
 }
 
-/// Writes single pages, all at the same time, and says what happened and which pages are held in the end.
+/// Writes single pages, all at the same time, and says what happened and which pages are held in
+/// the end.
 fn run(scheme: &Value, capacity: u64, pages: &[u64]) -> (Report, Vec<u64>) {
     let mut device = drive(scheme, capacity, "round");
     support::write(&mut device, pages);
@@ -52,8 +65,10 @@ fn four_victims_on_four_modules_take_the_time_of_one_program() {
     let cave = json!({"kind": "cave", "order": "lru"});
     let (report, held) = run(&cave, 4, &[0, 1, 2, 3, 4]);
     assert_eq!((flushed(&report), held), ((4, WRITE), vec![4]));
-    // One victim at a time, in the order of pages that share a module, takes one program after the other.
-    let (report, _) = run(&json!({"kind": "lru", "reads": "bypass"}), 4, &[0, 4, 8, 12, 1, 2, 3, 5]);
+    // One victim at a time, in the order of pages that share a module, takes one program after the
+    // other.
+    let (report, _) =
+        run(&json!({"kind": "lru", "reads": "bypass"}), 4, &[0, 4, 8, 12, 1, 2, 3, 5]);
     assert_eq!(flushed(&report).0, 4);
     assert!(flushed(&report).1 >= 4 * WRITE - 3 * 100_000, "{:?}", flushed(&report));
     // Modules 0, 0, 1, 2 and 3: the second page is passed over.
@@ -61,12 +76,14 @@ fn four_victims_on_four_modules_take_the_time_of_one_program() {
     assert_eq!((flushed(&report), held), ((4, WRITE), vec![4, 8]));
 }
 
-/// Pages that were never written are known by their numbers to belong to chips 0, 0, 1, 2 and 3, whatever mapping keeps them.
+/// Pages that were never written are known by their numbers to belong to chips 0, 0, 1, 2 and 3,
+/// whatever mapping keeps them.
 #[test]
 fn fresh_pages_belong_to_the_chips_that_placement_gives_them() {
     for mapping in ["page", "dftl"] {
         let ftl = json!({"mapping": mapping, "allocator": "static"});
-        let mut device = drive_with(&ftl, ("empty", "round"), &json!({"kind": "cave", "order": "lru"}), 5);
+        let mut device =
+            drive_with(&ftl, ("empty", "round"), &json!({"kind": "cave", "order": "lru"}), 5);
         support::write(&mut device, &[0, 4, 1, 2, 3, 8]);
         assert_eq!(
             [0, 4, 1, 2, 3, 8].map(|page| device.buffer().holds(page)),
@@ -86,7 +103,8 @@ fn a_page_that_was_written_in_part_stays_if_a_complete_one_can_leave() {
         ..request(Op::Write, 0, 1)
     };
     // Pages 0 and 4 are on one chip; page 0 was written first, but only in part.
-    for request in [half(0, 0), request(Op::Write, 4, 1), request(Op::Write, 8, 1), request(Op::Write, 12, 1)]
+    for request in
+        [half(0, 0), request(Op::Write, 4, 1), request(Op::Write, 8, 1), request(Op::Write, 12, 1)]
     {
         device.submit(&request).unwrap();
     }
@@ -138,8 +156,8 @@ fn on_mnk_as_many_blocks_leave_as_there_are_places_to_go() {
     }
 }
 
-/// Four channels with a unit each, some of which have work to do. Block and page `n` belong to channel `n modulo 4`, unless they
-/// were never written.
+/// Four channels with a unit each, some of which have work to do. Block and page `n` belong to
+/// channel `n modulo 4`, unless they were never written.
 #[derive(Debug, Clone, Copy)]
 struct Uneven {
     work: [u32; 4],
@@ -187,8 +205,8 @@ impl View for Uneven {
 
 const EVEN: Uneven = Uneven { work: [0; 4], erased: [5; 4], written: true };
 
-/// Pages of a buffer that holds five: they are written one after the other, each of them in these parts, or whole. What leaves
-/// with the last one, and for which channel.
+/// Pages of a buffer that holds five: they are written one after the other, each of them in these
+/// parts, or whole. What leaves with the last one, and for which channel.
 fn leaving(scheme: &str, view: Uneven, pages: &[(u32, &[(u32, u32)])]) -> Vec<(u32, Option<u32>)> {
     let config: BufferConfig = serde_json::from_value(json!(scheme)).unwrap();
     let shape = Shape { capacity: 5, pages_per_block: 4, logical_pages: 256 };

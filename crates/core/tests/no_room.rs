@@ -68,7 +68,8 @@ impl Mapping for Treadmill {
 
 /// Writes until the mapping takes nothing more; the error that ends the run, and the drive.
 fn driven(way: Way, replay: &str, endurance: u32) -> (DeviceError, Device) {
-    let all = json!({"host": {"replay": replay, "max_outstanding": 4}, "nand": {"endurance": endurance}});
+    let all =
+        json!({"host": {"replay": replay, "max_outstanding": 4}, "nand": {"endurance": endurance}});
     let wrap = |inner| {
         let treadmill = Treadmill { inner, way, left: 40, asks: false };
         Box::new(treadmill) as Box<dyn Mapping>
@@ -93,10 +94,16 @@ fn a_mapping_that_collects_and_gains_nothing_ends_the_run() {
                 matches!(error, DeviceError::NoSpace(_)) && error.is_input(),
                 "{way:?}, {replay}: {says}"
             );
-            assert!(says.contains("collecting all blocks again and again has gained nothing"), "{says}");
+            assert!(
+                says.contains("collecting all blocks again and again has gained nothing"),
+                "{says}"
+            );
             assert_eq!(device.finish().unwrap_err(), DeviceError::Failed);
             let erases: u64 = device.counters().erases.iter().sum();
-            assert!(erases <= 16 * 16, "{way:?}, {replay}: {erases} erases on a drive of 16 blocks");
+            assert!(
+                erases <= 16 * 16,
+                "{way:?}, {replay}: {erases} erases on a drive of 16 blocks"
+            );
         }
     }
 }

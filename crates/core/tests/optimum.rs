@@ -1,5 +1,6 @@
-//! The bounds are true and as tight as can be: no sequence of decisions has more hits than `opt`, or fewer page writes than the bound
-//! says, and some has just as many; no registered scheme is better, at random or on the recorded workload.
+//! The bounds are true and as tight as can be: no sequence of decisions has more hits than `opt`,
+//! or fewer page writes than the bound says, and some has just as many; no registered scheme is
+//! better, at random or on the recorded workload.
 
 use crate::support;
 use crate::support::stream::{self, Ram, Step};
@@ -22,7 +23,8 @@ fn keep_best(states: &mut States, set: usize, value: u64, better: fn(u64, u64) -
     }
 }
 
-/// Most hits that any sequence of decisions has; with `forced`, every page that is used is taken in.
+/// Most hits that any sequence of decisions has; with `forced`, every page that is used is taken
+/// in.
 fn most_hits(steps: &[Step], pages: u32, capacity: u32, forced: bool) -> u64 {
     let mut states: States = vec![None; 1 << pages];
     states[0] = Some(0);
@@ -31,7 +33,9 @@ fn most_hits(steps: &[Step], pages: u32, capacity: u32, forced: bool) -> u64 {
             Step::Access(span) => {
                 for page in span.first..span.first + span.count {
                     let mut next = vec![None; states.len()];
-                    for (set, hits) in states.iter().enumerate().filter_map(|(set, h)| h.map(|h| (set, h))) {
+                    for (set, hits) in
+                        states.iter().enumerate().filter_map(|(set, h)| h.map(|h| (set, h)))
+                    {
                         let hits = hits + (set >> page & 1) as u64;
                         let all = set | 1 << page;
                         for kept in (0..=all).filter(|kept| kept & !all == 0) {
@@ -46,7 +50,9 @@ fn most_hits(steps: &[Step], pages: u32, capacity: u32, forced: bool) -> u64 {
             Step::Trim(first, count) => {
                 let mut next = vec![None; states.len()];
                 let gone = ((1 << count) - 1) << first;
-                for (set, hits) in states.iter().enumerate().filter_map(|(set, h)| h.map(|h| (set, h))) {
+                for (set, hits) in
+                    states.iter().enumerate().filter_map(|(set, h)| h.map(|h| (set, h)))
+                {
                     keep_best(&mut next, set & !gone, hits, |a, b| a > b);
                 }
                 states = next;
@@ -66,7 +72,12 @@ fn fewest_writes(steps: &[Step], pages: u32, capacity: u32, flushed_at_end: bool
         let mut next = vec![None; states.len()];
         for (set, writes) in states.iter().enumerate().filter_map(|(set, w)| w.map(|w| (set, w))) {
             for kept in (0..=set).filter(|kept| kept & !set == 0 && kept.count_ones() <= capacity) {
-                keep_best(&mut next, kept, writes + u64::from((set & !kept).count_ones()), |a, b| a < b);
+                keep_best(
+                    &mut next,
+                    kept,
+                    writes + u64::from((set & !kept).count_ones()),
+                    |a, b| a < b,
+                );
             }
         }
         next
@@ -97,8 +108,9 @@ fn fewest_writes(steps: &[Step], pages: u32, capacity: u32, flushed_at_end: bool
             }
         }
     }
-    let end =
-        |(set, writes): (usize, u64)| writes + if flushed_at_end { u64::from(set.count_ones()) } else { 0 };
+    let end = |(set, writes): (usize, u64)| {
+        writes + if flushed_at_end { u64::from(set.count_ones()) } else { 0 }
+    };
     states.iter().enumerate().filter_map(|(set, w)| w.map(|w| end((set, w)))).min().unwrap()
 }
 
@@ -151,8 +163,11 @@ fn no_sequence_of_decisions_is_better() {
         if random.random() {
             // Trims and flushes more often than at random.
             let at = random.random_range(0..=steps.len());
-            let more =
-                if random.random() { Step::Flush } else { Step::Trim(random.random_range(0..pages), 1) };
+            let more = if random.random() {
+                Step::Flush
+            } else {
+                Step::Trim(random.random_range(0..pages), 1)
+            };
             // A forced write stays with its write.
             let at = if matches!(steps.get(at), Some(Step::Force(..))) { at + 1 } else { at };
             steps.insert(at, more);
@@ -160,7 +175,11 @@ fn no_sequence_of_decisions_is_better() {
         let best = most_hits(&steps, pages, capacity, false);
         let forced = most_hits(&steps, pages, capacity, true);
         let what = format!("seed {seed}, {shape:?}: {steps:?}");
-        assert_eq!(hits(&mut *scheme(json!("opt")).build(shape).unwrap(), shape, &steps), best, "{what}");
+        assert_eq!(
+            hits(&mut *scheme(json!("opt")).build(shape).unwrap(), shape, &steps),
+            best,
+            "{what}"
+        );
         let belady = scheme(json!({"kind": "opt", "bypass": false}));
         assert_eq!(hits(&mut *belady.build(shape).unwrap(), shape, &steps), forced, "{what}");
         bypass_matters += u64::from(best > forced);
@@ -218,8 +237,9 @@ fn no_scheme_has_more_hits_than_the_optimum() {
 
 fn recorded(drive: &Device, requests: usize) -> Vec<Request> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads");
-    let workload =
-        eraseblock_traces::WorkloadConfig::trace("pgbench-ext4.nbdkit.zst").prepare(&folder).unwrap();
+    let workload = eraseblock_traces::WorkloadConfig::trace("pgbench-ext4.nbdkit.zst")
+        .prepare(&folder)
+        .unwrap();
     let shape = eraseblock_traces::DriveShape {
         exported_bytes: drive.exported_bytes(),
         page_bytes: drive.page_bytes(),
@@ -258,8 +278,9 @@ fn no_scheme_beats_the_bounds_on_the_recorded_workload() {
     }
 }
 
-/// Whole blocks are overwritten in turn, without a buffer: the log blocks become data blocks and nothing is copied.
-/// Each block written takes one erase, but for the erased blocks that the drive has and keeps.
+/// Whole blocks are overwritten in turn, without a buffer: the log blocks become data blocks and
+/// nothing is copied. Each block written takes one erase, but for the erased blocks that the drive
+/// has and keeps.
 #[test]
 fn the_bound_on_erases_is_met() {
     for (mapping, kept) in [(json!({"kind": "bast", "log_blocks": 2}), 6), (json!("page"), 2)] {
@@ -330,7 +351,9 @@ fn served(steps: &str, capacity: u32) -> (Vec<Answer>, Vec<u32>) {
         .map(|step| match &step[..1] {
             "F" => Step::Flush,
             "U" => Step::Force(page(step), 1),
-            kind => Step::Access(Span { first: page(step), count: 1, write: kind == "W", request: 0 }),
+            kind => {
+                Step::Access(Span { first: page(step), count: 1, write: kind == "W", request: 0 })
+            }
         })
         .collect();
     let mut opt = scheme(json!("opt")).build(shape).unwrap();
@@ -340,7 +363,9 @@ fn served(steps: &str, capacity: u32) -> (Vec<Answer>, Vec<u32>) {
         stream::call(&mut *opt, *step, &mut out);
         opt.check().unwrap();
         answers.extend(&out.answers);
-        pages.extend(out.evictions.iter().flat_map(|eviction| out.pages_of(eviction)).map(|page| page.lpn));
+        pages.extend(
+            out.evictions.iter().flat_map(|eviction| out.pages_of(eviction)).map(|page| page.lpn),
+        );
     }
     (answers, pages)
 }
@@ -348,7 +373,8 @@ fn served(steps: &str, capacity: u32) -> (Vec<Answer>, Vec<u32>) {
 #[test]
 fn ties_of_the_optimum() {
     use Answer::{Bypass, Fill, Hit, Insert};
-    // Of pages that are never used again clean ones leave first, also those that have been written to flash.
+    // Of pages that are never used again clean ones leave first, also those that have been written
+    // to flash.
     assert_eq!(served("W 0, R 1, W 2", 2), (vec![Insert, Fill, Insert], vec![1]));
     assert_eq!(served("R 1, W 0, W 2", 2), (vec![Fill, Insert, Insert], vec![1]));
     assert_eq!(served("W 0, F, W 1", 1), (vec![Insert, Insert], vec![0, 0]));
@@ -357,9 +383,16 @@ fn ties_of_the_optimum() {
     assert_eq!(served("W 0, W 1", 1), (vec![Insert, Bypass], vec![]));
     assert_eq!(served("R 0, R 1", 1), (vec![Fill, Bypass], vec![]));
     assert_eq!(served("W 0, R 1", 1), (vec![Insert, Bypass], vec![]));
-    // Of equal ones the one in the lowest slot leaves, here the one that came first, and goes first when all are flushed.
-    assert_eq!(served("W 5, W 6, W 7, W 2, R 2", 3), (vec![Insert, Insert, Insert, Insert, Hit], vec![5]));
-    assert_eq!(served("R 7, R 6, R 5, W 2, R 2", 3), (vec![Fill, Fill, Fill, Insert, Hit], vec![7]));
+    // Of equal ones the one in the lowest slot leaves, here the one that came first, and goes first
+    // when all are flushed.
+    assert_eq!(
+        served("W 5, W 6, W 7, W 2, R 2", 3),
+        (vec![Insert, Insert, Insert, Insert, Hit], vec![5])
+    );
+    assert_eq!(
+        served("R 7, R 6, R 5, W 2, R 2", 3),
+        (vec![Fill, Fill, Fill, Insert, Hit], vec![7])
+    );
     assert_eq!(served("W 5, W 6, W 7, U 5, W 5, F", 3).1, [5, 5, 6, 7]);
     // A flush goes by the next use, the last one first.
     assert_eq!(served("W 5, W 6, W 7, F, R 5, R 6", 3).1, [7, 6, 5]);

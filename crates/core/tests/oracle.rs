@@ -1,5 +1,5 @@
-//! Every registered buffer on every registered mapping under the oracle, with random requests; and proof that the
-//! oracle can fail.
+//! Every registered buffer on every registered mapping under the oracle, with random requests; and
+//! proof that the oracle can fail.
 
 use crate::support;
 use crate::support::Dice;
@@ -12,7 +12,8 @@ use eraseblock_core::nand::{Flash, Ppn};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// Arrays that pull at different corners: one die; many units; two buses; several mapped pages a flash page.
+/// Arrays that pull at different corners: one die; many units; two buses; several mapped pages a
+/// flash page.
 fn arrays() -> Vec<(&'static str, Value)> {
     vec![
         ("one die", json!({"nand": {"blocks_per_plane": 16}})),
@@ -56,7 +57,8 @@ fn merge(into: &mut Value, from: &Value) {
     }
 }
 
-/// All drives that the registries can make of an array, or the sentence with which they are refused.
+/// All drives that the registries can make of an array, or the sentence with which they are
+/// refused.
 fn drives(array: &Value, replay: &str, write_back: &str) -> Vec<(String, DeviceConfig)> {
     let buffers = BufferConfig::NAMES.iter().map(|name| BufferConfig::by_name(name).unwrap());
     buffers.flat_map(|buffer| drives_with(&buffer, array, replay, write_back)).collect()
@@ -93,8 +95,7 @@ struct Step {
 }
 
 fn steps(count: usize) -> impl Strategy<Value = Vec<Step>> {
-    let op =
-        prop_oneof![8 => Just(Op::Write), 5 => Just(Op::Read), 1 => Just(Op::Trim), 1 => Just(Op::Flush)];
+    let op = prop_oneof![8 => Just(Op::Write), 5 => Just(Op::Read), 1 => Just(Op::Trim), 1 => Just(Op::Flush)];
     let step = (op, 0u64..256, 1u64..14, any::<bool>(), 0u64..3_000_000, 0u8..10).prop_map(
         |(op, sector, len, fua, gap, burst)| {
             // Half-page units, some of them misaligned; a hot quarter of the drive.
@@ -155,7 +156,10 @@ fn every_pair_is_built_or_refused_with_a_reason() {
                 Ok(_) => assert!(!refused, "{pair} over {name} should be refused"),
                 Err(error) => {
                     assert!(refused, "{pair} over {name}: {error}");
-                    assert!(error.is_input() && error.to_string().contains("use page mapping"), "{error}");
+                    assert!(
+                        error.is_input() && error.to_string().contains("use page mapping"),
+                        "{error}"
+                    );
                 }
             }
         }
@@ -187,8 +191,8 @@ proptest! {
         }
     }
 
-    /// The same for every other reading of the papers, and each value of switches and named choices, on one array; the
-    /// mappings take turns.
+    /// The same for every other reading of the papers, and each value of switches and named
+    /// choices, on one array; the mappings take turns.
     #[test]
     fn every_reading_keeps_every_write(steps in steps(160), turn in 0usize..12) {
         let (name, array) = &arrays()[2];
@@ -222,7 +226,8 @@ proptest! {
         }
     }
 
-    /// Every two parts of a page-level mapping together, with a buffer and an array that change from one to the next.
+    /// Every two parts of a page-level mapping together, with a buffer and an array that change
+    /// from one to the next.
     #[test]
     fn every_composition_keeps_every_write(steps in steps(160)) {
         for (name, composition, config) in composed() {
@@ -347,7 +352,8 @@ impl Mapping for Buggy {
         let step = self.inner.reclaim(cx, unit);
         if self.bug == Bug::ErasesEarly {
             // The erase moves ahead of the copies, and they no longer hold it back.
-            let erase = cx.plan.ops.iter().position(|op| op.kind == eraseblock_core::nand::Kind::Erase);
+            let erase =
+                cx.plan.ops.iter().position(|op| op.kind == eraseblock_core::nand::Kind::Erase);
             if let Some(at) = erase {
                 let op = cx.plan.ops.remove(at);
                 cx.plan.ops.insert(0, op);
@@ -395,7 +401,8 @@ fn planted_bugs_are_caught() {
             DeviceError::Verify(fault) => {
                 fault.contains(says) || (bug == Bug::ErasesEarly && fault.contains("found Erased"))
             }
-            // The old place of a lost update may have been erased meanwhile: then the flash itself objects.
+            // The old place of a lost update may have been erased meanwhile: then the flash itself
+            // objects.
             DeviceError::Physics(_) => bug == Bug::LosesUpdate,
             _ => false,
         };

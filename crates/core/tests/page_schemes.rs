@@ -44,7 +44,8 @@ fn clock_with_two_bits_counts_to_three() {
 
 #[test]
 fn clock_lets_new_pages_enter_used() {
-    // Page 3 is spared once if it is the only one with its bit set, but not if 4 and 5 have theirs too.
+    // Page 3 is spared once if it is the only one with its bit set, but not if 4 and 5 have theirs
+    // too.
     for (enters_used, expected) in [(false, [1, 2, 4]), (true, [1, 2, 3])] {
         let mut clock = buffer(json!({"kind": "clock", "enters_used": enters_used}), 3);
         assert_eq!(write(&mut *clock, &[1, 2, 3, 4, 3, 5, 6]), expected);
@@ -78,8 +79,10 @@ fn arc_is_not_emptied_by_a_scan() {
 
 #[test]
 fn arc_rounds_its_target_where_asked() {
-    let stream: Vec<u32> = (0..4000u32).map(|n| n.wrapping_mul(2_654_435_761) >> 27 & n >> 3).collect();
-    let left = |target: &str| write(&mut *buffer(json!({"kind": "arc", "target": target}), 8), &stream);
+    let stream: Vec<u32> =
+        (0..4000u32).map(|n| n.wrapping_mul(2_654_435_761) >> 27 & n >> 3).collect();
+    let left =
+        |target: &str| write(&mut *buffer(json!({"kind": "arc", "target": target}), 8), &stream);
     assert_ne!(left("real"), left("whole"));
 }
 
@@ -128,7 +131,8 @@ fn s3_fifo_fills_both_queues_where_asked() {
 #[test]
 fn w_tinylfu_admits_what_was_used_more_often() {
     let refused = "end of the window, used no more often than the victim of the main part";
-    let driven_out = "victim of the main part, used less often than the page at the end of the window";
+    let driven_out =
+        "victim of the main part, used less often than the page at the end of the window";
     // A window of one page; 1 and 2 in probation, 3 in the window.
     let fill = |buffer: &mut dyn Buffer, more: &[u32]| {
         assert!(write(buffer, &[1, 2, 3]).is_empty());
@@ -162,7 +166,8 @@ fn w_tinylfu_forgets_old_use() {
 
 #[test]
 fn w_tinylfu_asks_its_doorkeeper_first() {
-    // Page 1 is used twice; the eighth access halves all counts. The doorkeeper had one of the two, and is emptied.
+    // Page 1 is used twice; the eighth access halves all counts. The doorkeeper had one of the two,
+    // and is emptied.
     for (doorkeeper, expected) in [(false, [2, 3, 4, 5, 6, 7, 8]), (true, [2, 3, 4, 5, 6, 7, 1])] {
         let scheme = json!({"kind": "w-tinylfu", "doorkeeper": doorkeeper, "sample": 4});
         let mut buffer = buffer(scheme, 2);
@@ -172,7 +177,8 @@ fn w_tinylfu_asks_its_doorkeeper_first() {
 
 #[test]
 fn shares_are_of_the_buffer_even_where_it_is_larger_than_the_drive() {
-    // Ten pages for dirty data: as many as the drive has, so that nothing ever leaves, whatever the lists are of.
+    // Ten pages for dirty data: as many as the drive has, so that nothing ever leaves, whatever the
+    // lists are of.
     for unit in ["page", "block"] {
         let scheme = json!({"kind": "split-lru", "unit": unit});
         let config: BufferConfig = serde_json::from_value(scheme).unwrap();
@@ -207,7 +213,10 @@ fn options_out_of_range_are_refused() {
             json!({"kind": "w-tinylfu", "protected": 2}),
             "buffer.scheme.protected: found 2, expected a share from 0 to 1",
         ),
-        (json!({"kind": "w-tinylfu", "sample": 0}), "buffer.scheme.sample: found 0, expected 1 to 1000"),
+        (
+            json!({"kind": "w-tinylfu", "sample": 0}),
+            "buffer.scheme.sample: found 0, expected 1 to 1000",
+        ),
     ] {
         let config: BufferConfig = serde_json::from_value(scheme).unwrap();
         let shape = Shape { capacity: 8, pages_per_block: 4, logical_pages: 64 };

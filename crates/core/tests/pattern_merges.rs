@@ -1,4 +1,5 @@
-//! SUPA's FTL merges as BAST and MNK do: data blocks are mapped as wholes, so a log becomes one only where its pages lie in order.
+//! SUPA's FTL merges as BAST and MNK do: data blocks are mapped as wholes, so a log becomes one
+//! only where its pages lie in order.
 
 use crate::support;
 use eraseblock_core::device::Device;
@@ -26,7 +27,8 @@ fn counts(drive: &Device) -> ((u64, u64, u64), [u64; 3]) {
     (support::cost(drive), [c.switch_merges, c.partial_merges, c.full_merges])
 }
 
-/// One under SINGLE for each logical block, merged when all are in use: MNK with one unit, one block and one log each, which is BAST.
+/// One under SINGLE for each logical block, merged when all are in use: MNK with one unit, one
+/// block and one log each, which is BAST.
 #[test]
 fn one_policy_of_one_channel_is_mnk_of_ones_and_bast() {
     let mut seen = [0; 3];
@@ -34,7 +36,8 @@ fn one_policy_of_one_channel_is_mnk_of_ones_and_bast() {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         let logs = [1, 2, 3, 8, 20][seed as usize % 5];
         let state = ["full", "empty"][seed as usize / 5 % 2];
-        // A striped area's worth of logs is the least that SUPA's FTL takes; here an area is one block.
+        // A striped area's worth of logs is the least that SUPA's FTL takes; here an area is one
+        // block.
         let mappings = [
             json!({"kind": "pattern", "policy": "single", "striping": 1, "log_blocks": logs}),
             json!({"kind": "mnk", "striping": 1, "group_blocks": 1, "group_logs": 1, "log_blocks": logs}),
@@ -48,10 +51,13 @@ fn one_policy_of_one_channel_is_mnk_of_ones_and_bast() {
             let request = match random.random_range(0..20) {
                 0 => support::request(Op::Flush, 0, 0),
                 1 | 2 => {
-                    let (from, count) = (random.random_range(0..PAGES), random.random_range(1..=PAGES));
+                    let (from, count) =
+                        (random.random_range(0..PAGES), random.random_range(1..=PAGES));
                     support::request(Op::Trim, block * PAGES + from, count.min(PAGES - from))
                 }
-                3..6 => support::request(Op::Read, block * PAGES + random.random_range(0..PAGES), 1),
+                3..6 => {
+                    support::request(Op::Read, block * PAGES + random.random_range(0..PAGES), 1)
+                }
                 // From the first page on, or a whole block, so that logs are often in order.
                 6..10 => support::request(Op::Write, block * PAGES, random.random_range(1..=PAGES)),
                 10..12 => support::request(Op::Write, block * PAGES, PAGES),
@@ -68,22 +74,28 @@ fn one_policy_of_one_channel_is_mnk_of_ones_and_bast() {
             drive.finish().unwrap();
         }
         let [pattern, mnk, bast] = [0, 1, 2].map(|i| counts(&drives[i]));
-        assert!(pattern == mnk && mnk == bast, "seed {seed} at the end: {pattern:?} {mnk:?} {bast:?}");
+        assert!(
+            pattern == mnk && mnk == bast,
+            "seed {seed} at the end: {pattern:?} {mnk:?} {bast:?}"
+        );
         seen.iter_mut().zip(pattern.1).for_each(|(all, more)| *all += more);
     }
     assert!(seen.iter().all(|&merges| merges > 200), "{seen:?}");
 }
 
-/// So many pages of block 0 are written, then its log is merged: switch, partial and full merges, in order and in any order.
+/// So many pages of block 0 are written, then its log is merged: switch, partial and full merges,
+/// in order and in any order.
 fn merges(policy: &str, in_place: &str, pages: &[u64]) -> [u64; 3] {
-    let mapping = json!({"kind": "pattern", "policy": policy, "in_place": in_place, "log_blocks": 4});
+    let mapping =
+        json!({"kind": "pattern", "policy": policy, "in_place": in_place, "log_blocks": 4});
     let mut drive = drive(&mapping, "full");
     support::write(&mut drive, pages);
     drive.finish().unwrap();
     counts(&drive).1
 }
 
-/// Data blocks are mapped as wholes: a log of pages in another order is copied, unless data blocks are mapped page by page.
+/// Data blocks are mapped as wholes: a log of pages in another order is copied, unless data blocks
+/// are mapped page by page.
 #[test]
 fn a_log_out_of_order_is_copied() {
     let (switch, partial, full) = ([1, 0, 0], [0, 1, 0], [0, 0, 1]);
@@ -100,7 +112,8 @@ fn a_log_out_of_order_is_copied() {
         assert_eq!(merges("single", "in-order", pages), in_order, "SINGLE, {pages:?}");
         assert_eq!(merges("single", "any-order", pages), any_order, "SINGLE, {pages:?}");
     }
-    // Eight pages on four channels are two rows; a block begins at a row that eight pages before it reach.
+    // Eight pages on four channels are two rows; a block begins at a row that eight pages before it
+    // reach.
     let twice = [&whole[..], &whole].concat();
     let shifted = [&whole[..4], &whole].concat();
     for (pages, in_order) in [(&whole, switch), (&twice, switch), (&shifted, full)] {
@@ -112,12 +125,13 @@ fn a_log_out_of_order_is_copied() {
     assert_eq!(merges("multi", "in-order", &crossed), full);
 }
 
-/// All logs are in use: the next one makes the oldest leave, where that lies, whichever channel the new one is on. No channel is
-/// spared that by passing it over, so none counts as not ready.
+/// All logs are in use: the next one makes the oldest leave, where that lies, whichever channel the
+/// new one is on. No channel is spared that by passing it over, so none counts as not ready.
 #[test]
 fn a_full_set_of_logs_makes_no_channel_unready() {
     for block in 12..16 {
-        let mut drive = drive(&json!({"kind": "pattern", "policy": "single", "log_blocks": 8}), "empty");
+        let mut drive =
+            drive(&json!({"kind": "pattern", "policy": "single", "log_blocks": 8}), "empty");
         for log in 0..8 {
             support::write(&mut drive, &[log * PAGES + 1]);
         }

@@ -1,5 +1,5 @@
-//! Power cuts at every completion of a flash operation: what was flushed is there, nothing older than that comes back,
-//! and the drive works on. Every registered buffer and mapping.
+//! Power cuts at every completion of a flash operation: what was flushed is there, nothing older
+//! than that comes back, and the drive works on. Every registered buffer and mapping.
 
 use crate::support;
 use std::ops::Range;
@@ -52,7 +52,9 @@ impl Host {
             }
         }
         if request.op == Op::Flush {
-            promises.extend(self.history.iter().enumerate().map(|(page, h)| (page as u32, h.len() as u32)));
+            promises.extend(
+                self.history.iter().enumerate().map(|(page, h)| (page as u32, h.len() as u32)),
+            );
         }
         self.promises.push(promises);
     }
@@ -110,7 +112,11 @@ fn workload(seed: u64, count: usize, pages: u64) -> Vec<Request> {
 }
 
 /// Runs until power fails after `completions`; `None` if the run ends before that.
-fn run_and_cut(config: &DeviceConfig, requests: &[Request], completions: u64) -> Option<(Device, Host)> {
+fn run_and_cut(
+    config: &DeviceConfig,
+    requests: &[Request],
+    completions: u64,
+) -> Option<(Device, Host)> {
     let mut drive = Device::new(config, Options { verify: true }).unwrap();
     drive.precondition().unwrap();
     support::foresee(&mut drive, requests).unwrap();
@@ -148,7 +154,8 @@ fn fates(variant: u64) -> impl FnMut(&eraseblock_core::nand::FlashOp) -> Fate {
     }
 }
 
-/// Goes on with a drive that has come back: it takes every kind of request and finds nothing wrong with itself.
+/// Goes on with a drive that has come back: it takes every kind of request and finds nothing wrong
+/// with itself.
 fn works_on(drive: &mut Device, seed: u64) {
     let pages = drive.exported_bytes() / 4096;
     let mut requests = workload(seed ^ 0xabcd, 40, pages);
@@ -191,7 +198,8 @@ fn exhaust_each(name: &str, config: &DeviceConfig, seed: u64, how: &Cuts) -> u64
         for variant in how.fates.clone() {
             let what = format!("{name}, seed {seed}, cut after {completions}, fate {variant}");
             let crash = drive.cut(fates(variant)).unwrap();
-            let mut back = Device::recover(config, crash.clone()).unwrap_or_else(|e| panic!("{what}: {e}"));
+            let mut back =
+                Device::recover(config, crash.clone()).unwrap_or_else(|e| panic!("{what}: {e}"));
             host.check(&back, &what);
             works_on(&mut back, seed + completions);
             cuts += 1;
@@ -203,7 +211,8 @@ fn exhaust_each(name: &str, config: &DeviceConfig, seed: u64, how: &Cuts) -> u64
 
 /// Power fails again before each program and erase of the recovery.
 fn cut_again(config: &DeviceConfig, crash: &Crash, host: &Host, what: &str) -> u64 {
-    let crashes = Device::recovery_cuts(config, crash.clone()).unwrap_or_else(|e| panic!("{what}: {e}"));
+    let crashes =
+        Device::recovery_cuts(config, crash.clone()).unwrap_or_else(|e| panic!("{what}: {e}"));
     let cuts = crashes.len() as u64;
     for (change, crash) in crashes.into_iter().enumerate() {
         let what = format!("{what}, again before change {change}");
@@ -222,7 +231,8 @@ fn drive(mapping: &str, buffer: &str, nand: Value) -> DeviceConfig {
     all["nand"] = nand;
     if mapping == "dftl" {
         // The map takes blocks of its own.
-        all["nand"]["blocks_per_plane"] = (all["nand"]["blocks_per_plane"].as_u64().unwrap() + 1).into();
+        all["nand"]["blocks_per_plane"] =
+            (all["nand"]["blocks_per_plane"].as_u64().unwrap() + 1).into();
     }
     support::config(&all)
 }
@@ -272,7 +282,9 @@ fn every_buffer_keeps_its_promises() {
     let mut arrays = arrays().into_iter().cycle().zip((0..4).cycle());
     for (seed, buffer) in BufferConfig::NAMES.iter().enumerate() {
         for mapping in MappingConfig::NAMES {
-            let Some(((array, nand), fate)) = arrays.next() else { unreachable!("arrays come round") };
+            let Some(((array, nand), fate)) = arrays.next() else {
+                unreachable!("arrays come round")
+            };
             let name = format!("{buffer} on {mapping} over {array}");
             let how = Cuts { fates: in_turn(fate), ..Cuts::default() };
             let cuts = exhaust_each(&name, &drive(mapping, buffer, nand), 100 + seed as u64, &how);
@@ -287,7 +299,9 @@ fn a_battery_keeps_every_answered_write_and_trim() {
     let mut arrays = arrays().into_iter().cycle().zip((0..4).cycle());
     for (seed, buffer) in BufferConfig::NAMES.iter().enumerate() {
         for mapping in MappingConfig::NAMES {
-            let Some(((array, nand), fate)) = arrays.next() else { unreachable!("arrays come round") };
+            let Some(((array, nand), fate)) = arrays.next() else {
+                unreachable!("arrays come round")
+            };
             let name = format!("{buffer} with a battery on {mapping} over {array}");
             let mut config = drive(mapping, buffer, nand);
             config.buffer.battery = true;
@@ -297,7 +311,8 @@ fn a_battery_keeps_every_answered_write_and_trim() {
     }
 }
 
-/// A flush command that a battery answers at once is kept: the write before it comes back, though nothing was stored.
+/// A flush command that a battery answers at once is kept: the write before it comes back, though
+/// nothing was stored.
 #[test]
 fn a_battery_keeps_a_flush_that_stored_nothing() {
     for battery in [false, true] {
@@ -306,8 +321,14 @@ fn a_battery_keeps_a_flush_that_stored_nothing() {
         let mut drive = Device::new(&config, Options { verify: true }).unwrap();
         drive.precondition().unwrap();
         drive.note_answers();
-        let write =
-            Request { arrival_ns: 0, op: Op::Write, offset: 3 * 4096, len: 4096, volume: 0, fua: false };
+        let write = Request {
+            arrival_ns: 0,
+            op: Op::Write,
+            offset: 3 * 4096,
+            len: 4096,
+            volume: 0,
+            fua: false,
+        };
         drive.submit(&write).unwrap();
         drive.submit(&Request { op: Op::Flush, offset: 0, len: 0, ..write }).unwrap();
         // The time at which the answer is looked at: before any program could end.
@@ -317,13 +338,15 @@ fn a_battery_keeps_a_flush_that_stored_nothing() {
     }
 }
 
-/// A map whose entries hardly fit into RAM: what a cut leaves of its pages is compared with the data.
+/// A map whose entries hardly fit into RAM: what a cut leaves of its pages is compared with the
+/// data.
 #[test]
 fn a_map_on_flash_comes_back() {
     for (seed, (array, nand)) in arrays().into_iter().enumerate() {
         let batch = seed % 2 == 1;
         let mut config = drive("dftl", ["none", "lru"][seed % 2], nand);
-        let mapping = json!({"kind": "dftl", "cache": 1 + seed, "entries_per_page": 8, "batch_evict": batch});
+        let mapping =
+            json!({"kind": "dftl", "cache": 1 + seed, "entries_per_page": 8, "batch_evict": batch});
         config.ftl.mapping = serde_json::from_value(mapping).unwrap();
         let how = Cuts { apart: 3, ..Cuts::default() };
         assert!(exhaust_each(array, &config, 300 + seed as u64, &how) > 50, "{array}");
@@ -370,7 +393,8 @@ fn levelling_under_a_map_on_flash_comes_back() {
         let mut levelled = 0;
         for (seed, (array, nand)) in arrays().into_iter().enumerate().skip(turn % 2).step_by(2) {
             let mut config = drive("dftl", ["none", "lru"][turn % 2], nand);
-            config.ftl.wear = Some(serde_json::from_value(json!({"kind": wear, "threshold": 1})).unwrap());
+            config.ftl.wear =
+                Some(serde_json::from_value(json!({"kind": wear, "threshold": 1})).unwrap());
             let (name, seed) = (format!("{wear} under dftl over {array}"), 500 + seed as u64);
             let how = Cuts { fates: in_turn(seed % 4), ..Cuts::default() };
             assert!(exhaust_each(&name, &config, seed, &how) > 20, "{name}");
@@ -380,12 +404,14 @@ fn levelling_under_a_map_on_flash_comes_back() {
     }
 }
 
-/// Many short runs on arrays whose dies end their operations in any order. `ERASEBLOCK_SOAK=seeds` makes it longer, and the other tests go
-/// through all fates (`make soak`).
+/// Many short runs on arrays whose dies end their operations in any order. `ERASEBLOCK_SOAK=seeds`
+/// makes it longer, and the other tests go through all fates (`make soak`).
 #[test]
 fn many_runs_come_back() {
     let seeds: u64 = match std::env::var("ERASEBLOCK_SOAK") {
-        Ok(text) => text.parse().expect("ERASEBLOCK_SOAK: seeds of each combination, a whole number"),
+        Ok(text) => {
+            text.parse().expect("ERASEBLOCK_SOAK: seeds of each combination, a whole number")
+        }
         Err(_) => 8,
     };
     let mut cuts = 0;
@@ -398,8 +424,12 @@ fn many_runs_come_back() {
                     config.buffer.battery = seed / 4 % 2 == 1;
                     let held = if config.buffer.battery { " with a battery" } else { "" };
                     let name = format!("{buffer}{held} on {mapping} over {array}");
-                    cuts +=
-                        exhaust_each(&name, &config, seed, &Cuts { fates: in_turn(fate), ..Cuts::default() });
+                    cuts += exhaust_each(
+                        &name,
+                        &config,
+                        seed,
+                        &Cuts { fates: in_turn(fate), ..Cuts::default() },
+                    );
                 }
             }
         }
@@ -407,7 +437,8 @@ fn many_runs_come_back() {
     assert!(cuts > 5_000);
 }
 
-/// Every two parts of a page-level mapping together, under a shorter workload and one of the fates each.
+/// Every two parts of a page-level mapping together, under a shorter workload and one of the fates
+/// each.
 #[test]
 fn every_composition_comes_back() {
     let large = json!({"channels": 2, "planes_per_die": 2, "blocks_per_plane": 8, "page_size": "8 KiB", "mapping_unit": "4 KiB",

@@ -1,7 +1,10 @@
-//! Any geometry that has room can be brought into any state and then be used; one that has not says so.
+//! Any geometry that has room can be brought into any state and then be used; one that has not says
+//! so.
 
 use crate::common::{Random, drive, nand};
-use eraseblock_core::config::{Bytes, DeviceConfig, Precondition, ProgramOrder, Replay, Scheduling};
+use eraseblock_core::config::{
+    Bytes, DeviceConfig, Precondition, ProgramOrder, Replay, Scheduling,
+};
 use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::ftl::alloc::AllocatorConfig;
 use eraseblock_core::ftl::gc::{Copies, GcConfig, GcCost, Grain};
@@ -137,7 +140,14 @@ fn used(config: &DeviceConfig) -> Result<Report, DeviceError> {
         let count = 1 + random.below(8.min(pages - first));
         let op = [Op::Write, Op::Write, Op::Write, Op::Read, Op::Trim][random.below(5) as usize];
         let (offset, len) = (first * unit, count * unit);
-        device.submit(&Request { arrival_ns: i * 20_000, offset, len, volume: 0, op, fua: false })?;
+        device.submit(&Request {
+            arrival_ns: i * 20_000,
+            offset,
+            len,
+            volume: 0,
+            op,
+            fua: false,
+        })?;
     }
     device.finish()
 }
@@ -184,7 +194,8 @@ fn drives_with_spare_blocks_are_accepted() {
     }
 }
 
-/// As much as the model takes: pages that are written again after a trim find room beside the tombstones that tell of it.
+/// As much as the model takes: pages that are written again after a trim find room beside the
+/// tombstones that tell of it.
 #[test]
 fn the_ssd_model_bears_trims_on_a_full_drive() {
     let most = |pages| {
@@ -193,7 +204,8 @@ fn the_ssd_model_bears_trims_on_a_full_drive() {
         config.precondition.state = Precondition::Full;
         config
     };
-    // Six elements of two planes, with 12 blocks of 8 pages beside the erased one; five pages of an element stay free.
+    // Six elements of two planes, with 12 blocks of 8 pages beside the erased one; five pages of an
+    // element stay free.
     let pages = 6 * (2 * 12 * 8 - 5);
     assert!(matches!(used(&most(pages + 6)), Err(DeviceError::Config(_))));
     for seed in 0..100 {
@@ -203,8 +215,9 @@ fn the_ssd_model_bears_trims_on_a_full_drive() {
     }
 }
 
-/// An erase waits for pages of a program unit that only the host's next writes fill. What is collected in one go after it does not:
-/// reads of that, which are all the host has in flight, would never be answered.
+/// An erase waits for pages of a program unit that only the host's next writes fill. What is
+/// collected in one go after it does not: reads of that, which are all the host has in flight,
+/// would never be answered.
 #[test]
 fn collection_in_one_go_does_not_wait_for_writes_that_are_still_to_come() {
     let mut nand = nand([3, 1, 2, 3], 11, 27);
@@ -214,7 +227,8 @@ fn collection_in_one_go_does_not_wait_for_writes_that_are_still_to_come() {
     let mut config = drive(nand, 1);
     config.ftl.exported = Some(Bytes(2410 * FLASH_PAGE));
     config.ftl.mapping = serde_json::from_value(json!({"kind": "dftl", "cache": 8192.0})).unwrap();
-    config.ftl.allocator = Some(serde_json::from_value(json!({"kind": "dynamic", "pool": "ssd"})).unwrap());
+    config.ftl.allocator =
+        Some(serde_json::from_value(json!({"kind": "dynamic", "pool": "ssd"})).unwrap());
     config.ftl.victim = Some(VictimConfig::by_name("leveling-degree").unwrap());
     config.ftl.gc = GcConfig { grain: Grain::All, ..GcConfig::default() };
     for seed in 0..12 {

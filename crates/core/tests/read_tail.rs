@@ -8,7 +8,8 @@ use eraseblock_core::metrics::Report;
 
 const PAGES: u64 = 1 << 20;
 
-/// 30 % reads, 70 % overwrites, all of one page anywhere; open-loop ones arrive `gap_ns` apart on average.
+/// 30 % reads, 70 % overwrites, all of one page anywhere; open-loop ones arrive `gap_ns` apart on
+/// average.
 fn mixed(config: &DeviceConfig, requests: u64, gap_ns: f64) -> Report {
     let mut device = Device::new(config, Options::default()).unwrap();
     device.precondition().unwrap();
@@ -21,8 +22,8 @@ fn mixed(config: &DeviceConfig, requests: u64, gap_ns: f64) -> Report {
     device.finish().unwrap()
 }
 
-/// 7.5 GiB of flash, 4 GiB of it exported and overwritten at random until collection is in its steady state. Half the
-/// rate that the drive sustains with many requests under way.
+/// 7.5 GiB of flash, 4 GiB of it exported and overwritten at random until collection is in its
+/// steady state. Half the rate that the drive sustains with many requests under way.
 #[test]
 fn reads_overtake_garbage_collection_at_half_load() {
     let mut config = preconditioned(large_drive(60, 4), Precondition::Steady);

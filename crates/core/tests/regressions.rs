@@ -22,8 +22,8 @@ fn run(config: &DeviceConfig, verify: bool, requests: &[Request]) -> Report {
     drive.finish().unwrap()
 }
 
-/// A write with forced unit access made room by evicting pages of its own, and was answered before those were stored:
-/// only the pages that the buffer still held were waited for.
+/// A write with forced unit access made room by evicting pages of its own, and was answered before
+/// those were stored: only the pages that the buffer still held were waited for.
 #[test]
 fn forced_writes_wait_for_pages_that_they_evict_themselves() {
     let mut answered = 0;
@@ -40,8 +40,10 @@ fn forced_writes_wait_for_pages_that_they_evict_themselves() {
             "buffer": {"size": "40 KiB", "scheme": scheme},
             "host": {"replay": "open", "max_outstanding": 64},
         }));
-        // Seven pages of block 0, then two that do not fit; reads keep one die busy, so that programs there wait.
-        let mut requests = vec![at(Op::Write, 0, 7, 0), at(Op::Write, 32, 1, 0), at(Op::Write, 48, 1, 0)];
+        // Seven pages of block 0, then two that do not fit; reads keep one die busy, so that
+        // programs there wait.
+        let mut requests =
+            vec![at(Op::Write, 0, 7, 0), at(Op::Write, 32, 1, 0), at(Op::Write, 48, 1, 0)];
         requests.extend((0..30).map(|_| at(Op::Read, 101, 1, 1000)));
         let forced = requests.len() as u64;
         requests.push(Request { fua: true, ..at(Op::Write, 7, 2, 2000) });
@@ -59,19 +61,24 @@ fn forced_writes_wait_for_pages_that_they_evict_themselves() {
             answered += 1;
             let back = Device::recover(&config, drive.cut(|_| Fate::Absent).unwrap()).unwrap();
             for page in 7..9 {
-                assert_eq!(back.stored_version(page), 2, "{scheme}, cut after {completions}, page {page}");
+                assert_eq!(
+                    back.stored_version(page),
+                    2,
+                    "{scheme}, cut after {completions}, page {page}"
+                );
             }
         }
     }
     assert!(answered >= 5, "cuts come after the answer too: {answered}");
 }
 
-/// A run of steps that take no time at all was cut by a division by its length. A simulated bus or program may well
-/// cost nothing.
+/// A run of steps that take no time at all was cut by a division by its length. A simulated bus or
+/// program may well cost nothing.
 #[test]
 fn operations_may_take_no_time() {
     let zero = json!({"read": "0 ns", "program": "0 ns", "erase": "0 ns", "transfer": "0 ns"});
-    let no_bus = json!({"read": "25 us", "program": "0 ns", "erase": "1500 us", "transfer": "0 ns"});
+    let no_bus =
+        json!({"read": "25 us", "program": "0 ns", "erase": "1500 us", "transfer": "0 ns"});
     for timing in [zero, no_bus] {
         for mapping in [json!("page"), json!({"kind": "bast", "log_blocks": 3})] {
             for buffer in BufferConfig::NAMES {
@@ -82,7 +89,9 @@ fn operations_may_take_no_time() {
                     "host": {"replay": "closed", "max_outstanding": 8},
                 }));
                 let requests: Vec<Request> = (0..400u64)
-                    .map(|i| at(if i % 3 == 0 { Op::Read } else { Op::Write }, i * 37 % 29, 1 + i % 3, 0))
+                    .map(|i| {
+                        at(if i % 3 == 0 { Op::Read } else { Op::Write }, i * 37 % 29, 1 + i % 3, 0)
+                    })
                     .collect();
                 assert_eq!(run(&config, false, &requests).requests.completed, 400);
             }
@@ -90,8 +99,8 @@ fn operations_may_take_no_time() {
     }
 }
 
-/// The time for copies in RAM was added to the response and to nothing else, so that one request at a time came out
-/// at many times the rate that the copies allow.
+/// The time for copies in RAM was added to the response and to nothing else, so that one request at
+/// a time came out at many times the rate that the copies allow.
 #[test]
 fn copies_in_ram_take_their_time() {
     let config = support::config(&json!({
@@ -105,8 +114,8 @@ fn copies_in_ram_take_their_time() {
     assert_eq!(report.response_ns.write.unwrap().max, 10_000);
 }
 
-/// Reads of pages whose own read from flash was still under way, for padding or to complete a partial write, were
-/// answered at once from RAM that held nothing yet.
+/// Reads of pages whose own read from flash was still under way, for padding or to complete a
+/// partial write, were answered at once from RAM that held nothing yet.
 #[test]
 fn a_page_that_is_still_being_read_cannot_be_served() {
     let drive = |scheme: Value| {
@@ -127,7 +136,8 @@ fn a_page_that_is_still_being_read_cannot_be_served() {
     assert!(report.response_ns.read.unwrap().max >= 125_000);
 }
 
-/// Merging all log blocks after the random writes of a steady state put the drive back into the state of a fresh fill.
+/// Merging all log blocks after the random writes of a steady state put the drive back into the
+/// state of a fresh fill.
 #[test]
 fn the_steady_state_of_a_log_block_drive_has_open_logs() {
     let erases = |state: &str| {
@@ -161,20 +171,24 @@ fn time_changes_no_counts() {
     assert_eq!(figures("closed"), figures("untimed"));
 }
 
-/// A backlog that fitted into `max_outstanding` went unnoticed: only the wait for admission was looked at.
+/// A backlog that fitted into `max_outstanding` went unnoticed: only the wait for admission was
+/// looked at.
 #[test]
 fn a_growing_backlog_is_seen_wherever_it_waits() {
     for max_outstanding in [1, 32, 1_000_000] {
-        let config =
-            support::config(&json!({"host": {"replay": "open", "max_outstanding": max_outstanding}}));
-        let requests: Vec<Request> = (0..4000).map(|i| at(Op::Read, i % 32, 1, i * 20_000)).collect();
+        let config = support::config(
+            &json!({"host": {"replay": "open", "max_outstanding": max_outstanding}}),
+        );
+        let requests: Vec<Request> =
+            (0..4000).map(|i| at(Op::Read, i % 32, 1, i * 20_000)).collect();
         assert!(!run(&config, false, &requests).trusted, "{max_outstanding}");
         let slow: Vec<Request> = (0..4000).map(|i| at(Op::Read, i % 32, 1, i * 200_000)).collect();
         assert!(run(&config, false, &slow).trusted, "{max_outstanding}");
     }
 }
 
-/// A backlog that had stopped growing went unnoticed, although the drive was still far behind at the end.
+/// A backlog that had stopped growing went unnoticed, although the drive was still far behind at
+/// the end.
 #[test]
 fn a_drive_that_ends_far_behind_is_seen() {
     let config = support::config(&json!({"host": {"replay": "open", "max_outstanding": 32}}));
@@ -185,14 +199,16 @@ fn a_drive_that_ends_far_behind_is_seen() {
     assert!(report.reasons[0].contains("did not keep up"), "{:?}", report.reasons);
 }
 
-/// A backlog that drained before the end went unnoticed, though most requests spent their time in it. A read takes 125 us; requests come
-/// every 10 us for a while, and then none for as long as the drive needs.
+/// A backlog that drained before the end went unnoticed, though most requests spent their time in
+/// it. A read takes 125 us; requests come every 10 us for a while, and then none for as long as the
+/// drive needs.
 #[test]
 fn a_burst_that_most_of_a_run_waits_in_is_seen() {
     // So many of 4,000 requests come in bursts of so many; the others every millisecond.
     let run_of = |in_bursts: u64, burst: u64, max_outstanding: u32, replay: &str| {
-        let config =
-            support::config(&json!({"host": {"replay": replay, "max_outstanding": max_outstanding}}));
+        let config = support::config(
+            &json!({"host": {"replay": replay, "max_outstanding": max_outstanding}}),
+        );
         let (mut time, mut requests) = (0, Vec::new());
         for i in 0..4000 {
             let late = i < in_bursts && i % burst != 0;
@@ -220,7 +236,8 @@ fn a_burst_that_most_of_a_run_waits_in_is_seen() {
     assert!(run_of(3_600, 1_800, 32, "untimed").trusted);
 }
 
-/// A closed loop was told to keep up: in a short run what was under way at its end took long beside the whole.
+/// A closed loop was told to keep up: in a short run what was under way at its end took long beside
+/// the whole.
 #[test]
 fn a_closed_loop_is_never_behind() {
     let requests: Vec<Request> = (0..64).map(|i| at(Op::Read, i % 32, 1, i)).collect();
@@ -231,8 +248,9 @@ fn a_closed_loop_is_never_behind() {
     }
 }
 
-/// A request that had waited for room wrote pages which its own reads, done by then, had filled: the program was to wait
-/// for their join, whose number was by then that of the merge that the program belonged to.
+/// A request that had waited for room wrote pages which its own reads, done by then, had filled:
+/// the program was to wait for their join, whose number was by then that of the merge that the
+/// program belonged to.
 #[test]
 fn a_program_does_not_wait_for_reads_that_have_ended() {
     let config = support::config(&json!({
@@ -277,20 +295,23 @@ fn request(drive: &mut Device, op: Op, page: u64, count: u64) {
     drive.submit(&support::request(op, page, count)).unwrap();
 }
 
-/// A trim that a copy of the block had made durable was made so again by the next flush, if the tombstone happened to lie
-/// where the trimmed page had been.
+/// A trim that a copy of the block had made durable was made so again by the next flush, if the
+/// tombstone happened to lie where the trimmed page had been.
 #[test]
 fn flushes_bury_a_page_once_wherever_its_tombstone_lies() {
-    let mut drive = support::device(&json!({"nand": {"blocks_per_plane": 10}, "ftl": {"mapping": "block"}}));
+    let mut drive =
+        support::device(&json!({"nand": {"blocks_per_plane": 10}, "ftl": {"mapping": "block"}}));
     request(&mut drive, Op::Trim, 0, 1);
-    // Each write copies the block to the one erased longest ago; the third of them is the one it began in.
+    // Each write copies the block to the one erased longest ago; the third of them is the one it
+    // began in.
     support::write(&mut drive, &[1, 1, 1]);
     assert_eq!(support::cost(&drive), (6, 12, 3));
     request(&mut drive, Op::Flush, 0, 0);
     assert_eq!(support::cost(&drive), (6, 12, 3));
 }
 
-/// Pages that followed one that goes to the log went there too, though their slots in the data block were erased.
+/// Pages that followed one that goes to the log went there too, though their slots in the data
+/// block were erased.
 #[test]
 fn direct_first_writes_are_told_page_by_page() {
     let mut drive = support::device(&json!({
@@ -318,7 +339,8 @@ fn eager_merges_follow_tombstones_too() {
     }
 }
 
-/// A tombstone is no write of the host's: it does not save its log. A superblock that grows by one can be collected.
+/// A tombstone is no write of the host's: it does not save its log. A superblock that grows by one
+/// can be collected.
 #[test]
 fn tombstones_do_not_make_a_log_one_written_lately() {
     let mnk = json!({"kind": "mnk", "striping": 1, "group_logs": 1, "log_blocks": 2});
@@ -342,14 +364,17 @@ fn tombstones_do_not_make_a_log_one_written_lately() {
     assert_eq!(support::cost(&drive), (3, 7, 1));
 }
 
-/// A log that a merge had emptied while it was its group's newest was not erased when another took its place.
+/// A log that a merge had emptied while it was its group's newest was not erased when another took
+/// its place.
 #[test]
 fn logs_that_merges_have_emptied_are_recycled() {
-    let mnk = json!({"kind": "mnk", "striping": 1, "group_blocks": 2, "group_logs": 2, "log_blocks": 3});
+    let mnk =
+        json!({"kind": "mnk", "striping": 1, "group_blocks": 2, "group_logs": 2, "log_blocks": 3});
     let mut drive = support::device(&json!({"ftl": {"mapping": mnk}}));
     support::write(&mut drive, &[1, 1, 1, 3, 0, 2, 0, 2]);
     assert_eq!(support::cost(&drive), (0, 8, 0));
-    // The first log is merged: all of block 0 is copied, from both logs. The second one is empty then.
+    // The first log is merged: all of block 0 is copied, from both logs. The second one is empty
+    // then.
     support::write(&mut drive, &[5]);
     assert_eq!(support::cost(&drive), (4, 13, 3));
 }

@@ -9,8 +9,9 @@ fn folded(drive: &Device) -> Vec<u64> {
     (0..8).filter(|&lbn| block(lbn * 4) == block(lbn * 4 + 1)).collect()
 }
 
-/// Eight logical blocks in 16: six replacement blocks can be appended, and the seventh has a chain folded. That is the longest, or of
-/// equals the one of the lowest logical block, whatever came first.
+/// Eight logical blocks in 16: six replacement blocks can be appended, and the seventh has a chain
+/// folded. That is the longest, or of equals the one of the lowest logical block, whatever came
+/// first.
 #[test]
 fn the_longest_chain_is_folded_when_no_block_is_left() {
     for (written, expected) in [
@@ -27,7 +28,8 @@ fn the_longest_chain_is_folded_when_no_block_is_left() {
         let apart: Vec<u64> = (0..8).filter(|lbn| !written.contains(lbn)).collect();
         assert_eq!(folded(&drive), apart, "{written:?}");
         support::write(&mut drive, &[0]);
-        let mut now: Vec<u64> = apart.into_iter().filter(|&lbn| lbn != 0).chain([expected]).collect();
+        let mut now: Vec<u64> =
+            apart.into_iter().filter(|&lbn| lbn != 0).chain([expected]).collect();
         now.sort_unstable();
         assert_eq!(folded(&drive), now, "{written:?}");
         drive.finish().unwrap();

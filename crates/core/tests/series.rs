@@ -38,7 +38,10 @@ fn steps_add_up_to_the_whole_run() {
         assert_eq!(sum(&series.host_pages), report.host_pages.read + report.host_pages.write);
         assert_eq!(sum(&series.host_pages_written), report.host_pages.write);
         assert_eq!(sum(&series.programs), report.flash.programs.total);
-        assert_eq!(sum(&series.gc_programs), report.flash.programs.gc + report.flash.programs.merge);
+        assert_eq!(
+            sum(&series.gc_programs),
+            report.flash.programs.gc + report.flash.programs.merge
+        );
         assert_eq!(sum(&series.erases), report.flash.erases.total);
         let all = report.response_ns.all.as_ref().unwrap();
         let mean = sum(series.response_sum_ns.as_ref().unwrap()) as f64 / all.count as f64;
@@ -63,5 +66,7 @@ fn untimed_runs_have_no_times() {
     let report = run(&config, 500);
     let series = &report.series;
     assert_eq!(series.requests.iter().sum::<u64>(), 500);
-    assert!(series.end_ns.is_none() && series.response_sum_ns.is_none() && series.backlog_max.is_none());
+    assert!(
+        series.end_ns.is_none() && series.response_sum_ns.is_none() && series.backlog_max.is_none()
+    );
 }

@@ -1,4 +1,5 @@
-//! S-FTL: what long and short writes cost, what a change of class costs, and what a chained block gains.
+//! S-FTL: what long and short writes cost, what a change of class costs, and what a chained block
+//! gains.
 
 use crate::support;
 use crate::support::{cost, request};
@@ -7,7 +8,8 @@ use eraseblock_core::device::Device;
 use eraseblock_core::host::Op;
 use serde_json::{Value, json};
 
-/// One unit, 8 blocks of 4 pages exported and full, 2 log blocks; more than `threshold` pages together are sequential.
+/// One unit, 8 blocks of 4 pages exported and full, 2 log blocks; more than `threshold` pages
+/// together are sequential.
 fn drive(threshold: u32, buffer: &Value) -> Device {
     support::device(&json!({
         "ftl": {"mapping": {"kind": "sftl", "threshold": threshold, "log_blocks": 2}},
@@ -27,7 +29,8 @@ fn sequential_pages_are_written_into_a_new_block_and_random_ones_into_a_log() {
     assert_eq!(cost(&drive), (1, 4, 1));
     write(&mut drive, 5, 1);
     assert_eq!(cost(&drive), (1, 5, 1));
-    // Block 1 becomes sequential: four pages are copied out of its log and data block, and both erased; then as above.
+    // Block 1 becomes sequential: four pages are copied out of its log and data block, and both
+    // erased; then as above.
     write(&mut drive, 4, 3);
     assert_eq!(cost(&drive), (1 + 4 + 1, 5 + 4 + 4, 1 + 2 + 1));
     // Block 2 was written in order, and the rest of it completes the log before the new write.
@@ -54,7 +57,8 @@ fn the_first_write_of_a_sequential_block_goes_to_its_place() {
 fn random_writes_cost_what_they_cost_under_bast() {
     let stream: Vec<u64> = (0..400).map(|n: u64| n * n * 7 % 31).collect();
     let costs = ["sftl", "bast"].map(|kind| {
-        let mut drive = support::device(&json!({"ftl": {"mapping": {"kind": kind, "log_blocks": 2}}}));
+        let mut drive =
+            support::device(&json!({"ftl": {"mapping": {"kind": kind, "log_blocks": 2}}}));
         support::write(&mut drive, &stream);
         let c = drive.counters();
         (cost(&drive), c.switch_merges, c.partial_merges, c.full_merges)
@@ -63,7 +67,8 @@ fn random_writes_cost_what_they_cost_under_bast() {
     assert!(costs[0].3 > 50, "{costs:?}");
 }
 
-/// A request of six pages puts two into block 0 and four into block 1. The buffer knows that they are one long request.
+/// A request of six pages puts two into block 0 and four into block 1. The buffer knows that they
+/// are one long request.
 #[test]
 fn the_length_at_the_entrance_of_the_buffer_counts() {
     let mut with = drive(4, &json!("sftl"));
@@ -76,7 +81,8 @@ fn the_length_at_the_entrance_of_the_buffer_counts() {
     assert_eq!(cost(&without), (0, 6, 0));
 }
 
-/// Four channels: four blocks leave together, and their pages are programmed one after the other on each channel.
+/// Four channels: four blocks leave together, and their pages are programmed one after the other on
+/// each channel.
 #[test]
 fn a_chained_block_takes_the_time_of_one_block() {
     let mut drive = support::device(&json!({
@@ -91,7 +97,8 @@ fn a_chained_block_takes_the_time_of_one_block() {
     }));
     write(&mut drive, 0, 16);
     write(&mut drive, 64, 5);
-    let unit = |page: u32| drive.geometry().unit_of(drive.mapping().lookup(page).expect("stored") / 4);
+    let unit =
+        |page: u32| drive.geometry().unit_of(drive.mapping().lookup(page).expect("stored") / 4);
     assert_eq!([0, 3, 4, 7, 8, 12, 15].map(unit), [0, 0, 1, 1, 2, 3, 3]);
     let report = drive.finish().unwrap();
     let flushed = report.flush_response_ns.unwrap();
@@ -101,7 +108,8 @@ fn a_chained_block_takes_the_time_of_one_block() {
 #[test]
 fn a_flush_command_keeps_the_blocks_of_a_chain_together() {
     let shape = Shape { capacity: 40, pages_per_block: 8, logical_pages: 80 };
-    let mut buffer = serde_json::from_value::<BufferConfig>(json!("sftl")).unwrap().build(shape).unwrap();
+    let mut buffer =
+        serde_json::from_value::<BufferConfig>(json!("sftl")).unwrap().build(shape).unwrap();
     let mut out = Outcome::default();
     // Blocks 0 and 1 are of one chain on four channels, block 4 is of another.
     for (request, block) in [1, 4, 0].into_iter().enumerate() {
@@ -114,7 +122,8 @@ fn a_flush_command_keeps_the_blocks_of_a_chain_together() {
     assert_eq!(order, [0, 1, 4], "in the order in which they would make room");
 }
 
-/// A merge has written the tombstone already, even where that has come to lie in the very flash page that was trimmed.
+/// A merge has written the tombstone already, even where that has come to lie in the very flash
+/// page that was trimmed.
 #[test]
 fn a_flush_buries_nothing_twice() {
     for times in 1..40 {

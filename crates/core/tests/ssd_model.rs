@@ -8,7 +8,8 @@ use eraseblock_core::host::{Op, Request};
 use eraseblock_core::nand::Cause;
 use serde_json::{Value, json};
 
-/// An empty drive of planes of 6 blocks with 4 pages each, at the model's times: 528 bytes of 25 ns for each sector.
+/// An empty drive of planes of 6 blocks with 4 pages each, at the model's times: 528 bytes of 25 ns
+/// for each sector.
 fn config(options: &Value, planes: u32, replay: &str, kib: u32) -> DeviceConfig {
     let mut mapping = json!({"kind": "ssd-model"});
     mapping.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
@@ -37,7 +38,8 @@ fn programs(device: &Device, cause: Cause) -> u64 {
 /// Response times in ns of requests that come at these times, in us.
 fn responses(requests: &[(Op, u64, u64)]) -> Vec<u64> {
     let total = |count: usize| {
-        let mut device = Device::new(&config(&json!({}), 1, "open", 32), Options { verify: true }).unwrap();
+        let mut device =
+            Device::new(&config(&json!({}), 1, "open", 32), Options { verify: true }).unwrap();
         for &(op, page, us) in &requests[..count] {
             device.submit(&Request { arrival_ns: us * 1_000, ..request(op, page, 1) }).unwrap();
         }
@@ -108,7 +110,8 @@ fn a_plane_that_stays_short_is_cleaned_a_block_at_a_time() {
     assert_eq!((at(&device, 7), at(&device, 6)), (Some((4, 2)), Some((5, 0))));
 }
 
-/// A copy inside the plane takes 225 us and the erase 1500 us, after the write of 305.6 us that came before.
+/// A copy inside the plane takes 225 us and the erase 1500 us, after the write of 305.6 us that
+/// came before.
 #[test]
 fn requests_wait_for_the_cleaning_of_their_element() {
     let pages = [0, 1, 2, 3, 4, 5, 0, 3, 1, 4, 4, 4, 0];
@@ -118,7 +121,8 @@ fn requests_wait_for_the_cleaning_of_their_element() {
     assert_eq!(responses(&requests)[13], 305_600 + 225_000 + 1_500_000 - 600_000 + 130_600);
 }
 
-/// How long a read of `page` takes that comes 1 us after the last of these writes has been done and a cleaning has begun.
+/// How long a read of `page` takes that comes 1 us after the last of these writes has been done and
+/// a cleaning has begun.
 fn behind_a_cleaning(config: &DeviceConfig, writes: &[u64], page: u64) -> u64 {
     let mut device = Device::new(config, Options { verify: true }).unwrap();
     let mut arrival_ns = 0;
@@ -131,7 +135,8 @@ fn behind_a_cleaning(config: &DeviceConfig, writes: &[u64], page: u64) -> u64 {
     device.finish().unwrap().response_ns.read.unwrap().max
 }
 
-/// Blocks of 15 data pages: the write that opens the fifth one has block 0 cleaned, of whose pages nine are valid.
+/// Blocks of 15 data pages: the write that opens the fifth one has block 0 cleaned, of whose pages
+/// nine are valid.
 #[test]
 fn a_cleaning_holds_its_element_until_the_erase_has_ended() {
     let mut config = config(&json!({}), 1, "open", 256);
@@ -144,7 +149,8 @@ fn a_cleaning_holds_its_element_until_the_erase_has_ended() {
     assert_eq!(behind_a_cleaning(&config, &writes, 20), 225_000 - 1_000 + read);
 }
 
-/// Blocks 0 and 1 are cleaned, of a page each; the second one fills block 4, which gets its summary.
+/// Blocks 0 and 1 are cleaned, of a page each; the second one fills block 4, which gets its
+/// summary.
 #[test]
 fn a_cleaning_of_several_blocks_holds_its_element_until_all_are_erased() {
     let config = config(&json!({"active": "element"}), 1, "open", 32);
@@ -191,8 +197,8 @@ fn an_element_is_cleaned_lowest_block_first_until_two_more_are_erased() {
     assert_eq!((device.mapping().free_blocks(0), support::cost(&device).2), (3, 2));
 }
 
-/// Block 3 loses its last page while block 0 is cleaned, and would come next by what is valid then. Block 1 does: the element is busy
-/// until both are erased, and page 4 is written afterwards.
+/// Block 3 loses its last page while block 0 is cleaned, and would come next by what is valid then.
+/// Block 1 does: the element is busy until both are erased, and page 4 is written afterwards.
 #[test]
 fn a_cleaning_keeps_to_the_order_of_its_beginning() {
     let config = config(&json!({"active": "element"}), 1, "open", 32);
@@ -200,7 +206,9 @@ fn a_cleaning_keeps_to_the_order_of_its_beginning() {
     let pages = [0, 1, 2, 3, 4, 5, 0, 3, 1, 4, 4, 4, 0];
     let times = pages.iter().zip((0..).step_by(10)).chain([(&4, 121)]);
     for (&page, ms) in times {
-        device.submit(&Request { arrival_ns: ms * 1_000_000, ..request(Op::Write, page, 1) }).unwrap();
+        device
+            .submit(&Request { arrival_ns: ms * 1_000_000, ..request(Op::Write, page, 1) })
+            .unwrap();
     }
     device.finish().unwrap();
     assert_eq!([2, 5, 4].map(|page| at(&device, page).unwrap()), [(4, 1), (4, 2), (5, 0)]);
@@ -230,7 +238,8 @@ fn planes_of_a_die_are_cleaned_one_at_a_time() {
 #[test]
 fn cold_pages_move_to_worn_blocks() {
     for (cleaning, stay) in [("greedy", true), ("wear-aware", false)] {
-        let mut device = drive(&json!({"cleaning": cleaning, "min_free": 0.34, "reserve": 0.5}), 1, 32);
+        let mut device =
+            drive(&json!({"cleaning": cleaning, "min_free": 0.34, "reserve": 0.5}), 1, 32);
         support::write(&mut device, &[0, 1, 2]);
         for _ in 0..200 {
             support::write(&mut device, &[3, 4, 5]);
@@ -238,26 +247,33 @@ fn cold_pages_move_to_worn_blocks() {
         assert_eq!(at(&device, 0).unwrap().0 == 0, stay, "{cleaning}");
         let cold = [0, 1, 2].map(|page| at(&device, page).unwrap().0);
         assert_eq!(cold, [cold[0]; 3], "{cleaning}");
-        // Every block that was closed has a summary, but for those that got cold pages; one may be open.
+        // Every block that was closed has a summary, but for those that got cold pages; one may be
+        // open.
         let (swaps, summaries) =
             (device.counters().erases[Cause::Wear as usize], programs(&device, Cause::Mapping));
         let used = support::cost(&device).2 + 6 - u64::from(device.mapping().free_blocks(0));
-        assert!((used - 1..=used).contains(&(summaries + swaps)), "{cleaning}: {summaries} {swaps} {used}");
+        assert!(
+            (used - 1..=used).contains(&(summaries + swaps)),
+            "{cleaning}: {summaries} {swaps} {used}"
+        );
         assert_eq!(swaps == 0, stay, "{cleaning}");
     }
 }
 
-/// One block for each page written, even if cold data move into it, whose block then makes up for it.
+/// One block for each page written, even if cold data move into it, whose block then makes up for
+/// it.
 #[test]
 fn a_block_that_gets_cold_pages_is_the_one_that_is_cleaned() {
     // Cold pages move to any block that was erased more often than the average.
     let options = json!({"cleaning": "wear-aware", "min_free": 0.34, "reserve": 0.5, "lifetime": 10_000, "migrate_below": 1.0});
     let mut device = drive(&options, 1, 32);
     support::write(&mut device, &[0, 1, 2]);
-    let erases = |device: &Device| [Cause::Gc, Cause::Wear].map(|c| device.counters().erases[c as usize]);
+    let erases =
+        |device: &Device| [Cause::Gc, Cause::Wear].map(|c| device.counters().erases[c as usize]);
     let (mut before, mut moved, mut short, mut random) = (erases(&device), 0, 0, 1u32);
     for write in 0..4_000u32 {
-        // A row of pages is written, two of them are trimmed, and one is written: as above, what tells of a trim takes room of its own.
+        // A row of pages is written, two of them are trimmed, and one is written: as above, what
+        // tells of a trim takes room of its own.
         random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         if write % 12 == 9 {
             for page in [3, 6] {
@@ -267,7 +283,10 @@ fn a_block_that_gets_cold_pages_is_the_one_that_is_cleaned() {
         let page = if write % 12 < 9 { write % 12 % 8 } else { (random >> 16) % 8 };
         support::write(&mut device, &[u64::from(page)]);
         let [cleaned, made_up] = [0, 1].map(|cause| erases(&device)[cause] - before[cause]);
-        assert!(cleaned <= 1 && made_up <= cleaned, "write {write}: {cleaned} and {made_up} erases");
+        assert!(
+            cleaned <= 1 && made_up <= cleaned,
+            "write {write}: {cleaned} and {made_up} erases"
+        );
         moved += made_up;
         short += u64::from(made_up > 0 && device.mapping().free_blocks(0) <= 2);
         before = erases(&device);
@@ -279,14 +298,16 @@ fn a_block_that_gets_cold_pages_is_the_one_that_is_cleaned() {
     assert!(copies[1] <= 3 * moved, "{copies:?}");
 }
 
-/// Pages that are written in turn leave blocks without a valid page; the one that was erased longest ago is often one of them.
+/// Pages that are written in turn leave blocks without a valid page; the one that was erased
+/// longest ago is often one of them.
 #[test]
 fn a_block_without_valid_pages_holds_nothing_cold() {
     let options = json!({"cleaning": "wear-aware", "min_free": 0.34, "reserve": 0.5, "lifetime": 10_000, "migrate_below": 1.0});
     let mut device = drive(&options, 1, 32);
     let (mut moved, mut random) = (0, 1u32);
-    let so_far =
-        |device: &Device| (device.counters().erases[Cause::Wear as usize], programs(device, Cause::Wear));
+    let so_far = |device: &Device| {
+        (device.counters().erases[Cause::Wear as usize], programs(device, Cause::Wear))
+    };
     for write in 0..2_000u32 {
         random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let before = so_far(&device);
@@ -334,7 +355,8 @@ fn impossible_options_are_refused() {
         (json!({"min_free": -0.1}), 24, "ftl.mapping.min_free"),
         (json!({}), 64, "room for 12 pages, but 16 are exported"),
     ] {
-        let error = Device::new(&config(&options, 1, "untimed", kib), Options::default()).unwrap_err();
+        let error =
+            Device::new(&config(&options, 1, "untimed", kib), Options::default()).unwrap_err();
         assert!(error.to_string().contains(says) && error.is_input(), "{error}");
     }
     let mut config = config(&json!({}), 1, "untimed", 4);

@@ -1,7 +1,8 @@
 //! Streams reach the bandwidth, and queues the waiting times, that pencil and paper give.
 
 use crate::common::{
-    PAGE, PROGRAM, READ, Random, TRANSFER, assert_within, closed, drive, nand, preconditioned, request,
+    PAGE, PROGRAM, READ, Random, TRANSFER, assert_within, closed, drive, nand, preconditioned,
+    request,
 };
 use eraseblock_core::config::{DeviceConfig, Nanos, Precondition};
 use eraseblock_core::device::{Device, Options};
@@ -19,18 +20,18 @@ fn stream(config: &DeviceConfig, op: Op) -> Report {
     device.finish().unwrap()
 }
 
-/// Time that a page takes when each die runs `command + transfer` on the bus, then its array: a channel moves pages no
-/// faster than its bus, nor than its dies, which are held through all of it.
+/// Time that a page takes when each die runs `command + transfer` on the bus, then its array: a
+/// channel moves pages no faster than its bus, nor than its dies, which are held through all of it.
 fn page_ns(channels: u64, chips: u64, command: u64, array: u64) -> f64 {
     let bus = command + TRANSFER;
     let die = (bus + array) as f64 / chips as f64;
     (bus as f64).max(die) / channels as f64
 }
 
-/// The same for reads whose command goes over the bus before and whose data after the array. The bus serves its dies
-/// in the order of asking, so that they come to travel in a convoy: a die that has sent its page asks at once to send
-/// its next command, but those behind it have asked before. Each round takes all transfers, one command, one array
-/// time, unless the bus alone takes longer.
+/// The same for reads whose command goes over the bus before and whose data after the array. The
+/// bus serves its dies in the order of asking, so that they come to travel in a convoy: a die that
+/// has sent its page asks at once to send its next command, but those behind it have asked before.
+/// Each round takes all transfers, one command, one array time, unless the bus alone takes longer.
 fn read_ns(channels: u64, chips: u64, command: u64, array: u64) -> f64 {
     if command == 0 {
         return page_ns(channels, chips, 0, array);
@@ -57,7 +58,9 @@ fn streams_reach_the_closed_form_bandwidth() {
                 ] {
                     let report = stream(&preconditioned(config.clone(), state), op);
                     let found = report.throughput.unwrap().bytes_per_s;
-                    let what = format!("{op:?}, {channels} channels x {chips} chips, command {command} ns");
+                    let what = format!(
+                        "{op:?}, {channels} channels x {chips} chips, command {command} ns"
+                    );
                     assert_within(found, PAGE as f64 * 1e9 / ns, 0.001, &what);
                 }
             }
@@ -80,13 +83,15 @@ fn streams_fill_a_slow_bus() {
     }
 }
 
-/// One server with Poisson arrivals and equal service times: the mean wait is rho / (2 (1 - rho)) services.
+/// One server with Poisson arrivals and equal service times: the mean wait is rho / (2 (1 - rho))
+/// services.
 #[test]
 fn a_die_under_poisson_arrivals_waits_as_an_m_d_1_queue() {
     let service = (READ + TRANSFER) as f64;
     for (load, requests) in [(0.2, 400_000), (0.5, 400_000), (0.7, 1_000_000), (0.85, 3_000_000)] {
         let pages = 64 * 20;
-        let mut config = preconditioned(drive(nand([1, 1, 1, 1], 24, 64), pages), Precondition::Full);
+        let mut config =
+            preconditioned(drive(nand([1, 1, 1, 1], 24, 64), pages), Precondition::Full);
         config.host.max_outstanding = 1_000_000;
         let mut device = Device::new(&config, Options::default()).unwrap();
         device.precondition().unwrap();

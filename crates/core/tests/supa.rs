@@ -1,7 +1,9 @@
 //! SUPA as its paper draws it: figures 6 to 9 and 11, and tables 1 and 2 by drives that get there.
 
 use crate::support;
-use eraseblock_core::buffer::{Action, Answer, Buffer, BufferConfig, Idle, Outcome, Shape, Span, View};
+use eraseblock_core::buffer::{
+    Action, Answer, Buffer, BufferConfig, Idle, Outcome, Shape, Span, View,
+};
 use eraseblock_core::device::Device;
 use eraseblock_core::host::Op;
 use eraseblock_core::pattern::{Hint, Pattern, Policy, Route};
@@ -15,7 +17,12 @@ fn buffer(capacity: u32, pages_per_block: u32, options: &Value) -> Box<dyn Buffe
     serde_json::from_value::<BufferConfig>(scheme).unwrap().build(shape).unwrap()
 }
 
-fn access(buffer: &mut dyn Buffer, view: &dyn View, write: bool, pages: std::ops::Range<u32>) -> Outcome {
+fn access(
+    buffer: &mut dyn Buffer,
+    view: &dyn View,
+    write: bool,
+    pages: std::ops::Range<u32>,
+) -> Outcome {
     let mut out = Outcome::default();
     let span = Span { first: pages.start, count: pages.len() as u32, write, request: 0 };
     buffer.access(&span, view, &mut out);
@@ -25,10 +32,15 @@ fn access(buffer: &mut dyn Buffer, view: &dyn View, write: bool, pages: std::ops
 
 /// The blocks that leave, with their patterns, in order.
 fn left(out: &Outcome) -> Vec<(u32, &'static str)> {
-    out.evictions.iter().filter_map(|e| e.hint).map(|hint| (hint.block, hint.pattern.name())).collect()
+    out.evictions
+        .iter()
+        .filter_map(|e| e.hint)
+        .map(|hint| (hint.block, hint.pattern.name()))
+        .collect()
 }
 
-/// Figure 6: blocks take as many slots as pages of them were used, and each page has a flag at least.
+/// Figure 6: blocks take as many slots as pages of them were used, and each page has a flag at
+/// least.
 #[test]
 fn figure_6_pages_have_read_and_write_flags() {
     let mut supa = buffer(12, 16, &json!({}));
@@ -50,7 +62,8 @@ fn figure_6_pages_have_read_and_write_flags() {
     supa.flush(&mut again);
     assert!(again.evictions.is_empty());
     // The blocks are clean now and leave for pages that are read, still with what was done to them.
-    let found = [64..67, 80..83, 96..99].map(|pages| left(&access(&mut *supa, &Idle, false, pages)));
+    let found =
+        [64..67, 80..83, 96..99].map(|pages| left(&access(&mut *supa, &Idle, false, pages)));
     assert_eq!(found, [vec![(3, "RW"), (2, "RW-RR")], vec![(1, "RR")], vec![(0, "RW-RR")]]);
 }
 
@@ -59,7 +72,8 @@ fn figure_6_pages_have_read_and_write_flags() {
 fn figure_7_runs_within_a_block_and_into_its_neighbours() {
     for write in [true, false] {
         let mut supa = buffer(17, 8, &json!({"threshold": 4}));
-        // A: six pages, none of which has more than one neighbour. B: three pages. C: the last six. D: the first two.
+        // A: six pages, none of which has more than one neighbour. B: three pages. C: the last six.
+        // D: the first two.
         for pages in [0..2, 3..5, 6..8, 16..19, 34..40, 40..42] {
             access(&mut *supa, &Idle, write, pages);
         }
@@ -68,7 +82,11 @@ fn figure_7_runs_within_a_block_and_into_its_neighbours() {
         let mut found = left(&access(&mut *supa, &Idle, true, 56..64));
         found.extend(left(&access(&mut *supa, &Idle, true, 72..80)));
         // D (block 5) goes on from C (block 4).
-        assert_eq!(found, [(0, random), (2, random), (4, sequential), (5, sequential)], "write: {write}");
+        assert_eq!(
+            found,
+            [(0, random), (2, random), (4, sequential), (5, sequential)],
+            "write: {write}"
+        );
     }
 }
 
@@ -77,9 +95,16 @@ fn figure_7_runs_within_a_block_and_into_its_neighbours() {
 fn figure_8_a_read_makes_clean_blocks_leave() {
     for e_is_dirty in [false, true] {
         let mut supa = buffer(16, 4, &json!({}));
-        for (block, write) in
-            [(7, true), (6, true), (5, true), (4, e_is_dirty), (3, true), (2, true), (1, false), (0, true)]
-        {
+        for (block, write) in [
+            (7, true),
+            (6, true),
+            (5, true),
+            (4, e_is_dirty),
+            (3, true),
+            (2, true),
+            (1, false),
+            (0, true),
+        ] {
             access(&mut *supa, &Idle, write, block * 4..block * 4 + 2);
         }
         let out = access(&mut *supa, &Idle, false, 32..34);
@@ -130,7 +155,8 @@ impl View for Figure9 {
     }
 }
 
-/// Figure 9: 4 channels, 4 pages in a block, a threshold of 2. H and G make room; F and D are written with them, E is clean.
+/// Figure 9: 4 channels, 4 pages in a block, a threshold of 2. H and G make room; F and D are
+/// written with them, E is clean.
 #[test]
 fn figure_9_a_write_makes_blocks_leave_that_are_written_in_parallel() {
     let mut supa = buffer(16, 4, &json!({"threshold": 2, "search_window": 0.7}));
@@ -150,13 +176,16 @@ fn figure_9_a_write_makes_blocks_leave_that_are_written_in_parallel() {
     }
     let out = access(&mut *supa, &Figure9, true, of('I') * 4..of('I') * 4 + 4);
     let hints: Vec<Hint> = out.evictions.iter().filter_map(|eviction| eviction.hint).collect();
-    let found: Vec<_> = hints.iter().map(|hint| (hint.block, hint.pattern.name(), hint.channel)).collect();
+    let found: Vec<_> =
+        hints.iter().map(|hint| (hint.block, hint.pattern.name(), hint.channel)).collect();
     // Channels 2, 3 and 4 of the figure are 1, 2 and 3.
-    let expected = [('H', "RW", Some(1)), ('G', "SW", None), ('F', "RW", Some(2)), ('D', "RW", Some(3))];
+    let expected =
+        [('H', "RW", Some(1)), ('G', "SW", None), ('F', "RW", Some(2)), ('D', "RW", Some(3))];
     assert_eq!(found, expected.map(|(letter, pattern, channel)| (of(letter), pattern, channel)));
 }
 
-/// The search window leaves out the blocks that take 90 % of the hits, measured when so many requests have come.
+/// The search window leaves out the blocks that take 90 % of the hits, measured when so many
+/// requests have come.
 #[test]
 fn the_search_window_is_measured_anew_after_so_many_requests() {
     let mut supa = buffer(32, 4, &json!({"window_requests": 20}));
@@ -173,7 +202,8 @@ fn the_search_window_is_measured_anew_after_so_many_requests() {
     assert_eq!(windows, [6, 6]);
 }
 
-/// A drive with SUPA's FTL on four channels: a block of `pages` pages, `random` of which are few; empty.
+/// A drive with SUPA's FTL on four channels: a block of `pages` pages, `random` of which are few;
+/// empty.
 fn drive(pages: u32, options: &Value, buffer: &Value) -> Device {
     let mut mapping = json!({"kind": "pattern", "log_blocks": 8, "threshold": 2});
     mapping.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
@@ -196,7 +226,19 @@ fn table_2_every_cell_by_a_run_that_lands_in_it() {
     use Policy::{Hybrid, Multi, Single};
     let patterns = ["SW", "RW", "SR", "RR", "SW-SR", "SW-RR", "RW-SR", "RW-RR"];
     let rows: [(&[&str], [Option<Policy>; 8]); 4] = [
-        (&[], [Some(Multi), Some(Single), None, None, Some(Multi), Some(Multi), Some(Hybrid), Some(Single)]),
+        (
+            &[],
+            [
+                Some(Multi),
+                Some(Single),
+                None,
+                None,
+                Some(Multi),
+                Some(Multi),
+                Some(Hybrid),
+                Some(Single),
+            ],
+        ),
         (&["SW"], [Multi, Hybrid, Multi, Multi, Multi, Multi, Hybrid, Hybrid].map(Some)),
         (&["RW"], [Hybrid, Single, Hybrid, Single, Hybrid, Hybrid, Hybrid, Single].map(Some)),
         (&["RW", "SW"], [Some(Hybrid); 8]),
@@ -221,7 +263,8 @@ fn table_2_every_cell_by_a_run_that_lands_in_it() {
     }
 }
 
-/// Random writes to a block that is read in a run go where its reads want them, or where its writes do.
+/// Random writes to a block that is read in a run go where its reads want them, or where its writes
+/// do.
 #[test]
 fn mixed_blocks_are_written_where_they_are_told_to() {
     let [multi, single] = ["multi", "single"].map(|mixed| json!({"mixed_writes": mixed}));
@@ -233,12 +276,16 @@ fn mixed_blocks_are_written_where_they_are_told_to() {
         submit(&mut drive, Op::Write, 160, 8);
         submit(&mut drive, Op::Write, 176, 8);
         let found = channels(&drive, 8..10);
-        assert_eq!((found[0] != found[1], drive.mapping().policy(1)), (striped, Some(Policy::Hybrid)));
+        assert_eq!(
+            (found[0] != found[1], drive.mapping().policy(1)),
+            (striped, Some(Policy::Hybrid))
+        );
         drive.finish().unwrap();
     }
 }
 
-/// A block that a flush command has made clean leaves without a write: the mapping learns what was done to it all the same.
+/// A block that a flush command has made clean leaves without a write: the mapping learns what was
+/// done to it all the same.
 #[test]
 fn patterns_of_clean_blocks_are_heard() {
     let mut drive = drive(8, &json!({}), &json!("supa"));
@@ -253,8 +300,8 @@ fn patterns_of_clean_blocks_are_heard() {
     drive.finish().unwrap();
 }
 
-/// A block under SINGLE turns read-intensive while it is clean. What is next written of it goes to MULTI if it is read as well, and
-/// where its writes want it if it is not.
+/// A block under SINGLE turns read-intensive while it is clean. What is next written of it goes to
+/// MULTI if it is read as well, and where its writes want it if it is not.
 #[test]
 fn a_block_that_turned_read_intensive_waits_for_its_next_pattern() {
     for (reads, striped) in [(true, true), (false, false)] {
@@ -293,7 +340,8 @@ fn use_block_1(drive: &mut Device, pattern: &str, turn: u64) {
     assert!(!drive.buffer().holds(8), "{pattern}");
 }
 
-/// Reads at random say nothing of where a block should be: the two patterns that count here are those before and after.
+/// Reads at random say nothing of where a block should be: the two patterns that count here are
+/// those before and after.
 #[test]
 fn random_reads_settle_nothing_and_unsettle_nothing() {
     let mut drive = drive(8, &json!({}), &json!("supa"));
@@ -306,7 +354,8 @@ fn random_reads_settle_nothing_and_unsettle_nothing() {
     assert_eq!(drive.mapping().policy(1), Some(Policy::Multi));
 }
 
-/// Without the handler a block that is written at random and read in a run goes where its writes want it.
+/// Without the handler a block that is written at random and read in a run goes where its writes
+/// want it.
 #[test]
 fn without_the_handler_mixed_blocks_are_single() {
     let mut drive = drive(8, &json!({"handler": false}), &json!("supa"));
@@ -330,14 +379,15 @@ fn blocks_of_a_channel_use_all_its_units() {
         submit(&mut drive, Op::Write, block * 8, 8);
     }
     submit(&mut drive, Op::Flush, 0, 0);
-    let mut found: Vec<u32> = (0..8).map(|block| channels(&drive, block * 8..block * 8 + 1)[0]).collect();
+    let mut found: Vec<u32> =
+        (0..8).map(|block| channels(&drive, block * 8..block * 8 + 1)[0]).collect();
     found.sort_unstable();
     assert_eq!(found, [0, 0, 1, 1, 2, 2, 3, 3]);
     drive.finish().unwrap();
 }
 
-/// Eight logs of a flash block each are all that there are: the one written longest ago makes room for another, not the one opened
-/// first.
+/// Eight logs of a flash block each are all that there are: the one written longest ago makes room
+/// for another, not the one opened first.
 #[test]
 fn the_log_written_longest_ago_is_merged() {
     let mut drive = drive(4, &json!({}), &json!("none"));
@@ -350,10 +400,12 @@ fn the_log_written_longest_ago_is_merged() {
     drive.finish().unwrap();
 }
 
-/// Blocks that are written whole take the channels in turn, and go where the buffer wants them, wherever they were before.
+/// Blocks that are written whole take the channels in turn, and go where the buffer wants them,
+/// wherever they were before.
 #[test]
 fn whole_blocks_go_where_the_buffer_wants_them() {
-    let mut drive = drive(8, &json!({"policy": "single"}), &json!({"kind": "supa", "search_window": 0.0}));
+    let mut drive =
+        drive(8, &json!({"policy": "single"}), &json!({"kind": "supa", "search_window": 0.0}));
     let mut found = Vec::new();
     for _ in 0..4 {
         // Each makes the one before the last leave: this one is every third to leave.
@@ -371,7 +423,8 @@ fn whole_blocks_go_where_the_buffer_wants_them() {
 /// Channels on which pages lie.
 fn channels(drive: &Device, pages: std::ops::Range<u32>) -> Vec<u32> {
     let ppb = drive.geometry().pages_per_block;
-    let unit = |lpn| drive.geometry().unit_of(drive.mapping().lookup(lpn).expect("a written page") / ppb);
+    let unit =
+        |lpn| drive.geometry().unit_of(drive.mapping().lookup(lpn).expect("a written page") / ppb);
     pages.map(unit).collect()
 }
 
@@ -381,7 +434,10 @@ fn figure_11a_new_pages_of_changed_blocks_go_where_their_pattern_wants_them() {
     let mut drive = drive(4, &json!({}), &json!("none"));
     // In MULTI, then written at random.
     submit(&mut drive, Op::Write, 0, 4);
-    assert_eq!((channels(&drive, 0..4), drive.mapping().policy(0)), (vec![0, 1, 2, 3], Some(Policy::Multi)));
+    assert_eq!(
+        (channels(&drive, 0..4), drive.mapping().policy(0)),
+        (vec![0, 1, 2, 3], Some(Policy::Multi))
+    );
     submit(&mut drive, Op::Write, 0, 2);
     let now = channels(&drive, 0..4);
     assert_eq!((now[0] == now[1], &now[2..]), (true, &[2, 3][..]));
@@ -396,8 +452,8 @@ fn figure_11a_new_pages_of_changed_blocks_go_where_their_pattern_wants_them() {
     drive.finish().unwrap();
 }
 
-/// Figure 11(b): a block whose pattern goes on changing is merged in MULTI and stays on the list; one whose last two patterns
-/// agree moves where they want it.
+/// Figure 11(b): a block whose pattern goes on changing is merged in MULTI and stays on the list;
+/// one whose last two patterns agree moves where they want it.
 #[test]
 fn figure_11b_merges_settle_blocks_whose_pattern_changes_no_more() {
     let mut drive = drive(4, &json!({}), &json!("none"));
@@ -416,7 +472,10 @@ fn figure_11b_merges_settle_blocks_whose_pattern_changes_no_more() {
         found == [0, 1, 2, 3]
     };
     let one = channels(&drive, 8..12);
-    assert!(striped(0..4) && striped(4..8) && one.iter().all(|channel| *channel == one[0]), "{one:?}");
+    assert!(
+        striped(0..4) && striped(4..8) && one.iter().all(|channel| *channel == one[0]),
+        "{one:?}"
+    );
 }
 
 #[test]
@@ -428,10 +487,13 @@ fn variants_keep_one_policy_or_rewrite_at_once() {
         }
         drive.finish().unwrap();
         assert_eq!([0, 1].map(|block| drive.mapping().policy(block)), [Some(expected); 2]);
-        assert_eq!(channels(&drive, 0..4).windows(2).all(|pair| pair[0] == pair[1]), policy == "single");
+        assert_eq!(
+            channels(&drive, 0..4).windows(2).all(|pair| pair[0] == pair[1]),
+            policy == "single"
+        );
     }
-    // A block that has a home in MULTI, and of which one page is then written: without the handler all of it is rewritten in SINGLE at
-    // once, with it only that page goes there.
+    // A block that has a home in MULTI, and of which one page is then written: without the handler
+    // all of it is rewritten in SINGLE at once, with it only that page goes there.
     for handler in [true, false] {
         let mut drive = drive(4, &json!({"handler": handler, "log_blocks": 4}), &json!("none"));
         for block in 0..8 {
@@ -450,8 +512,8 @@ fn variants_keep_one_policy_or_rewrite_at_once() {
     }
 }
 
-/// A striped block lies on all channels, however unevenly these have been used: two chips on each, all blocks written once, and
-/// then many blocks of one channel written at random.
+/// A striped block lies on all channels, however unevenly these have been used: two chips on each,
+/// all blocks written once, and then many blocks of one channel written at random.
 #[test]
 fn striped_blocks_stay_on_all_channels() {
     let mut drive = support::device(&json!({
@@ -473,7 +535,8 @@ fn striped_blocks_stay_on_all_channels() {
     drive.finish().unwrap();
 }
 
-/// A block under SINGLE that has only been read in sequence since goes to MULTI when its log is merged, though all of it lies there.
+/// A block under SINGLE that has only been read in sequence since goes to MULTI when its log is
+/// merged, though all of it lies there.
 #[test]
 fn a_settled_block_leaves_its_log() {
     let mut drive = drive(8, &json!({}), &json!("supa"));
@@ -496,10 +559,13 @@ fn a_settled_block_leaves_its_log() {
     assert_eq!((drive.mapping().policy(1), found[0] != found[1]), (Some(Policy::Multi), true));
 }
 
-/// Buffers that say nothing of patterns leave the FTL to see for itself, and SUPA's buffer works on FTLs that do not listen.
+/// Buffers that say nothing of patterns leave the FTL to see for itself, and SUPA's buffer works on
+/// FTLs that do not listen.
 #[test]
 fn any_buffer_works_on_any_ftl() {
-    for (buffer, mapping) in [("lru", "pattern"), ("supa", "page"), ("supa", "bast"), ("supa", "mnk")] {
+    for (buffer, mapping) in
+        [("lru", "pattern"), ("supa", "page"), ("supa", "bast"), ("supa", "mnk")]
+    {
         let mut drive = support::device(&json!({
             "nand": {"channels": 2, "blocks_per_plane": 24}, "buffer": {"scheme": buffer},
             "ftl": {"mapping": support::mapping(mapping, 3)},
@@ -513,7 +579,8 @@ fn any_buffer_works_on_any_ftl() {
     }
 }
 
-/// A drive with as few spare blocks as the FTL takes goes on being written, at random and in runs, whatever its variant.
+/// A drive with as few spare blocks as the FTL takes goes on being written, at random and in runs,
+/// whatever its variant.
 #[test]
 fn a_drive_as_full_as_can_be_goes_on() {
     for (number, options) in [
@@ -553,7 +620,8 @@ fn a_drive_as_full_as_can_be_goes_on() {
     }
 }
 
-/// A striped block that is rewritten at once goes to the channel that the buffer names, with all its pages.
+/// A striped block that is rewritten at once goes to the channel that the buffer names, with all
+/// its pages.
 #[test]
 fn a_rewritten_block_goes_to_the_channel_that_the_buffer_names() {
     for buffer in [
@@ -579,12 +647,19 @@ fn a_block_that_settles_in_one_channel_goes_where_its_log_lies() {
     for (turn, pattern) in (0..).zip(["SW", "RW", "RW"]) {
         use_block_1(&mut drive, pattern, turn);
     }
-    assert_eq!((drive.mapping().policy(1), channels(&drive, 8..10)), (Some(Policy::Hybrid), vec![0, 0]));
+    assert_eq!(
+        (drive.mapping().policy(1), channels(&drive, 8..10)),
+        (Some(Policy::Hybrid), vec![0, 0])
+    );
     drive.finish().unwrap();
-    assert_eq!((drive.mapping().policy(1), channels(&drive, 8..14)), (Some(Policy::Single), vec![0; 6]));
+    assert_eq!(
+        (drive.mapping().policy(1), channels(&drive, 8..14)),
+        (Some(Policy::Single), vec![0; 6])
+    );
 }
 
-/// Patterns are those of blocks that leave: one whose pages a flush command has written in between has been used once, not twice.
+/// Patterns are those of blocks that leave: one whose pages a flush command has written in between
+/// has been used once, not twice.
 #[test]
 fn a_stay_in_the_buffer_counts_as_one_pattern() {
     for stays in [1, 2] {
@@ -606,8 +681,9 @@ fn a_stay_in_the_buffer_counts_as_one_pattern() {
     }
 }
 
-/// What a block does after a flush command belongs to the same stay: the pattern of all of it stands in the place of the first. Of the
-/// patterns RW, SW and SW the last two agree; with the RW that the flush command told, no two would.
+/// What a block does after a flush command belongs to the same stay: the pattern of all of it
+/// stands in the place of the first. Of the patterns RW, SW and SW the last two agree; with the RW
+/// that the flush command told, no two would.
 #[test]
 fn a_pattern_after_a_flush_command_replaces_the_one_before() {
     let mut drive = drive(8, &json!({}), &json!("supa"));
@@ -619,7 +695,8 @@ fn a_pattern_after_a_flush_command_replaces_the_one_before() {
     assert_eq!(drive.mapping().policy(1), Some(Policy::Multi));
 }
 
-/// One stay of block 1 in the buffer, in the middle of which a flush command comes: RW until then, SW with what follows.
+/// One stay of block 1 in the buffer, in the middle of which a flush command comes: RW until then,
+/// SW with what follows.
 fn change_in_the_buffer(drive: &mut Device) {
     submit(drive, Op::Write, 8, 2);
     submit(drive, Op::Flush, 0, 0);
@@ -629,8 +706,8 @@ fn change_in_the_buffer(drive: &mut Device) {
     assert!(!drive.buffer().holds(8));
 }
 
-/// A block that is new or under MULTI, and written in a run with a flush command in between, is under MULTI: its policy has not changed.
-/// Reports count its one pattern.
+/// A block that is new or under MULTI, and written in a run with a flush command in between, is
+/// under MULTI: its policy has not changed. Reports count its one pattern.
 #[test]
 fn a_flush_command_makes_no_change_of_pattern() {
     for (before, sequential) in [(false, 3), (true, 6)] {
@@ -642,7 +719,11 @@ fn a_flush_command_makes_no_change_of_pattern() {
         change_in_the_buffer(&mut drive);
         assert_eq!(drive.mapping().policy(1), Some(Policy::Multi), "{before}");
         let report = drive.finish().unwrap();
-        assert_eq!((drive.mapping().policy(1), report.policy_switches), (Some(Policy::Multi), 0), "{before}");
+        assert_eq!(
+            (drive.mapping().policy(1), report.policy_switches),
+            (Some(Policy::Multi), 0),
+            "{before}"
+        );
         // The other blocks are all written in runs.
         let patterns = report.patterns.unwrap();
         assert_eq!((patterns.counts.sw, patterns.blocks), (sequential, sequential), "{before}");
@@ -653,8 +734,9 @@ fn a_flush_command_makes_no_change_of_pattern() {
     }
 }
 
-/// Block 1 turned read-intensive under SINGLE and waits for its next pattern. A flush command comes when it has been written: what is
-/// written of it later goes to MULTI all the same, since it is read before it leaves.
+/// Block 1 turned read-intensive under SINGLE and waits for its next pattern. A flush command comes
+/// when it has been written: what is written of it later goes to MULTI all the same, since it is
+/// read before it leaves.
 #[test]
 fn a_block_still_waits_for_its_next_pattern_after_a_flush_command() {
     let mut drive = drive(8, &json!({}), &json!("supa"));
@@ -672,7 +754,11 @@ fn a_block_still_waits_for_its_next_pattern_after_a_flush_command() {
     submit(&mut drive, Op::Write, 176, 8);
     assert!(!drive.buffer().holds(8));
     let found = channels(&drive, 12..14);
-    assert_eq!((flushed[0] == flushed[1], found[0] == found[1]), (true, false), "{flushed:?} {found:?}");
+    assert_eq!(
+        (flushed[0] == flushed[1], found[0] == found[1]),
+        (true, false),
+        "{flushed:?} {found:?}"
+    );
     drive.finish().unwrap();
 }
 
@@ -700,8 +786,8 @@ fn two_by_two(mapping: &Value, buffer: &Value) -> Device {
     }))
 }
 
-/// Of units with as many erased blocks the lowest takes a block, under SINGLE and under MULTI; a striped area uses none twice as long as
-/// there are others, however many erased blocks they have.
+/// Of units with as many erased blocks the lowest takes a block, under SINGLE and under MULTI; a
+/// striped area uses none twice as long as there are others, however many erased blocks they have.
 #[test]
 fn equal_units_take_blocks_from_the_lowest_on() {
     let single = json!({"kind": "pattern", "policy": "single", "log_blocks": 16});
@@ -710,7 +796,8 @@ fn equal_units_take_blocks_from_the_lowest_on() {
         submit(&mut drive, Op::Write, block * 8, 8);
     }
     submit(&mut drive, Op::Flush, 0, 0);
-    let found: Vec<u32> = (0..8).map(|block| channels(&drive, block * 8..block * 8 + 1)[0]).collect();
+    let found: Vec<u32> =
+        (0..8).map(|block| channels(&drive, block * 8..block * 8 + 1)[0]).collect();
     assert_eq!(found, [0, 1, 2, 3, 0, 1, 2, 3]);
     drive.finish().unwrap();
 

@@ -1,5 +1,6 @@
-//! HBM's dynamic threshold. By default the shares at which it moves are those of the thesis's Table 3.1, and it moves at most once in
-//! a hundred requests. Whatever changes the block region's size may move it: blocks that leave as well as those that come (Algorithm 3.4).
+//! HBM's dynamic threshold. By default the shares at which it moves are those of the thesis's Table
+//! 3.1, and it moves at most once in a hundred requests. Whatever changes the block region's size
+//! may move it: blocks that leave as well as those that come (Algorithm 3.4).
 
 use eraseblock_core::buffer::{Buffer, BufferConfig, Idle, Outcome, Shape, Span};
 use serde_json::{Value, json};
@@ -17,15 +18,16 @@ struct Driven {
 impl Driven {
     /// HBM with its defaults.
     fn new(capacity: u32) -> Self {
-        let shape = Shape { capacity, pages_per_block: PAGES_PER_BLOCK, logical_pages: 2 * capacity };
+        let shape =
+            Shape { capacity, pages_per_block: PAGES_PER_BLOCK, logical_pages: 2 * capacity };
         Self { buffer: BufferConfig::by_name("hbm").unwrap().build(shape).unwrap(), request: 0 }
     }
 
-    /// Blocks of four pages; the threshold may move with every request, and of equal blocks the lowest leaves.
+    /// Blocks of four pages; the threshold may move with every request, and of equal blocks the
+    /// lowest leaves.
     fn small(scheme: &str, capacity: u32, (alpha, beta): (f64, f64)) -> Self {
         let shape = Shape { capacity, pages_per_block: 4, logical_pages: 128 };
-        let scheme: Value =
-            json!({"kind": scheme, "alpha": alpha, "beta": beta, "settle": 1, "tie": "lowest-block"});
+        let scheme: Value = json!({"kind": scheme, "alpha": alpha, "beta": beta, "settle": 1, "tie": "lowest-block"});
         let config: BufferConfig = serde_json::from_value(scheme).unwrap();
         Self { buffer: config.build(shape).unwrap(), request: 0 }
     }
@@ -87,7 +89,10 @@ fn the_shares_are_those_of_table_3_1() {
         // The table rounds to four places.
         let edge = (1..pages - 1).find(|&left| !falls_at(left)).unwrap();
         let share = f64::from(edge + 1) / f64::from(capacity);
-        assert!((share - alpha).abs() <= 0.00005 + 1e-9, "{mib} MiB: the threshold falls below {share}");
+        assert!(
+            (share - alpha).abs() <= 0.00005 + 1e-9,
+            "{mib} MiB: the threshold falls below {share}"
+        );
     }
 }
 
@@ -111,8 +116,13 @@ fn what_leaves_the_block_region_counts_as_a_change() {
     for (scheme, capacity) in [("hbm", 8), ("cbm", 16)] {
         let mut drive = Driven::small(scheme, capacity, (0.3, 0.4));
         // Two whole blocks come: shares of 1/2 and 1.
-        assert_eq!((drive.write_pages(0, 4, 1), drive.write_pages(4, 4, 1)), (Some(2), Some(3)), "{scheme}");
-        // Block 0 leaves for two pages that stay in the page region: 1/2 is left, which is above beta.
+        assert_eq!(
+            (drive.write_pages(0, 4, 1), drive.write_pages(4, 4, 1)),
+            (Some(2), Some(3)),
+            "{scheme}"
+        );
+        // Block 0 leaves for two pages that stay in the page region: 1/2 is left, which is above
+        // beta.
         assert_eq!(drive.write_pages(8, 2, 1), Some(4), "{scheme}");
         assert!(!drive.buffer.holds(0) && drive.buffer.holds(4), "{scheme}");
         // There is room: nothing leaves, and the block region is as it was.
@@ -120,7 +130,11 @@ fn what_leaves_the_block_region_counts_as_a_change() {
         // Block 1 leaves, and nothing of the block region is left.
         assert_eq!(drive.write_pages(16, 2, 1), Some(3), "{scheme}");
         // It stays empty, with and without room for what comes.
-        assert_eq!((drive.write_pages(20, 2, 1), drive.write_pages(24, 2, 1)), (None, None), "{scheme}");
+        assert_eq!(
+            (drive.write_pages(20, 2, 1), drive.write_pages(24, 2, 1)),
+            (None, None),
+            "{scheme}"
+        );
     }
 }
 
@@ -129,11 +143,13 @@ fn a_threshold_that_no_block_reaches_falls_as_the_block_region_empties() {
     let mut drive = Driven::small("hbm", 20, (0.25, 0.3));
     let whole: Vec<_> = (0..5).map(|block| drive.write_pages(4 * block, 4, 1)).collect();
     assert_eq!(whole, [None, Some(2), Some(3), Some(4), Some(5)]);
-    // A block has four pages. From now on two pages come at a time, and every second time a block leaves: 4/5, 3/5, 2/5, 1/5, 0.
+    // A block has four pages. From now on two pages come at a time, and every second time a block
+    // leaves: 4/5, 3/5, 2/5, 1/5, 0.
     let pairs: Vec<_> = (5..14).map(|block| drive.write_pages(4 * block, 2, 1)).collect();
     assert_eq!(pairs, [None, None, None, None, None, None, Some(4), None, Some(3)]);
     assert!((0..20).all(|page| !drive.buffer.holds(page)));
-    // The third page of block 13 makes it a block of the block region again: 3/20, which is below alpha.
+    // The third page of block 13 makes it a block of the block region again: 3/20, which is below
+    // alpha.
     assert_eq!(drive.write(4 * 13 + 2, 1), Some(2));
 }
 
@@ -141,14 +157,19 @@ fn a_threshold_that_no_block_reaches_falls_as_the_block_region_empties() {
 fn what_a_trim_takes_away_counts_with_the_next_request() {
     for (scheme, capacity) in [("hbm", 8), ("cbm", 16)] {
         let mut drive = Driven::small(scheme, capacity, (0.3, 0.4));
-        assert_eq!((drive.write_pages(0, 4, 1), drive.write_pages(4, 4, 1)), (Some(2), Some(3)), "{scheme}");
+        assert_eq!(
+            (drive.write_pages(0, 4, 1), drive.write_pages(4, 4, 1)),
+            (Some(2), Some(3)),
+            "{scheme}"
+        );
         drive.buffer.trim(0, 6);
         // A page that is there is written: 2/8.
         assert_eq!((drive.write(6, 1), drive.write(6, 1)), (Some(2), None), "{scheme}");
     }
 }
 
-/// A full buffer of four pages for writes, each a block of the block region; the threshold may move with the next request.
+/// A full buffer of four pages for writes, each a block of the block region; the threshold may move
+/// with the next request.
 fn full(scheme: &str, capacity: u32, room: &str, exchange_counts: bool) -> Driven {
     let shape = Shape { capacity, pages_per_block: 4, logical_pages: 128 };
     let config = json!({
@@ -183,10 +204,12 @@ fn an_exchange_for_as_many_pages_may_count_as_a_change() {
         [("hbm", 4, "request"), ("hbm", 4, "page"), ("cbm", 8, "request"), ("cbm", 8, "page")]
     {
         let mut drive = full(scheme, capacity, room, true);
-        // A page for a page, above beta. A page that is held changes nothing, and nine requests are too few.
+        // A page for a page, above beta. A page that is held changes nothing, and nine requests are
+        // too few.
         assert_eq!((drive.write(16, 10), drive.write(16, 10)), (Some(2), None), "{scheme}, {room}");
         assert_eq!(drive.write(17, 9), Some(3), "{scheme}, {room}");
-        // What comes now stays in the page region, and a block leaves for it: the size falls to 3/4, which is within bounds.
+        // What comes now stays in the page region, and a block leaves for it: the size falls to
+        // 3/4, which is within bounds.
         assert_eq!(drive.write(24, 10), None, "{scheme}, {room}");
     }
 }

@@ -1,5 +1,5 @@
-//! Blocks that are equal by every rule of HBM leave at random: each of them as likely as any other, whenever room has to be made. What goes
-//! before that is told in the event log.
+//! Blocks that are equal by every rule of HBM leave at random: each of them as likely as any other,
+//! whenever room has to be made. What goes before that is told in the event log.
 
 use eraseblock_core::buffer::{BufferConfig, Idle, Outcome, Shape, Span};
 use serde_json::{Value, json};
@@ -7,10 +7,12 @@ use serde_json::{Value, json};
 const PAGES: u32 = 100;
 const BLOCKS: u32 = 60_000;
 
-/// How long each of so many one-page blocks stayed, in blocks that came meanwhile, once the buffer was full.
+/// How long each of so many one-page blocks stayed, in blocks that came meanwhile, once the buffer
+/// was full.
 fn ages(scheme: &Value) -> Vec<u32> {
     let shape = Shape { capacity: PAGES, pages_per_block: 4, logical_pages: BLOCKS * 4 };
-    let mut buffer = serde_json::from_value::<BufferConfig>(scheme.clone()).unwrap().build(shape).unwrap();
+    let mut buffer =
+        serde_json::from_value::<BufferConfig>(scheme.clone()).unwrap().build(shape).unwrap();
     let (mut out, mut ages) = (Outcome::default(), Vec::new());
     for block in 0..BLOCKS {
         out.clear();
@@ -49,14 +51,15 @@ fn equal_blocks_leave_at_random() {
     }
 }
 
-/// What is being written does not leave in pieces while anything else could: one write of a whole block into a buffer that is
-/// full of others makes these leave, and stays.
+/// What is being written does not leave in pieces while anything else could: one write of a whole
+/// block into a buffer that is full of others makes these leave, and stays.
 #[test]
 fn a_block_that_comes_as_one_request_stays_whole() {
     let shape = Shape { capacity: 512, pages_per_block: 64, logical_pages: 1 << 20 };
     for (room, left_of_itself) in [("request", false), ("page", true)] {
         let scheme = json!({"kind": "hbm", "threshold": 1, "room": room});
-        let mut buffer = serde_json::from_value::<BufferConfig>(scheme).unwrap().build(shape).unwrap();
+        let mut buffer =
+            serde_json::from_value::<BufferConfig>(scheme).unwrap().build(shape).unwrap();
         let mut out = Outcome::default();
         // Each of 64 blocks has 8 pages and is used twice.
         for request in 0..128 {
@@ -65,7 +68,11 @@ fn a_block_that_comes_as_one_request_stays_whole() {
             buffer.access(&span, &Idle, &mut out);
         }
         out.clear();
-        buffer.access(&Span { first: 64 * 64, count: 64, write: true, request: 128 }, &Idle, &mut out);
+        buffer.access(
+            &Span { first: 64 * 64, count: 64, write: true, request: 128 },
+            &Idle,
+            &mut out,
+        );
         assert_eq!(out.pages.iter().any(|page| page.lpn >= 64 * 64), left_of_itself);
         assert_eq!(out.evictions.len(), 8, "64 pages in pieces of 8");
         assert_eq!(buffer.holds(64 * 64), !left_of_itself);
@@ -81,7 +88,8 @@ fn the_reason_says_which_rule_chose_the_block() {
         ("fewest-pages", 0, "least popular block, the one with fewest pages among equals"),
     ] {
         let scheme = json!({"kind": "hbm", "threshold": 1, "size_tie": size_tie});
-        let mut buffer = serde_json::from_value::<BufferConfig>(scheme).unwrap().build(shape).unwrap();
+        let mut buffer =
+            serde_json::from_value::<BufferConfig>(scheme).unwrap().build(shape).unwrap();
         let mut out = Outcome::default();
         for (request, first, count) in [(0, 0, 2), (1, 4, 4), (2, 8, 1)] {
             out.clear();

@@ -1,4 +1,5 @@
-//! Flash operations take exactly the time that the sum of their phases gives, and wait exactly as long as they must.
+//! Flash operations take exactly the time that the sum of their phases gives, and wait exactly as
+//! long as they must.
 
 use crate::common::bench::{Item, Play, When, at, play};
 use crate::common::{ERASE, PROGRAM, READ, TRANSFER, drive, nand, preconditioned, request};
@@ -60,12 +61,17 @@ fn single_operations_on_an_idle_drive_are_exact() {
             (copy(0, 1, 5, false), 5 * (2 * command + READ + 2 * TRANSFER + PROGRAM)),
             (copy(0, 1, 5, true), 5 * (2 * command + READ + PROGRAM)),
         ] {
-            assert_eq!(ends(&nand, &[at(1_000, op)]), [1_000 + expected], "{op:?}, command {command}");
+            assert_eq!(
+                ends(&nand, &[at(1_000, op)]),
+                [1_000 + expected],
+                "{op:?}, command {command}"
+            );
         }
     }
 }
 
-/// Larger units: an array read fetches all mapped pages of a flash page, one program writes several.
+/// Larger units: an array read fetches all mapped pages of a flash page, one program writes
+/// several.
 #[test]
 fn units_of_several_pages_move_together() {
     let mut nand = array(1, 1, 300);
@@ -98,7 +104,8 @@ fn a_request_to_an_idle_drive_takes_what_its_flash_operation_takes() {
                 device.submit(&request(op, i * 37 % 256, 1, i * 10_000_000)).unwrap();
             }
             let report = device.finish().unwrap();
-            let found = if op == Op::Read { report.response_ns.read } else { report.response_ns.write };
+            let found =
+                if op == Op::Read { report.response_ns.read } else { report.response_ns.write };
             let found = found.unwrap();
             assert_eq!((found.count, found.max), (100, expected));
             assert!((found.mean - expected as f64).abs() < 1e-6, "all alike: {found:?}");
@@ -115,7 +122,8 @@ fn dies_on_one_bus_interleave() {
     // Programs: the second's command and data follow the first's.
     let one = 300 + TRANSFER + PROGRAM;
     assert_eq!(both(program(first, 0, 1), program(second, 0, 1)), [one, one + 300 + TRANSFER]);
-    // Reads: commands one after the other; the second's data is ready while the first's is still on the bus.
+    // Reads: commands one after the other; the second's data is ready while the first's is still on
+    // the bus.
     let data = 300 + READ + TRANSFER;
     assert_eq!(both(read(first, 0, 1), read(second, 0, 1)), [data, data + TRANSFER]);
     // An erase leaves the bus free once its command is out.
@@ -126,7 +134,8 @@ fn dies_on_one_bus_interleave() {
     assert_eq!(ends(&apart, &script), [one, one]);
 }
 
-/// A host read under read-first goes between the steps of what runs, FIFO lets it wait for all of them.
+/// A host read under read-first goes between the steps of what runs, FIFO lets it wait for all of
+/// them.
 #[test]
 fn reads_overtake_only_under_read_first() {
     let mut nand = array(1, 1, 0);
@@ -147,7 +156,8 @@ fn reads_overtake_only_under_read_first() {
     assert_eq!(ends(&nand, &script), [4 * step, 4 * step + ERASE, 4 * step + ERASE + served]);
 }
 
-/// Checks that an operation issued around time `legal` starts then at the earliest: a tick before, it waits a tick.
+/// Checks that an operation issued around time `legal` starts then at the earliest: a tick before,
+/// it waits a tick.
 fn starts_at(nand: &NandConfig, before: &[Item], op: FlashOp, legal: u64, takes: u64) {
     for issue in [legal - 1_000, legal - 1, legal, legal + 1] {
         let mut script = before.to_vec();
@@ -163,11 +173,23 @@ fn every_command_waits_for_every_other_on_its_die() {
     for scheduling in [Scheduling::Fifo, Scheduling::ReadFirst] {
         let nand = NandConfig { scheduling, ..array(1, 1, 700) };
         let of = |n| {
-            [read(n, 0, 1), program(n, 0, 1), erase(n), copy(n, n + 1, 1, true), copy(n, n + 1, 1, false)]
+            [
+                read(n, 0, 1),
+                program(n, 0, 1),
+                erase(n),
+                copy(n, n + 1, 1, true),
+                copy(n, n + 1, 1, false),
+            ]
         };
         for first in of(0) {
             for second in of(4) {
-                starts_at(&nand, &[at(0, first)], second, takes(&nand, &first), takes(&nand, &second));
+                starts_at(
+                    &nand,
+                    &[at(0, first)],
+                    second,
+                    takes(&nand, &first),
+                    takes(&nand, &second),
+                );
             }
         }
     }
@@ -182,7 +204,8 @@ fn operations_start_at_the_first_legal_moment() {
     // An erase waits for the program elsewhere that replaces a page of its block.
     let replaces = FlashOp { guard: there, ..program(here, 0, 1) };
     starts_at(&nand, &[at(0, replaces)], erase(there), done, ERASE);
-    // An ordered program waits for the programs under way on the block that it guards; one that is not does not.
+    // An ordered program waits for the programs under way on the block that it guards; one that is
+    // not does not.
     let follows = FlashOp { guard: here, ordered: true, ..program(there, 0, 1) };
     starts_at(&nand, &[at(0, program(here, 0, 1))], follows, done, done);
     let free = FlashOp { ordered: false, ..follows };
@@ -205,12 +228,14 @@ fn operations_start_at_the_first_legal_moment() {
     assert_eq!(taken(read(3, 0, 1)), ERASE + served, "another block");
     assert_eq!(taken(read(1, 1, 1)), ERASE + 2 * done + served, "a page of the first program");
     assert_eq!(taken(read(2, 0, 1)), ERASE + 3 * done + served, "the page of the second program");
-    // An erase waits for an earlier read of its block that has not begun, wherever the wait comes from.
+    // An erase waits for an earlier read of its block that has not begun, wherever the wait comes
+    // from.
     let mut script = vec![at(0, program(there, 0, 1)), at(0, read(0, 0, 1)), at(1, erase(0))];
     script[1].waits_for = Some(0);
     assert_eq!(ends(&nand, &script), [done, done + served, done + served + ERASE]);
     // A program after an erase, and what reads it, come in that order though the read is urgent.
-    let script = [at(0, read(5, 0, 4)), at(0, erase(0)), at(0, program(0, 0, 1)), at(0, read(0, 0, 1))];
+    let script =
+        [at(0, read(5, 0, 4)), at(0, erase(0)), at(0, program(0, 0, 1)), at(0, read(0, 0, 1))];
     let [_, erased, programmed, found] = ends(&nand, &script)[..] else { unreachable!() };
     assert_eq!((programmed, found), (erased + done, erased + done + served));
 }
@@ -220,13 +245,20 @@ fn operations_start_at_the_first_legal_moment() {
 fn erases_wait_for_copies() {
     let nand = array(2, 1, 0);
     let one = READ + 2 * TRANSFER + PROGRAM;
-    assert_eq!(ends(&nand, &[at(0, copy(0, 1, 3, false)), at(1, erase(0))]), [3 * one, 3 * one + ERASE]);
+    assert_eq!(
+        ends(&nand, &[at(0, copy(0, 1, 3, false)), at(1, erase(0))]),
+        [3 * one, 3 * one + ERASE]
+    );
     let to_other_die = FlashOp { guard: 0, cause: Cause::Gc, ..program(BLOCKS, 0, 1) };
-    let mut script = [at(0, read(0, 0, 1)), at(0, to_other_die), at(0, erase(0)), at(0, program(2, 0, 1))];
+    let mut script =
+        [at(0, read(0, 0, 1)), at(0, to_other_die), at(0, erase(0)), at(0, program(2, 0, 1))];
     script[1].waits_for = Some(0);
     let (fetched, done) = (READ + TRANSFER, TRANSFER + PROGRAM);
     // The die is free for others while the erase waits for the program elsewhere.
-    assert_eq!(ends(&nand, &script), [fetched, fetched + done, fetched + done + ERASE, fetched + done]);
+    assert_eq!(
+        ends(&nand, &script),
+        [fetched, fetched + done, fetched + done + ERASE, fetched + done]
+    );
 }
 
 /// Time that an operation takes where nothing hinders it.
@@ -245,20 +277,29 @@ fn takes(nand: &NandConfig, op: &FlashOp) -> u64 {
     }
 }
 
-/// Whether operation `later` of a script has to wait for operation `earlier` because of what they do to blocks.
+/// Whether operation `later` of a script has to wait for operation `earlier` because of what they
+/// do to blocks.
 fn must_wait(script: &[Item], earlier: usize, later: usize) -> bool {
     let (a, b) = (&script[earlier].op, &script[later].op);
-    let erased_between =
-        |block| script[earlier + 1..later].iter().any(|i| i.op.kind == Kind::Erase && i.op.block == block);
+    let erased_between = |block| {
+        script[earlier + 1..later].iter().any(|i| i.op.kind == Kind::Erase && i.op.block == block)
+    };
     let changes = |op: &FlashOp| op.kind != Kind::Read;
     let overlap = a.page < b.page + b.count && b.page < a.page + a.count;
     match b.kind {
         // What is read has been programmed; copies take any page of their source.
         Kind::Read => {
-            changes(a) && a.kind != Kind::Erase && a.block == b.block && overlap && !erased_between(b.block)
+            changes(a)
+                && a.kind != Kind::Erase
+                && a.block == b.block
+                && overlap
+                && !erased_between(b.block)
         }
         Kind::Copy
-            if changes(a) && a.kind != Kind::Erase && a.block == b.guard && !erased_between(a.block) =>
+            if changes(a)
+                && a.kind != Kind::Erase
+                && a.block == b.guard
+                && !erased_between(a.block) =>
         {
             true
         }
@@ -279,7 +320,8 @@ fn must_wait(script: &[Item], earlier: usize, later: usize) -> bool {
     }
 }
 
-/// A random operation that hinders no other but by using its die and its bus: item `n` has blocks of its own.
+/// A random operation that hinders no other but by using its die and its bus: item `n` has blocks
+/// of its own.
 fn independent(n: usize, dies: u32, kind: u8, die: u32, count: u32) -> FlashOp {
     let base = (die % dies) * BLOCKS;
     let (block, other) = (base + n as u32 * 2, base + n as u32 * 2 + 1);
@@ -312,7 +354,8 @@ prop_compose! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Several steps as one event, step by step, or as an operation for each page: the times are the same.
+    /// Several steps as one event, step by step, or as an operation for each page: the times are
+    /// the same.
     #[test]
     fn runs_of_steps_end_as_single_steps_do(
         nand in arrays(),
@@ -336,7 +379,8 @@ proptest! {
         prop_assert_eq!(&runs, &play(&nand, &script, Play::Pages), "runs and pages");
     }
 
-    /// The same where one program writes three pages. A copy reads none of them where all are fillers.
+    /// The same where one program writes three pages. A copy reads none of them where all are
+    /// fillers.
     #[test]
     fn program_units_and_fillers_end_as_single_steps_do(
         nand in arrays(),
@@ -357,7 +401,8 @@ proptest! {
         prop_assert_eq!(play(&nand, &script, Play::Runs), play(&nand, &script, Play::Steps));
     }
 
-    /// The same where operations share blocks and wait for one another: everything ends, at the same times.
+    /// The same where operations share blocks and wait for one another: everything ends, at the
+    /// same times.
     #[test]
     fn hazards_do_not_depend_on_how_steps_are_served(
         nand in arrays(),

@@ -6,7 +6,8 @@ use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::patterns::{ChangeRatio, CoHit, Counts};
 use serde_json::{Value, json};
 
-/// Four channels of blocks of 8 pages; reads take 50 us, programs 800 us and erases 1500 us, the bus nothing.
+/// Four channels of blocks of 8 pages; reads take 50 us, programs 800 us and erases 1500 us, the
+/// bus nothing.
 fn drive(changes: &[(&str, Value)]) -> Device {
     let mut config = json!({
         "nand": {
@@ -67,7 +68,9 @@ fn a_page_that_left_the_buffer_begins_anew() {
 #[test]
 fn blocks_are_counted_by_pattern_as_the_buffer_tells_them() {
     let mut drive = drive(&[("/host", json!({"replay": "open", "end_of_run": "keep"}))]);
-    for (turn, (op, count)) in (0..).zip([(Op::Write, 2), (Op::Write, 8), (Op::Read, 2), (Op::Read, 8)]) {
+    for (turn, (op, count)) in
+        (0..).zip([(Op::Write, 2), (Op::Write, 8), (Op::Read, 2), (Op::Read, 8)])
+    {
         // Block 1 is used in one way, and leaves.
         submit(&mut drive, op, 8, count);
         let far = 160 + turn % 2 * 32;
@@ -80,7 +83,10 @@ fn blocks_are_counted_by_pattern_as_the_buffer_tells_them() {
     assert_eq!(found.counts, Counts { rw: 1, sw: 1 + 6, rr: 1, sr: 1, ..Counts::default() });
     assert_eq!(found.blocks, 10);
     // Random to sequential once; from write- to read-intensive once.
-    assert_eq!(found.change_ratio, ChangeRatio { sequential_random: Some(0.1), read_write: Some(0.1) });
+    assert_eq!(
+        found.change_ratio,
+        ChangeRatio { sequential_random: Some(0.1), read_write: Some(0.1) }
+    );
 }
 
 #[test]
@@ -91,7 +97,10 @@ fn blocks_are_told_apart_where_the_buffer_says_nothing() {
     }
     let found = drive.finish().unwrap().patterns.unwrap();
     assert_eq!(found.counts, Counts { rw: 1, sw: 1, rr: 1, sr: 1, ..Counts::default() });
-    assert_eq!(found.change_ratio, ChangeRatio { sequential_random: Some(0.25), read_write: Some(0.25) });
+    assert_eq!(
+        found.change_ratio,
+        ChangeRatio { sequential_random: Some(0.25), read_write: Some(0.25) }
+    );
 }
 
 /// Nothing waits for the requests before it, and what lies on several channels is done at once.
@@ -115,7 +124,8 @@ fn service_times_are_those_of_an_idle_drive() {
     assert_eq!((service.read.gc.unwrap().max, service.write.gc.unwrap().max), (0, 0));
 }
 
-/// BAST with one log block of two pages: the third write first merges, which takes a switch's erase.
+/// BAST with one log block of two pages: the third write first merges, which takes a switch's
+/// erase.
 #[test]
 fn collection_is_told_apart() {
     let mut drive = drive(&[
@@ -126,7 +136,8 @@ fn collection_is_told_apart() {
         ("/precondition/state", "full".into()),
     ]);
     for (number, page) in (0..).zip([0, 1, 0]) {
-        let request = Request { arrival_ns: number * 10_000_000, ..support::request(Op::Write, page, 1) };
+        let request =
+            Request { arrival_ns: number * 10_000_000, ..support::request(Op::Write, page, 1) };
         drive.submit(&request).unwrap();
     }
     let service = drive.finish().unwrap().service_ns.unwrap().write;

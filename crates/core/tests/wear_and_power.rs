@@ -1,5 +1,5 @@
-//! Power cuts in drives that wear out: erase counts and worn-out blocks come back, and the end of life is a result at
-//! any moment, never a panic or a hang. What was flushed stays readable.
+//! Power cuts in drives that wear out: erase counts and worn-out blocks come back, and the end of
+//! life is a result at any moment, never a panic or a hang. What was flushed stays readable.
 
 use crate::support;
 use crate::support::Dice;
@@ -10,7 +10,8 @@ use eraseblock_core::host::{Op, Request};
 use eraseblock_core::nand::{Cause, FlashOp};
 use serde_json::{Value, json};
 
-/// What the host wrote, counted since power came: the newest version of each page, and the oldest that may come back.
+/// What the host wrote, counted since power came: the newest version of each page, and the oldest
+/// that may come back.
 struct Host {
     newest: Vec<u32>,
     durable: Vec<u32>,
@@ -24,7 +25,13 @@ struct Host {
 
 impl Host {
     fn new(versions: Vec<u32>, battery: bool) -> Self {
-        Self { durable: versions.clone(), newest: versions, promises: Vec::new(), taken: 0, battery }
+        Self {
+            durable: versions.clone(),
+            newest: versions,
+            promises: Vec::new(),
+            taken: 0,
+            battery,
+        }
     }
 
     fn note(&mut self, request: &Request) {
@@ -79,8 +86,9 @@ fn drive(mapping: &str, endurance: u32, over: &Value) -> DeviceConfig {
     support::config(&all)
 }
 
-/// Superblocks of a drive of twelve blocks that hold six blocks of pages. A victim that wears out by its erase is not the end, though it
-/// leaves a single erased block: there is still much to collect.
+/// Superblocks of a drive of twelve blocks that hold six blocks of pages. A victim that wears out
+/// by its erase is not the end, though it leaves a single erased block: there is still much to
+/// collect.
 #[test]
 fn superblocks_outlive_their_first_worn_block() {
     for seed in 0..20 {
@@ -88,8 +96,8 @@ fn superblocks_outlive_their_first_worn_block() {
         let config = drive("superblock", 12, &json!({"ftl": ftl}));
         let mut device = Device::new(&config, Options { verify: true }).unwrap();
         let mut dice = Dice(seed);
-        let ended =
-            (0..100_000).find_map(|_| device.submit(&support::request(Op::Write, dice.roll(24), 1)).err());
+        let ended = (0..100_000)
+            .find_map(|_| device.submit(&support::request(Op::Write, dice.roll(24), 1)).err());
         assert!(matches!(ended, Some(DeviceError::EndOfLife { .. })), "{ended:?}");
         let space = device.mapping().space();
         let worn = space.split(" are worn out").next().and_then(|text| text.rsplit(' ').next());
@@ -154,8 +162,8 @@ fn live(drive: &mut Device, host: &mut Host, dice: &mut Dice, completions: u64, 
     end
 }
 
-/// What a drive says of itself when its life ends: what it has taken, and that it refuses everything from then on. What it took
-/// before goes on to be stored, and is answered or not.
+/// What a drive says of itself when its life ends: what it has taken, and that it refuses
+/// everything from then on. What it took before goes on to be stored, and is answered or not.
 fn last_words(drive: &mut Device, host: &mut Host, host_bytes: u64, what: &str) {
     assert_eq!(host_bytes, host.taken * 4096, "{what}");
     for op in [Op::Read, Op::Write] {
@@ -201,7 +209,8 @@ fn life(name: &str, config: &DeviceConfig, (seed, apart): (u64, u64)) -> Life {
         moved += drive.counters().erases[Cause::Wear as usize];
         let crash = drive.cut(fates(dice.roll(4))).unwrap();
         // Power may fail again before any program or erase of the recovery.
-        let again = Device::recovery_cuts(config, crash.clone()).unwrap_or_else(|e| panic!("{what}: {e}"));
+        let again =
+            Device::recovery_cuts(config, crash.clone()).unwrap_or_else(|e| panic!("{what}: {e}"));
         for (change, crash) in again.into_iter().enumerate() {
             let back = Device::recover(config, crash)
                 .unwrap_or_else(|e| panic!("{what}, back again before change {change}: {e}"));
@@ -212,7 +221,10 @@ fn life(name: &str, config: &DeviceConfig, (seed, apart): (u64, u64)) -> Life {
         let erases: Vec<u32> = drive.erases().to_vec();
         assert!(erases.iter().all(|&e| e <= endurance), "{what}: {erases:?}");
         let worn = erases.iter().sum::<u32>();
-        assert!(worn >= worn_before, "{what}: erases are forgotten, {worn_before} before and {worn} after");
+        assert!(
+            worn >= worn_before,
+            "{what}: erases are forgotten, {worn_before} before and {worn} after"
+        );
         worn_before = worn;
         if end != End::Cut {
             let worn_out = erases.iter().filter(|&&erases| erases == endurance).count();
@@ -220,8 +232,10 @@ fn life(name: &str, config: &DeviceConfig, (seed, apart): (u64, u64)) -> Life {
             for page in 0..u64::from(pages) {
                 match drive.submit(&support::request(Op::Read, page, 1)) {
                     Ok(()) => {}
-                    // A battery holds up more than the flash has room for; else nothing has to be written.
-                    Err(DeviceError::EndOfLife { .. } | DeviceError::Failed) if config.buffer.battery => {}
+                    // A battery holds up more than the flash has room for; else nothing has to be
+                    // written.
+                    Err(DeviceError::EndOfLife { .. } | DeviceError::Failed)
+                        if config.buffer.battery => {}
                     Err(error) => panic!("{what}, read after the end: {error}"),
                 }
             }
@@ -237,7 +251,8 @@ fn life(name: &str, config: &DeviceConfig, (seed, apart): (u64, u64)) -> Life {
 
 /// Every page holds a version that may come back; those versions.
 fn check(drive: &Device, host: &Host, what: &str) -> Vec<u32> {
-    let found: Vec<u32> = (0..host.newest.len() as u32).map(|page| drive.stored_version(page)).collect();
+    let found: Vec<u32> =
+        (0..host.newest.len() as u32).map(|page| drive.stored_version(page)).collect();
     for (page, &version) in found.iter().enumerate() {
         let (durable, newest) = (host.durable[page], host.newest[page]);
         assert!(
@@ -248,7 +263,8 @@ fn check(drive: &Device, host: &Host, what: &str) -> Vec<u32> {
     found
 }
 
-/// Every mapping, with every small endurance, from the first write to the end of its life, cut often or now and then.
+/// Every mapping, with every small endurance, from the first write to the end of its life, cut
+/// often or now and then.
 #[test]
 fn a_drive_wears_out_over_power_cuts() {
     for mapping in MappingConfig::NAMES {
@@ -267,20 +283,26 @@ fn a_drive_wears_out_over_power_cuts() {
     }
 }
 
-/// The same where a battery keeps the buffer: every answered write comes back, also where no room is left to store it.
+/// The same where a battery keeps the buffer: every answered write comes back, also where no room
+/// is left to store it.
 #[test]
 fn a_battery_keeps_its_promises_to_the_end() {
     for mapping in MappingConfig::NAMES {
         for endurance in 1..=3 {
             for (seed, apart) in [(1, 5), (2, 23)] {
                 let config = drive(mapping, endurance, &json!({"buffer": {"battery": true}}));
-                life(&format!("{mapping} with a battery, endurance {endurance}"), &config, (seed, apart));
+                life(
+                    &format!("{mapping} with a battery, endurance {endurance}"),
+                    &config,
+                    (seed, apart),
+                );
             }
         }
     }
 }
 
-/// The same under every wear leveller, whose swaps are cut short as well, with the map in RAM and on flash.
+/// The same under every wear leveller, whose swaps are cut short as well, with the map in RAM and
+/// on flash.
 #[test]
 fn levelled_drives_wear_out_over_power_cuts() {
     for mapping in ["page", "dftl"] {
@@ -289,7 +311,11 @@ fn levelled_drives_wear_out_over_power_cuts() {
                 for (seed, apart) in [(1, 11), (2, 35)] {
                     let over = json!({"wear": if *wear == "none" { json!("none") } else { json!({"kind": wear, "threshold": 1}) }});
                     let config = drive(mapping, endurance, &over);
-                    life(&format!("{wear} under {mapping}, endurance {endurance}"), &config, (seed, apart));
+                    life(
+                        &format!("{wear} under {mapping}, endurance {endurance}"),
+                        &config,
+                        (seed, apart),
+                    );
                 }
             }
         }
@@ -302,14 +328,14 @@ fn drives_with_wear_aware_cleaning_wear_out_over_power_cuts() {
     let mut moved = 0;
     for active in ["plane", "element"] {
         for endurance in 1..=5 {
-            let over =
-                json!({"nand": {"dies_per_chip": 1, "planes_per_die": 2}, "ftl": {"exported": "64 KiB"}});
+            let over = json!({"nand": {"dies_per_chip": 1, "planes_per_die": 2}, "ftl": {"exported": "64 KiB"}});
             let mut config = drive("ssd-model", endurance, &over);
             let mapping = json!({"kind": "ssd-model", "active": active, "cleaning": "wear-aware", "lifetime": endurance + 1,
                                  "min_free": 0.34, "reserve": 0.5, "migrate_below": 1.0, "ration_below": 1.0});
             config.ftl.mapping = serde_json::from_value(mapping).unwrap();
             for (seed, apart) in [(1, 11), (2, 35)] {
-                let life = life(&format!("{active}, endurance {endurance}"), &config, (seed, apart));
+                let life =
+                    life(&format!("{active}, endurance {endurance}"), &config, (seed, apart));
                 moved += life.moved;
                 assert!(life.worn_out > 0, "{active}, endurance {endurance}");
             }

@@ -22,7 +22,9 @@ fn run(buffer: &mut dyn Buffer, requests: &[&[u32]]) -> (usize, Vec<Vec<u32>>) {
             buffer.access(&span, &Idle, &mut out);
             hits += out.answers.iter().filter(|a| **a == Answer::Hit).count();
             flushes.extend(
-                out.evictions.iter().map(|e| out.pages_of(e).iter().map(|p| p.lpn).collect::<Vec<_>>()),
+                out.evictions
+                    .iter()
+                    .map(|e| out.pages_of(e).iter().map(|p| p.lpn).collect::<Vec<_>>()),
             );
         }
     }
@@ -32,17 +34,19 @@ fn run(buffer: &mut dyn Buffer, requests: &[&[u32]]) -> (usize, Vec<Vec<u32>>) {
 const HBM_TABLE_1_1: &[&[u32]] =
     &[&[0, 1, 2, 3], &[5, 9, 11, 14], &[7], &[3], &[11], &[2], &[14], &[1], &[10], &[7]];
 
-/// Reads and writes of `(first page, pages, write)`, each a request; what leaves, each page with whether it is dirty.
-fn serve(buffer: &mut dyn Buffer, requests: &[(u32, u32, bool)]) -> Vec<(Action, Vec<(u32, bool)>)> {
+/// Reads and writes of `(first page, pages, write)`, each a request; what leaves, each page with
+/// whether it is dirty.
+fn serve(
+    buffer: &mut dyn Buffer,
+    requests: &[(u32, u32, bool)],
+) -> Vec<(Action, Vec<(u32, bool)>)> {
     let mut left = Vec::new();
     for (number, &(first, count, write)) in requests.iter().enumerate() {
         let mut out = Outcome::default();
         buffer.access(&Span { first, count, write, request: number as u64 }, &Idle, &mut out);
-        left.extend(
-            out.evictions
-                .iter()
-                .map(|e| (e.action, out.pages_of(e).iter().map(|page| (page.lpn, page.dirty)).collect())),
-        );
+        left.extend(out.evictions.iter().map(|e| {
+            (e.action, out.pages_of(e).iter().map(|page| (page.lpn, page.dirty)).collect())
+        }));
     }
     left
 }
@@ -59,7 +63,8 @@ fn hbm_counts_a_block_once_for_each_request() {
 
 #[test]
 fn lb_clock_expects_no_return_after_the_last_page() {
-    // The last victim had two pages: 37, 38, 39 are more, and block 9 is a candidate although just written.
+    // The last victim had two pages: 37, 38, 39 are more, and block 9 is a candidate although just
+    // written.
     let mut clock = buffer(json!("lb-clock"), 4);
     assert_eq!(run(&mut *clock, &[&[0, 1], &[4], &[8], &[37, 38, 39]]).1, [vec![0, 1], vec![4]]);
     // A full block is one, too, and goes first although just written.
@@ -83,7 +88,8 @@ fn fab_evicts_the_fullest_block() {
     assert_eq!(run(&mut *single, &[&[0], &[4], &[8], &[12], &[0], &[16]]).1, [[4]]);
 }
 
-/// SUPA's arrangements of block lists: a read takes its pages in and moves its block, or does neither.
+/// SUPA's arrangements of block lists: a read takes its pages in and moves its block, or does
+/// neither.
 #[test]
 fn block_lru_keeps_reads_or_serves_writes_alone() {
     let (r, w) = (false, true);
@@ -92,10 +98,17 @@ fn block_lru_keeps_reads_or_serves_writes_alone() {
     assert_eq!(unified, [(Action::Flush, vec![(4, true)])]);
     let mut dirty_only = buffer(json!({"kind": "block-lru", "reads": "bypass"}), 4);
     assert_eq!(serve(&mut *dirty_only, &requests), []);
-    assert_eq!(serve(&mut *dirty_only, &[(16, 1, w)]), [(Action::Flush, vec![(0, true), (1, true)])]);
+    assert_eq!(
+        serve(&mut *dirty_only, &[(16, 1, w)]),
+        [(Action::Flush, vec![(0, true), (1, true)])]
+    );
     // A block with clean and dirty pages writes the dirty ones and drops the others.
-    let mixed = serve(&mut *buffer(json!("block-lru"), 3), &[(0, 2, r), (1, 1, w), (2, 1, w), (4, 1, r)]);
-    assert_eq!(mixed, [(Action::Flush, vec![(1, true), (2, true)]), (Action::Drop, vec![(0, false)])]);
+    let mixed =
+        serve(&mut *buffer(json!("block-lru"), 3), &[(0, 2, r), (1, 1, w), (2, 1, w), (4, 1, r)]);
+    assert_eq!(
+        mixed,
+        [(Action::Flush, vec![(1, true), (2, true)]), (Action::Drop, vec![(0, false)])]
+    );
 }
 
 /// Two blocks in turn over BAST with one log block, which stays open: merges.
@@ -121,7 +134,8 @@ fn bast(logs: u32, more: &Value) -> Device {
     device(&json!({"ftl": {"mapping": mapping}}))
 }
 
-/// MNK with one flash block, one data block and one log for a group, and logs from one pool, is BAST.
+/// MNK with one flash block, one data block and one log for a group, and logs from one pool, is
+/// BAST.
 #[test]
 fn bast_table() {
     type Triple = (u64, u64, u64);
@@ -135,14 +149,17 @@ fn bast_table() {
         (&[0, 4, 1, 8], "fifo", (2, 6, 1), (0, 1, 0)),
     ];
     for (writes, victim, expected, merges) in cases {
-        let as_mnk =
-            json!({"kind": "mnk", "striping": 1, "group_blocks": 1, "group_logs": 1, "victim": victim});
+        let as_mnk = json!({"kind": "mnk", "striping": 1, "group_blocks": 1, "group_logs": 1, "victim": victim});
         for options in [json!({"victim": victim}), as_mnk] {
             let mut drive = bast(2, &options);
             write(&mut drive, writes);
             let c = drive.counters();
             assert_eq!(cost(&drive), *expected, "{writes:?} {options}");
-            assert_eq!((c.switch_merges, c.partial_merges, c.full_merges), *merges, "{writes:?} {options}");
+            assert_eq!(
+                (c.switch_merges, c.partial_merges, c.full_merges),
+                *merges,
+                "{writes:?} {options}"
+            );
             drive.finish().unwrap();
         }
     }
@@ -177,8 +194,8 @@ fn fast_table() {
 
 #[test]
 fn fast_finishes_the_run_of_a_logical_block_in_the_victim() {
-    // Block 1 has a page in the oldest random log block, then begins a run: the victim takes three full merges, and the
-    // run is completed with page 7, the newest of which lies in the victim.
+    // Block 1 has a page in the oldest random log block, then begins a run: the victim takes three
+    // full merges, and the run is completed with page 7, the newest of which lies in the victim.
     let mut drive = fast(&json!({}));
     write(&mut drive, &[1, 7, 9, 13, 4, 5, 17, 21, 25, 29, 30]);
     let c = drive.counters();
@@ -189,15 +206,17 @@ fn fast_finishes_the_run_of_a_logical_block_in_the_victim() {
 
 #[test]
 fn fast_takes_random_log_blocks_from_the_units_in_turn() {
-    let mut drive =
-        device(&json!({"nand": {"channels": 2}, "ftl": {"mapping": {"kind": "fast", "log_blocks": 2}}}));
+    let mut drive = device(
+        &json!({"nand": {"channels": 2}, "ftl": {"mapping": {"kind": "fast", "log_blocks": 2}}}),
+    );
     write(&mut drive, &[1, 5, 9, 13, 17]);
     let unit = |page| drive.geometry().unit_of(drive.mapping().lookup(page).unwrap() / 4);
     assert_eq!([1, 5, 9, 13, 17].map(unit), [0, 0, 0, 0, 1]);
     drive.finish().unwrap();
 }
 
-/// Pages 3 and 4 leave the buffer together: the one goes to a random log block, the other begins a run, which is full with page 7.
+/// Pages 3 and 4 leave the buffer together: the one goes to a random log block, the other begins a
+/// run, which is full with page 7.
 #[test]
 fn fast_begins_a_run_in_the_middle_of_what_leaves_together() {
     let mut drive = device(&json!({
@@ -224,7 +243,8 @@ fn fast_in_other_readings() {
     write(&mut full, &[0, 1, 4]);
     assert_eq!((cost(&full), full.counters().full_merges), ((4, 3 + 4, 2), 1));
     full.finish().unwrap();
-    // Log blocks are merged as soon as they are full: the run with its last page, the oldest random one with the eighth page.
+    // Log blocks are merged as soon as they are full: the run with its last page, the oldest random
+    // one with the eighth page.
     let mut eager = fast(&json!({"merge_timing": "eager"}));
     write(&mut eager, &[0, 1, 2, 3]);
     assert_eq!((cost(&eager), eager.counters().switch_merges), ((0, 4, 1), 1));
@@ -238,7 +258,8 @@ fn fast_writes_a_page_for_the_first_time_to_its_slot() {
     let mut drive = device(&json!({
         "ftl": {"mapping": {"kind": "fast", "log_blocks": 2}}, "precondition": {"state": "empty"},
     }));
-    // Pages 1 and 3 in the data block; 2 lies below the last page programmed there and goes to a log block.
+    // Pages 1 and 3 in the data block; 2 lies below the last page programmed there and goes to a
+    // log block.
     write(&mut drive, &[1, 3, 2]);
     assert_eq!(
         (cost(&drive), drive.mapping().lookup(1), drive.mapping().lookup(3)),
@@ -257,7 +278,8 @@ fn block_mapping_copies_the_block_for_every_page_written_over() {
     drive.submit(&support::request(Op::Write, 4, 3)).unwrap();
     assert_eq!(cost(&drive), (3 + 1, 4 + 4, 2));
     drive.finish().unwrap();
-    let mut empty = device(&json!({"ftl": {"mapping": "block"}, "precondition": {"state": "empty"}}));
+    let mut empty =
+        device(&json!({"ftl": {"mapping": "block"}, "precondition": {"state": "empty"}}));
     write(&mut empty, &[0, 1, 3, 2]);
     assert_eq!(cost(&empty), (3, 3 + 4, 1));
     empty.finish().unwrap();
@@ -301,7 +323,8 @@ fn superblocks_collect_garbage_in_themselves() {
     write(&mut drive, &[0, 1, 2, 3, 4]);
     assert_eq!(cost(&drive), (0, 5, 1));
     let mut hot = superblock(&json!({}));
-    // The update block holds pages 0 and 4, the two data blocks three pages each: it is the one with least to copy.
+    // The update block holds pages 0 and 4, the two data blocks three pages each: it is the one
+    // with least to copy.
     write(&mut hot, &[0, 4, 0, 4, 1]);
     assert_eq!(
         (cost(&hot), hot.counters().programs[eraseblock_core::nand::Cause::Gc as usize]),
@@ -318,13 +341,15 @@ fn a_superblock_gives_up_its_update_block_when_none_is_left() {
     let mut drive = superblock(&json!({"nand": {"blocks_per_plane": 11}}));
     write(&mut drive, &[0, 0, 0, 0]);
     assert_eq!((cost(&drive), drive.mapping().free_blocks(0)), ((0, 4, 0), 2));
-    // Superblock 1 needs a block. Superblock 0 empties its update block, then a data block into the room that this gave.
+    // Superblock 1 needs a block. Superblock 0 empties its update block, then a data block into the
+    // room that this gave.
     write(&mut drive, &[8]);
     assert_eq!((cost(&drive), drive.mapping().free_blocks(0)), ((1 + 3, 4 + 1 + 3 + 1, 2), 2));
     drive.finish().unwrap();
 }
 
-/// Superblocks 0 and 1 have an update block each, and superblock 0 was written last: superblock 1 gives up its own for superblock 2.
+/// Superblocks 0 and 1 have an update block each, and superblock 0 was written last: superblock 1
+/// gives up its own for superblock 2.
 #[test]
 fn the_superblock_written_longest_ago_gives_up_its_update_block() {
     let mut drive = superblock(&json!({"nand": {"blocks_per_plane": 12}}));
@@ -340,7 +365,8 @@ fn the_superblock_written_longest_ago_gives_up_its_update_block() {
 /// One page of two fits into the block: only then is it written anew, with two copies.
 #[test]
 fn hybrid_mapping_uses_the_last_page_of_a_block() {
-    let mut drive = device(&json!({"ftl": {"mapping": "hybrid"}, "precondition": {"state": "empty"}}));
+    let mut drive =
+        device(&json!({"ftl": {"mapping": "hybrid"}, "precondition": {"state": "empty"}}));
     write(&mut drive, &[0, 1, 2]);
     drive.submit(&support::request(Op::Write, 0, 2)).unwrap();
     assert_eq!(cost(&drive), (2, 3 + 1 + 3, 1));
@@ -354,7 +380,10 @@ fn hybrid_mapping_fills_a_block_in_any_order_and_writes_a_full_one_anew() {
     }));
     write(&mut drive, &[3, 1, 1, 0]);
     assert_eq!(cost(&drive), (0, 4, 0));
-    assert_eq!([0, 1, 2, 3].map(|lpn| drive.mapping().lookup(lpn)), [Some(3), Some(2), None, Some(0)]);
+    assert_eq!(
+        [0, 1, 2, 3].map(|lpn| drive.mapping().lookup(lpn)),
+        [Some(3), Some(2), None, Some(0)]
+    );
     // The new block holds 0, 1, 2 and 3 in order.
     write(&mut drive, &[2]);
     assert_eq!(cost(&drive), (3, 4 + 4, 1));
@@ -373,7 +402,8 @@ fn bast_eager_merges_at_once_and_full_merges_replace_partial_ones() {
     full.finish().unwrap();
 }
 
-/// The third logical block takes the log of one of the first two; writing to the first again shows whose.
+/// The third logical block takes the log of one of the first two; writing to the first again shows
+/// whose.
 #[test]
 fn bast_draws_random_victims_from_its_seed() {
     let merges = |seed: u64| {
@@ -396,14 +426,16 @@ fn bast_writes_a_page_for_the_first_time_where_it_is_told_to() {
     // Directly, the first goes to its slot in a data block, and only the second takes a log block.
     for (first_write, blocks) in [("log", 1), ("direct", 2)] {
         let mapping = json!({"kind": "bast", "log_blocks": 2, "first_write": first_write});
-        let mut drive = device(&json!({"ftl": {"mapping": mapping}, "precondition": {"state": "empty"}}));
+        let mut drive =
+            device(&json!({"ftl": {"mapping": mapping}, "precondition": {"state": "empty"}}));
         write(&mut drive, &[2, 2]);
         assert_eq!((cost(&drive), drive.mapping().free_blocks(0)), ((0, 2, 0), 16 - blocks));
         drive.finish().unwrap();
     }
 }
 
-/// `writes`, then the buffer's flush in LRU order, over BAST with two log blocks that stay open: merges.
+/// `writes`, then the buffer's flush in LRU order, over BAST with two log blocks that stay open:
+/// merges.
 fn bplru_table_1(scheme: &Value) -> u64 {
     let mut drive = device(&json!({
         "ftl": {"mapping": {"kind": "bast", "log_blocks": 2}},
@@ -433,13 +465,17 @@ fn bplru_table_1_merges() {
 #[test]
 fn bplru_table_1_stream() {
     let mut blocks = buffer(json!({"kind": "block-lru", "reads": "bypass"}), 8);
-    let writes: Vec<[u32; 1]> = [0, 4, 8, 12, 16, 1, 5, 9, 13, 17, 2, 6, 10, 14].map(|p| [p]).to_vec();
+    let writes: Vec<[u32; 1]> =
+        [0, 4, 8, 12, 16, 1, 5, 9, 13, 17, 2, 6, 10, 14].map(|p| [p]).to_vec();
     let requests: Vec<&[u32]> = writes.iter().map(<[u32; 1]>::as_slice).collect();
     let (_, mut flushes) = run(&mut *blocks, &requests);
     let mut out = Outcome::default();
     blocks.flush(&mut out);
-    flushes.extend(out.evictions.iter().map(|e| out.pages_of(e).iter().map(|p| p.lpn).collect::<Vec<_>>()));
-    let expected: [&[u32]; 9] = [&[12], &[16], &[0, 1], &[8, 9], &[17], &[2], &[4, 5, 6], &[10], &[13, 14]];
+    flushes.extend(
+        out.evictions.iter().map(|e| out.pages_of(e).iter().map(|p| p.lpn).collect::<Vec<_>>()),
+    );
+    let expected: [&[u32]; 9] =
+        [&[12], &[16], &[0, 1], &[8, 9], &[17], &[2], &[4, 5, 6], &[10], &[13, 14]];
     assert_eq!(flushes, expected);
 }
 
@@ -452,7 +488,10 @@ fn bplru_figure_4_pads_a_block_and_the_ftl_switches() {
     }));
     write(&mut drive, &[12, 15]);
     let report = drive.finish().unwrap();
-    assert_eq!((report.flash.reads.total, report.flash.programs.total, report.flash.erases.total), (2, 4, 1));
+    assert_eq!(
+        (report.flash.reads.total, report.flash.programs.total, report.flash.erases.total),
+        (2, 4, 1)
+    );
     assert_eq!((report.flash.reads.padding, report.padded_pages, report.merges.switch), (2, 2, 1));
 }
 

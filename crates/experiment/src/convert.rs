@@ -6,8 +6,8 @@ use std::path::Path;
 use eraseblock_core::config::Bytes;
 use eraseblock_core::host::Request;
 use eraseblock_traces::{
-    DriveShape, FitMode, FitReport, TraceError, TraceIdentity, Workload, WorkloadConfig, WriteOptions,
-    WriteReport, write_trace,
+    DriveShape, FitMode, FitReport, TraceError, TraceIdentity, Workload, WorkloadConfig,
+    WriteOptions, WriteReport, write_trace,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -20,8 +20,8 @@ use crate::run::{Progress, RunError};
 pub struct ConvertOptions {
     /// Name of the format; where none is named, the file's extension says it.
     pub to: Option<String>,
-    /// Capacity of a drive that addresses are laid onto, as `fit` of the workload says; without one they stay as they are,
-    /// and so do volumes.
+    /// Capacity of a drive that addresses are laid onto, as `fit` of the workload says; without one
+    /// they stay as they are, and so do volumes.
     pub capacity: Option<Bytes>,
     /// Size of a page of that drive.
     pub page_size: Bytes,
@@ -55,7 +55,11 @@ impl ConvertOptions {
 
     fn shape(&self) -> Option<DriveShape> {
         let (page_bytes, block_bytes) = (self.page_size.0, self.block_size.0);
-        self.capacity.map(|capacity| DriveShape { exported_bytes: capacity.0, page_bytes, block_bytes })
+        self.capacity.map(|capacity| DriveShape {
+            exported_bytes: capacity.0,
+            page_bytes,
+            block_bytes,
+        })
     }
 }
 
@@ -80,8 +84,8 @@ impl Converted {
 /// Requests between two reports of progress.
 const REPORT_EVERY: u64 = 1 << 14;
 
-/// Writes the requests of `config` to the file `out`. A relative path of a trace starts at `base`; `progress` may end it,
-/// and then no file is left.
+/// Writes the requests of `config` to the file `out`. A relative path of a trace starts at `base`;
+/// `progress` may end it, and then no file is left.
 ///
 /// # Errors
 /// The workload or the options are wrong, or the file cannot be written.
@@ -99,18 +103,23 @@ pub fn convert(
             config.fit.name()
         )));
     }
-    let mut write =
-        WriteOptions { lossy: options.lossy, overwrite: options.overwrite, ..WriteOptions::default() };
+    let mut write = WriteOptions {
+        lossy: options.lossy,
+        overwrite: options.overwrite,
+        ..WriteOptions::default()
+    };
     if let Some(name) = &options.to {
         write.format = Some(name.parse().map_err(RunError::Option)?);
     }
     write.check(out)?;
-    let mut read = |passed| progress(Progress { phase: "read", done: passed, total: 0 }).is_continue();
+    let mut read =
+        |passed| progress(Progress { phase: "read", done: passed, total: 0 }).is_continue();
     let workload = config.prepare_watched(base, &mut read)?;
     write.provenance = provenance(config, &workload, shape);
 
     let fitted = shape.map(|shape| workload.fit_watched(shape, &mut read)).transpose()?;
-    let expected = fitted.as_ref().map_or(workload.identity().requests, |fitted| fitted.report().submitted);
+    let expected =
+        fitted.as_ref().map_or(workload.identity().requests, |fitted| fitted.report().submitted);
     let mut passed = 0;
     let mut step = || {
         let ask = passed % REPORT_EVERY == 0;
@@ -161,7 +170,8 @@ fn provenance(
         ("workload", table.to_string()),
     ];
     if let Some(DriveShape { exported_bytes, page_bytes, block_bytes }) = shape {
-        let drive = format!("{exported_bytes} B in pages of {page_bytes} B and blocks of {block_bytes} B");
+        let drive =
+            format!("{exported_bytes} B in pages of {page_bytes} B and blocks of {block_bytes} B");
         pairs.push(("fitted_to", drive));
     }
     pairs.push(("written_by", format!("eraseblock {}", env!("CARGO_PKG_VERSION"))));
@@ -175,7 +185,8 @@ mod tests {
     use super::*;
 
     fn workload() -> WorkloadConfig {
-        let mut config = WorkloadConfig::generated(GenerateConfig::sequential(100_000, Bytes(1 << 20)));
+        let mut config =
+            WorkloadConfig::generated(GenerateConfig::sequential(100_000, Bytes(1 << 20)));
         config.first = Some(50_000);
         config
     }
@@ -190,10 +201,11 @@ mod tests {
             seen.push(at);
             ControlFlow::Continue(())
         };
-        let converted = convert(config, Path::new("."), out, options, &mut progress).map_err(|error| {
-            assert!(error.is_input(), "{error}");
-            error.to_string()
-        })?;
+        let converted =
+            convert(config, Path::new("."), out, options, &mut progress).map_err(|error| {
+                assert!(error.is_input(), "{error}");
+                error.to_string()
+            })?;
         Ok((converted, seen))
     }
 
@@ -207,7 +219,10 @@ mod tests {
             (100_000, 50_000)
         );
         assert_eq!((converted.written.requests, converted.fit), (50_000, None));
-        assert!(seen.contains(&Progress { phase: "write", done: 3 << 14, total: 50_000 }), "{seen:?}");
+        assert!(
+            seen.contains(&Progress { phase: "write", done: 3 << 14, total: 50_000 }),
+            "{seen:?}"
+        );
     }
 
     #[test]
@@ -219,10 +234,14 @@ mod tests {
         let error = go(&config, &out, &ConvertOptions::default()).unwrap_err();
         assert!(error.contains("(--capacity)"), "{error}");
         let options =
-            ConvertOptions::from_json(r#"{"capacity": "512 KiB", "block_size": "64 KiB"}"#).unwrap();
+            ConvertOptions::from_json(r#"{"capacity": "512 KiB", "block_size": "64 KiB"}"#)
+                .unwrap();
         let (converted, _) = go(&config, &out, &options).unwrap();
         let fit = converted.fit.unwrap();
-        assert_eq!((fit.workload_bytes, fit.drive_bytes, fit.submitted), (1 << 20, 1 << 19, 50_000));
+        assert_eq!(
+            (fit.workload_bytes, fit.drive_bytes, fit.submitted),
+            (1 << 20, 1 << 19, 50_000)
+        );
         assert!(fit.moved > 40_000);
         config.fit = FitMode::Refuse;
         assert!(
@@ -238,12 +257,15 @@ mod tests {
         let missing = WorkloadConfig::trace("none.spc");
         let wrong = ConvertOptions { to: Some("spd".to_owned()), ..ConvertOptions::default() };
         assert!(
-            go(&missing, &folder.path().join("a.spc"), &wrong).unwrap_err().contains("did you mean `spc`?")
+            go(&missing, &folder.path().join("a.spc"), &wrong)
+                .unwrap_err()
+                .contains("did you mean `spc`?")
         );
         let error = ConvertOptions::from_json(r#"{"page_size": "4096"}"#).unwrap_err();
         assert!(error.is_input() && error.to_string().starts_with("--page-size: "), "{error}");
         std::fs::write(folder.path().join("a.spc"), "").unwrap();
-        let error = go(&missing, &folder.path().join("a.spc"), &ConvertOptions::default()).unwrap_err();
+        let error =
+            go(&missing, &folder.path().join("a.spc"), &ConvertOptions::default()).unwrap_err();
         assert!(error.contains("exists already"), "{error}");
     }
 
@@ -258,7 +280,8 @@ mod tests {
             }
         };
         let out = folder.path().join("a.ebt");
-        let ended = convert(&workload(), Path::new("."), &out, &ConvertOptions::default(), &mut progress);
+        let ended =
+            convert(&workload(), Path::new("."), &out, &ConvertOptions::default(), &mut progress);
         assert!(matches!(ended, Err(RunError::Cancelled)), "{ended:?}");
         assert_eq!(folder.path().read_dir().unwrap().count(), 0);
     }

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// A configuration that cannot be used: where it was written and what is wrong with it, in one line.
+/// A configuration that cannot be used: where it was written and what is wrong with it, in one
+/// line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
     /// Where: `file:line`, `--set key=value` or `preset name:line`.
@@ -16,7 +17,11 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    pub(crate) fn new(place: impl fmt::Display, key: Option<&str>, message: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        place: impl fmt::Display,
+        key: Option<&str>,
+        message: impl Into<String>,
+    ) -> Self {
         // Whatever a library contributed, the whole stays one line.
         let message = message.into().split_whitespace().collect::<Vec<_>>().join(" ");
         Self { place: place.to_string(), key: key.map(str::to_owned), message, meant: None }

@@ -7,8 +7,8 @@ use serde_json::{Value as Json, json};
 
 use crate::run::push_line;
 
-/// Each example of a buffer scheme with every step of it (the request, the lines that `--events` would write, and what the
-/// buffer holds then), as JSON; null where there is no such scheme.
+/// Each example of a buffer scheme with every step of it (the request, the lines that `--events`
+/// would write, and what the buffer holds then), as JSON; null where there is no such scheme.
 pub fn examples_json(name: &str) -> String {
     let entry = buffer::registry().iter().find(|entry| entry.name == name);
     let played = entry.map(|entry| {
@@ -27,7 +27,10 @@ fn step(step: &Step) -> Json {
     let lines = step.decided.iter().map(|decided| {
         let mut line = Vec::new();
         let occasion = decided.occasion.clone();
-        push_line(&mut line, &Decision { request: decided.request, occasion, outcome: &decided.outcome });
+        push_line(
+            &mut line,
+            &Decision { request: decided.request, occasion, outcome: &decided.outcome },
+        );
         serde_json::from_slice::<Json>(&line).expect("a line is JSON")
     });
     json!({"asked": step.asked, "events": lines.collect::<Vec<_>>(), "state": step.state})

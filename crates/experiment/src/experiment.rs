@@ -13,8 +13,8 @@ use crate::error::ConfigError;
 
 /// A drive, the way its host drives it, and the workload.
 ///
-/// In a file, `preset` gives every value that the file leaves out, and a list in the place of a value is an axis:
-/// one experiment is run for each of its values.
+/// In a file, `preset` gives every value that the file leaves out, and a list in the place of a
+/// value is an axis: one experiment is run for each of its values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "eraseblock experiment")]
@@ -44,13 +44,16 @@ pub struct Experiment {
     /// Seed of everything random inside the drive.
     #[serde(default = "one")]
     pub seed: u64,
-    /// Report what no buffer of this size could better on this workload: hit ratio, programs, erases.
+    /// Report what no buffer of this size could better on this workload: hit ratio, programs,
+    /// erases.
     #[serde(default = "yes")]
     pub bounds: bool,
-    /// Report what is done to blocks and pages: patterns, how often they change, hits on pages that were used the other way.
+    /// Report what is done to blocks and pages: patterns, how often they change, hits on pages that
+    /// were used the other way.
     #[serde(default)]
     pub patterns: bool,
-    /// Report what each request would take on a drive that has nothing else to do, collection apart.
+    /// Report what each request would take on a drive that has nothing else to do, collection
+    /// apart.
     #[serde(default)]
     pub service_times: bool,
 }
@@ -95,12 +98,14 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// Hash of everything that can change the result: all but `name` and `preset`, which are labels.
+    /// Hash of everything that can change the result: all but `name` and `preset`, which are
+    /// labels.
     pub fn key(&self) -> String {
         hash(self.to_value())
     }
 
-    /// The same, with the content of the trace, and the format that it was read in, in the place of its path.
+    /// The same, with the content of the trace, and the format that it was read in, in the place of
+    /// its path.
     pub(crate) fn key_with_content(&self, format: &str, trace_sha256: &str) -> String {
         let mut value = self.to_value();
         value["workload"]["path"] = format!("{format}:{trace_sha256}").into();

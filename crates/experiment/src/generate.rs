@@ -23,7 +23,8 @@ pub struct Output<'a> {
 ///
 /// # Errors
 ///
-/// The format is unknown or cannot hold the requests, the file cannot be written, or `progress` ends it.
+/// The format is unknown or cannot hold the requests, the file cannot be written, or `progress`
+/// ends it.
 pub fn generate_trace(
     generate: &GenerateConfig,
     path: &Path,
@@ -35,7 +36,10 @@ pub fn generate_trace(
         format: output.format.map(str::parse).transpose().map_err(RunError::Option)?,
         provenance: vec![
             ("made-by".to_owned(), format!("eraseblock {}", env!("CARGO_PKG_VERSION"))),
-            ("generator".to_owned(), serde_json::to_string(generate).expect("parameters have text keys")),
+            (
+                "generator".to_owned(),
+                serde_json::to_string(generate).expect("parameters have text keys"),
+            ),
         ],
         lossy: output.lossy,
         overwrite: output.overwrite,
@@ -74,7 +78,8 @@ pub fn measure_json(
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<String, RunError> {
     let GenerateConfig::StandIn(config) = generate else {
-        let message = format!("`{}` is not a stand-in; there is nothing to compare it with", generate.name());
+        let message =
+            format!("`{}` is not a stand-in; there is nothing to compare it with", generate.name());
         return Err(RunError::Option(message));
     };
     let total = generate.generator()?.requests();

@@ -1,7 +1,7 @@
 //! Experiments: one configuration in, result records out.
 //!
-//! [`resolve`] turns a preset, a file and `--set` options into [`Experiment`]s, one for each point of their axes;
-//! [`run`] runs one and gives its [`Record`], a [`Runner`] many of them;
+//! [`resolve`] turns a preset, a file and `--set` options into [`Experiment`]s, one for each point
+//! of their axes; [`run`] runs one and gives its [`Record`], a [`Runner`] many of them;
 //! [`registry_json`] and [`schema_json`] tell what can be configured.
 
 mod convert;
@@ -30,6 +30,6 @@ pub use replace::check_replaceable;
 pub use run::{How, Identity, InfoOptions, Progress, Record, RunError, Runner, run, trace_info};
 pub use schema::schema_json;
 
-/// Version of the engine, and a hash of the source that decides its results: two builds with the same one give the same
-/// records.
+/// Version of the engine, and a hash of the source that decides its results: two builds with the
+/// same one give the same records.
 pub const ENGINE: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("ERASEBLOCK_SOURCE"));

@@ -1,4 +1,5 @@
-//! What can be configured: every buffer, FTL, device, trace format, generator and stand-in, with its options.
+//! What can be configured: every buffer, FTL, device, trace format, generator and stand-in, with
+//! its options.
 
 use eraseblock_core::ftl::gc::{CHOICES, GcConfig};
 use eraseblock_core::support::registry::{Choice, Cost, Entry};
@@ -73,7 +74,8 @@ struct OptionItem {
 /// A choice that a source leaves to its reader.
 #[derive(Debug, Serialize)]
 struct ChoiceItem {
-    /// The option that holds it: of a scheme its name; its path where that lies elsewhere, and for a device.
+    /// The option that holds it: of a scheme its name; its path where that lies elsewhere, and for
+    /// a device.
     option: String,
     /// The value that holds where nothing else is said.
     default: Json,
@@ -83,7 +85,8 @@ struct ChoiceItem {
     open: String,
 }
 
-/// Every buffer, FTL, device, trace format and generator as one JSON object, for `list`, the documentation and other programs.
+/// Every buffer, FTL, device, trace format and generator as one JSON object, for `list`, the
+/// documentation and other programs.
 pub fn registry_json() -> String {
     let registry = Registry {
         buffers: buffer::registry().iter().map(read_scheme).collect(),
@@ -118,16 +121,19 @@ fn scheme(entry: &Entry) -> Item {
     }
 }
 
-/// What a scheme leaves open; a mapping that is composed of parts also what is open of its garbage collection.
+/// What a scheme leaves open; a mapping that is composed of parts also what is open of its garbage
+/// collection.
 fn choices(entry: &Entry) -> Vec<ChoiceItem> {
-    let own = entry.about.choices.iter().map(|choice| scheme_choice("", &(entry.defaults)(), choice));
+    let own =
+        entry.about.choices.iter().map(|choice| scheme_choice("", &(entry.defaults)(), choice));
     let gc = serde_json::to_value(GcConfig::default()).expect("options are plain");
     let shared: &[Choice] = if entry.about.composed { CHOICES } else { &[] };
     own.chain(shared.iter().map(|choice| scheme_choice("ftl.gc.", &gc, choice))).collect()
 }
 
 fn scheme_choice(section: &str, defaults: &Json, choice: &Choice) -> ChoiceItem {
-    let value = |text: &&str| serde_json::from_str(text).expect("other readings are tested to be JSON");
+    let value =
+        |text: &&str| serde_json::from_str(text).expect("other readings are tested to be JSON");
     ChoiceItem {
         option: format!("{section}{}", choice.option),
         default: defaults.get(choice.option).cloned().unwrap_or_default(),
@@ -190,7 +196,8 @@ fn stand_in(stand_in: &eraseblock_traces::StandIn) -> Item {
     }
 }
 
-/// A trace format: what the reader says of itself, its own options, and the keys that all items have.
+/// A trace format: what the reader says of itself, its own options, and the keys that all items
+/// have.
 fn format(format: &eraseblock_traces::Format) -> Json {
     let mut item = serde_json::to_value(format).expect("a format is described by texts");
     let summary = format!("Recognised: {}.", format.recognised_by);

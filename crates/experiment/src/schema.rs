@@ -6,13 +6,14 @@ use crate::experiment::Experiment;
 
 /// The JSON Schema of an experiment file, for editors and generators.
 ///
-/// It differs from the schema of a resolved experiment in two ways: every value may be a list of values, an axis; and
-/// nothing is required, since a preset or `--set` may give it.
+/// It differs from the schema of a resolved experiment in two ways: every value may be a list of
+/// values, an axis; and nothing is required, since a preset or `--set` may give it.
 pub fn schema_json() -> String {
     let mut schema = schemars::schema_for!(Experiment).to_value();
     let defaults = schema.get_mut("$defs").map(std::mem::take);
     if let Some(Json::Object(definitions)) = defaults {
-        schema["$defs"] = definitions.into_iter().map(|(name, one)| (name, file_form(one))).collect();
+        schema["$defs"] =
+            definitions.into_iter().map(|(name, one)| (name, file_form(one))).collect();
     }
     let mut schema = file_form(schema);
     schema["properties"]["preset"] = axis(json!({
@@ -41,7 +42,8 @@ fn file_form(mut schema: Json) -> Json {
     if let Some(Json::Object(properties)) = table.get_mut("properties") {
         for (key, property) in properties {
             // A scheme's name tells its other keys; an axis over schemes lists whole schemes.
-            *property = if key == "kind" { property.take() } else { axis(file_form(property.take())) };
+            *property =
+                if key == "kind" { property.take() } else { axis(file_form(property.take())) };
         }
         table.remove("required");
     }
@@ -56,7 +58,10 @@ fn axis(mut schema: Json) -> Json {
             outer.extend(table.shift_remove(key).map(|value| (key.to_owned(), value)));
         }
     }
-    outer.insert("anyOf".to_owned(), json!([schema, {"type": "array", "items": schema, "minItems": 1}]));
+    outer.insert(
+        "anyOf".to_owned(),
+        json!([schema, {"type": "array", "items": schema, "minItems": 1}]),
+    );
     Json::Object(outer)
 }
 

@@ -13,7 +13,9 @@ fn every_example_resolves() {
     let counts: Vec<usize> = examples
         .iter()
         .map(|text| {
-            resolve(Some(text), "example.toml", &[]).unwrap_or_else(|error| panic!("{text}\n{error}")).len()
+            resolve(Some(text), "example.toml", &[])
+                .unwrap_or_else(|error| panic!("{text}\n{error}"))
+                .len()
         })
         .collect();
     assert_eq!(counts, [1, 1, 1, 18, 6, 1, 1], "the runs of each example");

@@ -61,8 +61,9 @@ fn unknown_options_of_a_scheme_name_the_scheme() {
 /// What the line says, as data: for whoever tells it in other words.
 #[test]
 fn errors_are_data_too() {
-    let wrong =
-        |toml: &str, set: &str| resolve(Some(&after_good(toml)), "exp.toml", &[set.to_owned()]).unwrap_err();
+    let wrong = |toml: &str, set: &str| {
+        resolve(Some(&after_good(toml)), "exp.toml", &[set.to_owned()]).unwrap_err()
+    };
     let error = wrong("[buffer]\nsiz = 3", "seed=1");
     assert_eq!((error.place.as_str(), error.key.as_deref()), ("exp.toml:6", Some("buffer.siz")));
     assert_eq!(error.meant.as_deref(), Some("buffer.size"));
@@ -140,7 +141,10 @@ fn unknown_names_are_answered_with_the_known_ones() {
             "[ftl]\nmapping = { kind = \"bats\" }",
             "exp.toml:6: `ftl.mapping`: unknown name `bats`; did you mean `bast`? (known: ",
         ),
-        ("[buffer]\nscheme = { kind = 3 }", "exp.toml:6: `buffer.scheme.kind`: found 3, expected one of "),
+        (
+            "[buffer]\nscheme = { kind = 3 }",
+            "exp.toml:6: `buffer.scheme.kind`: found 3, expected one of ",
+        ),
     ] {
         let line = error(&after_good(wrong), &[]);
         assert!(line.starts_with(expected), "{line}\n{expected}");
@@ -181,8 +185,14 @@ fn wrong_types_say_what_was_found_and_expected() {
             "`nand.multi_plane`: found the text \"yes\", expected true or false",
         ),
         ("[nand]\ntiming = 3", "`nand.timing`: found the number 3, expected a table"),
-        ("[host]\nreplay = 3", "`host.replay`: found the number 3, expected one of open, closed, untimed"),
-        ("[host]\nspeedup = \"fast\"", "`host.speedup`: found the text \"fast\", expected a number"),
+        (
+            "[host]\nreplay = 3",
+            "`host.replay`: found the number 3, expected one of open, closed, untimed",
+        ),
+        (
+            "[host]\nspeedup = \"fast\"",
+            "`host.speedup`: found the text \"fast\", expected a number",
+        ),
         ("[host]\nspeedup = inf", "`host.speedup`: found inf, expected a finite number"),
         (
             "[host]\nspeedup = 2020-01-01",
@@ -206,7 +216,10 @@ fn wrong_types_say_what_was_found_and_expected() {
         "exp.toml:1: `preset`: found the number 3, expected the name of a preset"
     );
     let line = error(&after_good("[buffer.scheme]\nkind = \"bplru\"\npadding = 3"), &[]);
-    assert_eq!(line, "exp.toml:7: `buffer.scheme.padding`: found the number 3, expected true or false");
+    assert_eq!(
+        line,
+        "exp.toml:7: `buffer.scheme.padding`: found the number 3, expected true or false"
+    );
 }
 
 #[test]
@@ -214,7 +227,9 @@ fn missing_keys_say_how_to_give_them() {
     let presets = "preset = \"bplru-2008\" or \"epo-2011\" or \"hbm-2010\" or \"multibank-2009\" or \"nvme-tlc\" or \"supa-2017\"";
     assert_eq!(
         error("\n[workload]\npath = \"w\"", &[]),
-        format!("exp.toml:1: `nand` is missing; give it, or start from a preset, for example {presets}")
+        format!(
+            "exp.toml:1: `nand` is missing; give it, or start from a preset, for example {presets}"
+        )
     );
     assert_eq!(
         error("[workload]\npath = \"w\"\n\n[nand]\nchannels = 1", &[]),
@@ -300,8 +315,10 @@ fn axes_must_hold_plain_values() {
         assert_eq!(error(&after_good(wrong), &[]), expected);
     }
     let thousand = format!("[{}]", vec!["1"; 1000].join(","));
-    let line =
-        error(&after_good(&format!("[nand]\nchannels = {thousand}\nplanes_per_die = {thousand}")), &[]);
+    let line = error(
+        &after_good(&format!("[nand]\nchannels = {thousand}\nplanes_per_die = {thousand}")),
+        &[],
+    );
     assert_eq!(
         line,
         "exp.toml:1: the axes give 1000000 experiments, at most 100000 are allowed; shorten a list"

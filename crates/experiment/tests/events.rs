@@ -1,4 +1,5 @@
-//! The log of a buffer's decisions: it says what the record says, the same every time, and is whole however a run ends.
+//! The log of a buffer's decisions: it says what the record says, the same every time, and is whole
+//! however a run ends.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -79,7 +80,10 @@ fn sums(lines: &[Value]) -> Sums {
         }
         for eviction in line["evictions"].as_array().into_iter().flatten() {
             let pages = eviction["pages"].as_array().unwrap();
-            assert!(!pages.is_empty() && eviction["reason"].as_str().is_some_and(|reason| reason.len() > 5));
+            assert!(
+                !pages.is_empty()
+                    && eviction["reason"].as_str().is_some_and(|reason| reason.len() > 5)
+            );
             let dirty = eviction["dirty"].as_array().unwrap();
             assert!(dirty.iter().all(|page| pages.contains(page)));
             if eviction["action"] == "drop" {
@@ -103,8 +107,15 @@ fn the_log_of_every_buffer_adds_up_to_its_record() {
         let text = unpacked(&path);
         let all = lines(&text);
         let [start, inner @ .., end] = &all[..] else { panic!("{name}: {text}") };
-        assert_eq!((&start["op"], &start["events"], &end["op"]), (&"start".into(), &1.into(), &"end".into()));
-        assert_eq!((&start["key"], &start["config"]), (&record["key"], &record["config"]), "{name}");
+        assert_eq!(
+            (&start["op"], &start["events"], &end["op"]),
+            (&"start".into(), &1.into(), &"end".into())
+        );
+        assert_eq!(
+            (&start["key"], &start["config"]),
+            (&record["key"], &record["config"]),
+            "{name}"
+        );
         assert_eq!(start["trace"]["sha256"], record["trace"]["sha256"]);
         let sums = sums(inner);
         let hits = sums.answers.get("hit").copied().unwrap_or_default();
@@ -116,7 +127,11 @@ fn the_log_of_every_buffer_adds_up_to_its_record() {
         );
         assert_eq!(sums.ops["flush"], record["requests"]["flushes"].as_u64().unwrap(), "{name}");
         let host = &record["host_pages"];
-        assert_eq!(pages, host["read"].as_u64().unwrap() + host["write"].as_u64().unwrap(), "{name}");
+        assert_eq!(
+            pages,
+            host["read"].as_u64().unwrap() + host["write"].as_u64().unwrap(),
+            "{name}"
+        );
         let mean = record["flush_pages"]["before_padding"]["mean"].as_f64();
         if *name == "none" {
             assert_eq!(sums.flushes, 0);
@@ -129,9 +144,14 @@ fn the_log_of_every_buffer_adds_up_to_its_record() {
 
 #[test]
 fn examples_are_told_in_the_same_lines() {
-    let examples: Value = serde_json::from_str(&eraseblock_experiment::examples_json("lru")).unwrap();
-    let steps: Vec<&Value> =
-        examples.as_array().unwrap().iter().flat_map(|one| one["steps"].as_array().unwrap()).collect();
+    let examples: Value =
+        serde_json::from_str(&eraseblock_experiment::examples_json("lru")).unwrap();
+    let steps: Vec<&Value> = examples
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|one| one["steps"].as_array().unwrap())
+        .collect();
     let ops: Vec<&str> = steps
         .iter()
         .flat_map(|step| step["events"].as_array().unwrap())
@@ -145,7 +165,8 @@ fn examples_are_told_in_the_same_lines() {
 
 /// A write past the buffer is a flush of its own, which the log shows as an answer.
 fn writes_past(line: &Value) -> bool {
-    line["op"] == "write" && line["answers"].as_array().is_some_and(|all| all.contains(&"bypass".into()))
+    line["op"] == "write"
+        && line["answers"].as_array().is_some_and(|all| all.contains(&"bypass".into()))
 }
 
 #[test]
@@ -157,7 +178,10 @@ fn the_same_bytes_every_time_and_however_packed() {
         run(&experiment, log).unwrap();
     }
     let text = unpacked(&logs[0]);
-    assert!(text.contains("moved to the block region") && text.contains(r#""what":"threshold","value":2"#));
+    assert!(
+        text.contains("moved to the block region")
+            && text.contains(r#""what":"threshold","value":2"#)
+    );
     assert!(logs[1..].iter().all(|log| unpacked(log) == text));
     assert!(logs[1..].iter().all(|log| log.metadata().unwrap().len() < text.len() as u64 / 3));
     // A log makes room for another one, packed or not.
@@ -179,7 +203,8 @@ fn watching_changes_nothing() {
             table
         };
         let watched = strip(run(&experiment, &folder.path().join("x.jsonl")).unwrap());
-        let alone = strip(Runner::default().run(&experiment, &workloads(), How::default(), go_on).unwrap());
+        let alone =
+            strip(Runner::default().run(&experiment, &workloads(), How::default(), go_on).unwrap());
         assert_eq!(watched, alone, "{scheme}");
     }
 }
@@ -196,14 +221,16 @@ fn what_is_no_log_is_not_replaced() {
     let trace = folder.path().join("trace.csv");
     std::fs::write(&trace, "precious\n").unwrap();
     assert!(
-        refused(&trace).ends_with("trace.csv: is there already and is no log of events; name another file")
+        refused(&trace)
+            .ends_with("trace.csv: is there already and is no log of events; name another file")
     );
     assert_eq!(std::fs::read_to_string(&trace).unwrap(), "precious\n");
     assert!(refused(folder.path()).ends_with("is a folder; a log of events is a file"));
     let lost = folder.path().join("nowhere/log.jsonl");
     assert!(refused(&lost).ends_with("log.jsonl: cannot be written: there is no such folder"));
     assert!(
-        refused(&folder.path().join("log.jsonl.xz")).contains(".xz is not written; end the name in .gz or")
+        refused(&folder.path().join("log.jsonl.xz"))
+            .contains(".xz is not written; end the name in .gz or")
     );
     // An empty file, as `mktemp` makes it, is nobody's.
     let empty = folder.path().join("empty");

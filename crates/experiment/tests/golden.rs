@@ -1,8 +1,9 @@
 //! Golden records: some hundred small runs, and a digest of what each of them gave, as text.
 //!
-//! A change that is not meant to change results leaves all of them as they are. `make golden` lists the runs that
-//! changed and the fields that differ; `make golden BLESS=1` accepts a change that is meant, which the changelog names.
-//! The runs are drawn from the registries: a new scheme adds its own.
+//! A change that is not meant to change results leaves all of them as they are. `make golden` lists
+//! the runs that changed and the fields that differ; `make golden BLESS=1` accepts a change that is
+//! meant, which the changelog names. The runs are drawn from the registries: a new scheme adds its
+//! own.
 
 #[path = "golden/digest.rs"]
 mod digest;
@@ -53,7 +54,9 @@ fn differences(before: &BTreeMap<String, Digest>, now: &BTreeMap<String, Digest>
             Some(_) => {}
         }
     }
-    all.extend(before.keys().filter(|name| !now.contains_key(*name)).map(|name| format!("{name}: gone")));
+    all.extend(
+        before.keys().filter(|name| !now.contains_key(*name)).map(|name| format!("{name}: gone")),
+    );
     all
 }
 

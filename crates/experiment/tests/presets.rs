@@ -120,7 +120,8 @@ fn the_epo_paper() {
     assert_eq!(experiment.nand.timing.transfer.0, 25 * (512 + 16));
     assert_eq!(raw_bytes(&experiment), 192 << 30);
     // Elements and page sizes can be axes: four gigabytes in each element.
-    let sets = ["preset=epo-2011", "workload.path=w", "nand.channels=[16, 32, 48, 64]"].map(str::to_owned);
+    let sets =
+        ["preset=epo-2011", "workload.path=w", "nand.channels=[16, 32, 48, 64]"].map(str::to_owned);
     let sizes: Vec<u64> = resolve(None, "", &sets).unwrap().iter().map(raw_bytes).collect();
     assert_eq!(sizes, [64 << 30, 128 << 30, 192 << 30, 256 << 30]);
 }
@@ -218,21 +219,30 @@ fn every_preset_is_checked_here() {
     assert_eq!(preset_names(), known);
 }
 
-/// What a preset's paper leaves open is a key of the preset, and every other reading of it can be had.
+/// What a preset's paper leaves open is a key of the preset, and every other reading of it can be
+/// had.
 #[test]
 fn every_other_reading_of_a_drive_can_be_configured() {
     let registry: Value = serde_json::from_str(&registry_json()).unwrap();
     let mut readings = 0;
     for device in registry["devices"].as_array().unwrap() {
         for choice in device["choices"].as_array().into_iter().flatten() {
-            let (name, option) = (device["name"].as_str().unwrap(), choice["option"].as_str().unwrap());
+            let (name, option) =
+                (device["name"].as_str().unwrap(), choice["option"].as_str().unwrap());
             let pointer = format!("/{}", option.replace('.', "/"));
-            assert_eq!(preset(name).1.pointer(&pointer), Some(&choice["default"]), "{name}: {option}");
+            assert_eq!(
+                preset(name).1.pointer(&pointer),
+                Some(&choice["default"]),
+                "{name}: {option}"
+            );
             assert!(!choice["open"].as_str().unwrap().is_empty(), "{name}: {option}");
             for other in choice["others"].as_array().unwrap() {
                 assert_ne!(other, &choice["default"], "{name}: {option}");
-                let sets =
-                    [format!("preset={name}"), "workload.path=w".to_owned(), format!("{option}={other}")];
+                let sets = [
+                    format!("preset={name}"),
+                    "workload.path=w".to_owned(),
+                    format!("{option}={other}"),
+                ];
                 let experiment = resolve(None, "", &sets).unwrap().remove(0);
                 let json: Value = serde_json::from_str(&experiment.to_json()).unwrap();
                 assert_eq!(json.pointer(&pointer), Some(other), "{name}: {option}");

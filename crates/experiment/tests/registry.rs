@@ -33,8 +33,14 @@ fn every_item_is_described() {
                 assert!(item[key].as_str().unwrap().len() > 2, "{name}: {item} has no {key}");
             }
             for option in item["options"].as_array().unwrap() {
-                assert!(option["doc"].as_str().unwrap().len() > 3, "{name}: {option} is not documented");
-                assert!(!option["type"].as_str().unwrap().is_empty(), "{name}: {option} has no type");
+                assert!(
+                    option["doc"].as_str().unwrap().len() > 3,
+                    "{name}: {option} is not documented"
+                );
+                assert!(
+                    !option["type"].as_str().unwrap().is_empty(),
+                    "{name}: {option} has no type"
+                );
                 assert!(option.as_object().unwrap().contains_key("default"), "{name}: {option}");
             }
         }
@@ -74,7 +80,8 @@ fn defaults_are_those_of_the_configuration() {
     ] {
         for item in section(list) {
             let name = item["name"].as_str().unwrap();
-            let sets = ["preset=nvme-tlc", "workload.path=w", &format!("{key}={name}")].map(str::to_owned);
+            let sets =
+                ["preset=nvme-tlc", "workload.path=w", &format!("{key}={name}")].map(str::to_owned);
             // The preset's own scheme keeps the preset's options.
             let experiment = resolve(None, "", &sets).unwrap().remove(0);
             let config: Value = serde_json::from_str(&experiment.to_json()).unwrap();
@@ -92,7 +99,11 @@ fn defaults_are_those_of_the_configuration() {
 fn options_have_short_types() {
     let buffers = section("buffers");
     let bplru = buffers.iter().find(|item| item["name"] == "bplru").unwrap();
-    let padding =
-        bplru["options"].as_array().unwrap().iter().find(|option| option["name"] == "padding").unwrap();
+    let padding = bplru["options"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|option| option["name"] == "padding")
+        .unwrap();
     assert_eq!((&padding["type"], &padding["default"]), (&"boolean".into(), &true.into()));
 }

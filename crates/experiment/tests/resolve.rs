@@ -22,10 +22,30 @@ fn pick(points: &[Value], pointers: &[&str]) -> Vec<Vec<Value>> {
 
 #[test]
 fn a_preset_gives_what_the_file_leaves_out() {
-    let all = points(&format!("{FILE}[buffer]\nsize = \"2048 KiB\"\n"), &["nand.timing.read=60us", "seed=7"]);
+    let all = points(
+        &format!("{FILE}[buffer]\nsize = \"2048 KiB\"\n"),
+        &["nand.timing.read=60us", "seed=7"],
+    );
     assert_eq!(
-        pick(&all, &["/name", "/preset", "/buffer/size", "/buffer/write_back", "/nand/timing/read", "/seed"]),
-        [[json!("mail"), json!("bplru-2008"), json!("2 MiB"), json!("foreground"), json!("60 us"), json!(7)]]
+        pick(
+            &all,
+            &[
+                "/name",
+                "/preset",
+                "/buffer/size",
+                "/buffer/write_back",
+                "/nand/timing/read",
+                "/seed"
+            ]
+        ),
+        [[
+            json!("mail"),
+            json!("bplru-2008"),
+            json!("2 MiB"),
+            json!("foreground"),
+            json!("60 us"),
+            json!(7)
+        ]]
     );
     assert_eq!(
         pick(&all, &["/nand/timing/program", "/nand/pages_per_block"]),
@@ -38,7 +58,10 @@ fn options_win_over_the_file_and_later_ones_over_earlier_ones() {
     let file = format!("{FILE}[buffer]\nsize = \"1 MiB\"\n");
     assert_eq!(pick(&points(&file, &["buffer.size=2MiB"]), &["/buffer/size"]), [[json!("2 MiB")]]);
     let sets = ["buffer.size=2MiB", "buffer.size=3MiB", "name=x y"];
-    assert_eq!(pick(&points(&file, &sets), &["/buffer/size", "/name"]), [[json!("3 MiB"), json!("x y")]]);
+    assert_eq!(
+        pick(&points(&file, &sets), &["/buffer/size", "/name"]),
+        [[json!("3 MiB"), json!("x y")]]
+    );
     // A value that could not be read does not matter once it is overridden.
     let wrong = format!("{FILE}[buffer]\nsize = 5\n");
     assert_eq!(pick(&points(&wrong, &["buffer.size=2MiB"]), &["/buffer/size"]), [[json!("2 MiB")]]);
@@ -48,8 +71,14 @@ fn options_win_over_the_file_and_later_ones_over_earlier_ones() {
 fn lists_are_axes_in_the_order_in_which_they_are_written() {
     let file = "preset = [\"hbm-2010\", \"bplru-2008\"]\n[buffer]\nsize = [\"1 MiB\", \"4 MiB\"]\n\
                 scheme = [\"lru\", \"fab\"]\n[workload]\npath = \"w\"\n";
-    let (hbm, bplru, one, four, lru, fab) =
-        (json!("hbm-2010"), json!("bplru-2008"), json!("1 MiB"), json!("4 MiB"), json!("lru"), json!("fab"));
+    let (hbm, bplru, one, four, lru, fab) = (
+        json!("hbm-2010"),
+        json!("bplru-2008"),
+        json!("1 MiB"),
+        json!("4 MiB"),
+        json!("lru"),
+        json!("fab"),
+    );
     let expected: Vec<Vec<Value>> = [
         [&hbm, &one, &lru],
         [&hbm, &one, &fab],
@@ -65,8 +94,16 @@ fn lists_are_axes_in_the_order_in_which_they_are_written() {
     .collect();
     let all = points(file, &[]);
     assert_eq!(pick(&all, &["/preset", "/buffer/size", "/buffer/scheme/kind"]), expected);
-    assert_eq!(all[0]["nand"]["timing"]["program"], json!("200 us"), "the preset of the first points");
-    assert_eq!(all[7]["nand"]["timing"]["program"], json!("800 us"), "the preset of the last points");
+    assert_eq!(
+        all[0]["nand"]["timing"]["program"],
+        json!("200 us"),
+        "the preset of the first points"
+    );
+    assert_eq!(
+        all[7]["nand"]["timing"]["program"],
+        json!("800 us"),
+        "the preset of the last points"
+    );
 }
 
 /// A long axis costs as much as it is long, not its square.
@@ -82,11 +119,15 @@ fn a_hundred_thousand_points_are_quick() {
 fn options_add_axes_after_those_of_the_file() {
     let file = format!("{FILE}[host]\nspeedup = [1, 2.5]\n");
     let all = points(&file, &["seed=[1, 2]", "buffer.size=[1MiB, 2 MiB]"]);
-    let speedups: Vec<_> = all.iter().map(|point| point["host"]["speedup"].as_f64().unwrap()).collect();
+    let speedups: Vec<_> =
+        all.iter().map(|point| point["host"]["speedup"].as_f64().unwrap()).collect();
     assert_eq!(speedups, [1.0, 1.0, 1.0, 1.0, 2.5, 2.5, 2.5, 2.5]);
     let rest = pick(&all[..4], &["/seed", "/buffer/size"]);
     let (one, two) = (json!("1 MiB"), json!("2 MiB"));
-    assert_eq!(rest, [[json!(1), one.clone()], [json!(1), two.clone()], [json!(2), one], [json!(2), two]]);
+    assert_eq!(
+        rest,
+        [[json!(1), one.clone()], [json!(1), two.clone()], [json!(2), one], [json!(2), two]]
+    );
 }
 
 #[test]
@@ -102,7 +143,10 @@ fn an_axis_may_list_tables_and_hold_axes() {
         })
         .collect();
     let bplru = |padding: bool| ("bplru".to_owned(), Some(json!(padding)));
-    assert_eq!(kinds, [("lru".to_owned(), None), bplru(true), bplru(false), ("fab".to_owned(), None)]);
+    assert_eq!(
+        kinds,
+        [("lru".to_owned(), None), bplru(true), bplru(false), ("fab".to_owned(), None)]
+    );
 }
 
 #[test]
@@ -115,10 +159,13 @@ fn another_scheme_replaces_the_options_and_the_same_one_keeps_them() {
         assert_eq!((&kept["kind"], &kept["log_blocks"]), (&json!("bast"), &json!(7.0)), "{set}");
     }
     // An option without a kind adjusts a scheme that was given by its name alone.
-    let scheme = pick(&points(FILE, &["buffer.scheme.padding=false"]), &["/buffer/scheme"])[0][0].clone();
-    assert_eq!((&scheme["kind"], &scheme["padding"]), (&json!("bplru"), &json!(false)));
     let scheme =
-        pick(&points(FILE, &["buffer.scheme.padding=false", "buffer.scheme=fab"]), &["/buffer/scheme"]);
+        pick(&points(FILE, &["buffer.scheme.padding=false"]), &["/buffer/scheme"])[0][0].clone();
+    assert_eq!((&scheme["kind"], &scheme["padding"]), (&json!("bplru"), &json!(false)));
+    let scheme = pick(
+        &points(FILE, &["buffer.scheme.padding=false", "buffer.scheme=fab"]),
+        &["/buffer/scheme"],
+    );
     assert_eq!(scheme[0][0]["kind"], json!("fab"));
 }
 
@@ -130,7 +177,10 @@ fn a_format_is_laid_over_another_as_a_scheme_is() {
     assert_eq!(format(&["workload.format=spc"]), json!("spc"));
     assert_eq!(format(&["workload.format=fio"]), fio("us"));
     assert_eq!(format(&["workload.format=fio", "workload.format.unit=ms"]), fio("ms"));
-    assert_eq!(format(&["workload.format={kind=\"fio\", unit=\"ms\"}", "workload.format=fio"]), fio("ms"));
+    assert_eq!(
+        format(&["workload.format={kind=\"fio\", unit=\"ms\"}", "workload.format=fio"]),
+        fio("ms")
+    );
     assert_eq!(
         format(&["workload.format={kind=\"fio\", unit=\"ms\"}", "workload.format=blkparse"]),
         json!({"kind": "blkparse", "action": "issue"})
@@ -170,12 +220,17 @@ fn keys_depend_on_values_and_not_on_labels() {
         resolve(Some(FILE), "f.toml", &sets).unwrap()[0].key()
     };
     assert_eq!(key(&[]).len(), 32);
-    assert_eq!(key(&[]), key(&["name=other", "buffer.size=16384KiB"]), "the same values, written otherwise");
+    assert_eq!(
+        key(&[]),
+        key(&["name=other", "buffer.size=16384KiB"]),
+        "the same values, written otherwise"
+    );
     assert_ne!(key(&[]), key(&["seed=2"]));
     assert_ne!(key(&[]), key(&["workload.path=v"]));
 }
 
-/// Cases are an axis, crossed by the others and by those that they hold; their settings win, and options of a preset's scheme stay.
+/// Cases are an axis, crossed by the others and by those that they hold; their settings win, and
+/// options of a preset's scheme stay.
 #[test]
 fn cases_are_settings_that_go_together() {
     let file = r#"
@@ -221,13 +276,15 @@ fn cases_are_settings_that_go_together() {
 /// What a result says of its configuration is a configuration.
 #[test]
 fn a_configuration_of_a_case_can_be_read_again() {
-    let file =
-        "preset = \"bplru-2008\"\nworkload.path = \"w\"\n[[case]]\nname = \"one\"\nbuffer.size = \"2 MiB\"\n";
+    let file = "preset = \"bplru-2008\"\nworkload.path = \"w\"\n[[case]]\nname = \"one\"\nbuffer.size = \"2 MiB\"\n";
     let [one] = resolve(Some(file), "cases.toml", &[]).unwrap().try_into().unwrap();
     let again = Experiment::from_json(&one.to_json()).unwrap();
     assert_eq!(again, one);
-    let named =
-        resolve(Some("preset = \"bplru-2008\"\nworkload.path = \"w\"\ncase = \"one\""), "x.toml", &[]);
+    let named = resolve(
+        Some("preset = \"bplru-2008\"\nworkload.path = \"w\"\ncase = \"one\""),
+        "x.toml",
+        &[],
+    );
     assert_eq!(named.unwrap()[0].case.as_deref(), Some("one"));
 }
 
@@ -241,7 +298,8 @@ fn capacity(point: &Value) -> (Value, Value) {
 /// Of two keys that say the same, the one given last holds.
 #[test]
 fn spare_flash_displaces_the_capacity_of_a_layer_below() {
-    let of = |file: &str, sets: &[&str]| points(file, sets).iter().map(capacity).collect::<Vec<_>>();
+    let of =
+        |file: &str, sets: &[&str]| points(file, sets).iter().map(capacity).collect::<Vec<_>>();
     let spare = |share: f64| (Value::Null, json!(share));
     assert_eq!(of(PRESET, &[]), [(json!("32 GiB"), Value::Null)]);
     let sweep = "ftl.over_provisioning=[0.07, 0.15, 0.5]";
@@ -251,8 +309,9 @@ fn spare_flash_displaces_the_capacity_of_a_layer_below() {
     assert_eq!(of(&file, &["ftl.exported=1GiB"]), [(json!("1 GiB"), Value::Null)]);
     let file = format!("{PRESET}[ftl]\nexported = \"2 GiB\"\n");
     assert_eq!(of(&file, &["ftl.over_provisioning=0.3"]), [spare(0.3)]);
-    let cases =
-        format!("{file}[[case]]\nname = \"a\"\nftl.over_provisioning = 0.4\n[[case]]\nname = \"b\"\n");
+    let cases = format!(
+        "{file}[[case]]\nname = \"a\"\nftl.over_provisioning = 0.4\n[[case]]\nname = \"b\"\n"
+    );
     assert_eq!(of(&cases, &[]), [spare(0.4), (json!("2 GiB"), Value::Null)]);
     // The other way round: a preset that says the share.
     let file = "preset = \"multibank-2009\"\nworkload.path = \"w\"\nftl.exported = \"1 GiB\"\n";
@@ -288,7 +347,8 @@ fn two_keys_that_say_the_same_in_one_layer_are_an_error() {
 /// A point of an axis that says nothing is like one without the axis.
 #[test]
 fn null_in_a_list_leaves_the_other_key_of_a_pair_alone() {
-    let of = |file: &str, sets: &[&str]| points(file, sets).iter().map(capacity).collect::<Vec<_>>();
+    let of =
+        |file: &str, sets: &[&str]| points(file, sets).iter().map(capacity).collect::<Vec<_>>();
     let size = |size: &str| (json!(size), Value::Null);
     let spare = |share: f64| (Value::Null, json!(share));
     let file = format!("{PRESET}[ftl]\nexported = \"2 GiB\"\n");
@@ -297,7 +357,8 @@ fn null_in_a_list_leaves_the_other_key_of_a_pair_alone() {
     assert_eq!(of(PRESET, &["ftl.over_provisioning=[null, 0.3]"]), [size("32 GiB"), spare(0.3)]);
     let file = format!("{PRESET}[ftl]\nover_provisioning = [\"null\", 0.3]\n");
     assert_eq!(of(&file, &["ftl.exported=1GiB"]), [size("1 GiB")]);
-    // An option takes back what a preset gives; the option after it says nothing at its first point.
+    // An option takes back what a preset gives; the option after it says nothing at its first
+    // point.
     let sets = ["ftl.exported=null", "ftl.over_provisioning=[null, 0.3]"];
     assert_eq!(of(PRESET, &sets), [spare(0.07), spare(0.3)]);
     let sets = ["ftl.exported=[null, 1GiB]", "ftl.over_provisioning=0.3"];
@@ -314,7 +375,8 @@ fn null_takes_back_the_preset_and_the_cases() {
     assert!(error.contains("is missing; give it, or start from a preset"), "{error}");
     let cases = format!("{file}[[case]]\nname = \"a\"\nhost.speedup = 3\n");
     assert_eq!(pick(&points(&cases, &["case=null"]), &["/host/speedup"]), [[json!(2.0)]]);
-    let axis = format!("{file}[[case]]\nname = \"a\"\nftl.exported = \"null\"\n[[case]]\nname = \"b\"\n");
+    let axis =
+        format!("{file}[[case]]\nname = \"a\"\nftl.exported = \"null\"\n[[case]]\nname = \"b\"\n");
     let of: Vec<_> = points(&axis, &[]).iter().map(capacity).collect();
     assert_eq!(of, [(Value::Null, json!(0.07)), (json!("32 GiB"), Value::Null)]);
 }
@@ -339,8 +401,7 @@ fn null_takes_a_value_back() {
 fn null_takes_back_a_key_of_a_generator() {
     let of = |sets: &[&str]| {
         let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
-        let file =
-            "kind = \"uniform\"\nrequests = 5\nread_share = 0.3\nsize = { \"4 KiB\" = 1, mean = \"null\" }\n";
+        let file = "kind = \"uniform\"\nrequests = 5\nread_share = 0.3\nsize = { \"4 KiB\" = 1, mean = \"null\" }\n";
         let made = eraseblock_experiment::resolve_generator(None, Some((file, "g.toml")), &sets);
         serde_json::to_value(made.unwrap()).unwrap()
     };
@@ -348,5 +409,8 @@ fn null_takes_back_a_key_of_a_generator() {
     assert_eq!((&plain["requests"], &plain["read_share"]), (&json!(5), &json!(0.3)));
     let back = of(&["read_share=null", "requests=null"]);
     let default = of(&["read_share=0"]);
-    assert_eq!((&back["requests"], &back["read_share"]), (&json!(1_000_000), &default["read_share"]));
+    assert_eq!(
+        (&back["requests"], &back["read_share"]),
+        (&json!(1_000_000), &default["read_share"])
+    );
 }

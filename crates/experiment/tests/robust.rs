@@ -1,4 +1,5 @@
-//! Whatever is written, the answer is experiments or one line; never a panic, a hang or a page of text.
+//! Whatever is written, the answer is experiments or one line; never a panic, a hang or a page of
+//! text.
 
 use eraseblock_experiment::{Experiment, resolve};
 use proptest::prelude::*;
@@ -18,8 +19,10 @@ speedup = 1.5
 "#;
 
 /// Bits of TOML that make more trouble than random letters do.
-const BITS: &[&str] =
-    &["[", "]", "{", "}", "=", "\"", "'''", "\n", ".", ",", "#", "kind", "scheme", "1e400", "nan", "é", "\0"];
+const BITS: &[&str] = &[
+    "[", "]", "{", "}", "=", "\"", "'''", "\n", ".", ",", "#", "kind", "scheme", "1e400", "nan",
+    "é", "\0",
+];
 
 fn answer(file: &str, sets: &[String]) {
     match resolve(Some(file), "f.toml", sets) {

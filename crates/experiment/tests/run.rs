@@ -41,14 +41,20 @@ fn run_one(experiment: &Experiment) -> Result<Record, RunError> {
 /// The record of the file with `sets`, as JSON.
 fn record(sets: &[&str]) -> Value {
     let experiment = experiments(sets).remove(0);
-    serde_json::from_str(&run_one(&experiment).unwrap_or_else(|error| panic!("{sets:?}: {error}")).to_json())
-        .unwrap()
+    serde_json::from_str(
+        &run_one(&experiment).unwrap_or_else(|error| panic!("{sets:?}: {error}")).to_json(),
+    )
+    .unwrap()
 }
 
 fn names(section: &str) -> String {
     let registry: Value = serde_json::from_str(&registry_json()).unwrap();
-    let names: Vec<&str> =
-        registry[section].as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = registry[section]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["name"].as_str().unwrap())
+        .collect();
     format!("[{}]", names.join(","))
 }
 
@@ -77,13 +83,18 @@ fn every_buffer_runs_over_every_ftl() {
             "{what}"
         );
         assert!(number(&record, "/flash/programs/total") > 0, "{what}");
-        assert_eq!(record["config"]["buffer"]["scheme"]["kind"], experiment.buffer.scheme.name(), "{what}");
+        assert_eq!(
+            record["config"]["buffer"]["scheme"]["kind"],
+            experiment.buffer.scheme.name(),
+            "{what}"
+        );
     }
 }
 
-/// The presets, full at the start, with each buffer, in figures that don't depend on it. To fill one takes up to a second. So they
-/// are as they are with their own buffer alone, but for those of more than 128 GiB, which have an eighth of their blocks; with all
-/// buffers they have 4 to 8 GiB of flash, with the same share of it exported.
+/// The presets, full at the start, with each buffer, in figures that don't depend on it. To fill
+/// one takes up to a second. So they are as they are with their own buffer alone, but for those of
+/// more than 128 GiB, which have an eighth of their blocks; with all buffers they have 4 to 8 GiB
+/// of flash, with the same share of it exported.
 #[test]
 fn every_preset_runs_every_buffer() {
     let file = "[workload.generate]\nkind = \"uniform\"\nrequests = 2000\nfootprint = \"512 MiB\"\n\
@@ -94,13 +105,17 @@ fn every_preset_runs_every_buffer() {
         let first = resolved(std::slice::from_ref(&preset)).remove(0);
         // One of so many blocks is left, and of so many exported bytes.
         let shrunk = |part: u32| {
-            let blocks = format!("nand.blocks_per_plane={}", first.nand.blocks_per_plane.div_ceil(part));
-            let exported =
-                first.ftl.exported.map(|all| format!("ftl.exported=\"{} B\"", all.0 / u64::from(part)));
+            let blocks =
+                format!("nand.blocks_per_plane={}", first.nand.blocks_per_plane.div_ceil(part));
+            let exported = first
+                .ftl
+                .exported
+                .map(|all| format!("ftl.exported=\"{} B\"", all.0 / u64::from(part)));
             [preset.clone(), blocks].into_iter().chain(exported).collect::<Vec<_>>()
         };
         let nand = &first.nand;
-        let planes = nand.channels * nand.chips_per_channel * nand.dies_per_chip * nand.planes_per_die;
+        let planes =
+            nand.channels * nand.chips_per_channel * nand.dies_per_chip * nand.planes_per_die;
         let plane = u64::from(nand.blocks_per_plane * nand.pages_per_block) * nand.page_size.0;
         let gib = ((u64::from(planes) * plane) >> 30) as u32;
         let whole = shrunk(if gib > 128 { 8 } else { 1 });
@@ -261,7 +276,8 @@ fn replaying(name: &str) -> Experiment {
     resolve(Some(&file), "small.toml", &[]).unwrap().remove(0)
 }
 
-/// A trace that is moved stays the same experiment; one that is changed, or read in another format, does not.
+/// A trace that is moved stays the same experiment; one that is changed, or read in another format,
+/// does not.
 #[test]
 fn a_record_is_known_by_the_content_of_its_trace() {
     let folder = tempfile::tempdir().unwrap();
@@ -271,8 +287,9 @@ fn a_record_is_known_by_the_content_of_its_trace() {
         let experiment = replaying(name);
         let go_on = &mut |_| ControlFlow::Continue(());
         let identity = runner.identify(&experiment, folder.path(), go_on).unwrap();
-        let record =
-            runner.run(&experiment, folder.path(), How { verify: true, events: None }, go_on).unwrap();
+        let record = runner
+            .run(&experiment, folder.path(), How { verify: true, events: None }, go_on)
+            .unwrap();
         assert_eq!(record.value()["key"], identity.key);
         for (label, value) in &identity.trace {
             assert_eq!(record.value()["trace"][*label], *value);
@@ -312,8 +329,8 @@ fn a_trace_that_changes_under_a_run_is_an_error() {
     assert!(error.to_string().starts_with("a.spc: changed while it was being read"), "{error}");
 }
 
-/// The bounds are in every record unless they are switched off, and the scheme that knows the future reaches that of hits in
-/// every kind of replay.
+/// The bounds are in every record unless they are switched off, and the scheme that knows the
+/// future reaches that of hits in every kind of replay.
 #[test]
 fn records_hold_bounds_and_the_optimum_reaches_them() {
     for replay in ["open", "closed", "untimed"] {
@@ -344,8 +361,9 @@ fn telling_the_future_is_a_phase() {
     assert!(!phases.contains(&"replay"), "{phases:?}");
 }
 
-/// On a drive whose planes copy into one another's blocks, an erase may wait for a page of the map that comes of a read of what
-/// waits for that erase. Copies go to blocks that have really been erased.
+/// On a drive whose planes copy into one another's blocks, an erase may wait for a page of the map
+/// that comes of a read of what waits for that erase. Copies go to blocks that have really been
+/// erased.
 #[test]
 fn copies_do_not_wait_for_erases_that_wait_for_them() {
     const DRIVE: &str = r#"
@@ -371,7 +389,8 @@ fn copies_do_not_wait_for_erases_that_wait_for_them() {
     for (grain, seeds) in [("all", 1..4), ("victim", 1..4)] {
         for seed in seeds {
             let sets = [format!("ftl.gc.grain={grain}"), format!("workload.generate.seed={seed}")];
-            let [experiment] = <[_; 1]>::try_from(resolve(Some(DRIVE), "f.toml", &sets).unwrap()).unwrap();
+            let [experiment] =
+                <[_; 1]>::try_from(resolve(Some(DRIVE), "f.toml", &sets).unwrap()).unwrap();
             run_one(&experiment).unwrap_or_else(|error| panic!("{grain}, seed {seed}: {error}"));
         }
     }

@@ -37,7 +37,9 @@ fn properties(schema: &Value, path: &str, visit: &mut dyn FnMut(&str, &Value)) {
                 }
             }
         }
-        Value::Array(elements) => elements.iter().for_each(|element| properties(element, path, visit)),
+        Value::Array(elements) => {
+            elements.iter().for_each(|element| properties(element, path, visit))
+        }
         _ => {}
     }
 }
@@ -55,7 +57,10 @@ fn every_key_is_documented_and_may_be_an_axis() {
         assert!(document.len() > 3, "{path} has no description: {property}");
         let list = &property["anyOf"][1];
         assert_eq!((&list["type"], &list["minItems"]), (&"array".into(), &1.into()), "{path}");
-        assert_eq!(property["anyOf"][0], list["items"], "{path}: an axis lists what may stand alone");
+        assert_eq!(
+            property["anyOf"][0], list["items"],
+            "{path}: an axis lists what may stand alone"
+        );
     });
     assert!(seen > 40, "the schema lists the whole configuration, not {seen} keys");
 }

@@ -1,4 +1,5 @@
-//! A setting changes the results of some run, or is refused, or the record warns of it: none does nothing in silence.
+//! A setting changes the results of some run, or is refused, or the record warns of it: none does
+//! nothing in silence.
 
 mod support;
 
@@ -19,7 +20,8 @@ use serde_json::Value as Json;
 use settings::bases;
 use settings::drawn::{Setting, settings, values};
 
-/// Parts of a record that are not results: what was asked for, what it is called, how fast the simulator was, how large its state.
+/// Parts of a record that are not results: what was asked for, what it is called, how fast the
+/// simulator was, how large its state.
 const NOT_RESULTS: [&str; 7] =
     ["/key", "/name", "/version", "/config", "/engine", "/buffer_metadata_bytes", "/map_bytes"];
 const NOT_RESULTS_OF_TRACE: [&str; 4] = ["name", "sha256", "evidence", "format"];
@@ -33,13 +35,15 @@ enum Answer {
 }
 
 fn experiment(sets: &[String]) -> Result<Experiment, String> {
-    let mut all = resolve(Some(&bases::file()), "small.toml", sets).map_err(|error| error.to_string())?;
+    let mut all =
+        resolve(Some(&bases::file()), "small.toml", sets).map_err(|error| error.to_string())?;
     Ok(all.remove(0))
 }
 
 fn answer(sets: &[String], folder: &Path) -> Answer {
     let record = experiment(sets).and_then(|experiment| {
-        run(&experiment, folder, false, &mut |_| ControlFlow::Continue(())).map_err(|error| error.to_string())
+        run(&experiment, folder, false, &mut |_| ControlFlow::Continue(()))
+            .map_err(|error| error.to_string())
     });
     let mut record = match record {
         Ok(record) => Json::Object(record.value().clone()),
@@ -76,7 +80,8 @@ fn candidates(setting: &Setting, base: &bases::Base, sets: &[String]) -> Vec<Str
     }
     let Ok(experiment) = experiment(sets) else { return Vec::new() };
     let json: Json = serde_json::from_str(&experiment.to_json()).unwrap();
-    let now = json.pointer(&format!("/{}", setting.path.replace('.', "/"))).cloned().unwrap_or_default();
+    let now =
+        json.pointer(&format!("/{}", setting.path.replace('.', "/"))).cloned().unwrap_or_default();
     values(setting, &now)
 }
 
@@ -124,7 +129,11 @@ fn every_setting_changes_the_results_of_some_run() {
     let folder = tempfile::tempdir().unwrap();
     bases::write_traces(folder.path());
     let mut all = settings();
-    assert!(all.len() > 500, "the schema lists the whole configuration, not {} settings", all.len());
+    assert!(
+        all.len() > 500,
+        "the schema lists the whole configuration, not {} settings",
+        all.len()
+    );
     let stale = bases::not_in(&all);
     assert!(stale.is_empty(), "named in the tables of this test, but not in the schema: {stale:?}");
     all.retain(|setting| bases::without_effect(setting).is_none());
@@ -142,7 +151,12 @@ fn every_setting_changes_the_results_of_some_run() {
             Fate::Nothing(_) => true,
         })
         .collect();
-    assert!(wrong.is_empty(), "{} of {} settings change nothing: {wrong:#?}", wrong.len(), all.len());
+    assert!(
+        wrong.is_empty(),
+        "{} of {} settings change nothing: {wrong:#?}",
+        wrong.len(),
+        all.len()
+    );
 }
 
 /// Runs in which some settings can do nothing.
@@ -151,14 +165,21 @@ const CONTEXTS: [&[&str]; 5] = [
     &["host.replay=closed"],
     &["buffer.scheme=none"],
     &["ftl.gc.cost=free"],
-    &["nand.channels=1", "nand.chips_per_channel=1", "nand.planes_per_die=1", "nand.blocks_per_plane=256"],
+    &[
+        "nand.channels=1",
+        "nand.chips_per_channel=1",
+        "nand.planes_per_die=1",
+        "nand.blocks_per_plane=256",
+    ],
 ];
 
-/// Keys that a file without a preset has to give: that somebody gave one says nothing. With a preset they are warned of.
+/// Keys that a file without a preset has to give: that somebody gave one says nothing. With a
+/// preset they are warned of.
 const REQUIRED: [&str; 4] =
     ["nand.timing.read", "nand.timing.program", "nand.timing.erase", "nand.timing.transfer"];
 
-/// Settings of the drive, one at a time, where another setting may make them do nothing: then that is said.
+/// Settings of the drive, one at a time, where another setting may make them do nothing: then that
+/// is said.
 #[test]
 fn what_does_nothing_beside_another_setting_is_said() {
     let all = settings();
@@ -166,8 +187,11 @@ fn what_does_nothing_beside_another_setting_is_said() {
         let own = one.kinds.is_empty() && !one.path.starts_with("workload");
         own && bases::without_effect(one).is_none() && !REQUIRED.contains(&one.path.as_str())
     };
-    let tasks: Vec<_> =
-        all.iter().filter(of_drive).flat_map(|one| CONTEXTS.map(|context| (one, context))).collect();
+    let tasks: Vec<_> = all
+        .iter()
+        .filter(of_drive)
+        .flat_map(|one| CONTEXTS.map(|context| (one, context)))
+        .collect();
     let folder = tempfile::tempdir().unwrap();
     let silent = Mutex::new(Vec::new());
     in_parallel(&tasks, |(setting, context)| {
@@ -223,7 +247,8 @@ fn names(warnings: &[String], path: &str) -> bool {
     found.any(|text| [path, parent].iter().any(|key| text.contains(&format!(" {key} ("))))
 }
 
-/// What a scheme says of its own options holds: beside the wrong value of the other one they change nothing, and that is said.
+/// What a scheme says of its own options holds: beside the wrong value of the other one they change
+/// nothing, and that is said.
 #[test]
 fn options_that_need_another_one_are_named_without_it() {
     let all = settings();
@@ -237,15 +262,18 @@ fn options_that_need_another_one_are_named_without_it() {
     ];
     let mut seen = 0;
     for (stage, registry) in stages {
-        for (entry, need) in
-            registry.iter().flat_map(|entry| entry.about.needs.iter().map(move |need| (entry, need)))
+        for (entry, need) in registry
+            .iter()
+            .flat_map(|entry| entry.about.needs.iter().map(move |need| (entry, need)))
         {
             let name = |option: &str| format!("{stage}<{}>.{option}", entry.name);
-            let find =
-                |option| all.iter().find(|one| one.name() == name(option)).expect("an option of the schema");
+            let find = |option| {
+                all.iter().find(|one| one.name() == name(option)).expect("an option of the schema")
+            };
             let (setting, beside) = (find(need.option), find(need.beside));
-            let json =
-                |value: &String| serde_json::from_str(value).unwrap_or_else(|_| Json::from(value.as_str()));
+            let json = |value: &String| {
+                serde_json::from_str(value).unwrap_or_else(|_| Json::from(value.as_str()))
+            };
             let wrong: Vec<_> = values(beside, &Json::Null)
                 .into_iter()
                 .filter(|value| {
@@ -269,7 +297,8 @@ fn options_that_need_another_one_are_named_without_it() {
                     }
                 })
             });
-            let (sets, same, warnings) = ran.unwrap_or_else(|| panic!("no run of {}", name(need.option)));
+            let (sets, same, warnings) =
+                ran.unwrap_or_else(|| panic!("no run of {}", name(need.option)));
             assert!(same, "{} matters all the same: {sets:?}", name(need.option));
             assert!(names(&warnings, &setting.path), "{sets:?}: {warnings:?}");
             seen += 1;
@@ -313,7 +342,8 @@ const IDLE: &[(&str, &[&str])] = &[
 ];
 
 /// Nothing of it is drawn.
-const EVEN: &str = "workload.generate={ kind = \"sequential\", requests = 200, footprint = \"4 MiB\" }";
+const EVEN: &str =
+    "workload.generate={ kind = \"sequential\", requests = 200, footprint = \"4 MiB\" }";
 
 #[test]
 fn idle_settings_are_named_only_where_somebody_gave_them() {
@@ -324,7 +354,9 @@ fn idle_settings_are_named_only_where_somebody_gave_them() {
         if !sets.iter().any(|set| set.starts_with("workload.")) {
             sets.push(bases::MIXED.to_owned());
         }
-        let Answer::Ran(before, warnings) = answer(&sets, folder.path()) else { panic!("{sets:?}") };
+        let Answer::Ran(before, warnings) = answer(&sets, folder.path()) else {
+            panic!("{sets:?}")
+        };
         let (path, value) = set.split_once('=').unwrap();
         // Of these tables the drive gives other keys already.
         let in_given_table = path.starts_with("nand.suspend") || path.starts_with("nand.timing");

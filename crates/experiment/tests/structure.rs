@@ -41,8 +41,9 @@ fn no_files_use_one_another_in_a_circle() {
 #[test]
 fn folders_use_only_those_listed_before_them() {
     let page = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("the page");
-    let found =
-        problems(|name, source| order::violations(source, &order::listed(&page, &format!("crates/{name}"))));
+    let found = problems(|name, source| {
+        order::violations(source, &order::listed(&page, &format!("crates/{name}")))
+    });
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
@@ -61,7 +62,10 @@ fn made_up(files: &[(&str, &str)]) -> Source {
 fn uses(source: &Source) -> Vec<String> {
     let name = |at: usize| source.files[at].name.trim_end_matches(".rs");
     let of_file = |(at, file): (usize, &source::File)| {
-        file.uses.keys().map(move |&used| format!("{} -> {}", name(at), name(used))).collect::<Vec<_>>()
+        file.uses
+            .keys()
+            .map(move |&used| format!("{} -> {}", name(at), name(used)))
+            .collect::<Vec<_>>()
     };
     source.files.iter().enumerate().flat_map(of_file).collect()
 }
@@ -85,8 +89,11 @@ fn paths_are_followed_to_the_file_where_the_thing_is() {
 
 #[test]
 fn circles_are_found_and_a_folder_may_use_its_own_files() {
-    let plain =
-        [("lib.rs", "mod a;\nmod b;"), ("a.rs", "use crate::b::B;"), ("b.rs", "fn f(x: super::a::A) {}")];
+    let plain = [
+        ("lib.rs", "mod a;\nmod b;"),
+        ("a.rs", "use crate::b::B;"),
+        ("b.rs", "fn f(x: super::a::A) {}"),
+    ];
     let found = circles::circles(&made_up(&plain));
     assert_eq!(found.len(), 1);
     assert!(found[0].contains("a.rs uses b.rs (crate::b::B)"), "{found:?}");
@@ -127,9 +134,11 @@ fn uses_against_the_order_are_found() {
     let found = order::violations(&source, &order(&["a", "b"]));
     assert_eq!(found[0], "a/mod.rs uses b.rs (crate::b::B), which comes after it");
     let found = order::violations(&source, &order(&["b", "c"]));
-    assert!(found[0].starts_with("`a` is not listed") && found[1].starts_with("`c` is listed"), "{found:?}");
+    assert!(
+        found[0].starts_with("`a` is not listed") && found[1].starts_with("`c` is listed"),
+        "{found:?}"
+    );
 
-    let page =
-        "## Who may use whom\n\n| crate | order |\n| --- | --- |\n| `crates/x` | `b`, `a` |\n\n## Else\n";
+    let page = "## Who may use whom\n\n| crate | order |\n| --- | --- |\n| `crates/x` | `b`, `a` |\n\n## Else\n";
     assert_eq!(order::listed(page, "crates/x"), ["b", "a"]);
 }

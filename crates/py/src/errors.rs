@@ -8,9 +8,24 @@ use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 
-create_exception!(eraseblock, EraseblockError, PyException, "Base of everything that eraseblock raises.");
-create_exception!(eraseblock, ConfigError, EraseblockError, "A wrong key or value in an experiment.");
-create_exception!(eraseblock, InputError, EraseblockError, "A trace or a combination that cannot be run.");
+create_exception!(
+    eraseblock,
+    EraseblockError,
+    PyException,
+    "Base of everything that eraseblock raises."
+);
+create_exception!(
+    eraseblock,
+    ConfigError,
+    EraseblockError,
+    "A wrong key or value in an experiment."
+);
+create_exception!(
+    eraseblock,
+    InputError,
+    EraseblockError,
+    "A trace or a combination that cannot be run."
+);
 create_exception!(eraseblock, SimulationError, EraseblockError, "A run that failed on the way.");
 
 thread_local! {
@@ -44,17 +59,23 @@ pub fn declare_parts(py: Python<'_>) -> PyResult<()> {
 #[expect(clippy::needless_pass_by_value, reason = "made for map_err")]
 pub fn run(error: RunError) -> PyErr {
     let sentence = error.to_string();
-    if error.is_input() { InputError::new_err(sentence) } else { SimulationError::new_err(sentence) }
+    if error.is_input() {
+        InputError::new_err(sentence)
+    } else {
+        SimulationError::new_err(sentence)
+    }
 }
 
 /// Keeps panics off the terminal; `guard` reports them.
 pub fn silence_panics() {
     std::panic::set_hook(Box::new(|info| {
-        let place = info.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
+        let place =
+            info.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
         let payload = info.payload();
         let text = payload.downcast_ref::<&str>().copied();
-        let text =
-            text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
+        let text = text
+            .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or("no message");
         PANIC.with(|last| *last.borrow_mut() = Some(format!("{text}{place}")));
     }));
 }
@@ -63,6 +84,8 @@ pub fn silence_panics() {
 pub fn guard<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
         let what = PANIC.with(|last| last.borrow_mut().take()).unwrap_or_default();
-        SimulationError::new_err(format!("a broken invariant inside the engine, please report it: {what}"))
+        SimulationError::new_err(format!(
+            "a broken invariant inside the engine, please report it: {what}"
+        ))
     })
 }

@@ -1,4 +1,5 @@
-//! Ends the process soon after Ctrl-C or SIGTERM, even while Python waits for a library that never looks up.
+//! Ends the process soon after Ctrl-C or SIGTERM, even while Python waits for a library that never
+//! looks up.
 
 use std::io::{Read, Write};
 use std::os::fd::IntoRawFd;
@@ -7,10 +8,11 @@ use std::{io, thread};
 
 use pyo3::prelude::*;
 
-/// Makes a pipe for `signal.set_wakeup_fd`, which gets the number of each signal, and returns its writing end.
+/// Makes a pipe for `signal.set_wakeup_fd`, which gets the number of each signal, and returns its
+/// writing end.
 ///
-/// `grace_s` seconds after one of `signals`, the process ends with a line on stderr and the code of a process that this
-/// signal ended, unless it has ended.
+/// `grace_s` seconds after one of `signals`, the process ends with a line on stderr and the code of
+/// a process that this signal ended, unless it has ended.
 #[pyfunction]
 fn end_after_signal(signals: Vec<u8>, grace_s: f64, last_words: String) -> PyResult<i32> {
     let (mut reader, writer) = io::pipe()?;

@@ -1,4 +1,5 @@
-//! Python bindings: the extension module `eraseblock._core`. Conversion only; text goes in and JSON comes out.
+//! Python bindings: the extension module `eraseblock._core`. Conversion only; text goes in and JSON
+//! comes out.
 
 mod errors;
 mod interrupt;
@@ -33,7 +34,8 @@ fn registry(py: Python<'_>) -> PyResult<String> {
     py.detach(|| guard(experiment::registry_json))
 }
 
-/// The examples of a buffer scheme, played step by step, as JSON; null where there is no such scheme.
+/// The examples of a buffer scheme, played step by step, as JSON; null where there is no such
+/// scheme.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
 fn examples(py: Python<'_>, name: String) -> PyResult<String> {
@@ -55,14 +57,16 @@ fn resolve(
     file_name: String,
     sets: Vec<String>,
 ) -> PyResult<Vec<String>> {
-    let resolved = py.detach(|| guard(|| experiment::resolve(toml_text.as_deref(), &file_name, &sets)))?;
+    let resolved =
+        py.detach(|| guard(|| experiment::resolve(toml_text.as_deref(), &file_name, &sets)))?;
     Ok(resolved.map_err(errors::config)?.iter().map(experiment::Experiment::to_json).collect())
 }
 
 /// Reads each workload once for all runs of this process.
 static RUNNER: LazyLock<Runner> = LazyLock::new(Runner::default);
 
-/// Says which record a resolved experiment will give, as JSON: its key, and what the trace is called.
+/// Says which record a resolved experiment will give, as JSON: its key, and what the trace is
+/// called.
 ///
 /// Reads the trace, unless this process has done so; `progress` is that of `run`.
 #[pyfunction]
@@ -79,7 +83,8 @@ fn identify(
     Ok(identity.to_json())
 }
 
-/// Runs one resolved experiment and returns its record as JSON; every decision of the buffer goes to the file `events`.
+/// Runs one resolved experiment and returns its record as JSON; every decision of the buffer goes
+/// to the file `events`.
 ///
 /// `progress(phase, done, total)` is called about ten times a second; what it raises ends the run.
 #[pyfunction]

@@ -10,8 +10,8 @@ use crate::interrupt::watched;
 
 /// What the workload of a resolved experiment is like, as JSON.
 ///
-/// `progress(phase, done, total)` is called about ten times a second with the requests read; what it raises ends the
-/// reading.
+/// `progress(phase, done, total)` is called about ten times a second with the requests read; what
+/// it raises ends the reading.
 #[pyfunction]
 #[pyo3(signature = (experiment_json, base, page_size=None, sample=None, progress=None))]
 #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
@@ -28,10 +28,11 @@ fn trace_info(
     watched(py, progress, |watch| experiment::trace_info(&one, Path::new(&base), &options, watch))
 }
 
-/// Writes the workload of a resolved experiment to the trace file `out`; what became of it, as JSON.
+/// Writes the workload of a resolved experiment to the trace file `out`; what became of it, as
+/// JSON.
 ///
-/// `options_json` says how: `to`, `capacity`, `page_size`, `block_size`, `lossy`, `overwrite`. `progress` is called as that
-/// of `run`; what it raises ends the work, and no file is left.
+/// `options_json` says how: `to`, `capacity`, `page_size`, `block_size`, `lossy`, `overwrite`.
+/// `progress` is called as that of `run`; what it raises ends the work, and no file is left.
 #[pyfunction]
 #[pyo3(signature = (experiment_json, base, out, options_json, progress=None))]
 #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
@@ -52,7 +53,8 @@ fn trace_convert(
     })
 }
 
-/// Writes the trace of a generator; what was written comes back as JSON. `progress` is called as in a run.
+/// Writes the trace of a generator; what was written comes back as JSON. `progress` is called as in
+/// a run.
 #[pyfunction]
 #[pyo3(signature = (generator, output, format=None, overwrite=false, lossy=false, progress=None))]
 #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
@@ -67,7 +69,9 @@ fn generate_trace(
 ) -> PyResult<String> {
     let generate = generator.resolve()?;
     let how = Output { format: format.as_deref(), overwrite, lossy };
-    watched(py, progress, |watch| experiment::generate_trace(&generate, Path::new(&output), how, watch))
+    watched(py, progress, |watch| {
+        experiment::generate_trace(&generate, Path::new(&output), how, watch)
+    })
 }
 
 /// What a stand-in matches, how it is made and what it cannot know, as JSON.

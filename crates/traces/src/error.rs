@@ -5,8 +5,8 @@ use std::path::Path;
 
 /// Why a workload cannot be read, made or placed on a drive.
 ///
-/// Its text names the place (`file:line`, or the key of the `[workload]` table), what was found there and what was
-/// expected. It is one word wide, so that a stream of requests stays small.
+/// Its text names the place (`file:line`, or the key of the `[workload]` table), what was found
+/// there and what was expected. It is one word wide, so that a stream of requests stays small.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct TraceError(Box<Kind>);
@@ -30,7 +30,8 @@ enum Kind {
 }
 
 impl TraceError {
-    /// True where the user's configuration or workload is at fault, false where the machine failed to read it.
+    /// True where the user's configuration or workload is at fault, false where the machine failed
+    /// to read it.
     #[must_use]
     pub fn is_input(&self) -> bool {
         !matches!(*self.0, Kind::Io { .. } | Kind::Cancelled)
@@ -90,10 +91,15 @@ impl TraceError {
         let wanted = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let Ok(entries) = folder.read_dir() else {
-            return Self::file(&file, format!("no such file: there is no folder {}", folder.display()));
+            return Self::file(
+                &file,
+                format!("no such file: there is no folder {}", folder.display()),
+            );
         };
-        let names: Vec<String> =
-            entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        let names: Vec<String> = entries
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
         let hint = match nearest(&wanted, names.iter().map(String::as_str)) {
             Some(name) => format!("; did you mean {name}?"),
             None => String::new(),
@@ -138,12 +144,15 @@ impl From<TraceError> for Fault {
     }
 }
 
-/// The known name that is nearest to `wanted`, if any is near; among equally near ones the first in the alphabet.
+/// The known name that is nearest to `wanted`, if any is near; among equally near ones the first in
+/// the alphabet.
 pub(crate) fn nearest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (wanted.chars().count() / 3).max(2);
     known
         .map(|name| (strsim::damerau_levenshtein(wanted, name), name))
-        .filter(|&(distance, name)| distance <= limit || (wanted.len() >= 3 && name.starts_with(wanted)))
+        .filter(|&(distance, name)| {
+            distance <= limit || (wanted.len() >= 3 && name.starts_with(wanted))
+        })
         .min()
         .map(|(_, name)| name)
 }
@@ -176,7 +185,10 @@ mod tests {
         std::fs::write(folder.path().join("mysql.load"), "").unwrap();
         let missing = io::Error::from(io::ErrorKind::NotFound);
         let error = TraceError::open(&folder.path().join("mysq1.load"), &missing);
-        assert!(error.to_string().ends_with("mysq1.load: no such file; did you mean mysql.load?"), "{error}");
+        assert!(
+            error.to_string().ends_with("mysq1.load: no such file; did you mean mysql.load?"),
+            "{error}"
+        );
         assert!(error.is_input());
         let error = TraceError::open(&folder.path().join("else/x"), &missing);
         assert!(error.to_string().contains("there is no folder"), "{error}");

@@ -1,4 +1,5 @@
-//! Files in memory through the stages of reading, and what has to hold for any bytes; the fuzz targets run this.
+//! Files in memory through the stages of reading, and what has to hold for any bytes; the fuzz
+//! targets run this.
 
 use std::io::Cursor;
 use std::path::PathBuf;
@@ -38,7 +39,10 @@ pub fn read(format: &NamedFormat, file: &[u8], config: &WorkloadConfig) -> Resul
     while let Some(request) = reader.next_request()? {
         assert!(request.arrival_ns >= last_ns, "{request:?} after {last_ns} ns");
         assert!(i64::try_from(request.arrival_ns).is_ok(), "{request:?}");
-        assert!(request.offset.checked_add(request.len).is_some_and(|end| end <= MAX_END), "{request:?}");
+        assert!(
+            request.offset.checked_add(request.len).is_some_and(|end| end <= MAX_END),
+            "{request:?}"
+        );
         if !tally.add(&request) {
             return Err(reader.bad_request("too many volumes".to_owned(), "fewer"));
         }
@@ -56,8 +60,9 @@ pub fn ways_to_read(format: &'static Format) -> Vec<NamedFormat> {
     let schema = format.option_schema().map(schemars::Schema::to_value).unwrap_or_default();
     let mut tables = vec![Map::new()];
     for (key, option) in schema["properties"].as_object().into_iter().flatten() {
-        let target =
-            option["$ref"].as_str().and_then(|target| schema.pointer(target.trim_start_matches('#')));
+        let target = option["$ref"]
+            .as_str()
+            .and_then(|target| schema.pointer(target.trim_start_matches('#')));
         let names = target.and_then(|target| target["oneOf"].as_array()).into_iter().flatten();
         let names: Vec<&Value> = names.filter_map(|name| name.get("const")).collect();
         if !names.is_empty() {
@@ -66,7 +71,10 @@ pub fn ways_to_read(format: &'static Format) -> Vec<NamedFormat> {
                 table.insert(key.clone(), name.clone());
                 table
             };
-            tables = tables.iter().flat_map(|table| names.iter().map(|name| with(table, name))).collect();
+            tables = tables
+                .iter()
+                .flat_map(|table| names.iter().map(|name| with(table, name)))
+                .collect();
         }
     }
     let named = |table| NamedFormat::with(format, table).expect("names that the schema lists");
@@ -116,6 +124,9 @@ mod tests {
             let format = formats().find(|format| format.name == name).unwrap();
             ways_to_read(format).len()
         };
-        assert_eq!((ways("spc"), ways("blkparse"), ways("fio"), ways("oracle-general")), (1, 3, 6, 2));
+        assert_eq!(
+            (ways("spc"), ways("blkparse"), ways("fio"), ways("oracle-general")),
+            (1, 3, 6, 2)
+        );
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::error::TraceError;
 
-/// Called with the number of requests passed so far, some thousand of them apart; `false` ends the pass.
+/// Called with the number of requests passed so far, some thousand of them apart; `false` ends the
+/// pass.
 pub type Watch<'a> = &'a mut dyn FnMut(u64) -> bool;
 
 /// Requests between two calls.

@@ -35,10 +35,15 @@ fn bad_lines_of_text_are_counted_by_kind_and_the_first_kept() {
     assert_eq!(workload.identity().requests, 3);
     let bad = bad(&workload);
     assert_eq!((bad.count, bad.unread_bytes), (6, 0));
-    let kinds: Vec<_> = bad.by_expected.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
+    let kinds: Vec<_> =
+        bad.by_expected.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
     assert_eq!(
         kinds,
-        [("ASU,LBA,size,opcode,timestamp", 2), ("a text trace; is this a binary file?", 3), ("r or w", 1)]
+        [
+            ("ASU,LBA,size,opcode,timestamp", 2),
+            ("a text trace; is this a binary file?", 3),
+            ("r or w", 1)
+        ]
     );
     assert_eq!(bad.first.len(), 5);
     assert_eq!(bad.first[1], "line 3: found opcode `x`, expected r or w");
@@ -58,7 +63,9 @@ fn sound_files_have_none() {
 #[test]
 fn a_size_that_no_request_has_is_a_bad_line_in_every_format() {
     let line = |size: u64| {
-        format!("128166372003061629,host,0,Write,0,{size},7\n128166372013061629,host,0,Read,0,512,7\n")
+        format!(
+            "128166372003061629,host,0,Write,0,{size},7\n128166372013061629,host,0,Read,0,512,7\n"
+        )
     };
     let error = prepare("msr", line(48_166_385_851_448_163).as_bytes(), false).unwrap_err();
     assert_eq!(
@@ -83,7 +90,12 @@ fn a_size_that_no_request_has_is_a_bad_line_in_every_format() {
         config.max_request = "16 KiB".parse().unwrap();
         // Sizes go from 4 to 20 KiB in turn.
         let workload = config.prepare(folder.path()).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!((workload.identity().requests, bad(&workload).count), (32, 8), "{}", format.name);
+        assert_eq!(
+            (workload.identity().requests, bad(&workload).count),
+            (32, 8),
+            "{}",
+            format.name
+        );
     }
 }
 
@@ -92,10 +104,15 @@ fn trims_may_be_longer_and_both_limits_can_be_set() {
     let content = b"start ; sector; length ; op\n0.0 ; 0 ; 8 ; W\n1.0 ; 0 ; 34359738368 ; D\n2.0 ; 0 ; 34359738376 ; D\n";
     let error = prepare("blkreplay", content, false).unwrap_err();
     assert!(
-        error.starts_with("t:4: found a trim of 16.00 TiB (17592186048512 B), expected at most 16 TiB"),
+        error.starts_with(
+            "t:4: found a trim of 16.00 TiB (17592186048512 B), expected at most 16 TiB"
+        ),
         "{error}"
     );
-    assert!(error.contains("--set workload.max_trim=...") && error.contains("--skip-bad-lines"), "{error}");
+    assert!(
+        error.contains("--set workload.max_trim=...") && error.contains("--skip-bad-lines"),
+        "{error}"
+    );
     assert_eq!(prepare("blkreplay", content, true).unwrap().identity().requests, 2);
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("t.load"), content).unwrap();
@@ -104,7 +121,10 @@ fn trims_may_be_longer_and_both_limits_can_be_set() {
     assert_eq!(config.prepare(folder.path()).unwrap().identity().requests, 3);
     config.max_request = "2 KiB".parse().unwrap();
     let error = config.prepare(folder.path()).unwrap_err().to_string();
-    assert!(error.contains("found a write of 4.00 KiB (4096 B), expected at most 2 KiB"), "{error}");
+    assert!(
+        error.contains("found a write of 4.00 KiB (4096 B), expected at most 2 KiB"),
+        "{error}"
+    );
 }
 
 /// What is advised can be typed as it stands.
@@ -143,7 +163,8 @@ fn the_rest_of_a_text_file_is_read_in_every_format() {
         let lines: Vec<_> = sample.split_inclusive(|&byte| byte == b'\n').collect();
         let (head, tail) = lines.split_at(lines.len() / 2);
         let damaged = [head.concat(), b"\0\0\0\n".to_vec(), tail.concat(), b"\0".to_vec()].concat();
-        let workload = prepare(format.name, &damaged, true).unwrap_or_else(|error| panic!("{error}"));
+        let workload =
+            prepare(format.name, &damaged, true).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(workload.identity().requests, 40, "{}", format.name);
         assert_eq!(bad(&workload).count, 2, "{}", format.name);
     }
@@ -168,7 +189,11 @@ fn records_of_fixed_length_are_passed_over_one_by_one() {
         "{:?}",
         bad.first
     );
-    assert!(bad.sentence().unwrap().contains("16 bytes after the last one"), "{:?}", bad.sentence());
+    assert!(
+        bad.sentence().unwrap().contains("16 bytes after the last one"),
+        "{:?}",
+        bad.sentence()
+    );
 }
 
 #[test]
@@ -185,7 +210,10 @@ fn a_record_without_an_end_stops_the_reading() {
     // The hash is that of the whole content all the same.
     assert_ne!(workload.identity().sha256, whole.identity().sha256);
     content[39 * 48] ^= 1;
-    assert_ne!(prepare("blktrace", &content, true).unwrap().identity().sha256, workload.identity().sha256);
+    assert_ne!(
+        prepare("blktrace", &content, true).unwrap().identity().sha256,
+        workload.identity().sha256
+    );
 }
 
 #[test]

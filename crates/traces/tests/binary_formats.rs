@@ -84,10 +84,14 @@ fn a_file_that_ends_inside_a_record_says_where() {
 
 #[test]
 fn nothing_and_garbage_are_no_traces() {
-    let garbage: Vec<u8> = (0..5000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let garbage: Vec<u8> =
+        (0..5000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     for case in CASES {
         let error = prepare(case, b"").unwrap_err();
-        assert!(error.contains("holds no request") || error.contains("header at byte 0"), "{error}");
+        assert!(
+            error.contains("holds no request") || error.contains("header at byte 0"),
+            "{error}"
+        );
         let error = prepare(case, &garbage).unwrap_err();
         assert!(error.contains(" at byte 0: found "), "{error}");
     }
@@ -108,7 +112,10 @@ fn a_header_that_is_cut_off_is_an_error() {
         assert!(error.starts_with("t: header at byte 0: found "), "{error}");
     }
     let error = prepare(case, &content[..header(case, &content)]).unwrap_err();
-    assert!(error.starts_with("t: holds no request; expected at least one request (srt)"), "{error}");
+    assert!(
+        error.starts_with("t: holds no request; expected at least one request (srt)"),
+        "{error}"
+    );
 }
 
 #[test]

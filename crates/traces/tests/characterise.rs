@@ -1,11 +1,14 @@
-//! The miss-ratio curve against real LRU buffers, samples against the whole, and what a profile says of a workload.
+//! The miss-ratio curve against real LRU buffers, samples against the whole, and what a profile
+//! says of a workload.
 
 use std::path::{Path, PathBuf};
 
 use eraseblock_core::buffer::{Answer, BufferConfig, Idle, Outcome, Shape, Span};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_traces::characterise::{Accesses, MissRatio};
-use eraseblock_traces::{CharacteriseOptions, DriveShape, FitMode, Ops, Profile, Workload, WorkloadConfig};
+use eraseblock_traces::{
+    CharacteriseOptions, DriveShape, FitMode, Ops, Profile, Workload, WorkloadConfig,
+};
 use serde_json::json;
 
 const PAGE: u64 = 4096;
@@ -37,7 +40,8 @@ fn profile(config: &WorkloadConfig) -> Profile {
     characterised(config, CharacteriseOptions::default()).1
 }
 
-/// Page hits of reads and of writes in the simulator's own buffer, which gets what a drive would give it, but no flushes.
+/// Page hits of reads and of writes in the simulator's own buffer, which gets what a drive would
+/// give it, but no flushes.
 fn hits_of_the_buffer(requests: &[Request], scheme: &str, capacity: u64) -> [u64; 2] {
     let shape = Shape {
         capacity: capacity as u32,
@@ -63,7 +67,8 @@ fn hits_of_the_buffer(requests: &[Request], scheme: &str, capacity: u64) -> [u64
                 while at < last {
                     let count = (last - at).min(BLOCK_PAGES - at % BLOCK_PAGES);
                     out.clear();
-                    let span = Span { first: at as u32, count: count as u32, write, request: number };
+                    let span =
+                        Span { first: at as u32, count: count as u32, write, request: number };
                     buffer.access(&span, &Idle, &mut out);
                     let found = out.answers.iter().filter(|&&answer| answer == Answer::Hit).count();
                     hits[usize::from(write)] += found as u64;
@@ -96,13 +101,15 @@ fn the_curve_is_that_of_the_lru_buffer() {
                 [read, write, read + write],
                 "{name}, {pages} pages"
             );
-            let [_, write] = hits_of_the_buffer(&requests, r#"{"kind": "lru", "reads": "bypass"}"#, pages);
+            let [_, write] =
+                hits_of_the_buffer(&requests, r#"{"kind": "lru", "reads": "bypass"}"#, pages);
             assert_eq!(hits(Accesses::WriteOnly), write, "{name}, {pages} pages, writes alone");
         }
     }
 }
 
-/// Mean absolute difference over the sizes at which the exact curve is given, of those kinds that both have.
+/// Mean absolute difference over the sizes at which the exact curve is given, of those kinds that
+/// both have.
 fn mean_error(exact: &MissRatio, other: &MissRatio) -> f64 {
     let kinds = [Accesses::All, Accesses::Read, Accesses::Write, Accesses::WriteOnly];
     let errors = exact.points.iter().flat_map(|point| {
@@ -116,7 +123,8 @@ fn mean_error(exact: &MissRatio, other: &MissRatio) -> f64 {
 #[test]
 fn samples_err_no_more_than_they_say() {
     let zipf = |theta: f64| {
-        let mut parameters = serde_json::to_value(generated("zipf", 300_000, 400 << 20, PAGE)).unwrap();
+        let mut parameters =
+            serde_json::to_value(generated("zipf", 300_000, 400 << 20, PAGE)).unwrap();
         parameters["generate"]["theta"] = theta.into();
         serde_json::from_value(parameters).unwrap()
     };
@@ -135,7 +143,11 @@ fn samples_err_no_more_than_they_say() {
             assert_eq!((curve.method, curve.sample_rate), ("sampled", rate));
             let error = mean_error(&exact, curve);
             assert!(curve.expected_error < 0.25 && error > 0.0);
-            assert!(error <= curve.expected_error, "{name} at {rate}: {error} > {}", curve.expected_error);
+            assert!(
+                error <= curve.expected_error,
+                "{name} at {rate}: {error} > {}",
+                curve.expected_error
+            );
         }
     }
 }
@@ -152,8 +164,9 @@ fn a_footprint_beyond_the_limit_is_sampled() {
     assert_eq!(sampled.footprint.pages, curve.sampled_pages * (1.0 / curve.sample_rate) as u64);
     let error = mean_error(&exact.miss_ratio, curve);
     assert!(error <= curve.expected_error, "{error} > {}", curve.expected_error);
-    let near =
-        |a: u64, b: u64, what: &str| assert!((a as f64 / b as f64 - 1.0).abs() < 0.05, "{what}: {a} and {b}");
+    let near = |a: u64, b: u64, what: &str| {
+        assert!((a as f64 / b as f64 - 1.0).abs() < 0.05, "{what}: {a} and {b}")
+    };
     near(sampled.footprint.pages, exact.footprint.pages, "footprint");
     near(sampled.footprint.written_pages, exact.footprint.written_pages, "pages written");
     near(sampled.over_time.pages_mean as u64, exact.over_time.pages_mean as u64, "working set");
@@ -185,7 +198,10 @@ fn figures_of_a_profile_agree_with_one_another() {
         assert_eq!(found, profile(&config), "two passes");
         let footprint = &found.footprint;
         let accesses = footprint.page_reads + footprint.page_writes;
-        assert_eq!(footprint.pages, footprint.read_pages + footprint.written_pages - footprint.both_pages);
+        assert_eq!(
+            footprint.pages,
+            footprint.read_pages + footprint.written_pages - footprint.both_pages
+        );
         assert!(footprint.read_before_written_pages <= footprint.both_pages);
         for (reuse, count) in [
             (&found.reuse.all, accesses),
@@ -221,7 +237,10 @@ fn options_that_cannot_be_are_refused() {
     assert!(error(odd).contains("page size: found 5000 B, expected a power of two"));
     for share in [0.0, 1.5, f64::NAN, -1.0, 1e-30] {
         let options = CharacteriseOptions { sample: Some(share), ..Default::default() };
-        assert!(error(options).contains("expected a share of the pages above 0 and up to 1"), "{share}");
+        assert!(
+            error(options).contains("expected a share of the pages above 0 and up to 1"),
+            "{share}"
+        );
     }
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("far.spc"), "0,562949953421312,512,w,0\n").unwrap();

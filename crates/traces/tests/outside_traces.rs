@@ -1,4 +1,5 @@
-//! Real traces, read from the folder that `ERASEBLOCK_TRACES` names, against figures established by other means.
+//! Real traces, read from the folder that `ERASEBLOCK_TRACES` names, against figures established by
+//! other means.
 
 #![allow(clippy::print_stderr)]
 
@@ -8,7 +9,8 @@ use eraseblock_traces::{
     DriveShape, FitMode, Moved, TraceSummary, WorkloadConfig, WriteOptions, write_trace,
 };
 
-/// The folder of traces, a relative one counted from the repository; without it the tests say what they skip.
+/// The folder of traces, a relative one counted from the repository; without it the tests say what
+/// they skip.
 fn folder(test: &str) -> Option<PathBuf> {
     let Some(folder) = std::env::var_os("ERASEBLOCK_TRACES").filter(|name| !name.is_empty()) else {
         eprintln!("skipped {test}: ERASEBLOCK_TRACES does not name a folder of traces");
@@ -346,7 +348,10 @@ fn bytes_are_not_taken_for_sectors() {
     let Some(folder) = folder("bytes_are_not_taken_for_sectors") else { return };
     for file in ASKED {
         let error = WorkloadConfig::trace(*file).prepare(&folder).unwrap_err().to_string();
-        assert!(error.contains("bytes or sectors") && error.contains("disksim, heimdall"), "{error}");
+        assert!(
+            error.contains("bytes or sectors") && error.contains("disksim, heimdall"),
+            "{error}"
+        );
     }
 }
 
@@ -378,8 +383,9 @@ fn every_fit_keeps_the_books_of_real_traces() {
     let drive = DriveShape { exported_bytes: 2 << 30, page_bytes: 2048, block_bytes: 128 << 10 };
     for file in ["financial1-part.ascii.zst", "1und1-linux-mysql.load.zst"] {
         for mode in FitMode::ALL {
-            let workload =
-                WorkloadConfig { fit: mode, ..WorkloadConfig::trace(file) }.prepare(&folder).unwrap();
+            let workload = WorkloadConfig { fit: mode, ..WorkloadConfig::trace(file) }
+                .prepare(&folder)
+                .unwrap();
             let fitted = match workload.fit(drive) {
                 Ok(fitted) => fitted,
                 Err(error) if mode == FitMode::Refuse => {
@@ -399,7 +405,8 @@ fn every_fit_keeps_the_books_of_real_traces() {
                 count += 1;
             }
             assert_eq!(count, report.submitted, "{file} {mode:?}");
-            let kept = report.requests - report.beyond_drive - report.untouched_trims + report.extra_pieces;
+            let kept = report.requests - report.beyond_drive - report.untouched_trims
+                + report.extra_pieces;
             assert_eq!(report.submitted, kept, "{file} {mode:?}");
         }
     }

@@ -11,7 +11,8 @@ struct Example {
 }
 
 fn page() -> String {
-    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/workloads.md")).unwrap()
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/workloads.md"))
+        .unwrap()
 }
 
 #[test]
@@ -21,7 +22,8 @@ fn examples_are_valid() {
         page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     assert!(!examples.is_empty());
     for example in examples {
-        let parsed: Example = toml::from_str(example).unwrap_or_else(|error| panic!("{example}\n{error}"));
+        let parsed: Example =
+            toml::from_str(example).unwrap_or_else(|error| panic!("{example}\n{error}"));
         parsed.workload.check().unwrap();
     }
 }

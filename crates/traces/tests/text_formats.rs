@@ -176,8 +176,11 @@ fn sound_files_are_read_with_any_line_ends() {
     for case in CASES {
         let (content, _) = file(case, &[case.first.as_bytes(), case.second.as_bytes()]);
         let text = String::from_utf8(content).unwrap();
-        for text in [text.clone(), format!("{text}\n"), format!("\n{text}\n\n").replace('\n', "\r\n")] {
-            let workload = prepare(case.format, text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+        for text in
+            [text.clone(), format!("{text}\n"), format!("\n{text}\n\n").replace('\n', "\r\n")]
+        {
+            let workload =
+                prepare(case.format, text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
             let figures = &workload.summary().figures;
             assert_eq!(figures.requests, 2, "{}", case.format);
             assert!((900_000_000..2_000_000_000).contains(&figures.duration_ns), "{}", case.format);
@@ -186,7 +189,8 @@ fn sound_files_are_read_with_any_line_ends() {
 }
 
 /// What can be done about a bad line.
-const ADVICE: &str = "(--skip-bad-lines, or workload.skip_bad_lines = true, passes over such lines)";
+const ADVICE: &str =
+    "(--skip-bad-lines, or workload.skip_bad_lines = true, passes over such lines)";
 
 #[test]
 fn a_last_line_that_is_cut_off_is_named() {
@@ -205,9 +209,13 @@ fn bytes_that_are_not_text_are_named() {
             (&b"\0"[..], "a zero byte".to_owned()),
             (b"\xff\xfe", format!("bytes that are not UTF-8 text (at byte {})", second.len())),
         ] {
-            let (content, number) = file(case, &[case.first.as_bytes(), &[second, damage].concat()]);
+            let (content, number) =
+                file(case, &[case.first.as_bytes(), &[second, damage].concat()]);
             let error = prepare(case.format, &content).unwrap_err();
-            assert!(error.starts_with(&format!("t:{number}: found {found}, expected a text")), "{error}");
+            assert!(
+                error.starts_with(&format!("t:{number}: found {found}, expected a text")),
+                "{error}"
+            );
         }
     }
 }
@@ -217,7 +225,10 @@ fn files_without_a_request_say_what_they_lack() {
     for case in CASES {
         let error = prepare(case.format, case.head.as_bytes()).unwrap_err();
         let start = "t: holds no request; expected ";
-        assert!(error.starts_with(start) && error.ends_with(&format!("({})", case.format)), "{error}");
+        assert!(
+            error.starts_with(start) && error.ends_with(&format!("({})", case.format)),
+            "{error}"
+        );
     }
     let error = WorkloadConfig::trace("none.msr").prepare(Path::new("/nonexistent")).unwrap_err();
     assert!(error.to_string().contains("there is no folder /nonexistent"), "{error}");
@@ -244,7 +255,8 @@ fn times_that_run_backwards_are_an_error_where_recorders_keep_order() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// A file with some of its bytes changed is read, or refused with a message; what is read lies in range.
+    /// A file with some of its bytes changed is read, or refused with a message; what is read lies
+    /// in range.
     #[test]
     fn any_near_miss_of_a_file_is_answered(
         case in any::<Index>(),

@@ -6,11 +6,13 @@ use std::path::Path;
 use eraseblock_core::config::{Bytes, Nanos};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_traces::{
-    DriveShape, FitMode, FitReport, GenerateConfig, Ops, OutOfOrder, Volumes, Workload, WorkloadConfig,
+    DriveShape, FitMode, FitReport, GenerateConfig, Ops, OutOfOrder, Volumes, Workload,
+    WorkloadConfig,
 };
 use proptest::prelude::*;
 
-const DRIVE: DriveShape = DriveShape { exported_bytes: 64 << 10, page_bytes: 512, block_bytes: 4096 };
+const DRIVE: DriveShape =
+    DriveShape { exported_bytes: 64 << 10, page_bytes: 512, block_bytes: 4096 };
 
 fn prepare(content: &str, config: WorkloadConfig) -> Result<Workload, String> {
     let folder = tempfile::tempdir().unwrap();
@@ -29,7 +31,8 @@ fn fitted(content: &str, config: WorkloadConfig) -> Result<(Vec<Request>, FitRep
     let config = WorkloadConfig { path: Some("t.spc".to_owned()), ..config };
     let workload = config.prepare(folder.path()).map_err(|error| error.to_string())?;
     let fitted = workload.fit(DRIVE).map_err(|error| error.to_string())?;
-    let requests: Vec<_> = fitted.requests().collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+    let requests: Vec<_> =
+        fitted.requests().collect::<Result<_, _>>().map_err(|error| error.to_string())?;
     Ok((requests, fitted.report().clone()))
 }
 
@@ -39,10 +42,20 @@ fn mode(fit: FitMode) -> WorkloadConfig {
 
 #[test]
 fn a_trace_becomes_requests_from_time_zero() {
-    let (requests, report) = fitted("0,8,512,w,5.5\n0,9,1024,r,5.75\n", WorkloadConfig::default()).unwrap();
-    let request =
-        |arrival_ns, offset, len, op| Request { arrival_ns, offset, len, volume: 0, op, fua: false };
-    assert_eq!(requests, [request(0, 4096, 512, Op::Write), request(250_000_000, 4608, 1024, Op::Read)]);
+    let (requests, report) =
+        fitted("0,8,512,w,5.5\n0,9,1024,r,5.75\n", WorkloadConfig::default()).unwrap();
+    let request = |arrival_ns, offset, len, op| Request {
+        arrival_ns,
+        offset,
+        len,
+        volume: 0,
+        op,
+        fua: false,
+    };
+    assert_eq!(
+        requests,
+        [request(0, 4096, 512, Op::Write), request(250_000_000, 4608, 1024, Op::Read)]
+    );
     assert_eq!((report.requests, report.submitted, report.workload_bytes), (2, 2, 5632));
 }
 
@@ -80,7 +93,8 @@ fn bad_lines_stop_with_their_place() {
 
 #[test]
 fn a_file_without_requests_says_what_it_lacks() {
-    let config = WorkloadConfig { format: "blkreplay".parse().unwrap(), ..WorkloadConfig::default() };
+    let config =
+        WorkloadConfig { format: "blkreplay".parse().unwrap(), ..WorkloadConfig::default() };
     let error = prepare("only text\n", config).unwrap_err();
     assert_eq!(
         error,
@@ -142,7 +156,10 @@ fn every_request_is_replayed_or_counted() {
     };
     let workload = prepare(content, config.clone()).unwrap();
     let identity = workload.identity();
-    assert_eq!((identity.requests, identity.requests_in_trace, identity.left_out.total()), (2, 6, 4));
+    assert_eq!(
+        (identity.requests, identity.requests_in_trace, identity.left_out.total()),
+        (2, 6, 4)
+    );
     assert_eq!(workload.summary().figures.requests, 6);
     assert_eq!(workload.selected().requests, 2);
     let (requests, report) = fitted(content, config).unwrap();
@@ -152,8 +169,10 @@ fn every_request_is_replayed_or_counted() {
 
 #[test]
 fn a_selection_that_leaves_nothing_is_an_error() {
-    let volume =
-        |number| WorkloadConfig { volumes: Volumes::Only(vec![number]), ..WorkloadConfig::default() };
+    let volume = |number| WorkloadConfig {
+        volumes: Volumes::Only(vec![number]),
+        ..WorkloadConfig::default()
+    };
     let error = prepare("3,8,512,w,0\n5,8,512,w,0\n", volume(4)).unwrap_err();
     assert_eq!(error, "workload.volumes: t.spc has no volume 4, only 3, 5");
     let reads = WorkloadConfig { ops: Ops::R, ..WorkloadConfig::default() };
@@ -174,7 +193,10 @@ fn a_part_of_a_trace_begins_at_time_zero() {
     };
     let workload = prepare(content, config.clone()).unwrap();
     let identity = workload.identity();
-    assert_eq!((identity.start_ns, identity.requests, identity.left_out.total()), (2_000_000_000, 2, 3));
+    assert_eq!(
+        (identity.start_ns, identity.requests, identity.left_out.total()),
+        (2_000_000_000, 2, 3)
+    );
     assert_eq!(workload.selected().duration_ns, 1_250_000_000);
     assert_eq!(workload.summary().figures.duration_ns, 4_500_000_000);
     let (requests, report) = fitted(content, config.clone()).unwrap();
@@ -193,7 +215,10 @@ fn a_part_of_a_trace_begins_at_time_zero() {
 fn volumes_are_laid_one_after_another() {
     let content = "7,1,512,w,0\n2,8,512,w,1\n7,0,512,w,2\n";
     let (requests, report) = fitted(content, WorkloadConfig::default()).unwrap();
-    assert_eq!(requests.iter().map(|request| request.offset).collect::<Vec<_>>(), [8704, 4096, 8192]);
+    assert_eq!(
+        requests.iter().map(|request| request.offset).collect::<Vec<_>>(),
+        [8704, 4096, 8192]
+    );
     assert_eq!(report.volumes.iter().map(|place| place.base).collect::<Vec<_>>(), [0, 8192]);
 }
 
@@ -214,11 +239,17 @@ fn a_line_may_hold_a_flush_and_a_write() {
     let log = "8,16 0 1 0.5 7 Q FWS 8 + 8 [x]\n8,16 0 2 0.75 7 Q R 0 + 8 [x]\n8,16 0 3 0.8 7 D R 0 + 8 [x]\n";
     let taking = |action| {
         let format = serde_json::json!({"kind": "blkparse", "action": action});
-        WorkloadConfig { format: serde_json::from_value(format).unwrap(), ..WorkloadConfig::default() }
+        WorkloadConfig {
+            format: serde_json::from_value(format).unwrap(),
+            ..WorkloadConfig::default()
+        }
     };
     let (requests, report) = fitted(log, taking("queue")).unwrap();
     let shown: Vec<_> = requests.iter().map(|r| (r.arrival_ns, r.op, r.offset, r.len)).collect();
-    assert_eq!(shown, [(0, Op::Flush, 0, 0), (0, Op::Write, 4096, 4096), (250_000_000, Op::Read, 0, 4096)]);
+    assert_eq!(
+        shown,
+        [(0, Op::Flush, 0, 0), (0, Op::Write, 4096, 4096), (250_000_000, Op::Read, 0, 4096)]
+    );
     assert_eq!((report.requests, report.submitted), (3, 3));
     let error = prepare(log, taking("complete")).unwrap_err();
     assert_eq!(
@@ -294,7 +325,10 @@ fn trims_give_no_block_a_place() {
                2020-08-06 02:07:23.4 connection=1 Trim id=4 offset=0x4000 count=0x1000 fua=0 ...\n";
     let (requests, report) = fitted(log, mode(FitMode::Compact)).unwrap();
     let shown: Vec<_> = requests.iter().map(|r| (r.op, r.offset, r.len, r.fua)).collect();
-    assert_eq!(shown, [(Op::Trim, 0, 4096, false), (Op::Write, 512, 512, true), (Op::Flush, 0, 0, false)]);
+    assert_eq!(
+        shown,
+        [(Op::Trim, 0, 4096, false), (Op::Write, 512, 512, true), (Op::Flush, 0, 0, false)]
+    );
     assert_eq!((report.shortened_trims, report.untouched_trims, report.submitted), (1, 1, 3));
     assert_eq!(report.trim_bytes_dropped, (16 << 20) - 4096 + 4096);
 }
@@ -306,7 +340,8 @@ fn a_trace_that_changes_between_passes_is_noticed() {
     std::fs::write(&path, "0,8,512,w,0\n0,9,512,w,1\n").unwrap();
     let workload = WorkloadConfig::trace("t.spc").prepare(folder.path()).unwrap();
     let fitted = workload.fit(DRIVE).unwrap();
-    for changed in ["0,8,512,w,0\n", "0,8,512,w,0\n0,9,512,w,1\n0,9,512,w,1\n", "0,8,512,w,0\n0,12,512,w,1\n"]
+    for changed in
+        ["0,8,512,w,0\n", "0,8,512,w,0\n0,9,512,w,1\n0,9,512,w,1\n", "0,8,512,w,0\n0,12,512,w,1\n"]
     {
         std::fs::write(&path, changed).unwrap();
         let items: Vec<_> = fitted.requests().collect();
@@ -326,7 +361,10 @@ fn a_generator_is_known_by_its_parameters() {
         WorkloadConfig::generated(generate.clone()).prepare(Path::new(".")).unwrap()
     };
     let workload = prepare(&generate);
-    assert_eq!((workload.identity().name.as_str(), workload.identity().format), ("uniform", "generated"));
+    assert_eq!(
+        (workload.identity().name.as_str(), workload.identity().format),
+        ("uniform", "generated")
+    );
     assert_eq!(workload.identity().sha256, prepare(&generate).identity().sha256);
     let other = GenerateConfig::uniform(1001, Bytes(1 << 16));
     assert_ne!(workload.identity().sha256, prepare(&other).identity().sha256);
@@ -340,7 +378,10 @@ fn reports_are_plain_json() {
     assert_eq!(identity["format"], "spc");
     assert_eq!(identity["left_out"]["zero_length"], 0);
     let summary = serde_json::to_value(workload.summary()).unwrap();
-    assert_eq!((&summary["requests"], &summary["volumes"][0]["highest_end"]), (&1.into(), &4608.into()));
+    assert_eq!(
+        (&summary["requests"], &summary["volumes"][0]["highest_end"]),
+        (&1.into(), &4608.into())
+    );
     assert!(summary["mean_read_bytes"].is_null());
     let report = serde_json::to_value(workload.fit(DRIVE).unwrap().report()).unwrap();
     assert_eq!((&report["mode"], &report["submitted"]), (&"refuse".into(), &1.into()));
@@ -360,8 +401,8 @@ proptest! {
         }
     }
 
-    /// In every mode requests stay on the drive, in order, and the report accounts for each of them; the bytes of a
-    /// mapping that moves blocks never overlap another's.
+    /// In every mode requests stay on the drive, in order, and the report accounts for each of
+    /// them; the bytes of a mapping that moves blocks never overlap another's.
     #[test]
     fn every_fit_keeps_its_books(
         lines in prop::collection::vec((0_u32..3, 0_u64..400, 1_u64..20_000, any::<bool>()), 1..40),

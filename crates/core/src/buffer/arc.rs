@@ -1,28 +1,33 @@
-//! ARC: two page LRU lists, for pages used once and more than once, whose shares follow what was given away too early.
+//! ARC: two page LRU lists, for pages used once and more than once, whose shares follow what was
+//! given away too early.
 //!
-//! **What it does.** T1 holds pages used once since they came, T2 those used again; both are LRU lists. B1 and B2 remember as many pages again
-//! that left T1 and T2, without their data. A miss on a page in B1 says that T1 was too small: its target grows, by |B2| / |B1| but at least 1. One on a
-//! page in B2 makes it smaller in the same way. Such a page goes to T2. To make room, T1 gives up its last page if it is larger than its target, else
-//! T2 does.
+//! **What it does.** T1 holds pages used once since they came, T2 those used again; both are LRU
+//! lists. B1 and B2 remember as many pages again that left T1 and T2, without their data. A miss on
+//! a page in B1 says that T1 was too small: its target grows, by |B2| / |B1| but at least 1. One on
+//! a page in B2 makes it smaller in the same way. Such a page goes to T2. To make room, T1 gives up
+//! its last page if it is larger than its target, else T2 does.
 //!
-//! **When it wins**: on mixtures of scans and re-use, as a scan only passes through T1; without anything to set. **When it loses**: where all re-use
-//! is of one kind, it gains nothing over LRU, and a burst of other accesses can move the target the wrong way.
+//! **When it wins**: on mixtures of scans and re-use, as a scan only passes through T1; without
+//! anything to set. **When it loses**: where all re-use is of one kind, it gains nothing over LRU,
+//! and a burst of other accesses can move the target the wrong way.
 //!
-//! N. Megiddo and D. S. Modha, "ARC: A self-tuning, low overhead replacement cache", FAST 2003, figure 4.
+//! N. Megiddo and D. S. Modha, "ARC: A self-tuning, low overhead replacement cache", FAST 2003,
+//! figure 4.
 //!
 //! **Where the paper is silent.** Whether the target is a whole number: it may be any (`target =
-//! "real"`); with `"whole"` the quotient is rounded down. There the cache is always full once it has
-//! been; here trims can empty places. Then nothing leaves, and the lists of remembered pages are still
-//! kept within the paper's bounds: |T1| + |B1| within the buffer's size, all four within twice that. A
-//! trimmed page is not remembered; one remembered before stays so. A flush command writes T1 from its
-//! end, then T2. Reads allocate; `reads = "bypass"` makes it a write buffer.
+//! "real"`); with `"whole"` the quotient is rounded down. There the cache is always full once it
+//! has been; here trims can empty places. Then nothing leaves, and the lists of remembered pages
+//! are still kept within the paper's bounds: |T1| + |B1| within the buffer's size, all four within
+//! twice that. A trimmed page is not remembered; one remembered before stays so. A flush command
+//! writes T1 from its end, then T2. ReadPolicy allocate; `reads = "bypass"` makes it a write
+//! buffer.
 //!
 //! Cost of a page access: O(1).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kit::blocks::Reads;
+use super::kit::blocks::ReadPolicy;
 use super::kit::ghosts::Ghosts;
 use super::kit::paged::{PageOrder, Paged, Victim};
 use super::kit::pages::PageTable;
@@ -71,7 +76,7 @@ pub enum Target {
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// What reads do.
-    pub reads: Reads,
+    pub reads: ReadPolicy,
     /// Whether the target size of T1 moves by whole pages.
     pub target: Target,
 }
@@ -160,7 +165,8 @@ impl Arc {
         let [once, again] = self.len;
         let size = f64::from(once);
         let above = size > self.target || missed_in == Some(AGAIN) && size >= self.target;
-        let (list, reason) = if once > 0 && above || again == 0 { (ONCE, FROM_T1) } else { (AGAIN, FROM_T2) };
+        let (list, reason) =
+            if once > 0 && above || again == 0 { (ONCE, FROM_T1) } else { (AGAIN, FROM_T2) };
         let slot = self.lists[list].back();
         self.take(slot);
         self.ghosts.remember(pages.get(slot).lpn, list);

@@ -1,27 +1,32 @@
 //! BLAS's write buffer: block LRU that empties several blocks at once, one for each channel.
 //!
-//! **What it does.** It takes in writes alone. Blocks are in the order of their last write, the most recent first; reads are served
-//! where the buffer has the page, move nothing and allocate nothing. When room is needed, blocks are *marked* from the end of the
-//! list: for each channel the first one that is going there, asking the mapping where a block lies; a block that may go anywhere
-//! takes the lowest channel that has none. The `keep` blocks at the front are not marked. Pages leave the marked blocks in turn, one
-//! at a time (`release`), so that one request's room is made on all channels at once, while the pages of a block
-//! still come to one place. A write to a marked block unmarks it. When no marked block is left, marking begins anew.
+//! **What it does.** It takes in writes alone. Blocks are in the order of their last write, the
+//! most recent first; reads are served where the buffer has the page, move nothing and allocate
+//! nothing. When room is needed, blocks are *marked* from the end of the list: for each channel the
+//! first one that is going there, asking the mapping where a block lies; a block that may go
+//! anywhere takes the lowest channel that has none. The `keep` blocks at the front are not marked.
+//! Pages leave the marked blocks in turn, one at a time (`release`), so that one request's room is
+//! made on all channels at once, while the pages of a block still come to one place. A write to a
+//! marked block unmarks it. When no marked block is left, marking begins anew.
 //!
-//! Each page goes with a hint: whether pages of its block were written sequentially (more than `sequential` adjacent ones when it
-//! was marked), and which channel it was marked for.
+//! Each page goes with a hint: whether pages of its block were written sequentially (more than
+//! `sequential` adjacent ones when it was marked), and which channel it was marked for.
 //!
-//! **When it wins**: mappings that keep a block in one channel, under requests that need room for many pages. **When it
-//! loses**: pages that are read again; blocks that all lie on one channel, where it is plain block LRU.
+//! **When it wins**: mappings that keep a block in one channel, under requests that need room for
+//! many pages. **When it loses**: pages that are read again; blocks that all lie on one channel,
+//! where it is plain block LRU.
 //!
-//! D.-W. Chang, H.-H. Chen, D.-J. Yang and H.-P. Chang, "BLAS: block-level adaptive striping for solid-state drives", ACM Trans.
-//! Design Autom. Electron. Syst. 19(2), 2014; as in a public simulator of its authors' group.
+//! D.-W. Chang, H.-H. Chen, D.-J. Yang and H.-P. Chang, "BLAS: block-level adaptive striping for
+//! solid-state drives", ACM Trans. Design Autom. Electron. Syst. 19(2), 2014; as in a public
+//! simulator of its authors' group.
 //!
-//! **Where the paper is silent**, as far as it could be read: whether a marked block leaves page by page or whole (`release`); how far
-//! the list is searched for a block for each channel (`search`, so that the cost stays bounded); whether room is made before
-//! the written block moves to the front and is unmarked (`evict_order`). Where all blocks are among those to keep, the last
-//! one is marked all the same. A block that the mapping knows a place for goes there even if all of it is new; one that it
-//! would stripe may go anywhere. A flush command empties the buffer block by block; forced unit access sends its block; neither
-//! names a channel.
+//! **Where the paper is silent**, as far as it could be read: whether a marked block leaves page by
+//! page or whole (`release`); how far the list is searched for a block for each channel (`search`,
+//! so that the cost stays bounded); whether room is made before the written block moves to the
+//! front and is unmarked (`evict_order`). Where all blocks are among those to keep, the last one is
+//! marked all the same. A block that the mapping knows a place for goes there even if all of it is
+//! new; one that it would stripe may go anywhere. A flush command empties the buffer block by
+//! block; forced unit access sends its block; neither names a channel.
 //!
 //! Cost of a page access: O(channels); of marking O(`search` + pages of the marked blocks).
 
@@ -197,12 +202,16 @@ impl Blas {
         if self.marked.is_empty() {
             self.mark(view);
         }
-        let Some(mark) = self.marked.pop_front() else { unreachable!("a full buffer holds a block") };
+        let Some(mark) = self.marked.pop_front() else {
+            unreachable!("a full buffer holds a block")
+        };
         if self.config.release == Release::Block {
             self.order.remove(&mut self.links, mark.node);
             self.blocks.evict(mark.node, Action::Flush, MARKED, out);
         } else {
-            let Some(page) = self.blocks.iter(mark.node).next() else { unreachable!("no block is empty") };
+            let Some(page) = self.blocks.iter(mark.node).next() else {
+                unreachable!("no block is empty")
+            };
             out.evict_page(page, MARKED);
             if self.blocks.remove(page.lpn).1 {
                 self.order.remove(&mut self.links, mark.node);
@@ -213,7 +222,7 @@ impl Blas {
         out.with_hint(mark.hint);
     }
 
-    fn leave(&mut self, node: u32, reason: Reason, out: &mut Outcome) {
+    fn evict(&mut self, node: u32, reason: Reason, out: &mut Outcome) {
         let (block, pattern) = (self.blocks.lbn(node), self.pattern(node));
         let hint = Hint { block, pattern, channel: None, again: false };
         self.forget(node);
@@ -263,13 +272,13 @@ impl Buffer for Blas {
 
     fn flush(&mut self, out: &mut Outcome) {
         while !self.order.is_empty() {
-            self.leave(self.order.back(), FLUSH_COMMAND, out);
+            self.evict(self.order.back(), FLUSH_COMMAND, out);
         }
     }
 
     fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
         if (first..first + count).any(|lpn| self.blocks.holds(lpn)) {
-            self.leave(self.blocks.node(first / self.blocks.pages_per_block()), FORCED, out);
+            self.evict(self.blocks.node(first / self.blocks.pages_per_block()), FORCED, out);
         }
     }
 
@@ -286,15 +295,15 @@ impl Buffer for Blas {
     }
 
     fn check(&self) -> Result<(), String> {
-        let stale = self
-            .marked
-            .iter()
-            .find(|mark| self.blocks.pages(mark.node) == 0 || self.blocks.lbn(mark.node) != mark.hint.block);
+        let stale = self.marked.iter().find(|mark| {
+            self.blocks.pages(mark.node) == 0 || self.blocks.lbn(mark.node) != mark.hint.block
+        });
         match stale {
             Some(mark) => Err(format!("blas: block {} is marked and not held", mark.hint.block)),
-            None => {
-                self.blocks.check(self.order.iter(&self.links)).map_err(|problem| format!("blas: {problem}"))
-            }
+            None => self
+                .blocks
+                .check(self.order.iter(&self.links))
+                .map_err(|problem| format!("blas: {problem}")),
         }
     }
 

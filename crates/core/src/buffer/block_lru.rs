@@ -1,15 +1,17 @@
 //! Block LRU: the block that was used longest ago leaves with all its pages.
 //!
-//! **What it does.** One list of blocks, the most recent first. Reading, writing or adding a page moves its block to the front. The
-//! block at the end leaves as a whole: its dirty pages are written upwards, its clean ones dropped. The *block-level LRU* of the
-//! HBM thesis (table 1.1) and the BPLRU paper (table 1), and the block lists that SUPA draws.
+//! **What it does.** One list of blocks, the most recent first. Reading, writing or adding a page
+//! moves its block to the front. The block at the end leaves as a whole: its dirty pages are
+//! written upwards, its clean ones dropped. The *block-level LRU* of the HBM thesis (table 1.1) and
+//! the BPLRU paper (table 1), and the block lists that SUPA draws.
 //!
-//! **When it wins**: writes that fill blocks piece by piece, on log-block FTLs. **When it loses**: a few popular pages
-//! keep all of their blocks' pages in the buffer.
+//! **When it wins**: writes that fill blocks piece by piece, on log-block FTLs. **When it loses**:
+//! a few popular pages keep all of their blocks' pages in the buffer.
 //!
-//! **Where the papers are silent.** Whether reads allocate: they do, which makes it SUPA's *unified* buffer (figure 2b) with blocks
-//! in place of pages; `reads = "bypass"` makes it the *dirty-only* one, where a read neither allocates nor moves anything. Room is made
-//! before the used block moves to the front (`evict_order`): BPLRU's table 1 is possible only so.
+//! **Where the papers are silent.** Whether reads allocate: they do, which makes it SUPA's
+//! *unified* buffer (figure 2b) with blocks in place of pages; `reads = "bypass"` makes it the
+//! *dirty-only* one, where a read neither allocates nor moves anything. Room is made before the
+//! used block moves to the front (`evict_order`): BPLRU's table 1 is possible only so.
 //!
 //! Cost of a page access: O(1); of an eviction O(pages of a block).
 
@@ -17,7 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::kit::blocked::{BlockOrder, Blocked, EVICT_ORDER, EvictOrder};
-use super::kit::blocks::{Directory, Reads};
+use super::kit::blocks::{Directory, ReadPolicy};
 use super::kit::parallel::Ranked;
 use super::{Buffer, Outcome, Reason, Shape};
 use crate::support::NONE;
@@ -53,7 +55,7 @@ pub const ABOUT: About = About {
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// What reads do.
-    pub reads: Reads,
+    pub reads: ReadPolicy,
     /// When room is made for a page whose block is already buffered.
     pub evict_order: EvictOrder,
 }
@@ -95,7 +97,14 @@ impl BlockOrder for BlockLru {
         self.raise(node, blocks);
     }
 
-    fn insert(&mut self, node: u32, _lpn: u32, fresh: bool, blocks: &Directory, _out: &mut Outcome) {
+    fn insert(
+        &mut self,
+        node: u32,
+        _lpn: u32,
+        fresh: bool,
+        blocks: &Directory,
+        _out: &mut Outcome,
+    ) {
         if fresh {
             self.order.push_front(&mut self.links, node);
         } else {

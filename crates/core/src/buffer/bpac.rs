@@ -1,32 +1,39 @@
-//! BPAC: block-page adaptive cache, a write buffer with a list of single pages and a list of blocks between which pages move.
+//! BPAC: block-page adaptive cache, a write buffer with a list of single pages and a list of blocks
+//! between which pages move.
 //!
-//! **What it does.** A new page goes to the front of the *page list*, which is in the order of use; if the *block list* has pages of its
-//! block, it joins them there. The page list has a share of the buffer: above it, its last page moves to the block list. A page of the
-//! block list that is written again moves back to the front of the page list. When a block has enough pages in the page list, they all move
-//! to the block list. Room is made by the block of the block list with most pages, among equals the one that changed longest ago: what the
-//! block list has of it is written upwards. Where the block list is empty, the last page of the page list leaves, with the others of its
-//! block. The share adapts: a new write to a page that fell out of the page list and then left makes it larger by a page, a write of
-//! another page of a block that left lately makes it smaller. Reads are served from the buffer where it has the page; they move
-//! nothing and allocate nothing.
+//! **What it does.** A new page goes to the front of the *page list*, which is in the order of use;
+//! if the *block list* has pages of its block, it joins them there. The page list has a share of
+//! the buffer: above it, its last page moves to the block list. A page of the block list that is
+//! written again moves back to the front of the page list. When a block has enough pages in the
+//! page list, they all move to the block list. Room is made by the block of the block list with
+//! most pages, among equals the one that changed longest ago: what the block list has of it is
+//! written upwards. Where the block list is empty, the last page of the page list leaves, with the
+//! others of its block. The share adapts: a new write to a page that fell out of the page list and
+//! then left makes it larger by a page, a write of another page of a block that left lately makes
+//! it smaller. ReadPolicy are served from the buffer where it has the page; they move nothing and
+//! allocate nothing.
 //!
-//! **When it wins**: writes of which some return page by page and some fill blocks, on log-block FTLs. **When it loses**: buffers
-//! that are small for either kind; workloads that change faster than the share, which moves by a page at a time.
+//! **When it wins**: writes of which some return page by page and some fill blocks, on log-block
+//! FTLs. **When it loses**: buffers that are small for either kind; workloads that change faster
+//! than the share, which moves by a page at a time.
 //!
-//! G. Wu, B. Eckart and X. He, "BPAC: An adaptive write buffer management scheme for flash-based solid state drives", MSST 2010. A reconstruction:
-//! of that paper the abstract was at hand, and what Gong's thesis (2010), section 2.4.4, says of it.
+//! G. Wu, B. Eckart and X. He, "BPAC: An adaptive write buffer management scheme for flash-based
+//! solid state drives", MSST 2010. A reconstruction: of that paper the abstract was at hand, and
+//! what Gong's thesis (2010), section 2.4.4, says of it.
 //!
-//! **Where these are silent.** All numbers and the way in which the share adapts. The page list begins
-//! with half of the buffer (`page_share`, rounded to the nearest page), and has at least a page and at
-//! most all but one; `adapt = false` leaves the share as it is. Half a block's pages make a block move
-//! (`threshold`; one more than a block has: none ever does). The last pages that fell out of the page
-//! list are remembered, as many as the buffer holds, and as many blocks that left as it takes to fill
-//! it, rounded up; each counts once, and a page that returns to the page list is not remembered any
-//! more. A smallest size of victims would change nothing, as the largest one leaves. Pages that a flush
-//! command or forced unit access writes are not remembered. Forced unit access sends all of its block:
-//! what the block list has of it, then what the page list has.
+//! **Where these are silent.** All numbers and the way in which the share adapts. The page list
+//! begins with half of the buffer (`page_share`, rounded to the nearest page), and has at least a
+//! page and at most all but one; `adapt = false` leaves the share as it is. Half a block's pages
+//! make a block move (`threshold`; one more than a block has: none ever does). The last pages that
+//! fell out of the page list are remembered, as many as the buffer holds, and as many blocks that
+//! left as it takes to fill it, rounded up; each counts once, and a page that returns to the page
+//! list is not remembered any more. A smallest size of victims would change nothing, as the largest
+//! one leaves. Pages that a flush command or forced unit access writes are not remembered. Forced
+//! unit access sends all of its block: what the block list has of it, then what the page list has.
 //!
-//! A flush command empties the buffer, as BPLRU's paper has it for write buffers (section 4.2.4): what is clean need not be kept
-//! where reads allocate nothing. A battery (`buffer.battery`) spares it that.
+//! A flush command empties the buffer, as BPLRU's paper has it for write buffers (section 4.2.4):
+//! what is clean need not be kept where reads allocate nothing. A battery (`buffer.battery`) spares
+//! it that.
 //!
 //! Cost of a page access: O(1), beside a scan of one bit a page of a block where one leaves.
 
@@ -80,7 +87,8 @@ pub const ABOUT: About = About {
 pub struct Config {
     /// Share of the buffer that the page list has at first, 0 to 1.
     pub page_share: f64,
-    /// Pages of a block in the page list that make them move to the block list, at least 1; null: half a block, rounded down.
+    /// Pages of a block in the page list that make them move to the block list, at least 1; null:
+    /// half a block, rounded down.
     pub threshold: Option<u32>,
     /// The page list's share follows the workload.
     pub adapt: bool,
@@ -223,14 +231,14 @@ impl Bpac {
             remember(&mut self.flushed, lbn);
         }
         if fullest == NONE {
-            self.leave_singles(lbn, reason, out);
+            self.evict_singles(lbn, reason, out);
         } else {
-            self.leave_cluster(lbn, reason, out);
+            self.evict_cluster(lbn, reason, out);
         }
     }
 
     /// What the block list has of a block leaves.
-    fn leave_cluster(&mut self, lbn: u32, reason: Reason, out: &mut Outcome) {
+    fn evict_cluster(&mut self, lbn: u32, reason: Reason, out: &mut Outcome) {
         let node = self.clusters.node(lbn);
         if node != NONE {
             self.by_size.remove(&mut self.cluster_links, node);
@@ -239,7 +247,7 @@ impl Bpac {
     }
 
     /// What the page list has of a block leaves.
-    fn leave_singles(&mut self, lbn: u32, reason: Reason, out: &mut Outcome) {
+    fn evict_singles(&mut self, lbn: u32, reason: Reason, out: &mut Outcome) {
         let node = self.singles.node(lbn);
         if node != NONE {
             for page in self.singles.iter(node) {
@@ -273,7 +281,11 @@ impl Bpac {
         self.order.push_front(&mut self.links, slot);
         let (node, _) = self.singles.insert(lpn, true);
         if self.singles.pages(node) >= self.threshold {
-            out.note("block moves to the block list", None, self.singles.iter(node).map(|page| page.lpn));
+            out.note(
+                "block moves to the block list",
+                None,
+                self.singles.iter(node).map(|page| page.lpn),
+            );
             while let Some(page) = self.first_single(self.lbn(lpn)) {
                 self.take_single(page);
                 self.put_in_cluster(page);
@@ -335,17 +347,17 @@ impl Buffer for Bpac {
 
     fn flush(&mut self, out: &mut Outcome) {
         while !self.by_size.is_empty() {
-            self.leave_cluster(self.clusters.lbn(self.by_size.fullest()), FLUSH_COMMAND, out);
+            self.evict_cluster(self.clusters.lbn(self.by_size.fullest()), FLUSH_COMMAND, out);
         }
         while !self.order.is_empty() {
-            self.leave_singles(self.lbn(self.pages.get(self.order.back()).lpn), FLUSH_COMMAND, out);
+            self.evict_singles(self.lbn(self.pages.get(self.order.back()).lpn), FLUSH_COMMAND, out);
         }
     }
 
     fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
         if (first..first + count).any(|lpn| self.holds(lpn)) {
-            self.leave_cluster(self.lbn(first), FORCED, out);
-            self.leave_singles(self.lbn(first), FORCED, out);
+            self.evict_cluster(self.lbn(first), FORCED, out);
+            self.evict_singles(self.lbn(first), FORCED, out);
         }
     }
 
@@ -373,7 +385,9 @@ impl Buffer for Bpac {
         }
         self.pages
             .check(self.order.iter(&self.links))
-            .and_then(|()| self.by_size.check(&self.cluster_links, |node| self.clusters.pages(node)))
+            .and_then(|()| {
+                self.by_size.check(&self.cluster_links, |node| self.clusters.pages(node))
+            })
             .and_then(|()| self.clusters.check(self.by_size.iter(&self.cluster_links)))
             .and_then(|()| self.demoted.check(|lpn| self.pages.find(lpn).is_some()))
             .map_err(|problem| format!("bpac: {problem}"))
@@ -394,6 +408,8 @@ impl Buffer for Bpac {
     fn dump(&self) -> Vec<Vec<u32>> {
         let pages = self.order.iter(&self.links).map(|slot| vec![self.pages.get(slot).lpn]);
         let blocks = self.by_size.fullest_last(&self.cluster_links);
-        pages.chain(blocks.map(|node| self.clusters.iter(node).map(|page| page.lpn).collect())).collect()
+        pages
+            .chain(blocks.map(|node| self.clusters.iter(node).map(|page| page.lpn).collect()))
+            .collect()
     }
 }

@@ -1,16 +1,17 @@
 //! BPLRU: block padding LRU, a write buffer that hands whole blocks to a log-block FTL.
 //!
-//! **What it does.** Blocks in the order of their last write, the most recent first. Room is made by writing the block
-//! at the end completely: the pages that it lacks are read from flash first (*page padding*), so that the FTL gets one
-//! sequential block and can switch. A block that was written from its first to its last page in order goes to the end
-//! at once (*LRU compensation*). Reads are served from the buffer where it has the page, move nothing and allocate
-//! nothing.
+//! **What it does.** Blocks in the order of their last write, the most recent first. Room is made
+//! by writing the block at the end completely: the pages that it lacks are read from flash first
+//! (*page padding*), so that the FTL gets one sequential block and can switch. A block that was
+//! written from its first to its last page in order goes to the end at once (*LRU compensation*).
+//! ReadPolicy are served from the buffer where it has the page, move nothing and allocate nothing.
 //!
-//! **When it wins**: random writes with block locality on BAST-like FTLs. **When it loses**: scattered small writes,
-//! where padding reads and writes whole blocks for a page; FTLs that don't need sequential blocks.
+//! **When it wins**: random writes with block locality on BAST-like FTLs. **When it loses**:
+//! scattered small writes, where padding reads and writes whole blocks for a page; FTLs that don't
+//! need sequential blocks.
 //!
-//! H. Kim and S. Ahn, "BPLRU: A buffer management scheme for improving random writes in flash storage", FAST 2008,
-//! sections 3.1 to 3.4.
+//! H. Kim and S. Ahn, "BPLRU: A buffer management scheme for improving random writes in flash
+//! storage", FAST 2008, sections 3.1 to 3.4.
 //!
 //! **Where the paper is silent.** Room is made before the written block moves to the front
 //! (`evict_order`): Table 1's rows are possible only so. *Written sequentially* means: its next
@@ -20,10 +21,11 @@
 //! `compensation` can be switched off one by one: without both it is `block-lru` with
 //! `reads = "bypass"`.
 //!
-//! `buffer_paper_bytes` counts the two-level index of section 3.4, with 4 bytes for each field: a pointer for each logical block, a
-//! node (two links, block, count) for each page and for each buffered block, and in the latter a pointer for each page of the block.
-//! In the paper that second table lies in a page of the buffer; here the buffer's size is data alone. Flush commands
-//! empty the buffer block by block (section 4.2.4), and forced unit access sends its block.
+//! `buffer_paper_bytes` counts the two-level index of section 3.4, with 4 bytes for each field: a
+//! pointer for each logical block, a node (two links, block, count) for each page and for each
+//! buffered block, and in the latter a pointer for each page of the block. In the paper that second
+//! table lies in a page of the buffer; here the buffer's size is data alone. Flush commands empty
+//! the buffer block by block (section 4.2.4), and forced unit access sends its block.
 //!
 //! Cost of a page access: O(1); of an eviction O(pages of a block).
 
@@ -31,7 +33,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::kit::blocked::{BlockOrder, Blocked, EVICT_ORDER, EvictOrder};
-use super::kit::blocks::{Directory, Reads};
+use super::kit::blocks::{Directory, ReadPolicy};
 use super::kit::parallel::Ranked;
 use super::{Action, Buffer, Outcome, Reason, Shape};
 use crate::support::NONE;
@@ -100,7 +102,7 @@ impl Config {
     /// No room for a page.
     pub fn build(&self, shape: Shape) -> Result<Box<dyn Buffer>, String> {
         let order = |nodes| Bplru::new(nodes, self.padding, self.compensation);
-        Ok(Box::new(Blocked::new("bplru", shape, Reads::Bypass, self.evict_order, order)?))
+        Ok(Box::new(Blocked::new("bplru", shape, ReadPolicy::Bypass, self.evict_order, order)?))
     }
 }
 

@@ -1,16 +1,19 @@
-//! CBM: cooperative buffer management, a write buffer of non-volatile memory with HBM's regions beside a read cache.
+//! CBM: cooperative buffer management, a write buffer of non-volatile memory with HBM's regions
+//! beside a read cache.
 //!
-//! **What it does.** Dirty pages are in the *write buffer*, a page region in the order of use and a block region: when enough pages of a
-//! block are in the page region, all of them move to the block region, from which the least popular and fullest block leaves. It
-//! works as HBM does, without clean pages. The *read cache* has clean pages in the order of use; a page of it that is written moves to the
-//! write buffer. The two cooperate when a block leaves: what the read cache has of it is written along, in order, so that the
-//! FTL gets longer runs without reading flash.
+//! **What it does.** Dirty pages are in the *write buffer*, a page region in the order of use and a
+//! block region: when enough pages of a block are in the page region, all of them move to the block
+//! region, from which the least popular and fullest block leaves. It works as HBM does, without
+//! clean pages. The *read cache* has clean pages in the order of use; a page of it that is written
+//! moves to the write buffer. The two cooperate when a block leaves: what the read cache has of it
+//! is written along, in order, so that the FTL gets longer runs without reading flash.
 //!
-//! **When it wins**: reads and writes of the same blocks, on log-block FTLs. **When it loses**: FTLs that map pages, which gain
-//! nothing from clean pages that are written once more.
+//! **When it wins**: reads and writes of the same blocks, on log-block FTLs. **When it loses**:
+//! FTLs that map pages, which gain nothing from clean pages that are written once more.
 //!
-//! Q. Wei, C. Chen and J. Yang, "CBM: A cooperative buffer management for SSD", MSST 2014. A reconstruction: of that paper the abstract was at
-//! hand, and what SUPA (2017) says of it; the write buffer follows Gong's thesis on HBM (2010).
+//! Q. Wei, C. Chen and J. Yang, "CBM: A cooperative buffer management for SSD", MSST 2014. A
+//! reconstruction: of that paper the abstract was at hand, and what SUPA (2017) says of it; the
+//! write buffer follows Gong's thesis on HBM (2010).
 //!
 //! **Where these are silent.** How the memory is divided: `read_share`, a half, rounded to pages.
 //! Pages of the read cache that are written along leave with the block (`fill_holes = false`: they
@@ -21,20 +24,23 @@
 //! only such pages is dropped. Non-volatile memory need not be flushed at all: that is
 //! `buffer.battery`.
 //!
-//! Cost of a page access: O(1), O(log n) in the blocks of the block region where a block's rank changes; of an eviction O(pages of a block).
+//! Cost of a page access: O(1), O(log n) in the blocks of the block region where a block's rank
+//! changes; of an eviction O(pages of a block).
 
 use std::ops::Range;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kit::blocks::{Directory, Reads, require_room, require_share};
+use super::kit::blocks::{Directory, ReadPolicy, require_room, require_share};
 
 use super::kit::paged::Paged;
 use super::kit::regions::rules::{Room, Rules, Threshold, Tie};
 use super::kit::regions::{Regions, Visit};
 use super::lru::Lru;
-use super::{Action, Answer, Buffer, Evicted, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
+use super::{
+    Action, Answer, Buffer, Evicted, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View,
+};
 use crate::support::registry::{About, Choice, Cost, Example, Needs};
 
 /// What `list` says.
@@ -107,7 +113,8 @@ pub struct Config {
     pub beta: Option<f64>,
     /// Requests between two changes of the threshold.
     pub settle: u64,
-    /// Pages that leave the block region for as many that come change its size, so that the threshold may move.
+    /// Pages that leave the block region for as many that come change its size, so that the
+    /// threshold may move.
     pub exchange_counts: bool,
     /// Which of blocks that are equal in popularity and pages leaves.
     pub tie: Tie,
@@ -119,7 +126,8 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        let Rules { threshold, alpha, beta, settle, exchange_counts, tie, room, seed, .. } = Rules::default();
+        let Rules { threshold, alpha, beta, settle, exchange_counts, tie, room, seed, .. } =
+            Rules::default();
         Self {
             read_share: 0.5,
             fill_holes: true,
@@ -160,7 +168,12 @@ impl Config {
             fill_holes: self.fill_holes,
             writes: Regions::new(&rules, Shape { capacity: shape.capacity - clean, ..shape })?,
             reads: ReadCache {
-                pages: Paged::new("cbm", Shape { capacity: clean, ..shape }, Reads::Allocate, Lru::new)?,
+                pages: Paged::new(
+                    "cbm",
+                    Shape { capacity: clean, ..shape },
+                    ReadPolicy::Allocate,
+                    Lru::new,
+                )?,
                 of_block: vec![0; shape.logical_pages.div_ceil(shape.pages_per_block) as usize],
                 pages_per_block: shape.pages_per_block,
             },
@@ -235,7 +248,9 @@ impl ReadCache {
             counts[(lpn / self.pages_per_block) as usize] += 1;
         }
         match counts.iter().zip(&self.of_block).position(|(found, counted)| found != counted) {
-            Some(lbn) => Err(format!("cbm: the read cache counts the pages of block {lbn} wrongly")),
+            Some(lbn) => {
+                Err(format!("cbm: the read cache counts the pages of block {lbn} wrongly"))
+            }
             None => Ok(()),
         }
     }
@@ -243,7 +258,13 @@ impl ReadCache {
 
 impl Cbm {
     /// A page is written, or read from the write buffer.
-    fn serve_dirty(&mut self, lpn: u32, span: &Span, visit: &mut Visit, out: &mut Outcome) -> Answer {
+    fn serve_dirty(
+        &mut self,
+        lpn: u32,
+        span: &Span,
+        visit: &mut Visit,
+        out: &mut Outcome,
+    ) -> Answer {
         if self.writes.blocks().holds(lpn) {
             self.writes.hit(lpn, span.write, visit, out);
             return Answer::Hit;
@@ -259,7 +280,8 @@ impl Cbm {
     /// A block leaves the write buffer for a page of this span, with what the read cache has of it.
     fn replace(&mut self, span: &Span, out: &mut Outcome) {
         let holes = (&mut self.reads, self.fill_holes.then(|| coming(span)));
-        self.writes.replace(out, |blocks, node, reason, out| leave(holes, blocks, node, reason, out));
+        self.writes
+            .replace(out, |blocks, node, reason, out| evict(holes, blocks, node, reason, out));
     }
 }
 
@@ -268,8 +290,9 @@ fn coming(span: &Span) -> Range<u32> {
     span.first..span.first + span.count
 }
 
-/// A block leaves the write buffer: written, with what the read cache has of it, or dropped if all of it is clean.
-fn leave(
+/// A block leaves the write buffer: written, with what the read cache has of it, or dropped if all
+/// of it is clean.
+fn evict(
     (reads, fills): (&mut ReadCache, Option<Range<u32>>),
     blocks: &mut Directory,
     node: u32,
@@ -294,7 +317,7 @@ impl Buffer for Cbm {
         if span.write {
             let (reads, fill_holes) = (&mut self.reads, self.fill_holes);
             self.writes.make_room(span, out, |blocks, node, reason, out| {
-                leave((&mut *reads, fill_holes.then(|| coming(span))), blocks, node, reason, out);
+                evict((&mut *reads, fill_holes.then(|| coming(span))), blocks, node, reason, out);
             });
         }
         let mut visit = Visit::default();
@@ -337,7 +360,13 @@ impl Buffer for Cbm {
     fn check(&self) -> Result<(), String> {
         self.reads.check()?;
         self.writes.check().map_err(|problem| format!("cbm: {problem}"))?;
-        let both = self.reads.pages.dump().concat().into_iter().find(|&lpn| self.writes.blocks().holds(lpn));
+        let both = self
+            .reads
+            .pages
+            .dump()
+            .concat()
+            .into_iter()
+            .find(|&lpn| self.writes.blocks().holds(lpn));
         both.map_or(Ok(()), |lpn| Err(format!("cbm: page {lpn} is in both parts")))
     }
 

@@ -1,13 +1,15 @@
-//! CFLRU: page LRU that lets clean pages go before dirty ones, within a window at the end of the list.
+//! CFLRU: page LRU that lets clean pages go before dirty ones, within a window at the end of the
+//! list.
 //!
-//! **What it does.** One list of pages in the order of use. The last `window` share of the buffer is the clean-first window: the clean
-//! page nearest the end leaves; only if all pages of the window are dirty, the page at the end does, by a write.
+//! **What it does.** One list of pages in the order of use. The last `window` share of the buffer
+//! is the clean-first window: the clean page nearest the end leaves; only if all pages of the
+//! window are dirty, the page at the end does, by a write.
 //!
-//! **When it wins**: where programs cost much more than reads and clean pages are about. **When it loses**: read-heavy work, whose pages
-//! it gives away early.
+//! **When it wins**: where programs cost much more than reads and clean pages are about. **When it
+//! loses**: read-heavy work, whose pages it gives away early.
 //!
-//! S. Park et al., "CFLRU: A replacement algorithm for flash memory", CASES 2006; built after its description in the SUPA
-//! paper (2017).
+//! S. Park et al., "CFLRU: A replacement algorithm for flash memory", CASES 2006; built after its
+//! description in the SUPA paper (2017).
 //!
 //! **Where that is silent.** The window's size: a quarter of the buffer (`window`), rounded to the
 //! nearest page; 0 is page LRU. A page that a flush command cleans counts as clean in its place.
@@ -18,7 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::kit::blocked::BlockOrder;
-use super::kit::blocks::{Directory, Reads, require_share};
+use super::kit::blocks::{Directory, ReadPolicy, require_share};
 use super::kit::paged::{PageOrder, Paged, Victim};
 use super::kit::pages::PageTable;
 use super::kit::parallel::Ranked;
@@ -77,7 +79,7 @@ impl Config {
     pub fn build(&self, shape: Shape) -> Result<Box<dyn Buffer>, String> {
         require_share("window", self.window)?;
         let order = |slots| Cflru::new(slots, self.window);
-        Paged::build("cflru", shape, Reads::Allocate, order)
+        Paged::build("cflru", shape, ReadPolicy::Allocate, order)
     }
 }
 
@@ -112,10 +114,13 @@ impl Cflru {
     /// Compares the window's clean pages with what is dirty.
     fn agrees(&self, dirty: impl Fn(u32) -> bool) -> Result<(), String> {
         self.window.check()?;
-        let misplaced =
-            |&slot: &u32| self.clean.key(slot).is_some() != (self.window.contains(slot) && !dirty(slot));
+        let misplaced = |&slot: &u32| {
+            self.clean.key(slot).is_some() != (self.window.contains(slot) && !dirty(slot))
+        };
         match self.window.iter().find(misplaced) {
-            Some(slot) => Err(format!("slot {slot} is not among the window's clean pages, or should not be")),
+            Some(slot) => {
+                Err(format!("slot {slot} is not among the window's clean pages, or should not be"))
+            }
             None => Ok(()),
         }
     }
@@ -203,7 +208,14 @@ impl BlockOrder for Cflru {
         self.raise(node, blocks);
     }
 
-    fn insert(&mut self, node: u32, _lpn: u32, _fresh: bool, blocks: &Directory, _out: &mut Outcome) {
+    fn insert(
+        &mut self,
+        node: u32,
+        _lpn: u32,
+        _fresh: bool,
+        blocks: &Directory,
+        _out: &mut Outcome,
+    ) {
         self.dirty.clear(node as usize);
         self.link(node, blocks.dirty(node) > 0);
     }

@@ -1,23 +1,30 @@
-//! CLC: cold and largest cluster, a write buffer in which the fullest block leaves that was not written lately.
+//! CLC: cold and largest cluster, a write buffer in which the fullest block leaves that was not
+//! written lately.
 //!
-//! **What it does.** A cluster is what is buffered of a logical block. The clusters written most recently, a share `hot` of all,
-//! are in one list in the order of their last write, whatever their size. A cluster that falls out of that list goes to a list of clusters of its
-//! size; a write to it brings it back to the front of the first. The largest cluster of the size lists leaves, the one that came there
-//! first among equals; where these are empty, the last one of the first list. All its pages are written upwards. Reads are served from
-//! the buffer where it has the page, move nothing and allocate nothing.
+//! **What it does.** A cluster is what is buffered of a logical block. The clusters written most
+//! recently, a share `hot` of all, are in one list in the order of their last write, whatever their
+//! size. A cluster that falls out of that list goes to a list of clusters of its size; a write to
+//! it brings it back to the front of the first. The largest cluster of the size lists leaves, the
+//! one that came there first among equals; where these are empty, the last one of the first list.
+//! All its pages are written upwards. ReadPolicy are served from the buffer where it has the page,
+//! move nothing and allocate nothing.
 //!
-//! **When it wins**: FTLs with log blocks, where full blocks are cheap to write but the popular ones should stay. **When it loses**:
-//! working sets larger than the hot share, in which large blocks leave early, as with FAB.
+//! **When it wins**: FTLs with log blocks, where full blocks are cheap to write but the popular
+//! ones should stay. **When it loses**: working sets larger than the hot share, in which large
+//! blocks leave early, as with FAB.
 //!
-//! S. Kang, S. Park, H. Jung, H. Shim and J. Cha, "Performance trade-offs in using NVRAM write buffer for flash memory-based storage
-//! devices", IEEE Transactions on Computers 58(6), 2009. A reconstruction: built without that paper at hand.
+//! S. Kang, S. Park, H. Jung, H. Shim and J. Cha, "Performance trade-offs in using NVRAM write
+//! buffer for flash memory-based storage devices", IEEE Transactions on Computers 58(6), 2009. A
+//! reconstruction: built without that paper at hand.
 //!
-//! **Where the paper is silent**, as far as is known here. The share of the first list is a tenth of the buffered clusters, rounded
-//! up (`hot`); it is kept to after each page written. Room is made before the written cluster moves to the front (`evict_order`), as for BPLRU. A cluster
-//! that a trim makes smaller is the latest of its size.
+//! **Where the paper is silent**, as far as is known here. The share of the first list is a tenth
+//! of the buffered clusters, rounded up (`hot`); it is kept to after each page written. Room is
+//! made before the written cluster moves to the front (`evict_order`), as for BPLRU. A cluster that
+//! a trim makes smaller is the latest of its size.
 //!
-//! A flush command empties the buffer, as BPLRU's paper has it for write buffers (section 4.2.4): what is clean need not be kept
-//! where reads allocate nothing. A battery (`buffer.battery`) spares it that.
+//! A flush command empties the buffer, as BPLRU's paper has it for write buffers (section 4.2.4):
+//! what is clean need not be kept where reads allocate nothing. A battery (`buffer.battery`) spares
+//! it that.
 //!
 //! Cost of a page access: O(1), beside a scan of one bit a page of a block where a cluster leaves.
 
@@ -25,7 +32,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::kit::blocked::{BlockOrder, Blocked, EVICT_ORDER, EvictOrder};
-use super::kit::blocks::{Directory, Reads, require_share};
+use super::kit::blocks::{Directory, ReadPolicy, require_share};
 use super::kit::by_size::BySize;
 use super::{Buffer, Outcome, Reason, Shape};
 use crate::support::NONE;
@@ -63,7 +70,8 @@ pub const ABOUT: About = About {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Share of the buffered blocks that is kept in the order of use, whatever their size; at least one block.
+    /// Share of the buffered blocks that is kept in the order of use, whatever their size; at least
+    /// one block.
     pub hot: f64,
     /// When room is made for a page whose block is already buffered.
     pub evict_order: EvictOrder,
@@ -89,7 +97,7 @@ impl Config {
             cold: BySize::new(nodes, shape.pages_per_block),
             links: Links::new(nodes),
         };
-        Ok(Box::new(Blocked::new("clc", shape, Reads::Bypass, self.evict_order, order)?))
+        Ok(Box::new(Blocked::new("clc", shape, ReadPolicy::Bypass, self.evict_order, order)?))
     }
 }
 
@@ -106,7 +114,8 @@ struct Clc {
 }
 
 impl Clc {
-    /// A cluster is the most recent one; those that no longer have a place in the hot list go to the others.
+    /// A cluster is the most recent one; those that no longer have a place in the hot list go to
+    /// the others.
     fn heat(&mut self, node: u32, blocks: &Directory, out: &mut Outcome) {
         self.raise(node, blocks);
         let most = (libm::ceil(self.share * blocks.blocks() as f64) as u32).max(1);

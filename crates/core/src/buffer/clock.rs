@@ -1,27 +1,30 @@
 //! CLOCK: FIFO that gives a page another round for each time that it was used.
 //!
-//! **What it does.** The pages lie on a ring, a new one where the hand has just passed. Each page has a counter of `bits` bits; a hit
-//! adds one to it, as long as it has room. To find a victim the hand goes round: a page whose counter is not zero loses
-//! one and stays, the first at zero leaves. With one bit it is second chance, close to LRU and cheaper: a hit moves nothing.
+//! **What it does.** The pages lie on a ring, a new one where the hand has just passed. Each page
+//! has a counter of `bits` bits; a hit adds one to it, as long as it has room. To find a victim the
+//! hand goes round: a page whose counter is not zero loses one and stays, the first at zero leaves.
+//! With one bit it is second chance, close to LRU and cheaper: a hit moves nothing.
 //!
-//! **When it wins**: as LRU does, where pages used lately are used again; with more bits, where pages used often are. **When it loses**:
-//! one large scan clears every counter.
+//! **When it wins**: as LRU does, where pages used lately are used again; with more bits, where
+//! pages used often are. **When it loses**: one large scan clears every counter.
 //!
-//! F. J. Corbató, "A paging experiment with the Multics system", MIT Project MAC Report MAC-M-384, 1968.
+//! F. J. Corbató, "A paging experiment with the Multics system", MIT Project MAC Report MAC-M-384,
+//! 1968.
 //!
 //! **Where the paper is silent.** It is about RAM pages, with the processor setting the bit. Here
 //! the access that brings a page in does not count (`enters_used = false`), so that a page used
 //! once leaves in the first round; with `true` it has a round more. Wider counters (`bits`) are
-//! later work. Reads allocate; `reads = "bypass"` makes it a write buffer. A flush command writes
-//! pages in the order in which the hand would choose them, one by one, and a forced write its own;
-//! a write buffer lets them go.
+//! later work. ReadPolicy allocate; `reads = "bypass"` makes it a write buffer. A flush command
+//! writes pages in the order in which the hand would choose them, one by one, and a forced write
+//! its own; a write buffer lets them go.
 //!
-//! Cost of a page access: O(1), on average over accesses: each step of the hand that does not find a victim uses up a hit.
+//! Cost of a page access: O(1), on average over accesses: each step of the hand that does not find
+//! a victim uses up a hit.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kit::blocks::Reads;
+use super::kit::blocks::ReadPolicy;
 use super::kit::paged::{PageOrder, Paged, Victim};
 use super::kit::pages::PageTable;
 use super::kit::written::Written;
@@ -62,7 +65,7 @@ pub const ABOUT: About = About {
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// What reads do.
-    pub reads: Reads,
+    pub reads: ReadPolicy,
     /// Bits of a page's counter of uses, 1 to 8.
     pub bits: u8,
     /// A page enters with its counter at one, not zero.
@@ -71,7 +74,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { reads: Reads::default(), bits: 1, enters_used: false }
+        Self { reads: ReadPolicy::default(), bits: 1, enters_used: false }
     }
 }
 

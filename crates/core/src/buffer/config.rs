@@ -15,7 +15,8 @@ pub struct BufferSection {
     /// What a request waits for.
     #[serde(default)]
     pub write_back: WriteBack,
-    /// A battery keeps the RAM: flush and FUA are answered at once, and after a power cut what it held is stored.
+    /// A battery keeps the RAM: flush and FUA are answered at once, and after a power cut what it
+    /// held is stored.
     #[serde(default)]
     pub battery: bool,
     /// Replacement scheme.

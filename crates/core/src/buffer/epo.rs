@@ -1,30 +1,35 @@
-//! EPO: element-level parallel optimization, a write buffer that sends one page to every element of the drive at once.
+//! EPO: element-level parallel optimization, a write buffer that sends one page to every element of
+//! the drive at once.
 //!
-//! **What it does.** One list of pages for each element (chip), the most recently written first. A request of several pages is
-//! divided into its pages. A page that is held moves to the front of its list. One that is not held takes a free slot; where there is
-//! none, the last page of *every* list leaves first, all in one batch, so that all elements work at the same time. The slots that the
-//! new page does not need stay free, and the next writes find room. Reads are served from the buffer where it has the page; they move
-//! nothing and take nothing in.
+//! **What it does.** One list of pages for each element (chip), the most recently written first. A
+//! request of several pages is divided into its pages. A page that is held moves to the front of
+//! its list. One that is not held takes a free slot; where there is none, the last page of *every*
+//! list leaves first, all in one batch, so that all elements work at the same time. The slots that
+//! the new page does not need stay free, and the next writes find room. ReadPolicy are served from
+//! the buffer where it has the page; they move nothing and take nothing in.
 //!
-//! **When it wins**: random writes in bursts on drives with many elements, where page LRU keeps one element busy while the
-//! others are idle. **When it loses**: a batch takes pages that were used lately from elements with short lists; hits are fewer
-//! than LRU's, the more so the smaller the buffer is beside the number of elements. Without bursts nothing has to be parallel.
+//! **When it wins**: random writes in bursts on drives with many elements, where page LRU keeps one
+//! element busy while the others are idle. **When it loses**: a batch takes pages that were used
+//! lately from elements with short lists; hits are fewer than LRU's, the more so the smaller the
+//! buffer is beside the number of elements. Without bursts nothing has to be parallel.
 //!
-//! T. Xie and J. Koshia, "Boosting random write performance for enterprise flash storage systems", MSST 2011,
-//! figure 3.
+//! T. Xie and J. Koshia, "Boosting random write performance for enterprise flash storage systems",
+//! MSST 2011, figure 3.
 //!
-//! **Where the paper is silent.** Its buffer lies below the FTL and searches by physical address. Then a rewritten page could only
-//! be found where the FTL puts it back to the same place; what stays the same with the SSD model that it uses is the
-//! element. So pages are found by logical number, in the list of the chip that the FTL binds them to. FTLs that bind no
-//! page to a chip (dynamic striping over the whole drive, mappings of whole blocks) tell nothing; there a page belongs to chip
-//! *page modulo chips*, and the pages of a batch need not meet different chips. `elements` sets the number of lists and deals the pages
-//! out so on any FTL.
+//! **Where the paper is silent.** Its buffer lies below the FTL and searches by physical address.
+//! Then a rewritten page could only be found where the FTL puts it back to the same place; what
+//! stays the same with the SSD model that it uses is the element. So pages are found by logical
+//! number, in the list of the chip that the FTL binds them to. FTLs that bind no page to a chip
+//! (dynamic striping over the whole drive, mappings of whole blocks) tell nothing; there a page
+//! belongs to chip *page modulo chips*, and the pages of a batch need not meet different chips.
+//! `elements` sets the number of lists and deals the pages out so on any FTL.
 //!
-//! When room is made and some lists are empty, the algorithm's step 19 finds nothing in them and step 24 still counts e - 1 free
-//! slots. Either they are passed over, so that fewer pages leave (`empty = "pass"`), or the lists are gone through again until one page
-//! for each element has left (`empty = "again"`). What is held at the end, or when a flush command comes, leaves in batches, too; what is forced leaves
-//! together. The
-//! paper's buffer is kept up by a battery: that is the drive's (`buffer.battery`), as for every other scheme.
+//! When room is made and some lists are empty, the algorithm's step 19 finds nothing in them and
+//! step 24 still counts e - 1 free slots. Either they are passed over, so that fewer pages leave
+//! (`empty = "pass"`), or the lists are gone through again until one page for each element has left
+//! (`empty = "again"`). What is held at the end, or when a flush command comes, leaves in batches,
+//! too; what is forced leaves together. The paper's buffer is kept up by a battery: that is the
+//! drive's (`buffer.battery`), as for every other scheme.
 //!
 //! Cost of a page access: O(1); of a batch O(elements).
 
@@ -102,8 +107,8 @@ pub enum Empty {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Lists, dealt out by page number modulo their number. Default: one for each chip, with the pages that the FTL binds to
-    /// it.
+    /// Lists, dealt out by page number modulo their number. Default: one for each chip, with the
+    /// pages that the FTL binds to it.
     pub elements: Option<u32>,
     /// What a batch does about elements without pages.
     pub empty: Empty,
@@ -118,7 +123,9 @@ impl Config {
     /// # Errors
     /// No room for a page, or an impossible number of elements.
     pub fn build(&self, shape: Shape) -> Result<Box<dyn Buffer>, String> {
-        if let Some(elements) = self.elements.filter(|elements| !(1..=MOST_ELEMENTS).contains(elements)) {
+        if let Some(elements) =
+            self.elements.filter(|elements| !(1..=MOST_ELEMENTS).contains(elements))
+        {
             return Err(format!(
                 "buffer.scheme.elements: found {elements}, expected 1 to {MOST_ELEMENTS}; leave it out for one for each chip"
             ));

@@ -1,21 +1,23 @@
 //! FAB: flash-aware buffer, the block with the most pages leaves.
 //!
-//! **What it does.** Blocks of pages; reading, writing or adding a page makes its block the most recent. The block that
-//! holds most pages leaves, the least recently used among equals: its dirty pages are written upwards, its clean ones
-//! dropped. Reads allocate.
+//! **What it does.** Blocks of pages; reading, writing or adding a page makes its block the most
+//! recent. The block that holds most pages leaves, the least recently used among equals: its dirty
+//! pages are written upwards, its clean ones dropped. ReadPolicy allocate.
 //!
-//! **When it wins**: long sequential writes, pure random writes. **When it loses**: popular pages in well-filled
-//! blocks leave early; with one page a block it is page LRU.
+//! **When it wins**: long sequential writes, pure random writes. **When it loses**: popular pages
+//! in well-filled blocks leave early; with one page a block it is page LRU.
 //!
-//! H. Jo, J.-U. Kang, S.-Y. Park, J.-S. Kim and J. Lee, "FAB: Flash-aware buffer management policy for portable media
-//! players", IEEE Trans. Consumer Electronics 52(2), 2006; as described in Kim & Ahn 2008, section 2.4, and in the HBM
-//! thesis, section 2.4.1.
+//! H. Jo, J.-U. Kang, S.-Y. Park, J.-S. Kim and J. Lee, "FAB: Flash-aware buffer management policy
+//! for portable media players", IEEE Trans. Consumer Electronics 52(2), 2006; as described in Kim &
+//! Ahn 2008, section 2.4, and in the HBM thesis, section 2.4.1.
 //!
-//! **Where the papers are silent.** Room is made before the accessed block becomes the most recent (`evict_order`), as
-//! for BPLRU. A block that loses pages to a trim counts as used: no one says otherwise, and it keeps the order O(1).
+//! **Where the papers are silent.** Room is made before the accessed block becomes the most recent
+//! (`evict_order`), as for BPLRU. A block that loses pages to a trim counts as used: no one says
+//! otherwise, and it keeps the order O(1).
 //!
-//! **Structure.** One list for each number of pages, the most recent first, and a bit for each list that is not empty.
-//! Every access puts its block first in the list of its new number, so that each list is in the order of use.
+//! **Structure.** One list for each number of pages, the most recent first, and a bit for each list
+//! that is not empty. Every access puts its block first in the list of its new number, so that each
+//! list is in the order of use.
 //!
 //! Cost of a page access: O(1) (the fullest list is found by a scan of one bit a page of a block).
 
@@ -23,7 +25,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::kit::blocked::{BlockOrder, Blocked, EVICT_ORDER, EvictOrder};
-use super::kit::blocks::{Directory, Reads};
+use super::kit::blocks::{Directory, ReadPolicy};
 use super::kit::by_size::BySize;
 use super::{Buffer, Outcome, Reason, Shape};
 use crate::support::NONE;
@@ -55,7 +57,7 @@ pub const ABOUT: About = About {
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// What reads do.
-    pub reads: Reads,
+    pub reads: ReadPolicy,
     /// When room is made for a page whose block is already buffered.
     pub evict_order: EvictOrder,
 }
@@ -66,8 +68,10 @@ impl Config {
     /// # Errors
     /// No room for a page.
     pub fn build(&self, shape: Shape) -> Result<Box<dyn Buffer>, String> {
-        let order =
-            |nodes| Fab { by_size: BySize::new(nodes, shape.pages_per_block), links: Links::new(nodes) };
+        let order = |nodes| Fab {
+            by_size: BySize::new(nodes, shape.pages_per_block),
+            links: Links::new(nodes),
+        };
         Ok(Box::new(Blocked::new("fab", shape, self.reads, self.evict_order, order)?))
     }
 }
@@ -90,7 +94,14 @@ impl BlockOrder for Fab {
         self.raise(node, blocks);
     }
 
-    fn insert(&mut self, node: u32, _lpn: u32, _fresh: bool, blocks: &Directory, _out: &mut Outcome) {
+    fn insert(
+        &mut self,
+        node: u32,
+        _lpn: u32,
+        _fresh: bool,
+        blocks: &Directory,
+        _out: &mut Outcome,
+    ) {
         self.raise(node, blocks);
     }
 
@@ -111,14 +122,17 @@ impl BlockOrder for Fab {
         self.by_size.iter(&self.links)
     }
 
-    /// Each list is in the order of use; those that have blocks with dirty pages are followed until as many are found as they have.
+    /// Each list is in the order of use; those that have blocks with dirty pages are followed until
+    /// as many are found as they have.
     fn leaving(&self, blocks: &Directory) -> Vec<u32> {
-        let mut sizes: Vec<u32> = blocks.dirty_nodes().iter().map(|node| blocks.pages(node)).collect();
+        let mut sizes: Vec<u32> =
+            blocks.dirty_nodes().iter().map(|node| blocks.pages(node)).collect();
         sizes.sort_unstable_by(|a, b| b.cmp(a));
         let mut leaving = Vec::with_capacity(sizes.len());
         for equal in sizes.chunk_by(|a, b| a == b) {
             let start = leaving.len();
-            let dirty = self.by_size.of_size(&self.links, equal[0]).filter(|&node| blocks.dirty(node) > 0);
+            let dirty =
+                self.by_size.of_size(&self.links, equal[0]).filter(|&node| blocks.dirty(node) > 0);
             leaving.extend(dirty.take(equal.len()));
             leaving[start..].reverse();
         }

@@ -1,33 +1,39 @@
-//! FAP-LRU: LRU under an FTL that keeps each block in one channel; the buffer sees to it that all channels work.
+//! FAP-LRU: LRU under an FTL that keeps each block in one channel; the buffer sees to it that all
+//! channels work.
 //!
-//! **What it does.** Blocks in the order of their last write. When there is no room, the list is followed from its end, and for every
-//! channel that has nothing to do the first block that goes there leaves; they leave at the same moment. Blocks for busy channels are
-//! passed over. If all channels are busy, or nothing within `window` blocks of the end is for an idle one, the block at the end leaves.
-//! So a log-block FTL never has pages of a block alive in several channels, and need not care for parallel work.
+//! **What it does.** Blocks in the order of their last write. When there is no room, the list is
+//! followed from its end, and for every channel that has nothing to do the first block that goes
+//! there leaves; they leave at the same moment. Blocks for busy channels are passed over. If all
+//! channels are busy, or nothing within `window` blocks of the end is for an idle one, the block at
+//! the end leaves. So a log-block FTL never has pages of a block alive in several channels, and
+//! need not care for parallel work.
 //!
-//! **When it wins**: bursts of random writes on a drive with several channels and a log-block FTL. **When it loses**: when requests come
-//! one at a time and all channels are idle: then each round takes a block for every channel, and hits are lost.
+//! **When it wins**: bursts of random writes on a drive with several channels and a log-block FTL.
+//! **When it loses**: when requests come one at a time and all channels are idle: then each round
+//! takes a block for every channel, and hits are lost.
 //!
-//! J.-H. Wang, H.-H. Chen, W.-J. Su and D.-W. Chang, "Cross-layer optimizations in solid-state drives", IEEE Embedded Systems Letters
-//! 3(4), 2011; known from its abstract. A reconstruction.
+//! J.-H. Wang, H.-H. Chen, W.-J. Su and D.-W. Chang, "Cross-layer optimizations in solid-state
+//! drives", IEEE Embedded Systems Letters 3(4), 2011; known from its abstract. A reconstruction.
 //!
-//! **Where the paper is silent.** The abstract says only who is responsible for what; the rounds are our reading. Whether the buffer
-//! serves reads, too (`reads`): with `"allocate"` they move blocks to the front as writes do, a clean block at the end leaves alone, and clean blocks are no victims of a
-//! round. The channel of a block is where the FTL would write it; a block that was never written takes the idle channel with the most
-//! erased blocks. `window` is 8 blocks for each channel. `modules` deals blocks out by number, whatever the FTL does, and takes
-//! them all for idle, as a run without time does. The block at the end that leaves as none is for an idle channel is sent to no
-//! channel. Room is made before the used block moves to the front.
-//! FTLs that tell access patterns apart (`pattern`, `sftl`, `blas` with `sequential`) hear that every block was written at random, however
-//! it was: the abstract says nothing of patterns.
+//! **Where the paper is silent.** The abstract says only who is responsible for what; the rounds
+//! are our reading. Whether the buffer serves reads, too (`reads`): with `"allocate"` they move
+//! blocks to the front as writes do, a clean block at the end leaves alone, and clean blocks are no
+//! victims of a round. The channel of a block is where the FTL would write it; a block that was
+//! never written takes the idle channel with the most erased blocks. `window` is 8 blocks for each
+//! channel. `modules` deals blocks out by number, whatever the FTL does, and takes them all for
+//! idle, as a run without time does. The block at the end that leaves as none is for an idle
+//! channel is sent to no channel. Room is made before the used block moves to the front. FTLs that
+//! tell access patterns apart (`pattern`, `sftl`, `blas` with `sequential`) hear that every block
+//! was written at random, however it was: the abstract says nothing of patterns.
 //!
-//! Cost of a page access: O(1); of a round O(window), O(units of the drive) for each block that was never written, and O(pages) that
-//! leave.
+//! Cost of a page access: O(1); of a round O(window), O(units of the drive) for each block that was
+//! never written, and O(pages) that leave.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::block_lru::{BlockLru, LEAST_RECENT};
-use super::kit::blocks::{Directory, Reads};
+use super::kit::blocks::{Directory, ReadPolicy};
 use super::kit::modules::{Modules, Per};
 use super::kit::parallel::{Kept, Parallel, Pick, RANDOM, Ranked, Victim, from_end};
 use super::{Buffer, Reason, Shape, View};
@@ -46,7 +52,11 @@ pub const ABOUT: About = About {
             others: &[r#""allocate""#],
             open: "whether pages that are read are taken in",
         },
-        Choice { option: "window", others: &["4"], open: "how far from the end victims are looked for" },
+        Choice {
+            option: "window",
+            others: &["4"],
+            open: "how far from the end victims are looked for",
+        },
     ],
     examples: &[Example {
         source: "",
@@ -66,16 +76,18 @@ pub const ABOUT: About = About {
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// What reads do.
-    pub reads: Reads,
-    /// Blocks at the end of the list among which victims are looked for. Default: 8 for each channel.
+    pub reads: ReadPolicy,
+    /// Blocks at the end of the list among which victims are looked for. Default: 8 for each
+    /// channel.
     pub window: Option<u32>,
-    /// Channels, to which blocks are dealt out by number modulo theirs. Default: those of the drive, as the FTL places blocks.
+    /// Channels, to which blocks are dealt out by number modulo theirs. Default: those of the
+    /// drive, as the FTL places blocks.
     pub modules: Option<u32>,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { reads: Reads::Bypass, window: None, modules: None }
+        Self { reads: ReadPolicy::Bypass, window: None, modules: None }
     }
 }
 
@@ -85,7 +97,8 @@ impl Config {
     /// # Errors
     /// No room for a page, or an impossible window or number of modules.
     pub fn build(&self, shape: Shape) -> Result<Box<dyn Buffer>, String> {
-        let modules = Modules::new(Per::Channels, shape.pages_per_block, false, self.modules, self.window)?;
+        let modules =
+            Modules::new(Per::Channels, shape.pages_per_block, false, self.modules, self.window)?;
         let parts = |nodes| (BlockLru::new(nodes, LEAST_RECENT), FapLru { modules });
         Parallel::build("fap-lru", shape, Kept::Blocks, self.reads, parts)
     }
@@ -99,7 +112,13 @@ struct FapLru {
 }
 
 impl Pick for FapLru {
-    fn round<O: Ranked>(&mut self, order: &O, blocks: &Directory, view: &dyn View, into: &mut Vec<Victim>) {
+    fn round<O: Ranked>(
+        &mut self,
+        order: &O,
+        blocks: &Directory,
+        view: &dyn View,
+        into: &mut Vec<Victim>,
+    ) {
         self.modules.open_idle(view);
         let mut nodes = from_end(order, blocks, self.modules.window(view));
         while !self.modules.are_closed()

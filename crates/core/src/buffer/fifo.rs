@@ -1,17 +1,18 @@
 //! FIFO: the page that came first leaves first, however often it was used since.
 //!
-//! **What it does.** One list of pages in the order of their arrival. A hit moves nothing. A dirty page that leaves is
-//! written, a clean one dropped. The least that a scheme can do: what another gains over it, it gains by looking at use.
+//! **What it does.** One list of pages in the order of their arrival. A hit moves nothing. A dirty
+//! page that leaves is written, a clean one dropped. The least that a scheme can do: what another
+//! gains over it, it gains by looking at use.
 //!
-//! Reads allocate; `reads = "bypass"` makes it a write buffer. Flush commands and forced writes
-//! store pages one by one; a write buffer lets them go.
+//! ReadPolicy allocate; `reads = "bypass"` makes it a write buffer. Flush commands and forced
+//! writes store pages one by one; a write buffer lets them go.
 //!
 //! Cost of a page access: O(1).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kit::blocks::Reads;
+use super::kit::blocks::ReadPolicy;
 use super::kit::paged::{PageOrder, Paged, Victim};
 use super::kit::pages::PageTable;
 use super::kit::written::Written;
@@ -40,7 +41,7 @@ pub const ABOUT: About = About {
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// What reads do.
-    pub reads: Reads,
+    pub reads: ReadPolicy,
 }
 
 impl Config {
@@ -49,8 +50,11 @@ impl Config {
     /// # Errors
     /// No room for a page.
     pub fn build(&self, shape: Shape) -> Result<Box<dyn Buffer>, String> {
-        let order =
-            |slots| Fifo { links: Links::new(slots), order: List::default(), written: Written::new(slots) };
+        let order = |slots| Fifo {
+            links: Links::new(slots),
+            order: List::default(),
+            written: Written::new(slots),
+        };
         Paged::build("fifo", shape, self.reads, order)
     }
 }

@@ -1,16 +1,20 @@
-//! HBM: single pages and whole blocks in one buffer, divided by how many pages of a block have come together.
+//! HBM: single pages and whole blocks in one buffer, divided by how many pages of a block have come
+//! together.
 //!
-//! **What it does.** New pages enter the *page region*, in the order of use. When a block has as many pages there as the
-//! *threshold* says, all of them move to the *block region*, for good; later pages of that block join them. Room is made
-//! from the block region (LAR): the block of the smallest popularity, among equals the one with most pages. If any of its pages
-//! is dirty, all are written in order, the clean ones too; else all are dropped. Only an empty block region makes the
-//! page region give: its last page leaves with all other pages of its block (*selection compensation*). The threshold follows
-//! the share of the block region: above beta it rises by one, below alpha it falls by one, at most once in 100 requests.
+//! **What it does.** New pages enter the *page region*, in the order of use. When a block has as
+//! many pages there as the *threshold* says, all of them move to the *block region*, for good;
+//! later pages of that block join them. Room is made from the block region (LAR): the block of the
+//! smallest popularity, among equals the one with most pages. If any of its pages is dirty, all are
+//! written in order, the clean ones too; else all are dropped. Only an empty block region makes the
+//! page region give: its last page leaves with all other pages of its block (*selection
+//! compensation*). The threshold follows the share of the block region: above beta it rises by one,
+//! below alpha it falls by one, at most once in 100 requests.
 //!
-//! **When it wins**: mixes of small random and large sequential requests on log-block FTLs. **When it loses**:
-//! FTLs that map pages, which gain nothing from whole blocks.
+//! **When it wins**: mixes of small random and large sequential requests on log-block FTLs. **When
+//! it loses**: FTLs that map pages, which gain nothing from whole blocks.
 //!
-//! G. Gong, "Hybrid buffer management for solid state drives" (thesis, 2010), chapter 3; Wei et al. as HBM.
+//! G. Gong, "Hybrid buffer management for solid state drives" (thesis, 2010), chapter 3; Wei et al.
+//! as HBM.
 //!
 //! **Where the thesis is silent or contradicts itself.** Ties in popularity: Algorithm 3.3 and
 //! figure 3.4(b) take most pages, section 3.5.2 says fewest (`size_tie`). What then is equal is
@@ -26,20 +30,23 @@
 //! size is changed: here after each part of a request, if the size is another than after the part
 //! before. So what leaves to make room counts as much as what comes, an exchange for as many pages
 //! does not (`exchange_counts`: it does, as the size was another in between), and what a trim takes
-//! away counts with the part that follows; flush commands change no size. An empty region changes no more until a block enters it: the threshold stays, as the
-//! algorithm has it. It moves at the earliest in the hundredth request after the one that moved it
-//! last (`settle`), or after the first one. alpha and beta follow Table 3.1, with 128 and 256 pages
-//! read as two and four blocks (beta is twice alpha where alpha would be above it), and a buffer of
-//! 8192 pages (16 MiB of the thesis's 2 KiB pages) or more as large. Flush commands write dirty
-//! pages, by blocks or, as room would be made without `compensation`, pages of the page region by
-//! themselves; and keep them.
+//! away counts with the part that follows; flush commands change no size. An empty region changes
+//! no more until a block enters it: the threshold stays, as the algorithm has it. It moves at the
+//! earliest in the hundredth request after the one that moved it last (`settle`), or after the
+//! first one. alpha and beta follow Table 3.1, with 128 and 256 pages read as two and four blocks
+//! (beta is twice alpha where alpha would be above it), and a buffer of 8192 pages (16 MiB of the
+//! thesis's 2 KiB pages) or more as large. Flush commands write dirty pages, by blocks or, as room
+//! would be made without `compensation`, pages of the page region by themselves; and keep them.
 //!
-//! **Against the thesis's structures**: a B+ tree over blocks and a scan of all of them for each new victim there; here
-//! a table over logical blocks, two bits a page, and a heap over the blocks of the block region: O(1) for a page, O(log n) where a block's rank
-//! changes. `buffer_paper_bytes` counts as section 3.5.3 does: 16 bytes a page, and for a block 8 and 4 for each of its pages,
-//! with 16 in leaves and 8 in inner nodes of the tree; 52 bytes where each page is a block of its own.
+//! **Against the thesis's structures**: a B+ tree over blocks and a scan of all of them for each
+//! new victim there; here a table over logical blocks, two bits a page, and a heap over the blocks
+//! of the block region: O(1) for a page, O(log n) where a block's rank changes.
+//! `buffer_paper_bytes` counts as section 3.5.3 does: 16 bytes a page, and for a block 8 and 4 for
+//! each of its pages, with 16 in leaves and 8 in inner nodes of the tree; 52 bytes where each page
+//! is a block of its own.
 //!
-//! Cost of a page access: O(1), O(log n) in the blocks of the block region where a block's rank changes.
+//! Cost of a page access: O(1), O(log n) in the blocks of the block region where a block's rank
+//! changes.
 
 use super::kit::blocks::Directory;
 /// Options.
@@ -158,7 +165,7 @@ struct Hbm {
 }
 
 /// Written in order if any of its pages is dirty, else dropped.
-fn leave(blocks: &mut Directory, node: u32, reason: Reason, out: &mut Outcome) {
+fn evict(blocks: &mut Directory, node: u32, reason: Reason, out: &mut Outcome) {
     let action = if blocks.dirty(node) > 0 { Action::Flush } else { Action::Drop };
     blocks.evict_whole(node, action, reason, out);
 }
@@ -166,7 +173,7 @@ fn leave(blocks: &mut Directory, node: u32, reason: Reason, out: &mut Outcome) {
 impl Buffer for Hbm {
     fn access(&mut self, span: &Span, _view: &dyn View, out: &mut Outcome) {
         let regions = &mut self.regions;
-        regions.make_room(span, out, leave);
+        regions.make_room(span, out, evict);
         let mut visit = Visit::default();
         for lpn in span.first..span.first + span.count {
             let answer = if regions.blocks().holds(lpn) {
@@ -174,7 +181,7 @@ impl Buffer for Hbm {
                 Answer::Hit
             } else {
                 if regions.blocks().is_full() {
-                    regions.replace(out, leave);
+                    regions.replace(out, evict);
                 }
                 regions.insert(lpn, span.write, &mut visit, out);
                 if span.write { Answer::Insert } else { Answer::Fill }
@@ -217,7 +224,10 @@ impl Buffer for Hbm {
     }
 
     fn paper_bytes(&self) -> Option<u64> {
-        Some(32 * self.regions.blocks().blocks() as u64 + 20 * u64::from(self.regions.blocks().len()))
+        Some(
+            32 * self.regions.blocks().blocks() as u64
+                + 20 * u64::from(self.regions.blocks().len()),
+        )
     }
 
     fn dump(&self) -> Vec<Vec<u32>> {

@@ -1,22 +1,27 @@
 //! LB-CLOCK: blocks on a clock; of those not written since the hand passed, the fullest leaves.
 //!
-//! **What it does.** A write buffer of blocks in a ring, each with a reference bit that any write to the block sets. To make
-//! room, the hand clears set bits until it meets one that is clear. The victim is not the block it stops at but, of all blocks whose bit
-//! was clear before, the one with most pages; all of it is written, in order. A new block is put in where the hand was before, with its bit set.
-//! When the last page of a block is written, the block is not expected back soon: if all its pages are there, or more
-//! than the last victim had, its bit is cleared at once. Reads are served from the buffer where it has the page, and allocate nothing.
+//! **What it does.** A write buffer of blocks in a ring, each with a reference bit that any write
+//! to the block sets. To make room, the hand clears set bits until it meets one that is clear. The
+//! victim is not the block it stops at but, of all blocks whose bit was clear before, the one with
+//! most pages; all of it is written, in order. A new block is put in where the hand was before,
+//! with its bit set. When the last page of a block is written, the block is not expected back soon:
+//! if all its pages are there, or more than the last victim had, its bit is cleared at once.
+//! ReadPolicy are served from the buffer where it has the page, and allocate nothing.
 //!
-//! **When it wins**: write streams where recency matters more than full blocks. **When it loses**: where reads and
-//! writes share pages.
+//! **When it wins**: write streams where recency matters more than full blocks. **When it loses**:
+//! where reads and writes share pages.
 //!
-//! B. Debnath, S. Subramanya, D. Du and D. Lilja, "Large block CLOCK (LB-CLOCK): A write caching algorithm for solid state disks", MASCOTS
-//! 2009; built after the description in Gong's thesis (2010), section 2.4.3 and figure 2.4.
+//! B. Debnath, S. Subramanya, D. Du and D. Lilja, "Large block CLOCK (LB-CLOCK): A write caching
+//! algorithm for solid state disks", MASCOTS 2009; built after the description in Gong's thesis
+//! (2010), section 2.4.3 and figure 2.4.
 //!
-//! **Where that is silent or contradicts itself.** It says once that the hand stops at a set bit; its example stops at a clear one, as
-//! here. With all bits set, one round of the hand clears all, and the fullest block leaves. Among equally full blocks
-//! the one that the hand would meet first leaves (`tie`). Before the first eviction there is no last victim to have more pages than. A
-//! block written in order from its first page on is a candidate, too; it is full when its last page is written. Read
-//! hits don't set the bit (`read_hits_count`). `heuristics` switches the clearing at the last page off.
+//! **Where that is silent or contradicts itself.** It says once that the hand stops at a set bit;
+//! its example stops at a clear one, as here. With all bits set, one round of the hand clears all,
+//! and the fullest block leaves. Among equally full blocks the one that the hand would meet first
+//! leaves (`tie`). Before the first eviction there is no last victim to have more pages than. A
+//! block written in order from its first page on is a candidate, too; it is full when its last page
+//! is written. Read hits don't set the bit (`read_hits_count`). `heuristics` switches the clearing
+//! at the last page off.
 //!
 //! A flush command empties the buffer, as BPLRU's paper has it for write buffers (section 4.2.4):
 //! what is clean need not be kept where reads allocate nothing. Forced unit access sends its block.
@@ -24,8 +29,8 @@
 //! leaves, the hand moves on before a new block is put in. A battery (`buffer.battery`) spares it
 //! flush commands.
 //!
-//! Cost of a page access: O(1), O(log n) where a clear bit is set or a bit cleared; the hand's steps are paid for by the writes
-//! that set the bits.
+//! Cost of a page access: O(1), O(log n) where a clear bit is set or a bit cleared; the hand's
+//! steps are paid for by the writes that set the bits.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,7 +56,11 @@ pub const ABOUT: About = About {
             others: &["true"],
             open: "whether a read of a buffered page sets the reference bit",
         },
-        Choice { option: "tie", others: &[r#""last-met""#], open: "which of equally full candidates leaves" },
+        Choice {
+            option: "tie",
+            others: &[r#""last-met""#],
+            open: "which of equally full candidates leaves",
+        },
         Choice {
             option: "heuristics",
             others: &["false"],
@@ -95,7 +104,8 @@ pub enum Tie {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// A block whose last page is written becomes a candidate at once if it is full or fuller than the last victim.
+    /// A block whose last page is written becomes a candidate at once if it is full or fuller than
+    /// the last victim.
     pub heuristics: bool,
     /// Read hits set the reference bit, too.
     pub read_hits_count: bool,
@@ -141,7 +151,8 @@ struct LbClock {
     /// The ring, from the block that the hand points to; a block that it passes goes to the end.
     ring: List,
     links: Links,
-    /// Blocks whose bit is clear: pages that they lack, and when the hand meets them, or how long before the end of time.
+    /// Blocks whose bit is clear: pages that they lack, and when the hand meets them, or how long
+    /// before the end of time.
     candidates: Heap<(u32, u64)>,
     /// Grows along the ring.
     met: Vec<u64>,
@@ -176,7 +187,7 @@ impl LbClock {
     fn make_room(&mut self, out: &mut Outcome) {
         let victim = self.select();
         self.last_victim = Some(self.blocks.pages(victim));
-        self.leave(victim, FULLEST, out);
+        self.evict(victim, FULLEST, out);
     }
 
     /// The block that leaves next; the hand moves.
@@ -206,7 +217,7 @@ impl LbClock {
         }
     }
 
-    fn leave(&mut self, node: u32, reason: Reason, out: &mut Outcome) {
+    fn evict(&mut self, node: u32, reason: Reason, out: &mut Outcome) {
         self.forget(node);
         self.blocks.evict_whole(node, Action::Flush, reason, out);
     }
@@ -291,13 +302,13 @@ impl Buffer for LbClock {
     fn flush(&mut self, out: &mut Outcome) {
         while !self.ring.is_empty() {
             let node = self.select();
-            self.leave(node, FLUSH_COMMAND, out);
+            self.evict(node, FLUSH_COMMAND, out);
         }
     }
 
     fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
         if (first..first + count).any(|lpn| self.blocks.holds(lpn)) {
-            self.leave(self.blocks.node(first / self.blocks.pages_per_block()), FORCED, out);
+            self.evict(self.blocks.node(first / self.blocks.pages_per_block()), FORCED, out);
         }
     }
 

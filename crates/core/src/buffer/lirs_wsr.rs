@@ -1,33 +1,38 @@
 //! LIRS-WSR: LIRS in which dirty pages get a second chance, so that writes are put off.
 //!
-//! **What it does.** LIRS tells pages by how long ago their *last but one* use was: most of the buffer is for LIR pages, which come back
-//! after few others, a small rest for HIR pages. The *stack* has pages in the order of use, LIR pages, HIR pages and the numbers of HIR
-//! pages that have left; it ends with a LIR page. The *queue* has the buffered HIR pages, and its last one leaves. A HIR page that is used
-//! while it is on the stack becomes LIR; for that, the last LIR page of the stack is demoted to the front of the queue. *Write sequence
-//! reordering*: a dirty page that is to be demoted or to leave is marked cold instead, and goes back to the front of stack or queue. Only
-//! if it is cold already, or clean, does it go. Any use takes the mark away.
+//! **What it does.** LIRS tells pages by how long ago their *last but one* use was: most of the
+//! buffer is for LIR pages, which come back after few others, a small rest for HIR pages. The
+//! *stack* has pages in the order of use, LIR pages, HIR pages and the numbers of HIR pages that
+//! have left; it ends with a LIR page. The *queue* has the buffered HIR pages, and its last one
+//! leaves. A HIR page that is used while it is on the stack becomes LIR; for that, the last LIR
+//! page of the stack is demoted to the front of the queue. *Write sequence reordering*: a dirty
+//! page that is to be demoted or to leave is marked cold instead, and goes back to the front of
+//! stack or queue. Only if it is cold already, or clean, does it go. Any use takes the mark away.
 //!
-//! **When it wins**: loops and scans that page LRU fails on, where programs cost much more than reads. **When it loses**: working
-//! sets that change at once, to which LIRS adapts slowly.
+//! **When it wins**: loops and scans that page LRU fails on, where programs cost much more than
+//! reads. **When it loses**: working sets that change at once, to which LIRS adapts slowly.
 //!
-//! H. Jung, K. Yoon, H. Shim, S. Park, S. Kang and J. Cha, "LIRS-WSR: Integration of LIRS and writes sequence reordering for flash memory",
-//! LNCS 4705, 2007; LIRS: S. Jiang and X. Zhang, SIGMETRICS 2002. A reconstruction: built without the former at hand.
+//! H. Jung, K. Yoon, H. Shim, S. Park, S. Kang and J. Cha, "LIRS-WSR: Integration of LIRS and
+//! writes sequence reordering for flash memory", LNCS 4705, 2007; LIRS: S. Jiang and X. Zhang,
+//! SIGMETRICS 2002. A reconstruction: built without the former at hand.
 //!
-//! **Where the papers are silent**, as far as is known here. HIR pages have one hundredth of the buffer
-//! (`hir_share`), rounded to the nearest page, but at least one. As many numbers of pages that left are
-//! remembered as the buffer has pages (`ghosts`, rounded in the same way); then the one that left first
-//! is forgotten. Room for a page that becomes LIR is made before it does, so that it is not demoted at
-//! once. A page that was demoted cold leaves without another chance. While LIR pages have room, a new
-//! page becomes LIR. `base = "lru"` is LRU-WSR, the same idea on one list in the order of use. A
-//! trimmed page is not remembered; one remembered before stays so. A flush command writes the queue
-//! from its end, then LIR pages from the end of the stack; nothing has a second chance there.
+//! **Where the papers are silent**, as far as is known here. HIR pages have one hundredth of the
+//! buffer (`hir_share`), rounded to the nearest page, but at least one. As many numbers of pages
+//! that left are remembered as the buffer has pages (`ghosts`, rounded in the same way); then the
+//! one that left first is forgotten. Room for a page that becomes LIR is made before it does, so
+//! that it is not demoted at once. A page that was demoted cold leaves without another chance.
+//! While LIR pages have room, a new page becomes LIR. `base = "lru"` is LRU-WSR, the same idea on
+//! one list in the order of use. A trimmed page is not remembered; one remembered before stays so.
+//! A flush command writes the queue from its end, then LIR pages from the end of the stack; nothing
+//! has a second chance there.
 //!
-//! Cost of a page access: O(1), as a page is marked cold once between two uses and leaves the stack once for each time it came there.
+//! Cost of a page access: O(1), as a page is marked cold once between two uses and leaves the stack
+//! once for each time it came there.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kit::blocks::{Reads, require_share};
+use super::kit::blocks::{ReadPolicy, require_share};
 use super::kit::ghosts::Ghosts;
 use super::kit::paged::{PageOrder, Paged, Victim};
 use super::kit::pages::PageTable;
@@ -45,7 +50,11 @@ pub const ABOUT: About = About {
     year: Some(2007),
     reconstruction: true,
     choices: &[
-        Choice { option: "hir_share", others: &["0.1"], open: "how much of the buffer HIR pages have" },
+        Choice {
+            option: "hir_share",
+            others: &["0.1"],
+            open: "how much of the buffer HIR pages have",
+        },
         Choice {
             option: "ghosts",
             others: &["0.5", "2.0"],
@@ -141,11 +150,14 @@ impl Config {
                 enters_as_lir: false,
             }
         };
-        let lru =
-            |slots| LruOrder { order: List::default(), links: Links::new(slots), cold: Bits::new(slots) };
+        let lru = |slots| LruOrder {
+            order: List::default(),
+            links: Links::new(slots),
+            cold: Bits::new(slots),
+        };
         match self.base {
-            Base::Lirs => Paged::build("lirs-wsr", shape, Reads::Allocate, lirs),
-            Base::Lru => Paged::build("lirs-wsr", shape, Reads::Allocate, lru),
+            Base::Lirs => Paged::build("lirs-wsr", shape, ReadPolicy::Allocate, lirs),
+            Base::Lru => Paged::build("lirs-wsr", shape, ReadPolicy::Allocate, lru),
         }
     }
 }
@@ -310,7 +322,8 @@ impl PageOrder for LirsOrder {
 
     /// LIR pages from the top of the stack, then HIR pages from the front of the queue.
     fn parts(&self) -> impl Iterator<Item = impl Iterator<Item = u32>> {
-        let lists = [(&self.stack, &self.stack_links, true), (&self.queue, &self.queue_links, false)];
+        let lists =
+            [(&self.stack, &self.stack_links, true), (&self.queue, &self.queue_links, false)];
         lists.into_iter().map(move |(list, links, lir)| {
             let belongs = move |node| node < self.slots && self.lir.get(node as usize) == lir;
             list.iter(links).map(move |node| if belongs(node) { node } else { NONE })

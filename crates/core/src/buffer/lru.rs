@@ -1,8 +1,8 @@
 //! Page LRU: the page that was used longest ago leaves.
 //!
-//! **What it does.** One list of pages, the most recent first. A hit moves the page to the front; a miss puts it
-//! there, a read's page clean and a write's dirty. The page at the end leaves: a dirty one is written, a clean one
-//! dropped. The baseline of every paper.
+//! **What it does.** One list of pages, the most recent first. A hit moves the page to the front; a
+//! miss puts it there, a read's page clean and a write's dirty. The page at the end leaves: a dirty
+//! one is written, a clean one dropped. The baseline of every paper.
 //!
 //! **Silent in the papers.** Whether reads allocate: they do, as in HBM's and SUPA's comparisons,
 //! where this is the *unified* buffer; `reads = "bypass"` makes it the write buffer that BPLRU
@@ -14,7 +14,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kit::blocks::Reads;
+use super::kit::blocks::ReadPolicy;
 use super::kit::paged::{PageOrder, Paged, Victim};
 use super::kit::pages::PageTable;
 use super::{Buffer, Reason, Shape};
@@ -58,7 +58,7 @@ pub const ABOUT: About = About {
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// What reads do.
-    pub reads: Reads,
+    pub reads: ReadPolicy,
 }
 
 impl Config {
@@ -98,7 +98,9 @@ impl PageOrder for Lru {
     #[inline]
     fn make_room(&mut self, _lpn: u32, _write: bool, pages: &PageTable) -> Option<Victim> {
         let full = pages.is_full();
-        full.then(|| self.order.pop_back(&mut self.links)).flatten().map(|slot| (slot, LEAST_RECENT))
+        full.then(|| self.order.pop_back(&mut self.links))
+            .flatten()
+            .map(|slot| (slot, LEAST_RECENT))
     }
 
     #[inline]

@@ -1,8 +1,8 @@
 //! The RAM between host and flash: which pages it keeps, and which leave together.
 //!
-//! A scheme sees *spans*: consecutive pages of one request inside one logical block. It decides at once and writes its
-//! decisions into an [`Outcome`]; the device carries them out in time. A scheme never asks for the time; what it may
-//! ask of the drive below it goes through [`View`].
+//! A scheme sees *spans*: consecutive pages of one request inside one logical block. It decides at
+//! once and writes its decisions into an [`Outcome`]; the device carries them out in time. A scheme
+//! never asks for the time; what it may ask of the drive below it goes through [`View`].
 
 pub mod arc;
 pub mod blas;
@@ -82,7 +82,7 @@ pub enum Answer {
     Insert,
     /// It is read from flash, and into the buffer.
     Fill,
-    /// It goes past the buffer: a read from flash, or a write to flash.
+    /// It bypasses the buffer: a read from flash, or a write to flash.
     Bypass,
 }
 
@@ -100,7 +100,8 @@ pub struct Evicted {
 pub enum Action {
     /// They are written to flash, in this order.
     Flush,
-    /// They are written after the missing pages of their logical block have been read, as one whole block.
+    /// They are written after the missing pages of their logical block have been read, as one whole
+    /// block.
     FlushPadded,
     /// They are written to flash, in this order, and stay in the buffer, clean.
     WriteBack,
@@ -115,7 +116,8 @@ pub struct Eviction {
     pub start: u32,
     /// After the last of its pages.
     pub end: u32,
-    /// It makes room for this page of the span, counted from 0: earlier ones have been served before.
+    /// It makes room for this page of the span, counted from 0: earlier ones have been served
+    /// before.
     pub before: u32,
     /// What happens to them.
     pub action: Action,
@@ -133,8 +135,8 @@ pub const FLUSH_COMMAND: Reason = "flush command";
 /// The host asked for these very pages to be stored.
 pub const FORCED: Reason = "forced unit access";
 
-/// A decision that is neither an answer nor an eviction: pages that moved inside the buffer, a parameter that the scheme
-/// changed. Schemes note them while somebody watches.
+/// A decision that is neither an answer nor an eviction: pages that moved inside the buffer, a
+/// parameter that the scheme changed. Schemes note them while somebody watches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Note {
     /// What happened, in the scheme's words.
@@ -181,7 +183,12 @@ impl Outcome {
 
     /// Notes a decision about `pages`, if somebody watches.
     #[inline]
-    pub fn note(&mut self, what: &'static str, value: Option<i64>, pages: impl IntoIterator<Item = u32>) {
+    pub fn note(
+        &mut self,
+        what: &'static str,
+        value: Option<i64>,
+        pages: impl IntoIterator<Item = u32>,
+    ) {
         if self.watched {
             let start = self.note_pages.len() as u32;
             self.note_pages.extend(pages);
@@ -222,8 +229,8 @@ impl Outcome {
     }
 }
 
-/// The read-only window on the drive below: how it stands at this moment, with everything issued so far.
-/// An untimed run shows every unit idle.
+/// The read-only window on the drive below: how it stands at this moment, with everything issued so
+/// far. An untimed run shows every unit idle.
 pub trait View {
     /// Units of the array.
     fn units(&self) -> u32;
@@ -249,8 +256,8 @@ pub trait View {
     fn route(&self, block: u32, pattern: Pattern) -> Route;
 }
 
-/// A drive that has nothing to do and holds nothing, its pages striped over a few chips of one unit each: what a scheme sees
-/// that runs by itself.
+/// A drive that has nothing to do and holds nothing, its pages striped over a few chips of one unit
+/// each: what a scheme sees that runs by itself.
 #[derive(Debug, Clone, Copy)]
 pub struct Idle;
 
@@ -313,10 +320,12 @@ pub enum Foreseen {
 
 /// A replacement scheme.
 ///
-/// The caller clears `out` before each call, and makes spans that stay inside one logical block and inside the drive.
+/// The caller clears `out` before each call, and makes spans that stay inside one logical block and
+/// inside the drive.
 pub trait Buffer: std::fmt::Debug + Send {
-    /// Serves a span, page by page. Pushes what has to leave to make room for a page, then the page's answer. Between calls the
-    /// scheme holds at most its capacity. O(pages) and O(1) or O(log n) for each.
+    /// Serves a span, page by page. Pushes what has to leave to make room for a page, then the
+    /// page's answer. Between calls the scheme holds at most its capacity. O(pages) and O(1) or
+    /// O(log n) for each.
     fn access(&mut self, span: &Span, view: &dyn View, out: &mut Outcome);
 
     /// The next spans are those of a request that writes so many pages in all.
@@ -325,16 +334,19 @@ pub trait Buffer: std::fmt::Debug + Send {
     /// The next call serves a write that covers only this part of page `lpn`.
     fn writes_part(&mut self, _lpn: u32, _part: Part) {}
 
-    /// The host no longer needs these pages, which may lie in several blocks: forget them, whether dirty or not.
+    /// The host no longer needs these pages, which may lie in several blocks: forget them, whether
+    /// dirty or not.
     fn trim(&mut self, first: u32, count: u32);
 
-    /// Everything dirty is written, in the order in which it would have to make room; where that depends on what would come
-    /// meanwhile, list by list, as the scheme's page says. A buffer that serves reads may keep the pages. About O(dirty
-    /// pages + pages used since the last flush), where a scheme does not say otherwise.
+    /// Everything dirty is written, in the order in which it would have to make room; where that
+    /// depends on what would come meanwhile, list by list, as the scheme's page says. A buffer that
+    /// serves reads may keep the pages. About O(dirty pages + pages used since the last flush),
+    /// where a scheme does not say otherwise.
     fn flush(&mut self, out: &mut Outcome);
 
-    /// These pages of one block are written at once, if they are held: forced unit access. A scheme whose blocks leave as a
-    /// whole may write the rest of that block with them; a buffer that serves reads keeps the pages, and writes no others.
+    /// These pages of one block are written at once, if they are held: forced unit access. A scheme
+    /// whose blocks leave as a whole may write the rest of that block with them; a buffer that
+    /// serves reads keeps the pages, and writes no others.
     fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome);
 
     /// Pages held.
@@ -368,22 +380,24 @@ pub trait Buffer: std::fmt::Debug + Send {
     }
 
     /// Whether blocks that leave have hints, which say how they were written and read.
-    fn tells_patterns(&self) -> bool {
+    fn reports_patterns(&self) -> bool {
         false
     }
 
     /// Whether hints say how blocks were written; else they only say where blocks should go.
     fn classifies_writes(&self) -> bool {
-        self.tells_patterns()
+        self.reports_patterns()
     }
 
-    /// Whether the pages of an eviction are requests of their own to the flash, which come at the same time; else they are one
-    /// request. It makes a difference to the response times of what is flushed, and to nothing else.
+    /// Whether the pages of an eviction are requests of their own to the flash, which come at the
+    /// same time; else they are one request. It makes a difference to the response times of what is
+    /// flushed, and to nothing else.
     fn splits_evictions(&self) -> bool {
         false
     }
 
-    /// Whether the scheme must still be told the future; it is, up to its end, before the first access.
+    /// Whether the scheme must still be told the future; it is, up to its end, before the first
+    /// access.
     fn needs_future(&self) -> bool {
         false
     }

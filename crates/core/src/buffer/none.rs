@@ -1,10 +1,10 @@
 //! No buffer: every page goes straight to flash and every read comes from there.
 //!
-//! **What it does.** Nothing: a write is answered when flash has stored it, a read comes from flash, a flush command has nothing to
-//! wait for but programs under way.
+//! **What it does.** Nothing: a write is answered when flash has stored it, a read comes from
+//! flash, a flush command has nothing to wait for but programs under way.
 //!
-//! **When it wins**: as the measure for all others; and where the FTL alone gives enough. **When it loses**: wherever a page is
-//! written twice, and in the response time of each write.
+//! **When it wins**: as the measure for all others; and where the FTL alone gives enough. **When it
+//! loses**: wherever a page is written twice, and in the response time of each write.
 //!
 //! Cost of a page access: O(1).
 

@@ -1,24 +1,28 @@
 //! OPT: the most hits that any buffer of this size can have, by knowing what the host will do.
 //!
-//! **What it does.** Belady's MIN with bypass. Of the pages held and the one that comes, the page that is used again last has to go;
-//! if that is the one that comes, it goes past the buffer. Reads and writes are uses; a trim ends a page's use. Dirty pages that leave
-//! are written. Flush commands and forced unit access write pages and keep them, clean. Among pages that are never used again clean
-//! ones go first, and a page that comes goes past if it would be no better to hold. Which of several
-//! equal ones goes makes no difference to hits: the one in the lowest slot, which while the buffer
-//! fills for the first time is the one taken in first.
+//! **What it does.** Belady's MIN with bypass. Of the pages held and the one that comes, the page
+//! that is used again last has to go; if that is the one that comes, it goes past the buffer.
+//! ReadPolicy and writes are uses; a trim ends a page's use. Dirty pages that leave are written.
+//! Flush commands and forced unit access write pages and keep them, clean. Among pages that are
+//! never used again clean ones go first, and a page that comes goes past if it would be no better
+//! to hold. Which of several equal ones goes makes no difference to hits: the one in the lowest
+//! slot, which while the buffer fills for the first time is the one taken in first.
 //!
-//! **What it is for.** A bound: no scheme has more hits in all, reads and writes counted together, on the same workload and size. It
-//! is none for reads or writes alone, nor for erases or time; [bounds](../bounds.md) has those that can be proved. It cannot be built into a
-//! drive, as it needs the workload beforehand: it replays, and does not serve.
+//! **What it is for.** A bound: no scheme has more hits in all, reads and writes counted together,
+//! on the same workload and size. It is none for reads or writes alone, nor for erases or time;
+//! [bounds](../bounds.md) has those that can be proved. It cannot be built into a drive, as it
+//! needs the workload beforehand: it replays, and does not serve.
 //!
-//! L. A. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966.
+//! L. A. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems
+//! Journal 5(2), 1966.
 //!
-//! **Where the paper differs.** There a page that is used has to be in memory; `bypass = false` does so, as simulators of caches do
-//! that call it Belady. Forced insertion can lose to a write-only buffer: with room for one page, write 1, read 2, write 1 has a
-//! hit only if the read goes past.
+//! **Where the paper differs.** There a page that is used has to be in memory; `bypass = false`
+//! does so, as simulators of caches do that call it Belady. Forced insertion can lose to a
+//! write-only buffer: with room for one page, write 1, read 2, write 1 has a hit only if the read
+//! goes past.
 //!
-//! **Memory**: 4 bytes for each page access of the workload, and while it is told 4 for each logical page more; 10 million accesses
-//! take 40 MB. Up to 4,294,967,293 of them can be told.
+//! **Memory**: 4 bytes for each page access of the workload, and while it is told 4 for each
+//! logical page more; 10 million accesses take 40 MB. Up to 4,294,967,293 of them can be told.
 //!
 //! Cost of a page access: O(log n) in the pages held.
 
@@ -60,7 +64,8 @@ pub const ABOUT: About = About {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// A page that is used again after all others goes past the buffer; without it, every page is taken in, and this is no bound.
+    /// A page that is used again after all others goes past the buffer; without it, every page is
+    /// taken in, and this is no bound.
     pub bypass: bool,
 }
 
@@ -137,7 +142,8 @@ impl Opt {
 
     #[cold]
     fn stray(&mut self, lpn: u32) {
-        self.strayed.get_or_insert_with(|| format!("access {} to page {lpn} was not foreseen", self.now));
+        self.strayed
+            .get_or_insert_with(|| format!("access {} to page {lpn} was not foreseen", self.now));
     }
 
     fn serve(&mut self, lpn: u32, write: bool, out: &mut Outcome) -> Answer {
@@ -230,7 +236,11 @@ impl Buffer for Opt {
             return Err(format!("opt: the host does other things than it was going to: {what}"));
         }
         if self.dirty.len() != self.pages.dirty() as usize {
-            return Err(format!("opt: {} dirty slots, {} counted", self.dirty.len(), self.pages.dirty()));
+            return Err(format!(
+                "opt: {} dirty slots, {} counted",
+                self.dirty.len(),
+                self.pages.dirty()
+            ));
         }
         for slot in self.order.members() {
             let dirty = self.pages.get(slot).dirty;
@@ -278,7 +288,9 @@ impl Buffer for Opt {
                     self.next.push(NEVER);
                 }
             }
-            Foreseen::Trim(first, count) => self.last[first as usize..(first + count) as usize].fill(NONE),
+            Foreseen::Trim(first, count) => {
+                self.last[first as usize..(first + count) as usize].fill(NONE)
+            }
             Foreseen::Flush => {}
             Foreseen::End => {
                 self.last = Vec::new();

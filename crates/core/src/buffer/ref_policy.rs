@@ -1,21 +1,26 @@
-//! REF: recently evicted first, a write buffer of pages that go to flash in the company of their block.
+//! REF: recently evicted first, a write buffer of pages that go to flash in the company of their
+//! block.
 //!
-//! **What it does.** One list of pages, the most recent first; the last ones are in a window. The blocks that pages were lately evicted
-//! of are the *victim blocks*, for which the FTL has log blocks open. The last page of the window that belongs to a victim
-//! block leaves, alone. If there is none, the block with most pages in the window becomes a victim block, in place of the one
-//! that has been one for longest. Reads are served from the buffer where it has the page; they move nothing and allocate nothing.
+//! **What it does.** One list of pages, the most recent first; the last ones are in a window. The
+//! blocks that pages were lately evicted of are the *victim blocks*, for which the FTL has log
+//! blocks open. The last page of the window that belongs to a victim block leaves, alone. If there
+//! is none, the block with most pages in the window becomes a victim block, in place of the one
+//! that has been one for longest. ReadPolicy are served from the buffer where it has the page; they
+//! move nothing and allocate nothing.
 //!
-//! **When it wins**: FTLs with few log blocks, which it keeps to a few logical blocks at a time. **When it loses**: scattered
-//! writes, of which no block has several pages in the window; FTLs that map pages.
+//! **When it wins**: FTLs with few log blocks, which it keeps to a few logical blocks at a time.
+//! **When it loses**: scattered writes, of which no block has several pages in the window; FTLs
+//! that map pages.
 //!
-//! D. Seo and D. Shin, "Recently-evicted-first buffer replacement policy for flash storage devices", IEEE Trans. Consumer
-//! Electronics 54(3), 2008. A reconstruction: of that paper only the abstract was at hand.
+//! D. Seo and D. Shin, "Recently-evicted-first buffer replacement policy for flash storage
+//! devices", IEEE Trans. Consumer Electronics 54(3), 2008. A reconstruction: of that paper only the
+//! abstract was at hand.
 //!
 //! **Where the abstract is silent.** The window is half of the buffer (`window`), rounded to the
-//! nearest page. There are eight victim blocks (`victim_blocks`), which should be about as many as the
-//! FTL has log blocks. Of blocks with as many pages in the window, the one whose last page was used
-//! longest ago is taken. A flush command makes pages leave by the same rule until none is dirty; those
-//! that stay come back. `reads = "allocate"` makes it a buffer for reads, too.
+//! nearest page. There are eight victim blocks (`victim_blocks`), which should be about as many as
+//! the FTL has log blocks. Of blocks with as many pages in the window, the one whose last page was
+//! used longest ago is taken. A flush command makes pages leave by the same rule until none is
+//! dirty; those that stay come back. `reads = "allocate"` makes it a buffer for reads, too.
 //!
 //! Cost of a page access: O(log n) in the blocks that have pages in the window.
 
@@ -24,7 +29,7 @@ use std::collections::VecDeque;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kit::blocks::{Reads, require_share};
+use super::kit::blocks::{ReadPolicy, require_share};
 use super::kit::paged::{PageOrder, Paged, Victim};
 use super::kit::pages::PageTable;
 use super::kit::window::Window;
@@ -44,7 +49,11 @@ pub const ABOUT: About = About {
     cost: Cost::Logarithmic,
     choices: &[
         Choice { option: "window", others: &["0.25", "1.0"], open: "the size of the window" },
-        Choice { option: "victim_blocks", others: &["1", "64"], open: "how many victim blocks there are" },
+        Choice {
+            option: "victim_blocks",
+            others: &["1", "64"],
+            open: "how many victim blocks there are",
+        },
         Choice {
             option: "reads",
             others: &[r#""allocate""#],
@@ -72,12 +81,12 @@ pub struct Config {
     /// Victim blocks, at least 1: about as many as the FTL has log blocks.
     pub victim_blocks: u32,
     /// What reads do.
-    pub reads: Reads,
+    pub reads: ReadPolicy,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { window: 0.5, victim_blocks: 8, reads: Reads::Bypass }
+        Self { window: 0.5, victim_blocks: 8, reads: ReadPolicy::Bypass }
     }
 }
 
@@ -94,7 +103,10 @@ impl Config {
         let blocks = shape.logical_pages.div_ceil(shape.pages_per_block) as usize;
         let order = |slots: usize| Ref {
             pages_per_block: shape.pages_per_block,
-            window: Window::new(slots, (libm::round(self.window * f64::from(shape.capacity)) as u32).max(1)),
+            window: Window::new(
+                slots,
+                (libm::round(self.window * f64::from(shape.capacity)) as u32).max(1),
+            ),
             links: Links::new(slots),
             block_of: vec![0; slots],
             inside: vec![Inside::default(); blocks],
@@ -126,7 +138,8 @@ struct Ref {
     links: Links,
     block_of: Vec<u32>,
     inside: Vec<Inside>,
-    /// Blocks with pages in the window: how many are missing to the most there can be, and when the last one was used.
+    /// Blocks with pages in the window: how many are missing to the most there can be, and when the
+    /// last one was used.
     by_pages: Heap<(u32, u64)>,
     most_victims: u32,
     /// Victim blocks, the one that has been one for longest first.
@@ -182,7 +195,8 @@ impl Ref {
         let (block, reason) = if let Some((_, block)) = self.due.first() {
             (block, OF_VICTIM)
         } else {
-            // No victim block has a page in the window: none that gives up its place has anything to take back.
+            // No victim block has a page in the window: none that gives up its place has anything
+            // to take back.
             let (_, block) = self.by_pages.first()?;
             if self.victims.len() == self.most_victims as usize
                 && let Some(oldest) = self.victims.pop_front()
@@ -224,8 +238,9 @@ impl PageOrder for Ref {
         std::iter::once(self.window.iter())
     }
 
-    /// Which page leaves depends on all pages in the window, clean ones, too: they leave one after the other until none is dirty, and come
-    /// back. O(n log n) in the pages held, where the other orders follow what was used since the last flush.
+    /// Which page leaves depends on all pages in the window, clean ones, too: they leave one after
+    /// the other until none is dirty, and come back. O(n log n) in the pages held, where the other
+    /// orders follow what was used since the last flush.
     fn leaving(&mut self, pages: &PageTable) -> Vec<u32> {
         let slots = self.slots();
         let mut gone = Bits::new(pages.slots());
@@ -253,17 +268,21 @@ impl PageOrder for Ref {
         self.window.check()?;
         for (block, inside) in (0..).zip(&self.inside) {
             let slots: Vec<u32> = inside.pages.iter(&self.links).collect();
-            let here =
-                |slot: u32| self.window.contains(slot) && pages.get(slot).lpn / self.pages_per_block == block;
-            let rank =
-                slots.last().map(|&last| (self.pages_per_block - inside.count, self.window.used(last)));
+            let here = |slot: u32| {
+                self.window.contains(slot) && pages.get(slot).lpn / self.pages_per_block == block
+            };
+            let rank = slots
+                .last()
+                .map(|&last| (self.pages_per_block - inside.count, self.window.used(last)));
             let due = rank.filter(|_| self.is_victim.get(block as usize)).map(|(_, used)| used);
             if slots.len() != inside.count as usize
                 || !slots.iter().all(|&slot| here(slot))
                 || self.by_pages.key(block) != rank
                 || self.due.key(block) != due
             {
-                return Err(format!("block {block} has {slots:?} in the window, which is not its rank"));
+                return Err(format!(
+                    "block {block} has {slots:?} in the window, which is not its rank"
+                ));
             }
         }
         Ok(())

@@ -1,19 +1,23 @@
-//! LRU of whole requests: the write request that came longest ago leaves, with all of its pages that are still held.
+//! LRU of whole requests: the write request that came longest ago leaves, with all of its pages
+//! that are still held.
 //!
-//! **What it does.** One list of written pages, the most recent first, each with the request that wrote it last. Room is made by the
-//! pages at the end that one request wrote: they go to flash together, in the order in which they were written. Reads are served from
-//! the buffer where it has the page; they move nothing and take nothing in.
+//! **What it does.** One list of written pages, the most recent first, each with the request that
+//! wrote it last. Room is made by the pages at the end that one request wrote: they go to flash
+//! together, in the order in which they were written. ReadPolicy are served from the buffer where
+//! it has the page; they move nothing and take nothing in.
 //!
-//! **When it wins**: it is what EPO is compared with; a request of several pages keeps as many chips busy as it has pages. **When it
-//! loses**: requests of one page leave one at a time, each for a request that waits.
+//! **When it wins**: it is what EPO is compared with; a request of several pages keeps as many
+//! chips busy as it has pages. **When it loses**: requests of one page leave one at a time, each
+//! for a request that waits.
 //!
-//! T. Xie and J. Koshia, "Boosting random write performance for enterprise flash storage systems", MSST 2011,
-//! section IV.A: it "maintains the age of each buffered write request and evicts the least recently used write request first"; only
-//! EPO divides requests (section IV.C).
+//! T. Xie and J. Koshia, "Boosting random write performance for enterprise flash storage systems",
+//! MSST 2011, section IV.A: it "maintains the age of each buffered write request and evicts the
+//! least recently used write request first"; only EPO divides requests (section IV.C).
 //!
-//! **Where the paper is silent.** What becomes of a request of which a later one writes some pages again: these pages belong to the
-//! later one, the others keep their age. A request larger than the buffer drives out what it has written itself. What is
-//! forced leaves together, and not the rest of its request.
+//! **Where the paper is silent.** What becomes of a request of which a later one writes some pages
+//! again: these pages belong to the later one, the others keep their age. A request larger than the
+//! buffer drives out what it has written itself. What is forced leaves together, and not the rest
+//! of its request.
 //!
 //! Cost of a page access: O(1); of an eviction O(pages of the request).
 

@@ -1,32 +1,36 @@
 //! S3-FIFO: a small FIFO queue sifts out pages used once, before they reach the main one.
 //!
-//! **What it does.** A new page enters the small queue S, a tenth of the buffer; one that is remembered
-//! in the ghost queue G enters the main queue M. Each page counts its hits, up to 3. While S is at its
-//! size or above, the page at its end goes: to M if it counted at least `move_to_main` hits, starting
-//! anew at zero; else it leaves the buffer, and G remembers it. Once begun, that goes on until a page
-//! leaves, even if S falls below its size; if S has none that does, M gives one up. While S is smaller,
-//! the page at the end of M goes: it gets another round for each hit that it counted, else it leaves. G
-//! has as many entries as M has pages; a page that comes back is taken out of it.
+//! **What it does.** A new page enters the small queue S, a tenth of the buffer; one that is
+//! remembered in the ghost queue G enters the main queue M. Each page counts its hits, up to 3.
+//! While S is at its size or above, the page at its end goes: to M if it counted at least
+//! `move_to_main` hits, starting anew at zero; else it leaves the buffer, and G remembers it. Once
+//! begun, that goes on until a page leaves, even if S falls below its size; if S has none that
+//! does, M gives one up. While S is smaller, the page at the end of M goes: it gets another round
+//! for each hit that it counted, else it leaves. G has as many entries as M has pages; a page that
+//! comes back is taken out of it.
 //!
-//! **When it wins**: where most pages are used once: they leave within a tenth of the buffer's time, and a hit moves nothing.
-//! **When it loses**: where a second use comes just after the small queue, and again after the ghost queue.
+//! **When it wins**: where most pages are used once: they leave within a tenth of the buffer's
+//! time, and a hit moves nothing. **When it loses**: where a second use comes just after the small
+//! queue, and again after the ghost queue.
 //!
-//! J. Yang, Y. Zhang, Z. Qiu, Y. Yue and R. Vinayak, "FIFO queues are all you need for cache eviction", SOSP 2023, algorithm 1.
+//! J. Yang, Y. Zhang, Z. Qiu, Y. Yue and R. Vinayak, "FIFO queues are all you need for cache
+//! eviction", SOSP 2023, algorithm 1.
 //!
-//! **Where the paper is silent.** How many hits move a page to M: two (`move_to_main`; "more than once"
-//! can count the access that brought it in, which makes it 1). What happens before the buffer is full
-//! for the first time: new pages queue up in S (`fill = "small"`), and once it is full all those beyond
-//! its size pass through at once; with `"both"` they go to M while S is full. Whether G is asked before
-//! or after room is made: before, so that the page that leaves cannot push the one that comes out of G.
-//! A trimmed page is not remembered; one remembered before stays so. A flush command writes S from its
-//! end, then M, whatever hits they counted. Reads allocate; `reads = "bypass"` makes it a write buffer.
+//! **Where the paper is silent.** How many hits move a page to M: two (`move_to_main`; "more than
+//! once" can count the access that brought it in, which makes it 1). What happens before the buffer
+//! is full for the first time: new pages queue up in S (`fill = "small"`), and once it is full all
+//! those beyond its size pass through at once; with `"both"` they go to M while S is full. Whether
+//! G is asked before or after room is made: before, so that the page that leaves cannot push the
+//! one that comes out of G. A trimmed page is not remembered; one remembered before stays so. A
+//! flush command writes S from its end, then M, whatever hits they counted. ReadPolicy allocate;
+//! `reads = "bypass"` makes it a write buffer.
 //!
 //! Cost of a page access: O(1), on average over accesses: each page that is spared uses up a hit.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kit::blocks::{Reads, require_share};
+use super::kit::blocks::{ReadPolicy, require_share};
 use super::kit::ghosts::Ghosts;
 use super::kit::paged::{PageOrder, Paged, Victim};
 use super::kit::pages::PageTable;
@@ -83,7 +87,7 @@ pub enum Fill {
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// What reads do.
-    pub reads: Reads,
+    pub reads: ReadPolicy,
     /// Share of the buffer that is the small queue, rounded down, but at least a page.
     pub small: f64,
     /// Pages that the ghost queue remembers, as a share of the buffer, rounded down.
@@ -96,7 +100,13 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { reads: Reads::default(), small: 0.1, ghost: 0.9, move_to_main: 2, fill: Fill::default() }
+        Self {
+            reads: ReadPolicy::default(),
+            small: 0.1,
+            ghost: 0.9,
+            move_to_main: 2,
+            fill: Fill::default(),
+        }
     }
 }
 
@@ -190,7 +200,8 @@ impl S3Fifo {
         }
     }
 
-    /// Moves pages to the main queue up to the first that has too few hits; that one leaves. None, if all had enough.
+    /// Moves pages to the main queue up to the first that has too few hits; that one leaves. None,
+    /// if all had enough.
     fn evict_small(&mut self, pages: &PageTable) -> Option<Victim> {
         while self.len[SMALL] > 0 {
             let slot = self.queues[SMALL].back();

@@ -1,24 +1,30 @@
 //! S-FTL's write buffers: one for long requests, one for short ones.
 //!
-//! **What it does.** It takes in writes alone, and divides its pages: `sequential_share` of them for the sequential class, the
-//! rest for the random one. A request that writes more than `threshold` pages is sequential. Each class has its own list of blocks in the order of their last write. A block is in one of them: a request of the other
-//! class takes it along, with the pages that are held of it. A class that has no room left lets blocks go from its end:
-//! the random one the block written longest ago, the sequential one that block and all others of its *chain* that it
-//! holds (`together`): a chain is as many adjacent logical blocks as there are channels, one for each. Reads are served where the buffer
-//! has the page, move nothing and allocate nothing.
+//! **What it does.** It takes in writes alone, and divides its pages: `sequential_share` of them
+//! for the sequential class, the rest for the random one. A request that writes more than
+//! `threshold` pages is sequential. Each class has its own list of blocks in the order of their
+//! last write. A block is in one of them: a request of the other class takes it along, with the
+//! pages that are held of it. A class that has no room left lets blocks go from its end: the random
+//! one the block written longest ago, the sequential one that block and all others of its *chain*
+//! that it holds (`together`): a chain is as many adjacent logical blocks as there are channels,
+//! one for each. ReadPolicy are served where the buffer has the page, move nothing and allocate
+//! nothing.
 //!
 //! Each block goes with the hint which class it was in; the FTL `sftl` treats them apart.
 //!
-//! **When it wins**: long and short requests side by side. **When it loses**: one kind alone, which leaves the room of
-//! the other unused.
+//! **When it wins**: long and short requests side by side. **When it loses**: one kind alone, which
+//! leaves the room of the other unused.
 //!
-//! S.-H. Park et al., "A pattern adaptive NAND flash memory storage structure", IEEE Trans. Computers 61(1), 2012; as told by Kim,
-//! Park and Youn 2017 (SUPA), section 3.3.
+//! S.-H. Park et al., "A pattern adaptive NAND flash memory storage structure", IEEE Trans.
+//! Computers 61(1), 2012; as told by Kim, Park and Youn 2017 (SUPA), section 3.3.
 //!
-//! **Where the paper is silent**, as far as it could be read: how the room is divided (`sequential_share`, rounded to a page), what leaves together
-//! (`together`; the blocks of a chain leave upwards), and what becomes of buffered pages whose block changes its class: they change it, too. Room is made before the
-//! written block moves to the front, but after it has changed its class. A class always has room for a page. A flush command empties both in the
-//! order in which they would make room, chains together, the sequential class first; forced unit access sends its block.
+//! **Where the paper is silent**, as far as it could be read: how the room is divided
+//! (`sequential_share`, rounded to a page), what leaves together (`together`; the blocks of a chain
+//! leave upwards), and what becomes of buffered pages whose block changes its class: they change
+//! it, too. Room is made before the written block moves to the front, but after it has changed its
+//! class. A class always has room for a page. A flush command empties both in the order in which
+//! they would make room, chains together, the sequential class first; forced unit access sends its
+//! block.
 //!
 //! Cost of a page access: O(1); of an eviction O(pages of the blocks that leave).
 
@@ -96,7 +102,8 @@ impl Default for Config {
 const RANDOM: usize = 0;
 const SEQUENTIAL: usize = 1;
 
-const REASONS: [Reason; 2] = ["least recently written random block", "least recently written chain"];
+const REASONS: [Reason; 2] =
+    ["least recently written random block", "least recently written chain"];
 
 impl Config {
     /// Builds it.
@@ -162,7 +169,7 @@ impl Sftl {
     }
 
     /// A block leaves.
-    fn leave(&mut self, node: u32, reason: Reason, out: &mut Outcome) {
+    fn evict_block(&mut self, node: u32, reason: Reason, out: &mut Outcome) {
         let number = self.class(node);
         let written = if number == SEQUENTIAL { Access::Sequential } else { Access::Random };
         let pattern = Pattern::new(written, Access::Never);
@@ -178,14 +185,14 @@ impl Sftl {
     fn evict(&mut self, class: usize, reason: Reason, out: &mut Outcome) {
         let node = self.classes[class].order.back();
         if class == RANDOM || self.config.together == Together::Block {
-            return self.leave(node, reason, out);
+            return self.evict_block(node, reason, out);
         }
         let first = self.blocks.lbn(node) / self.chain * self.chain;
         let last = (first + self.chain).min(self.blocks.logical_blocks() as u32);
         for lbn in first..last {
             let node = self.blocks.node(lbn);
             if node != NONE && self.class(node) == class {
-                self.leave(node, reason, out);
+                self.evict_block(node, reason, out);
             }
         }
     }
@@ -273,7 +280,7 @@ impl Buffer for Sftl {
 
     fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
         if (first..first + count).any(|lpn| self.blocks.holds(lpn)) {
-            self.leave(self.blocks.node(first / self.blocks.pages_per_block()), FORCED, out);
+            self.evict_block(self.blocks.node(first / self.blocks.pages_per_block()), FORCED, out);
         }
     }
 
@@ -291,8 +298,10 @@ impl Buffer for Sftl {
 
     fn check(&self) -> Result<(), String> {
         for (number, class) in self.classes.iter().enumerate() {
-            let pages: u32 = class.order.iter(&self.links).map(|node| self.blocks.pages(node)).sum();
-            let strangers = class.order.iter(&self.links).filter(|&node| self.class(node) != number).count();
+            let pages: u32 =
+                class.order.iter(&self.links).map(|node| self.blocks.pages(node)).sum();
+            let strangers =
+                class.order.iter(&self.links).filter(|&node| self.class(node) != number).count();
             if pages != class.pages || pages > class.most || strangers > 0 {
                 return Err(format!(
                     "sftl: class {number} counts {} of {} pages, its blocks hold {pages}, {strangers} of them are not its own",

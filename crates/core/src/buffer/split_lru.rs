@@ -1,21 +1,26 @@
-//! Two LRU lists side by side, one for clean pages and one for dirty ones, each with its own part of the RAM.
+//! Two LRU lists side by side, one for clean pages and one for dirty ones, each with its own part
+//! of the RAM.
 //!
-//! **What it does.** A read miss takes its page into the clean part and makes the block of it used longest ago go; a write takes its page
-//! into the dirty part and makes the block of it written longest ago go. A page of the clean part that is written moves over. The
-//! *separated* buffer that SUPA compares with one for dirty blocks alone (`block-lru` with `reads = "bypass"`) and one for both
-//! (`block-lru`). With `unit = "page"` the lists are of single pages (`lru` is its counterpart).
+//! **What it does.** A read miss takes its page into the clean part and makes the block of it used
+//! longest ago go; a write takes its page into the dirty part and makes the block of it written
+//! longest ago go. A page of the clean part that is written moves over. The *separated* buffer that
+//! SUPA compares with one for dirty blocks alone (`block-lru` with `reads = "bypass"`) and one for
+//! both (`block-lru`). With `unit = "page"` the lists are of single pages (`lru` is its
+//! counterpart).
 //!
-//! **When it wins**: reads that would push dirty pages out, or writes that would push out clean ones. **When it loses**: reads and
-//! writes of the same pages, and any other division of the RAM that the workload would prefer.
+//! **When it wins**: reads that would push dirty pages out, or writes that would push out clean
+//! ones. **When it loses**: reads and writes of the same pages, and any other division of the RAM
+//! that the workload would prefer.
 //!
-//! D. Kim, K. H. Park and C.-H. Youn, "SUPA: A single unified read-write buffer and pattern-change-aware FTL for the high performance of
-//! multi-channel SSD", ACM Trans. Storage 13(4), 2017, sections 4.1 and 6.4.1, figure 2(a).
+//! D. Kim, K. H. Park and C.-H. Youn, "SUPA: A single unified read-write buffer and
+//! pattern-change-aware FTL for the high performance of multi-channel SSD", ACM Trans. Storage
+//! 13(4), 2017, sections 4.1 and 6.4.1, figure 2(a).
 //!
-//! **Where the paper is silent.** How the RAM is split (`dirty_share`, a half; rounded to the nearest
-//! page). Whether a block with clean and dirty pages is in both lists: it is, each page in the list
-//! that it belongs to. A read hit on a dirty page counts as use in the dirty part. A page that a flush
-//! command cleans stays in the dirty part until it leaves. Room is made before the used block moves to
-//! the front.
+//! **Where the paper is silent.** How the RAM is split (`dirty_share`, a half; rounded to the
+//! nearest page). Whether a block with clean and dirty pages is in both lists: it is, each page in
+//! the list that it belongs to. A read hit on a dirty page counts as use in the dirty part. A page
+//! that a flush command cleans stays in the dirty part until it leaves. Room is made before the
+//! used block moves to the front.
 //!
 //! Cost of a page access: O(1); of an eviction O(pages of a block).
 
@@ -24,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 use super::block_lru::BlockLru;
 use super::kit::blocked::{Blocked, EvictOrder};
-use super::kit::blocks::{Reads, require_room, require_share};
+use super::kit::blocks::{ReadPolicy, require_room, require_share};
 use super::kit::paged::{PageOrder, Paged, Victim};
 use super::kit::pages::PageTable;
 use super::{Answer, Buffer, Outcome, Reason, Shape, Span, View};
@@ -116,10 +121,17 @@ impl Config {
             let part = |capacity, reason| {
                 let order = |nodes| BlockLru::new(nodes, reason);
                 let shape = Shape { capacity, ..shape };
-                Blocked::new("split-lru", shape, Reads::Allocate, EvictOrder::EvictFirst, order)
+                Blocked::new(
+                    "split-lru",
+                    shape,
+                    ReadPolicy::Allocate,
+                    EvictOrder::EvictFirst,
+                    order,
+                )
             };
             let [clean, dirty] = split(shape.capacity);
-            let (clean, dirty) = (part(clean, LEAST_RECENT_CLEAN)?, part(dirty, LEAST_RECENT_DIRTY)?);
+            let (clean, dirty) =
+                (part(clean, LEAST_RECENT_CLEAN)?, part(dirty, LEAST_RECENT_DIRTY)?);
             return Ok(Box::new(SplitBlocks { clean, dirty }));
         }
         let order = |slots: usize| Split {
@@ -127,7 +139,7 @@ impl Config {
             written: Bits::new(slots),
             parts: split(shape.capacity).map(Part::new),
         };
-        Paged::build("split-lru", shape, Reads::Allocate, order)
+        Paged::build("split-lru", shape, ReadPolicy::Allocate, order)
     }
 }
 

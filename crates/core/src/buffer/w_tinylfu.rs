@@ -1,45 +1,49 @@
-//! W-TinyLFU: a page enters the main part only if it was used more often, of late, than the page that it drives out.
+//! W-TinyLFU: a page enters the main part only if it was used more often, of late, than the page
+//! that it drives out.
 //!
 //! **What it does.** A new page enters a small LRU window, a hundredth of the buffer. The page that
 //! drops out of it is the candidate for the main part, a segmented LRU: probation, and a protected
-//! segment of four fifths that a hit leads into and that overflows back into probation. While the main
-//! part is full, the candidate is compared with its victim, the last page of probation. The one used
-//! more often stays; the victim does if they are equal. How often pages were used, held or not, is
-//! estimated by a count-min sketch with four counters of four bits for each page. After `sample`
-//! accesses for each page of the buffer all counts are halved, so that old use fades; that of accesses
-//! is one of them, so that later samples are half as long.
+//! segment of four fifths that a hit leads into and that overflows back into probation. While the
+//! main part is full, the candidate is compared with its victim, the last page of probation. The
+//! one used more often stays; the victim does if they are equal. How often pages were used, held or
+//! not, is estimated by a count-min sketch with four counters of four bits for each page. After
+//! `sample` accesses for each page of the buffer all counts are halved, so that old use fades; that
+//! of accesses is one of them, so that later samples are half as long.
 //!
-//! **When it wins**: where popularity is lasting and many pages are used once. **When it loses**: where what is popular changes faster than counts
-//! fade, or pages are used again soon after they came, beyond the window.
+//! **When it wins**: where popularity is lasting and many pages are used once. **When it loses**:
+//! where what is popular changes faster than counts fade, or pages are used again soon after they
+//! came, beyond the window.
 //!
-//! G. Einziger, R. Friedman and B. Manes, "`TinyLFU`: A highly efficient cache admission policy", ACM Transactions on Storage 13(4), 2017.
+//! G. Einziger, R. Friedman and B. Manes, "`TinyLFU`: A highly efficient cache admission policy",
+//! ACM Transactions on Storage 13(4), 2017.
 //!
-//! **Where the paper is silent.** The sample is a multiple of the buffer that it varies: ten, as in the
-//! third author's implementation (`sample`). Which counters an access adds to: all four, as in a
-//! count-min sketch; `update = "smallest"` is the minimal increment that it describes too. Its
-//! doorkeeper, a Bloom filter that takes a page's first access so that pages used once need no counter,
-//! saves memory: off, as in that implementation (`doorkeeper`). The window is rounded down, but has at
-//! least a page. An access counts before candidate and victim are compared. Where all of the main part
-//! is protected, the last page there is the victim. A trimmed page keeps its counts. A flush command
-//! writes the window from its end, then probation, then the protected segment. Reads allocate; with
-//! `reads = "bypass"`, which makes it a write buffer, they are not counted either.
+//! **Where the paper is silent.** The sample is a multiple of the buffer that it varies: ten, as in
+//! the third author's implementation (`sample`). Which counters an access adds to: all four, as in
+//! a count-min sketch; `update = "smallest"` is the minimal increment that it describes too. Its
+//! doorkeeper, a Bloom filter that takes a page's first access so that pages used once need no
+//! counter, saves memory: off, as in that implementation (`doorkeeper`). The window is rounded
+//! down, but has at least a page. An access counts before candidate and victim are compared. Where
+//! all of the main part is protected, the last page there is the victim. A trimmed page keeps its
+//! counts. A flush command writes the window from its end, then probation, then the protected
+//! segment. ReadPolicy allocate; with `reads = "bypass"`, which makes it a write buffer, they are
+//! not counted either.
 //!
 //! **The sketch.** It has blocks of four rows of 32 counters, one block for each eight pages of the
-//! buffer, rounded up to a power of two. A page's number is spread by the finaliser of `SplitMix64`:
-//! the upper 32 bits, modulo the blocks, choose the block, and byte `n`, modulo 32, the counter in row
-//! `n`. Counters end at 15. The doorkeeper has 64 bits for each 16 accesses of a full sample, rounded
-//! up to a power of two, three of them for a page: the page's number plus 2^32, spread in the same way,
-//! gives `a` in its lower 32 bits and `b` in the upper ones, whose last bit is set; the bits are `a`,
-//! `a + b` and `a + 2 b`, modulo their number. It is emptied when counts are halved, and its bit counts
-//! as one more use.
+//! buffer, rounded up to a power of two. A page's number is spread by the finaliser of
+//! `SplitMix64`: the upper 32 bits, modulo the blocks, choose the block, and byte `n`, modulo 32,
+//! the counter in row `n`. Counters end at 15. The doorkeeper has 64 bits for each 16 accesses of a
+//! full sample, rounded up to a power of two, three of them for a page: the page's number plus
+//! 2^32, spread in the same way, gives `a` in its lower 32 bits and `b` in the upper ones, whose
+//! last bit is set; the bits are `a`, `a + b` and `a + 2 b`, modulo their number. It is emptied
+//! when counts are halved, and its bit counts as one more use.
 //!
-//! Cost of a page access: O(1), on average over accesses: halving all counts takes a step for each page
-//! of the buffer, `sample / 2` accesses for each page apart.
+//! Cost of a page access: O(1), on average over accesses: halving all counts takes a step for each
+//! page of the buffer, `sample / 2` accesses for each page apart.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kit::blocks::{Reads, require_share};
+use super::kit::blocks::{ReadPolicy, require_share};
 use super::kit::paged::{PageOrder, Paged, Victim};
 use super::kit::pages::PageTable;
 use super::{Buffer, Reason, Shape};
@@ -100,7 +104,7 @@ pub enum Update {
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// What reads do.
-    pub reads: Reads,
+    pub reads: ReadPolicy,
     /// Share of the buffer that is the window, rounded down, but at least a page.
     pub window: f64,
     /// Share of the main part that is protected, rounded down.
@@ -116,7 +120,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            reads: Reads::default(),
+            reads: ReadPolicy::default(),
             window: 0.01,
             protected: 0.8,
             sample: 10,
@@ -209,8 +213,10 @@ const WINDOW: usize = 0;
 const PROBATION: usize = 1;
 const PROTECTED: usize = 2;
 
-const NOT_ADMITTED: Reason = "end of the window, used no more often than the victim of the main part";
-const DRIVEN_OUT: Reason = "victim of the main part, used less often than the page at the end of the window";
+const NOT_ADMITTED: Reason =
+    "end of the window, used no more often than the victim of the main part";
+const DRIVEN_OUT: Reason =
+    "victim of the main part, used less often than the page at the end of the window";
 
 #[derive(Debug)]
 struct WTinyLfu {
@@ -242,7 +248,8 @@ impl WTinyLfu {
         self.parts[part].back()
     }
 
-    /// Brings the window's last page before the main part, if the window is full. Returns which of two pages lost.
+    /// Brings the window's last page before the main part, if the window is full. Returns which of
+    /// two pages lost.
     fn advance(&mut self, pages: &PageTable) -> Option<Victim> {
         if self.len[WINDOW] < self.window {
             return None;

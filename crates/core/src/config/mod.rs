@@ -1,5 +1,5 @@
-//! The one definition of a drive and of how it is driven, composed of the stages' own tables. TOML files, `--set`, Python
-//! keywords and the JSON Schema all come from these structs.
+//! The one definition of a drive and of how it is driven, composed of the stages' own tables. TOML
+//! files, `--set`, Python keywords and the JSON Schema all come from these structs.
 
 mod precondition;
 
@@ -12,8 +12,8 @@ pub use crate::buffer::config::{BufferSection, WriteBack};
 pub use crate::ftl::config::FtlConfig;
 pub use crate::host::config::{EndOfRun, HostConfig, PartialPage, Replay};
 pub use crate::nand::config::{
-    EnergyConfig, NandConfig, PageTimes, PageTypes, PlaneGroups, ProgramOrder, Scheduling, SuspendConfig,
-    TimingConfig, TwoPlaneConfig, page_times,
+    EnergyConfig, NandConfig, PageTimes, PageTypes, PlaneGroups, ProgramOrder, Scheduling,
+    SuspendConfig, TimingConfig, TwoPlaneConfig, page_times,
 };
 pub use crate::support::units::{self, Bytes, Nanos};
 

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 pub struct PreconditionConfig {
     /// How the drive is filled.
     pub state: Precondition,
-    /// Steady state: it counts as steady once write amplification over a full-drive write moved by less than this share.
+    /// Steady state: it counts as steady once write amplification over a full-drive write moved by
+    /// less than this share.
     pub tolerance: f64,
     /// Steady state: give up after this many full-drive writes, and say so.
     pub max_drive_writes: u32,

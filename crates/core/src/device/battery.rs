@@ -17,26 +17,32 @@ pub(super) enum Kept {
 pub(super) type Ram = Vec<(u32, Kept)>;
 
 impl Device {
-    /// What the RAM holds at this moment: dirty pages, pages on their way to flash that are not known to be there, pages in
-    /// open program units, and the mapping's word on trims. Pages are looked for where they are, not taken from what the
-    /// host wrote, so that one that got lost stays lost.
+    /// What the RAM holds at this moment: dirty pages, pages on their way to flash that are not
+    /// known to be there, pages in open program units, and the mapping's word on trims. Pages are
+    /// looked for where they are, not taken from what the host wrote, so that one that got lost
+    /// stays lost.
     pub(super) fn ram(&self) -> Ram {
         let Some(shadow) = self.engine.shadow() else { return Ram::new() };
         let mut held = vec![0u32; self.logical_pages as usize];
-        // Data in RAM have no stamp of their own: what was handed over to the FTL is as old as that, the buffer's is the newest.
+        // Data in RAM have no stamp of their own: what was handed over to the FTL is as old as
+        // that, the buffer's is the newest.
         for oob in self.engine.programs_under_way().filter(|oob| oob.content == Content::Host) {
             let version = &mut held[oob.lpn as usize];
             *version = (*version).max(oob.version);
         }
-        // A request in the middle of its evictions: these pages have left the buffer, and need not have reached the engine.
+        // A request in the middle of its evictions: these pages have left the buffer, and need not
+        // have reached the engine.
         let leaving = self.out.iter().flat_map(|out| {
             let flushes = out.evictions.iter().filter(|eviction| eviction.action != Action::Drop);
             flushes.flat_map(|eviction| out.pages_of(eviction)).map(|page| page.lpn)
         });
-        let waiting = self.batch.iter().filter(|out| out.content == Content::Host).map(|out| out.lpn);
+        let waiting =
+            self.batch.iter().filter(|out| out.content == Content::Host).map(|out| out.lpn);
         let open = |lpn: &u32| self.mapping.lookup(*lpn).is_some_and(|ppn| self.in_open_unit(ppn));
         let buffered = (0..self.logical_pages).filter(|&lpn| self.buffer.holds(lpn));
-        for lpn in leaving.chain(waiting).chain(buffered).chain((0..self.logical_pages).filter(open)) {
+        for lpn in
+            leaving.chain(waiting).chain(buffered).chain((0..self.logical_pages).filter(open))
+        {
             held[lpn as usize] = shadow.version(lpn);
         }
         let last_word = |(lpn, &version): (usize, &u32)| {
@@ -51,12 +57,15 @@ impl Device {
         held.iter().enumerate().filter_map(last_word).collect()
     }
 
-    /// The pages in open program units. Where collection takes no time, it need not wait for those units before it erases
-    /// the versions that they replace; in return they outlast a power cut.
+    /// The pages in open program units. Where collection takes no time, it need not wait for those
+    /// units before it erases the versions that they replace; in return they outlast a power cut.
     pub(super) fn open_units(&self) -> Ram {
         let Some(shadow) = self.engine.shadow() else { return Ram::new() };
         let open = |lpn: &u32| self.mapping.lookup(*lpn).is_some_and(|ppn| self.in_open_unit(ppn));
-        (0..self.logical_pages).filter(open).map(|lpn| (lpn, Kept::Data(shadow.expected(lpn)))).collect()
+        (0..self.logical_pages)
+            .filter(open)
+            .map(|lpn| (lpn, Kept::Data(shadow.expected(lpn))))
+            .collect()
     }
 
     /// Stores what the battery kept and the flash lacks, at once, before anybody uses the drive.
@@ -82,7 +91,7 @@ impl Device {
             self.plan.clear();
             self.start_jobs()?;
         }
-        self.flush_mapping(NOBODY)?;
+        self.make_durable(NOBODY)?;
         self.start_jobs()
     }
 }

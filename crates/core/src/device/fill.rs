@@ -1,5 +1,6 @@
-//! The state of the drive before the first request. Filling goes through the mapping's own path, without time, and
-//! always ends: a fill writes each page once, a steady state is given up after a number of drive writes.
+//! The state of the drive before the first request. Filling goes through the mapping's own path,
+//! without time, and always ends: a fill writes each page once, a steady state is given up after a
+//! number of drive writes.
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
@@ -10,8 +11,8 @@ use crate::metrics::Counters;
 use crate::metrics::report::Preconditioning;
 
 impl Device {
-    /// Brings the drive into the state that the configuration asks for, then counts from zero. What was done is in the
-    /// report.
+    /// Brings the drive into the state that the configuration asks for, then counts from zero. What
+    /// was done is in the report.
     ///
     /// # Errors
     /// There is no room, or the simulation has found itself wrong.
@@ -19,8 +20,8 @@ impl Device {
         self.precondition_with(&mut |_, _| true).map(|_| ())
     }
 
-    /// The same with `progress(pages written, pages to write at most)`, called now and then; `false` gives up.
-    /// Returns whether the drive is in the wanted state.
+    /// The same with `progress(pages written, pages to write at most)`, called now and then;
+    /// `false` gives up. Returns whether the drive is in the wanted state.
     ///
     /// # Errors
     /// As [`Self::precondition`].
@@ -29,8 +30,10 @@ impl Device {
         progress: &mut dyn FnMut(u64, u64) -> bool,
     ) -> Result<bool, DeviceError> {
         let state = self.config.precondition.state;
-        let mut done =
-            Preconditioning { state: format!("{state:?}").to_lowercase(), ..Preconditioning::default() };
+        let mut done = Preconditioning {
+            state: format!("{state:?}").to_lowercase(),
+            ..Preconditioning::default()
+        };
         let timed = std::mem::replace(&mut self.timed, false);
         // Nothing wears out before the run begins.
         self.flash.reset_erases(0);
@@ -96,8 +99,9 @@ impl Device {
             done.pages_written += pages;
             done.drive_writes += 1;
             let waf = (self.counters.programmed - before) as f64 / pages as f64;
-            done.settled =
-                last.is_some_and(|last: f64| (waf - last).abs() <= self.config.precondition.tolerance * last);
+            done.settled = last.is_some_and(|last: f64| {
+                (waf - last).abs() <= self.config.precondition.tolerance * last
+            });
             last = Some(waf);
             done.waf.push(waf);
         }
@@ -107,7 +111,8 @@ impl Device {
 
     /// Writes the batch at once.
     fn write_now(&mut self) -> Result<(), DeviceError> {
-        // Numbered like what leaves the buffer, so that no request goes on with a stripe of the fill.
+        // Numbered like what leaves the buffer, so that no request goes on with a stripe of the
+        // fill.
         self.evictions += 1;
         self.group = (self.evictions << 1) | 1;
         if let Some(shadow) = self.engine.shadow_mut() {

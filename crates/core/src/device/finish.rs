@@ -1,12 +1,13 @@
-//! The end of a run: everything under way ends, the accounts are checked, the figures are written down.
+//! The end of a run: everything under way ends, the accounts are checked, the figures are written
+//! down.
 
 use super::{Cx, Device, DeviceError, NOBODY, Occasion, cx};
 use crate::buffer::Outcome;
 use crate::config::{EndOfRun, Precondition, Replay};
 use crate::metrics::patterns::CoHit;
 use crate::metrics::report::{
-    ByKind, EndOfLife, EndOfRun as EndOfRunFigures, Flash, FlashWork, FlushPages, FlushSizes, HostPages,
-    Merges, MultiPlane, Report, Requests, Suspensions, Throughput,
+    ByKind, EndOfLife, EndOfRun as EndOfRunFigures, Flash, FlashWork, FlushPages, FlushSizes,
+    HostPages, Merges, MultiPlane, Report, Requests, Suspensions, Throughput,
 };
 use crate::metrics::series::{SeriesReport, Totals};
 use crate::metrics::{Counters, Latency, Wear};
@@ -86,9 +87,9 @@ impl Device {
     fn end_of_run(&mut self) -> Result<EndOfRunFigures, DeviceError> {
         let (before, started) = (self.counters.clone(), self.engine.now());
         if self.config.host.end_of_run == EndOfRun::Keep || self.worn_out {
-            self.tell(|| Occasion::End, &Outcome::default())?;
+            self.notify(|| Occasion::End, &Outcome::default())?;
         } else {
-            match self.empty_buffer(Occasion::End).and_then(|()| self.flush_mapping(NOBODY)) {
+            match self.empty_buffer(Occasion::End).and_then(|()| self.make_durable(NOBODY)) {
                 // As in the middle of a run, that is a result.
                 Ok(()) | Err(DeviceError::EndOfLife { .. }) => {}
                 Err(error) => return Err(error),
@@ -136,14 +137,22 @@ impl Device {
             }
         };
         if self.worn_out {
-            // Without time there is never more than one under way, and none where the end came after the last request.
-            let given_up =
-                if self.timed { u64::from(self.outstanding) } else { u64::from(c.completed < c.submitted) };
+            // Without time there is never more than one under way, and none where the end came
+            // after the last request.
+            let given_up = if self.timed {
+                u64::from(self.outstanding)
+            } else {
+                u64::from(c.completed < c.submitted)
+            };
             law("requests submitted = answered + given up", c.submitted, c.completed + given_up)?;
         } else {
             law("requests submitted = requests answered", c.submitted, c.completed)?;
         }
-        law("requests submitted = reads + writes + trims + flushes", c.submitted, c.by_op.iter().sum())?;
+        law(
+            "requests submitted = reads + writes + trims + flushes",
+            c.submitted,
+            c.by_op.iter().sum(),
+        )?;
         law("pages programmed = sum over causes", c.programmed, Counters::total(&c.programs))?;
         law(
             "blocks erased = sum over causes",
@@ -155,19 +164,20 @@ impl Device {
             return self.mapping.check(&self.flash);
         }
         law(
-            "pages written = hits + taken in + past the buffer",
+            "pages written = hits + taken in + bypassing the buffer",
             c.pages_written,
             c.write_hits + c.inserted_writes + c.bypassed_writes,
         )?;
         if self.geometry.program_pages == 1 {
             law(
-                "host pages programmed = flushed + past the buffer",
+                "host pages programmed = flushed + bypassing the buffer",
                 c.programs[0],
                 c.flushed_pages + c.bypassed_writes,
             )?;
         }
         if self.timed {
-            // Little's law, exactly: requests under way summed over time = their times from admission to answer.
+            // Little's law, exactly: requests under way summed over time = their times from
+            // admission to answer.
             if self.area != self.sum_admitted {
                 return Err(format!(
                     "requests under way over time add up to {} ns, their times to {} ns",
@@ -180,8 +190,10 @@ impl Device {
             self.engine.check_idle(&self.flash)?;
         }
         self.buffer.check()?;
-        // Redundant state is compared page by page where that costs less than the run did, or was asked for.
-        if self.engine.shadow().is_some() || u64::from(self.geometry.pages()) <= c.flash_ops() / 16 {
+        // Redundant state is compared page by page where that costs less than the run did, or was
+        // asked for.
+        if self.engine.shadow().is_some() || u64::from(self.geometry.pages()) <= c.flash_ops() / 16
+        {
             self.mapping.check(&self.flash)?;
         }
         Ok(())
@@ -216,7 +228,12 @@ impl Device {
         self.geometry.program_pages > 1 && ppn % ppb >= self.flash.write_ptr(ppn / ppb)
     }
 
-    fn report(&self, end_of_run: EndOfRunFigures, series: SeriesReport, paper_bytes: Option<u64>) -> Report {
+    fn report(
+        &self,
+        end_of_run: EndOfRunFigures,
+        series: SeriesReport,
+        paper_bytes: Option<u64>,
+    ) -> Report {
         let c = &self.counters;
         let mut all = Latency::default();
         self.latency.iter().for_each(|l| all.add(l));
@@ -249,8 +266,10 @@ impl Device {
             flush_response_per_write_ns: (self.timed && c.by_op[1] > 0)
                 .then(|| self.flushed.latency.sum() as f64 / c.by_op[1] as f64),
             service_ns: self.service.as_ref().map(|service| service.report()),
-            throughput: seconds
-                .map(|s| Throughput { iops: c.completed as f64 / s, bytes_per_s: c.bytes as f64 / s }),
+            throughput: seconds.map(|s| Throughput {
+                iops: c.completed as f64 / s,
+                bytes_per_s: c.bytes as f64 / s,
+            }),
             simulated_s: seconds,
             hit_ratio: ByKind {
                 all: ratio(c.read_hits + c.write_hits, c.pages_read + c.pages_written),
@@ -258,10 +277,17 @@ impl Device {
                 write: ratio(c.write_hits, c.pages_written),
             },
             inflight_hits: c.inflight_hits,
-            co_hit: self.patterns.as_ref().map_or_else(CoHit::default, |patterns| patterns.co_hit()),
+            co_hit: self
+                .patterns
+                .as_ref()
+                .map_or_else(CoHit::default, |patterns| patterns.co_hit()),
             patterns: self.patterns.as_ref().map(|patterns| patterns.report()),
             unmapped_reads: c.unmapped_reads,
-            host_pages: HostPages { read: c.pages_read, write: c.pages_written, trim: c.pages_trimmed },
+            host_pages: HostPages {
+                read: c.pages_read,
+                write: c.pages_written,
+                trim: c.pages_trimmed,
+            },
             map_hit_ratio: ratio(c.map_hits, c.map_lookups),
             padded_pages: c.padded_pages,
             bound: self.bounds.as_ref().map(|bounds| bounds.bound()),
@@ -271,9 +297,16 @@ impl Device {
                 erases: FlashWork::new(c.erases),
                 multi_plane: MultiPlane { reads, programs, erases: multi_plane_erases },
                 cache_programs: special.cache_programs,
-                suspensions: Suspensions { programs: special.suspensions[0], erases: special.suspensions[1] },
+                suspensions: Suspensions {
+                    programs: special.suspensions[0],
+                    erases: special.suspensions[1],
+                },
             },
-            merges: Merges { switch: c.switch_merges, partial: c.partial_merges, full: c.full_merges },
+            merges: Merges {
+                switch: c.switch_merges,
+                partial: c.partial_merges,
+                full: c.full_merges,
+            },
             policy_switches: c.policy_switches,
             waf: ratio(c.programmed, c.pages_written),
             flush_pages: FlushPages {
@@ -303,7 +336,8 @@ impl Device {
     /// Why the figures do not mean what they say.
     fn reasons(&self, run_ns: u64) -> Vec<String> {
         let mut reasons = Vec::new();
-        // Only arrivals that do not wait for the drive can leave it behind: in a closed loop each waits for an answer.
+        // Only arrivals that do not wait for the drive can leave it behind: in a closed loop each
+        // waits for an answer.
         let paced = self.timed && self.config.host.replay == Replay::Open;
         let behind_ns = self.last_answer.saturating_sub(self.last_arrival);
         if paced && let Some(mean) = self.backlog.grew(run_ns) {
@@ -312,7 +346,7 @@ impl Device {
                  its length; slow the workload down (host.speedup below 1) or replay it closed-loop (host.replay = \"closed\")",
                 mean as f64 / 1e9
             ));
-        } else if paced && self.backlog.tells() && behind_ns > run_ns / 16 {
+        } else if paced && self.backlog.has_enough_samples() && behind_ns > run_ns / 16 {
             reasons.push(format!(
                 "the drive did not keep up: it was {:.3} s behind when the last request arrived, in a run of {:.3} s, so response times \
                  depend on the length of the run; slow the workload down (host.speedup below 1) or replay it closed-loop \
@@ -321,9 +355,10 @@ impl Device {
                 run_ns as f64 / 1e9
             ));
         } else if paced
-            && let Some(burst) = self
-                .backlog
-                .burst(self.config.host.max_outstanding, self.latency.iter().map(Latency::sum).sum())
+            && let Some(burst) = self.backlog.burst(
+                self.config.host.max_outstanding,
+                self.latency.iter().map(Latency::sum).sum(),
+            )
         {
             reasons.push(format!(
                 "the drive was behind for {:.0} % of the run: one request in ten waited {:.3} s or longer for its turn, so response \
@@ -363,7 +398,8 @@ impl Device {
             warnings.push("the drive started empty and was never filled; a used drive is slower (precondition.state = \"full\")".to_owned());
         }
         let peak = self.peak_pages;
-        // One that divides its RAM may have to make room in one part while there is some in another.
+        // One that divides its RAM may have to make room in one part while there is some in
+        // another.
         if peak > 0 && peak < self.capacity && !self.made_room {
             warnings.push(format!(
                 "the buffer never filled ({peak} of {} pages at most): all schemes look alike; use a smaller buffer or a longer workload",

@@ -1,17 +1,19 @@
-//! How long the flash takes over what leaves the buffer: from the arrival of the request that made room until all of it is stored.
+//! How long the flash takes over what leaves the buffer: from the arrival of the request that made
+//! room until all of it is stored.
 //!
-//! Papers that feed a simulated drive with nothing but what a buffer evicts (EPO) print these times as response times. A request that goes
-//! past the buffer counts with its own.
+//! Papers that feed a simulated drive with nothing but what a buffer evicts (EPO) print these times
+//! as response times. A request that goes past the buffer counts with its own.
 
 use super::time::FLUSHED;
-use super::{Device, Own};
+use super::{Device, Waiter};
 use crate::metrics::Latency;
 use crate::support::NONE;
 
 /// Writes of the buffer that are under way, and the times of those that have ended.
 #[derive(Debug)]
 pub(super) struct Flushed {
-    /// When the request came for which each of them made room; the next free place, where there is none.
+    /// When the request came for which each of them made room; the next free place, where there is
+    /// none.
     arrivals: Vec<u64>,
     free: u32,
     /// Joins of writes that have been planned and not issued.
@@ -45,36 +47,41 @@ impl Flushed {
 }
 
 impl Device {
-    /// From here on pages are written for a request that came at `arrival`: their operations belong to the join that is returned,
-    /// and `own` waits for them, too. Nothing is timed without time, and what no request asked for.
+    /// From here on pages are written for a request that came at `arrival`: their operations belong
+    /// to the join that is returned, and `own` waits for them, too. Nothing is timed without time,
+    /// and what no request asked for.
     #[inline]
-    pub(super) fn begin_flush(&mut self, own: Own, arrival: Option<u64>) -> (Own, Option<u32>) {
+    pub(super) fn begin_timed_eviction(
+        &mut self,
+        own: Waiter,
+        arrival: Option<u64>,
+    ) -> (Waiter, Option<u32>) {
         let Some(arrival) = arrival.filter(|_| self.timed) else { return (own, None) };
         let place = self.flushed.begin(arrival);
         let join = self.engine.join(FLUSHED | place);
         self.engine.hold(join);
-        if let Own::Writes(all) = own {
+        if let Waiter::Writes(all) = own {
             self.engine.link(join, all);
         }
-        (Own::Writes(join), Some(join))
+        (Waiter::Writes(join), Some(join))
     }
 
     /// All of them are planned.
     #[inline]
-    pub(super) fn end_flush(&mut self, join: Option<u32>) {
+    pub(super) fn end_timed_eviction(&mut self, join: Option<u32>) {
         self.flushed.planned.extend(join);
     }
 
     /// All that was planned is issued: joins end with their operations from now on.
     #[inline]
-    pub(super) fn release_flushes(&mut self) {
+    pub(super) fn release_timed_evictions(&mut self) {
         while let Some(join) = self.flushed.planned.pop() {
             self.engine.release(join);
         }
     }
 
     /// The pages that were written from `place` are stored.
-    pub(super) fn flush_ended(&mut self, place: u32) {
+    pub(super) fn timed_eviction_ended(&mut self, place: u32) {
         let free = u64::from(std::mem::replace(&mut self.flushed.free, place));
         let arrival = std::mem::replace(&mut self.flushed.arrivals[place as usize], free);
         self.flushed.latency.record(self.engine.now() - arrival);

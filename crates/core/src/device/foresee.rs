@@ -32,11 +32,18 @@ impl Device {
         match (request.op, pages) {
             (Op::Flush, _) => self.buffer.foresee(Foreseen::Flush),
             (_, None) => Ok(()),
-            (Op::Trim, Some(pages)) => self.buffer.foresee(Foreseen::Trim(pages.first, pages.count)),
+            (Op::Trim, Some(pages)) => {
+                self.buffer.foresee(Foreseen::Trim(pages.first, pages.count))
+            }
             (Op::Read | Op::Write, Some(pages)) => {
                 let write = request.op == Op::Write;
                 pages.spans(&self.geometry).try_for_each(|(first, count)| {
-                    self.buffer.foresee(Foreseen::Access(Span { first, count, write, request: number }))
+                    self.buffer.foresee(Foreseen::Access(Span {
+                        first,
+                        count,
+                        write,
+                        request: number,
+                    }))
                 })
             }
         }

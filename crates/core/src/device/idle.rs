@@ -1,4 +1,5 @@
-//! Settings that have no effect beside the others: they are not wrong, but whoever gives them expects one.
+//! Settings that have no effect beside the others: they are not wrong, but whoever gives them
+//! expects one.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -11,7 +12,8 @@ use crate::nand::Geometry;
 use crate::support::registry::{Entry, Needs};
 use crate::{buffer, ftl};
 
-/// A setting that does nothing in a configuration, whatever its value. All that lies below the key is meant, too.
+/// A setting that does nothing in a configuration, whatever its value. All that lies below the key
+/// is meant, too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Idle {
     /// Such as `ftl.gc.region_pages`.
@@ -60,13 +62,20 @@ pub(super) fn settings(config: &DeviceConfig, geometry: &Geometry) -> Vec<Idle> 
 }
 
 fn host(config: &DeviceConfig, found: &mut Vec<Idle>) {
-    let mut note = |idle: bool, key: &str, why: &str| found.extend(idle.then(|| Idle::new(key, why)));
+    let mut note =
+        |idle: bool, key: &str, why: &str| found.extend(idle.then(|| Idle::new(key, why)));
     let replay = config.host.replay;
-    note(replay == Replay::Closed, "host.speedup", "host.replay = \"closed\" takes no arrival times");
+    note(
+        replay == Replay::Closed,
+        "host.speedup",
+        "host.replay = \"closed\" takes no arrival times",
+    );
     let always = "host.replay = \"closed\" leaves no time without a request";
     note(replay == Replay::Closed, "ftl.gc.idle_free_blocks", always);
     let untimed = "host.replay = \"untimed\" knows no time";
-    for key in TIMED.into_iter().chain(["host.speedup", "host.max_outstanding", "buffer.write_back"]) {
+    for key in
+        TIMED.into_iter().chain(["host.speedup", "host.max_outstanding", "buffer.write_back"])
+    {
         note(replay == Replay::Untimed, key, untimed);
     }
     let steady = config.precondition.state == Precondition::Steady;
@@ -80,7 +89,8 @@ fn host(config: &DeviceConfig, found: &mut Vec<Idle>) {
 }
 
 fn flash(config: &DeviceConfig, found: &mut Vec<Idle>) {
-    let mut note = |idle: bool, key: &str, why: &str| found.extend(idle.then(|| Idle::new(key, why)));
+    let mut note =
+        |idle: bool, key: &str, why: &str| found.extend(idle.then(|| Idle::new(key, why)));
     let nand = &config.nand;
     note(nand.planes_per_die == 1, "nand.multi_plane", "nand.planes_per_die is 1");
     note(nand.chips_per_channel == 1, "nand.shared_bus", "nand.chips_per_channel is 1");
@@ -100,21 +110,29 @@ fn flash(config: &DeviceConfig, found: &mut Vec<Idle>) {
     }
     let shortest = nand.timing.program.each().iter().min();
     note(
-        nand.cache_program.as_ref().zip(shortest).is_some_and(|(pass, program)| pass.0 >= program.0),
+        nand.cache_program
+            .as_ref()
+            .zip(shortest)
+            .is_some_and(|(pass, program)| pass.0 >= program.0),
         "nand.cache_program",
         "it is no shorter than nand.timing.program, which it should hide the bus behind",
     );
 }
 
 fn collection(config: &DeviceConfig, geometry: &Geometry, found: &mut Vec<Idle>) {
-    let mut note = |idle: bool, key: &str, why: String| found.extend(idle.then(|| Idle::new(key, why)));
+    let mut note =
+        |idle: bool, key: &str, why: String| found.extend(idle.then(|| Idle::new(key, why)));
     let gc = &config.ftl.gc;
     let blocks = geometry.blocks_per_unit;
     let own = matches!(config.ftl.mapping, MappingConfig::Page(_) | MappingConfig::Dftl(_));
     let unlevelled = config.ftl.wear.as_ref().is_none_or(|wear| wear.name() == "none");
     for key in ["nand.timing.erase", "nand.copy_back"] {
         let free = own && unlevelled && gc.cost == GcCost::Free;
-        note(free, key, "ftl.gc.cost = \"free\" moves pages and erases blocks in no time".to_owned());
+        note(
+            free,
+            key,
+            "ftl.gc.cost = \"free\" moves pages and erases blocks in no time".to_owned(),
+        );
     }
     note(geometry.units == 1, "ftl.allocator", "the array is a single unit".to_owned());
     let whole = "ftl.gc.grain is not \"steps\"".to_owned();
@@ -133,7 +151,11 @@ fn collection(config: &DeviceConfig, geometry: &Geometry, found: &mut Vec<Idle>)
     );
     match &config.ftl.victim {
         Some(VictimConfig::LocalityGathering(_)) => {
-            note(one_region, "ftl.victim", "ftl.gc.regions is 1, which makes it \"fifo\"".to_owned());
+            note(
+                one_region,
+                "ftl.victim",
+                "ftl.gc.regions is 1, which makes it \"fifo\"".to_owned(),
+            );
         }
         Some(VictimConfig::WindowedGreedy(policy)) => note(
             policy.window >= f64::from(blocks),
@@ -162,7 +184,9 @@ fn schemes<T: Serialize>(path: &str, registry: &[Entry], scheme: &T, found: &mut
 
 /// Options among `options`, which stand at `path`, that do nothing beside the others.
 pub fn idle_options(path: &str, needs: &[Needs], options: &Value) -> Vec<Idle> {
-    let is = |value: &Value, text: &str| serde_json::from_str::<Value>(text).is_ok_and(|one| one == *value);
+    let is = |value: &Value, text: &str| {
+        serde_json::from_str::<Value>(text).is_ok_and(|one| one == *value)
+    };
     let idle = |need: &&Needs| {
         let beside = &options[need.beside];
         if need.values.is_empty() {
@@ -189,6 +213,9 @@ pub fn warning(idle: &[Idle], given: impl Fn(&str) -> bool) -> Option<String> {
     }
     let each: Vec<_> = found.iter().map(|one| format!("{} ({})", one.key, one.why)).collect();
     (!each.is_empty()).then(|| {
-        format!("settings without effect: {}; leave them out, or change what makes them so", each.join(", "))
+        format!(
+            "settings without effect: {}; leave them out, or change what makes them so",
+            each.join(", ")
+        )
     })
 }

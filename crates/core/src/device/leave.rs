@@ -1,6 +1,7 @@
-//! What leaves the buffer, or goes past it, on its way to the FTL: evictions, padding, pages that are forced out.
+//! What leaves the buffer, or bypasses it, on its way to the FTL: evictions, padding, pages that
+//! are forced out.
 
-use super::{Cx, Device, DeviceError, NOBODY, Occasion, Own, PageOut, Reads, cx};
+use super::{Cx, Device, DeviceError, NOBODY, Occasion, PageOut, ReadGroup, Waiter, cx};
 use crate::buffer::config::WriteBack;
 use crate::buffer::{Action, Answer, Evicted, Eviction, Outcome, Span};
 use crate::nand::Cause;
@@ -9,26 +10,26 @@ use crate::support::NONE;
 
 impl Device {
     /// Does what the buffer says of pages that leave it.
-    pub(super) fn carry_out(
+    pub(super) fn apply_eviction(
         &mut self,
         id: u32,
         eviction: &Eviction,
         out: &Outcome,
     ) -> Result<(), DeviceError> {
         if eviction.action == Action::Drop {
-            self.hear(eviction, out, true);
+            self.pass_hint(eviction, out, true);
             return Ok(());
         }
         // Forced unit access: what leaves may be pages of this very request.
         let waits = self.config.buffer.write_back == WriteBack::Foreground || self.forced;
         let own = if waits { self.writes_join(id) } else { NOBODY };
-        self.flush_out(own, eviction, out, Some(id))
+        self.write_eviction(own, eviction, out, Some(id))
     }
 
     /// Tells the mapping what was done to the block that leaves, where the buffer says so.
-    fn hear(&mut self, eviction: &Eviction, out: &Outcome, clean: bool) {
+    fn pass_hint(&mut self, eviction: &Eviction, out: &Outcome, clean: bool) {
         if let Some(hint) = eviction.hint {
-            self.mapping.hear(hint, clean, &mut self.counters);
+            self.mapping.on_hint(hint, clean, &mut self.counters);
         }
         if let Some(patterns) = &mut self.patterns {
             match eviction.hint.filter(|_| self.buffer.classifies_writes()) {
@@ -40,14 +41,14 @@ impl Device {
     }
 
     /// Writes the pages of one eviction, for request `id` if it was one that asked for it.
-    pub(super) fn flush_out(
+    pub(super) fn write_eviction(
         &mut self,
-        own: Own,
+        own: Waiter,
         eviction: &Eviction,
         out: &Outcome,
         id: Option<u32>,
     ) -> Result<(), DeviceError> {
-        self.hear(eviction, out, false);
+        self.pass_hint(eviction, out, false);
         let leaving = out.pages_of(eviction);
         self.counters.flushed_pages += leaving.len() as u64;
         // Evictions are numbered apart from requests.
@@ -57,9 +58,9 @@ impl Device {
         let requests = if self.buffer.splits_evictions() { 1 } else { leaving.len().max(1) };
         let mut written = 0;
         for leaving in leaving.chunks(requests) {
-            let (own, join) = self.begin_flush(own, arrival);
-            self.write_out(own, eviction.action, leaving)?;
-            self.end_flush(join);
+            let (own, join) = self.begin_timed_eviction(own, arrival);
+            self.write_evicted_pages(own, eviction.action, leaving)?;
+            self.end_timed_eviction(join);
             written += self.batch.len();
         }
         self.note_flush_size(leaving.len(), written);
@@ -67,7 +68,12 @@ impl Device {
     }
 
     /// Writes pages that leave the buffer together, or are written back.
-    fn write_out(&mut self, own: Own, action: Action, leaving: &[Evicted]) -> Result<(), DeviceError> {
+    fn write_evicted_pages(
+        &mut self,
+        own: Waiter,
+        action: Action,
+        leaving: &[Evicted],
+    ) -> Result<(), DeviceError> {
         let (ppb, count) = (self.geometry.pages_per_block, leaving.len());
         let fills = self.join_of_fills(leaving.iter().map(|page| page.lpn));
         let mut padding = NONE;
@@ -95,26 +101,33 @@ impl Device {
         self.write_after(own, fills, padding)
     }
 
-    /// Writes the pages of a span that go past the buffer.
-    pub(super) fn write_past(&mut self, id: u32, span: &Span, out: &Outcome) -> Result<(), DeviceError> {
+    /// Writes the pages of a span that bypass the buffer.
+    pub(super) fn write_bypassed(
+        &mut self,
+        id: u32,
+        span: &Span,
+        out: &Outcome,
+    ) -> Result<(), DeviceError> {
         self.group = span.request << 1;
         self.batch.clear();
-        let bypasses = out.answers.iter().enumerate().filter(|(_, answer)| **answer == Answer::Bypass);
+        let bypasses =
+            out.answers.iter().enumerate().filter(|(_, answer)| **answer == Answer::Bypass);
         self.batch.extend(bypasses.map(|(i, _)| PageOut::host(span.first + i as u32)));
         self.note_flush_size(self.batch.len(), self.batch.len());
         let fills = self.join_of_fills(span.first..span.first + span.count);
         let own = self.writes_join(id);
-        self.pending[id as usize].past = true;
+        self.pending[id as usize].bypassed = true;
         self.write_after(own, fills, NONE)?;
         if self.geometry.program_pages > 1 {
             // The host waits for these very pages; a program unit that is not full is completed.
-            self.flush_mapping(own)?;
+            self.make_durable(own)?;
         }
         Ok(())
     }
 
-    /// A join of all reads that fill any of these pages, for a program that has to come after them; `None` where no
-    /// page is being filled. The caller releases it when it has issued what signals it.
+    /// A join of all reads that fill any of these pages, for a program that has to come after them;
+    /// `None` where no page is being filled. The caller releases it when it has issued what signals
+    /// it.
     fn join_of_fills(&mut self, pages: impl Iterator<Item = u32>) -> Option<u32> {
         if self.filling.is_empty() {
             return None;
@@ -128,7 +141,7 @@ impl Device {
         let all = self.engine.join(NONE);
         self.engine.hold(all);
         for reads in fills {
-            let Reads { request, join, .. } = self.reads[reads as usize];
+            let ReadGroup { request, join, .. } = self.reads[reads as usize];
             self.engine.link(join, all);
             if self.pending[request as usize].reads == reads {
                 self.close_reads(request);
@@ -138,9 +151,15 @@ impl Device {
     }
 
     /// Writes the batch after the reads that fill its pages, or after join `waits` of the plan.
-    fn write_after(&mut self, own: Own, fills: Option<u32>, waits: u32) -> Result<(), DeviceError> {
+    fn write_after(
+        &mut self,
+        own: Waiter,
+        fills: Option<u32>,
+        waits: u32,
+    ) -> Result<(), DeviceError> {
         let Some(join) = fills else { return self.write_batch(own, waits) };
-        // The reads are issued, so that the join lives until the last of them has ended; that may have been before now.
+        // The reads are issued, so that the join lives until the last of them has ended; that may
+        // have been before now.
         self.issue();
         let waits = if self.engine.release(join) { NONE } else { join | ENGINE_JOIN };
         self.write_batch(own, waits)?;
@@ -148,14 +167,14 @@ impl Device {
         Ok(())
     }
 
-    /// Reads a page that a flush lacks. One that was never written needs no read.
-    fn pad(&mut self, lpn: u32, join: u32, owner: u32) {
+    /// ReadGroup a page that a flush lacks. One that was never written needs no read.
+    fn pad(&mut self, lpn: u32, join: u32, waiter: u32) {
         let (Some(ppn), known) = self.translate(NOBODY, lpn) else { return };
         let (block, page) = self.geometry.split(ppn);
         let mut cx = cx!(self, plan, NOBODY);
         if !cx.is_in_ram(block, page) {
             cx.known = known;
-            cx.read(block, page, lpn, Cause::Padding, join, owner);
+            cx.read(block, page, lpn, Cause::Padding, join, waiter);
         }
     }
 
@@ -175,14 +194,15 @@ impl Device {
     pub(super) fn force(&mut self, id: u32, first: u32, count: u32) -> Result<(), DeviceError> {
         let mut out = self.take_outcome();
         self.buffer.flush_pages(first, count, &mut out);
-        let told = self.tell(|| Occasion::Force { first, count }, &out);
+        let notified = self.notify(|| Occasion::Force { first, count }, &out);
         let own = self.writes_join(id);
         let mut leaving = out.evictions.iter().filter(|e| e.action != Action::Drop);
-        let result = told.and_then(|()| leaving.try_for_each(|e| self.flush_out(own, e, &out, Some(id))));
+        let result = notified
+            .and_then(|()| leaving.try_for_each(|e| self.write_eviction(own, e, &out, Some(id))));
         self.out = Some(out);
         result?;
         if self.geometry.program_pages > 1 {
-            self.flush_mapping(own)?;
+            self.make_durable(own)?;
         }
         self.issue();
         self.start_jobs()
@@ -192,11 +212,11 @@ impl Device {
     pub(super) fn empty_buffer(&mut self, occasion: Occasion) -> Result<(), DeviceError> {
         let mut out = self.take_outcome();
         self.buffer.flush(&mut out);
-        let told = self.tell(|| occasion, &out);
+        let notified = self.notify(|| occasion, &out);
         let mut leaving = out.evictions.iter().filter(|e| e.action != Action::Drop);
-        let result = told.and_then(|()| {
+        let result = notified.and_then(|()| {
             leaving.try_for_each(|e| {
-                self.flush_out(NOBODY, e, &out, None)?;
+                self.write_eviction(NOBODY, e, &out, None)?;
                 self.issue();
                 self.start_jobs()
             })

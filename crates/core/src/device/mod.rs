@@ -1,12 +1,14 @@
 //! The drive: the one place that wires host, buffer, FTL and flash together.
 //!
-//! A request is admitted, cut into spans, and each span goes through buffer and FTL at once; the flash operations that
-//! this takes go to the engine, which says when they end. The answer to the host waits for:
+//! A request is admitted, cut into spans, and each span goes through buffer and FTL at once; the
+//! flash operations that this takes go to the engine, which says when they end. The answer to the
+//! host waits for:
 //!
-//! - the request's reads from flash, and those of another request for pages that it hit while they were being filled,
+//! - the request's reads from flash, and those of another request for pages that it hit while they
+//!   were being filled,
 //! - its writes to flash, where it waits for them (foreground write-back, FUA, no buffer),
-//! - buffer slots: an evicted page keeps its slot until it is stored, and a write that finds all slots taken is
-//!   answered when as many have become free as it needs, in the order of arrival.
+//! - buffer slots: an evicted page keeps its slot until it is stored, and a write that finds all
+//!   slots taken is answered when as many have become free as it needs, in the order of arrival.
 
 mod battery;
 mod error;
@@ -35,7 +37,7 @@ pub use watch::{Decision, Occasion, Watcher};
 use crate::buffer::{self, Buffer, Outcome};
 use crate::config::{DeviceConfig, EndOfRun, Replay};
 use crate::ftl::gc::{GcConfig, GcCost};
-use crate::ftl::{self, Cx, Mapping, Own, PageOut};
+use crate::ftl::{self, Cx, Mapping, PageOut, Waiter};
 use crate::metrics::bounds::{Bounds, Limits};
 use crate::metrics::report::Preconditioning;
 use crate::metrics::{Counters, Latency, Patterns, Series};
@@ -63,8 +65,8 @@ struct Pending {
     reads: u32,
     /// Join of its flash writes, while it has any.
     writes: u32,
-    /// Pages of it went past the buffer.
-    past: bool,
+    /// Pages of it bypassed the buffer.
+    bypassed: bool,
     /// Time in RAM.
     ram_ns: u64,
     /// Next free slot.
@@ -73,7 +75,7 @@ struct Pending {
 
 /// Flash reads of one request, as far as they were planned together.
 #[derive(Debug, Clone, Copy)]
-struct Reads {
+struct ReadGroup {
     request: u32,
     join: u32,
     /// Pages of the span that they belong to: `first..first + count`.
@@ -126,7 +128,7 @@ pub struct Device {
     outstanding: u32,
     /// Writes that wait for slots: `(request, freed slots that let it go on)`.
     tickets: VecDeque<(u32, u64)>,
-    reads: Vec<Reads>,
+    reads: Vec<ReadGroup>,
     free_reads: u32,
     /// Pages being filled, and the reads that fill them.
     filling: HashMap<u32, u32>,
@@ -136,7 +138,8 @@ pub struct Device {
     jobs: u32,
     /// Collection takes no time.
     free_collection: bool,
-    /// Units may be collected ahead of need while no request is under way; and it is time to see which.
+    /// Units may be collected ahead of need while no request is under way; and it is time to see
+    /// which.
     collects_when_idle: bool,
     /// The mapping is told what the host reads, and when there is nothing to do.
     watched: bool,
@@ -145,7 +148,8 @@ pub struct Device {
     worn_out: bool,
     /// Pages of write requests that were taken whole.
     taken_pages: u64,
-    /// What a battery holds up since the power cut, on a drive that has no room to store it; in order.
+    /// What a battery holds up since the power cut, on a drive that has no room to store it; in
+    /// order.
     kept: battery::Ram,
     /// The end of the run asked for merges, and not all could be done.
     unmerged: bool,
@@ -153,8 +157,8 @@ pub struct Device {
     erased_before: u64,
     /// How often collection has made room.
     room_made: u64,
-    /// Erases by collection, collections that ended and times that the host waited for room, since the mapping took a page last
-    /// or a request came.
+    /// Erases by collection, collections that ended and times that the host waited for room, since
+    /// the mapping took a page last or a request came.
     fruitless: u64,
     finished: Vec<u32>,
 
@@ -233,7 +237,8 @@ impl Device {
                 config.buffer.size
             ))
         })?;
-        let shape = buffer::Shape { capacity, pages_per_block: geometry.pages_per_block, logical_pages };
+        let shape =
+            buffer::Shape { capacity, pages_per_block: geometry.pages_per_block, logical_pages };
         let buffer = match buffer {
             Some(buffer) => buffer,
             None => config.buffer.scheme.build(shape).map_err(DeviceError::Config)?,
@@ -248,7 +253,7 @@ impl Device {
         check_host(config)?;
         let chip = Chip::new(&config.nand, &geometry).map_err(DeviceError::Config)?;
         let mut engine = Engine::new(chip, &geometry);
-        if mapping.looks_at_work() {
+        if mapping.needs_work_estimates() {
             engine.watch_work();
         }
         let watched = mapping.watches();
@@ -327,11 +332,12 @@ impl Device {
         })
     }
 
-    /// From now on, follow what the best buffer of this size could make of the requests; the report will have it. To be called when the
-    /// drive has been filled.
+    /// From now on, follow what the best buffer of this size could make of the requests; the report
+    /// will have it. To be called when the drive has been filled.
     pub fn keep_bounds(&mut self) {
         let flushed_at_end = self.config.host.end_of_run != EndOfRun::Keep;
-        let (units, program_pages) = (u64::from(self.geometry.units), u64::from(self.geometry.program_pages));
+        let (units, program_pages) =
+            (u64::from(self.geometry.units), u64::from(self.geometry.program_pages));
         self.bounds = Some(Box::new(Bounds::new(Limits {
             capacity: self.capacity,
             logical_pages: self.logical_pages,
@@ -342,23 +348,27 @@ impl Device {
         })));
     }
 
-    /// From now on, count what is done to blocks and pages; the report will have it. To be called when the drive has been filled.
+    /// From now on, count what is done to blocks and pages; the report will have it. To be called
+    /// when the drive has been filled.
     pub fn keep_patterns(&mut self) {
-        self.patterns = Some(Box::new(Patterns::new(self.logical_pages, self.geometry.pages_per_block)));
+        self.patterns =
+            Some(Box::new(Patterns::new(self.logical_pages, self.geometry.pages_per_block)));
     }
 
-    /// From now on, work out what each request would take on an idle drive; the report will have it. To be called when the drive has
-    /// been filled. A run that takes no time has none.
+    /// From now on, work out what each request would take on an idle drive; the report will have
+    /// it. To be called when the drive has been filled. A run that takes no time has none.
     pub fn keep_service_times(&mut self) {
         self.service = self.timed.then(Box::default);
     }
 
-    /// Flash operations planned so far, filling left out: pages read and programmed, and blocks erased.
+    /// Flash operations planned so far, filling left out: pages read and programmed, and blocks
+    /// erased.
     pub fn flash_ops(&self) -> u64 {
         self.counters.flash_ops()
     }
 
-    /// Settings that do nothing in this drive, whatever their values: whoever gives one of them should hear of it.
+    /// Settings that do nothing in this drive, whatever their values: whoever gives one of them
+    /// should hear of it.
     pub fn idle_settings(&self) -> Vec<idle::Idle> {
         idle::settings(&self.config, &self.geometry)
     }
@@ -442,7 +452,7 @@ macro_rules! cx {
             plan: &mut $device.$plan,
             counters: &mut $device.counters,
             timed: $device.timed,
-            free: false,
+            instant: false,
             copy_back: $device.config.nand.copy_back,
             own: $own,
             group: $device.group,
@@ -473,7 +483,9 @@ fn check_parts(config: &DeviceConfig) -> Result<(), DeviceError> {
 /// A request's numbers that would make no sense.
 fn check_host(config: &DeviceConfig) -> Result<(), DeviceError> {
     if config.host.max_outstanding == 0 {
-        return Err(DeviceError::Config("host.max_outstanding: found 0, expected at least 1".into()));
+        return Err(DeviceError::Config(
+            "host.max_outstanding: found 0, expected at least 1".into(),
+        ));
     }
     if !(config.host.speedup > 0.0 && config.host.speedup.is_finite()) {
         return Err(DeviceError::Config(format!(
@@ -483,8 +495,11 @@ fn check_host(config: &DeviceConfig) -> Result<(), DeviceError> {
     }
     let t = &config.nand.timing;
     let pages = [("read", &t.read), ("program", &t.program)];
-    let pages = pages.into_iter().flat_map(|(key, times)| times.each().iter().map(move |&time| (key, time)));
-    let others = [("erase", t.erase), ("transfer", t.transfer), ("command", t.command), ("ram", t.ram)];
+    let pages = pages
+        .into_iter()
+        .flat_map(|(key, times)| times.each().iter().map(move |&time| (key, time)));
+    let others =
+        [("erase", t.erase), ("transfer", t.transfer), ("command", t.command), ("ram", t.ram)];
     for (key, time) in pages.chain(others) {
         if time.0 > 3_600_000_000_000 {
             return Err(DeviceError::Config(format!(
@@ -493,7 +508,9 @@ fn check_host(config: &DeviceConfig) -> Result<(), DeviceError> {
         }
     }
     let e = &config.nand.energy;
-    for (key, energy) in [("read_mj", e.read_mj), ("program_mj", e.program_mj), ("erase_mj", e.erase_mj)] {
+    for (key, energy) in
+        [("read_mj", e.read_mj), ("program_mj", e.program_mj), ("erase_mj", e.erase_mj)]
+    {
         if !(energy.is_finite() && energy >= 0.0) {
             return Err(DeviceError::Config(format!(
                 "nand.energy.{key}: found {energy}, expected a number from 0"
@@ -501,7 +518,9 @@ fn check_host(config: &DeviceConfig) -> Result<(), DeviceError> {
         }
     }
     if config.precondition.tolerance.is_nan() || config.precondition.tolerance <= 0.0 {
-        return Err(DeviceError::Config("precondition.tolerance: expected a number above 0".into()));
+        return Err(DeviceError::Config(
+            "precondition.tolerance: expected a number above 0".into(),
+        ));
     }
     Ok(())
 }
@@ -552,4 +571,4 @@ fn logical_pages(config: &DeviceConfig, geometry: &Geometry) -> Result<u32, Devi
 }
 
 /// Nobody waits.
-const NOBODY: Own = Own::Nobody;
+const NOBODY: Waiter = Waiter::Nobody;

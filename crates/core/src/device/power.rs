@@ -17,7 +17,8 @@ pub struct Crash {
 }
 
 impl Device {
-    /// Power fails now. Each operation under way has not begun, is torn, or is done, as `fate` says.
+    /// Power fails now. Each operation under way has not begun, is torn, or is done, as `fate`
+    /// says.
     ///
     /// # Errors
     /// The drive does not keep what its flash holds: it was built without [`Options::verify`].
@@ -37,8 +38,9 @@ impl Device {
         Ok(Crash { media, trims: shadow.trims(), ram })
     }
 
-    /// Brings a drive back from what a power cut left. The FTL rebuilds its state from the flash alone; then what a battery
-    /// kept is stored. The flash operations that this takes happen at once.
+    /// Brings a drive back from what a power cut left. The FTL rebuilds its state from the flash
+    /// alone; then what a battery kept is stored. The flash operations that this takes happen at
+    /// once.
     ///
     /// # Errors
     /// The configuration is impossible, or recovery broke the physics.
@@ -48,8 +50,9 @@ impl Device {
         Ok(device)
     }
 
-    /// What is left if power fails again while a drive comes back: a crash for each program and erase of the recovery, as it
-    /// is just before that. Reads change nothing, so that a cut after one is the next cut.
+    /// What is left if power fails again while a drive comes back: a crash for each program and
+    /// erase of the recovery, as it is just before that. Reads change nothing, so that a cut after
+    /// one is the next cut.
     ///
     /// # Errors
     /// As [`Self::recover`].
@@ -61,7 +64,10 @@ impl Device {
         }
         device.rebuild(crash)?;
         let moments = device.engine.stored_mut().map(Stored::moments).unwrap_or_default();
-        Ok(moments.into_iter().map(|media| Crash { media, trims: trims.clone(), ram: ram.clone() }).collect())
+        Ok(moments
+            .into_iter()
+            .map(|media| Crash { media, trims: trims.clone(), ram: ram.clone() })
+            .collect())
     }
 
     fn rebuild(&mut self, crash: Crash) -> Result<(), DeviceError> {
@@ -69,8 +75,11 @@ impl Device {
         let mut found = crash.media;
         found.power_up();
         for block in 0..self.geometry.blocks() {
-            let written =
-                found.block(block).iter().enumerate().filter(|(_, page)| **page != PageState::Erased);
+            let written = found
+                .block(block)
+                .iter()
+                .enumerate()
+                .filter(|(_, page)| **page != PageState::Erased);
             self.flash.restore(block, written.map(|(page, _)| page as u32));
         }
         self.flash.restore_erases(found.erases());
@@ -88,7 +97,8 @@ impl Device {
         }
         if !crash.ram.is_empty() {
             match self.store_ram(&crash.ram) {
-                // The drive can only be read, and the battery goes on holding up what the flash has no room for.
+                // The drive can only be read, and the battery goes on holding up what the flash has
+                // no room for.
                 Err(DeviceError::EndOfLife { .. }) => self.kept = crash.ram,
                 stored => stored?,
             }
@@ -102,7 +112,8 @@ impl Device {
         Ok(())
     }
 
-    /// Version of the host's writes that a read of logical page `lpn` finds after recovery: 0 where there is nothing.
+    /// Version of the host's writes that a read of logical page `lpn` finds after recovery: 0 where
+    /// there is nothing.
     pub fn stored_version(&self, lpn: u32) -> u32 {
         if let Ok(at) = self.kept.binary_search_by_key(&lpn, |&(lpn, _)| lpn) {
             return match self.kept[at].1 {
@@ -119,8 +130,8 @@ impl Device {
         self.engine.stored().map_or(0, Stored::completions)
     }
 
-    /// Power will fail when so many steps of flash operations have ended: [`Device::submit`] and the others then end
-    /// with [`DeviceError::PowerCut`], and [`Device::cut`] tells what is left.
+    /// Power will fail when so many steps of flash operations have ended: [`Device::submit`] and
+    /// the others then end with [`DeviceError::PowerCut`], and [`Device::cut`] tells what is left.
     pub fn cut_after(&mut self, completions: u64) {
         self.cut_after = completions;
     }

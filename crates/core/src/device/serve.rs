@@ -1,7 +1,7 @@
 //! One request through buffer, FTL and flash.
 
 use super::time::READS;
-use super::{Cx, Device, DeviceError, NOBODY, Occasion, Own, Reads, cx};
+use super::{Cx, Device, DeviceError, NOBODY, Occasion, ReadGroup, Waiter, cx};
 use crate::buffer::Part;
 use crate::buffer::{Action, Answer, Outcome, Span, View};
 use crate::config::{PartialPage, WriteBack};
@@ -25,7 +25,9 @@ impl View for Below<'_> {
     }
 
     fn unit_of(&self, lpn: u32) -> Option<u32> {
-        self.mapping.lookup(lpn).map(|ppn| self.geometry.unit_of(ppn / self.geometry.pages_per_block))
+        self.mapping
+            .lookup(lpn)
+            .map(|ppn| self.geometry.unit_of(ppn / self.geometry.pages_per_block))
     }
 
     fn queued(&self, unit: u32) -> u32 {
@@ -59,7 +61,8 @@ impl View for Below<'_> {
 
     fn route(&self, block: u32, pattern: Pattern) -> Route {
         self.mapping.route(block, pattern).unwrap_or_else(|| {
-            // Where its first page lies tells where a block is kept whose mapping keeps it in one place.
+            // Where its first page lies tells where a block is kept whose mapping keeps it in one
+            // place.
             match self.unit_of(block * self.geometry.pages_per_block) {
                 Some(unit) => Route::Home(self.geometry.channel_of(self.geometry.die_of(unit))),
                 None => Route::Anywhere,
@@ -84,7 +87,9 @@ impl Device {
             }
             Op::Read | Op::Write => {
                 let write = request.op == Op::Write;
-                let Some(mut pages) = split::pages(request, self.geometry.by_page()) else { return Ok(()) };
+                let Some(mut pages) = split::pages(request, self.geometry.by_page()) else {
+                    return Ok(());
+                };
                 if self.config.host.partial_page == PartialPage::Round {
                     (pages.partial_first, pages.partial_last) = (false, false);
                 }
@@ -95,7 +100,7 @@ impl Device {
                 }
                 for (first, count) in pages.spans(&self.geometry) {
                     if write && (pages.partial_first || pages.partial_last) {
-                        self.tell_parts(request, first, count, &pages);
+                        self.pass_partial_writes(request, first, count, &pages);
                     }
                     self.serve_span(id, Span { first, count, write, request: number }, &pages)?;
                     if self.forced {
@@ -108,11 +113,12 @@ impl Device {
     }
 
     /// Tells the buffer which pages of the next span are written only in part.
-    fn tell_parts(&mut self, request: &Request, first: u32, count: u32, pages: &Pages) {
+    fn pass_partial_writes(&mut self, request: &Request, first: u32, count: u32, pages: &Pages) {
         let page = self.page_bytes();
         for lpn in (first..first + count).filter(|&lpn| pages.is_partial(lpn)) {
             let base = u64::from(lpn) * page;
-            let (from, to) = (request.offset.max(base), (request.offset + request.len).min(base + page));
+            let (from, to) =
+                (request.offset.max(base), (request.offset + request.len).min(base + page));
             let part = Part { from: (from - base) as u32, to: (to - base) as u32, of: page as u32 };
             self.buffer.writes_part(lpn, part);
         }
@@ -134,7 +140,8 @@ impl Device {
         }
         let mut out = self.take_outcome();
         self.plan.last_read = None;
-        let below = Below { mapping: &*self.mapping, engine: &self.engine, geometry: &self.geometry };
+        let below =
+            Below { mapping: &*self.mapping, engine: &self.engine, geometry: &self.geometry };
         self.buffer.access(&span, &below, &mut out);
         if self.engine.shadow().is_some() {
             self.check_answers(&span, &out);
@@ -145,11 +152,11 @@ impl Device {
             self.counters.pages_read += u64::from(span.count);
         }
         if let Some(patterns) = &mut self.patterns {
-            patterns.request(&span, &out.answers, self.buffer.tells_patterns());
+            patterns.request(&span, &out.answers, self.buffer.reports_patterns());
         }
         let Span { first, count, write, .. } = span;
-        let told = self.tell(|| Occasion::Access { first, count, write }, &out);
-        let result = told.and_then(|()| self.follow(id, &span, pages, &out));
+        let notified = self.notify(|| Occasion::Access { first, count, write }, &out);
+        let result = notified.and_then(|()| self.follow(id, &span, pages, &out));
         if self.watched && !write {
             // Of pages that hold nothing flash is not read.
             let is_read = |&(lpn, answer): &(u32, &Answer)| {
@@ -162,9 +169,11 @@ impl Device {
         }
         let leaves_nothing = out.evictions.is_empty();
         self.made_room |= !leaves_nothing;
-        let takes_in = out.answers.iter().any(|answer| matches!(answer, Answer::Insert | Answer::Fill));
+        let takes_in =
+            out.answers.iter().any(|answer| matches!(answer, Answer::Insert | Answer::Fill));
         if self.timed && self.config.nand.timing.ram.0 > 0 {
-            let through_ram = out.answers.iter().filter(|answer| **answer != Answer::Bypass).count() as u64;
+            let through_ram =
+                out.answers.iter().filter(|answer| **answer != Answer::Bypass).count() as u64;
             let ns = self.config.nand.timing.ram.0 * through_ram;
             self.pending[id as usize].ram_ns += ns;
             if let Some(service) = &mut self.service {
@@ -195,7 +204,7 @@ impl Device {
         }
         self.engine.issue(&self.plan);
         self.plan.clear();
-        self.release_flushes();
+        self.release_timed_evictions();
     }
 
     /// A page of a read: from the buffer, from RAM on its way to flash, or from flash.
@@ -213,11 +222,12 @@ impl Device {
         }
     }
 
-    /// Reads a page for the host; whether that takes a flash read.
+    /// ReadGroup a page for the host; whether that takes a flash read.
     fn read_page(&mut self, id: u32, lpn: u32, span: (u32, u32)) -> bool {
         let reads_map = !self.mapping.knows(lpn);
         self.read_map |= reads_map;
-        let own = if reads_map && self.timed { Own::All(self.reads_join(id, span)) } else { NOBODY };
+        let own =
+            if reads_map && self.timed { Waiter::All(self.reads_join(id, span)) } else { NOBODY };
         let (found, known) = self.translate(own, lpn);
         if let Some(stored) = self.engine.stored_mut() {
             stored.check_host_read(lpn, found.is_some());
@@ -231,16 +241,16 @@ impl Device {
             self.counters.inflight_hits += 1;
             return reads_map;
         }
-        let owner = self.reads_join(id, span);
+        let waiter = self.reads_join(id, span);
         let mut cx = cx!(self, plan, NOBODY);
         cx.known = known;
-        cx.read(block, page, lpn, Cause::Host, NONE, owner);
+        cx.read(block, page, lpn, Cause::Host, NONE, waiter);
         true
     }
 
     /// Where a page lies, and the join of the plan after which that is known.
     #[inline]
-    pub(super) fn translate(&mut self, own: Own, lpn: u32) -> (Option<Ppn>, u32) {
+    pub(super) fn translate(&mut self, own: Waiter, lpn: u32) -> (Option<Ppn>, u32) {
         let mut cx = cx!(self, plan, own);
         let found = self.mapping.translate(&mut cx, lpn);
         (found, cx.known)
@@ -258,7 +268,7 @@ impl Device {
         let index = if self.free_reads == NONE { self.reads.len() as u32 } else { self.free_reads };
         let join = self.engine.join(READS | index);
         self.engine.hold(join);
-        let reads = Reads { request: id, join, first: span.0, count: span.1, next: NONE };
+        let reads = ReadGroup { request: id, join, first: span.0, count: span.1, next: NONE };
         if index as usize == self.reads.len() {
             self.reads.push(reads);
         } else {
@@ -270,8 +280,9 @@ impl Device {
         join
     }
 
-    /// Issues a request's reads; what it reads from now on is none of theirs. A program that waits for reads may
-    /// otherwise end up waiting for one that is planned later and waits, by way of its block, for the program.
+    /// Issues a request's reads; what it reads from now on is none of theirs. A program that waits
+    /// for reads may otherwise end up waiting for one that is planned later and waits, by way of
+    /// its block, for the program.
     pub(super) fn close_reads(&mut self, id: u32) {
         let open = std::mem::replace(&mut self.pending[id as usize].reads, NONE);
         if open != NONE {
@@ -285,7 +296,7 @@ impl Device {
     }
 
     /// The join of the flash writes that a request waits for.
-    pub(super) fn writes_join(&mut self, id: u32) -> Own {
+    pub(super) fn writes_join(&mut self, id: u32) -> Waiter {
         if !self.timed {
             return NOBODY;
         }
@@ -295,7 +306,7 @@ impl Device {
             self.pending[id as usize].writes = join;
             self.pending[id as usize].conditions += 1;
         }
-        Own::Writes(self.pending[id as usize].writes)
+        Waiter::Writes(self.pending[id as usize].writes)
     }
 
     /// A hit on a page that another request is filling waits for it.
@@ -316,7 +327,7 @@ impl Device {
         }
     }
 
-    /// A page of a write: into the buffer, or past it.
+    /// A page of a write: into the buffer, or bypasses it.
     #[inline]
     fn answer_write(&mut self, id: u32, lpn: u32, answer: Answer, partial: bool, span: (u32, u32)) {
         if answer == Answer::Hit {
@@ -342,13 +353,19 @@ impl Device {
 
     /// Carries out an outcome, page by page: what leaves to make room for a page, then the page.
     #[inline]
-    fn follow(&mut self, id: u32, span: &Span, pages: &Pages, out: &Outcome) -> Result<(), DeviceError> {
+    fn follow(
+        &mut self,
+        id: u32,
+        span: &Span,
+        pages: &Pages,
+        out: &Outcome,
+    ) -> Result<(), DeviceError> {
         let range = (span.first, span.count);
         let mut evictions = out.evictions.iter().peekable();
         let (flushed, bypassed) = (self.counters.flushed_pages, self.counters.bypassed_writes);
         for (i, &answer) in out.answers.iter().enumerate() {
             while let Some(eviction) = evictions.next_if(|e| e.before <= i as u32) {
-                self.carry_out(id, eviction, out)?;
+                self.apply_eviction(id, eviction, out)?;
             }
             let lpn = span.first + i as u32;
             if span.write {
@@ -358,22 +375,23 @@ impl Device {
             }
         }
         for eviction in evictions {
-            self.carry_out(id, eviction, out)?;
+            self.apply_eviction(id, eviction, out)?;
         }
         if self.counters.bypassed_writes > bypassed {
-            self.write_past(id, span, out)?;
+            self.write_bypassed(id, span, out)?;
         }
         if self.geometry.program_pages > 1
             && self.counters.flushed_pages > flushed
             && self.config.buffer.write_back == WriteBack::Foreground
         {
             let own = self.writes_join(id);
-            self.flush_mapping(own)?;
+            self.make_durable(own)?;
         }
         Ok(())
     }
 
-    /// A request that puts pages into the buffer is answered when there are slots for all pages in the buffer and all on their way out of it.
+    /// A request that puts pages into the buffer is answered when there are slots for all pages in
+    /// the buffer and all on their way out of it.
     fn wait_for_slots(&mut self, id: u32) {
         if !self.timed || self.capacity == 0 {
             return;
@@ -389,13 +407,13 @@ impl Device {
     /// A flush: everything written and trimmed before it survives a power cut once it is answered.
     fn serve_flush(&mut self, id: u32) -> Result<(), DeviceError> {
         if self.config.buffer.battery {
-            return self.tell(|| Occasion::Flush { battery: true }, &Outcome::default());
+            return self.notify(|| Occasion::Flush { battery: true }, &Outcome::default());
         }
         if let Some(bounds) = &mut self.bounds {
             bounds.flush();
         }
         self.empty_buffer(Occasion::Flush { battery: false })?;
-        self.flush_mapping(NOBODY)?;
+        self.make_durable(NOBODY)?;
         if self.timed {
             self.pending[id as usize].conditions += 1;
             self.engine.barrier(id);
@@ -404,7 +422,7 @@ impl Device {
     }
 
     fn serve_trim(&mut self, pages: Pages) -> Result<(), DeviceError> {
-        self.tell_of_trim(pages.first, pages.count)?;
+        self.notify_trim(pages.first, pages.count)?;
         self.counters.pages_trimmed += u64::from(pages.count);
         if let Some(bounds) = &mut self.bounds {
             bounds.trim(pages.first, pages.count);
@@ -437,12 +455,17 @@ impl Device {
         } else {
             Some(format!("it gives {} answers for {} pages", out.answers.len(), span.count))
         };
-        let dropped = out.evictions.iter().filter(|e| e.action == Action::Drop).flat_map(|e| out.pages_of(e));
+        let dropped =
+            out.evictions.iter().filter(|e| e.action == Action::Drop).flat_map(|e| out.pages_of(e));
         let wrong = wrong.or_else(|| {
-            dropped.clone().find(|p| p.dirty).map(|p| format!("it drops page {}, which is dirty", p.lpn))
+            dropped
+                .clone()
+                .find(|p| p.dirty)
+                .map(|p| format!("it drops page {}, which is dirty", p.lpn))
         });
-        let over = (self.buffer.len() > self.capacity)
-            .then(|| format!("it holds {} pages, more than its {}", self.buffer.len(), self.capacity));
+        let over = (self.buffer.len() > self.capacity).then(|| {
+            format!("it holds {} pages, more than its {}", self.buffer.len(), self.capacity)
+        });
         if let Some(fault) = wrong.or(over).or_else(|| self.buffer.check().err())
             && let Some(stored) = self.engine.stored_mut()
         {

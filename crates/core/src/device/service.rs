@@ -1,6 +1,8 @@
-//! What each request takes on a drive that has nothing else to do: no waiting for the requests before it, collection apart.
+//! What each request takes on a drive that has nothing else to do: no waiting for the requests
+//! before it, collection apart.
 //!
-//! A request answers for all that is planned until the next one comes, but for what the drive does because it is idle.
+//! A request answers for all that is planned until the next one comes, but for what the drive does
+//! because it is idle.
 
 use crate::host::Op;
 use crate::metrics::Latency;

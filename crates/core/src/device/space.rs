@@ -1,6 +1,7 @@
-//! Room for writes: handing pages to the FTL, and collecting garbage step by step while the host goes on.
+//! Room for writes: handing pages to the FTL, and collecting garbage step by step while the host
+//! goes on.
 
-use super::{Cx, Device, DeviceError, NOBODY, Own, cx};
+use super::{Cx, Device, DeviceError, NOBODY, Waiter, cx};
 use crate::ftl::Reclaim;
 use crate::metrics::Counters;
 use crate::nand::Cause;
@@ -9,13 +10,15 @@ use crate::support::tournament::NEVER;
 /// Tag of a collection job's join, beside the unit's number.
 pub(super) const JOB: u32 = 1 << 31;
 
-/// Collection that wins no room is given up when it has gone so many times over all blocks. Each time takes an erase of every
-/// block, and as often a new try to write; wear levelling may add two erases to one.
+/// Collection that wins no room is given up when it has gone so many times over all blocks. Each
+/// time takes an erase of every block, and as often a new try to write; wear levelling may add two
+/// erases to one.
 const PASSES: u64 = 8;
 
 impl Device {
-    /// Writes `self.batch` to flash after join `waits`. Waits for garbage collection where there is no room.
-    pub(super) fn write_batch(&mut self, own: Own, waits: u32) -> Result<(), DeviceError> {
+    /// Writes `self.batch` to flash after join `waits`. Waits for garbage collection where there is
+    /// no room.
+    pub(super) fn write_batch(&mut self, own: Waiter, waits: u32) -> Result<(), DeviceError> {
         if let Some(shadow) = self.engine.shadow_mut() {
             for out in &self.batch {
                 shadow.issue_write(out.lpn);
@@ -45,7 +48,7 @@ impl Device {
     }
 
     /// Plans what makes everything durable that has been handed to the FTL.
-    pub(super) fn flush_mapping(&mut self, own: Own) -> Result<(), DeviceError> {
+    pub(super) fn make_durable(&mut self, own: Waiter) -> Result<(), DeviceError> {
         while !self.mapping.flush(&mut cx!(self, plan, own)) {
             self.make_room()?;
         }
@@ -83,8 +86,8 @@ impl Device {
         DeviceError::NoSpace(self.mapping.space() + why + &self.engine.describe())
     }
 
-    /// Whether collection has gone over all blocks again and again, and the mapping has taken no page in between: it would go on
-    /// without end.
+    /// Whether collection has gone over all blocks again and again, and the mapping has taken no
+    /// page in between: it would go on without end.
     #[inline]
     fn gains_nothing(&self) -> bool {
         self.fruitless > PASSES * u64::from(self.geometry.blocks())
@@ -106,8 +109,8 @@ impl Device {
         DeviceError::EndOfLife { host_bytes: self.taken_pages * self.geometry.page_bytes }
     }
 
-    /// Erases wait for the pages that replace what they take away. Those may sit in program units that are not full:
-    /// completes them, and says whether anything is under way again.
+    /// Erases wait for the pages that replace what they take away. Those may sit in program units
+    /// that are not full: completes them, and says whether anything is under way again.
     pub(super) fn complete_units(&mut self) -> bool {
         self.mapping.flush(&mut cx!(self, plan, NOBODY));
         self.issue();
@@ -169,14 +172,15 @@ impl Device {
         Ok(())
     }
 
-    fn job_step(&mut self, unit: u32, own: Own) -> Reclaim {
+    fn job_step(&mut self, unit: u32, own: Waiter) -> Reclaim {
         let erases = self.counters.erases;
         let mut cx = cx!(self, job_plan, own);
-        cx.free = self.free_collection;
+        cx.instant = self.free_collection;
         let step = self.mapping.reclaim(&mut cx, unit);
         let (now, gc) = (&self.counters.erases, Cause::Gc as usize);
         self.room_made += u64::from(step == Reclaim::Done || now[gc] > erases[gc]);
-        self.fruitless += u64::from(matches!(step, Reclaim::Done | Reclaim::Stuck)) + Counters::total(now)
+        self.fruitless += u64::from(matches!(step, Reclaim::Done | Reclaim::Stuck))
+            + Counters::total(now)
             - Counters::total(&erases);
         step
     }
@@ -192,7 +196,7 @@ impl Device {
         self.engine.hold(join);
         let mut step = Reclaim::Together;
         while step == Reclaim::Together && !self.gains_nothing() {
-            step = self.job_step(unit, Own::All(join));
+            step = self.job_step(unit, Waiter::All(join));
             if let Some(service) = &mut self.service {
                 self.engine.do_alone(&self.job_plan, &mut service.drive);
             }

@@ -1,7 +1,7 @@
 //! How time passes: admission, answers, and the events in between.
 
 use super::space::JOB;
-use super::{Device, DeviceError, Pending, Reads};
+use super::{Device, DeviceError, Pending, ReadGroup};
 use crate::config::Replay;
 use crate::host::{Op, Request};
 use crate::metrics::Latency;
@@ -25,7 +25,8 @@ pub(super) struct Backlog {
     seen: u64,
     /// How long each request waited for its turn.
     waits: Latency,
-    /// Arrivals of requests that are under way and wait, since more come before them than a host keeps under way.
+    /// Arrivals of requests that are under way and wait, since more come before them than a host
+    /// keeps under way.
     waiting: VecDeque<u64>,
     /// How long there was one that waited, and up to when that is known.
     behind_ns: u64,
@@ -43,9 +44,11 @@ pub(super) struct Burst {
 
 impl Backlog {
     const SAMPLES: usize = 128;
-    /// No host keeps more requests under way: what comes behind them waits, whether it has been admitted or not.
+    /// No host keeps more requests under way: what comes behind them waits, whether it has been
+    /// admitted or not.
     const HOST: u32 = 256;
-    /// What waits at least so many times as long as it then takes is not in a short burst, however many are under way.
+    /// What waits at least so many times as long as it then takes is not in a short burst, however
+    /// many are under way.
     const FAR: u64 = 4;
 
     /// A request that arrived then is admitted now, as one of so many.
@@ -64,16 +67,18 @@ impl Backlog {
         self.behind_until = now;
     }
 
-    /// If one request in ten waited for its turn behind more requests than a host keeps under way: with `slots` under way at a time, that
-    /// takes as many times as long as one takes as the slots go into those. `response_ns` is the sum of all response times.
+    /// If one request in ten waited for its turn behind more requests than a host keeps under way:
+    /// with `slots` under way at a time, that takes as many times as long as one takes as the slots
+    /// go into those. `response_ns` is the sum of all response times.
     pub(super) fn burst(&self, slots: u32, response_ns: u128) -> Option<Burst> {
         let count = u128::from(self.waits.count());
-        if !self.tells() || count == 0 {
+        if !self.has_enough_samples() || count == 0 {
             return None;
         }
         let served_ns = (response_ns.saturating_sub(self.waits.sum()) / count) as u64;
         let wait_ns = self.waits.summary()?.p90;
-        let far = wait_ns > served_ns.saturating_mul(Self::FAR.max(u64::from(Self::HOST / slots.max(1))));
+        let far =
+            wait_ns > served_ns.saturating_mul(Self::FAR.max(u64::from(Self::HOST / slots.max(1))));
         far.then_some(Burst { wait: wait_ns, behind: self.behind_ns })
     }
 
@@ -95,15 +100,15 @@ impl Backlog {
     }
 
     /// Requests that tell enough of a run.
-    pub(super) fn tells(&self) -> bool {
+    pub(super) fn has_enough_samples(&self) -> bool {
         self.samples.len() >= 8
     }
 
-    /// If it kept growing, the mean of the last quarter: each quarter of the run took longer than the one before, and
-    /// the last one longer than a sixteenth of the run.
+    /// If it kept growing, the mean of the last quarter: each quarter of the run took longer than
+    /// the one before, and the last one longer than a sixteenth of the run.
     pub(super) fn grew(&self, run_ns: u64) -> Option<u64> {
         let quarter = self.samples.len() / 4;
-        if !self.tells() {
+        if !self.has_enough_samples() {
             return None;
         }
         let means: Vec<u64> = self
@@ -121,7 +126,8 @@ impl Device {
     /// Takes the next request of the workload. Time passes up to its admission.
     ///
     /// # Errors
-    /// The request lies beyond the drive, there is no room for it, or the simulation has found itself wrong.
+    /// The request lies beyond the drive, there is no room for it, or the simulation has found
+    /// itself wrong.
     pub fn submit(&mut self, request: &Request) -> Result<(), DeviceError> {
         if self.failed || self.worn_out {
             return Err(DeviceError::Failed);
@@ -136,8 +142,12 @@ impl Device {
         }
         self.check_request(self.counters.submitted, request)?;
         let arrival = match self.config.host.replay {
-            Replay::Open if (self.config.host.speedup - 1.0).abs() < f64::EPSILON => request.arrival_ns,
-            Replay::Open => libm::round(request.arrival_ns as f64 / self.config.host.speedup) as u64,
+            Replay::Open if (self.config.host.speedup - 1.0).abs() < f64::EPSILON => {
+                request.arrival_ns
+            }
+            Replay::Open => {
+                libm::round(request.arrival_ns as f64 / self.config.host.speedup) as u64
+            }
             Replay::Closed | Replay::Untimed => 0,
         };
         if arrival > 1 << 62 {
@@ -153,14 +163,16 @@ impl Device {
         if self.timed {
             let (first, _) = self.geometry.by_page().split(request.offset);
             self.mapping.touch((first as u32).min(self.logical_pages - 1));
-            // Times run on from what came before the workload; an arrival before the last one counts as simultaneous.
+            // Times run on from what came before the workload; an arrival before the last one
+            // counts as simultaneous.
             let arrival = arrival.max(self.last_arrival);
             self.run_until(arrival)?;
             self.engine.advance_to(arrival);
             while self.outstanding >= self.config.host.max_outstanding {
                 self.advance()?;
             }
-            let arrival = if self.config.host.replay == Replay::Closed { self.engine.now() } else { arrival };
+            let arrival =
+                if self.config.host.replay == Replay::Closed { self.engine.now() } else { arrival };
             self.last_arrival = arrival;
             let now = self.engine.now();
             if self.first_arrival.is_none() {
@@ -171,7 +183,7 @@ impl Device {
             let id = self.admit(request, arrival, now);
             self.series.admitted(self.outstanding, now - arrival);
             self.serve(id, request)?;
-            self.let_go(id);
+            self.finish_issue(id);
         } else {
             self.serve_untimed(request)?;
         }
@@ -247,7 +259,7 @@ impl Device {
             conditions: 1,
             reads: NONE,
             writes: NONE,
-            past: false,
+            bypassed: false,
             ram_ns: 0,
             next: NONE,
         };
@@ -262,7 +274,7 @@ impl Device {
     }
 
     /// All of a request has been issued: what it waits for may end it from now on.
-    pub(super) fn let_go(&mut self, id: u32) {
+    pub(super) fn finish_issue(&mut self, id: u32) {
         let writes = self.pending[id as usize].writes;
         if writes != NONE {
             self.engine.release(writes);
@@ -287,7 +299,7 @@ impl Device {
             pending.conditions = 1;
             return self.timers.push(Reverse((end, id)));
         }
-        let Pending { arrival, admitted, number, kind, past, .. } = *pending;
+        let Pending { arrival, admitted, number, kind, bypassed, .. } = *pending;
         pending.next = self.free_pending;
         self.free_pending = id;
         self.counters.completed += 1;
@@ -299,7 +311,7 @@ impl Device {
             self.count_area();
             self.sum_admitted += u128::from(now - admitted);
             self.latency[kind as usize].record(now - arrival);
-            if past {
+            if bypassed {
                 self.flushed.latency.record(now - arrival);
             }
             self.backlog.note(now - arrival);
@@ -319,7 +331,8 @@ impl Device {
         self.area_at = now;
     }
 
-    /// Lets everything happen that happens up to `time`, but for what waits for everything that comes at `time`.
+    /// Lets everything happen that happens up to `time`, but for what waits for everything that
+    /// comes at `time`.
     fn run_until(&mut self, time: u64) -> Result<(), DeviceError> {
         self.note_idleness()?;
         while self.next_time() <= time && self.next_time() != NEVER && !self.only_starts_at(time) {
@@ -331,11 +344,12 @@ impl Device {
 
     #[inline]
     fn only_starts_at(&self, time: u64) -> bool {
-        self.engine.only_starts_at(time) && self.timers.peek().is_none_or(|Reverse((timer, _))| *timer > time)
+        self.engine.only_starts_at(time)
+            && self.timers.peek().is_none_or(|Reverse((timer, _))| *timer > time)
     }
 
-    /// Once all requests have been answered, collection may run ahead of need; once nothing at all is under way, the mapping
-    /// may do what it has put off.
+    /// Once all requests have been answered, collection may run ahead of need; once nothing at all
+    /// is under way, the mapping may do what it has put off.
     #[inline]
     fn note_idleness(&mut self) -> Result<(), DeviceError> {
         if self.idle_begins && self.outstanding == 0 {
@@ -407,7 +421,7 @@ impl Device {
     /// Nothing is under way, but somebody waits: pages may sit in program units that are not full.
     fn unstick(&mut self) -> Result<(), DeviceError> {
         let before = self.counters.programmed;
-        self.flush_mapping(super::NOBODY)?;
+        self.make_durable(super::NOBODY)?;
         if self.counters.programmed == before && self.engine.next_event() == NEVER {
             self.failed = true;
             return Err(DeviceError::Stuck(format!(
@@ -430,16 +444,17 @@ impl Device {
             match tag & TAG {
                 JOB => self.next_job_step(tag & !TAG),
                 READS => self.reads_ended(tag & !TAG),
-                FLUSHED => self.flush_ended(tag & !TAG),
+                FLUSHED => self.timed_eviction_ended(tag & !TAG),
                 _ => self.condition_met(tag),
             }
         }
         self.finished = finished;
     }
 
-    /// Some reads of a request have ended: its pages are filled, and those who waited for that go on.
+    /// Some reads of a request have ended: its pages are filled, and those who waited for that go
+    /// on.
     fn reads_ended(&mut self, reads: u32) {
-        let Reads { request, first, count, .. } = self.reads[reads as usize];
+        let ReadGroup { request, first, count, .. } = self.reads[reads as usize];
         if !self.filling.is_empty() {
             for lpn in first..first + count {
                 if self.filling.get(&lpn) == Some(&reads) {

@@ -6,7 +6,8 @@ use crate::buffer::Outcome;
 /// What the buffer was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Occasion {
-    /// The host reads or writes pages of one logical block. A request over several blocks asks several times.
+    /// The host reads or writes pages of one logical block. A request over several blocks asks
+    /// several times.
     Access {
         /// First logical page.
         first: u32,
@@ -51,8 +52,8 @@ pub struct Decision<'a> {
     pub outcome: &'a Outcome,
 }
 
-/// Is told of decisions before they are carried out. Filling the drive before the first request goes past the buffer, so
-/// that there is nothing to tell of it.
+/// Is told of decisions before they are carried out. Filling the drive before the first request
+/// goes past the buffer, so that there is nothing to tell of it.
 pub trait Watcher: std::fmt::Debug + Send {
     /// The buffer has decided.
     ///
@@ -69,7 +70,7 @@ impl Device {
 
     /// Tells whoever watches.
     #[inline]
-    pub(super) fn tell(
+    pub(super) fn notify(
         &mut self,
         occasion: impl FnOnce() -> Occasion,
         outcome: &Outcome,
@@ -81,11 +82,11 @@ impl Device {
     }
 
     /// Tells whoever watches that the host trims pages, before they are gone.
-    pub(super) fn tell_of_trim(&mut self, first: u32, count: u32) -> Result<(), DeviceError> {
+    pub(super) fn notify_trim(&mut self, first: u32, count: u32) -> Result<(), DeviceError> {
         if self.watcher.is_none() {
             return Ok(());
         }
         let dropped = (first..first + count).filter(|&lpn| self.buffer.holds(lpn)).collect();
-        self.tell(|| Occasion::Trim { first, count, dropped }, &Outcome::default())
+        self.notify(|| Occasion::Trim { first, count, dropped }, &Outcome::default())
     }
 }

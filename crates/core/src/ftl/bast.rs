@@ -1,37 +1,40 @@
 //! BAST: block mapping with log blocks, each owned by one logical block.
 //!
-//! **What it does.** A logical block has a data block, in which each page lies at its own offset, and at most one log
-//! block, which takes its writes in the order of arrival. A full log block is *merged* when the next write needs room
-//! (or at once: `merge_timing`); when all log blocks are in use and another logical block needs one, a victim is
-//! merged first. A log block that holds all offsets in place becomes the data block (*switch*); one that holds a
-//! prefix in place is completed from the data block and becomes it (*partial*, optional); else the newest pages of
+//! **What it does.** A logical block has a data block, in which each page lies at its own offset,
+//! and at most one log block, which takes its writes in the order of arrival. A full log block is
+//! *merged* when the next write needs room (or at once: `merge_timing`); when all log blocks are in
+//! use and another logical block needs one, a victim is merged first. A log block that holds all
+//! offsets in place becomes the data block (*switch*); one that holds a prefix in place is
+//! completed from the data block and becomes it (*partial*, optional); else the newest pages of
 //! both go to a new block (*full*).
 //!
-//! **When it wins**: sequential writes, little RAM. **When it loses**: random writes over more blocks than there are
-//! logs.
+//! **When it wins**: sequential writes, little RAM. **When it loses**: random writes over more
+//! blocks than there are logs.
 //!
-//! Kim, Kim, Noh, Min, Cho: "A space-efficient flash translation layer for `CompactFlash` systems", IEEE Trans.
-//! Consumer Electronics 48(2), 2002. Costs of the merges as in Kim & Ahn 2008, section 2.3, and the HBM thesis, 2.2.
+//! Kim, Kim, Noh, Min, Cho: "A space-efficient flash translation layer for `CompactFlash` systems",
+//! IEEE Trans. Consumer Electronics 48(2), 2002. Costs of the merges as in Kim & Ahn 2008, section
+//! 2.3, and the HBM thesis, 2.2.
 //!
-//! **Where the papers are silent.** The first write to an erased slot of the data block goes to a log block, as BPLRU
-//! says of all writes (`first_write = "direct"` for the other reading). The victim is the log block written longest ago
-//! (`victim = "fifo"`: attached longest ago; `"random"`: any). Updating the block map costs nothing, as in the papers. A merge that
-//! finds nothing to copy is a switch. What lies in place is told from the newest versions alone: a
-//! log block can be completed if those in it are in place, and the slots of all others are still
-//! erased in it. Pages never written are neither read nor programmed. A new block is taken from the
-//! plane of the old one where there is one. With `"direct"`, each page of a request goes its own
-//! way. The erases of a merge come after the host's write, which does not wait for them
-//! (`merge_erase = "before"`: it does, as where all that a request causes is added up to its response
-//! time). Three erased blocks are needed beside data and log blocks: to merge into, for the new log,
-//! and one that stays erased in case power fails.
+//! **Where the papers are silent.** The first write to an erased slot of the data block goes to a
+//! log block, as BPLRU says of all writes (`first_write = "direct"` for the other reading). The
+//! victim is the log block written longest ago (`victim = "fifo"`: attached longest ago;
+//! `"random"`: any). Updating the block map costs nothing, as in the papers. A merge that finds
+//! nothing to copy is a switch. What lies in place is told from the newest versions alone: a log
+//! block can be completed if those in it are in place, and the slots of all others are still erased
+//! in it. Pages never written are neither read nor programmed. A new block is taken from the plane
+//! of the old one where there is one. With `"direct"`, each page of a request goes its own way. The
+//! erases of a merge come after the host's write, which does not wait for them (`merge_erase =
+//! "before"`: it does, as where all that a request causes is added up to its response time). Three
+//! erased blocks are needed beside data and log blocks: to merge into, for the new log, and one
+//! that stays erased in case power fails.
 //!
 //! **Trims.** A trim costs nothing at once. So that trimmed pages do not come back after a power
 //! cut, one page, a *tombstone*, speaks of all those of a logical block. A flush writes it to the
 //! log block, for one program, where pages have been trimmed and not buried yet: it takes a page of
-//! the log, and one where there is none, but is no write of the host's: it does not make the log one
-//! written lately, unless it begins it. To merges, trimmed pages and
-//! tombstones outside the log block are something to copy: one tombstone in the place of the first,
-//! for one program, until they are written again.
+//! the log, and one where there is none, but is no write of the host's: it does not make the log
+//! one written lately, unless it begins it. To merges, trimmed pages and tombstones outside the log
+//! block are something to copy: one tombstone in the place of the first, for one program, until
+//! they are written again.
 //!
 //! Cost of a page write: O(1), but for merges, which visit each page of a block once.
 
@@ -41,7 +44,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::{
-    BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, MergeTiming, Placement, log_blocks, require,
+    BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, MergeTiming, Placement, log_blocks,
+    require,
 };
 use super::cx::{Cx, Label, PageOut, Place};
 use super::{Mapping, Shape};
@@ -88,7 +92,7 @@ pub const ABOUT: About = About {
 /// Which log block goes when all are in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Victim {
+pub enum LogVictim {
     /// The one written longest ago.
     #[default]
     Lru,
@@ -118,12 +122,14 @@ pub struct Config {
     /// When a full log block is merged.
     pub merge_timing: MergeTiming,
     /// Which log block goes when all are in use.
-    pub victim: Victim,
-    /// Partial merges are done; without them, what is not a switch is a full merge (BPLRU knows only those two).
+    pub victim: LogVictim,
+    /// Partial merges are done; without them, what is not a switch is a full merge (BPLRU knows
+    /// only those two).
     pub partial_merge: bool,
     /// Where the first write to a page goes whose slot in the data block is still erased.
     pub first_write: FirstWrite,
-    /// When the erases that a request causes come: after the host's write, or before it, so that the request waits for them.
+    /// When the erases that a request causes come: after the host's write, or before it, so that
+    /// the request waits for them.
     pub merge_erase: MergeErase,
     /// Seed of the draws of random victims.
     pub seed: u64,
@@ -134,7 +140,7 @@ impl Default for Config {
         Self {
             log_blocks: 0.03,
             merge_timing: MergeTiming::Lazy,
-            victim: Victim::Lru,
+            victim: LogVictim::Lru,
             partial_merge: true,
             first_write: FirstWrite::Log,
             merge_erase: MergeErase::After,
@@ -143,8 +149,8 @@ impl Default for Config {
     }
 }
 
-/// Blocks beyond data and log blocks: one to merge into, one for the new log meanwhile, and one that stays erased, in
-/// case power fails before the merge's erases have ended.
+/// Blocks beyond data and log blocks: one to merge into, one for the new log meanwhile, and one
+/// that stays erased, in case power fails before the merge's erases have ended.
 pub(super) const SPARE: u32 = 3;
 
 impl Config {
@@ -243,8 +249,8 @@ impl Bast {
     fn attach(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, lbn: u32) -> u32 {
         if self.unused.is_empty() {
             let victim = match self.config.victim {
-                Victim::Lru | Victim::Fifo => self.order.back(),
-                Victim::Random => self.draws.random_range(0..self.logs.len() as u32),
+                LogVictim::Lru | LogVictim::Fifo => self.order.back(),
+                LogVictim::Random => self.draws.random_range(0..self.logs.len() as u32),
             };
             self.merge(blocks, cx, victim);
         }
@@ -257,11 +263,18 @@ impl Bast {
     }
 
     /// A log block has got so many pages, of the host or a tombstone.
-    fn written(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, index: u32, pages: u32, by_host: bool) {
+    fn written(
+        &mut self,
+        blocks: &mut Blocks,
+        cx: &mut Cx<'_>,
+        index: u32,
+        pages: u32,
+        by_host: bool,
+    ) {
         let next = &mut self.logs[index as usize].next;
         *next += pages;
         let full = *next == blocks.ppb();
-        if by_host && self.config.victim == Victim::Lru {
+        if by_host && self.config.victim == LogVictim::Lru {
             self.order.touch(&mut self.links, index);
         }
         if full && self.config.merge_timing == MergeTiming::Eager && blocks.can_take(cx, 1) {
@@ -283,7 +296,13 @@ impl Bast {
 impl BlockScheme for Bast {
     const NAME: &'static str = "bast";
 
-    fn write(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
+    fn write(
+        &mut self,
+        blocks: &mut Blocks,
+        cx: &mut Cx<'_>,
+        pages: &[PageOut],
+        waits: u32,
+    ) -> usize {
         if self.config.first_write == FirstWrite::Direct
             && let Some(count) = blocks.write_direct(cx, pages, waits)
         {
@@ -294,11 +313,12 @@ impl BlockScheme for Bast {
         let log = &self.logs[index as usize];
         let room = (blocks.ppb() - log.next) as usize;
         let is_next = |out: &&PageOut| {
-            let is_direct =
-                self.config.first_write == FirstWrite::Direct && blocks.direct(cx.flash, out.lpn, 1) == 1;
+            let is_direct = self.config.first_write == FirstWrite::Direct
+                && blocks.direct(cx.flash, out.lpn, 1) == 1;
             blocks.split(out.lpn).0 == lbn && !is_direct
         };
-        // A merge for room may have given the first one a slot in the data block. It stays with its kind.
+        // A merge for room may have given the first one a slot in the data block. It stays with its
+        // kind.
         let count = 1 + pages[1..].iter().take(room - 1).take_while(is_next).count();
         let at = Place { block: log.block, page: log.next, label: log.label };
         blocks.program(cx, at, &pages[..count], waits);
@@ -306,11 +326,15 @@ impl BlockScheme for Bast {
         count
     }
 
-    fn bury(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
+    fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
         let (lbn, _) = blocks.split(pages[0]);
         let Some(index) = self.open_log(blocks, cx, lbn) else { return false };
         let log = &self.logs[index as usize];
-        blocks.bury(cx, Place { block: log.block, page: log.next, label: log.label }, pages);
+        blocks.write_tombstones(
+            cx,
+            Place { block: log.block, page: log.next, label: log.label },
+            pages,
+        );
         self.written(blocks, cx, index, 1, false);
         true
     }
@@ -327,7 +351,11 @@ impl BlockScheme for Bast {
     }
 
     fn describe(&self) -> String {
-        format!("{} of {} log blocks are in use, ", self.logs.len() - self.unused.len(), self.logs.len())
+        format!(
+            "{} of {} log blocks are in use, ",
+            self.logs.len() - self.unused.len(),
+            self.logs.len()
+        )
     }
 
     fn bytes(&self) -> usize {

@@ -1,39 +1,46 @@
-//! BLAS: page mapping that keeps a logical block in one channel until it is read a lot, and then scatters it over all of them.
+//! BLAS: page mapping that keeps a logical block in one channel until it is read a lot, and then
+//! scatters it over all of them.
 //!
-//! **What it does.** Pages lie anywhere, as under `page`; where they go is decided for each logical block, which is kept under one of
-//! two policies. Under *locality*, where every block begins, its pages are written to one unit of one channel. Reads that
-//! reach the flash raise the block's score. A block whose score has come to `threshold` waits for a moment in which nothing at
-//! all is under way; then it is *scattered* in the background, the highest score first, until its pages lie in *stripes*.
-//! Of each run of adjacent pages on one channel, as long as there are channels or shorter, the first page
-//! stays; the second moves one channel on, the third two, and so on. The block is gone through once, from its first page on: where
-//! the end of a run comes to the channel of the page behind it, both stay there. A run is begun only when all chips are idle, and is
-//! finished when a request comes in between. Every write to a block brings its score back to 0 and puts it under locality again:
-//! it is written a lot, and what is written next goes to one channel.
+//! **What it does.** Pages lie anywhere, as under `page`; where they go is decided for each logical
+//! block, which is kept under one of two policies. Under *locality*, where every block begins, its
+//! pages are written to one unit of one channel. Reads that reach the flash raise the block's
+//! score. A block whose score has come to `threshold` waits for a moment in which nothing at all is
+//! under way; then it is *scattered* in the background, the highest score first, until its pages
+//! lie in *stripes*. Of each run of adjacent pages on one channel, as long as there are channels or
+//! shorter, the first page stays; the second moves one channel on, the third two, and so on. The
+//! block is gone through once, from its first page on: where the end of a run comes to the channel
+//! of the page behind it, both stay there. A run is begun only when all chips are idle, and is
+//! finished when a request comes in between. Every write to a block brings its score back to 0 and
+//! puts it under locality again: it is written a lot, and what is written next goes to one channel.
 //!
-//! Garbage is collected and wear evened out as under `page`: `ftl.victim`, `ftl.gc` and `ftl.wear` say how. `ftl.allocator`
-//! has no effect. A block whose unit has no room goes on in the next unit in turn that has; tombstones go to the units in turn,
-//! by themselves, however many pages are written in between.
+//! Garbage is collected and wear evened out as under `page`: `ftl.victim`, `ftl.gc` and `ftl.wear`
+//! say how. `ftl.allocator` has no effect. A block whose unit has no room goes on in the next unit
+//! in turn that has; tombstones go to the units in turn, by themselves, however many pages are
+//! written in between.
 //!
-//! **When it wins**: blocks that are written once and read often, in long requests, with idle time in between. **When it
-//! loses**: each scattered page is written twice; large writes go to one channel first; a drive that is never idle never
-//! scatters anything.
+//! **When it wins**: blocks that are written once and read often, in long requests, with idle time
+//! in between. **When it loses**: each scattered page is written twice; large writes go to one
+//! channel first; a drive that is never idle never scatters anything.
 //!
-//! D.-W. Chang, H.-H. Chen, D.-J. Yang and H.-P. Chang, "BLAS: block-level adaptive striping for solid-state drives", ACM Trans.
-//! Design Autom. Electron. Syst. 19(2), 2014; as told by Kim, Park and Youn 2017 (SUPA), sections 3.3, 4.2 and 6.4, and a public
-//! simulator of its authors' group.
+//! D.-W. Chang, H.-H. Chen, D.-J. Yang and H.-P. Chang, "BLAS: block-level adaptive striping for
+//! solid-state drives", ACM Trans. Design Autom. Electron. Syst. 19(2), 2014; as told by Kim, Park
+//! and Youn 2017 (SUPA), sections 3.3, 4.2 and 6.4, and a public simulator of its authors' group.
 //!
-//! **Where the paper is silent**, as far as it could be read: which unit takes a block (`placement`: where its pages lie already,
-//! new blocks go to the units in turn); which reads count (`score`: all, as
-//! SUPA speaks of "the number of continuous read requests between two write requests for a block",
-//! whatever their length; with `"long-reads"`, the simulator's rule, only those of more than
-//! `long_read` pages of the block, which alone gain from several channels: where each read is of one
-//! page, nothing is ever scattered then); how often it has to be read (`threshold`, 2 in SUPA's account); whether blocks written
-//! sequentially are scattered as well, as SUPA says and the simulator does not (`sequential`). Equal scores go by the block's
-//! number. A page is moved to the unit of its new channel that has most room, and stays if none has room to spare. Where a program writes
-//! several mapped pages, as many stay together. What scattering reads and programs is counted as `placement`. Runs without time, and
-//! the filling of the drive, know no idle moments and give no scores. The scores are lost with the power.
+//! **Where the paper is silent**, as far as it could be read: which unit takes a block
+//! (`placement`: where its pages lie already, new blocks go to the units in turn); which reads
+//! count (`score`: all, as SUPA speaks of "the number of continuous read requests between two write
+//! requests for a block", whatever their length; with `"long-reads"`, the simulator's rule, only
+//! those of more than `long_read` pages of the block, which alone gain from several channels: where
+//! each read is of one page, nothing is ever scattered then); how often it has to be read
+//! (`threshold`, 2 in SUPA's account); whether blocks written sequentially are scattered as well,
+//! as SUPA says and the simulator does not (`sequential`). Equal scores go by the block's number. A
+//! page is moved to the unit of its new channel that has most room, and stays if none has room to
+//! spare. Where a program writes several mapped pages, as many stay together. What scattering reads
+//! and programs is counted as `placement`. Runs without time, and the filling of the drive, know no
+//! idle moments and give no scores. The scores are lost with the power.
 //!
-//! Cost of a page write: that of page mapping. Cost of a page read: O(log(blocks that wait)); of scattering a block O(pages of it).
+//! Cost of a page write: that of page mapping. Cost of a page read: O(log(blocks that wait)); of
+//! scattering a block O(pages of it).
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -90,7 +97,8 @@ pub const ABOUT: About = About {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
-    /// The one where pages of the block were written last; those of new blocks go to the units in turn.
+    /// The one where pages of the block were written last; those of new blocks go to the units in
+    /// turn.
     #[default]
     Kept,
     /// The next one in turn.
@@ -120,8 +128,8 @@ pub struct Config {
     pub score: Score,
     /// A read of more pages of a block than this is long; with `score = "long-reads"`.
     pub long_read: u32,
-    /// Blocks of which more adjacent pages than this are written together are scattered as well. Default: only those that are
-    /// read.
+    /// Blocks of which more adjacent pages than this are written together are scattered as well.
+    /// Default: only those that are read.
     pub sequential: Option<u32>,
     /// Which unit takes the pages of a block that are written together.
     pub placement: Placement,
@@ -150,8 +158,8 @@ impl Config {
         }
         let parts = FtlConfig { allocator: None, ..shape.parts.clone() };
         let shape = Shape { parts: &parts, ..shape };
-        let store =
-            Store::compose(&shape, Above { title: "BLAS", pages: 0, classes: 0 })?.without_allocator();
+        let store = Store::compose(&shape, Above { title: "BLAS", pages: 0, classes: 0 })?
+            .without_allocator();
         let blocks = shape.logical_pages.div_ceil(shape.geometry.pages_per_block) as usize;
         Ok(Box::new(Blas {
             config: self.clone(),
@@ -213,7 +221,7 @@ impl Blas {
     }
 
     /// A block has been written: it is no longer read-intensive.
-    fn settle(&mut self, block: u32) {
+    fn on_written(&mut self, block: u32) {
         self.forget_score(block);
         self.striped.clear(block as usize);
         self.scattering = self.scattering.filter(|&(scattering, _)| scattering != block);
@@ -256,7 +264,8 @@ impl Blas {
         Some(chosen)
     }
 
-    /// A unit that takes a page, of `channel` if one is given: the next one in turn, or the one that will be free first.
+    /// A unit that takes a page, of `channel` if one is given: the next one in turn, or the one
+    /// that will be free first.
     fn choose(&mut self, cx: &Cx<'_>, class: u32, channel: Option<u32>) -> Option<u32> {
         let g = self.store.geometry();
         let (count, channels) = (g.units, g.channels);
@@ -282,11 +291,12 @@ impl Blas {
     /// A page of `block` has been written to `unit`.
     fn placed(&mut self, cx: &Cx<'_>, block: u32, unit: u32, lpn: u32) {
         let group = cx.group;
-        let goes_on = (self.stream.group, self.stream.block, self.stream.next) == (group, block, lpn);
+        let goes_on =
+            (self.stream.group, self.stream.block, self.stream.next) == (group, block, lpn);
         let run = if goes_on { self.stream.run + 1 } else { 1 };
         self.stream = Stream { group, block, unit, next: lpn + 1, run };
         self.home[block as usize] = unit;
-        self.settle(block);
+        self.on_written(block);
         if let Some(threshold) = self.config.sequential.filter(|_| cx.timed) {
             let hint = self.hint.filter(|hint| hint.block == block);
             if hint.map_or(run > threshold, |hint| hint.pattern.write == Access::Sequential) {
@@ -301,11 +311,12 @@ impl Blas {
         flash.is_written(block, page).then_some((block, page))
     }
 
-    /// The next run of adjacent pages on one channel, no longer than one stripe over all channels: the first page, how many, and the
-    /// channel.
+    /// The next run of adjacent pages on one channel, no longer than one stripe over all channels:
+    /// the first page, how many, and the channel.
     fn next_run(&self, flash: &Flash, pages: std::ops::Range<u32>) -> Option<(u32, u32, u32)> {
         let g = self.store.geometry();
-        let channel = |lpn| self.stored(flash, lpn).map(|(block, _)| self.channel_of(g.unit_of(block)));
+        let channel =
+            |lpn| self.stored(flash, lpn).map(|(block, _)| self.channel_of(g.unit_of(block)));
         let most = g.channels * g.program_pages;
         let mut first = pages.start;
         while first < pages.end {
@@ -313,7 +324,8 @@ impl Blas {
                 first += 1;
                 continue;
             };
-            let run = (first..pages.end.min(first + most)).take_while(|&lpn| channel(lpn) == Some(here));
+            let run =
+                (first..pages.end.min(first + most)).take_while(|&lpn| channel(lpn) == Some(here));
             let count = run.count() as u32;
             if count > g.program_pages {
                 return Some((first, count, here));
@@ -323,18 +335,22 @@ impl Blas {
         None
     }
 
-    /// Moves all of a run but what its first program wrote to the next channels; whether anything moved.
+    /// Moves all of a run but what its first program wrote to the next channels; whether anything
+    /// moved.
     fn scatter_run(&mut self, cx: &mut Cx<'_>, (first, count, channel): (u32, u32, u32)) -> bool {
-        let (channels, step) = (self.store.geometry().channels, self.store.geometry().program_pages);
+        let (channels, step) =
+            (self.store.geometry().channels, self.store.geometry().program_pages);
         let mut moved = false;
         for (number, at) in (1..).zip((first + step..first + count).step_by(step as usize)) {
             let to = (channel + number) % channels;
-            let places = (at..(at + step).min(first + count)).filter_map(|lpn| self.stored(cx.flash, lpn));
+            let places =
+                (at..(at + step).min(first + count)).filter_map(|lpn| self.stored(cx.flash, lpn));
             let places: Vec<(u32, u32)> = places.collect();
             for together in places.chunk_by(|one, next| one.0 == next.0) {
                 let pages: Vec<u32> = together.iter().map(|place| place.1).collect();
                 if let Some(unit) = self.store.roomiest(cx.engine, to, together[0].0) {
-                    moved |= self.store.transfer(cx, (together[0].0, &pages), unit, &mut self.table);
+                    moved |=
+                        self.store.transfer(cx, (together[0].0, &pages), unit, &mut self.table);
                 }
             }
         }
@@ -353,7 +369,7 @@ impl Mapping for Blas {
         self.table.lookup(lpn)
     }
 
-    fn looks_at_work(&self) -> bool {
+    fn needs_work_estimates(&self) -> bool {
         self.config.placement == Placement::LeastBusy
     }
 
@@ -366,18 +382,23 @@ impl Mapping for Blas {
         true
     }
 
-    fn hear(&mut self, hint: Hint, clean: bool, _counters: &mut Counters) {
+    fn on_hint(&mut self, hint: Hint, clean: bool, _counters: &mut Counters) {
         self.hint = (!clean).then_some(hint);
     }
 
     fn route(&self, block: u32, _pattern: Pattern) -> Option<Route> {
         let kept = self.config.placement == Placement::Kept && self.home[block as usize] != NONE;
-        Some(if kept { Route::Channel(self.channel_of(self.home[block as usize])) } else { Route::Anywhere })
+        Some(if kept {
+            Route::Channel(self.channel_of(self.home[block as usize]))
+        } else {
+            Route::Anywhere
+        })
     }
 
     fn policy(&self, block: u32) -> Option<Policy> {
         let written = self.home[block as usize] != NONE;
-        written.then(|| if self.striped.get(block as usize) { Policy::Multi } else { Policy::Single })
+        written
+            .then(|| if self.striped.get(block as usize) { Policy::Multi } else { Policy::Single })
     }
 
     fn read(&mut self, block: u32, pages: u32) {
@@ -432,7 +453,7 @@ impl Mapping for Blas {
     }
 
     fn flush(&mut self, cx: &mut Cx<'_>) -> bool {
-        let buried = self.table.bury(&mut self.store, cx);
+        let buried = self.table.write_tombstones(&mut self.store, cx);
         self.store.fill_up(cx);
         buried
     }
@@ -460,7 +481,11 @@ impl Mapping for Blas {
     fn check(&self, flash: &Flash) -> Result<(), String> {
         let valid = self.store.check(flash, |owner, ppn| self.table.lies(owner, ppn))?;
         let waiting = (0..).zip(&self.scores).filter(|&(_, &score)| score >= self.config.threshold);
-        if !waiting.map(|(block, &score)| (Reverse(score), block)).collect::<BTreeSet<_>>().eq(&self.ready) {
+        if !waiting
+            .map(|(block, &score)| (Reverse(score), block))
+            .collect::<BTreeSet<_>>()
+            .eq(&self.ready)
+        {
             return Err(format!(
                 "blas: {} blocks wait to be scattered, the scores say others",
                 self.ready.len()

@@ -1,20 +1,22 @@
 //! Block mapping: one physical block for each logical block, every page at its own offset.
 //!
-//! **What it does.** The map has one entry a logical block. A page whose slot in the block is still erased is written
-//! there. Any other write takes a *copy of the block*: the pages of the request and all others that the logical block
-//! holds go to an erased block, in order, and the old block is erased. Pages of one request that lie in one logical
-//! block are written with one copy.
+//! **What it does.** The map has one entry a logical block. A page whose slot in the block is still
+//! erased is written there. Any other write takes a *copy of the block*: the pages of the request
+//! and all others that the logical block holds go to an erased block, in order, and the old block
+//! is erased. Pages of one request that lie in one logical block are written with one copy.
 //!
-//! **When it wins**: the smallest map there is; media that are written once, or whole blocks at a time. **When it
-//! loses**: everywhere else. One page written over costs a block of copies and an erase.
+//! **When it wins**: the smallest map there is; media that are written once, or whole blocks at a
+//! time. **When it loses**: everywhere else. One page written over costs a block of copies and an
+//! erase.
 //!
-//! Block mapping of the `SmartMedia` card, as described in Kim & Ahn 2008 (BPLRU), section 2.2, and in the HBM thesis,
-//! section 2.2.
+//! Block mapping of the `SmartMedia` card, as described in Kim & Ahn 2008 (BPLRU), section 2.2, and
+//! in the HBM thesis, section 2.2.
 //!
-//! **Where the papers are silent.** Which erased block is taken: one of the plane of the old block, where there is one.
-//! A copy of a block counts as a full merge. The host's pages are written with it, and the request does not wait for the
-//! erase of the old block (`merge_erase = "before"`: it does). Two erased blocks are needed beside the data blocks:
-//! one to copy into, and one that stays erased in case power fails.
+//! **Where the papers are silent.** Which erased block is taken: one of the plane of the old block,
+//! where there is one. A copy of a block counts as a full merge. The host's pages are written with
+//! it, and the request does not wait for the erase of the old block (`merge_erase = "before"`: it
+//! does). Two erased blocks are needed beside the data blocks: one to copy into, and one that stays
+//! erased in case power fails.
 //!
 //! **Trims.** A trim costs nothing at once. So that trimmed pages do not come back after a power
 //! cut, one page, a *tombstone*, speaks of all those of a logical block. It stands in the place of
@@ -27,7 +29,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, Placement, Way, require};
+use super::blocks::{
+    BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, Placement, Way, require,
+};
 use super::cx::{Cx, PageOut};
 use super::{Mapping, Shape};
 use crate::support::NONE;
@@ -47,12 +51,13 @@ pub const ABOUT: About = About {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// When the erases that a request causes come: after the host's write, or before it, so that the request waits for them.
+    /// When the erases that a request causes come: after the host's write, or before it, so that
+    /// the request waits for them.
     pub merge_erase: MergeErase,
 }
 
-/// Blocks beyond the exported ones: one to copy into, and one that stays erased, in case power fails before the old block
-/// is.
+/// Blocks beyond the exported ones: one to copy into, and one that stays erased, in case power
+/// fails before the old block is.
 pub(super) const SPARE: u32 = 2;
 
 impl Config {
@@ -77,8 +82,14 @@ pub(super) fn group<'a>(blocks: &Blocks, pages: &'a [PageOut]) -> &'a [PageOut] 
     &pages[..count]
 }
 
-/// Copies a logical block to an erased block, with `fresh` pages of the host in it; `false` while there is none to take.
-pub(super) fn rewrite(blocks: &mut Blocks, cx: &mut Cx<'_>, lbn: u32, fresh: (&[PageOut], u32)) -> bool {
+/// Copies a logical block to an erased block, with `fresh` pages of the host in it; `false` while
+/// there is none to take.
+pub(super) fn rewrite(
+    blocks: &mut Blocks,
+    cx: &mut Cx<'_>,
+    lbn: u32,
+    fresh: (&[PageOut], u32),
+) -> bool {
     if !blocks.can_take(cx, 1) {
         return false;
     }
@@ -89,7 +100,13 @@ pub(super) fn rewrite(blocks: &mut Blocks, cx: &mut Cx<'_>, lbn: u32, fresh: (&[
 impl BlockScheme for Block {
     const NAME: &'static str = "block";
 
-    fn write(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
+    fn write(
+        &mut self,
+        blocks: &mut Blocks,
+        cx: &mut Cx<'_>,
+        pages: &[PageOut],
+        waits: u32,
+    ) -> usize {
         let group = group(blocks, pages);
         if group.iter().all(|out| blocks.direct(cx.flash, out.lpn, 1) == 1) {
             return blocks.write_direct(cx, group, waits).unwrap_or(0);
@@ -98,7 +115,7 @@ impl BlockScheme for Block {
         if rewrite(blocks, cx, lbn, (group, waits)) { group.len() } else { 0 }
     }
 
-    fn bury(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
+    fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
         let (lbn, _) = blocks.split(pages[0]);
         rewrite(blocks, cx, lbn, (&[], NONE))
     }

@@ -17,7 +17,8 @@ pub struct FtlConfig {
     /// Capacity that the host sees; rounded down to whole logical blocks.
     #[serde(default)]
     pub exported: Option<Bytes>,
-    /// Spare flash as (physical - user) / user, in place of `exported`. Default: 0.07, where `exported` is not given either.
+    /// Spare flash as (physical - user) / user, in place of `exported`. Default: 0.07, where
+    /// `exported` is not given either.
     #[serde(default)]
     pub over_provisioning: Option<f64>,
     /// How logical pages are found.

@@ -1,15 +1,19 @@
 //! Page mapping: every logical page may lie in any flash page.
 //!
-//! **What it does.** A map of one entry a logical page, kept in RAM whole and for nothing. Where a page goes is the
-//! allocator's to say (`ftl.allocator`), which block is collected the victim policy's (`ftl.victim`), how wear is evened out the
-//! leveller's (`ftl.wear`); `ftl.gc` says when collection begins and what it costs. By default pages go to the units in
-//! turn, and the block with the fewest valid pages is collected inside each unit.
+//! **What it does.** A map of one entry a logical page, kept in RAM whole and for nothing. Where a
+//! page goes is the allocator's to say (`ftl.allocator`), which block is collected the victim
+//! policy's (`ftl.victim`), how wear is evened out the leveller's (`ftl.wear`); `ftl.gc` says when
+//! collection begins and what it costs. By default pages go to the units in turn, and the block
+//! with the fewest valid pages is collected inside each unit.
 //!
-//! **When it wins**: random writes, which cost no merges. **When it loses**: RAM, a few bytes for every page.
+//! **When it wins**: random writes, which cost no merges. **When it loses**: RAM, a few bytes for
+//! every page.
 //!
-//! **Trims** are kept across power cuts by tombstones: pages that list what was trimmed, one for each pool of the allocator, written with the next flush.
-//! Collection writes what there is of them, among the pages that it moves, before it erases a block: that may hold the last version of what was
-//! trimmed. A tombstone is valid as long as one of its pages has not been written again, and is copied like data.
+//! **Trims** are kept across power cuts by tombstones: pages that list what was trimmed, one for
+//! each pool of the allocator, written with the next flush. Collection writes what there is of
+//! them, among the pages that it moves, before it erases a block: that may hold the last version of
+//! what was trimmed. A tombstone is valid as long as one of its pages has not been written again,
+//! and is copied like data.
 //!
 //! Ban, US Patent 5,404,485 (1995); survey in Kim and Ahn 2008, section 2.2.
 //!
@@ -36,8 +40,8 @@ pub const ABOUT: About = About {
     ..About::PLAIN
 };
 
-/// It has no options of its own: allocator, victim policy, wear leveller and collection are `ftl.allocator`,
-/// `ftl.victim`, `ftl.wear` and `ftl.gc`.
+/// It has no options of its own: allocator, victim policy, wear leveller and collection are
+/// `ftl.allocator`, `ftl.victim`, `ftl.wear` and `ftl.gc`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {}
@@ -87,8 +91,8 @@ impl Mapping for PageMap {
         self.store.home_chip(lpn)
     }
 
-    fn looks_at_work(&self) -> bool {
-        self.store.looks_at_work()
+    fn needs_work_estimates(&self) -> bool {
+        self.store.needs_work_estimates()
     }
 
     #[inline]
@@ -104,7 +108,9 @@ impl Mapping for PageMap {
             let pool = store.pools().of_page(out.lpn);
             let Some(unit) = store.pick_over(cx, pool, class, old) else { return i };
             let guard = table.forget(store, out.lpn);
-            let Some(ppn) = store.append(cx, (unit, class), *out, out.lpn, guard, waits) else { return i };
+            let Some(ppn) = store.append(cx, (unit, class), *out, out.lpn, guard, waits) else {
+                return i;
+            };
             table.set(out.lpn, ppn);
         }
         pages.len()
@@ -115,7 +121,7 @@ impl Mapping for PageMap {
     }
 
     fn flush(&mut self, cx: &mut Cx<'_>) -> bool {
-        let buried = self.table.bury(&mut self.store, cx);
+        let buried = self.table.write_tombstones(&mut self.store, cx);
         self.store.fill_up(cx);
         buried
     }

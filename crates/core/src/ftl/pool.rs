@@ -1,5 +1,5 @@
-//! Erased blocks, unit by unit, the one erased longest ago first: its erase is the likeliest to have ended, and wear
-//! spreads over all of them.
+//! Erased blocks, unit by unit, the one erased longest ago first: its erase is the likeliest to
+//! have ended, and wear spreads over all of them.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,8 @@ impl Pool {
     /// All blocks of an erased array.
     pub fn full(geometry: &Geometry) -> Self {
         let per_unit = geometry.blocks_per_unit;
-        let units = (0..geometry.units).map(|u| (u * per_unit..(u + 1) * per_unit).collect()).collect();
+        let units =
+            (0..geometry.units).map(|u| (u * per_unit..(u + 1) * per_unit).collect()).collect();
         Self { units, total: geometry.blocks() }
     }
 
@@ -67,7 +68,8 @@ impl Pool {
     /// Takes a block of `unit`, or else of the unit that has most.
     pub fn take_near(&mut self, unit: u32) -> Option<u32> {
         self.take(unit).or_else(|| {
-            let most = (0..self.units.len()).max_by_key(|&u| (self.units[u].len(), std::cmp::Reverse(u)))?;
+            let most = (0..self.units.len())
+                .max_by_key(|&u| (self.units[u].len(), std::cmp::Reverse(u)))?;
             self.take(most as u32)
         })
     }

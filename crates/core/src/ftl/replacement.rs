@@ -1,24 +1,26 @@
-//! Replacement blocks: each logical block has a chain of physical blocks, with every page at its own offset in each.
+//! Replacement blocks: each logical block has a chain of physical blocks, with every page at its
+//! own offset in each.
 //!
-//! **What it does.** A page goes to the first block of the chain in which its slot is still erased; if there is none, an
-//! erased block is appended, a *replacement block*. The newest version of a page is the one in the last block of the chain
-//! that has it. When no erased block is left to append, or the chain is as long as it may be, a chain is *folded*: the
-//! newest pages that the last block lacks are copied into it where their slots are erased there, else all go to an erased
+//! **What it does.** A page goes to the first block of the chain in which its slot is still erased;
+//! if there is none, an erased block is appended, a *replacement block*. The newest version of a
+//! page is the one in the last block of the chain that has it. When no erased block is left to
+//! append, or the chain is as long as it may be, a chain is *folded*: the newest pages that the
+//! last block lacks are copied into it where their slots are erased there, else all go to an erased
 //! block; the rest of the chain is erased.
 //!
-//! **When it wins**: whole blocks written over in order, which fold for nothing; little RAM. **When it loses**: a page
-//! written often takes a whole block for each version.
+//! **When it wins**: whole blocks written over in order, which fold for nothing; little RAM. **When
+//! it loses**: a page written often takes a whole block for each version.
 //!
-//! A. Ban, "Flash file system", US Patent 5,404,485 (1995), in the form for NAND flash; as described in Kim & Ahn 2008
-//! (BPLRU), section 2.2.
+//! A. Ban, "Flash file system", US Patent 5,404,485 (1995), in the form for NAND flash; as
+//! described in Kim & Ahn 2008 (BPLRU), section 2.2.
 //!
-//! **Where the papers are silent.** How long a chain may grow: as long as there are erased blocks (`chain_limit`). Which
-//! chain is folded when there are none: the longest, the one of the lowest logical block among
-//! equals. Two erased blocks are never appended: one is there to fold into, and one stays erased in
-//! case power fails. A fold into the last block with nothing to copy counts as a switch, with
-//! something as a partial merge, and one into an erased block as a full merge. On chips that
-//! program upwards only, a slot below a block's last page counts as taken. A request does not wait
-//! for the erases of the folds that it causes (`merge_erase`).
+//! **Where the papers are silent.** How long a chain may grow: as long as there are erased blocks
+//! (`chain_limit`). Which chain is folded when there are none: the longest, the one of the lowest
+//! logical block among equals. Two erased blocks are never appended: one is there to fold into, and
+//! one stays erased in case power fails. A fold into the last block with nothing to copy counts as
+//! a switch, with something as a partial merge, and one into an erased block as a full merge. On
+//! chips that program upwards only, a slot below a block's last page counts as taken. A request
+//! does not wait for the erases of the folds that it causes (`merge_erase`).
 //!
 //! **Trims.** A trim costs nothing at once. So that trimmed pages do not come back after a power
 //! cut, one page, a *tombstone*, speaks of all those of a logical block. A flush folds each chain
@@ -27,15 +29,18 @@
 //! something to copy for later folds, too: it costs one program for all of them, until they are
 //! written again.
 //!
-//! Cost of a page write: O(1) amortised over the blocks of a chain, each of which is passed over once for each offset, and
-//! O(log logical blocks) where a chain grows; a fold visits each page of a block once.
+//! Cost of a page write: O(1) amortised over the blocks of a chain, each of which is passed over
+//! once for each offset, and O(log logical blocks) where a chain grows; a fold visits each page of
+//! a block once.
 
 use std::cmp::Reverse;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, Placement, Way, require};
+use super::blocks::{
+    BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, Placement, Way, require,
+};
 use super::cx::{Cx, PageOut, Place};
 use super::{Mapping, Shape};
 use crate::nand::Flash;
@@ -67,14 +72,16 @@ pub const ABOUT: About = About {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Physical blocks that a logical block has at most (at least 2). Default: as many as there are.
+    /// Physical blocks that a logical block has at most (at least 2). Default: as many as there
+    /// are.
     pub chain_limit: Option<u32>,
-    /// When the erases that a request causes come: after the host's write, or before it, so that the request waits for them.
+    /// When the erases that a request causes come: after the host's write, or before it, so that
+    /// the request waits for them.
     pub merge_erase: MergeErase,
 }
 
-/// Blocks beyond the exported ones: one to append, one to fold into, and one that stays erased, in case power fails before
-/// a fold's erases have ended.
+/// Blocks beyond the exported ones: one to append, one to fold into, and one that stays erased, in
+/// case power fails before a fold's erases have ended.
 const SPARE: u32 = 3;
 
 impl Config {
@@ -110,7 +117,8 @@ struct Replacement {
 }
 
 impl Replacement {
-    /// The first block of the chain that can take page `lpn`. It comes no earlier than the one that holds the page now.
+    /// The first block of the chain that can take page `lpn`. It comes no earlier than the one that
+    /// holds the page now.
     fn slot(&self, blocks: &Blocks, flash: &Flash, lpn: u32) -> Option<u32> {
         let (lbn, offset) = blocks.split(lpn);
         let holder = blocks.holder(lpn);
@@ -123,7 +131,8 @@ impl Replacement {
         rest.copied().find(|&block| flash.accepts(block, offset))
     }
 
-    /// Appends a block to the chain of `lbn`, or folds a chain to make room for that; `false` while neither can be done.
+    /// Appends a block to the chain of `lbn`, or folds a chain to make room for that; `false` while
+    /// neither can be done.
     fn extend(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, lbn: u32) -> bool {
         let chain = &mut self.replacements[lbn as usize];
         if chain.len() + 1 >= self.limit as usize {
@@ -133,7 +142,10 @@ impl Replacement {
         if !blocks.can_take(cx, 2) {
             let waits = blocks.pool.total() > 2;
             return !waits
-                && self.longest.first().is_some_and(|(_, lbn)| self.try_fold(blocks, cx, lbn, false));
+                && self
+                    .longest
+                    .first()
+                    .is_some_and(|(_, lbn)| self.try_fold(blocks, cx, lbn, false));
         }
         let block = blocks.take(blocks.home(lbn));
         if blocks.data[lbn as usize] == NONE {
@@ -149,7 +161,8 @@ impl Replacement {
 
     /// How the chain of `lbn` is folded.
     fn way(&self, blocks: &Blocks, flash: &Flash, lbn: u32) -> Way {
-        let last = self.replacements[lbn as usize].last().copied().unwrap_or(blocks.data[lbn as usize]);
+        let last =
+            self.replacements[lbn as usize].last().copied().unwrap_or(blocks.data[lbn as usize]);
         blocks.way(flash, lbn, last, true)
     }
 
@@ -176,7 +189,13 @@ impl Replacement {
 impl BlockScheme for Replacement {
     const NAME: &'static str = "replacement";
 
-    fn write(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
+    fn write(
+        &mut self,
+        blocks: &mut Blocks,
+        cx: &mut Cx<'_>,
+        pages: &[PageOut],
+        waits: u32,
+    ) -> usize {
         let (lbn, offset) = blocks.split(pages[0].lpn);
         let block = loop {
             if let Some(block) = self.slot(blocks, cx.flash, pages[0].lpn) {
@@ -196,7 +215,7 @@ impl BlockScheme for Replacement {
         count
     }
 
-    fn bury(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
+    fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
         let (lbn, _) = blocks.split(pages[0]);
         let can = blocks.can_take(cx, 1);
         if can {
@@ -222,6 +241,9 @@ impl BlockScheme for Replacement {
 
     fn bytes(&self) -> usize {
         let chains: usize = self.replacements.iter().map(|chain| chain.capacity() * 4).sum();
-        self.replacements.len() * size_of::<Vec<u32>>() + chains + self.place.len() * 4 + self.longest.bytes()
+        self.replacements.len() * size_of::<Vec<u32>>()
+            + chains
+            + self.place.len() * 4
+            + self.longest.bytes()
     }
 }

@@ -1,34 +1,37 @@
-//! Superblocks: adjacent logical blocks share physical blocks, in which their pages may lie anywhere.
+//! Superblocks: adjacent logical blocks share physical blocks, in which their pages may lie
+//! anywhere.
 //!
-//! **What it does.** `blocks` adjacent logical blocks make a *superblock*. It has as many physical blocks, its data blocks,
-//! and up to `update_blocks` more. Inside it pages are mapped freely: all of them are written, in the order of arrival, to
-//! the block that it has open. When that is full, the superblock
+//! **What it does.** `blocks` adjacent logical blocks make a *superblock*. It has as many physical
+//! blocks, its data blocks, and up to `update_blocks` more. Inside it pages are mapped freely: all
+//! of them are written, in the order of arrival, to the block that it has open. When that is full,
+//! the superblock
 //!
 //! 1. takes an erased block, if it has not all its update blocks and one can be had;
-//! 2. else, if it has all its update blocks, collects garbage in itself: the block with fewest pages still needed is
-//!    emptied into an erased block, which is then the open one, and erased;
-//! 3. else makes the superblock written longest ago, of those that have update blocks, give one up, by collecting garbage
-//!    there.
+//! 2. else, if it has all its update blocks, collects garbage in itself: the block with fewest
+//!    pages still needed is emptied into an erased block, which is then the open one, and erased;
+//! 3. else makes the superblock written longest ago, of those that have update blocks, give one up,
+//!    by collecting garbage there.
 //!
-//! Pages that are written often gather in the blocks written last, the others stay behind in the ones collected.
+//! Pages that are written often gather in the blocks written last, the others stay behind in the
+//! ones collected.
 //!
-//! **When it wins**: hot pages among cold ones in a small range: space is shared where it is needed, and no page of another
-//! superblock is ever copied for it. **When it loses**: uniform random writes, which leave no block of a superblock with little
-//! to copy.
+//! **When it wins**: hot pages among cold ones in a small range: space is shared where it is
+//! needed, and no page of another superblock is ever copied for it. **When it loses**: uniform
+//! random writes, which leave no block of a superblock with little to copy.
 //!
-//! J.-U. Kang, H. Jo, J.-S. Kim and J. Lee, "A superblock-based flash translation layer for NAND flash memory", EMSOFT
-//! 2006.
+//! J.-U. Kang, H. Jo, J.-S. Kim and J. Lee, "A superblock-based flash translation layer for NAND
+//! flash memory", EMSOFT 2006.
 //!
-//! **Where the paper is silent**, as far as it could be read: how many logical blocks make a superblock, and how many update
-//! blocks it may have. A block is emptied into what is left of the open block, then into an erased
-//! one, over and over until there is room. Two erased blocks are not given out: one to collect
-//! into, and one that stays erased in case power fails. Among blocks with as few pages needed, the
-//! one of the lowest number is emptied; the open block is not, while it has room. Superblock `s`
-//! takes its blocks from plane `s` modulo the planes, the one erased longest ago first; where there
-//! is none, from the plane with most. Where so
-//! many blocks are worn out that a single one is erased, garbage is collected into that. Collecting
-//! counts as no merge, and a request does not wait for the erases that it causes (`merge_erase`). The
-//! map lies in RAM for nothing; the original keeps it in the spare areas.
+//! **Where the paper is silent**, as far as it could be read: how many logical blocks make a
+//! superblock, and how many update blocks it may have. A block is emptied into what is left of the
+//! open block, then into an erased one, over and over until there is room. Two erased blocks are
+//! not given out: one to collect into, and one that stays erased in case power fails. Among blocks
+//! with as few pages needed, the one of the lowest number is emptied; the open block is not, while
+//! it has room. Superblock `s` takes its blocks from plane `s` modulo the planes, the one erased
+//! longest ago first; where there is none, from the plane with most. Where so many blocks are worn
+//! out that a single one is erased, garbage is collected into that. Collecting counts as no merge,
+//! and a request does not wait for the erases that it causes (`merge_erase`). The map lies in RAM
+//! for nothing; the original keeps it in the spare areas.
 //!
 //! **Trims.** A trim costs nothing at once. So that trimmed pages do not come back after a power
 //! cut, one page, a *tombstone*, speaks of all those of a logical block. A flush writes it to the
@@ -36,7 +39,8 @@
 //! write of the superblock. In a block that is emptied, all trimmed pages and tombstones that still
 //! count are as one page needed, and leave one tombstone for one program.
 //!
-//! Cost of a page write: O(1), but for garbage collection, which looks at each page of a superblock.
+//! Cost of a page write: O(1), but for garbage collection, which looks at each page of a
+//! superblock.
 
 use std::ops::Range;
 
@@ -59,7 +63,11 @@ pub const ABOUT: About = About {
     year: Some(2006),
     reconstruction: true,
     choices: &[
-        Choice { option: "blocks", others: &["4", "16"], open: "how many logical blocks make a superblock" },
+        Choice {
+            option: "blocks",
+            others: &["4", "16"],
+            open: "how many logical blocks make a superblock",
+        },
         Choice {
             option: "update_blocks",
             others: &["2", "16"],
@@ -79,7 +87,8 @@ pub struct Config {
     pub blocks: u32,
     /// Update blocks that a superblock has at most.
     pub update_blocks: u32,
-    /// When the erases that a request causes come: after the host's write, or before it, so that the request waits for them.
+    /// When the erases that a request causes come: after the host's write, or before it, so that
+    /// the request waits for them.
     pub merge_erase: MergeErase,
 }
 
@@ -89,8 +98,8 @@ impl Default for Config {
     }
 }
 
-/// Blocks beyond the exported ones: an update block, one to collect into, and one that stays erased, in case power fails
-/// before a victim's erase has ended.
+/// Blocks beyond the exported ones: an update block, one to collect into, and one that stays
+/// erased, in case power fails before a victim's erase has ended.
 const SPARE: u32 = 3;
 
 impl Config {
@@ -101,11 +110,15 @@ impl Config {
     pub fn build(&self, shape: Shape<'_>) -> Result<Box<dyn Mapping>, String> {
         for (option, found) in [("blocks", self.blocks), ("update_blocks", self.update_blocks)] {
             if !(1..=1 << 16).contains(&found) {
-                return Err(format!("ftl.mapping.{option}: found {found}, expected 1 to {}", 1 << 16));
+                return Err(format!(
+                    "ftl.mapping.{option}: found {found}, expected 1 to {}",
+                    1 << 16
+                ));
             }
         }
         require(Superblock::NAME, shape, false, (SPARE, "1 update block, 2 to collect into"))?;
-        let groups = shape.logical_pages.div_ceil(shape.geometry.pages_per_block).div_ceil(self.blocks);
+        let groups =
+            shape.logical_pages.div_ceil(shape.geometry.pages_per_block).div_ceil(self.blocks);
         let group = Group { blocks: Vec::new(), open: NONE, label: Label::default() };
         let scheme = Superblock {
             pages: u64::from(self.blocks) * u64::from(shape.geometry.pages_per_block),
@@ -192,10 +205,12 @@ impl Superblock {
         }
     }
 
-    /// One step towards a page that can be written in `group`; `false` while an erase has to end first.
+    /// One step towards a page that can be written in `group`; `false` while an erase has to end
+    /// first.
     fn make_room(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, group: u32) -> bool {
         let has = self.groups[group as usize].blocks.len();
-        // A victim that wears out by its erase leaves a single erased block. To do without one in reserve is better than to end here.
+        // A victim that wears out by its erase leaves a single erased block. To do without one in
+        // reserve is better than to end here.
         let at_last = blocks.has_worn_out() && blocks.pool.total() == 1 && cx.erasing() == 0;
         if has >= self.data_blocks(blocks.ppb(), group) + self.most as usize {
             return self.collect(blocks, cx, group, at_last);
@@ -228,7 +243,11 @@ impl Superblock {
             }
         }
         // Where all others are full of pages that are needed, the open block holds none.
-        if closed.0 != NONE && closed.1.pages() < flash.geometry.pages_per_block { closed } else { opened }
+        if closed.0 != NONE && closed.1.pages() < flash.geometry.pages_per_block {
+            closed
+        } else {
+            opened
+        }
     }
 
     /// Empties a block of a superblock and erases it; `false` while there is no block to take.
@@ -285,26 +304,34 @@ impl Superblock {
 impl BlockScheme for Superblock {
     const NAME: &'static str = "superblock";
 
-    fn write(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
+    fn write(
+        &mut self,
+        blocks: &mut Blocks,
+        cx: &mut Cx<'_>,
+        pages: &[PageOut],
+        waits: u32,
+    ) -> usize {
         let group = self.group_of(pages[0].lpn);
         let Some(at) = self.place(blocks, cx, group) else { return 0 };
         let room = (blocks.ppb() - at.page) as usize;
-        let count = pages.iter().take(room).take_while(|out| self.group_of(out.lpn) == group).count();
+        let count =
+            pages.iter().take(room).take_while(|out| self.group_of(out.lpn) == group).count();
         blocks.program(cx, at, &pages[..count], waits);
         self.written(blocks, group);
         count
     }
 
-    fn bury(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
+    fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
         let group = self.group_of(pages[0]);
         let Some(at) = self.place(blocks, cx, group) else { return false };
-        blocks.bury(cx, at, pages);
+        blocks.write_tombstones(cx, at, pages);
         self.written(blocks, group);
         true
     }
 
     fn recover(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, found: &Media) {
-        let pages: Vec<_> = (0..self.groups.len() as u32).map(|group| self.pages_of(group)).collect();
+        let pages: Vec<_> =
+            (0..self.groups.len() as u32).map(|group| self.pages_of(group)).collect();
         let kept = blocks.read_back(cx, found, &pages);
         for (group, owned) in (0..).zip(kept) {
             if owned.len() > self.data_blocks(blocks.ppb(), group) {
@@ -313,10 +340,11 @@ impl BlockScheme for Superblock {
             // The one with most room goes on being written.
             let open = owned.iter().copied().min_by_key(|&block| cx.flash.write_ptr(block));
             let label = cx.label(Role::Data, group);
-            self.groups[group as usize] = Group { blocks: owned, open: open.unwrap_or(NONE), label };
+            self.groups[group as usize] =
+                Group { blocks: owned, open: open.unwrap_or(NONE), label };
         }
-        // Collections that power cut short may have left less in the pool than there should be. Where blocks are worn out,
-        // there may be none to collect into.
+        // Collections that power cut short may have left less in the pool than there should be.
+        // Where blocks are worn out, there may be none to collect into.
         while blocks.pool.total() < SPARE
             && !self.order.is_empty()
             && self.collect(blocks, cx, self.order.back(), true)

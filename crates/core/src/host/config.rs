@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HostConfig {
-    /// Arrival times of the workload, or a constant number of requests under way, or no time at all.
+    /// Arrival times of the workload, or a constant number of requests under way, or no time at
+    /// all.
     pub replay: Replay,
     /// Requests admitted at once (open), or always under way (closed).
     pub max_outstanding: u32,

@@ -17,7 +17,8 @@ pub struct Pages {
     pub partial_last: bool,
 }
 
-/// The pages that a request touches; for a trim those that it covers completely. `None` where there are none.
+/// The pages that a request touches; for a trim those that it covers completely. `None` where there
+/// are none.
 #[inline]
 pub fn pages(request: &Request, page: Divisor) -> Option<Pages> {
     let (before, lead) = page.split(request.offset);
@@ -39,7 +40,8 @@ impl Pages {
     /// Whether the request covers only part of page `lpn`.
     #[inline]
     pub fn is_partial(&self, lpn: u32) -> bool {
-        (self.partial_first && lpn == self.first) || (self.partial_last && lpn == self.first + self.count - 1)
+        (self.partial_first && lpn == self.first)
+            || (self.partial_last && lpn == self.first + self.count - 1)
     }
 
     /// `(first, count)` of each span: consecutive pages inside one logical block.

@@ -1,16 +1,20 @@
-//! The best that any buffer of a size could have made of a workload: most hits, fewest pages programmed, fewest blocks erased.
+//! The best that any buffer of a size could have made of a workload: most hits, fewest pages
+//! programmed, fewest blocks erased.
 //!
-//! Holding a page from one use to the next makes a hit and takes a slot for that time; holding what the host wrote until it is written
-//! again or trimmed saves a program and takes a slot. So both ask how many of many intervals fit into so many slots. Asked in the order
-//! of their ends, an interval goes into the slot that has been free for the shortest time, or nowhere: no choice of intervals is larger.
-//! That needs no future and O(1) for each page. `docs/bounds.md` has the proofs.
+//! Holding a page from one use to the next makes a hit and takes a slot for that time; holding what
+//! the host wrote until it is written again or trimmed saves a program and takes a slot. So both
+//! ask how many of many intervals fit into so many slots. Asked in the order of their ends, an
+//! interval goes into the slot that has been free for the shortest time, or nowhere: no choice of
+//! intervals is larger. That needs no future and O(1) for each page. `docs/bounds.md` has the
+//! proofs.
 
 use serde::Serialize;
 
 use crate::support::bits::Bits;
 use crate::support::marks::Marks;
 
-/// Slots of a buffer, and when each became free: an interval starts at an access to a page and ends at another.
+/// Slots of a buffer, and when each became free: an interval starts at an access to a page and ends
+/// at another.
 #[derive(Debug, Clone)]
 struct Slots {
     /// Slots that no interval has taken.
@@ -68,7 +72,8 @@ pub struct Bound {
 #[derive(Debug, Clone)]
 pub struct Bounds {
     limits: Limits,
-    /// For each logical page the number of its last use, and of the write whose data need not have been stored yet; 0: none.
+    /// For each logical page the number of its last use, and of the write whose data need not have
+    /// been stored yet; 0: none.
     last: Vec<[u64; 2]>,
     /// Pages that were ever written: the table is large, and mostly never touched.
     touched: Bits,
@@ -157,7 +162,9 @@ impl Bounds {
         if !limits.flushed_at_end {
             let mut slots = self.writes.clone();
             // All of these end now, each in a slot of its own.
-            saved += self.kept().zip(self.now + 1..).filter(|&(at, end)| slots.take(at, end)).count() as u64;
+            saved +=
+                self.kept().zip(self.now + 1..).filter(|&(at, end)| slots.take(at, end)).count()
+                    as u64;
         }
         let stored = self.written - saved;
         let programs = stored.saturating_sub(limits.unprogrammed);
@@ -166,7 +173,9 @@ impl Bounds {
             hit_ratio: ratio(self.hit, self.asked),
             flash_programs: programs,
             waf: ratio(programs, self.written),
-            erases: programs.saturating_sub(limits.free_pages).div_ceil(u64::from(limits.pages_per_block)),
+            erases: programs
+                .saturating_sub(limits.free_pages)
+                .div_ceil(u64::from(limits.pages_per_block)),
         }
     }
 }

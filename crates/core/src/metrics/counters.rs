@@ -26,8 +26,8 @@ pub struct Counters {
     /// Blocks that the FTL came to keep in another way than before.
     pub policy_switches: u64,
 
-    /// Buffer slots that pages on their way to flash have taken; those in an open program unit lie in the FTL's own
-    /// RAM.
+    /// Buffer slots that pages on their way to flash have taken; those in an open program unit lie
+    /// in the FTL's own RAM.
     pub slots_taken: u64,
 
     /// Requests taken from the workload.
@@ -54,7 +54,7 @@ pub struct Counters {
     pub unmapped_reads: u64,
     /// Pages that flushes added to complete their blocks.
     pub padded_pages: u64,
-    /// Written pages that went past the buffer.
+    /// Written pages that bypassed the buffer.
     pub bypassed_writes: u64,
     /// Written pages that the buffer took in.
     pub inserted_writes: u64,

@@ -33,8 +33,8 @@ pub struct LatencySummary {
     pub p999: u64,
     /// Largest.
     pub max: u64,
-    /// `(t, requests)`: so many took at most t, and longer than the t of the pair before; eight steps an octave, those
-    /// without requests left out.
+    /// `(t, requests)`: so many took at most t, and longer than the t of the pair before; eight
+    /// steps an octave, those without requests left out.
     pub histogram: Vec<(u64, u64)>,
 }
 
@@ -140,7 +140,8 @@ fn coarse(histogram: &Histogram<u64>) -> Vec<(u64, u64)> {
     steps
 }
 
-/// The end of the eighth of an octave that `value` lies in; the histogram's own steps lie wholly in one.
+/// The end of the eighth of an octave that `value` lies in; the histogram's own steps lie wholly in
+/// one.
 fn octave_step(value: u64) -> u64 {
     let shift = value.max(8).ilog2() - 3;
     (((value >> shift) + 1) << shift) - 1

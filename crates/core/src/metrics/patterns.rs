@@ -1,4 +1,5 @@
-//! What is done to blocks and pages: the patterns of blocks, how often these change, and hits on pages that were used the other way.
+//! What is done to blocks and pages: the patterns of blocks, how often these change, and hits on
+//! pages that were used the other way.
 
 use serde::Serialize;
 
@@ -6,8 +7,9 @@ use crate::buffer::{Answer, Evicted, Span};
 use crate::pattern::{Access, Pattern};
 use crate::support::bits::Bits;
 
-/// Where a buffer says nothing of patterns: a write of more pages than this that follow one another is sequential, and a block that has been
-/// read so many times since it was written is read-intensive. Kim, Park and Youn 2017 (SUPA), section 4.2.
+/// Where a buffer says nothing of patterns: a write of more pages than this that follow one another
+/// is sequential, and a block that has been read so many times since it was written is
+/// read-intensive. Kim, Park and Youn 2017 (SUPA), section 4.2.
 const THRESHOLDS: (u32, u8) = (4, 2);
 
 /// The two things about a block that can change.
@@ -25,7 +27,7 @@ pub struct Patterns {
     co_hits: [u64; 2],
     /// By block, of each question: whether its answer is known, and what it is.
     last: Vec<[Option<bool>; QUESTIONS]>,
-    /// By block, reads that went past the buffer since it was written.
+    /// By block, reads that bypassed the buffer since it was written.
     reads: Vec<u8>,
     counts: [u64; 8],
     changes: [u64; QUESTIONS],
@@ -69,7 +71,7 @@ pub struct ChangeRatio {
 /// What the report has of it.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct PatternReport {
-    /// Blocks that left the buffer, and blocks read past it.
+    /// Blocks that left the buffer, and blocks whose reads bypassed it.
     pub blocks: u64,
     /// These by pattern.
     pub counts: Counts,
@@ -77,7 +79,8 @@ pub struct PatternReport {
     pub change_ratio: ChangeRatio,
 }
 
-/// Share of the hits that fell on pages which had been used the other way since they came into the buffer.
+/// Share of the hits that fell on pages which had been used the other way since they came into the
+/// buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct CoHit {
     /// Of read hits: on written pages.
@@ -104,9 +107,9 @@ impl Patterns {
         }
     }
 
-    /// What the buffer answered to a part of a request within a block. If it does not tell patterns, pages that it
-    /// does not hold are a use of the block.
-    pub fn request(&mut self, span: &Span, answers: &[Answer], tells: bool) {
+    /// What the buffer answered to a part of a request within a block. If it does not tell
+    /// patterns, pages that it does not hold are a use of the block.
+    pub fn request(&mut self, span: &Span, answers: &[Answer], reported: bool) {
         let kind = usize::from(span.write);
         let (mut run, mut longest) = (0, 0);
         for (lpn, answer) in (span.first as usize..).zip(answers) {
@@ -131,7 +134,7 @@ impl Patterns {
                 own.set(lpn);
             }
         }
-        if longest > 0 && !span.write && !tells {
+        if longest > 0 && !span.write && !reported {
             let block = span.first / self.pages_per_block;
             let reads = &mut self.reads[block as usize];
             *reads = reads.saturating_add(1);
@@ -139,7 +142,10 @@ impl Patterns {
             self.note(block, Pattern::new(Access::Never, read));
         }
         if longest > 0 && span.write && answers.contains(&Answer::Bypass) {
-            self.note(span.first / self.pages_per_block, Pattern::of_runs(longest, 0, THRESHOLDS.0));
+            self.note(
+                span.first / self.pages_per_block,
+                Pattern::of_runs(longest, 0, THRESHOLDS.0),
+            );
         }
     }
 
@@ -153,8 +159,8 @@ impl Patterns {
         }
     }
 
-    /// A block comes to the FTL from the buffer, which says that it was used so; `again` if that stands in the place of what it said of
-    /// the same stay before.
+    /// A block comes to the FTL from the buffer, which says that it was used so; `again` if that
+    /// stands in the place of what it said of the same stay before.
     pub fn note_stay(&mut self, block: u32, pattern: Pattern, again: bool) {
         let stay = self.stays[block as usize].take();
         if let Some(Counted { number, changed, before }) = stay.filter(|_| again) {
@@ -171,9 +177,13 @@ impl Patterns {
     fn note(&mut self, block: u32, pattern: Pattern) -> Option<Counted> {
         let number = Pattern::ALL.iter().position(|known| *known == pattern)?;
         self.counts[number] += 1;
-        let mut counted =
-            Counted { number: number as u8, changed: [false; QUESTIONS], before: self.last[block as usize] };
-        let sequential = (pattern.write != Access::Never).then_some(pattern.write == Access::Sequential);
+        let mut counted = Counted {
+            number: number as u8,
+            changed: [false; QUESTIONS],
+            before: self.last[block as usize],
+        };
+        let sequential =
+            (pattern.write != Access::Never).then_some(pattern.write == Access::Sequential);
         let read = pattern.is_read_intensive();
         // A few pages that were read make it neither.
         let intensive = (read || pattern.write != Access::Never).then_some(read);

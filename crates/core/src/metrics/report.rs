@@ -1,4 +1,5 @@
-//! The figures of one run, as they are written down. Times in ns, sizes in bytes or pages; what was not timed is null.
+//! The figures of one run, as they are written down. Times in ns, sizes in bytes or pages; what was
+//! not timed is null.
 
 use serde::Serialize;
 
@@ -102,7 +103,17 @@ impl FlashWork {
     /// From counts by [`crate::nand::Cause`].
     pub fn new(by_cause: ByCause) -> Self {
         let [host, padding, gc, merge, mapping, wear, filler, placement] = by_cause;
-        Self { total: by_cause.iter().sum(), host, padding, gc, merge, mapping, wear, filler, placement }
+        Self {
+            total: by_cause.iter().sum(),
+            host,
+            padding,
+            gc,
+            merge,
+            mapping,
+            wear,
+            filler,
+            placement,
+        }
     }
 }
 
@@ -137,7 +148,8 @@ pub struct Flash {
     pub erases: FlashWork,
     /// Array operations that several planes did together under `nand.two_plane`; each counts once.
     pub multi_plane: MultiPlane,
-    /// Programs whose data began to cross the bus while the array was programming the page before (`nand.cache_program`).
+    /// Programs whose data began to cross the bus while the array was programming the page before
+    /// (`nand.cache_program`).
     pub cache_programs: u64,
     /// Suspensions (`nand.suspend`).
     pub suspensions: Suspensions,
@@ -185,7 +197,9 @@ impl FlushSizes {
             by_write.push((size as u64, seen as f64 / writes as f64));
             by_page.push((size as u64, seen_pages as f64 / pages as f64));
         }
-        let at = |share: f64| by_write.iter().find(|(_, cdf)| *cdf >= share).map_or(0, |(size, _)| *size);
+        let at = |share: f64| {
+            by_write.iter().find(|(_, cdf)| *cdf >= share).map_or(0, |(size, _)| *size)
+        };
         Some(Self {
             mean: pages as f64 / writes as f64,
             p50: at(0.5),
@@ -257,8 +271,8 @@ pub struct Report {
     pub offline: bool,
     /// From arrival to answer.
     pub response_ns: ByKind<Option<LatencySummary>>,
-    /// What the flash writes for a request that makes the buffer let pages go, or that goes past it: from the arrival of that request
-    /// until all of it is stored.
+    /// What the flash writes for a request that makes the buffer let pages go, or that bypasses it:
+    /// from the arrival of that request until all of it is stored.
     pub flush_response_ns: Option<LatencySummary>,
     /// The sum of these times / write requests of the host.
     pub flush_response_per_write_ns: Option<f64>,
@@ -290,7 +304,8 @@ pub struct Report {
     pub flash: Flash,
     /// Merges.
     pub merges: Merges,
-    /// Blocks that the FTL came to keep in another way than before: from the policy for one pattern to that for another.
+    /// Blocks that the FTL came to keep in another way than before: from the policy for one pattern
+    /// to that for another.
     pub policy_switches: u64,
     /// Pages programmed / pages written by the host; null where it wrote none.
     pub waf: Option<f64>,
@@ -306,7 +321,8 @@ pub struct Report {
     pub energy_mj: f64,
     /// State of the buffer, without data, as it is kept here.
     pub buffer_metadata_bytes: u64,
-    /// State of the buffer after the last request as the scheme's paper counts it; null where none says.
+    /// State of the buffer after the last request as the scheme's paper counts it; null where none
+    /// says.
     pub buffer_paper_bytes: Option<u64>,
     /// State of the FTL.
     pub map_bytes: u64,

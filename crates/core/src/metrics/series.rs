@@ -34,7 +34,8 @@ struct Peaks {
     admission_wait_ns: u64,
 }
 
-/// Notes totals at the end of each step; where the steps become too many, two neighbours become one.
+/// Notes totals at the end of each step; where the steps become too many, two neighbours become
+/// one.
 #[derive(Debug, Clone)]
 pub struct Series {
     per_step: u64,
@@ -82,7 +83,10 @@ impl Series {
                 .map(|pair| {
                     let peaks = Peaks {
                         under_way: pair[0].1.under_way.max(pair[1].1.under_way),
-                        admission_wait_ns: pair[0].1.admission_wait_ns.max(pair[1].1.admission_wait_ns),
+                        admission_wait_ns: pair[0]
+                            .1
+                            .admission_wait_ns
+                            .max(pair[1].1.admission_wait_ns),
                     };
                     (pair[1].0, peaks)
                 })
@@ -117,7 +121,9 @@ impl Series {
         }
         SeriesReport {
             requests_per_step: self.per_step,
-            end_ns: timed.then(|| ends.iter().map(|(t, _)| t.now_ns.saturating_sub(self.start_ns)).collect()),
+            end_ns: timed.then(|| {
+                ends.iter().map(|(t, _)| t.now_ns.saturating_sub(self.start_ns)).collect()
+            }),
             requests: column(|t| t.requests),
             answers: column(|t| t.answers),
             host_pages: column(|t| t.host_pages),
@@ -127,14 +133,15 @@ impl Series {
             gc_programs: column(|t| t.gc_programs),
             erases: column(|t| t.erases),
             backlog_max: timed.then(|| ends.iter().map(|(_, p)| p.under_way).collect()),
-            admission_wait_max_ns: timed.then(|| ends.iter().map(|(_, p)| p.admission_wait_ns).collect()),
+            admission_wait_max_ns: timed
+                .then(|| ends.iter().map(|(_, p)| p.admission_wait_ns).collect()),
             response_sum_ns: timed.then_some(responses),
         }
     }
 }
 
-/// A run in steps, one value a step in each list; null where the run was not timed. What comes after the last request
-/// ([`super::report::EndOfRun`]) is not in it.
+/// A run in steps, one value a step in each list; null where the run was not timed. What comes
+/// after the last request ([`super::report::EndOfRun`]) is not in it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SeriesReport {
     /// Requests of a step; the last one may have fewer.

@@ -48,7 +48,13 @@ impl Wear {
         }
         let (_, cv_channel) = spread(channels.iter().copied());
         let erases_max = erases.iter().copied().max().unwrap_or(0);
-        Self { erases_mean, erases_max, cv_block, cv_channel, map: WearMap::new(erases, geometry.units) }
+        Self {
+            erases_mean,
+            erases_max,
+            cv_block,
+            cv_channel,
+            map: WearMap::new(erases, geometry.units),
+        }
     }
 }
 
@@ -96,8 +102,11 @@ mod tests {
         let map = WearMap::new(&erases, 3);
         assert_eq!((map.units, map.blocks_per_cell, map.cells_per_unit), (3, 3, 234));
         let blocks_of = |cell: usize| if cell == 233 { 1.0 } else { 3.0 };
-        let sum: f64 =
-            map.mean.iter().flat_map(|unit| unit.iter().enumerate().map(|(i, m)| m * blocks_of(i))).sum();
+        let sum: f64 = map
+            .mean
+            .iter()
+            .flat_map(|unit| unit.iter().enumerate().map(|(i, m)| m * blocks_of(i)))
+            .sum();
         let expected: u32 = erases.iter().sum();
         assert!((sum - f64::from(expected)).abs() < 1e-6, "{sum} {expected}");
         assert!(map.max.iter().all(|unit| unit.len() == 234 && unit.iter().all(|&max| max <= 6)));

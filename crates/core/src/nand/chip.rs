@@ -1,4 +1,5 @@
-//! What a chip's commands take, and what it can do at the same time: the configuration, settled and checked.
+//! What a chip's commands take, and what it can do at the same time: the configuration, settled and
+//! checked.
 
 use super::config::{
     NandConfig, PageTimes, PageTypes, PlaneGroups, Scheduling, SuspendConfig, TwoPlaneConfig,
@@ -67,7 +68,9 @@ impl Chip {
                     .into(),
             );
         }
-        if config.cache_program.is_some() && (config.suspend.is_some() || config.two_plane.is_some()) {
+        if config.cache_program.is_some()
+            && (config.suspend.is_some() || config.two_plane.is_some())
+        {
             let other = if config.suspend.is_some() { "suspend" } else { "two_plane" };
             return Err(format!(
                 "nand.cache_program: does not go together with nand.{other}; leave out one of them"
@@ -126,10 +129,12 @@ impl Chip {
         !self.types.is_empty()
     }
 
-    /// The chips do one thing at a time, to its end, and every step of an operation takes the same: several steps may be one event.
-    /// Where the array takes no time, those of one moment would have no order.
+    /// The chips do one thing at a time, to its end, and every step of an operation takes the same:
+    /// several steps may be one event. Where the array takes no time, those of one moment would
+    /// have no order.
     pub(super) fn is_plain(&self) -> bool {
-        let takes_time = self.erase > 0 && self.read.iter().chain(&self.program).all(|&time| time > 0);
+        let takes_time =
+            self.erase > 0 && self.read.iter().chain(&self.program).all(|&time| time > 0);
         takes_time
             && !self.is_typed()
             && self.two_plane.is_none()
@@ -161,12 +166,15 @@ impl Chip {
     /// Bus, array, bus, array of the next step of an operation of which `done` steps are done.
     #[inline]
     pub(super) fn step(&self, op: &FlashOp, done: u32) -> [u64; 4] {
-        let program =
-            |page| if self.is_typed() { self.of_page(&self.program, page) } else { self.program[0] };
+        let program = |page| {
+            if self.is_typed() { self.of_page(&self.program, page) } else { self.program[0] }
+        };
         match op.kind {
             Kind::Read => {
-                let (reads, pages) = if self.single_reads { (1, 1) } else { (op.array_reads, op.count) };
-                let read = if self.is_typed() { self.read_ns(op.page + done) } else { self.read[0] };
+                let (reads, pages) =
+                    if self.single_reads { (1, 1) } else { (op.array_reads, op.count) };
+                let read =
+                    if self.is_typed() { self.read_ns(op.page + done) } else { self.read[0] };
                 [self.command, read * u64::from(reads), self.transfer * u64::from(pages), 0]
             }
             Kind::Program => {
@@ -195,7 +203,8 @@ impl Chip {
         self.step(op, done).iter().sum()
     }
 
-    /// The same where `planes` planes do it together: commands and data one after the other, the array once.
+    /// The same where `planes` planes do it together: commands and data one after the other, the
+    /// array once.
     pub(super) fn together(&self, kind: Kind, step: [u64; 4], planes: u64) -> [u64; 4] {
         let [bus, array, bus2, array2] = step;
         let delay = self.two_plane.as_ref().map_or(0, |rules| rules.delay.0) * (planes - 1);
@@ -222,10 +231,12 @@ fn types(order: PageTypes, pages: u32, kinds: u32) -> Vec<u8> {
     match order {
         PageTypes::Cycle => (0..pages).map(|page| (page % kinds) as u8).collect(),
         PageTypes::Shadow => {
-            // Step by step: the first page of the next wordline, the second of the one before it, and so on.
+            // Step by step: the first page of the next wordline, the second of the one before it,
+            // and so on.
             let wordlines = pages.div_ceil(kinds);
-            let steps = (0..wordlines + kinds)
-                .flat_map(|step| (0..kinds).filter(move |&kind| step >= kind && step - kind < wordlines));
+            let steps = (0..wordlines + kinds).flat_map(|step| {
+                (0..kinds).filter(move |&kind| step >= kind && step - kind < wordlines)
+            });
             steps.take(pages as usize).map(|kind| kind as u8).collect()
         }
     }
@@ -238,7 +249,8 @@ mod tests {
     #[test]
     fn pages_of_neighbouring_wordlines_alternate() {
         assert_eq!(types(PageTypes::Cycle, 6, 3), [0, 1, 2, 0, 1, 2]);
-        // As on two-bit chips: 0, 1, 3, 5 ... are first pages, 2, 4, 6 ... and the last one second ones.
+        // As on two-bit chips: 0, 1, 3, 5 ... are first pages, 2, 4, 6 ... and the last one second
+        // ones.
         assert_eq!(types(PageTypes::Shadow, 8, 2), [0, 0, 1, 0, 1, 0, 1, 1]);
         assert_eq!(types(PageTypes::Shadow, 9, 3), [0, 0, 1, 0, 1, 2, 1, 2, 2]);
     }

@@ -1,7 +1,7 @@
 //! What the chips allow, by issue: each block's write pointer, its holes and its erases.
 //!
-//! The rules hold in release builds too. The first breach is kept and ends the run: a scheme that breaks them is
-//! wrong, and its numbers would be.
+//! The rules hold in release builds too. The first breach is kept and ends the run: a scheme that
+//! breaks them is wrong, and its numbers would be.
 
 use thiserror::Error;
 
@@ -13,7 +13,9 @@ use crate::support::bits::Bits;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Violation {
     /// A page was programmed that is not erased, or out of the chip's order.
-    #[error("program of page {page} of block {block}, whose next free page is {next} ({order:?} order)")]
+    #[error(
+        "program of page {page} of block {block}, whose next free page is {next} ({order:?} order)"
+    )]
     ProgramOrder {
         /// Erase block.
         block: u32,
@@ -55,7 +57,9 @@ pub enum Violation {
         why: &'static str,
     },
     /// A program that is not a whole program unit.
-    #[error("program of pages {page}..{end} of block {block}, expected whole units of {unit} pages")]
+    #[error(
+        "program of pages {page}..{end} of block {block}, expected whole units of {unit} pages"
+    )]
     PartialProgram {
         /// Erase block.
         block: u32,
@@ -88,7 +92,8 @@ impl Flash {
     /// A fully erased array.
     pub fn new(geometry: Geometry, order: ProgramOrder) -> Self {
         let blocks = geometry.blocks() as usize;
-        let written = (order != ProgramOrder::Sequential).then(|| Bits::new(geometry.pages() as usize));
+        let written =
+            (order != ProgramOrder::Sequential).then(|| Bits::new(geometry.pages() as usize));
         Self {
             geometry,
             order,
@@ -116,7 +121,8 @@ impl Flash {
         &self.erases
     }
 
-    /// Starts counting erases afresh. From now on blocks are worn out after `endurance` of them; never, if that is 0.
+    /// Starts counting erases afresh. From now on blocks are worn out after `endurance` of them;
+    /// never, if that is 0.
     pub fn reset_erases(&mut self, endurance: u32) {
         self.erases.fill(0);
         self.endurance = endurance;
@@ -219,8 +225,10 @@ impl Flash {
         self.write_ptr[block as usize] = 0;
         self.erases[block as usize] += 1;
         if let Some(written) = &mut self.written {
-            let (base, pages) =
-                ((block * self.geometry.pages_per_block) as usize, self.geometry.pages_per_block as usize);
+            let (base, pages) = (
+                (block * self.geometry.pages_per_block) as usize,
+                self.geometry.pages_per_block as usize,
+            );
             written.clear_range(base, base + pages);
         }
     }
@@ -238,7 +246,8 @@ impl Flash {
         pages - used
     }
 
-    /// Whether page `page` of `block` can be programmed: it is erased, and the chip's order allows it.
+    /// Whether page `page` of `block` can be programmed: it is erased, and the chip's order allows
+    /// it.
     #[inline]
     pub fn accepts(&self, block: u32, page: u32) -> bool {
         match self.order {
@@ -256,7 +265,8 @@ impl Flash {
         }
     }
 
-    /// Takes over the state of a block from what a power cut left: pages that hold something, also torn ones.
+    /// Takes over the state of a block from what a power cut left: pages that hold something, also
+    /// torn ones.
     pub fn restore(&mut self, block: u32, written: impl Iterator<Item = u32>) {
         for page in written {
             self.write_ptr[block as usize] = page + 1;

@@ -1,8 +1,8 @@
 //! Where pages lie: the numbers of a flash array and how they nest.
 //!
-//! A *unit* is a place with erase blocks of its own: a plane, or a whole die where its planes are driven together.
-//! Units are numbered so that the channel varies fastest, then the chip, the die and the plane (CWDP): consecutive
-//! units lie on different channels.
+//! A *unit* is a place with erase blocks of its own: a plane, or a whole die where its planes are
+//! driven together. Units are numbered so that the channel varies fastest, then the chip, the die
+//! and the plane (CWDP): consecutive units lie on different channels.
 
 use super::config::NandConfig;
 use crate::support::divide::Divisor;
@@ -86,12 +86,16 @@ impl Geometry {
         let too_large = || {
             "nand: the array is too large; at most 4294967294 mapped pages, 65535 dies, 65534 pages in an erase unit".to_owned()
         };
-        let product =
-            |parts: &[u64]| parts.iter().try_fold(1u64, |a, &b| a.checked_mul(b)).ok_or_else(too_large);
+        let product = |parts: &[u64]| {
+            parts.iter().try_fold(1u64, |a, &b| a.checked_mul(b)).ok_or_else(too_large)
+        };
         let together = if config.multi_plane { u64::from(config.planes_per_die) } else { 1 };
         let read_pages = flash_page / page_bytes;
-        let dies =
-            product(&[config.channels.into(), config.chips_per_channel.into(), config.dies_per_chip.into()])?;
+        let dies = product(&[
+            config.channels.into(),
+            config.chips_per_channel.into(),
+            config.dies_per_chip.into(),
+        ])?;
         let units = product(&[dies, u64::from(config.planes_per_die) / together])?;
         let pages_per_block = product(&[config.pages_per_block.into(), read_pages, together])?;
         let pages = product(&[units, config.blocks_per_plane.into(), pages_per_block])?;

@@ -1,8 +1,9 @@
 //! The medium: what each page of the array holds, by completion, and what a power cut leaves of it.
 //!
-//! Of a page there is the out-of-band record, which recovery reads, and a version stamp that stands for its data. The
-//! data of the mapping's own pages, tombstones and parts of the map, are kept beside them. A drive that serves data would
-//! keep its bytes here, too. The medium does not know what the host wrote; the shadow compares the two.
+//! Of a page there is the out-of-band record, which recovery reads, and a version stamp that stands
+//! for its data. The data of the mapping's own pages, tombstones and parts of the map, are kept
+//! beside them. A drive that serves data would keep its bytes here, too. The medium does not know
+//! what the host wrote; the shadow compares the two.
 //!
 //! Kept for verification and power cuts only: it costs more memory than the rest of the drive.
 
@@ -36,8 +37,8 @@ pub enum Content {
     Map,
 }
 
-/// The out-of-band record of a page, and the version stamp that stands for its data. The stamp tells nothing to recovery
-/// but the age of a part of the map.
+/// The out-of-band record of a page, and the version stamp that stands for its data. The stamp
+/// tells nothing to recovery but the age of a part of the map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Oob {
     /// Logical page; of a tombstone, the number of its list; of a translation page, its number.
@@ -53,7 +54,7 @@ pub struct Oob {
     /// What its block serves as.
     pub role: Role,
     /// Logical block that owns the block, or [`NONE`].
-    pub owner: u32,
+    pub logical_block: u32,
     /// In a plan's copy: the physical page that the data come from. Not stored.
     pub from: u32,
 }
@@ -85,7 +86,8 @@ impl PageState {
 pub struct Maps {
     /// Version of each translation page that was planned last.
     newest: Vec<u32>,
-    /// Where each logical page lies, or [`NONE`], by translation page and version; as far as somebody may ask.
+    /// Where each logical page lies, or [`NONE`], by translation page and version; as far as
+    /// somebody may ask.
     entries: BTreeMap<(u32, u32), Vec<u32>>,
 }
 
@@ -122,10 +124,12 @@ impl Maps {
 pub struct Media {
     pages: Vec<PageState>,
     pages_per_block: u32,
-    /// Erases of each block. Drives keep them in a system area, written before power is gone or from a log: the spare area
-    /// of the block itself loses its own with the erase. Here they are never lost.
+    /// Erases of each block. Drives keep them in a system area, written before power is gone or
+    /// from a log: the spare area of the block itself loses its own with the erase. Here they are
+    /// never lost.
     erases: Vec<u32>,
-    /// What tombstones say: ranges of logical pages, `(first, count)`. Stands for the data of those pages.
+    /// What tombstones say: ranges of logical pages, `(first, count)`. Stands for the data of those
+    /// pages.
     trims: Vec<Vec<(u32, u32)>>,
     /// What translation pages say.
     pub maps: Maps,
@@ -194,7 +198,8 @@ impl Media {
         self.trims.len() as u32 - 1
     }
 
-    /// What the tombstone with this list says was trimmed: ranges of logical pages, `(first, count)`.
+    /// What the tombstone with this list says was trimmed: ranges of logical pages, `(first,
+    /// count)`.
     pub fn trims(&self, list: u32) -> &[(u32, u32)] {
         &self.trims[list as usize]
     }
@@ -223,7 +228,8 @@ impl Media {
         Ok(())
     }
 
-    /// What a copy with this record stores: what the page holds that it comes from, under the target's label.
+    /// What a copy with this record stores: what the page holds that it comes from, under the
+    /// target's label.
     ///
     /// # Errors
     /// That page holds something else.
@@ -231,7 +237,12 @@ impl Media {
     pub fn read_source(&self, oob: &Oob) -> Result<Oob, String> {
         match self.page(oob.from) {
             PageState::Done(source) if source.lpn == oob.lpn && source.content == oob.content => {
-                Ok(Oob { role: oob.role, owner: oob.owner, opened: oob.opened, ..*source })
+                Ok(Oob {
+                    role: oob.role,
+                    logical_block: oob.logical_block,
+                    opened: oob.opened,
+                    ..*source
+                })
             }
             found => Err(format!(
                 "copy of logical page {} from physical page {} found {found:?}",
@@ -252,7 +263,8 @@ impl Media {
         self.pages[ppn as usize] = PageState::Torn;
     }
 
-    /// Power failed while the block was being erased: nothing in it can be read, nor programmed before an erase.
+    /// Power failed while the block was being erased: nothing in it can be read, nor programmed
+    /// before an erase.
     pub fn tear_block(&mut self, block: u32) {
         self.erases[block as usize] += 1;
         self.spoil(block);
@@ -274,8 +286,8 @@ impl Media {
         self.erases.fill(0);
     }
 
-    /// Power is back, and all that is known is what can be read: the order of writes goes on after the last one, and the
-    /// newest version of a translation page is the newest that is there.
+    /// Power is back, and all that is known is what can be read: the order of writes goes on after
+    /// the last one, and the newest version of a translation page is the newest that is there.
     pub fn power_up(&mut self) {
         self.seq = 0;
         self.maps.newest.fill(0);

@@ -1,8 +1,8 @@
 //! Flash operations and the plan that a scheme appends them to.
 //!
-//! A scheme changes its state at once and writes down what the flash has to do; the engine gives each operation its
-//! start and its end. Operations run in the order in which they become ready. One that must wait names a *join*, and
-//! starts when all operations that signal it have ended.
+//! A scheme changes its state at once and writes down what the flash has to do; the engine gives
+//! each operation its start and its end. Operations run in the order in which they become ready.
+//! One that must wait names a *join*, and starts when all operations that signal it have ended.
 
 use super::media::Oob;
 use crate::support::NONE;
@@ -77,7 +77,7 @@ pub struct FlashOp {
     /// Copy only: stays inside the plane, off the bus.
     pub copy_back: bool,
     /// Takes no time, and waits only for what it depends on.
-    pub free: bool,
+    pub instant: bool,
     /// Target erase block.
     pub block: u32,
     /// First page in it.
@@ -86,20 +86,21 @@ pub struct FlashOp {
     pub count: u32,
     /// Array reads in all (read, copy).
     pub array_reads: u32,
-    /// A time of its own, in ns. Copy, where types of pages take different times: its array reads. Program of less than a
-    /// page: what it saves on the bus.
+    /// A time of its own, in ns. Copy, where types of pages take different times: its array reads.
+    /// Program of less than a page: what it saves on the bus.
     pub own_ns: u64,
-    /// Copy: the block that the pages come from. Program: a block that may not be erased before this has ended,
-    /// because it holds the version that this replaces. Else [`NONE`].
+    /// Copy: the block that the pages come from. Program: a block that may not be erased before
+    /// this has ended, because it holds the version that this replaces. Else [`NONE`].
     pub guard: u32,
     /// Program: also begins only after what is under way on `guard`.
     pub ordered: bool,
-    /// Join of the plan to wait for, or a join of the engine marked with [`ENGINE_JOIN`], or [`NONE`].
+    /// Join of the plan to wait for, or a join of the engine marked with [`ENGINE_JOIN`], or
+    /// [`NONE`].
     pub waits: u32,
     /// Join of the plan to signal, or [`NONE`].
     pub signals: u32,
     /// Join of the engine to signal: the request or job on whose behalf this runs, or [`NONE`].
-    pub owner: u32,
+    pub waiter: u32,
     /// Buffer slots that are free again when this has ended.
     pub slots: u32,
     /// First of the operation's records in the plan's `oob`, or [`NONE`].
@@ -119,17 +120,18 @@ pub struct Plan {
     pub last_read: Option<(u32, u32)>,
     /// Joins that the operations name: `0..joins`.
     pub joins: u32,
-    /// Blocks that hold the replaced versions of pages waiting in an open program unit, from before operation `.0` on:
-    /// `(operation, block, token)`.
+    /// Blocks that hold the replaced versions of pages waiting in an open program unit, from before
+    /// operation `.0` on: `(operation, block, token)`.
     pub pins: Vec<(u32, u32, u32)>,
-    /// Tokens of the pins that each program of such a unit releases: `(operation, token)`, in the order of `ops`.
+    /// Tokens of the pins that each program of such a unit releases: `(operation, token)`, in the
+    /// order of `ops`.
     pub unpins: Vec<(u32, u32)>,
     /// Joins of the engine that were held until the operations which signal them are issued.
     pub held: Vec<u32>,
     /// The operations belong to a group, which holds its dies until it ends.
     pub together: bool,
-    /// Joins of the engine that wait for one of the plan, and are held until it is issued: `(join of the plan, join of the
-    /// engine)`.
+    /// Joins of the engine that wait for one of the plan, and are held until it is issued: `(join
+    /// of the plan, join of the engine)`.
     pub links: Vec<(u32, u32)>,
 }
 
@@ -161,14 +163,15 @@ impl Plan {
 }
 
 impl FlashOp {
-    /// An operation on `count` pages from `page` of `block` that waits for nothing and signals nobody.
+    /// An operation on `count` pages from `page` of `block` that waits for nothing and signals
+    /// nobody.
     #[inline]
     pub fn new(kind: Kind, cause: Cause, block: u32, page: u32, count: u32) -> Self {
         Self {
             kind,
             cause,
             copy_back: false,
-            free: false,
+            instant: false,
             block,
             page,
             count,
@@ -178,7 +181,7 @@ impl FlashOp {
             ordered: false,
             waits: NONE,
             signals: NONE,
-            owner: NONE,
+            waiter: NONE,
             slots: 0,
             payload: NONE,
         }

@@ -1,7 +1,8 @@
-//! The shadow: what the host wrote last, and whether what is read, stored and erased agrees with it.
+//! The shadow: what the host wrote last, and whether what is read, stored and erased agrees with
+//! it.
 //!
-//! It stores nothing: what the flash holds is the medium's, and the shadow is told of it. Data are version stamps: the
-//! host's n-th write of a page is version n, a trim counts as one too.
+//! It stores nothing: what the flash holds is the medium's, and the shadow is told of it. Data are
+//! version stamps: the host's n-th write of a page is version n, a trim counts as one too.
 
 use super::media::{Content, Media, Oob, PageState};
 
@@ -18,8 +19,8 @@ struct Page {
     stored: u32,
     /// Copies of that version.
     copies: u32,
-    /// During recovery: version of the last trim before power failed. It need not have been durable, but what is older
-    /// may go.
+    /// During recovery: version of the last trim before power failed. It need not have been
+    /// durable, but what is older may go.
     trimmed: u32,
 }
 
@@ -121,12 +122,18 @@ impl Shadow {
     /// # Errors
     /// It is not what was `expected`.
     #[inline]
-    pub fn check_read(&self, ppn: u32, found: &PageState, expected: Option<&Oob>) -> Result<(), String> {
+    pub fn check_read(
+        &self,
+        ppn: u32,
+        found: &PageState,
+        expected: Option<&Oob>,
+    ) -> Result<(), String> {
         let Some(expected) = expected else {
             return Err(format!("read of physical page {ppn} says not what it expects"));
         };
         let same = |oob: &Oob| {
-            (oob.lpn, oob.version, oob.content) == (expected.lpn, expected.version, expected.content)
+            (oob.lpn, oob.version, oob.content)
+                == (expected.lpn, expected.version, expected.content)
         };
         if found.oob().is_some_and(same) {
             return Ok(());
@@ -137,9 +144,10 @@ impl Shadow {
         ))
     }
 
-    /// There is one more copy of a version of a page: in flash, or where nothing can be lost from RAM, there.
+    /// There is one more copy of a version of a page: in flash, or where nothing can be lost from
+    /// RAM, there.
     #[inline]
-    pub fn hold(&mut self, lpn: u32, version: u32) {
+    pub fn add_copy(&mut self, lpn: u32, version: u32) {
         let page = &mut self.pages[lpn as usize];
         if version > page.stored {
             (page.stored, page.copies) = (version, 1);
@@ -149,7 +157,7 @@ impl Shadow {
     }
 
     /// The copy in RAM is gone, now that the page is in flash.
-    pub fn let_go(&mut self, lpn: u32, version: u32) {
+    pub fn drop_copy(&mut self, lpn: u32, version: u32) {
         let page = &mut self.pages[lpn as usize];
         page.copies -= u32::from(version == page.stored);
     }
@@ -177,8 +185,8 @@ impl Shadow {
         Ok(())
     }
 
-    /// Goes on from what a power cut left. What the flash holds counts as what the host wrote: the test that cut the
-    /// power knows better and compares.
+    /// Goes on from what a power cut left. What the flash holds counts as what the host wrote: the
+    /// test that cut the power knows better and compares.
     pub fn restart(&mut self, media: &Media, trims: &[u32]) {
         self.pages = trims.iter().map(|&trimmed| Page { trimmed, ..Page::default() }).collect();
         let mut newest = vec![0u64; trims.len()];
@@ -188,7 +196,8 @@ impl Shadow {
                 continue;
             }
             let page = &mut self.pages[oob.lpn as usize];
-            // A page may be written again as it was, to complete a block: same version, later in the order.
+            // A page may be written again as it was, to complete a block: same version, later in
+            // the order.
             if oob.version > page.stored {
                 page.copies = 0;
                 (page.host, page.issued, page.stored) = (oob.version, oob.version, oob.version);
@@ -197,7 +206,9 @@ impl Shadow {
             newest[oob.lpn as usize] = newest[oob.lpn as usize].max(oob.seq);
         }
         for ppn in 0..media.len() {
-            let Some(oob) = media.oob(ppn).filter(|oob| oob.content == Content::Tombstone) else { continue };
+            let Some(oob) = media.oob(ppn).filter(|oob| oob.content == Content::Tombstone) else {
+                continue;
+            };
             for &(first, count) in media.trims(oob.lpn) {
                 for lpn in first..first + count {
                     if oob.seq > newest[lpn as usize] {
@@ -210,7 +221,8 @@ impl Shadow {
         }
     }
 
-    /// Recovery is over, and has `found` a place for some pages. One that is gone because it had been trimmed is blank.
+    /// Recovery is over, and has `found` a place for some pages. One that is gone because it had
+    /// been trimmed is blank.
     pub fn recovered(&mut self, found: impl Fn(u32) -> bool) {
         for (lpn, page) in self.pages.iter_mut().enumerate() {
             let trimmed = std::mem::take(&mut page.trimmed);

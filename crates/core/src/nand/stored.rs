@@ -1,7 +1,8 @@
-//! What operations have done to the flash by the time they end: each step is applied to the medium, and the shadow, if
-//! there is one, compares.
+//! What operations have done to the flash by the time they end: each step is applied to the medium,
+//! and the shadow, if there is one, compares.
 //!
-//! A drive has this only under `--verify` or where its power is cut. The first fault is kept, and fails the run.
+//! A drive has this only under `--verify` or where its power is cut. The first fault is kept, and
+//! fails the run.
 
 use super::geometry::Geometry;
 use super::media::{Content, Media, Oob, PageState};
@@ -26,7 +27,13 @@ pub struct Stored {
 impl Stored {
     /// An erased medium that nobody compares.
     pub fn new(geometry: &Geometry) -> Self {
-        Self { media: Media::new(geometry), shadow: None, fault: None, completions: 0, moments: None }
+        Self {
+            media: Media::new(geometry),
+            shadow: None,
+            fault: None,
+            completions: 0,
+            moments: None,
+        }
     }
 
     /// An erased medium, and a host of so many pages that has written nothing.
@@ -58,7 +65,8 @@ impl Stored {
         self.completions
     }
 
-    /// What a page written now would be a version of. Host data that nobody compares have no versions.
+    /// What a page written now would be a version of. Host data that nobody compares have no
+    /// versions.
     #[inline]
     pub fn version_of(&self, content: Content, number: u32) -> u32 {
         match content {
@@ -85,7 +93,8 @@ impl Stored {
         }
         let base = self.media.first_page(op.block) + op.page;
         match op.kind {
-            // A read without a payload fetches pages for a copy; their records are checked when they are stored.
+            // A read without a payload fetches pages for a copy; their records are checked when
+            // they are stored.
             Kind::Read if payload.is_empty() => {}
             Kind::Read => {
                 for i in first..last {
@@ -96,7 +105,9 @@ impl Stored {
                 for i in first..last {
                     let programmed = match payload.get(i as usize) {
                         Some(oob) => self.program(base + i, *oob),
-                        None => Err(format!("program of physical page {} carries no data", base + i)),
+                        None => {
+                            Err(format!("program of physical page {} carries no data", base + i))
+                        }
                     };
                     self.note(programmed);
                 }
@@ -115,7 +126,7 @@ impl Stored {
         let oob = if oob.from == NONE { oob } else { self.media.read_source(&oob)? };
         self.media.program(ppn, oob)?;
         if let Some(shadow) = self.shadow.as_mut().filter(|_| oob.content == Content::Host) {
-            shadow.hold(oob.lpn, oob.version);
+            shadow.add_copy(oob.lpn, oob.version);
         }
         Ok(())
     }
@@ -147,7 +158,8 @@ impl Stored {
         }
     }
 
-    /// Power is back, and this is what the flash holds. `trims` are the versions of the host's last trims.
+    /// Power is back, and this is what the flash holds. `trims` are the versions of the host's last
+    /// trims.
     pub fn restart(&mut self, media: Media, trims: &[u32]) {
         self.completions = 0;
         self.media = media;
@@ -156,7 +168,8 @@ impl Stored {
         }
     }
 
-    /// From now on keeps a copy of the medium as it is before each completion that changes it: for small drives.
+    /// From now on keeps a copy of the medium as it is before each completion that changes it: for
+    /// small drives.
     pub fn keep_moments(&mut self) {
         self.moments = Some(Vec::new());
     }
@@ -202,12 +215,22 @@ mod tests {
     #[test]
     fn a_medium_needs_nobody_who_compares_it() {
         let mut stored = copied(Stored::new(&geometry()));
-        assert_eq!(stored.media.oob(4), stored.media.oob(1), "a copy keeps the record of its source");
+        assert_eq!(
+            stored.media.oob(4),
+            stored.media.oob(1),
+            "a copy keeps the record of its source"
+        );
         stored.apply(&op(Kind::Erase, 0, 0, 0), 0, 0, &[]);
-        assert_eq!((stored.media.page(0), stored.media.erases()), (&PageState::Erased, &[1, 0][..]));
+        assert_eq!(
+            (stored.media.page(0), stored.media.erases()),
+            (&PageState::Erased, &[1, 0][..])
+        );
         assert_eq!((stored.fault(), stored.completions()), (None, 3));
         stored.tear(&op(Kind::Program, 1, 1, 2), 0, 2);
-        assert_eq!(stored.media.block(1)[1..], [PageState::Torn, PageState::Torn, PageState::Erased]);
+        assert_eq!(
+            stored.media.block(1)[1..],
+            [PageState::Torn, PageState::Torn, PageState::Erased]
+        );
         stored.apply(&op(Kind::Program, 1, 1, 1), 0, 1, &[record(7, 9, NONE)]);
         let fault = stored.fault().expect("the page is torn");
         assert!(fault.contains("physical page 5") && fault.contains("not erased"), "{fault}");
@@ -221,14 +244,18 @@ mod tests {
         assert_eq!(stored.fault(), None);
         stored.apply(&op(Kind::Erase, 0, 0, 0), 0, 0, &[]);
         let fault = stored.fault().expect("the only copies");
-        assert!(fault.contains("only stored copy of logical page 5"), "the first fault counts: {fault}");
+        assert!(
+            fault.contains("only stored copy of logical page 5"),
+            "the first fault counts: {fault}"
+        );
     }
 
     #[test]
     fn the_order_of_writes_goes_on_after_what_can_be_read() {
         let mut media = copied(Stored::new(&geometry())).media;
         let list = media.write_down_trims(vec![(5, 2)]);
-        let tombstone = Oob { lpn: list, seq: 7, content: Content::Tombstone, ..record(0, 0, NONE) };
+        let tombstone =
+            Oob { lpn: list, seq: 7, content: Content::Tombstone, ..record(0, 0, NONE) };
         media.program(5, tombstone).unwrap();
         (0..20).for_each(|_| _ = media.next_seq());
         media.power_up();

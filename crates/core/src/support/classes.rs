@@ -9,7 +9,8 @@ use hashbrown::hash_map::Entry;
 use super::NONE;
 use super::heap::Heap;
 
-/// Members `0..count`, each with a rank or not. Those of one rank form a class; classes are in a heap.
+/// Members `0..count`, each with a rank or not. Those of one rank form a class; classes are in a
+/// heap.
 #[derive(Debug, Clone)]
 pub struct Classes<K> {
     ranks: Heap<K>,
@@ -110,7 +111,12 @@ impl<K: Ord + Copy + Hash> Classes<K> {
 
     /// All members with a rank, the least rank first.
     pub fn sorted(&self) -> Vec<u32> {
-        self.ranks.sorted().into_iter().flat_map(|class| &self.members[class as usize]).copied().collect()
+        self.ranks
+            .sorted()
+            .into_iter()
+            .flat_map(|class| &self.members[class as usize])
+            .copied()
+            .collect()
     }
 
     /// Bytes held.

@@ -1,4 +1,5 @@
-//! Nodes by how often they were used, the least often and among equals the least recently used one first; O(1).
+//! Nodes by how often they were used, the least often and among equals the least recently used one
+//! first; O(1).
 
 use super::NONE;
 use super::list::{Links, List};
@@ -101,7 +102,9 @@ impl Frequency {
     }
 
     fn open(&mut self, uses: u32) -> u32 {
-        let Some(bucket) = self.free.pop() else { unreachable!("as many buckets as nodes, and one") };
+        let Some(bucket) = self.free.pop() else {
+            unreachable!("as many buckets as nodes, and one")
+        };
         self.buckets[bucket as usize] = Bucket { uses, nodes: List::default() };
         bucket
     }

@@ -2,8 +2,8 @@
 
 use super::NONE;
 
-/// Members `0..count`, each in the heap with a key or not. The least key is first; equal keys must not matter to the
-/// caller, or be told apart by the key itself.
+/// Members `0..count`, each in the heap with a key or not. The least key is first; equal keys must
+/// not matter to the caller, or be told apart by the key itself.
 #[derive(Debug, Clone)]
 pub struct Heap<K> {
     /// Members in heap order, each with its key.

@@ -1,5 +1,5 @@
-//! A set of numbers that grows upwards, and the greatest of them up to a limit: a bit for each number, and a bit for each word of
-//! bits that is not empty, six levels high.
+//! A set of numbers that grows upwards, and the greatest of them up to a limit: a bit for each
+//! number, and a bit for each word of bits that is not empty, six levels high.
 
 /// Levels; all numbers below 64 to this power, 68 billion, lie in one word of the last.
 const LEVELS: usize = 6;
@@ -44,7 +44,8 @@ impl Marks {
         }
     }
 
-    /// The greatest number in the set that is not above `limit`. O(1): one word up and one down for each level.
+    /// The greatest number in the set that is not above `limit`. O(1): one word up and one down for
+    /// each level.
     #[inline]
     pub fn last_up_to(&self, limit: u64) -> Option<u64> {
         let mut end = limit as usize + 1;

@@ -1,7 +1,7 @@
 //! The smallest of many small numbers, kept up to date: a 16-ary tree of minima over dense leaves.
 //!
-//! A leaf that falls is compared with its group's minimum and mostly stops there; a leaf that rises re-reads 16 leaves
-//! (one cache line half) a level. Ties go to the lowest index.
+//! A leaf that falls is compared with its group's minimum and mostly stops there; a leaf that rises
+//! re-reads 16 leaves (one cache line half) a level. Ties go to the lowest index.
 
 const FAN: usize = 16;
 
@@ -38,12 +38,15 @@ impl Minima {
         let (mut at, mut value) = (i, value);
         for level in 0..self.levels.len() {
             let old = std::mem::replace(&mut self.levels[level][at], value);
-            let Some(&above) = self.levels.get(level + 1).and_then(|l| l.get(at / FAN)) else { return };
+            let Some(&above) = self.levels.get(level + 1).and_then(|l| l.get(at / FAN)) else {
+                return;
+            };
             if value < above {
                 // A new minimum of its group.
             } else if old == above && value != old {
                 let group = at / FAN * FAN;
-                value = self.levels[level][group..group + FAN].iter().copied().min().unwrap_or(ABSENT);
+                value =
+                    self.levels[level][group..group + FAN].iter().copied().min().unwrap_or(ABSENT);
                 if value == above {
                     return;
                 }

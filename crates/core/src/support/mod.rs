@@ -1,4 +1,5 @@
-//! Small structures that the stages share: index-linked lists, sets, a tree of minima, the registry macro.
+//! Small structures that the stages share: index-linked lists, sets, a tree of minima, the registry
+//! macro.
 
 pub mod bits;
 pub mod classes;
@@ -17,7 +18,8 @@ pub mod units;
 /// "No such index" in every `u32` index of this crate.
 pub const NONE: u32 = u32::MAX;
 
-/// Whole things in a share of `all`: 29 in 0.29 of 100, though that product is a little less in binary.
+/// Whole things in a share of `all`: 29 in 0.29 of 100, though that product is a little less in
+/// binary.
 pub fn whole_share(share: f64, all: u32) -> u32 {
     libm::floor(share * f64::from(all) + 1e-9) as u32
 }
@@ -26,6 +28,9 @@ pub fn whole_share(share: f64, all: u32) -> u32 {
 mod tests {
     #[test]
     fn a_share_is_what_it_says() {
-        assert_eq!([0.29, 0.15, 0.999, 0.0].map(|share| super::whole_share(share, 100)), [29, 15, 99, 0]);
+        assert_eq!(
+            [0.29, 0.15, 0.999, 0.0].map(|share| super::whole_share(share, 100)),
+            [29, 15, 99, 0]
+        );
     }
 }

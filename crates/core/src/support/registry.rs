@@ -1,4 +1,5 @@
-//! The registry of a folder of schemes: one line a scheme makes the configuration, the list and the tests know it.
+//! The registry of a folder of schemes: one line a scheme makes the configuration, the list and the
+//! tests know it.
 
 use schemars::Schema;
 use serde::Serialize;
@@ -22,7 +23,10 @@ impl Entry {
     /// The scheme's page of the documentation: the comment that its file begins with, as Markdown.
     pub fn page(&self) -> String {
         let comment = self.about.source.lines().map_while(|line| line.strip_prefix("//!"));
-        comment.map(|line| line.strip_prefix(' ').unwrap_or(line)).flat_map(|line| [line, "\n"]).collect()
+        comment
+            .map(|line| line.strip_prefix(' ').unwrap_or(line))
+            .flat_map(|line| [line, "\n"])
+            .collect()
     }
 }
 
@@ -36,7 +40,8 @@ pub enum Cost {
     Logarithmic,
 }
 
-/// A choice that the scheme's paper leaves to its reader; a sensitivity run tries the other readings.
+/// A choice that the scheme's paper leaves to its reader; a sensitivity run tries the other
+/// readings.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Choice {
     /// The option that holds it.
@@ -47,14 +52,16 @@ pub struct Choice {
     pub open: &'static str,
 }
 
-/// An option that matters only beside some values of another one of the same scheme. Who sets it beside others is warned.
+/// An option that matters only beside some values of another one of the same scheme. Who sets it
+/// beside others is warned.
 #[derive(Debug, Clone, Copy)]
 pub struct Needs {
     /// The option.
     pub option: &'static str,
     /// The other one.
     pub beside: &'static str,
-    /// The values of the other one that let it matter, each as JSON; none of them where it has to be given at all.
+    /// The values of the other one that let it matter, each as JSON; none of them where it has to
+    /// be given at all.
     pub values: &'static [&'static str],
 }
 
@@ -71,7 +78,8 @@ pub struct Example {
     pub pages_per_block: u32,
     /// Options that differ from the defaults, as a JSON object; empty where none does.
     pub options: &'static str,
-    /// Such as `W 0-2, R 3, W 9 fua, T 4-7, F`: writes and reads of pages, forced unit access, a trim, a flush command.
+    /// Such as `W 0-2, R 3, W 9 fua, T 4-7, F`: writes and reads of pages, forced unit access, a
+    /// trim, a flush command.
     pub requests: &'static str,
 }
 
@@ -86,7 +94,8 @@ pub struct About {
     pub paper: &'static str,
     /// Year of that publication.
     pub year: Option<u16>,
-    /// From whose full description it is built, where it was not the paper's own; empty where it was, or there is none.
+    /// From whose full description it is built, where it was not the paper's own; empty where it
+    /// was, or there is none.
     pub described_in: &'static str,
     /// Other names that readers may look for.
     pub also: &'static [&'static str],
@@ -104,7 +113,8 @@ pub struct About {
     pub examples: &'static [Example],
     /// An FTL: allocator, victim policy, wear leveller and collection come from the configuration.
     pub composed: bool,
-    /// The text of the scheme's file, by `include_str!`: the comment at its head is the scheme's page of the documentation.
+    /// The text of the scheme's file, by `include_str!`: the comment at its head is the scheme's
+    /// page of the documentation.
     pub source: &'static str,
 }
 
@@ -132,16 +142,26 @@ impl About {
 ///
 /// # Errors
 /// What was found instead.
-pub fn split_kind(value: Value, stage: &str, names: &[&str]) -> Result<(String, Map<String, Value>), String> {
+pub fn split_kind(
+    value: Value,
+    stage: &str,
+    names: &[&str],
+) -> Result<(String, Map<String, Value>), String> {
     let expected = || names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
     let (kind, rest) = match value {
         Value::String(kind) => (kind, Map::new()),
         Value::Object(mut table) => match table.shift_remove("kind") {
             Some(Value::String(kind)) => (kind, table),
-            Some(other) => return Err(format!("kind: found {other}, expected one of {}", expected())),
+            Some(other) => {
+                return Err(format!("kind: found {other}, expected one of {}", expected()));
+            }
             None => return Err(format!("missing field `kind`, expected one of {}", expected())),
         },
-        other => return Err(format!("found {other}, expected the name of a {stage} or a table with `kind`")),
+        other => {
+            return Err(format!(
+                "found {other}, expected the name of a {stage} or a table with `kind`"
+            ));
+        }
     };
     if names.contains(&kind.as_str()) {
         Ok((kind, rest))
@@ -163,8 +183,8 @@ pub fn options<T: DeserializeOwned>(table: Map<String, Value>) -> Result<T, Stri
 
 /// Declares a stage's configuration enum, its registry and its builder from one line a scheme.
 ///
-/// Each module named in a line offers `Config` (serde, `JsonSchema`, `Default`) and `ABOUT`; `Config::build` takes what
-/// the stage hands to its builders.
+/// Each module named in a line offers `Config` (serde, `JsonSchema`, `Default`) and `ABOUT`;
+/// `Config::build` takes what the stage hands to its builders.
 #[macro_export]
 macro_rules! registry {
     (

@@ -1,7 +1,8 @@
 //! How often keys were seen, roughly, in four bits a counter: a count-min sketch.
 //!
-//! A key has one counter in each of four rows; the smallest of the four is its estimate, and never too small while no counter
-//! was full. All four lie in one cache line, so that a key costs one memory access.
+//! A key has one counter in each of four rows; the smallest of the four is its estimate, and never
+//! too small while no counter was full. All four lie in one cache line, so that a key costs one
+//! memory access.
 
 /// Rows, that is counters of a key.
 const ROWS: usize = 4;
@@ -97,7 +98,8 @@ impl Sketch {
     }
 }
 
-/// A set of keys with false positives, none of which it can forget alone: a Bloom filter with three bits a key.
+/// A set of keys with false positives, none of which it can forget alone: a Bloom filter with three
+/// bits a key.
 #[derive(Debug, Clone)]
 pub struct Bloom {
     words: Vec<u64>,

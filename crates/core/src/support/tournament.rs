@@ -8,7 +8,8 @@ pub const NEVER: u64 = u64::MAX;
 /// Clocks `0..len`, none set at first. Among equal times the lowest index wins.
 #[derive(Debug, Clone)]
 pub struct Tournament {
-    /// A binary tree: 1 is the root, node `n` has the earlier of `2n` and `2n + 1`, the second half are the clocks.
+    /// A binary tree: 1 is the root, node `n` has the earlier of `2n` and `2n + 1`, the second half
+    /// are the clocks.
     nodes: Vec<Entry>,
 }
 
@@ -40,7 +41,8 @@ impl Tournament {
         self.nodes[node] = entry;
         while node > 1 {
             let other = self.nodes[node ^ 1];
-            // The left one has the lower clocks. Which one is earlier cannot be foreseen: a branch would often go wrong.
+            // The left one has the lower clocks. Which one is earlier cannot be foreseen: a branch
+            // would often go wrong.
             let is_right = node as u64 & 1;
             let earlier = other.time < entry.time.saturating_add(is_right);
             entry.time = select_unpredictable(earlier, other.time, entry.time);

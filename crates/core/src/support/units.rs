@@ -30,16 +30,24 @@ const SIZE_UNITS: Units = &[
     ("B", 1),
 ];
 /// Further spellings that are read, never printed.
-const SIZE_ALIASES: Units =
-    &[("KB", 1_000), ("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10), ("k", 1 << 10)];
+const SIZE_ALIASES: Units = &[
+    ("KB", 1_000),
+    ("T", 1 << 40),
+    ("G", 1 << 30),
+    ("M", 1 << 20),
+    ("K", 1 << 10),
+    ("k", 1 << 10),
+];
 const TIME_UNITS: Units = &[("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
 const TIME_ALIASES: Units = &[("min", 60_000_000_000), ("h", 3_600_000_000_000), ("µs", 1_000)];
 
-/// Reads `text` as a number and one of the units, exactly: the product must be a whole number of the base unit.
+/// Reads `text` as a number and one of the units, exactly: the product must be a whole number of
+/// the base unit.
 fn parse(text: &str, units: Units, aliases: Units, example: &str) -> Result<u64, String> {
     let trimmed = text.trim();
-    let split =
-        trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(trimmed.len());
+    let split = trimmed
+        .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))
+        .unwrap_or(trimmed.len());
     let (digits, unit) = (trimmed[..split].replace('_', ""), trimmed[split..].trim());
     let fail = |why: &str| Err(format!("`{text}` {why}; write it like {example}"));
     let Some(&(_, scale)) = units.iter().chain(aliases).find(|(name, _)| *name == unit) else {
@@ -55,10 +63,14 @@ fn parse(text: &str, units: Units, aliases: Units, example: &str) -> Result<u64,
         return fail("does not start with a number");
     }
     let Ok(whole) = whole.parse::<u128>() else { return fail("does not start with a number") };
-    let fraction_value =
-        if fraction.is_empty() { 0 } else { fraction.parse::<u128>().map_err(|e| e.to_string())? };
+    let fraction_value = if fraction.is_empty() {
+        0
+    } else {
+        fraction.parse::<u128>().map_err(|e| e.to_string())?
+    };
     let denominator = 10u128.pow(fraction.len() as u32);
-    let Some(total) = whole.checked_mul(u128::from(scale)).map(|w| (w, fraction_value * u128::from(scale)))
+    let Some(total) =
+        whole.checked_mul(u128::from(scale)).map(|w| (w, fraction_value * u128::from(scale)))
     else {
         return fail("is too large");
     };

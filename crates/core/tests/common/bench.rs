@@ -1,4 +1,5 @@
-//! An engine on the bench: operations go in at given times, or when others end, and the times of their ends come out.
+//! An engine on the bench: operations go in at given times, or when others end, and the times of
+//! their ends come out.
 
 #![allow(dead_code, reason = "each test file uses its part of this module")]
 
@@ -47,9 +48,11 @@ pub fn play(nand: &NandConfig, script: &[Item], play: Play) -> Vec<u64> {
     if play == Play::Steps {
         engine.keep(Stored::compared(&geometry, 1));
     }
-    let mut stage = Stage { script, play, ends: vec![NEVER; script.len()], joins: Vec::new(), engine };
+    let mut stage =
+        Stage { script, play, ends: vec![NEVER; script.len()], joins: Vec::new(), engine };
     for number in 0..script.len() {
-        // All joins exist, and are held, from the start: an operation may wait for one that is not issued yet.
+        // All joins exist, and are held, from the start: an operation may wait for one that is not
+        // issued yet.
         let join = stage.engine.join(number as u32);
         stage.engine.hold(join);
         stage.joins.push(join);
@@ -80,7 +83,7 @@ impl Stage<'_> {
     fn issue(&mut self, number: usize) {
         let Item { op, waits_for, .. } = &self.script[number];
         let join = self.joins[number];
-        let mut whole = FlashOp { owner: join, ..*op };
+        let mut whole = FlashOp { waiter: join, ..*op };
         if let Some(other) = waits_for
             && self.ends[*other] == NEVER
         {
@@ -89,7 +92,12 @@ impl Stage<'_> {
         let mut plan = Plan::default();
         if self.play == Play::Pages && op.count > 1 {
             for page in op.page..op.page + op.count {
-                plan.ops.push(FlashOp { page, count: 1, array_reads: op.array_reads.min(1), ..whole });
+                plan.ops.push(FlashOp {
+                    page,
+                    count: 1,
+                    array_reads: op.array_reads.min(1),
+                    ..whole
+                });
             }
         } else {
             plan.ops.push(whole);

@@ -6,8 +6,9 @@ pub mod bench;
 
 use eraseblock_core::buffer::BufferConfig;
 use eraseblock_core::config::{
-    BufferSection, Bytes, DeviceConfig, EnergyConfig, FtlConfig, HostConfig, NandConfig, Nanos, PageTypes,
-    Precondition, PreconditionConfig, ProgramOrder, Replay, Scheduling, TimingConfig, WriteBack,
+    BufferSection, Bytes, DeviceConfig, EnergyConfig, FtlConfig, HostConfig, NandConfig, Nanos,
+    PageTypes, Precondition, PreconditionConfig, ProgramOrder, Replay, Scheduling, TimingConfig,
+    WriteBack,
 };
 use eraseblock_core::ftl::MappingConfig;
 use eraseblock_core::ftl::gc::GcConfig;
@@ -79,12 +80,16 @@ pub fn drive(nand: NandConfig, pages: u64) -> DeviceConfig {
             scheme: BufferConfig::by_name("none").unwrap(),
         },
         host: HostConfig::default(),
-        precondition: PreconditionConfig { state: Precondition::Empty, ..PreconditionConfig::default() },
+        precondition: PreconditionConfig {
+            state: Precondition::Empty,
+            ..PreconditionConfig::default()
+        },
         seed: 1,
     }
 }
 
-/// 8 channels x 4 chips x 2 dies x 2 planes, 256 pages a block, with so many blocks a plane: 128 MiB each.
+/// 8 channels x 4 chips x 2 dies x 2 planes, 256 pages a block, with so many blocks a plane: 128
+/// MiB each.
 pub fn large_drive(blocks_per_plane: u32, exported_gib: u64) -> DeviceConfig {
     drive(nand([8, 4, 2, 2], blocks_per_plane, 256), exported_gib << 18)
 }

@@ -41,8 +41,10 @@ fn compare(seed: u64) -> (u64, u64) {
         let at = format!("seed {seed}, step {step}, {op:?} {first}+{count}: {over}");
         for (op, first, count) in [(op, first, count), (Op::Trim, pages, slow.size)] {
             now += LONG_NS;
-            let request =
-                Request { arrival_ns: now, ..support::request(op, u64::from(first), u64::from(count)) };
+            let request = Request {
+                arrival_ns: now,
+                ..support::request(op, u64::from(first), u64::from(count))
+            };
             match quick.submit(&request) {
                 Ok(()) => {}
                 Err(DeviceError::NoSpace(_)) => return (0, 0),
@@ -57,12 +59,14 @@ fn compare(seed: u64) -> (u64, u64) {
             slow.idle();
         }
         let c = quick.counters();
-        let found = [Counters::total(&c.reads), Counters::total(&c.programs), Counters::total(&c.erases)];
+        let found =
+            [Counters::total(&c.reads), Counters::total(&c.programs), Counters::total(&c.erases)];
         let expected = slow.counts();
         assert_eq!(found, [expected.reads, expected.programs, expected.erases], "{at}");
         assert_eq!(c.programs[Cause::Placement as usize], slow.scattered, "{at}: scattered pages");
         let g = quick.geometry();
-        let unit = |page| quick.mapping().lookup(page).map(|ppn| g.unit_of(ppn / g.pages_per_block));
+        let unit =
+            |page| quick.mapping().lookup(page).map(|ppn| g.unit_of(ppn / g.pages_per_block));
         let all: Vec<Option<u32>> = (0..pages + slow.size).map(unit).collect();
         assert_eq!(Some(all), slow.units(), "{at}: units of the pages");
     }

@@ -25,8 +25,13 @@ fn every_buffer_has_a_reference() {
     }
     for entry in buffer::registry() {
         // A bound that knows the future is held to an exhaustive search instead (`optimum.rs`).
-        let covered = entry.name == "opt" || found.iter().any(|reference| reference.scheme == entry.name);
-        assert!(covered, "{}: no file in tests/references/buffers registers a reference", entry.name);
+        let covered =
+            entry.name == "opt" || found.iter().any(|reference| reference.scheme == entry.name);
+        assert!(
+            covered,
+            "{}: no file in tests/references/buffers registers a reference",
+            entry.name
+        );
     }
     for reference in found {
         assert!(
@@ -45,7 +50,8 @@ struct Busy {
 
 impl Busy {
     fn draw(random: &mut Pcg64Mcg) -> Self {
-        let mut view = Self { queued: [0; Idle::CHIPS as usize], ready: [true; Idle::CHIPS as usize] };
+        let mut view =
+            Self { queued: [0; Idle::CHIPS as usize], ready: [true; Idle::CHIPS as usize] };
         for queued in &mut view.queued {
             *queued = random.random_range(0..4) * random.random_range(0..2);
         }
@@ -107,7 +113,12 @@ fn build(fast: &Value, shape: Shape) -> Box<dyn buffer::Buffer> {
 }
 
 /// Some writes cover the end of their first page only, some the beginning of their last one.
-fn in_part(quick: &mut dyn buffer::Buffer, slow: &mut dyn Buffer, span: &Span, random: &mut Pcg64Mcg) {
+fn in_part(
+    quick: &mut dyn buffer::Buffer,
+    slow: &mut dyn Buffer,
+    span: &Span,
+    random: &mut Pcg64Mcg,
+) {
     const OF: u32 = 8;
     let (first, last) = (span.first, span.first + span.count - 1);
     let (from, to) = (random.random_range(0..OF), random.random_range(1..=OF));
@@ -194,7 +205,8 @@ fn random_sequences_are_served_the_same() {
 /// The bundled recordings, by name.
 fn recordings() -> Vec<String> {
     let files = std::fs::read_dir(workloads()).unwrap();
-    let mut names: Vec<String> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> =
+        files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
     names.retain(|name| name.ends_with(".nbdkit.zst"));
     names.sort();
     names
@@ -214,14 +226,20 @@ fn the_recorded_workloads_are_served_the_same() {
     references.retain(|reference| is_chosen(reference.scheme));
     let mut evictions = vec![0; references.len()];
     for (seed, recording) in recordings.iter().enumerate() {
-        let workload = eraseblock_traces::WorkloadConfig::trace(recording).prepare(&workloads()).unwrap();
-        let drive =
-            eraseblock_traces::DriveShape { exported_bytes: BYTES, page_bytes: PAGE, block_bytes: 64 * PAGE };
+        let workload =
+            eraseblock_traces::WorkloadConfig::trace(recording).prepare(&workloads()).unwrap();
+        let drive = eraseblock_traces::DriveShape {
+            exported_bytes: BYTES,
+            page_bytes: PAGE,
+            block_bytes: 64 * PAGE,
+        };
         let fitted = workload.fit(drive).unwrap();
         for (reference, evictions) in references.iter().zip(&mut evictions) {
             let name = reference.scheme;
-            let shape = Shape { capacity: 300, pages_per_block: 64, logical_pages: (BYTES / PAGE) as u32 };
-            let (fast, mut slow) = (reference.pair)(shape, &mut Pcg64Mcg::seed_from_u64(seed as u64));
+            let shape =
+                Shape { capacity: 300, pages_per_block: 64, logical_pages: (BYTES / PAGE) as u32 };
+            let (fast, mut slow) =
+                (reference.pair)(shape, &mut Pcg64Mcg::seed_from_u64(seed as u64));
             let mut quick = build(&fast, shape);
             let mut out = Outcome::default();
             for (number, request) in fitted.requests().take(2_000).enumerate() {
@@ -233,13 +251,15 @@ fn the_recorded_workloads_are_served_the_same() {
                     assert_eq!(decisions(&out), slow.flush(), "{at}: flush");
                     continue;
                 }
-                let (first, end) = (request.offset / PAGE, (request.offset + request.len).div_ceil(PAGE));
+                let (first, end) =
+                    (request.offset / PAGE, (request.offset + request.len).div_ceil(PAGE));
                 if request.op == Op::Write {
                     quick.writes(number as u64, (end - first) as u32);
                     slow.writes(number as u64, (end - first) as u32);
                 }
                 for block in first / 64..end.div_ceil(64) {
-                    let (from, to) = ((block * 64).max(first) as u32, ((block + 1) * 64).min(end) as u32);
+                    let (from, to) =
+                        ((block * 64).max(first) as u32, ((block + 1) * 64).min(end) as u32);
                     out.clear();
                     if request.op == Op::Trim {
                         quick.trim(from, to - from);
@@ -247,7 +267,8 @@ fn the_recorded_workloads_are_served_the_same() {
                         continue;
                     }
                     let write = request.op == Op::Write;
-                    let span = Span { first: from, count: to - from, write, request: number as u64 };
+                    let span =
+                        Span { first: from, count: to - from, write, request: number as u64 };
                     quick.access(&span, &Idle, &mut out);
                     *evictions += out.evictions.len();
                     assert_eq!(decisions(&out), slow.access(&span, &Idle), "{at}");

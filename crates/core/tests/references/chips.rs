@@ -92,7 +92,8 @@ impl Array {
         });
         let types = random.random_range(1..=3);
         let multi_plane = together.is_none() && random.random_range(0..3) == 0;
-        let pages_per_program = if together.is_none() && types == 1 { random.random_range(1..=3) } else { 1 };
+        let pages_per_program =
+            if together.is_none() && types == 1 { random.random_range(1..=3) } else { 1 };
         Self {
             channels: random.random_range(1..=2),
             // Two-plane commands are compared with a bus for each die: what else goes over it in between the papers leave open.
@@ -122,7 +123,8 @@ impl Array {
     }
 
     fn over(&self) -> Value {
-        let times = |all: &[u64]| all.iter().map(|t| format!("{t} ns")).collect::<Vec<_>>().join(" / ");
+        let times =
+            |all: &[u64]| all.iter().map(|t| format!("{t} ns")).collect::<Vec<_>>().join(" / ");
         let mut nand = json!({
             "channels": self.channels, "chips_per_channel": self.chips, "dies_per_chip": self.dies,
             "planes_per_die": self.planes, "blocks_per_plane": 64, "pages_per_block": self.pages_per_block,
@@ -174,7 +176,13 @@ impl Array {
 
     /// Eight blocks of each plane hold data, of 64.
     fn exported(&self) -> u32 {
-        self.channels * self.chips * self.dies * self.planes * self.pages_per_block * self.mapped * 8
+        self.channels
+            * self.chips
+            * self.dies
+            * self.planes
+            * self.pages_per_block
+            * self.mapped
+            * 8
     }
 
     /// Channel, chip, die and plane of the n-th stripe.
@@ -296,7 +304,9 @@ impl<'a> Chips<'a> {
             now: 0,
             number: 0,
             events: BinaryHeap::new(),
-            dies: (0..dies).map(|die| Die { bus: bus(die as u32) as usize, ..Die::default() }).collect(),
+            dies: (0..dies)
+                .map(|die| Die { bus: bus(die as u32) as usize, ..Die::default() })
+                .collect(),
             buses: vec![Vec::new(); dies],
             jobs: Vec::new(),
             written: vec![each; array.units() as usize],
@@ -476,12 +486,18 @@ impl<'a> Chips<'a> {
         let phases = if parts[0].is_read {
             // The planes' data come one after the other; the command has ended when all have come.
             let transfers = parts.iter().map(|job| job.pages * a.transfer).sum();
-            vec![Phase::Bus(a.command * parts.len() as u64), Phase::Array(array), Phase::Bus(transfers)]
+            vec![
+                Phase::Bus(a.command * parts.len() as u64),
+                Phase::Array(array),
+                Phase::Bus(transfers),
+            ]
         } else {
-            let transfers = parts.iter().map(|job| a.command + job.pages * a.transfer).sum::<u64>() + between;
+            let transfers =
+                parts.iter().map(|job| a.command + job.pages * a.transfer).sum::<u64>() + between;
             vec![Phase::Bus(transfers), Phase::Array(array)]
         };
-        self.dies[die].front = Some(Run { jobs, is_read: parts[0].is_read, phases, next: 0, suspensions: 0 });
+        self.dies[die].front =
+            Some(Run { jobs, is_read: parts[0].is_read, phases, next: 0, suspensions: 0 });
         self.go_on_at_front(die);
     }
 
@@ -635,7 +651,8 @@ fn compare(seed: u64) -> bool {
         let list = requests.iter().map(|r| (r.arrival_ns, r.op, r.offset / 4096, r.len / 4096));
         format!("seed {seed}: {array:?}, {:?}, expected {answers:?}", list.collect::<Vec<_>>())
     };
-    for (found, op) in [(report.response_ns.read, Op::Read), (report.response_ns.write, Op::Write)] {
+    for (found, op) in [(report.response_ns.read, Op::Read), (report.response_ns.write, Op::Write)]
+    {
         let of = |&&(n, _): &&(usize, u64)| requests[n].op == op;
         let times: Vec<u64> =
             answers.iter().filter(of).map(|&(n, end)| end - requests[n].arrival_ns).collect();

@@ -30,8 +30,10 @@ fn every_part_of_an_ftl_has_a_reference() {
         ("victim", VictimConfig::NAMES),
         ("leveller", WearConfig::NAMES),
     ];
-    let wanted: BTreeSet<(&str, &str)> =
-        registries.iter().flat_map(|(registry, names)| names.iter().map(|name| (*registry, *name))).collect();
+    let wanted: BTreeSet<(&str, &str)> = registries
+        .iter()
+        .flat_map(|(registry, names)| names.iter().map(|name| (*registry, *name)))
+        .collect();
     let covered: BTreeSet<(&str, &str)> =
         references().iter().flat_map(|reference| reference.covers.iter().copied()).collect();
     assert!(references().iter().all(|reference| !reference.from.is_empty()), "written from what?");
@@ -100,7 +102,8 @@ fn compare_places(quick: &Device, slow: &dyn Drive, pages: u32, at: &str) {
     }
     if let Some(expected) = slow.units() {
         let g = quick.geometry();
-        let unit = |page| quick.mapping().lookup(page).map(|ppn| g.unit_of(ppn / g.pages_per_block));
+        let unit =
+            |page| quick.mapping().lookup(page).map(|ppn| g.unit_of(ppn / g.pages_per_block));
         let found: Vec<Option<u32>> = (0..pages).map(unit).collect();
         assert_eq!(found, expected, "{at}: units of the pages");
     }
@@ -108,7 +111,8 @@ fn compare_places(quick: &Device, slow: &dyn Drive, pages: u32, at: &str) {
 
 #[test]
 fn random_workloads_cost_the_same() {
-    let chosen = |reference: &&DriveReference| reference.covers.iter().any(|(_, name)| is_chosen(name));
+    let chosen =
+        |reference: &&DriveReference| reference.covers.iter().any(|(_, name)| is_chosen(name));
     for reference in references().into_iter().filter(chosen) {
         (0..seeds(1_000)).for_each(|seed| compare(reference, seed));
     }

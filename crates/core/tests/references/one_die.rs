@@ -54,7 +54,8 @@ fn compare(seed: u64) -> (u64, u64) {
     let c = device.counters().clone();
     let report = device.finish().unwrap_or_else(|error| panic!("seed {seed}: {error}: {over}"));
     let total = |counts: &[u64]| counts.iter().sum::<u64>();
-    let copies: u64 = [Cause::Gc, Cause::Merge].iter().map(|&cause| c.programs[cause as usize]).sum();
+    let copies: u64 =
+        [Cause::Gc, Cause::Merge].iter().map(|&cause| c.programs[cause as usize]).sum();
     let copied: u64 = [Cause::Gc, Cause::Merge].iter().map(|&cause| c.reads[cause as usize]).sum();
     assert_eq!(copies, copied, "seed {seed}: pages are copied one by one: {over}");
     let mut expected = total(&c.reads) * (command + READ + TRANSFER)
@@ -64,7 +65,12 @@ fn compare(seed: u64) -> (u64, u64) {
         expected -= copies * 2 * TRANSFER;
     }
     let found = (report.simulated_s.expect("a timed run") * 1e9).round() as u64;
-    assert_eq!(found, expected, "seed {seed}: {copies} copies, {} erases: {over}", total(&c.erases));
+    assert_eq!(
+        found,
+        expected,
+        "seed {seed}: {copies} copies, {} erases: {over}",
+        total(&c.erases)
+    );
     (copies, Counters::total(&c.erases))
 }
 
@@ -73,6 +79,9 @@ fn a_busy_die_takes_the_sum_of_its_commands() {
     if is_chosen("chips") {
         let all: Vec<(u64, u64)> = (0..seeds(300)).map(compare).collect();
         let most = |of: fn(&(u64, u64)) -> u64| all.iter().map(of).max();
-        assert!(most(|run| run.0) > Some(50) && most(|run| run.1) > Some(20), "too little was collected");
+        assert!(
+            most(|run| run.0) > Some(50) && most(|run| run.1) > Some(20),
+            "too little was collected"
+        );
     }
 }

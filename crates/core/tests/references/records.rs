@@ -157,7 +157,10 @@ impl Flash {
 
     /// The lowest slot above all that are programmed.
     pub fn top(&self, block: u32) -> u32 {
-        self.used[&block].iter().rposition(|programmed| *programmed).map_or(0, |last| last as u32 + 1)
+        self.used[&block]
+            .iter()
+            .rposition(|programmed| *programmed)
+            .map_or(0, |last| last as u32 + 1)
     }
 
     pub fn is_full(&self, block: u32) -> bool {
@@ -237,7 +240,8 @@ impl Flash {
     }
 
     pub fn read(&mut self, first: u32, count: u32) {
-        self.counts.reads += (first..first + count).filter(|&page| self.is_live(page)).count() as u64;
+        self.counts.reads +=
+            (first..first + count).filter(|&page| self.is_live(page)).count() as u64;
     }
 
     pub fn trim(&mut self, first: u32, count: u32) {
@@ -292,14 +296,17 @@ impl Flash {
     }
 
     fn gather_one(&mut self, pages: &[u32], page: u32, (block, slot): (u32, u32), written: &[u32]) {
-        let lies_elsewhere = |flash: &Self, page| flash.word(page).is_some_and(|word| word.block != block);
+        let lies_elsewhere =
+            |flash: &Self, page| flash.word(page).is_some_and(|word| word.block != block);
         if written.contains(&page) {
             self.store(page, block, slot);
         } else if lies_elsewhere(self, page) && self.is_live(page) {
             self.copy(page, block, slot);
         } else if lies_elsewhere(self, page) {
             let mut dead = pages.to_vec();
-            dead.retain(|page| self.is_dead(*page) && lies_elsewhere(self, *page) && !written.contains(page));
+            dead.retain(|page| {
+                self.is_dead(*page) && lies_elsewhere(self, *page) && !written.contains(page)
+            });
             self.bury(&dead, block, slot);
         }
     }

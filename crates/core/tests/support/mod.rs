@@ -23,12 +23,14 @@ pub struct Dice(pub u64);
 impl Dice {
     /// One of `0..sides`.
     pub fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % sides
     }
 }
 
-/// A drive from JSON sections laid over a small default: one unit, 4 pages of 4 KiB a block, 16 blocks, 8 exported.
+/// A drive from JSON sections laid over a small default: one unit, 4 pages of 4 KiB a block, 16
+/// blocks, 8 exported.
 pub fn config(over: &Value) -> DeviceConfig {
     let mut base = json!({
         "nand": {
@@ -59,7 +61,8 @@ fn lay_over(base: &mut Value, over: &Value) {
 
 /// A drive that checks itself, in its initial state.
 pub fn device(over: &Value) -> Device {
-    let mut device = Device::new(&config(over), Options { verify: true }).expect("a drive that can be built");
+    let mut device =
+        Device::new(&config(over), Options { verify: true }).expect("a drive that can be built");
     device.precondition().expect("a drive that can be filled");
     device
 }
@@ -85,9 +88,9 @@ pub fn foresee(device: &mut Device, requests: &[Request]) -> Result<(), DeviceEr
     if device.needs_future() { device.foresee(requests.iter().copied().map(Ok)) } else { Ok(()) }
 }
 
-/// Every registered buffer with its defaults and, one at a time, with each other value of its switches, of its named choices
-/// and of what its paper leaves open. What does not suit a buffer as small as
-/// this is left out.
+/// Every registered buffer with its defaults and, one at a time, with each other value of its
+/// switches, of its named choices and of what its paper leaves open. What does not suit a buffer as
+/// small as this is left out.
 pub fn variants(shape: Shape) -> BTreeMap<String, BufferConfig> {
     let mut all = BTreeMap::new();
     for entry in buffer::registry() {
@@ -98,7 +101,8 @@ pub fn variants(shape: Shape) -> BTreeMap<String, BufferConfig> {
                 label = format!("{label} with {option} = {value}");
                 table[option] = value;
             }
-            let config: BufferConfig = serde_json::from_value(table).expect("an option's own value");
+            let config: BufferConfig =
+                serde_json::from_value(table).expect("an option's own value");
             match config.build(shape) {
                 Ok(_) => _ = all.insert(label, config),
                 Err(error) => {
@@ -145,12 +149,17 @@ fn names(root: &Value, property: &Value) -> Vec<Value> {
     kinds.flat_map(|kind| names(root, kind)).collect()
 }
 
-/// No run is better than the bounds that it reports, and the offline optimum has as many hits as they allow.
+/// No run is better than the bounds that it reports, and the offline optimum has as many hits as
+/// they allow.
 pub fn keeps_to_its_bounds(config: &DeviceConfig, report: &Report) {
     let (name, bound) =
         (config.buffer.scheme.name(), report.bound.as_ref().expect("bounds that were asked for"));
     let (programs, erases) = (report.flash.programs.total, report.flash.erases.total);
-    assert!(report.hit_ratio.all <= bound.hit_ratio, "{name}: {:?} hits, {bound:?}", report.hit_ratio);
+    assert!(
+        report.hit_ratio.all <= bound.hit_ratio,
+        "{name}: {:?} hits, {bound:?}",
+        report.hit_ratio
+    );
     assert!(
         programs >= bound.flash_programs && erases >= bound.erases,
         "{name}: {programs}, {erases}, {bound:?}"
@@ -160,8 +169,8 @@ pub fn keeps_to_its_bounds(config: &DeviceConfig, report: &Report) {
     }
 }
 
-/// What page-level mappings can be composed of, beside the mapping: `ftl` tables in which every two values of any two
-/// parts occur together, each registered name among them, except what is refused.
+/// What page-level mappings can be composed of, beside the mapping: `ftl` tables in which every two
+/// values of any two parts occur together, each registered name among them, except what is refused.
 pub fn compositions() -> Vec<Value> {
     let named = |names: &[&str]| names.iter().map(|name| json!(name)).collect::<Vec<_>>();
     let mut allocators = named(AllocatorConfig::NAMES);
@@ -187,10 +196,12 @@ pub fn compositions() -> Vec<Value> {
         ("gc", collections.to_vec()),
     ];
     let refused = |one: &Value, other: &Value| {
-        let is_static = |value: &Value| *value == json!("static") || value["kind"] == json!("static");
+        let is_static =
+            |value: &Value| *value == json!("static") || value["kind"] == json!("static");
         is_static(one) && other["copies"] == json!("spread")
     };
-    let mut missing: std::collections::BTreeSet<[(usize, usize); 2]> = std::collections::BTreeSet::new();
+    let mut missing: std::collections::BTreeSet<[(usize, usize); 2]> =
+        std::collections::BTreeSet::new();
     for (a, (_, ones)) in parts.iter().enumerate() {
         for (b, (_, others)) in parts.iter().enumerate().skip(a + 1) {
             for (i, one) in ones.iter().enumerate() {
@@ -200,7 +211,8 @@ pub fn compositions() -> Vec<Value> {
         }
     }
     let mut all = Vec::new();
-    // Each composition begins with a pair that is missing; the other parts take what covers most of the rest.
+    // Each composition begins with a pair that is missing; the other parts take what covers most of
+    // the rest.
     while let Some(&[first, second]) = missing.first() {
         let mut chosen = vec![first, second];
         for (part, (_, values)) in parts.iter().enumerate() {
@@ -213,13 +225,16 @@ pub fn compositions() -> Vec<Value> {
                 })
             };
             let covers = |i: usize| {
-                let pair = |other| if other < (part, i) { [other, (part, i)] } else { [(part, i), other] };
+                let pair =
+                    |other| if other < (part, i) { [other, (part, i)] } else { [(part, i), other] };
                 chosen.iter().filter(|&&other| missing.contains(&pair(other))).count()
             };
             // Later values in later rounds, so that no value is always the one that is left.
             let order = (0..values.len()).map(|i| (i + all.len()) % values.len());
-            let best =
-                order.filter(allowed).max_by_key(|&i| covers(i)).expect("some value goes with the others");
+            let best = order
+                .filter(allowed)
+                .max_by_key(|&i| covers(i))
+                .expect("some value goes with the others");
             chosen.push((part, best));
         }
         chosen.sort_unstable();
@@ -238,12 +253,23 @@ pub fn compositions() -> Vec<Value> {
 }
 
 /// Mappings that program single pages, and cannot use a chip that programs several at once.
-pub const SINGLE_PAGES: [&str; 10] =
-    ["bast", "block", "fast", "hybrid", "mnk", "pattern", "replacement", "sftl", "ssd-model", "superblock"];
+pub const SINGLE_PAGES: [&str; 10] = [
+    "bast",
+    "block",
+    "fast",
+    "hybrid",
+    "mnk",
+    "pattern",
+    "replacement",
+    "sftl",
+    "ssd-model",
+    "superblock",
+];
 
 /// A mapping with its defaults, but few log blocks, so that they run out.
 pub fn mapping(name: &str, log_blocks: u32) -> Value {
-    let mut all = serde_json::to_value(MappingConfig::by_name(name).expect("registered")).expect("plain");
+    let mut all =
+        serde_json::to_value(MappingConfig::by_name(name).expect("registered")).expect("plain");
     if let Some(found) = all.get_mut("log_blocks") {
         *found = log_blocks.into();
     }
@@ -265,7 +291,11 @@ macro_rules! forward_to_inner {
             self.inner.flush(cx)
         }
 
-        fn recover(&mut self, cx: &mut eraseblock_core::ftl::Cx<'_>, found: eraseblock_core::nand::Media) {
+        fn recover(
+            &mut self,
+            cx: &mut eraseblock_core::ftl::Cx<'_>,
+            found: eraseblock_core::nand::Media,
+        ) {
             self.inner.recover(cx, found);
         }
 

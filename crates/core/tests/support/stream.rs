@@ -1,4 +1,5 @@
-//! Random calls of a buffer, and a model of what is in RAM that carries out its decisions and objects to impossible ones.
+//! Random calls of a buffer, and a model of what is in RAM that carries out its decisions and
+//! objects to impossible ones.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +28,10 @@ pub fn random(random: &mut Pcg64Mcg, shape: Shape, steps: usize) -> Vec<Step> {
         let count = if random.random() { 1 } else { random.random_range(1..=room) };
         match random.random_range(0..40) {
             0 => all.push(Step::Flush),
-            1 => all.push(Step::Trim(first, random.random_range(1..=shape.logical_pages - first).min(9))),
+            1 => all.push(Step::Trim(
+                first,
+                random.random_range(1..=shape.logical_pages - first).min(9),
+            )),
             kind => {
                 let write = kind % 3 > 0;
                 all.push(Step::Access(Span { first, count, write, request }));
@@ -90,7 +94,10 @@ impl Ram {
                 left = self.leave_before(shape, i as u32, left, out, &mut written)?;
                 self.answer(span.first + i as u32, span.write, *answer, &mut written)?;
                 if self.pages.len() > shape.capacity as usize {
-                    return Err(format!("{} pages are held after page {i} of {span:?}", self.pages.len()));
+                    return Err(format!(
+                        "{} pages are held after page {i} of {span:?}",
+                        self.pages.len()
+                    ));
                 }
             }
         }
@@ -117,7 +124,9 @@ impl Ram {
             Answer::Bypass => held.is_none(),
         };
         if !fits {
-            return Err(format!("{answer:?} for page {lpn} (write: {write}), held before: {held:?}"));
+            return Err(format!(
+                "{answer:?} for page {lpn} (write: {write}), held before: {held:?}"
+            ));
         }
         self.hits += u64::from(answer == Answer::Hit);
         if answer != Answer::Bypass {
@@ -173,19 +182,27 @@ impl Ram {
 
     /// Dirty pages among `first..first + count`.
     pub fn dirty(&self, first: u32, count: u32) -> Vec<u32> {
-        self.pages.range(first..first + count).filter(|(_, dirty)| **dirty).map(|(page, _)| *page).collect()
+        self.pages
+            .range(first..first + count)
+            .filter(|(_, dirty)| **dirty)
+            .map(|(page, _)| *page)
+            .collect()
     }
 
     /// Compares the model with what the buffer says of itself.
     pub fn compare(&self, shape: Shape, buffer: &dyn Buffer) -> Result<(), String> {
         buffer.check()?;
-        let wrong =
-            (0..shape.logical_pages).find(|page| buffer.holds(*page) != self.pages.contains_key(page));
+        let wrong = (0..shape.logical_pages)
+            .find(|page| buffer.holds(*page) != self.pages.contains_key(page));
         if let Some(page) = wrong {
             return Err(format!("page {page}: it says that it holds it: {}", buffer.holds(page)));
         }
         if buffer.len() as usize != self.pages.len() || buffer.is_empty() != self.pages.is_empty() {
-            return Err(format!("it says that it holds {} pages, not {}", buffer.len(), self.pages.len()));
+            return Err(format!(
+                "it says that it holds {} pages, not {}",
+                buffer.len(),
+                self.pages.len()
+            ));
         }
         Ok(())
     }

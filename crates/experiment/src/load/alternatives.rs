@@ -1,4 +1,5 @@
-//! Keys that say the same thing in two ways: the one given last holds, and both at once are an error.
+//! Keys that say the same thing in two ways: the one given last holds, and both at once are an
+//! error.
 
 use crate::error::ConfigError;
 use crate::syntax::parse::FILE_LAYER;

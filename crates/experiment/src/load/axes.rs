@@ -10,8 +10,9 @@ const POINTS_MAX: u128 = 100_000;
 pub(super) fn points(tree: Node) -> Result<Vec<Node>, ConfigError> {
     let count = count(&tree, "")?;
     if count > POINTS_MAX {
-        let message =
-            format!("the axes give {count} experiments, at most {POINTS_MAX} are allowed; shorten a list");
+        let message = format!(
+            "the axes give {count} experiments, at most {POINTS_MAX} are allowed; shorten a list"
+        );
         return Err(ConfigError::new(&tree.place, None, message));
     }
     let mut points = Vec::with_capacity(count as usize);
@@ -27,8 +28,9 @@ fn count(node: &Node, path: &str) -> Result<u128, ConfigError> {
             Ok(product.saturating_mul(count(node, &path)?))
         }),
         Value::List(nodes) if nodes.is_empty() => {
-            let message =
-                format!("`{path}`: found an empty list, expected one value or more (a list is an axis)");
+            let message = format!(
+                "`{path}`: found an empty list, expected one value or more (a list is an axis)"
+            );
             Err(ConfigError::new(&node.place, Some(path), message))
         }
         Value::List(nodes) => {

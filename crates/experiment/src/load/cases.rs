@@ -29,7 +29,8 @@ pub(super) fn unfold(mut point: Node) -> Result<Node, ConfigError> {
             return Err(ConfigError::new(&other.place, Some("case.name"), message));
         }
         None => {
-            let message = "`case.name` is missing; it tells the case from the others in results".to_owned();
+            let message =
+                "`case.name` is missing; it tells the case from the others in results".to_owned();
             return Err(ConfigError::new(&case.place, Some("case.name"), message));
         }
     };

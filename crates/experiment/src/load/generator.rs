@@ -9,9 +9,9 @@ use crate::syntax::{Node, Place, Value, parse};
 /// Keys of a stand-in itself; all others are its model's.
 const STAND_IN_KEYS: [&str; 4] = ["requests", "variant", "set", "seed"];
 
-/// Builds the generator that a name (of a kind or of a stand-in) or a file (its text, and its name for messages) gives,
-/// with `--set` options (`"a.b=c"`, later ones win) over it. The file holds the keys of a generator, or is an experiment
-/// whose `[workload.generate]` is taken.
+/// Builds the generator that a name (of a kind or of a stand-in) or a file (its text, and its name
+/// for messages) gives, with `--set` options (`"a.b=c"`, later ones win) over it. The file holds
+/// the keys of a generator, or is an experiment whose `[workload.generate]` is taken.
 ///
 /// # Errors
 /// One line that names the place, the key, what was found and what was expected.
@@ -27,8 +27,7 @@ pub fn resolve_generator(
     if let Some(name) = name {
         tree = merge::overlay(tree, named(name)?, "")?;
     }
-    let is_stand_in =
-        matches!(tree.get("kind"), Some(Node { value: Value::Text(kind), .. }) if kind == "standin");
+    let is_stand_in = matches!(tree.get("kind"), Some(Node { value: Value::Text(kind), .. }) if kind == "standin");
     for (number, option) in sets.iter().enumerate() {
         let mut over = parse::set(option, number)?;
         if is_stand_in {
@@ -38,8 +37,9 @@ pub fn resolve_generator(
     }
     tree.prune();
     if let Some((path, list)) = find_list(&tree, "") {
-        let message =
-            format!("`{path}`: found a list, expected one value; a trace is made from one generator");
+        let message = format!(
+            "`{path}`: found a list, expected one value; a trace is made from one generator"
+        );
         return Err(ConfigError::new(&list.place, Some(&path), message));
     }
     typed::generator(&tree)
@@ -65,7 +65,8 @@ fn named(name: &str) -> Result<Node, ConfigError> {
         let known = GenerateConfig::NAMES.iter().copied().filter(|kind| *kind != "standin");
         let known: Vec<&str> =
             known.chain(stand_ins().iter().map(|stand_in| stand_in.name.as_str())).collect();
-        let message = format!("there is no generator or stand-in `{name}`{}", suggest::among(name, &known));
+        let message =
+            format!("there is no generator or stand-in `{name}`{}", suggest::among(name, &known));
         let error = ConfigError::new("trace generate", None, message);
         return Err(error.meaning(suggest::nearest(name, &known)));
     };
@@ -80,7 +81,10 @@ fn for_stand_in(over: Node) -> Node {
         entries.into_iter().partition(|(key, _)| STAND_IN_KEYS.contains(&key.as_str()));
     let mut entries = own;
     if !model.is_empty() {
-        entries.push(("set".to_owned(), Node { place: place.clone(), order, value: Value::Table(model) }));
+        entries.push((
+            "set".to_owned(),
+            Node { place: place.clone(), order, value: Value::Table(model) },
+        ));
     }
     Node { place, order, value: Value::Table(entries) }
 }

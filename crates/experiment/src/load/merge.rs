@@ -16,8 +16,9 @@ const FORMAT: &str = "workload.format";
 /// Keys of the table `ftl` that only mappings understand which are composed of them.
 const PARTS: [&str; 4] = ["allocator", "victim", "wear", "gc"];
 
-/// `over` wins, key by key. A scheme (`"lru"`, or a table with `kind`) of another kind replaces the whole scheme below
-/// it, since the options of one say nothing about the other; options without a kind, or with the same one, adjust it.
+/// `over` wins, key by key. A scheme (`"lru"`, or a table with `kind`) of another kind replaces the
+/// whole scheme below it, since the options of one say nothing about the other; options without a
+/// kind, or with the same one, adjust it.
 pub(super) fn overlay(base: Node, over: Node, path: &str) -> Result<Node, ConfigError> {
     let is_scheme = SCHEMES.contains(&path) || path == FORMAT;
     if let (true, Some(old), Some(new)) = (is_scheme, kind(&base), kind(&over))
@@ -32,7 +33,8 @@ pub(super) fn overlay(base: Node, over: Node, path: &str) -> Result<Node, Config
         (Value::Table(mut below), Value::Table(above)) => {
             // A drive whose mapping is replaced by one that is not composed of parts has none.
             let chosen = above.iter().find(|(key, _)| path == "ftl" && key == "mapping");
-            if chosen.and_then(|(_, mapping)| kind(mapping)).is_some_and(|name| !is_composed(name)) {
+            if chosen.and_then(|(_, mapping)| kind(mapping)).is_some_and(|name| !is_composed(name))
+            {
                 below.retain(|(key, _)| !PARTS.contains(&key.as_str()));
             }
             Value::Table(entries(below, above, path)?)

@@ -1,4 +1,5 @@
-//! From what people write to experiments: preset, then file, then `--set`, then the case, one experiment for each point of the axes.
+//! From what people write to experiments: preset, then file, then `--set`, then the case, one
+//! experiment for each point of the axes.
 
 mod alternatives;
 mod axes;
@@ -19,11 +20,12 @@ use crate::syntax::{Node, Place, Value, parse};
 pub use generator::resolve_generator;
 pub(crate) use merge::SCHEMES;
 
-/// Builds the experiments that a file (its text and its name for messages) and `--set` options describe.
+/// Builds the experiments that a file (its text and its name for messages) and `--set` options
+/// describe.
 ///
-/// A value of the file overrides the preset's, a value of `sets` (`"a.b=c"`, later ones win) overrides both. Every
-/// list is an axis; the result is the cross product of all axes in the order in which they are written, the last one
-/// varying fastest.
+/// A value of the file overrides the preset's, a value of `sets` (`"a.b=c"`, later ones win)
+/// overrides both. Every list is an axis; the result is the cross product of all axes in the order
+/// in which they are written, the last one varying fastest.
 ///
 /// # Errors
 /// One line that names the place, the key, what was found and what was expected.
@@ -41,14 +43,21 @@ pub fn resolve(
     }
     let default_name = toml_text.and_then(|_| file_stem(file_name)).unwrap_or("experiment");
     let mut presets = Presets::default();
-    axes::points(written)?.into_iter().map(|point| complete(point, default_name, &mut presets)).collect()
+    axes::points(written)?
+        .into_iter()
+        .map(|point| complete(point, default_name, &mut presets))
+        .collect()
 }
 
 /// The presets that are in use, read once.
 type Presets = BTreeMap<&'static str, Node>;
 
 /// Puts the preset under one point of the axes, and checks the whole.
-fn complete(mut point: Node, default_name: &str, presets: &mut Presets) -> Result<Experiment, ConfigError> {
+fn complete(
+    mut point: Node,
+    default_name: &str,
+    presets: &mut Presets,
+) -> Result<Experiment, ConfigError> {
     alternatives::settle(&mut point)?;
     let point = cases::unfold(point)?;
     let mut whole = match point.get("preset") {
@@ -57,7 +66,8 @@ fn complete(mut point: Node, default_name: &str, presets: &mut Presets) -> Resul
             let preset = presets::find(name).ok_or_else(|| {
                 let known = presets::preset_names();
                 let message = format!("unknown preset `{name}`{}", suggest::among(name, &known));
-                ConfigError::new(place, Some("preset"), message).meaning(suggest::nearest(name, &known))
+                ConfigError::new(place, Some("preset"), message)
+                    .meaning(suggest::nearest(name, &known))
             })?;
             let defaults = match presets.entry(preset.name) {
                 Entry::Occupied(entry) => entry.into_mut(),
@@ -66,8 +76,10 @@ fn complete(mut point: Node, default_name: &str, presets: &mut Presets) -> Resul
             merge::overlay(defaults.clone(), point, "")?
         }
         Some(other) => {
-            let message =
-                format!("`preset`: found {}, expected the name of a preset", other.value.describe());
+            let message = format!(
+                "`preset`: found {}, expected the name of a preset",
+                other.value.describe()
+            );
             return Err(ConfigError::new(&other.place, Some("preset"), message));
         }
     };

@@ -40,8 +40,9 @@ pub(super) fn of_check(message: String) -> (Vec<String>, Problem) {
 /// `option: message`.
 fn split_path(mut path: Vec<String>, mut message: String) -> (Vec<String>, String) {
     while let Some((head, rest)) = message.split_once(": ") {
-        let is_key =
-            |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let is_key = |word: &str| {
+            !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        };
         if !head.split('.').all(is_key) {
             break;
         }
@@ -66,7 +67,8 @@ fn read(message: String) -> Problem {
     if let Some((word, known)) = after("unknown variant ") {
         return Problem::UnknownName { word, known };
     }
-    let wrong = ["invalid type: ", "invalid value: "].iter().find_map(|start| message.strip_prefix(start));
+    let wrong =
+        ["invalid type: ", "invalid value: "].iter().find_map(|start| message.strip_prefix(start));
     match wrong.and_then(|rest| rest.rsplit_once(", expected ")) {
         Some((_, expected)) => Problem::WrongType { expected: expected.to_owned() },
         None => Problem::Said(message),
@@ -102,7 +104,8 @@ mod tests {
 
     fn problem(json: &str) -> (String, Problem) {
         let mut reader = serde_json::Deserializer::from_str(json);
-        let (path, problem) = of(&serde_path_to_error::deserialize::<_, Table>(&mut reader).unwrap_err());
+        let (path, problem) =
+            of(&serde_path_to_error::deserialize::<_, Table>(&mut reader).unwrap_err());
         (path.join("."), problem)
     }
 
@@ -141,7 +144,8 @@ mod tests {
 
     #[test]
     fn a_check_names_its_key_first() {
-        let (path, problem) = of_check("nand.channels: found 0, expected at least 1: one".to_owned());
+        let (path, problem) =
+            of_check("nand.channels: found 0, expected at least 1: one".to_owned());
         assert_eq!(path, ["nand", "channels"]);
         assert_eq!(problem, Problem::Said("found 0, expected at least 1: one".to_owned()));
     }

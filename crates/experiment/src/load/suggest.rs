@@ -15,7 +15,11 @@ pub(super) fn nearest<'c>(word: &str, candidates: &[&'c str]) -> Option<&'c str>
 
 /// `; did you mean x? (known: ...)`.
 pub(super) fn among(word: &str, candidates: &[&str]) -> String {
-    let meant =
-        nearest(word, candidates).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-    if candidates.is_empty() { meant } else { format!("{meant} (known: {})", candidates.join(", ")) }
+    let meant = nearest(word, candidates)
+        .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+    if candidates.is_empty() {
+        meant
+    } else {
+        format!("{meant} (known: {})", candidates.join(", "))
+    }
 }

@@ -1,4 +1,5 @@
-//! From a tree to an experiment or a generator, and from what is wrong with it to lines that a person can act on.
+//! From a tree to an experiment or a generator, and from what is wrong with it to lines that a
+//! person can act on.
 
 use eraseblock_core::nand::Geometry;
 use eraseblock_traces::GenerateConfig;
@@ -24,7 +25,9 @@ pub(super) fn generator(tree: &Node) -> Result<GenerateConfig, ConfigError> {
     read(tree, &GENERATOR, |generate: &GenerateConfig| {
         let message = |error: eraseblock_traces::TraceError| error.to_string();
         generate.generator().map(drop).map_err(message).map_err(|message| {
-            message.strip_prefix("workload.generate.").map_or_else(|| message.clone(), str::to_owned)
+            message
+                .strip_prefix("workload.generate.")
+                .map_or_else(|| message.clone(), str::to_owned)
         })
     })
 }
@@ -35,15 +38,19 @@ struct Subject {
     error: fn(&Json) -> Option<serde_path_to_error::Error<serde_json::Error>>,
     /// What to write where `kind` is missing.
     kind: &'static str,
-    /// Keys belong to an experiment, where a preset may give them and a like one may stand in another table.
+    /// Keys belong to an experiment, where a preset may give them and a like one may stand in
+    /// another table.
     in_experiment: bool,
 }
 
-const EXPERIMENT: Subject = Subject { error: error_of::<Experiment>, kind: "lru", in_experiment: true };
+const EXPERIMENT: Subject =
+    Subject { error: error_of::<Experiment>, kind: "lru", in_experiment: true };
 const GENERATOR: Subject =
     Subject { error: error_of::<GenerateConfig>, kind: "uniform", in_experiment: false };
 
-fn error_of<T: DeserializeOwned>(json: &Json) -> Option<serde_path_to_error::Error<serde_json::Error>> {
+fn error_of<T: DeserializeOwned>(
+    json: &Json,
+) -> Option<serde_path_to_error::Error<serde_json::Error>> {
     serde_path_to_error::deserialize::<_, T>(json).err()
 }
 
@@ -63,7 +70,8 @@ fn read<T: DeserializeOwned>(
     Err(Fault { tree, subject, json, path }.explain(&problem))
 }
 
-/// What a single key cannot show by itself, and takes no time to check; the rest shows when the drive is built.
+/// What a single key cannot show by itself, and takes no time to check; the rest shows when the
+/// drive is built.
 fn checked(experiment: &Experiment) -> Result<(), String> {
     experiment.workload.check().map_err(|error| error.to_string())?;
     Geometry::new(&experiment.nand).map(drop)
@@ -84,7 +92,8 @@ impl Fault<'_> {
             Problem::MissingKey { name, known } => self.missing_key(name, known),
             Problem::UnknownName { word, known } => {
                 let known: Vec<&str> = known.iter().map(String::as_str).collect();
-                let error = self.error(&format!("unknown name `{word}`{}", suggest::among(word, &known)));
+                let error =
+                    self.error(&format!("unknown name `{word}`{}", suggest::among(word, &known)));
                 error.meaning(suggest::nearest(word, &known))
             }
             Problem::WrongType { expected } => {
@@ -98,19 +107,23 @@ impl Fault<'_> {
     /// An error of the value at the path.
     fn error(&self, message: &str) -> ConfigError {
         let key = self.path.join(".");
-        let message = if key.is_empty() { message.to_owned() } else { format!("`{key}`: {message}") };
+        let message =
+            if key.is_empty() { message.to_owned() } else { format!("`{key}`: {message}") };
         ConfigError::new(&self.tree.nearest(&self.path).place, Some(&key), message)
     }
 
     fn unknown_key(&self, word: &str, known: &[String]) -> ConfigError {
         let parent = &self.path[..self.path.len().max(1) - 1];
-        let prefix = if parent.is_empty() { String::new() } else { format!("{}.", parent.join(".")) };
+        let prefix =
+            if parent.is_empty() { String::new() } else { format!("{}.", parent.join(".")) };
         let key = format!("{prefix}{word}");
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
         let meant = suggest::nearest(word, &known).map(|near| format!("{prefix}{near}"));
-        let elsewhere = || self.subject.in_experiment.then(|| schema::path_ending_in(word)).flatten();
+        let elsewhere =
+            || self.subject.in_experiment.then(|| schema::path_ending_in(word)).flatten();
         let meant = meant.or_else(elsewhere).filter(|near| *near != key);
-        let hint = meant.as_ref().map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+        let hint =
+            meant.as_ref().map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
         let known = match (self.scheme(parent), known.is_empty()) {
             (Some(scheme), true) => format!("`{scheme}` has no options"),
             (Some(scheme), false) => format!("options of `{scheme}`: {}", known.join(", ")),
@@ -135,7 +148,9 @@ impl Fault<'_> {
                 format!("; say whose options these are: kind = \"{}\"", known.join("\", \""))
             }
             ("kind", _) => format!("; name it, for example kind = \"{}\"", self.subject.kind),
-            ("workload", _) => "; say what to replay, for example workload.path = \"TRACE\"".to_owned(),
+            ("workload", _) => {
+                "; say what to replay, for example workload.path = \"TRACE\"".to_owned()
+            }
             (_, None) if self.subject.in_experiment => format!(
                 "; give it, or start from a preset, for example preset = \"{}\"",
                 presets::preset_names().join("\" or \"")

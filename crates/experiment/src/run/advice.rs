@@ -1,4 +1,5 @@
-//! What a reader of the record should know of the workload: what was left out, dropped, moved or made to arrive late.
+//! What a reader of the record should know of the workload: what was left out, dropped, moved or
+//! made to arrive late.
 
 use eraseblock_core::buffer::BufferConfig as Scheme;
 use eraseblock_core::config::BufferSection;
@@ -48,11 +49,17 @@ pub(super) fn warnings(trace: &TraceIdentity, fit: &FitReport) -> Vec<String> {
     );
     warn(
         trace.left_out.zero_length > 0,
-        format!("{} requests of the trace have no bytes and were left out", trace.left_out.zero_length),
+        format!(
+            "{} requests of the trace have no bytes and were left out",
+            trace.left_out.zero_length
+        ),
     );
     warn(
         fit.beyond_drive > 0,
-        format!("{} reach beyond the drive and were dropped (fit = \"{mode}\")", of_all(fit.beyond_drive)),
+        format!(
+            "{} reach beyond the drive and were dropped (fit = \"{mode}\")",
+            of_all(fit.beyond_drive)
+        ),
     );
     warn(
         fit.untouched_trims > 0,
@@ -61,7 +68,8 @@ pub(super) fn warnings(trace: &TraceIdentity, fit: &FitReport) -> Vec<String> {
             of_all(fit.untouched_trims)
         ),
     );
-    // Compacting keeps what lies inside a block together; the other modes can bring apart what was together.
+    // Compacting keeps what lies inside a block together; the other modes can bring apart what was
+    // together.
     warn(
         fit.moved > 0 && matches!(fit.mode, FitMode::Wrap | FitMode::Scale),
         format!(
@@ -83,7 +91,8 @@ mod tests {
     use super::*;
 
     fn fitted(mode: FitMode) -> (TraceIdentity, FitReport) {
-        let mut config = WorkloadConfig::generated(GenerateConfig::sequential(100, Bytes(400 << 10)));
+        let mut config =
+            WorkloadConfig::generated(GenerateConfig::sequential(100, Bytes(400 << 10)));
         config.fit = mode;
         let workload = config.prepare(Path::new(".")).unwrap();
         let drive = DriveShape { exported_bytes: 200 << 10, page_bytes: 4096, block_bytes: 8192 };
@@ -128,13 +137,21 @@ mod tests {
         assert_eq!(warnings(workload.identity(), &fit), Vec::<String>::new());
         let left_out = LeftOut { zero_length: 3, ..LeftOut::default() };
         let moved = Moved { clamped: 2, clamped_max_ns: 70, sorted: 5, sorted_max_ns: 80 };
-        let bad_lines = BadLines { count: 1, first: vec!["line 7: noise".to_owned()], ..BadLines::default() };
+        let bad_lines =
+            BadLines { count: 1, first: vec!["line 7: noise".to_owned()], ..BadLines::default() };
         let trace = TraceIdentity { bad_lines, moved, left_out, ..workload.identity().clone() };
         let fit = FitReport { untouched_trims: 4, ..fit };
         let all = warnings(&trace, &fit);
-        assert_eq!(all[0], "of the trace, 1 line or record was bad and was skipped (line 7: noise)");
+        assert_eq!(
+            all[0],
+            "of the trace, 1 line or record was bad and was skipped (line 7: noise)"
+        );
         assert!(all[1].starts_with("2 requests of the trace have times before"), "{}", all[1]);
-        assert!(all[2].ends_with("by up to 80 ns; they were moved to their place in time"), "{}", all[2]);
+        assert!(
+            all[2].ends_with("by up to 80 ns; they were moved to their place in time"),
+            "{}",
+            all[2]
+        );
         assert_eq!(all[3], "3 requests of the trace have no bytes and were left out");
         assert!(all[4].starts_with("4 of 10 requests are trims"), "{}", all[4]);
     }

@@ -52,29 +52,42 @@ fn schema() -> &'static Json {
 fn required(root: &Json, schema: &Json, value: &Json) -> Json {
     let mut schema = schema;
     while let Some(target) = schema.get("$ref").and_then(Json::as_str) {
-        let Some(found) = root.pointer(target.trim_start_matches('#')) else { return value.clone() };
+        let Some(found) = root.pointer(target.trim_start_matches('#')) else {
+            return value.clone();
+        };
         schema = found;
     }
     let Json::Object(table) = value else { return value.clone() };
-    let variants = || ["anyOf", "oneOf"].into_iter().filter_map(|key| schema.get(key)?.as_array()).flatten();
+    let variants =
+        || ["anyOf", "oneOf"].into_iter().filter_map(|key| schema.get(key)?.as_array()).flatten();
     let kind = |one: &&Json| one.pointer("/properties/kind/const") == table.get("kind");
-    let Some(schema) = variants().find(kind).or_else(|| schema.get("properties").map(|_| schema)) else {
+    let Some(schema) = variants().find(kind).or_else(|| schema.get("properties").map(|_| schema))
+    else {
         // What may be left out is one of a reference and null.
         let inner = variants().find(|one| one.get("$ref").is_some());
         return inner.map_or_else(|| value.clone(), |inner| required(root, inner, value));
     };
     let Some(properties) = schema.get("properties") else { return value.clone() };
-    let keys = schema.get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str);
-    // A scheme was chosen, and its options have defaults of their own; unless a default says which one.
+    let keys = schema
+        .get("required")
+        .and_then(Json::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Json::as_str);
+    // A scheme was chosen, and its options have defaults of their own; unless a default says which
+    // one.
     let by_default = |key: &str| properties[key].pointer("/default/kind").is_some();
-    let chosen = table.iter().filter(|(key, value)| value.get("kind").is_some() && !by_default(key));
+    let chosen =
+        table.iter().filter(|(key, value)| value.get("kind").is_some() && !by_default(key));
     let chosen = chosen.map(|(key, _)| key.as_str());
     let keys = keys.chain(chosen);
-    let entry = |key: &str| Some((key.to_owned(), required(root, properties.get(key)?, table.get(key)?)));
+    let entry =
+        |key: &str| Some((key.to_owned(), required(root, properties.get(key)?, table.get(key)?)));
     Json::Object(keys.filter_map(entry).collect())
 }
 
-/// Lays a preset over the keys without defaults, but for schemes that were chosen in the place of its own.
+/// Lays a preset over the keys without defaults, but for schemes that were chosen in the place of
+/// its own.
 fn overlay(below: &mut Json, above: Json, path: &str, chosen: &BTreeSet<String>) {
     match (below, above) {
         (Json::Object(below), Json::Object(above)) => {

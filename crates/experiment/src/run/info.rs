@@ -21,9 +21,8 @@ pub struct InfoOptions {
     pub sample: Option<f64>,
 }
 
-/// What the whole trace of an experiment holds, which part of it is replayed, and what that part is like, as JSON.
-/// Paths start from the folder `base`; `progress` may end it, as
-/// in [`super::run`].
+/// What the whole trace of an experiment holds, which part of it is replayed, and what that part is
+/// like, as JSON. Paths start from the folder `base`; `progress` may end it, as in [`super::run`].
 ///
 /// # Errors
 /// The file cannot be read, or is not what the format promises; an option that cannot be.
@@ -33,7 +32,8 @@ pub fn trace_info(
     options: &InfoOptions,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<String, RunError> {
-    let mut characterise = CharacteriseOptions { sample: options.sample, ..CharacteriseOptions::default() };
+    let mut characterise =
+        CharacteriseOptions { sample: options.sample, ..CharacteriseOptions::default() };
     if let Some(text) = &options.page_size {
         let size: Bytes =
             text.parse().map_err(|problem| RunError::Option(format!("page size: {problem}")))?;

@@ -25,7 +25,11 @@ pub(super) fn check(
             Some(trace.requests_in_trace),
             Some(trace.requests + trace.left_out.total()),
         ),
-        ("requests replayed = requests fitted to the drive", Some(trace.requests), Some(fit.requests)),
+        (
+            "requests replayed = requests fitted to the drive",
+            Some(trace.requests),
+            Some(fit.requests),
+        ),
         (
             "requests fitted + extra pieces = dropped + to be submitted",
             Some(fit.requests + fit.extra_pieces),
@@ -41,8 +45,9 @@ pub(super) fn check(
     ];
     for (law, left, right) in laws {
         if left != right {
-            let number =
-                |side: Option<u64>| side.map_or_else(|| "nothing".to_owned(), |count| count.to_string());
+            let number = |side: Option<u64>| {
+                side.map_or_else(|| "nothing".to_owned(), |count| count.to_string())
+            };
             return Err(RunError::Law(format!("{law}: {} and {}", number(left), number(right))));
         }
     }
@@ -69,7 +74,10 @@ mod tests {
     }
 
     fn drive(submitted: u64, completed: u64) -> Map<String, Json> {
-        Map::from_iter([("requests".to_owned(), json!({"submitted": submitted, "completed": completed}))])
+        Map::from_iter([(
+            "requests".to_owned(),
+            json!({"submitted": submitted, "completed": completed}),
+        )])
     }
 
     #[test]
@@ -82,11 +90,12 @@ mod tests {
     fn each_lost_request_is_found() {
         let (trace, fit) = accounts();
         let count = fit.submitted;
-        let law = |trace: &TraceIdentity, fit: &FitReport, submitted, figures: &Map<String, Json>| {
-            let error = check(trace, fit, submitted, figures).unwrap_err();
-            assert!(!error.is_input());
-            error.to_string()
-        };
+        let law =
+            |trace: &TraceIdentity, fit: &FitReport, submitted, figures: &Map<String, Json>| {
+                let error = check(trace, fit, submitted, figures).unwrap_err();
+                assert!(!error.is_input());
+                error.to_string()
+            };
         let good = drive(count, count);
         let lost = TraceIdentity { requests_in_trace: 101, ..trace.clone() };
         assert!(law(&lost, &fit, count, &good).ends_with("replayed + left out: 101 and 100"));

@@ -34,7 +34,8 @@ use workloads::{Stamp, Workloads, changed};
 pub struct Progress {
     /// What the run does now: `read`, `fill`, `foresee`, `replay` or `finish`.
     pub phase: &'static str,
-    /// Steps done in this phase: pages where it fills, requests where it reads, foresees or replays, else 0 or 1.
+    /// Steps done in this phase: pages where it fills, requests where it reads, foresees or
+    /// replays, else 0 or 1.
     pub done: u64,
     /// Steps in this phase, at most; 0 where nobody knows.
     pub total: u64,
@@ -60,7 +61,8 @@ const REPORT_EVERY: u64 = 4096;
 pub struct Identity {
     /// The record's `key`: a hash of the configuration and the content of the trace.
     pub key: String,
-    /// Entries of the record's `trace` that depend on where the trace lies and what it is called, and not on the key.
+    /// Entries of the record's `trace` that depend on where the trace lies and what it is called,
+    /// and not on the key.
     pub trace: BTreeMap<&'static str, String>,
 }
 
@@ -78,7 +80,8 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// Which record [`Self::run`] will give. Reads the trace, unless this runner has read it already.
+    /// Which record [`Self::run`] will give. Reads the trace, unless this runner has read it
+    /// already.
     ///
     /// # Errors
     /// Says what is wrong with the workload.
@@ -102,11 +105,12 @@ impl Runner {
 
     /// Runs an experiment. Paths in its workload start from the folder `base`.
     ///
-    /// `progress` is called some thousand pages or requests apart; when it breaks, the run ends with
-    /// [`RunError::Cancelled`].
+    /// `progress` is called some thousand pages or requests apart; when it breaks, the run ends
+    /// with [`RunError::Cancelled`].
     ///
     /// # Errors
-    /// Says what is wrong with the workload or the drive; [`RunError::is_input`] tells the user's errors from failures.
+    /// Says what is wrong with the workload or the drive; [`RunError::is_input`] tells the user's
+    /// errors from failures.
     pub fn run(
         &self,
         experiment: &Experiment,
@@ -138,7 +142,8 @@ impl Runner {
 
         report("fill", 0, 1)?;
         let start = Instant::now();
-        let filled = device.precondition_with(&mut |done, total| report("fill", done, total).is_ok())?;
+        let filled =
+            device.precondition_with(&mut |done, total| report("fill", done, total).is_ok())?;
         if !filled {
             return Err(RunError::Cancelled);
         }
@@ -202,7 +207,8 @@ impl Runner {
     }
 }
 
-/// Runs one experiment, as [`Runner::run`] does; with `verify`, every read is checked against what was written.
+/// Runs one experiment, as [`Runner::run`] does; with `verify`, every read is checked against what
+/// was written.
 ///
 /// # Errors
 /// As [`Runner::run`].
@@ -217,7 +223,9 @@ pub fn run(
 
 /// A sentence about settings that somebody gave and that do nothing beside the others.
 fn idle_settings(experiment: &Experiment, mut idle: Vec<Idle>) -> Option<String> {
-    idle.extend(experiment.workload.idle_settings().into_iter().map(|(key, why)| Idle::new(key, why)));
+    idle.extend(
+        experiment.workload.idle_settings().into_iter().map(|(key, why)| Idle::new(key, why)),
+    );
     if experiment.host.replay != Replay::Open {
         idle.push(Idle::new("workload.time_scale", "host.replay takes no arrival times"));
     }
@@ -229,9 +237,9 @@ fn idle_settings(experiment: &Experiment, mut idle: Vec<Idle>) -> Option<String>
     }
     let given = given::settings(experiment);
     warning(&idle, |key| {
-        given
-            .iter()
-            .any(|path| path.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
+        given.iter().any(|path| {
+            path.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        })
     })
 }
 

@@ -1,4 +1,5 @@
-//! The record of one run: its configuration, its workload, the figures, and how fast the engine was.
+//! The record of one run: its configuration, its workload, the figures, and how fast the engine
+//! was.
 
 use eraseblock_traces::{FittedWorkload, Workload};
 use serde::Serialize;
@@ -7,7 +8,8 @@ use serde_json::{Map, Value as Json, json};
 use super::advice;
 use crate::experiment::Experiment;
 
-/// One run's result, a JSON object. All of it but `engine` is the same for every run of the same experiment.
+/// One run's result, a JSON object. All of it but `engine` is the same for every run of the same
+/// experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record(Map<String, Json>);
 

@@ -61,7 +61,8 @@ fn inode(_: &fs::Metadata) -> (u64, i128) {
 }
 
 impl Workloads {
-    /// The workload as its file is now, and the state of that file. Read anew only where the file has changed.
+    /// The workload as its file is now, and the state of that file. Read anew only where the file
+    /// has changed.
     pub fn get(
         &self,
         config: &WorkloadConfig,
@@ -91,16 +92,21 @@ impl Workloads {
 
     fn entry(&self, config: &WorkloadConfig, base: &Path, file: Option<Stamp>) -> Arc<Entry> {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) =
-            entries.iter().find(|entry| entry.file == file && entry.base == base && entry.config == *config)
+        if let Some(known) = entries
+            .iter()
+            .find(|entry| entry.file == file && entry.base == base && entry.config == *config)
         {
             return known.clone();
         }
         if entries.len() == KEPT {
             entries.remove(0);
         }
-        let entry =
-            Arc::new(Entry { config: config.clone(), base: base.to_owned(), file, found: Mutex::default() });
+        let entry = Arc::new(Entry {
+            config: config.clone(),
+            base: base.to_owned(),
+            file,
+            found: Mutex::default(),
+        });
         entries.push(entry.clone());
         entry
     }

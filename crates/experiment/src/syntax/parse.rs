@@ -15,8 +15,8 @@ const DEPTH_MAX: usize = 16;
 const PRESET_LAYER: usize = 0;
 pub(crate) const FILE_LAYER: usize = 1;
 
-/// Keys whose texts are anything, also `null`; in all others that takes back what a layer below sets, as TOML has no other
-/// word for it.
+/// Keys whose texts are anything, also `null`; in all others that takes back what a layer below
+/// sets, as TOML has no other word for it.
 const LABELS: [&str; 3] = ["name", "case.name", "workload.path"];
 
 /// The tree of a file.
@@ -29,8 +29,8 @@ pub(crate) fn preset(text: &str, name: &str) -> Result<Node, ConfigError> {
     Source::new(text, format!("preset {name}"), PRESET_LAYER).tree()
 }
 
-/// The tree of one `--set` option, `a.b=c`. The value is TOML; what is not TOML is text, also inside a list, so that
-/// `buffer.size=[1MiB,4MiB]` needs no quotes.
+/// The tree of one `--set` option, `a.b=c`. The value is TOML; what is not TOML is text, also
+/// inside a list, so that `buffer.size=[1MiB,4MiB]` needs no quotes.
 pub(crate) fn set(option: &str, number: usize) -> Result<Node, ConfigError> {
     let fail = |message: String| ConfigError::new(Place::Set(option.into()), None, message);
     let Some((key, value)) = option.split_once('=') else {
@@ -54,7 +54,8 @@ pub(crate) fn set(option: &str, number: usize) -> Result<Node, ConfigError> {
     Source::new(&text, option, FILE_LAYER + 1 + number).tree()
 }
 
-/// The value of an option as TOML: itself where it is TOML, else quoted; lists are quoted element by element.
+/// The value of an option as TOML: itself where it is TOML, else quoted; lists are quoted element
+/// by element.
 fn toml_value(value: &str) -> Result<String, String> {
     let as_toml = DeValue::parse(value);
     match value.chars().next() {
@@ -66,11 +67,13 @@ fn toml_value(value: &str) -> Result<String, String> {
         Some('[') if value.ends_with(']') => {
             let inside = value[1..value.len() - 1].trim_end();
             let inside = inside.strip_suffix(',').unwrap_or(inside);
-            let elements: Result<Vec<_>, _> = split_list(inside).into_iter().map(toml_value).collect();
+            let elements: Result<Vec<_>, _> =
+                split_list(inside).into_iter().map(toml_value).collect();
             Ok(format!("[{}]", elements?.join(", ")))
         }
         Some('[' | '{' | '"' | '\'') => {
-            let message = as_toml.err().map_or_else(String::new, |error| error.message().to_owned());
+            let message =
+                as_toml.err().map_or_else(String::new, |error| error.message().to_owned());
             Err(format!("`{value}` is not TOML: {message}"))
         }
         None => Err("a list element is empty".to_owned()),
@@ -151,7 +154,12 @@ impl<'t> Source<'t> {
         table.iter().map(entry).collect()
     }
 
-    fn value(&self, value: &Spanned<DeValue<'_>>, path: &str, at: usize) -> Result<Value, ConfigError> {
+    fn value(
+        &self,
+        value: &Spanned<DeValue<'_>>,
+        path: &str,
+        at: usize,
+    ) -> Result<Value, ConfigError> {
         let fail = |message: String| Err(ConfigError::new(self.place(at), Some(path), message));
         if path.split('.').count() > DEPTH_MAX {
             return fail(format!("tables are nested more than {DEPTH_MAX} deep"));
@@ -160,10 +168,12 @@ impl<'t> Source<'t> {
             DeValue::String(text) if text == "null" && !LABELS.contains(&path) => Value::Null,
             DeValue::String(text) => Value::Text(text.to_string()),
             DeValue::Boolean(value) => Value::Bool(*value),
-            DeValue::Integer(digits) => match i64::from_str_radix(digits.as_str(), digits.radix()) {
-                Ok(number) => Value::Int(number),
-                Err(_) => return fail(format!("`{path}`: {digits} is too large for a number")),
-            },
+            DeValue::Integer(digits) => {
+                match i64::from_str_radix(digits.as_str(), digits.radix()) {
+                    Ok(number) => Value::Int(number),
+                    Err(_) => return fail(format!("`{path}`: {digits} is too large for a number")),
+                }
+            }
             DeValue::Float(digits) => match digits.as_str().parse::<f64>() {
                 Ok(number) if number.is_finite() => Value::Float(number),
                 _ => return fail(format!("`{path}`: found {digits}, expected a finite number")),
@@ -179,8 +189,9 @@ impl<'t> Source<'t> {
                 for element in elements {
                     let at = element.span().start;
                     if element.get_ref().is_array() {
-                        let message =
-                            format!("`{path}`: a list inside a list; each element of an axis is one value");
+                        let message = format!(
+                            "`{path}`: a list inside a list; each element of an axis is one value"
+                        );
                         return Err(ConfigError::new(self.place(at), Some(path), message));
                     }
                     let value = self.value(element, path, at)?;

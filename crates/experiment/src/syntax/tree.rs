@@ -136,9 +136,9 @@ impl Node {
             Value::Float(value) => Json::from(*value),
             Value::Text(text) => Json::from(text.as_str()),
             Value::List(nodes) => nodes.iter().map(Node::to_json).collect(),
-            Value::Table(entries) => {
-                Json::Object(entries.iter().map(|(key, node)| (key.clone(), node.to_json())).collect())
-            }
+            Value::Table(entries) => Json::Object(
+                entries.iter().map(|(key, node)| (key.clone(), node.to_json())).collect(),
+            ),
         }
     }
 }

@@ -31,16 +31,22 @@ impl Digest {
     /// Names of the fields in which the two are not the same.
     pub fn fields_that_differ<'a>(&'a self, other: &'a Self) -> Vec<&'a str> {
         let names: BTreeSet<&String> = self.0.keys().chain(other.0.keys()).collect();
-        names.into_iter().filter(|name| self.0.get(*name) != other.0.get(*name)).map(String::as_str).collect()
+        names
+            .into_iter()
+            .filter(|name| self.0.get(*name) != other.0.get(*name))
+            .map(String::as_str)
+            .collect()
     }
 }
 
-/// A table: the fields once, then a line for each run with the hashes in that order, `-` where it has no such field.
+/// A table: the fields once, then a line for each run with the hashes in that order, `-` where it
+/// has no such field.
 pub fn write(digests: &BTreeMap<String, Digest>) -> String {
     let fields: BTreeSet<&String> = digests.values().flat_map(|digest| digest.0.keys()).collect();
     let fields: Vec<&String> = fields.into_iter().collect();
-    let mut text =
-        String::from("# Digests of small runs: `make golden` compares, `make golden BLESS=1` writes anew.\n");
+    let mut text = String::from(
+        "# Digests of small runs: `make golden` compares, `make golden BLESS=1` writes anew.\n",
+    );
     for field in &fields {
         writeln!(text, "field {field}").expect("memory takes everything");
     }
@@ -76,5 +82,8 @@ fn result_of<'a>(name: &str, value: &'a Value) -> &'a Value {
 }
 
 fn hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().take(2).fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+    Sha256::digest(bytes)
+        .iter()
+        .take(2)
+        .fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }

@@ -1,4 +1,5 @@
-//! Which runs there are: drawn from the registries, so that a new scheme, option value, preset or format adds its own.
+//! Which runs there are: drawn from the registries, so that a new scheme, option value, preset or
+//! format adds its own.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -80,9 +81,14 @@ impl List {
             for choice in entry["choices"].as_array().expect("choices") {
                 let option = choice["option"].as_str().expect("an option");
                 // An option elsewhere in the configuration is written out.
-                let path = if option.contains('.') { option.to_owned() } else { format!("{key}.{option}") };
+                let path = if option.contains('.') {
+                    option.to_owned()
+                } else {
+                    format!("{key}.{option}")
+                };
                 for other in choice["others"].as_array().expect("others") {
-                    let mut sets = vec![format!("{key}.kind=\"{name}\""), set(&path, &other.to_string())];
+                    let mut sets =
+                        vec![format!("{key}.kind=\"{name}\""), set(&path, &other.to_string())];
                     sets.extend_from_slice(more);
                     self.add(format!("{section}/{name}/{option}={other}"), &sets);
                 }
@@ -100,7 +106,11 @@ pub fn all() -> Vec<Run> {
     let registry = serde_json::from_str(&registry_json()).expect("the registry is JSON");
     let mut list = List { all: Vec::new(), registry };
     pairs(&mut list);
-    list.choices("buffers", "buffer.scheme", &[set("ftl.mapping", "bast"), set("buffer.size", "512KiB")]);
+    list.choices(
+        "buffers",
+        "buffer.scheme",
+        &[set("ftl.mapping", "bast"), set("buffer.size", "512KiB")],
+    );
     list.choices("ftls", "ftl.mapping", &[]);
     parts_of_page_mapping(&mut list);
     presets(&mut list);
@@ -159,7 +169,10 @@ fn drives(list: &mut List) {
         ("buffer emptied", &["host.end_of_run=flush"]),
         ("two planes", &["nand.multi_plane=true"]),
         ("copy-back", &["nand.copy_back=true"]),
-        ("several planes to a program", &["nand.pages_per_program=2", "nand.program_order=sequential"]),
+        (
+            "several planes to a program",
+            &["nand.pages_per_program=2", "nand.program_order=sequential"],
+        ),
         ("reads first", &["nand.scheduling=read-first"]),
         ("buses of their own", &["nand.shared_bus=false"]),
         (
@@ -198,7 +211,11 @@ fn workloads(list: &mut List) {
         list.add(format!("workloads/{option}"), &[option.to_owned()]);
     }
     for fit in ["wrap", "clip", "scale", "remap"] {
-        let sets = [set("workload.fit", fit), set("ftl.exported", "3MiB"), set("workload.from_byte", "1MiB")];
+        let sets = [
+            set("workload.fit", fit),
+            set("ftl.exported", "3MiB"),
+            set("workload.from_byte", "1MiB"),
+        ];
         list.add(format!("workloads/fit={fit}"), &sets);
     }
     for format in eraseblock_traces::formats() {
@@ -215,7 +232,12 @@ fn workloads(list: &mut List) {
             drive(),
             parameters(&name)
         );
-        list.all.push(Run { name: format!("generators/{name}"), file, sets: Vec::new(), power: false });
+        list.all.push(Run {
+            name: format!("generators/{name}"),
+            file,
+            sets: Vec::new(),
+            power: false,
+        });
     }
 }
 

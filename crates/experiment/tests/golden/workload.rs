@@ -1,4 +1,5 @@
-//! The workload of the golden runs: reads, writes, trims, flush commands and forced writes, hot and cold, short and long.
+//! The workload of the golden runs: reads, writes, trims, flush commands and forced writes, hot and
+//! cold, short and long.
 
 use std::path::Path;
 
@@ -20,7 +21,8 @@ pub fn requests() -> Vec<Request> {
     let mut arrival_ns = 0;
     let mut all = Vec::new();
     for _ in 0..REQUESTS {
-        arrival_ns += if random.random_range(0..4) == 0 { 0 } else { random.random_range(0..1_200_000) };
+        arrival_ns +=
+            if random.random_range(0..4) == 0 { 0 } else { random.random_range(0..1_200_000) };
         let kind = random.random_range(0..100);
         let op = match kind {
             0..2 => Op::Flush,
@@ -37,8 +39,16 @@ pub fn requests() -> Vec<Request> {
         let span = if random.random_range(0..3) > 0 { SPAN / 8 } else { SPAN };
         let align = if sectors % 8 == 0 { 8 } else { 1 };
         let first = random.random_range(0..(span / SECTOR - sectors) / align) * align;
-        let (offset, len) = if op == Op::Flush { (0, 0) } else { (first * SECTOR, sectors * SECTOR) };
-        all.push(Request { arrival_ns, op, offset, len, volume: 0, fua: op == Op::Write && kind > 95 });
+        let (offset, len) =
+            if op == Op::Flush { (0, 0) } else { (first * SECTOR, sectors * SECTOR) };
+        all.push(Request {
+            arrival_ns,
+            op,
+            offset,
+            len,
+            volume: 0,
+            fua: op == Op::Write && kind > 95,
+        });
     }
     all
 }
@@ -55,5 +65,6 @@ pub fn write(folder: &Path) {
             .expect("a folder that can be written");
     }
     let all = requests().into_iter().map(Ok);
-    write_trace(all, &folder.join(FILE), &WriteOptions::default()).expect("a folder that can be written");
+    write_trace(all, &folder.join(FILE), &WriteOptions::default())
+        .expect("a folder that can be written");
 }

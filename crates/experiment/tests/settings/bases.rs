@@ -29,7 +29,8 @@ pub struct Base {
     pub values: Vec<String>,
 }
 
-/// Reads, writes of many sizes, trims and flushes, to few blocks more often than to others, now and then with time in between.
+/// Reads, writes of many sizes, trims and flushes, to few blocks more often than to others, now and
+/// then with time in between.
 pub const MIXED: &str = r#"workload.generate={ kind = "zipf", requests = 2000, footprint = "6 MiB", theta = 0.9, size = { "512 B" = 10, "4 KiB" = 40, "16 KiB" = 30, "96 KiB" = 5 }, align = "512 B", read_share = 0.4, trim_share = 0.02, flush_share = 0.01, interval = "900us", arrivals = "exponential" }"#;
 
 /// Small writes and reads in a few places: blocks stay in parts, and come back.
@@ -41,13 +42,18 @@ const EVEN: &str = r#"workload.generate={ kind = "uniform", requests = 60000, fo
 /// Writes in sequence and reads of it.
 const RUNS: &str = r#"workload.generate={ kind = "sequential", requests = 2000, footprint = "6 MiB", size = { "4 KiB" = 50, "64 KiB" = 30, "128 KiB" = 20 }, read_share = 0.4, interval = "2ms" }"#;
 
-/// What else settings need to matter: how their names begin (all of the name, where it ends with `$`), settings beside them, and values where the schema tells none that matter.
+/// What else settings need to matter: how their names begin (all of the name, where it ends with
+/// `$`), settings beside them, and values where the schema tells none that matter.
 const EXERCISE: &[(&str, &[&str], &[&str])] = &[
     ("seed$", STEADY, &[]),
     ("precondition.", STEADY, &[]),
     (
         "nand.suspend",
-        &["nand.scheduling=read-first", "nand.suspend={ latency = \"20 us\" }", "buffer.scheme=none"],
+        &[
+            "nand.scheduling=read-first",
+            "nand.suspend={ latency = \"20 us\" }",
+            "buffer.scheme=none",
+        ],
         &[],
     ),
     ("nand.suspend", &["nand.scheduling=read-first", "buffer.scheme=none"], &[]),
@@ -57,7 +63,11 @@ const EXERCISE: &[(&str, &[&str], &[&str])] = &[
     ("ftl.over_provisioning", &["ftl.exported=null"], &["0.3", "0.6"]),
     ("ftl.allocator<static>.order", &[], &["PDWC"]),
     ("ftl.gc.region_pages", &["ftl.gc.regions=3"], &["50"]),
-    ("ftl.wear", &[SMALL, "ftl.wear.threshold=2", "workload.generate.requests=20000"], &["1", "2", "4"]),
+    (
+        "ftl.wear",
+        &[SMALL, "ftl.wear.threshold=2", "workload.generate.requests=20000"],
+        &["1", "2", "4"],
+    ),
     ("ftl.wear<dual-pool>.rest", &[EVEN, "ftl.wear.threshold=1"], &["0", "8"]),
     ("ftl.wear<hot-cold>.rest", &[EVEN, "ftl.wear.threshold=1"], &["0", "8"]),
     ("ftl.wear<two-level>.rest", &[EVEN, "ftl.wear.threshold=1"], &["0", "8"]),
@@ -66,9 +76,17 @@ const EXERCISE: &[(&str, &[&str], &[&str])] = &[
     ("ftl.mapping<dftl>", &["ftl.mapping.cache=64"], &[]),
     ("ftl.mapping<dftl>.entries_per_page", &["ftl.mapping.cache=64"], &["64"]),
     ("ftl.mapping<mnk>", &[SMALL, "ftl.mapping.striping=1", "ftl.mapping.group_blocks=4"], &[]),
-    ("nand.pages_per_program", &["nand.program_order=sequential", "nand.timing.program=300us"], &["2", "4"]),
+    (
+        "nand.pages_per_program",
+        &["nand.program_order=sequential", "nand.timing.program=300us"],
+        &["2", "4"],
+    ),
     ("ftl.mapping<pattern>", &[RUNS, "buffer.scheme=supa"], &[]),
-    ("ftl.mapping<ssd-model>.reserve", &["ftl.exported=null", "ftl.over_provisioning=0.07"], &["0.3"]),
+    (
+        "ftl.mapping<ssd-model>.reserve",
+        &["ftl.exported=null", "ftl.over_provisioning=0.07"],
+        &["0.3"],
+    ),
     ("ftl.mapping<ssd-model>.block_mapping", &["ftl.mapping.active=element"], &[]),
     ("ftl.mapping<ssd-model>.migrate_below", WEAR_AWARE, &[]),
     ("ftl.mapping<ssd-model>.ration_below", RATIONED, &["0.5"]),
@@ -76,7 +94,11 @@ const EXERCISE: &[(&str, &[&str], &[&str])] = &[
     ("ftl.mapping<ssd-model>.seed", RATIONED, &["2"]),
     ("buffer.scheme<blas>.sequential", &[RUNS, "ftl.mapping=pattern"], &[]),
     ("buffer.scheme<cave>.clean_first", &["buffer.scheme.order=cflru"], &[]),
-    ("buffer.scheme<cave>.sequential_above", &["ftl.mapping=pattern", "buffer.scheme.padding=false"], &[]),
+    (
+        "buffer.scheme<cave>.sequential_above",
+        &["ftl.mapping=pattern", "buffer.scheme.padding=false"],
+        &[],
+    ),
     ("buffer.scheme<cbm>.exchange_counts", EXCHANGES, &[]),
     ("buffer.scheme<cbm>", &[SMALL, "buffer.size=1MiB", "buffer.scheme.settle=20"], &[]),
     ("buffer.scheme<hbm>.exchange_counts", EXCHANGES, &[]),
@@ -103,7 +125,11 @@ const EXERCISE: &[(&str, &[&str], &[&str])] = &[
     ("workload.skip_bad_lines", &["workload.path=bad.blkparse"], &[]),
     (
         "workload.max_",
-        &["workload.path=zeroes.nbdkit", "workload.format=nbdkit-log", "workload.skip_bad_lines=true"],
+        &[
+            "workload.path=zeroes.nbdkit",
+            "workload.format=nbdkit-log",
+            "workload.skip_bad_lines=true",
+        ],
         &["512 B"],
     ),
     ("workload.format<nbdkit-log>", &["workload.path=zeroes.nbdkit"], &[]),
@@ -121,8 +147,16 @@ const EXERCISE: &[(&str, &[&str], &[&str])] = &[
     ("workload.generate<disksim>.size", &[], &["{ kind = \"uniform\", min = 4, max = 40 }"]),
     ("workload.generate<disksim>.gap", &[], &["{ kind = \"uniform\", min = 4, max = 40 }"]),
     ("workload.generate<disksim>.local_gap", &[], &["{ kind = \"uniform\", min = 4, max = 40 }"]),
-    ("workload.generate<disksim>.sequential_gap", &[], &["{ kind = \"uniform\", min = 4, max = 40 }"]),
-    ("workload.generate<disksim>.local_distance", &[], &["{ kind = \"uniform\", min = -400, max = 400 }"]),
+    (
+        "workload.generate<disksim>.sequential_gap",
+        &[],
+        &["{ kind = \"uniform\", min = 4, max = 40 }"],
+    ),
+    (
+        "workload.generate<disksim>.local_distance",
+        &[],
+        &["{ kind = \"uniform\", min = -400, max = 400 }"],
+    ),
     ("workload.generate<calibrated>.volume", &["workload.generate.volumes=2"], &[]),
     ("workload.generate<disksim>.local_distance<poisson>.base", &[], &["-42"]),
     ("workload.generate<disksim>.local_distance<poisson>.mean", &[], &["42"]),
@@ -131,7 +165,8 @@ const EXERCISE: &[(&str, &[&str], &[&str])] = &[
     ("workload.generate<standin>.set", &[], &["{ requests = 50 }"]),
 ];
 
-/// A buffer that is full of single pages before the threshold may move: each page that comes takes the place of another.
+/// A buffer that is full of single pages before the threshold may move: each page that comes takes
+/// the place of another.
 const EXCHANGES: &[&str] =
     &[EVEN, "workload.generate.requests=2000", "buffer.scheme.alpha=0.1", "buffer.scheme.beta=0.2"];
 
@@ -139,8 +174,11 @@ const EXCHANGES: &[&str] =
 const SHUFFLED: &[&str] = &["workload.generate.order=shuffle", "workload.generate.interval=20ms"];
 
 /// A drive that is overwritten at random before the run.
-const STEADY: &[&str] =
-    &["precondition.state=steady", "precondition.tolerance=0.0001", "precondition.max_drive_writes=3"];
+const STEADY: &[&str] = &[
+    "precondition.state=steady",
+    "precondition.tolerance=0.0001",
+    "precondition.max_drive_writes=3",
+];
 
 /// Blocks wear out so soon that it shows.
 const WEAR_AWARE: &[&str] = &[
@@ -174,8 +212,10 @@ pub const REFUSED: [&str; 1] = ["ftl.mapping<ssd-model>.elements_per_gang"];
 /// Names in these tables that no setting has.
 pub fn not_in(all: &[Setting]) -> Vec<&'static str> {
     let names: Vec<_> = all.iter().map(Setting::name).collect();
-    let starts =
-        EXERCISE.iter().map(|(start, ..)| *start).chain(WITHOUT_EFFECT.iter().map(|(name, _)| *name));
+    let starts = EXERCISE
+        .iter()
+        .map(|(start, ..)| *start)
+        .chain(WITHOUT_EFFECT.iter().map(|(name, _)| *name));
     starts.chain(REFUSED).filter(|start| !names.iter().any(|name| is_meant(start, name))).collect()
 }
 
@@ -232,13 +272,19 @@ fn chosen(path: &str, kind: &str, in_disksim: bool) -> String {
         // Requests go back as often as they go on.
         ("workload.generate.local_distance", "uniform") => "min = -100, max = 100, ",
         ("workload.generate.local_distance", "normal") => "mean = -20, deviation = 100, ",
-        ("workload.generate.local_distance", "twovalue") => "default = -20, second = 40, probability = 0.3, ",
-        ("workload.generate.local_distance", "poisson" | "exponential") => "base = -40, mean = 40, ",
+        ("workload.generate.local_distance", "twovalue") => {
+            "default = -20, second = 40, probability = 0.3, "
+        }
+        ("workload.generate.local_distance", "poisson" | "exponential") => {
+            "base = -40, mean = 40, "
+        }
         (_, "twovalue") => "default = 20, second = 40, probability = 0.3, ",
         (_, "normal") => "mean = 40, deviation = 10, ",
         (_, "poisson") => "mean = 40, ",
         (path, "exponential") if path.ends_with("size") && !in_disksim => r#"mean = "8 KiB", "#,
-        (path, "uniform") if path.ends_with("size") && !in_disksim => r#"min = "4 KiB", max = "32 KiB", "#,
+        (path, "uniform") if path.ends_with("size") && !in_disksim => {
+            r#"min = "4 KiB", max = "32 KiB", "#
+        }
         (_, "uniform") => "min = 10, max = 50, ",
         (path, "exponential") if !path.ends_with("arrivals") => "mean = 20, ",
         _ if path.starts_with("workload.") => "",
@@ -266,8 +312,14 @@ pub fn write_traces(folder: &Path) {
     let lines = |line: &dyn Fn(u64) -> String| (0..300).map(line).collect::<String>();
     let at = |n: u64| n * 7919 % 2000 * 8;
     let op = |n: u64| if n.is_multiple_of(3) { "r" } else { "w" };
-    write("two.spc", &lines(&|n| format!("{},{},4096,{},{:.6}\n", n % 2, at(n) / 2, op(n), n as f64 / 1e3)));
-    write("late.spc", &lines(&|n| format!("0,{},4096,{},{:.6}\n", at(n), op(n), (n ^ 1) as f64 / 1e3)));
+    write(
+        "two.spc",
+        &lines(&|n| format!("{},{},4096,{},{:.6}\n", n % 2, at(n) / 2, op(n), n as f64 / 1e3)),
+    );
+    write(
+        "late.spc",
+        &lines(&|n| format!("0,{},4096,{},{:.6}\n", at(n), op(n), (n ^ 1) as f64 / 1e3)),
+    );
     write("one.spc", &lines(&|n| format!("0,{},4096,{},{:.6}\n", at(n), op(n), n as f64 / 1e3)));
     let event = |n: u64, us: u64, action: &str| {
         format!(
@@ -294,18 +346,20 @@ pub fn write_traces(folder: &Path) {
         }
         bytes
     };
-    let three =
-        (0..300).flat_map(|n| [binary(n, 0, 1), binary(n, 70 + n % 7 * 30, 7), binary(n, 500, 8)].concat());
+    let three = (0..300)
+        .flat_map(|n| [binary(n, 0, 1), binary(n, 70 + n % 7 * 30, 7), binary(n, 500, 8)].concat());
     std::fs::write(folder.join("three.blktrace"), three.collect::<Vec<u8>>()).unwrap();
     let bad = lines(&|n| if n % 50 == 7 { "8,0 nothing\n".to_owned() } else { event(n, 0, "D") });
     write("bad.blkparse", &bad);
     let head = "fio version 3 iolog\n0 /dev/sdb add\n1 /dev/sdb open\n";
     write(
         "three.fio",
-        &(head.to_owned() + &lines(&|n| format!("{} /dev/sdb write {} 4096\n", n * 300, at(n) * 512))),
+        &(head.to_owned()
+            + &lines(&|n| format!("{} /dev/sdb write {} 4096\n", n * 300, at(n) * 512))),
     );
     let head = "fio version 2 iolog\n/dev/sdb add\n/dev/sdb open\n";
-    let wait = |n: u64| format!("/dev/sdb wait {} 0\n/dev/sdb write {} 4096\n", 200 + n, at(n) * 512);
+    let wait =
+        |n: u64| format!("/dev/sdb wait {} 0\n/dev/sdb write {} 4096\n", 200 + n, at(n) * 512);
     write("two.fio", &(head.to_owned() + &lines(&wait)));
     let zero = |n: u64| {
         let (call, trim) = if n.is_multiple_of(3) {
@@ -319,8 +373,7 @@ pub fn write_traces(folder: &Path) {
             at(n) * 512
         )
     };
-    let head =
-        "2024-01-02 00:00:00.000000 connection=1 Connect export=\"\" tls=0 size=0xa00000 minsize=0x0\n";
+    let head = "2024-01-02 00:00:00.000000 connection=1 Connect export=\"\" tls=0 size=0xa00000 minsize=0x0\n";
     write("zeroes.nbdkit", &(head.to_owned() + &lines(&zero)));
     let record = |n: u64, operation: &[u8]| {
         let mut bytes = (n as u32).to_le_bytes().to_vec();
@@ -330,7 +383,9 @@ pub fn write_traces(folder: &Path) {
         bytes.extend((-1_i64).to_le_bytes());
         bytes
     };
-    for (name, operation) in [("one.oracleGeneral", [].as_slice()), ("one.oracleGeneralOpNS", &[13, 0, 0])] {
+    for (name, operation) in
+        [("one.oracleGeneral", [].as_slice()), ("one.oracleGeneralOpNS", &[13, 0, 0])]
+    {
         let records = (0..300).flat_map(|n| record(n, operation));
         std::fs::write(folder.join(name), records.collect::<Vec<u8>>()).unwrap();
     }

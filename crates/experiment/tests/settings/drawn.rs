@@ -8,7 +8,8 @@ use serde_json::Value as Json;
 pub struct Setting {
     /// Such as `buffer.scheme.padding`.
     pub path: String,
-    /// The schemes, generators and distributions on the way to it: where they are chosen, and which.
+    /// The schemes, generators and distributions on the way to it: where they are chosen, and
+    /// which.
     pub kinds: Vec<(String, String)>,
     schema: Json,
 }
@@ -24,7 +25,8 @@ impl Setting {
     }
 }
 
-/// Every key of the schema, outermost first. Tables are settings of their own only where they may be left out.
+/// Every key of the schema, outermost first. Tables are settings of their own only where they may
+/// be left out.
 pub fn settings() -> Vec<Setting> {
     let root: Json = serde_json::from_str(&schema_json()).unwrap();
     let mut found = Vec::new();
@@ -34,7 +36,13 @@ pub fn settings() -> Vec<Setting> {
     found
 }
 
-fn walk(root: &Json, schema: &Json, path: &str, kinds: &[(String, String)], found: &mut Vec<Setting>) {
+fn walk(
+    root: &Json,
+    schema: &Json,
+    path: &str,
+    kinds: &[(String, String)],
+    found: &mut Vec<Setting>,
+) {
     let schema = deref(root, schema);
     for choice in choices(schema) {
         walk(root, choice, path, kinds, found);
@@ -42,7 +50,10 @@ fn walk(root: &Json, schema: &Json, path: &str, kinds: &[(String, String)], foun
     let Some(properties) = schema.get("properties").and_then(Json::as_object) else { return };
     let mut kinds = kinds.to_vec();
     if let Some(kind) = properties.get("kind") {
-        kinds.push((path.to_owned(), kind["const"].as_str().expect("a kind is a constant").to_owned()));
+        kinds.push((
+            path.to_owned(),
+            kind["const"].as_str().expect("a kind is a constant").to_owned(),
+        ));
     }
     for (key, property) in properties.iter().filter(|(key, _)| *key != "kind") {
         let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
@@ -109,7 +120,9 @@ fn collect(schema: &Json, now: &Json, found: &mut Vec<String>) {
     }
     let kind = schema.get("type");
     let has = |name: &str| {
-        kind.is_some_and(|kind| kind == name || kind.as_array().is_some_and(|all| all.contains(&name.into())))
+        kind.is_some_and(|kind| {
+            kind == name || kind.as_array().is_some_and(|all| all.contains(&name.into()))
+        })
     };
     if has("boolean") {
         found.extend(["true", "false"].map(str::to_owned));
@@ -140,7 +153,11 @@ fn collect(schema: &Json, now: &Json, found: &mut Vec<String>) {
 }
 
 /// Twice and half of a quantity such as `16 KiB`, and some others.
-fn quantities<'q>(now: &Json, unit: &'q str, others: &'q [u64]) -> impl Iterator<Item = String> + 'q {
+fn quantities<'q>(
+    now: &Json,
+    unit: &'q str,
+    others: &'q [u64],
+) -> impl Iterator<Item = String> + 'q {
     let (number, own) = now.as_str().and_then(|text| text.split_once(' ')).unwrap_or(("0", unit));
     let number: u64 = number.parse().unwrap_or(0);
     let near = [number * 2, number / 2].map(|n| format!("{n} {own}"));

@@ -39,7 +39,8 @@ fn describe(source: &Source, circle: &[usize]) -> String {
     let mut text = format!("{} files use one another in a circle, such as", circle.len());
     for (&from, &to) in way.iter().zip(way.iter().cycle().skip(1)) {
         let said = &source.files[from].uses[&to];
-        write!(text, "\n    {} uses {} ({said})", name(from), name(to)).expect("memory takes everything");
+        write!(text, "\n    {} uses {} ({said})", name(from), name(to))
+            .expect("memory takes everything");
     }
     text
 }
@@ -117,7 +118,8 @@ impl Search<'_> {
             }
         }
         if self.lowest[file] == number {
-            let begin = self.open.iter().position(|&open| open == file).expect("it was opened above");
+            let begin =
+                self.open.iter().position(|&open| open == file).expect("it was opened above");
             let mut circle = self.open.split_off(begin);
             if circle.len() > 1 {
                 circle.sort_unstable();

@@ -18,7 +18,8 @@ pub fn listed(page: &str, krate: &str) -> Vec<String> {
     let section = section.split("\n## ").next().unwrap_or_default();
     let begin = format!("| `{krate}` | ");
     let row = section.lines().find_map(|line| line.strip_prefix(&begin));
-    let row = row.unwrap_or_else(|| panic!("`{HEADING}` in ARCHITECTURE.md has no row for `{krate}`"));
+    let row =
+        row.unwrap_or_else(|| panic!("`{HEADING}` in ARCHITECTURE.md has no row for `{krate}`"));
     row.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 

@@ -35,11 +35,13 @@ fn items(tokens: &[TokenTree], depth: usize, written: &mut Written) {
         }
         match word(tokens, at).as_deref() {
             // `$crate` is whoever uses the macro; `pub(in crate::x)` uses nothing.
-            Some("crate") if at > 0 && (is_punct(tokens, at - 1, '$') || is_word(tokens, at - 1, "in")) => {}
+            Some("crate")
+                if at > 0 && (is_punct(tokens, at - 1, '$') || is_word(tokens, at - 1, "in")) => {}
             Some("crate" | "super" | "self") if is_path(tokens, at) => {
                 let path = simple(tokens, &mut at);
                 // A macro that a crate exports stands at its root, wherever it is written.
-                let is_exported = path.len() == 2 && path[0] == "crate" && is_punct(tokens, at, '!');
+                let is_exported =
+                    path.len() == 2 && path[0] == "crate" && is_punct(tokens, at, '!');
                 if !is_exported {
                     written.paths.extend(outside(path, depth));
                 }
@@ -59,7 +61,11 @@ fn items(tokens: &[TokenTree], depth: usize, written: &mut Written) {
                 at += 3;
                 continue;
             }
-            Some(_) if is_path(tokens, at) && !(at > 0 && is_punct(tokens, at - 1, ':')) && depth == 0 => {
+            Some(_)
+                if is_path(tokens, at)
+                    && !(at > 0 && is_punct(tokens, at - 1, ':'))
+                    && depth == 0 =>
+            {
                 let path = simple(tokens, &mut at);
                 written.paths.insert(path);
                 continue;
@@ -107,9 +113,9 @@ fn branch(tokens: &[TokenTree], before: &[String], depth: usize, written: &mut W
             TokenTree::Ident(word) => path.push(word.to_string()),
             TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
                 let inside: Vec<_> = group.stream().into_iter().collect();
-                for part in
-                    inside.split(|token| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ','))
-                {
+                for part in inside.split(
+                    |token| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ','),
+                ) {
                     if !part.is_empty() {
                         branch(part, &path, depth, written);
                     }
@@ -168,7 +174,8 @@ fn after_item(tokens: &[TokenTree], mut at: usize, written: &mut Written) -> usi
             }
             _ => {}
         }
-        let body = matches!(&tokens[at], TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
+        let body =
+            matches!(&tokens[at], TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
         at += 1;
         if is_punct(tokens, at - 1, ';') || (body && !ends_with_semicolon) {
             break;

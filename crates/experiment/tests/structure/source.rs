@@ -40,14 +40,17 @@ impl Source {
         let mut modules: Vec<(String, Module)> = names
             .into_iter()
             .map(|name| {
-                let text = fs::read_to_string(src.join(&name)).expect("a file that was just listed");
+                let text =
+                    fs::read_to_string(src.join(&name)).expect("a file that was just listed");
                 let module = Module { path: module_path(&name), written: written(&text, &name) };
                 (name, module)
             })
             .collect();
         let tests: Vec<Vec<String>> = modules
             .iter()
-            .flat_map(|(_, module)| module.written.tests.iter().map(|test| join(&module.path, test)))
+            .flat_map(|(_, module)| {
+                module.written.tests.iter().map(|test| join(&module.path, test))
+            })
             .collect();
         modules.retain(|(_, module)| !tests.iter().any(|test| module.path.starts_with(test)));
         let (names, modules): (Vec<_>, Vec<_>) = modules.into_iter().unzip();
@@ -59,7 +62,9 @@ impl Source {
 
 /// All `.rs` files below `folder`.
 fn collect(folder: &Path, prefix: &str, names: &mut Vec<String>) {
-    for entry in fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+    for entry in
+        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+    {
         let entry = entry.expect("an entry of a folder");
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
         if entry.path().is_dir() {
@@ -92,7 +97,8 @@ struct Tree {
 
 impl Tree {
     fn new(modules: Vec<Module>) -> Self {
-        let by_path = modules.iter().enumerate().map(|(at, module)| (module.path.clone(), at)).collect();
+        let by_path =
+            modules.iter().enumerate().map(|(at, module)| (module.path.clone(), at)).collect();
         Self { modules, by_path }
     }
 
@@ -101,8 +107,9 @@ impl Tree {
         let module = &self.modules[at];
         let mut uses = BTreeMap::new();
         for path in &module.written.paths {
-            let found =
-                self.start(at, path).and_then(|(from, rest)| self.find(from, rest, &mut BTreeSet::new()));
+            let found = self
+                .start(at, path)
+                .and_then(|(from, rest)| self.find(from, rest, &mut BTreeSet::new()));
             if let Some(found) = found.filter(|&found| found != at) {
                 uses.entry(found).or_insert_with(|| path.join("::"));
             }
@@ -124,7 +131,10 @@ impl Tree {
             "self" => return Some((at, &path[1..])),
             "super" => {}
             // A path that begins with a child, or with a name that a `use` of this file brings in.
-            first if here.written.children.contains(first) || here.written.names.contains_key(first) => {
+            first
+                if here.written.children.contains(first)
+                    || here.written.names.contains_key(first) =>
+            {
                 return Some((at, path));
             }
             _ => return None,
@@ -139,7 +149,12 @@ impl Tree {
 
     /// The file in which the thing at `path`, seen from the module `at`, is written: names that a
     /// module brings in from elsewhere lead there.
-    fn find(&self, at: usize, path: &[String], seen: &mut BTreeSet<(usize, Vec<String>)>) -> Option<usize> {
+    fn find(
+        &self,
+        at: usize,
+        path: &[String],
+        seen: &mut BTreeSet<(usize, Vec<String>)>,
+    ) -> Option<usize> {
         let module = &self.modules[at];
         let Some((name, rest)) = path.split_first() else { return Some(at) };
         if !seen.insert((at, path.to_vec())) {

@@ -16,13 +16,15 @@ pub struct Arrivals {
     pub bytes_per_s: Option<f64>,
     /// Time from each request to the next.
     pub gap_ns: Distribution,
-    /// How bursty arrivals are, at several scales of time; only those at which the workload has ten windows.
+    /// How bursty arrivals are, at several scales of time; only those at which the workload has ten
+    /// windows.
     pub dispersion: Vec<Dispersion>,
     /// The second with the most requests, counted in whole seconds from the first request on.
     pub busiest_second: Option<BusiestSecond>,
 }
 
-/// Variance / mean of the number of requests in a window: 1 for independent (Poisson) arrivals, 0 for a metronome.
+/// Variance / mean of the number of requests in a window: 1 for independent (Poisson) arrivals, 0
+/// for a metronome.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Dispersion {
     /// Width of the windows.
@@ -159,7 +161,12 @@ impl ArrivalCounts {
             requests_per_s: per_s(self.requests.saturating_sub(1)),
             bytes_per_s: per_s(self.bytes),
             gap_ns: self.gaps.finish(),
-            dispersion: self.counters.iter().zip(SCALES_NS).filter_map(|(c, ns)| c.finish(ns)).collect(),
+            dispersion: self
+                .counters
+                .iter()
+                .zip(SCALES_NS)
+                .filter_map(|(c, ns)| c.finish(ns))
+                .collect(),
             busiest_second: self.busiest,
         };
         let flushes = Flushes {
@@ -235,9 +242,10 @@ mod tests {
     #[test]
     fn flushes_close_what_was_written_before_them() {
         let mut counts = ArrivalCounts::default();
-        for (step, op) in [Op::Write, Op::Read, Op::Write, Op::Flush, Op::Flush, Op::Write, Op::Flush]
-            .into_iter()
-            .enumerate()
+        for (step, op) in
+            [Op::Write, Op::Read, Op::Write, Op::Flush, Op::Flush, Op::Write, Op::Flush]
+                .into_iter()
+                .enumerate()
         {
             counts.add(&at(step as u64 * 10, op));
         }
@@ -253,6 +261,9 @@ mod tests {
         let mut counts = ArrivalCounts::default();
         counts.add(&at(3, Op::Write));
         let (arrivals, _) = counts.finish();
-        assert_eq!((arrivals.duration_ns, arrivals.requests_per_s, arrivals.gap_ns.count), (0, None, 0));
+        assert_eq!(
+            (arrivals.duration_ns, arrivals.requests_per_s, arrivals.gap_ns.count),
+            (0, None, 0)
+        );
     }
 }

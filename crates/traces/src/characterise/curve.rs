@@ -1,16 +1,18 @@
 //! Re-use distances, and the miss ratio of an LRU buffer of any size that follows from them.
 //!
-//! A page that is used again after d other pages hits in every LRU buffer of more than d pages. Two buffers are told apart: one that
-//! serves reads and writes, and a write buffer that reads go past. Flushes move nothing; trims make room.
+//! A page that is used again after d other pages hits in every LRU buffer of more than d pages. Two
+//! buffers are told apart: one that serves reads and writes, and a write buffer that reads go past.
+//! Flushes move nothing; trims make room.
 //!
-//! From a sample (one page in 1/R), distances and counts are scaled by 1/R, and the difference between the accesses that
-//! there were and those that the sample stands for goes to the shortest distance (SHARDS-adj). The error has two parts.
-//! *Which pages*: a page is in the sample with all its accesses. Where m of them miss, the misses of the sample have a standard
-//! deviation of sqrt((1 - R) * sum of m^2). In a buffer of c pages a page misses at most once for every c accesses, and never more often
-//! than it is used, which bounds each m.
-//! *How far*: of d pages, a sample holds R * d with a standard deviation of sqrt(R * (1 - R) * d), so that a point of the curve at d pages
-//! may belong sqrt(d * (1 - R) / R) pages away; how much that matters is read off the curve.
-//! [`MissRatio::expected_error`] is the mean of their sum over the points of the curve.
+//! From a sample (one page in 1/R), distances and counts are scaled by 1/R, and the difference
+//! between the accesses that there were and those that the sample stands for goes to the shortest
+//! distance (SHARDS-adj). The error has two parts. *Which pages*: a page is in the sample with all
+//! its accesses. Where m of them miss, the misses of the sample have a standard deviation of
+//! sqrt((1 - R) * sum of m^2). In a buffer of c pages a page misses at most once for every c
+//! accesses, and never more often than it is used, which bounds each m. *How far*: of d pages, a
+//! sample holds R * d with a standard deviation of sqrt(R * (1 - R) * d), so that a point of the
+//! curve at d pages may belong sqrt(d * (1 - R) / R) pages away; how much that matters is read off
+//! the curve. [`MissRatio::expected_error`] is the mean of their sum over the points of the curve.
 
 use serde::Serialize;
 
@@ -44,8 +46,11 @@ impl Counts {
     }
 
     fn join(&self, other: &Self) -> Self {
-        let (long, short) =
-            if self.by_distance.len() < other.by_distance.len() { (other, self) } else { (self, other) };
+        let (long, short) = if self.by_distance.len() < other.by_distance.len() {
+            (other, self)
+        } else {
+            (self, other)
+        };
         let mut joined = long.clone();
         joined.first_uses += short.first_uses;
         for (all, more) in joined.by_distance.iter_mut().zip(&short.by_distance) {
@@ -58,7 +63,9 @@ impl Counts {
         let distances = (0u64..).zip(&self.by_distance).filter(|&(_, &count)| count > 0);
         Reuse {
             first_uses: self.first_uses,
-            distance_pages: Distribution::exact(&distances.map(|(index, &count)| (index << shift, count))),
+            distance_pages: Distribution::exact(
+                &distances.map(|(index, &count)| (index << shift, count)),
+            ),
             time_ns,
         }
     }
@@ -148,14 +155,16 @@ impl Sample {
         Self { uses, squares, accesses, all_accesses, unknown: 1.0 - sample_rate }
     }
 
-    /// Standard error of the miss ratio of a buffer, because other pages could have come into the sample.
+    /// Standard error of the miss ratio of a buffer, because other pages could have come into the
+    /// sample.
     fn error_of_pages(&self, buffer_pages: u64, miss_ratio: f64) -> f64 {
         let Some(&most) = self.uses.last() else { return 1.0 };
         let limit = (self.all_accesses / buffer_pages + 1).min(most);
         let below = self.uses.partition_point(|&count| count <= limit);
         let above = (self.uses.len() - below) as f64;
         let limit = limit as f64;
-        let by_page = below.checked_sub(1).map_or(0.0, |last| self.squares[last]) + above * limit * limit;
+        let by_page =
+            below.checked_sub(1).map_or(0.0, |last| self.squares[last]) + above * limit * limit;
         let by_sum = limit * miss_ratio * self.accesses;
         (self.unknown * by_page.min(by_sum)).sqrt() / self.accesses
     }
@@ -179,7 +188,8 @@ pub struct MissRatio {
     pub sample_rate: f64,
     /// Pages that were followed.
     pub sampled_pages: u64,
-    /// Mean absolute error to be expected of the ratios below; 0 where exact, 1 where the sample holds no page.
+    /// Mean absolute error to be expected of the ratios below; 0 where exact, 1 where the sample
+    /// holds no page.
     pub expected_error: f64,
     /// From one page to all.
     pub points: Vec<MissRatioPoint>,
@@ -188,7 +198,8 @@ pub struct MissRatio {
     hits: [Hits; 4],
 }
 
-/// Page accesses that do not find their page in the buffer / page accesses, by kind; null where there are none of a kind.
+/// Page accesses that do not find their page in the buffer / page accesses, by kind; null where
+/// there are none of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MissRatioPoint {
     /// Size of the buffer, in pages.
@@ -268,7 +279,8 @@ impl Distances {
         }
     }
 
-    /// Re-use of all accesses, reads, writes, and writes among themselves; times belong to the first three.
+    /// Re-use of all accesses, reads, writes, and writes among themselves; times belong to the
+    /// first three.
     pub fn reuse(&self, shift: u32, times: [Distribution; 3]) -> [Reuse; 4] {
         let [all, read, write] = times;
         [
@@ -310,7 +322,11 @@ impl Distances {
                     + hits[0].error_of_distance(point.buffer_pages, sample_rate)
             });
             // A sample without a page says nothing.
-            if points.is_empty() { 1.0 } else { (errors.sum::<f64>() / points.len() as f64).min(1.0) }
+            if points.is_empty() {
+                1.0
+            } else {
+                (errors.sum::<f64>() / points.len() as f64).min(1.0)
+            }
         };
         MissRatio {
             method: if shift == 0 { "exact" } else { "sampled" },
@@ -323,7 +339,8 @@ impl Distances {
     }
 }
 
-/// Sizes from 1 to `last`, four to each doubling: 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, and so on, then `last`.
+/// Sizes from 1 to `last`, four to each doubling: 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, and
+/// so on, then `last`.
 fn sizes_up_to(last: u64) -> impl Iterator<Item = u64> {
     let steps = (0u32..).flat_map(|octave| (4..8u64).map(move |step| step << octave));
     (1..4).chain(steps).take_while(move |&size| size < last).chain((last > 0).then_some(last))
@@ -335,7 +352,10 @@ mod tests {
 
     #[test]
     fn sizes_are_spaced_evenly_and_end_with_all() {
-        assert_eq!(sizes_up_to(21).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 21]);
+        assert_eq!(
+            sizes_up_to(21).collect::<Vec<_>>(),
+            [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 21]
+        );
         assert_eq!(sizes_up_to(2).collect::<Vec<_>>(), [1, 2]);
         assert_eq!(sizes_up_to(0).count(), 0);
     }
@@ -350,7 +370,8 @@ mod tests {
         distances.mixed(false, Some(4), 1);
         distances.mixed(true, Some(2), 1);
         distances.write_only(None, 1);
-        let followed = Followed { page_bytes: 512, shift: 0, footprint_pages: 6, pages: 6, uses: Vec::new() };
+        let followed =
+            Followed { page_bytes: 512, shift: 0, footprint_pages: 6, pages: 6, uses: Vec::new() };
         let found = distances.miss_ratio(followed);
         let all: Vec<_> = (0..8).map(|pages| found.hits(Accesses::All, pages)).collect();
         assert_eq!(all, [0, 1, 1, 2, 2, 3, 3, 3]);
@@ -365,7 +386,8 @@ mod tests {
     fn a_sample_without_a_page_says_nothing() {
         let mut distances = Distances::default();
         distances.count(true, 5);
-        let followed = Followed { page_bytes: 512, shift: 7, footprint_pages: 0, pages: 0, uses: Vec::new() };
+        let followed =
+            Followed { page_bytes: 512, shift: 7, footprint_pages: 0, pages: 0, uses: Vec::new() };
         let found = distances.miss_ratio(followed);
         assert_eq!((found.method, found.points.len(), found.expected_error), ("sampled", 0, 1.0));
     }

@@ -82,7 +82,8 @@ fn power_below(value: u64) -> u64 {
     if value == 0 { 0 } else { 1 << value.ilog2() }
 }
 
-/// Standard deviation / mean of values whose count, sum and sum of squares are known; `None` where the mean is 0.
+/// Standard deviation / mean of values whose count, sum and sum of squares are known; `None` where
+/// the mean is 0.
 pub(super) fn variation(count: u64, sum: u128, squares: u128) -> Option<f64> {
     if sum == 0 {
         return None;
@@ -114,7 +115,8 @@ impl Distribution {
     }
 }
 
-/// Collects values of a wide range in constant memory: percentiles to three digits, everything else exactly.
+/// Collects values of a wide range in constant memory: percentiles to three digits, everything else
+/// exactly.
 #[derive(Debug, Clone)]
 pub(super) struct Spread {
     histogram: Histogram<u64>,
@@ -131,7 +133,8 @@ const HIGHEST: u64 = 1 << 62;
 impl Default for Spread {
     fn default() -> Self {
         // The bounds are constants that the library accepts.
-        let histogram = Histogram::new_with_bounds(1, HIGHEST, 3).unwrap_or_else(|e| unreachable!("{e}"));
+        let histogram =
+            Histogram::new_with_bounds(1, HIGHEST, 3).unwrap_or_else(|e| unreachable!("{e}"));
         Self { histogram, powers: [0; 65], sum: 0, squares: 0, min: u64::MAX, max: 0 }
     }
 }
@@ -197,8 +200,9 @@ mod tests {
         );
         assert_eq!((found.p99, found.max, found.mean), (Some(8192), Some(8192), Some(2713.6)));
         assert_eq!(found.histogram, [(512, 5), (4096, 4), (8192, 1)]);
-        let deviation =
-            f64::sqrt((5.0 * 2201.6f64.powi(2) + 4.0 * 1382.4f64.powi(2) + 5478.4f64.powi(2)) / 10.0);
+        let deviation = f64::sqrt(
+            (5.0 * 2201.6f64.powi(2) + 4.0 * 1382.4f64.powi(2) + 5478.4f64.powi(2)) / 10.0,
+        );
         assert!((found.cv.unwrap() - deviation / 2713.6).abs() < 1e-12);
     }
 

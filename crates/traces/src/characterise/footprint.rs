@@ -8,7 +8,8 @@ use super::pages::{Page, Pages};
 use super::sizes::ByKind;
 use super::windows::Windows;
 
-/// The pages that a workload touches. Where a sample of pages is followed, numbers of pages are estimates.
+/// The pages that a workload touches. Where a sample of pages is followed, numbers of pages are
+/// estimates.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Footprint {
     /// Size of a page.
@@ -79,14 +80,16 @@ pub(super) fn finish(mut pages: Pages, windows: &mut Windows) -> PageFigures {
     };
     let mut all_times = pages.read_times.clone();
     all_times.merge(&pages.write_times);
-    let times = [&all_times, &pages.read_times, &pages.write_times].map(super::distribution::Spread::finish);
+    let times = [&all_times, &pages.read_times, &pages.write_times]
+        .map(super::distribution::Spread::finish);
     let shift = weight.ilog2();
     let [all, read, write, reuse_write_only] = pages.distances.reuse(shift, times);
     // Only the error of a sample asks for the uses of each page.
     let each = |page: &Page| u64::from(page.reads) + u64::from(page.writes);
     let sample = if shift == 0 { &[] } else { pages.followed() };
     let uses = sample.iter().map(each).collect();
-    let followed = Followed { page_bytes, shift, footprint_pages: footprint.pages, pages: followed, uses };
+    let followed =
+        Followed { page_bytes, shift, footprint_pages: footprint.pages, pages: followed, uses };
     PageFigures {
         footprint,
         hot_spots,

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-/// How unevenly accesses of one kind are spread over the pages that have any. Null where there are none.
+/// How unevenly accesses of one kind are spread over the pages that have any. Null where there are
+/// none.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Concentration {
     /// Share of the accesses that go to the 1 % of pages used most.
@@ -42,7 +43,8 @@ impl Concentration {
             }
         }
         let share = |index: usize| sums[index] as f64 / total as f64;
-        // With ranks from the least used page on: G = 2 * sum(rank * count) / (n * total) - (n + 1) / n.
+        // With ranks from the least used page on: G = 2 * sum(rank * count) / (n * total) - (n + 1)
+        // / n.
         let pages = pages as f64;
         let gini = 2.0 * weighted as f64 / (pages * total as f64) - (pages + 1.0) / pages;
         Self {
@@ -50,7 +52,9 @@ impl Concentration {
             top_10_percent_share: Some(share(6)),
             top_20_percent_share: Some(share(7)),
             gini: Some(gini.max(0.0)),
-            curve: (0..CURVE.len()).map(|index| (CURVE[index] as f64 / 1000.0, share(index))).collect(),
+            curve: (0..CURVE.len())
+                .map(|index| (CURVE[index] as f64 / 1000.0, share(index)))
+                .collect(),
         }
     }
 }

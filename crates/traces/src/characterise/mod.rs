@@ -1,7 +1,8 @@
-//! Characterises a workload in one pass: what it asks for, when, where, and how an LRU buffer of any size would fare.
+//! Characterises a workload in one pass: what it asks for, when, where, and how an LRU buffer of
+//! any size would fare.
 //!
-//! `docs/trace-info.md` defines each figure. Memory grows with the pages touched, up to a limit from which on a sample of
-//! them is followed.
+//! `docs/trace-info.md` defines each figure. Memory grows with the pages touched, up to a limit
+//! from which on a sample of them is followed.
 
 mod arrivals;
 mod curve;
@@ -41,12 +42,14 @@ pub use windows::{OverTime, Window};
 /// How a workload is characterised.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CharacteriseOptions {
-    /// Size of the pages in which footprint, re-use and the miss-ratio curve are counted: a power of two from 512 on.
+    /// Size of the pages in which footprint, re-use and the miss-ratio curve are counted: a power
+    /// of two from 512 on.
     pub page_bytes: u64,
-    /// Share of the pages to follow, rounded down to a power of two; 1: all, whatever memory it takes. Without it, all
-    /// pages are followed up to `max_pages`.
+    /// Share of the pages to follow, rounded down to a power of two; 1: all, whatever memory it
+    /// takes. Without it, all pages are followed up to `max_pages`.
     pub sample: Option<f64>,
-    /// Without `sample`: with more pages than this, every second one is given up, as often as needed.
+    /// Without `sample`: with more pages than this, every second one is given up, as often as
+    /// needed.
     pub max_pages: usize,
 }
 
@@ -69,7 +72,11 @@ impl CharacteriseOptions {
             )));
         }
         let Some(share) = self.sample else {
-            return Ok(PageOptions { page_bytes, shift: 0, limit: self.max_pages.clamp(1, NO_LIMIT) });
+            return Ok(PageOptions {
+                page_bytes,
+                shift: 0,
+                limit: self.max_pages.clamp(1, NO_LIMIT),
+            });
         };
         let shift = (0..=SMALLEST_SHARE).find(|&shift| 1.0 / (1u64 << shift) as f64 <= share);
         match shift {
@@ -109,7 +116,8 @@ pub struct Profile {
     pub hot_spots: ByKind<Concentration>,
     /// The workload in windows of time.
     pub over_time: OverTime,
-    /// Re-use of pages by all accesses, reads and writes: by an access of this kind, after one of any kind.
+    /// Re-use of pages by all accesses, reads and writes: by an access of this kind, after one of
+    /// any kind.
     pub reuse: ByKind<Reuse>,
     /// Re-use of written pages, reads left out.
     pub reuse_write_only: Reuse,
@@ -182,12 +190,13 @@ impl Characteriser {
 }
 
 impl WorkloadConfig {
-    /// Prepares the workload, and in the same pass characterises the part of it that is replayed, as it is before it is
-    /// laid onto a drive. The caller may end it.
+    /// Prepares the workload, and in the same pass characterises the part of it that is replayed,
+    /// as it is before it is laid onto a drive. The caller may end it.
     ///
     /// # Errors
     ///
-    /// As [`WorkloadConfig::prepare_watched`]; an option that cannot be; an address too high for the page size.
+    /// As [`WorkloadConfig::prepare_watched`]; an option that cannot be; an address too high for
+    /// the page size.
     pub fn characterise(
         &self,
         base: &Path,

@@ -1,8 +1,10 @@
-//! Every page of the workload: how often it is used, when it was used last, and how deep it lies in an LRU order.
+//! Every page of the workload: how often it is used, when it was used last, and how deep it lies in
+//! an LRU order.
 //!
-//! Where the footprint is too large, or where the user asks, only a sample of the pages is followed (SHARDS): those whose
-//! hashed address falls into the chosen share, all accesses of each. Whatever is counted then stands for as many pages as one
-//! of the sample does, and distances are scaled alike. See [`super::curve`] for the error.
+//! Where the footprint is too large, or where the user asks, only a sample of the pages is followed
+//! (SHARDS): those whose hashed address falls into the chosen share, all accesses of each. Whatever
+//! is counted then stands for as many pages as one of the sample does, and distances are scaled
+//! alike. See [`super::curve`] for the error.
 
 use eraseblock_core::host::{Op, Request};
 use hashbrown::HashTable;
@@ -47,7 +49,8 @@ struct Access {
     write: bool,
 }
 
-/// Accesses that are looked up together: the looks into memory then overlap, which makes up most of the time.
+/// Accesses that are looked up together: the looks into memory then overlap, which makes up most of
+/// the time.
 const BATCH: usize = 64;
 
 /// What the user chose about pages.
@@ -224,8 +227,9 @@ impl Pages {
         for key in first..last {
             let hash = mix(key);
             if self.is_followed(hash)
-                && let Some(&page) =
-                    self.table.find(table_hash(hash), |&page| self.followed[page as usize].key == key)
+                && let Some(&page) = self
+                    .table
+                    .find(table_hash(hash), |&page| self.followed[page as usize].key == key)
             {
                 self.forget(page);
             }

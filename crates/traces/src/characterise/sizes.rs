@@ -46,7 +46,8 @@ pub struct ByKind<T> {
     pub write: T,
 }
 
-/// `[bytes, share]`: share of the requests whose start and length are both multiples of so many bytes.
+/// `[bytes, share]`: share of the requests whose start and length are both multiples of so many
+/// bytes.
 pub type Alignment = Vec<(u64, f64)>;
 
 /// Alignments that are reported: from a sector to 64 KiB.
@@ -136,7 +137,8 @@ impl SizeCounts {
             fua_share: (write.requests > 0).then(|| fua_writes as f64 / write.requests as f64),
         };
         let sizes = ByKind { all: all.sizes(), read: read.sizes(), write: write.sizes() };
-        let alignment = ByKind { all: all.alignment(), read: read.alignment(), write: write.alignment() };
+        let alignment =
+            ByKind { all: all.alignment(), read: read.alignment(), write: write.alignment() };
         (mix, sizes, alignment)
     }
 }
@@ -148,8 +150,14 @@ mod tests {
     #[test]
     fn kinds_are_counted_apart() {
         let mut counts = SizeCounts::default();
-        let request =
-            |op, offset, len| Request { arrival_ns: 0, offset, len, volume: 0, op, fua: len == 512 };
+        let request = |op, offset, len| Request {
+            arrival_ns: 0,
+            offset,
+            len,
+            volume: 0,
+            op,
+            fua: len == 512,
+        };
         for one in [
             request(Op::Read, 4096, 4096),
             request(Op::Read, 512, 1024),

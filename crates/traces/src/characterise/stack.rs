@@ -1,12 +1,14 @@
-//! The order in which an LRU buffer of unlimited size would hold pages, and how deep in it each page lies.
+//! The order in which an LRU buffer of unlimited size would hold pages, and how deep in it each
+//! page lies.
 //!
-//! An access takes the next slot of time; the slots that pages have left are counted in a Fenwick tree over blocks of
-//! slots, so that a page's depth (the pages used since it was) costs O(log n). When the slots are used up, those in
-//! use are closed up, which costs O(1) for each access since the last time (Olken's algorithm, on arrays).
+//! An access takes the next slot of time; the slots that pages have left are counted in a Fenwick
+//! tree over blocks of slots, so that a page's depth (the pages used since it was) costs O(log n).
+//! When the slots are used up, those in use are closed up, which costs O(1) for each access since
+//! the last time (Olken's algorithm, on arrays).
 //!
-//! A page that is trimmed leaves a *hole*: room in every buffer that held it. The next page that comes from below the
-//! hole, or from nowhere, fills it, and leaves its own place as the hole. So the depths stay those of a real buffer of
-//! any size, in which a trim makes room.
+//! A page that is trimmed leaves a *hole*: room in every buffer that held it. The next page that
+//! comes from below the hole, or from nowhere, fills it, and leaves its own place as the hole. So
+//! the depths stay those of a real buffer of any size, in which a trim makes room.
 
 use std::collections::BinaryHeap;
 
@@ -22,7 +24,8 @@ const LEAST: usize = 1 << 14;
 /// Slots for each page in use when the slots are laid out anew.
 const ROOM: usize = 4;
 
-/// Where the slot of each page is kept: beside what else is known of the page, so that one look into memory finds both.
+/// Where the slot of each page is kept: beside what else is known of the page, so that one look
+/// into memory finds both.
 pub(super) trait SlotOf {
     fn slot_of(&mut self, page: u32) -> &mut u32;
 }
@@ -30,7 +33,8 @@ pub(super) trait SlotOf {
 /// Pages in the order of their last use. Their slots, `NOWHERE` at first, are kept by the caller.
 #[derive(Debug)]
 pub(super) struct Stack {
-    /// Page in each slot, `HOLE`, or what was there before it left; slots from `slots.len()` on are still free.
+    /// Page in each slot, `HOLE`, or what was there before it left; slots from `slots.len()` on are
+    /// still free.
     slots: Vec<u32>,
     capacity: usize,
     /// A set bit for each slot that nothing is in any more.
@@ -67,7 +71,8 @@ impl SlotOf for Nobody {
 }
 
 impl Stack {
-    /// Uses a page. Its depth before that, 0 for the one used last; `None` if it was never used, or trimmed since.
+    /// Uses a page. Its depth before that, 0 for the one used last; `None` if it was never used, or
+    /// trimmed since.
     #[inline]
     pub fn access(&mut self, page: u32, pages: &mut impl SlotOf) -> Option<u32> {
         let old = *pages.slot_of(page);
@@ -105,8 +110,8 @@ impl Stack {
         }
     }
 
-    /// Forgets every page but those for which `number` has a new number, and every second hole: half of the pages were
-    /// taken out of the sample.
+    /// Forgets every page but those for which `number` has a new number, and every second hole:
+    /// half of the pages were taken out of the sample.
     pub fn thin(&mut self, number: impl Fn(u32) -> Option<u32>, pages: &mut impl SlotOf) {
         let slots = std::mem::take(&mut self.slots);
         self.close_up(&slots, number, pages);
@@ -123,7 +128,12 @@ impl Stack {
     }
 
     /// Moves what is in use to the front, in the same order, pages under their new numbers.
-    fn close_up(&mut self, slots: &[u32], number: impl Fn(u32) -> Option<u32>, pages: &mut impl SlotOf) {
+    fn close_up(
+        &mut self,
+        slots: &[u32],
+        number: impl Fn(u32) -> Option<u32>,
+        pages: &mut impl SlotOf,
+    ) {
         let mut kept = Vec::with_capacity(slots.len() - self.left_count as usize);
         for (word, chunk) in self.left.iter().zip(slots.chunks(64)) {
             for (bit, &page) in chunk.iter().enumerate() {

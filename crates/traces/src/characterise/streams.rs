@@ -1,8 +1,9 @@
 //! Sequentiality: requests that go on where an earlier one of the same kind ended.
 //!
-//! A *stream* is where a request ended; the next one of the same kind on the same volume that starts there goes on with it. Of
-//! each kind and volume the [`STREAMS`] used last are remembered, so that several files read or written side by side count
-//! as sequential. The requests of a stream make up a *run*; a run of a single request is random access.
+//! A *stream* is where a request ended; the next one of the same kind on the same volume that
+//! starts there goes on with it. Of each kind and volume the [`STREAMS`] used last are remembered,
+//! so that several files read or written side by side count as sequential. The requests of a stream
+//! make up a *run*; a run of a single request is random access.
 
 use serde::Serialize;
 
@@ -15,9 +16,11 @@ pub const STREAMS: usize = 32;
 /// Sequentiality of one kind of request. Null where there are none.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sequentiality {
-    /// Share of requests that start where the request before them of the same kind on the same volume ended.
+    /// Share of requests that start where the request before them of the same kind on the same
+    /// volume ended.
     pub next_share: Option<f64>,
-    /// Share of requests that start where one of the last 32 streams of the same kind on the same volume ended.
+    /// Share of requests that start where one of the last 32 streams of the same kind on the same
+    /// volume ended.
     pub stream_share: Option<f64>,
     /// Share of bytes in runs of two requests and more.
     pub run_bytes_share: Option<f64>,
@@ -62,7 +65,11 @@ impl Streams {
                 self.continued += 1;
                 self.next += u64::from(at + 1 == runs.len());
                 let run = runs.remove(at);
-                Run { end: offset + len, bytes: run.bytes.saturating_add(len), requests: run.requests + 1 }
+                Run {
+                    end: offset + len,
+                    bytes: run.bytes.saturating_add(len),
+                    requests: run.requests + 1,
+                }
             }
             None => Run { end: offset + len, bytes: len, requests: 1 },
         };

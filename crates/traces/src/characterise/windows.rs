@@ -1,8 +1,9 @@
 //! The workload over time: requests, bytes, and the pages in use in each window.
 //!
-//! How long the workload lasts is known at its end only. So the windows are a power of two of microseconds wide, and as
-//! soon as there are too many of them, neighbours are joined. Pages in use can be joined as well, because each first use
-//! in a window is kept by the narrowest window width for which it would not be a first use any more.
+//! How long the workload lasts is known at its end only. So the windows are a power of two of
+//! microseconds wide, and as soon as there are too many of them, neighbours are joined. Pages in
+//! use can be joined as well, because each first use in a window is kept by the narrowest window
+//! width for which it would not be a first use any more.
 
 use serde::Serialize;
 
@@ -43,8 +44,8 @@ struct Sums {
     requests: u64,
     read_bytes: u64,
     write_bytes: u64,
-    /// First uses: by the logarithm of the narrowest width at which the use before would fall into the same window;
-    /// 64 where there was none.
+    /// First uses: by the logarithm of the narrowest width at which the use before would fall into
+    /// the same window; 64 where there was none.
     first_uses: [u64; 65],
 }
 
@@ -96,7 +97,8 @@ impl Windows {
         *bytes = bytes.saturating_add(len);
     }
 
-    /// A request that arrived uses a page, that stands for `weight` ones, and was used before at `last_ns`.
+    /// A request that arrived uses a page, that stands for `weight` ones, and was used before at
+    /// `last_ns`.
     #[inline]
     pub fn page(&mut self, arrival_ns: u64, last_ns: Option<u64>, weight: u64) {
         let now = arrival_ns / UNIT_NS;
@@ -178,7 +180,10 @@ mod tests {
             assert_eq!(window.pages, 3 * pages, "window {index}");
         }
         assert_eq!(found.windows.iter().map(|window| window.requests).sum::<u64>(), 20_000);
-        assert_eq!(found.windows.iter().map(|w| w.read_bytes + w.write_bytes).sum::<u64>(), 20_000 * 512);
+        assert_eq!(
+            found.windows.iter().map(|w| w.read_bytes + w.write_bytes).sum::<u64>(),
+            20_000 * 512
+        );
         assert_eq!(found.pages_max, found.windows.iter().map(|window| window.pages).max().unwrap());
     }
 

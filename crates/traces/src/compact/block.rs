@@ -8,7 +8,8 @@ use super::{MAX_END, MAX_TIME_NS, u64_at};
 /// Bytes before the columns: first time, unit of time, shift of addresses.
 const FIXED: usize = 17;
 
-/// A kind's bits: operation, force unit access, and whether its volume is another than that of the request before.
+/// A kind's bits: operation, force unit access, and whether its volume is another than that of the
+/// request before.
 const OP: u8 = 3;
 const FUA: u8 = 4;
 const OTHER_VOLUME: u8 = 8;
@@ -70,8 +71,8 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// Reads the `count` requests that `payload` holds into `out`, which it empties first; `None` where no writer makes
-    /// such a payload.
+    /// Reads the `count` requests that `payload` holds into `out`, which it empties first; `None`
+    /// where no writer makes such a payload.
     pub fn decode(&mut self, payload: &[u8], count: usize, out: &mut Vec<Request>) -> Option<()> {
         let mut time_ns = u64_at(payload, 0)?;
         let unit_ns = u64_at(payload, 8)?;
@@ -105,9 +106,11 @@ impl Columns {
             }
             time_ns = time_ns.saturating_add(gap.saturating_mul(unit_ns));
             let op = OPS[usize::from(kind & OP)];
-            let offset = if op == Op::Flush { step << shift } else { stepped(last_end, step, shift) };
+            let offset =
+                if op == Op::Flush { step << shift } else { stepped(last_end, step, shift) };
             let len = length << shift;
-            wrong |= length > MAX_END >> shift || offset > MAX_END || offset.wrapping_add(len) > MAX_END;
+            wrong |=
+                length > MAX_END >> shift || offset > MAX_END || offset.wrapping_add(len) > MAX_END;
             if op != Op::Flush {
                 last_end = offset.wrapping_add(len);
             }

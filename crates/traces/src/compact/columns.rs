@@ -1,6 +1,7 @@
 //! A column of numbers: the width of each in a nibble, then their bytes.
 
-/// Appends the nibbles, the first in the low half of a byte; the last byte of an odd number ends with 0.
+/// Appends the nibbles, the first in the low half of a byte; the last byte of an odd number ends
+/// with 0.
 pub(super) fn put_nibbles(nibbles: &[u8], out: &mut Vec<u8>) {
     out.extend(nibbles.chunks(2).map(|pair| pair[0] | pair.get(1).map_or(0, |high| high << 4)));
 }
@@ -38,7 +39,8 @@ const MASKS: [u64; 9] = [
     u64::MAX,
 ];
 
-/// Takes a column of `count` numbers from the beginning of `bytes` into `out`, which it empties first.
+/// Takes a column of `count` numbers from the beginning of `bytes` into `out`, which it empties
+/// first.
 pub(super) fn take_numbers(bytes: &mut &[u8], count: usize, out: &mut Vec<u64>) -> Option<()> {
     let widths = take_nibbles(bytes, count)?;
     out.clear();

@@ -32,7 +32,8 @@ pub(super) fn encode(provenance: &[(String, String)]) -> Vec<u8> {
     header
 }
 
-/// What a whole header says about where the requests come from; `None` where no writer makes such a header.
+/// What a whole header says about where the requests come from; `None` where no writer makes such a
+/// header.
 pub(crate) fn provenance(header: &[u8]) -> Option<Vec<(String, String)>> {
     let mut rest = header.get(HEADER_HEAD..header.len().checked_sub(CHECKSUM)?)?;
     let mut pairs = Vec::new();

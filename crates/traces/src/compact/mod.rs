@@ -1,8 +1,10 @@
-//! The compact format `ebt`: blocks of requests in columns, each with its checksum. `docs/trace-format.md` has every byte.
+//! The compact format `ebt`: blocks of requests in columns, each with its checksum.
+//! `docs/trace-format.md` has every byte.
 //!
-//! A file is a header (magic, version, where the requests come from), blocks that can be read without one another, and an
-//! end marker with the number of requests, so that damage is found, is named by its block, and a cut-off file is never
-//! taken for a whole one. All numbers are little-endian.
+//! A file is a header (magic, version, where the requests come from), blocks that can be read
+//! without one another, and an end marker with the number of requests, so that damage is found, is
+//! named by its block, and a cut-off file is never taken for a whole one. All numbers are
+//! little-endian.
 
 mod block;
 mod columns;

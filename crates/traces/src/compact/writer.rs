@@ -6,7 +6,8 @@ use eraseblock_core::host::Request;
 
 use super::{BLOCK_HEAD, END_PAYLOAD, MAX_END, MAX_TIME_NS, block, header};
 
-/// Requests in a block: enough to make its fixed part small, few enough to stay in a processor's cache.
+/// Requests in a block: enough to make its fixed part small, few enough to stay in a processor's
+/// cache.
 const BLOCK_REQUESTS: usize = 4096;
 
 /// Writes a file of the compact format.
@@ -41,7 +42,10 @@ impl CompactWriter {
             )));
         }
         if end.is_none_or(|end| end > MAX_END) {
-            return Err(io::Error::other(format!("a request at byte {} ends beyond 1 EiB", request.offset)));
+            return Err(io::Error::other(format!(
+                "a request at byte {} ends beyond 1 EiB",
+                request.offset
+            )));
         }
         self.last_ns = request.arrival_ns;
         self.pending.push(*request);

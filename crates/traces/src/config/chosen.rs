@@ -75,8 +75,11 @@ impl fmt::Display for Ops {
             Self::W => f.write_str("w"),
             Self::RW => f.write_str("rw"),
             some => {
-                let names: Vec<_> =
-                    NAMES.iter().filter(|(op, _)| some.contains(*op)).map(|(_, name)| *name).collect();
+                let names: Vec<_> = NAMES
+                    .iter()
+                    .filter(|(op, _)| some.contains(*op))
+                    .map(|(_, name)| *name)
+                    .collect();
                 f.write_str(&names.join(","))
             }
         }
@@ -198,13 +201,15 @@ impl<'de> Deserialize<'de> for Volumes {
 
             fn visit_u64<E: de::Error>(self, number: u64) -> Result<Volumes, E> {
                 let volume = u32::try_from(number);
-                let volume = volume.map_err(|_| E::invalid_value(de::Unexpected::Unsigned(number), &self))?;
+                let volume = volume
+                    .map_err(|_| E::invalid_value(de::Unexpected::Unsigned(number), &self))?;
                 Ok(Volumes::Only(vec![volume]))
             }
 
             fn visit_i64<E: de::Error>(self, number: i64) -> Result<Volumes, E> {
                 let volume = u64::try_from(number);
-                let volume = volume.map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))?;
+                let volume =
+                    volume.map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))?;
                 self.visit_u64(volume)
             }
         }
@@ -243,7 +248,8 @@ mod tests {
             ("read", vec![Op::Read], "r"),
         ] {
             let ops: Ops = text.parse().unwrap();
-            let found: Vec<_> = NAMES.iter().map(|(op, _)| *op).filter(|op| ops.contains(*op)).collect();
+            let found: Vec<_> =
+                NAMES.iter().map(|(op, _)| *op).filter(|op| ops.contains(*op)).collect();
             assert_eq!((found, ops.to_string().as_str()), (kinds, shown));
             assert_eq!(shown.parse(), Ok(ops));
         }
@@ -255,15 +261,20 @@ mod tests {
 
     #[test]
     fn volumes_are_numbers_and_ranges() {
-        for (text, numbers, shown) in
-            [("3", vec![3], "3"), ("5,0", vec![0, 5], "0,5"), (" 2-4, 3,9", vec![2, 3, 4, 9], "2,3,4,9")]
-        {
+        for (text, numbers, shown) in [
+            ("3", vec![3], "3"),
+            ("5,0", vec![0, 5], "0,5"),
+            (" 2-4, 3,9", vec![2, 3, 4, 9], "2,3,4,9"),
+        ] {
             let volumes: Volumes = text.parse().unwrap();
             assert_eq!(volumes, Volumes::Only(numbers));
             assert_eq!((volumes.to_string().as_str(), shown.parse()), (shown, Ok(volumes)));
         }
         for text in ["", "all", "1,", "-1", "3-1", "0-4294967295", "1.5"] {
-            assert!(text.parse::<Volumes>().unwrap_err().contains("\"concat\", the number"), "{text}");
+            assert!(
+                text.parse::<Volumes>().unwrap_err().contains("\"concat\", the number"),
+                "{text}"
+            );
         }
     }
 }

@@ -7,27 +7,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::nearest;
 
-/// What happens when the workload reaches beyond the drive. Each request is accounted for, and a mapping that even so
-/// finds no room is an error with both sizes.
+/// What happens when the workload reaches beyond the drive. Each request is accounted for, and a
+/// mapping that even so finds no room is an error with both sizes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FitMode {
     /// It is an error that gives both sizes.
     #[default]
     Refuse,
-    /// Addresses are taken modulo the drive's capacity; a request across the end goes on at address 0, as a second
-    /// request.
+    /// Addresses are taken modulo the drive's capacity; a request across the end goes on at address
+    /// 0, as a second request.
     Wrap,
-    /// Only the logical blocks that are read or written keep a place, densely, in ascending order: offsets inside a
-    /// block, and which blocks are neighbours, stay as they were. Done even where the workload fits as it is.
+    /// Only the logical blocks that are read or written keep a place, densely, in ascending order:
+    /// offsets inside a block, and which blocks are neighbours, stay as they were. Done even where
+    /// the workload fits as it is.
     Compact,
     /// Requests that do not lie wholly within the drive are dropped (HBM).
     Clip,
-    /// Page addresses are shrunk evenly, (page x drive pages / workload pages), lengths and offsets inside a page stay
-    /// (EPO); a request pushed over the end is moved back by whole pages.
+    /// Page addresses are shrunk evenly, (page x drive pages / workload pages), lengths and offsets
+    /// inside a page stay (EPO); a request pushed over the end is moved back by whole pages.
     Scale,
-    /// Logical blocks beyond the drive move to blocks inside that the workload never reads or writes, in ascending
-    /// order; the others stay (SUPA). A request whose blocks part is split.
+    /// Logical blocks beyond the drive move to blocks inside that the workload never reads or
+    /// writes, in ascending order; the others stay (SUPA). A request whose blocks part is split.
     Remap,
 }
 

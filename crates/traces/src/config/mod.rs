@@ -18,7 +18,8 @@ pub use fit_mode::FitMode;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WorkloadConfig {
-    /// Trace file, plain or packed (.gz, .zst, .bz2, .xz); a relative path starts at the folder of the experiment's file.
+    /// Trace file, plain or packed (.gz, .zst, .bz2, .xz); a relative path starts at the folder of
+    /// the experiment's file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Format of the trace file; `auto` tells it from the content and says why, or asks.
@@ -26,8 +27,9 @@ pub struct WorkloadConfig {
     /// Requests made by a generator, in place of `path`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generate: Option<GenerateConfig>,
-    /// Which volumes (disks, ASUs) of the trace are replayed: `"concat"` lays all of them one after another, each
-    /// from a whole logical block of the drive on; a number takes that one alone, `"0,2,5-7"` lays those one after another.
+    /// Which volumes (disks, ASUs) of the trace are replayed: `"concat"` lays all of them one after
+    /// another, each from a whole logical block of the drive on; a number takes that one alone,
+    /// `"0,2,5-7"` lays those one after another.
     pub volumes: Volumes,
     /// Which operations are replayed.
     pub ops: Ops,
@@ -49,21 +51,22 @@ pub struct WorkloadConfig {
     /// Only this many of the requests that are left by then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first: Option<u64>,
-    /// Times, counted from the first request replayed, are multiplied by this: 2 halves the rate of requests. `host.speedup`
-    /// divides what this has made of them.
+    /// Times, counted from the first request replayed, are multiplied by this: 2 halves the rate of
+    /// requests. `host.speedup` divides what this has made of them.
     pub time_scale: f64,
     /// What happens when the workload reaches beyond the drive.
     pub fit: FitMode,
     /// What happens when a request's time lies before that of the request above it.
     pub out_of_order: OutOfOrder,
-    /// Lines and records that are not what the format promises are skipped and counted; without it the first one is an
-    /// error. A damaged record of a binary file whose length is not known ends the reading there.
+    /// Lines and records that are not what the format promises are skipped and counted; without it
+    /// the first one is an error. A damaged record of a binary file whose length is not known ends
+    /// the reading there.
     pub skip_bad_lines: bool,
-    /// Longest read or write that is believed; a longer one is a bad line. 4 GiB is what 32 bits of bytes can say, more than
-    /// any drive takes at once.
+    /// Longest read or write that is believed; a longer one is a bad line. 4 GiB is what 32 bits of
+    /// bytes can say, more than any drive takes at once.
     pub max_request: Bytes,
-    /// Longest trim that is believed; a longer one is a bad line. 16 TiB is what 32 bits of sectors of 4 KiB can say: a trim
-    /// may be about a whole drive.
+    /// Longest trim that is believed; a longer one is a bad line. 16 TiB is what 32 bits of sectors
+    /// of 4 KiB can say: a trim may be about a whole drive.
     pub max_trim: Bytes,
 }
 
@@ -131,9 +134,10 @@ impl WorkloadConfig {
             (None, Some(_)) => {
                 Err(TraceError::key("format", "belongs to a trace file; `generate` reads none"))
             }
-            (Some(_), Some(_)) => {
-                Err(TraceError::key("path", "stands beside `generate`; expected one of the two, not both"))
-            }
+            (Some(_), Some(_)) => Err(TraceError::key(
+                "path",
+                "stands beside `generate`; expected one of the two, not both",
+            )),
             (None, None) => Err(TraceError::key(
                 "path",
                 "is missing; name a trace file, or make requests with \
@@ -146,7 +150,8 @@ impl WorkloadConfig {
     #[must_use]
     pub fn idle_settings(&self) -> Vec<(String, String)> {
         let Some(generate) = &self.generate else { return Vec::new() };
-        let unread = |key| (format!("workload.{key}"), "requests are generated, not read".to_owned());
+        let unread =
+            |key| (format!("workload.{key}"), "requests are generated, not read".to_owned());
         let mut found: Vec<_> = READING.into_iter().map(unread).collect();
         found.extend(generate.idle_settings("workload.generate"));
         found
@@ -162,13 +167,20 @@ impl WorkloadConfig {
             return Err(TraceError::key("first", "found 0, expected at least 1 request"));
         }
         if self.until.is_some_and(|until| until <= self.from.unwrap_or_default()) {
-            return Err(TraceError::key("until", "is not later than from; nothing lies between them"));
+            return Err(TraceError::key(
+                "until",
+                "is not later than from; nothing lies between them",
+            ));
         }
         if self.until_byte.is_some_and(|until| until <= self.from_byte.unwrap_or_default()) {
-            return Err(TraceError::key("until_byte", "is not above from_byte; nothing lies between them"));
+            return Err(TraceError::key(
+                "until_byte",
+                "is not above from_byte; nothing lies between them",
+            ));
         }
         if !(self.time_scale > 0.0 && self.time_scale.is_finite()) {
-            let problem = format!("found {}, expected a number above 0, such as 0.5", self.time_scale);
+            let problem =
+                format!("found {}, expected a number above 0, such as 0.5", self.time_scale);
             return Err(TraceError::key("time_scale", problem));
         }
         Ok(())
@@ -192,14 +204,16 @@ mod tests {
 
     #[test]
     fn reads_what_people_write() {
-        let config =
-            parse("path = 'a.load'\nformat = 'blkreplay'\nvolumes = 3\nops = 'w'\nfirst = 10\nfit = 'wrap'");
+        let config = parse(
+            "path = 'a.load'\nformat = 'blkreplay'\nvolumes = 3\nops = 'w'\nfirst = 10\nfit = 'wrap'",
+        );
         assert_eq!(config.volumes, Volumes::Only(vec![3]));
         assert_eq!(config.ops, Ops::W);
         assert_eq!(config.format.to_string(), "blkreplay");
         assert_eq!((config.first, config.fit), (Some(10), FitMode::Wrap));
-        let config =
-            parse("generate = { kind = 'zipf', requests = 5, footprint = '1 MiB', interval = '50us' }");
+        let config = parse(
+            "generate = { kind = 'zipf', requests = 5, footprint = '1 MiB', interval = '50us' }",
+        );
         let generate = serde_json::to_value(&config.generate).unwrap();
         assert_eq!((&generate["size"], &generate["interval"]), (&"4 KiB".into(), &"50 us".into()));
         assert_eq!((&generate["theta"], &generate["seed"]), (&0.99.into(), &1.into()));
@@ -225,13 +239,20 @@ mod tests {
 
     #[test]
     fn says_what_is_wrong() {
-        let generate = |rest: &str| format!("[generate]\nrequests = 5\nfootprint = '1 MiB'\n{rest}");
+        let generate =
+            |rest: &str| format!("[generate]\nrequests = 5\nfootprint = '1 MiB'\n{rest}");
         for (text, part) in [
             (String::new(), "workload.path: is missing"),
             ("path = ''".to_owned(), "workload.path: is empty"),
             ("path = 'a'\nfirst = 0".to_owned(), "workload.first: found 0"),
-            ("path = 'a'\nfrom = '2 s'\nuntil = '2 s'".to_owned(), "workload.until: is not later than from"),
-            ("path = 'a'\nuntil_byte = '0 B'".to_owned(), "workload.until_byte: is not above from_byte"),
+            (
+                "path = 'a'\nfrom = '2 s'\nuntil = '2 s'".to_owned(),
+                "workload.until: is not later than from",
+            ),
+            (
+                "path = 'a'\nuntil_byte = '0 B'".to_owned(),
+                "workload.until_byte: is not above from_byte",
+            ),
             (
                 "path = 'a'\ntime_scale = 0.0".to_owned(),
                 "workload.time_scale: found 0, expected a number above 0",
@@ -242,7 +263,10 @@ mod tests {
                 "path = 'a'\nformat = { kind = 'oracle-general', block = '0 B' }".to_owned(),
                 "block: found 0 B, expected the size of a block",
             ),
-            ("path = 'a'\nformat = { kind = 'fio', action = 'queue' }".to_owned(), "unknown field `action`"),
+            (
+                "path = 'a'\nformat = { kind = 'fio', action = 'queue' }".to_owned(),
+                "unknown field `action`",
+            ),
             ("path = 'a'\nmax_request = '0 B'".to_owned(), "workload.max_request: found 0 B"),
             ("path = 'a'\nmax_trim = '0 B'".to_owned(), "workload.max_trim: found 0 B"),
             ("path = 'a'\nformat = 'spd'".to_owned(), "did you mean `spc`?"),
@@ -256,7 +280,10 @@ mod tests {
                 "workload.format: belongs to a trace",
             ),
             (generate("kind = 'uniform'\ntheta = 1.0"), "theta: unknown field `theta`"),
-            (generate("kind = 'zipf'\ntheta = 0.0"), "workload.generate.theta: found 0, expected above 0"),
+            (
+                generate("kind = 'zipf'\ntheta = 0.0"),
+                "workload.generate.theta: found 0, expected above 0",
+            ),
             (generate("kind = 'sequential'\nalign = '1 KiB'"), "align: unknown field `align`"),
             (generate("kind = 'uniform'\nread_share = 1.5"), "generate.read_share: found 1.5"),
             (generate("kind = 'uniform'\nsize = '2 MiB'"), "generate.footprint: found 1 MiB"),

@@ -65,7 +65,8 @@ mod tests {
 
     #[test]
     fn volumes_begin_with_whole_blocks() {
-        let layout = Layout::new(&[figures(1, 1500), figures(4, 2000), figures(9, 1)], 1000).unwrap();
+        let layout =
+            Layout::new(&[figures(1, 1500), figures(4, 2000), figures(9, 1)], 1000).unwrap();
         let bases: Vec<_> = layout.places.iter().map(|place| place.base).collect();
         assert_eq!(bases, [0, 2000, 4000]);
         assert_eq!((layout.base(4), layout.base(9), layout.end()), (2000, 4000, 4001));

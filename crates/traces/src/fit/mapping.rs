@@ -109,7 +109,8 @@ fn by_blocks(runs: &[Run], block: u64, request: &Request, out: &mut Vec<Request>
 mod tests {
     use super::*;
 
-    const DRIVE: DriveShape = DriveShape { exported_bytes: 10_000, page_bytes: 100, block_bytes: 1000 };
+    const DRIVE: DriveShape =
+        DriveShape { exported_bytes: 10_000, page_bytes: 100, block_bytes: 1000 };
 
     fn place(mapping: &Mapping, op: Op, offset: u64, len: u64) -> (Vec<(u64, u64)>, Fate) {
         let mut out = Vec::new();
@@ -147,7 +148,10 @@ mod tests {
         assert_eq!(place(&scale, Op::Write, 39_950, 50), (vec![(9_950, 50)], Fate::Whole));
         assert_eq!(place(&scale, Op::Write, 39_710, 290), (vec![(9_710, 290)], Fate::Whole));
         assert_eq!(place(&scale, Op::Write, 10, 10_000), (vec![], Fate::TooLong));
-        assert_eq!(place(&scale, Op::Trim, 0, 40_000), (vec![(0, 10_000)], Fate::Shortened(30_000)));
+        assert_eq!(
+            place(&scale, Op::Trim, 0, 40_000),
+            (vec![(0, 10_000)], Fate::Shortened(30_000))
+        );
     }
 
     #[test]
@@ -155,13 +159,19 @@ mod tests {
         let run = |from, len, to| Run { from, len, to };
         let blocks = Mapping::Blocks(vec![run(2, 2, 0), run(4, 1, 6), run(8, 3, 2)]);
         assert_eq!(place(&blocks, Op::Write, 2_010, 1_500), (vec![(10, 1_500)], Fate::Whole));
-        assert_eq!(place(&blocks, Op::Write, 3_900, 200), (vec![(1_900, 100), (6_000, 100)], Fate::Whole));
+        assert_eq!(
+            place(&blocks, Op::Write, 3_900, 200),
+            (vec![(1_900, 100), (6_000, 100)], Fate::Whole)
+        );
         assert_eq!(
             place(&blocks, Op::Trim, 0, 8_500),
             (vec![(0, 2_000), (6_000, 1_000), (2_000, 500)], Fate::Shortened(5_000))
         );
         assert_eq!(place(&blocks, Op::Trim, 5_000, 3_000), (vec![], Fate::Untouched));
         let joined = Mapping::Blocks(vec![run(2, 2, 0), run(8, 3, 2)]);
-        assert_eq!(place(&joined, Op::Trim, 2_500, 7_000), (vec![(500, 3_000)], Fate::Shortened(4_000)));
+        assert_eq!(
+            place(&joined, Op::Trim, 2_500, 7_000),
+            (vec![(500, 3_000)], Fate::Shortened(4_000))
+        );
     }
 }

@@ -27,7 +27,8 @@ pub struct DriveShape {
     pub block_bytes: u64,
 }
 
-/// What fitting did to the workload. `submitted` = `requests` - `beyond_drive` - `untouched_trims` + `extra_pieces`.
+/// What fitting did to the workload. `submitted` = `requests` - `beyond_drive` - `untouched_trims`
+/// + `extra_pieces`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FitReport {
     /// How the workload is fitted.
@@ -77,7 +78,8 @@ impl Workload {
     ///
     /// # Errors
     ///
-    /// The workload does not fit in the way its configuration asks for; the message gives both sizes.
+    /// The workload does not fit in the way its configuration asks for; the message gives both
+    /// sizes.
     pub fn fit(&self, drive: DriveShape) -> Result<FittedWorkload, TraceError> {
         self.fit_watched(drive, &mut |_| true)
     }
@@ -87,7 +89,11 @@ impl Workload {
     /// # Errors
     ///
     /// As [`Self::fit`].
-    pub fn fit_watched(&self, drive: DriveShape, watch: Watch<'_>) -> Result<FittedWorkload, TraceError> {
+    pub fn fit_watched(
+        &self,
+        drive: DriveShape,
+        watch: Watch<'_>,
+    ) -> Result<FittedWorkload, TraceError> {
         FittedWorkload::new(self, drive, watch)
     }
 }
@@ -222,16 +228,19 @@ impl FittedWorkload {
                 }
                 Fate::Beyond => {
                     report.beyond_drive += 1;
-                    report.beyond_drive_bytes = report.beyond_drive_bytes.saturating_add(request.len);
+                    report.beyond_drive_bytes =
+                        report.beyond_drive_bytes.saturating_add(request.len);
                 }
                 Fate::Untouched => {
                     report.untouched_trims += 1;
-                    report.trim_bytes_dropped = report.trim_bytes_dropped.saturating_add(request.len);
+                    report.trim_bytes_dropped =
+                        report.trim_bytes_dropped.saturating_add(request.len);
                 }
                 Fate::TooLong => return Err(self.too_long(number, &request)),
             }
             report.submitted += pieces.len() as u64;
-            report.moved += u64::from(pieces.first().is_some_and(|piece| piece.offset != request.offset));
+            report.moved +=
+                u64::from(pieces.first().is_some_and(|piece| piece.offset != request.offset));
             if let Some(extra) = pieces.len().checked_sub(2) {
                 report.split += 1;
                 report.extra_pieces += extra as u64 + 1;
@@ -272,8 +281,9 @@ impl FittedWorkload {
         self.drive
     }
 
-    /// All requests in order of arrival, offsets being bytes of the drive. The parts of a request that was split follow
-    /// one another, at the same arrival time. After an error there are no more.
+    /// All requests in order of arrival, offsets being bytes of the drive. The parts of a request
+    /// that was split follow one another, at the same arrival time. After an error there are no
+    /// more.
     pub fn requests(&self) -> Requests<'_> {
         Requests { fitted: self, pass: None, pieces: Vec::new(), next_piece: 0, done: false }
     }

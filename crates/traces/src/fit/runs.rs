@@ -1,4 +1,5 @@
-//! Sets of logical blocks as runs of neighbours: memory grows with the number of gaps, not with addresses.
+//! Sets of logical blocks as runs of neighbours: memory grows with the number of gaps, not with
+//! addresses.
 
 use std::collections::BTreeMap;
 
@@ -58,8 +59,8 @@ impl BlockSet {
         self.runs.iter().map(compact).collect()
     }
 
-    /// Blocks below `limit` stay, the others take the free places below it in ascending order; `None` where these are
-    /// too few.
+    /// Blocks below `limit` stay, the others take the free places below it in ascending order;
+    /// `None` where these are too few.
     pub fn moved_below(&self, limit: u64) -> Option<Vec<Run>> {
         let mut free = self.gaps_below(limit).into_iter();
         let (mut to, mut room) = (0, 0);
@@ -119,7 +120,10 @@ mod tests {
         let set = set(&[(5, 6), (1, 1), (9, 9), (2, 4), (8, 8)]);
         assert_eq!(set.runs, BTreeMap::from([(1, 7), (8, 10)]));
         assert_eq!(set.len(), 8);
-        assert_eq!(set.compacted(), [Run { from: 1, len: 6, to: 0 }, Run { from: 8, len: 2, to: 6 }]);
+        assert_eq!(
+            set.compacted(),
+            [Run { from: 1, len: 6, to: 0 }, Run { from: 8, len: 2, to: 6 }]
+        );
     }
 
     #[test]

@@ -9,8 +9,10 @@ impl GenerateConfig {
     /// Options that do nothing, whatever their values, and why; the generator stands at `path`.
     pub(crate) fn idle_settings(&self, path: &str) -> Vec<(String, String)> {
         let options = serde_json::to_value(self).unwrap_or_default();
-        let needs =
-            registry().iter().find(|entry| entry.name == self.name()).map_or(&[][..], |one| one.about.needs);
+        let needs = registry()
+            .iter()
+            .find(|entry| entry.name == self.name())
+            .map_or(&[][..], |one| one.about.needs);
         let idle = idle_options(path, needs, &options);
         let mut found: Vec<_> = idle.into_iter().map(|idle| (idle.key, idle.why)).collect();
         let at_once = options["interval"] == "0 ns";
@@ -31,8 +33,9 @@ impl GenerateConfig {
 /// Whether a generator of requests one behind the other draws anything.
 fn draws(options: &Json, at_once: bool) -> bool {
     let shares = ["read_share", "trim_share", "flush_share"];
-    let mixed =
-        shares.iter().any(|share| options[share].as_f64().is_some_and(|share| share > 0.0 && share < 1.0));
+    let mixed = shares
+        .iter()
+        .any(|share| options[share].as_f64().is_some_and(|share| share > 0.0 && share < 1.0));
     let arrivals = !at_once && options["arrivals"]["kind"] != "constant";
     mixed || arrivals || !options["size"].is_string()
 }

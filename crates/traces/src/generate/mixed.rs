@@ -1,4 +1,5 @@
-//! Several generators together: side by side, each with its own region, sizes and rate, or one after another.
+//! Several generators together: side by side, each with its own region, sizes and rate, or one
+//! after another.
 
 use std::borrow::Cow;
 
@@ -30,10 +31,12 @@ pub struct Config {
     pub streams: Streams,
     /// How the parts come together.
     pub order: Order,
-    /// Requests in all, divided among the parts as their own `requests` are to one another. Default: their sum.
+    /// Requests in all, divided among the parts as their own `requests` are to one another.
+    /// Default: their sum.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
-    /// Mean time from one request to the next with `order = "shuffle"`, in which the parts' own times do not count.
+    /// Mean time from one request to the next with `order = "shuffle"`, in which the parts' own
+    /// times do not count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Nanos>,
     /// How those times vary.
@@ -54,12 +57,14 @@ impl Default for Config {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
-    /// By arrival: each part keeps its own times; of requests that arrive together, the first part's go first.
+    /// By arrival: each part keeps its own times; of requests that arrive together, the first
+    /// part's go first.
     #[default]
     Time,
     /// In random order; all parts end at about the same time.
     Shuffle,
-    /// One part after another, as written; the times of each begin when the one before it has ended.
+    /// One part after another, as written; the times of each begin when the one before it has
+    /// ended.
     Phases,
 }
 
@@ -76,7 +81,9 @@ impl Config {
                     .to_owned(),
             );
         }
-        for (key, is_set) in [("interval", self.interval.is_some()), ("arrivals", self.arrivals.is_some())] {
+        for (key, is_set) in
+            [("interval", self.interval.is_some()), ("arrivals", self.arrivals.is_some())]
+        {
             if is_set && self.order != Order::Shuffle {
                 return Err(format!(
                     "{key}: belongs to order = \"shuffle\"; in the others the parts have their own"
@@ -116,9 +123,13 @@ impl Config {
                 check_span(requests, interval)?;
                 let arrivals = self.arrivals.clone().unwrap_or_default();
                 let timing = Timing::new(interval.0, requests, &seed);
-                let clock = arrivals.build(&timing).map_err(|problem| below("arrivals", &problem))?;
+                let clock =
+                    arrivals.build(&timing).map_err(|problem| below("arrivals", &problem))?;
                 let random = seed.random("order");
-                Generator::new(requests, Shuffle { random, urn: Urn::new(counts), parts: built, clock })
+                Generator::new(
+                    requests,
+                    Shuffle { random, urn: Urn::new(counts), parts: built, clock },
+                )
             }
         })
     }
@@ -259,7 +270,8 @@ mod tests {
 
     fn requests(config: Value) -> Vec<Request> {
         let config: GenerateConfig = serde_json::from_value(config).unwrap();
-        let back: GenerateConfig = serde_json::from_value(serde_json::to_value(&config).unwrap()).unwrap();
+        let back: GenerateConfig =
+            serde_json::from_value(serde_json::to_value(&config).unwrap()).unwrap();
         assert_eq!(back, config);
         let generator = config.generator().unwrap();
         let count = generator.requests();
@@ -306,8 +318,9 @@ mod tests {
     #[test]
     fn equal_parts_are_not_copies_of_one_another() {
         let part = json!({"kind": "uniform", "requests": 100, "footprint": "1 GiB"});
-        let requests =
-            requests(json!({"kind": "mixed", "order": "phases", "streams": {"a": part, "b": part}}));
+        let requests = requests(
+            json!({"kind": "mixed", "order": "phases", "streams": {"a": part, "b": part}}),
+        );
         assert_ne!(requests[0].offset, requests[100].offset);
     }
 

@@ -44,7 +44,10 @@ pub struct Generator {
 }
 
 impl Generator {
-    pub(crate) fn new(requests: u64, stream: impl Iterator<Item = Request> + Send + 'static) -> Self {
+    pub(crate) fn new(
+        requests: u64,
+        stream: impl Iterator<Item = Request> + Send + 'static,
+    ) -> Self {
         Self { requests, stream: Box::new(stream) }
     }
 
@@ -92,13 +95,20 @@ impl GenerateConfig {
     /// Writes of 4 KiB one behind the other in the first `footprint` bytes, all arriving at once.
     #[must_use]
     pub fn sequential(requests: u64, footprint: Bytes) -> Self {
-        Self::Sequential(sequential::Config { requests, footprint, ..sequential::Config::default() })
+        Self::Sequential(sequential::Config {
+            requests,
+            footprint,
+            ..sequential::Config::default()
+        })
     }
 
     /// The stand-in of this name, whole, if there is one.
     pub fn stand_in(name: &str) -> Option<Self> {
         let stand_in = stand_ins().iter().find(|stand_in| stand_in.name == name)?;
-        Some(Self::StandIn(standin::Config { name: stand_in.name.clone(), ..standin::Config::default() }))
+        Some(Self::StandIn(standin::Config {
+            name: stand_in.name.clone(),
+            ..standin::Config::default()
+        }))
     }
 
     /// Its name among people: of a stand-in, what it stands in for.
@@ -148,7 +158,8 @@ impl GenerateConfig {
         })
     }
 
-    /// Writes the requests to the file at `path`; `watch` is told how many there are so far, and may end it.
+    /// Writes the requests to the file at `path`; `watch` is told how many there are so far, and
+    /// may end it.
     ///
     /// # Errors
     ///

@@ -4,7 +4,8 @@ use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 use sha2::{Digest, Sha256};
 
-/// Where the random numbers of a generator come from: its seed, and its place among the parts of a mixture.
+/// Where the random numbers of a generator come from: its seed, and its place among the parts of a
+/// mixture.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Seed {
     number: u64,
@@ -25,7 +26,8 @@ impl Seed {
         Self { number, path: self.path.clone() }
     }
 
-    /// A generator of random numbers of its own for each purpose: seeds that share a state would be correlated.
+    /// A generator of random numbers of its own for each purpose: seeds that share a state would be
+    /// correlated.
     pub fn random(&self, purpose: &str) -> Pcg64 {
         let mut digest = Sha256::new().chain_update(self.number.to_le_bytes());
         for part in &self.path {
@@ -55,7 +57,8 @@ pub(crate) fn normal(random: &mut Pcg64) -> f64 {
     radius * libm::cos(2.0 * std::f64::consts::PI * unit(random))
 }
 
-/// The sum of so many numbers of the exponential distribution of mean 1, by Marsaglia and Tsang's method.
+/// The sum of so many numbers of the exponential distribution of mean 1, by Marsaglia and Tsang's
+/// method.
 pub(crate) fn gamma(random: &mut Pcg64, count: f64) -> f64 {
     if count < 1.0 {
         return 0.0;
@@ -77,8 +80,8 @@ pub(crate) fn below(random: &mut Pcg64, n: u64) -> u64 {
     ((u128::from(random.next_u64()) * u128::from(n)) >> 64) as u64
 }
 
-/// Draws from a fixed number of marked balls without putting them back: when all are drawn, each mark has come as often
-/// as was asked for, whatever the seed.
+/// Draws from a fixed number of marked balls without putting them back: when all are drawn, each
+/// mark has come as often as was asked for, whatever the seed.
 #[derive(Debug, Clone)]
 pub(crate) struct Urn {
     left: Vec<u64>,
@@ -92,7 +95,8 @@ impl Urn {
         Self { left: counts, total }
     }
 
-    /// An urn of `total` balls, divided among the marks by `weights` as evenly as whole numbers allow.
+    /// An urn of `total` balls, divided among the marks by `weights` as evenly as whole numbers
+    /// allow.
     pub fn divided(total: u64, weights: &[f64]) -> Self {
         Self::new(divide(total, weights))
     }
@@ -135,7 +139,8 @@ impl Urn {
     }
 }
 
-/// `total` in whole parts that are proportional to `weights`, by the method of the largest remainders.
+/// `total` in whole parts that are proportional to `weights`, by the method of the largest
+/// remainders.
 pub(crate) fn divide(total: u64, weights: &[f64]) -> Vec<u64> {
     let sum: f64 = weights.iter().sum();
     if sum <= 0.0 {
@@ -143,7 +148,8 @@ pub(crate) fn divide(total: u64, weights: &[f64]) -> Vec<u64> {
     }
     let exact: Vec<f64> = weights.iter().map(|weight| weight / sum * total as f64).collect();
     let mut parts: Vec<u64> = exact.iter().map(|part| *part as u64).collect();
-    let mut by_remainder: Vec<usize> = (0..weights.len()).filter(|&index| weights[index] > 0.0).collect();
+    let mut by_remainder: Vec<usize> =
+        (0..weights.len()).filter(|&index| weights[index] > 0.0).collect();
     by_remainder.sort_by(|&a, &b| (exact[b].fract()).total_cmp(&exact[a].fract()).then(a.cmp(&b)));
     let missing = total.saturating_sub(parts.iter().sum());
     for &index in by_remainder.iter().cycle().take(missing as usize) {
@@ -186,7 +192,8 @@ mod tests {
         let moments = |draw: &mut dyn FnMut() -> f64| {
             let numbers: Vec<f64> = (0..200_000).map(|_| draw()).collect();
             let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
-            let variance = numbers.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / numbers.len() as f64;
+            let variance =
+                numbers.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / numbers.len() as f64;
             (mean, variance)
         };
         let (mean, variance) = moments(&mut || normal(&mut random));

@@ -1,6 +1,7 @@
 //! A fixed permutation that scatters neighbouring ranks over the footprint, in O(1) memory.
 
-/// A one-to-one map of 0..n onto itself. It does not depend on the seed: hot places stay hot from seed to seed.
+/// A one-to-one map of 0..n onto itself. It does not depend on the seed: hot places stay hot from
+/// seed to seed.
 #[derive(Debug, Clone)]
 pub(super) struct Scatter {
     n: u64,
@@ -18,9 +19,9 @@ impl Scatter {
 
     /// Where `index` goes.
     ///
-    /// Multiplying by an odd number and xoring the upper half into the lower are one-to-one on the numbers below a power
-    /// of two. Walking on until the result is below n keeps that on 0..n; n is more than half of the power, so that
-    /// this takes less than two steps on average.
+    /// Multiplying by an odd number and xoring the upper half into the lower are one-to-one on the
+    /// numbers below a power of two. Walking on until the result is below n keeps that on 0..n; n
+    /// is more than half of the power, so that this takes less than two steps on average.
     #[inline]
     pub fn place(&self, index: u64) -> u64 {
         let mut x = index;

@@ -24,8 +24,11 @@ fn offsets(config: &GenerateConfig) -> Vec<u64> {
 
 /// Pearson's statistic over its degrees of freedom: near 1 where `counts` follow `expected`.
 fn chi_square(counts: &[u64], expected: impl Iterator<Item = f64>) -> f64 {
-    let sum: f64 =
-        counts.iter().zip(expected).map(|(&count, mean)| (count as f64 - mean).powi(2) / mean).sum();
+    let sum: f64 = counts
+        .iter()
+        .zip(expected)
+        .map(|(&count, mean)| (count as f64 - mean).powi(2) / mean)
+        .sum();
     sum / (counts.len() - 1) as f64
 }
 
@@ -43,7 +46,8 @@ fn uniform_is_uniform_and_aligned() {
 
 #[test]
 fn alignment_may_be_finer_than_the_size() {
-    let config = config("uniform", json!({"requests": 10_000, "footprint": "8 KiB", "align": "512 B"}));
+    let config =
+        config("uniform", json!({"requests": 10_000, "footprint": "8 KiB", "align": "512 B"}));
     let mut seen = offsets(&config);
     seen.sort_unstable();
     seen.dedup();
@@ -53,7 +57,10 @@ fn alignment_may_be_finer_than_the_size() {
 #[test]
 fn sequential_goes_round() {
     let places = |requests: u64, footprint: u64| {
-        offsets(&config("sequential", json!({"requests": requests, "footprint": format!("{footprint} B")})))
+        offsets(&config(
+            "sequential",
+            json!({"requests": requests, "footprint": format!("{footprint} B")}),
+        ))
     };
     assert_eq!(places(5, 3 * 4096 + 1), [0, 4096, 8192, 0, 4096]);
     assert_eq!(places(3, 4096), [0, 0, 0]);
@@ -63,13 +70,15 @@ fn sequential_goes_round() {
 fn zipf_follows_its_law() {
     for theta in [0.5, 0.99, 1.0, 1.5] {
         let slots = 500;
-        let config = config("zipf", json!({"footprint": format!("{} B", slots * 4096), "theta": theta}));
+        let config =
+            config("zipf", json!({"footprint": format!("{} B", slots * 4096), "theta": theta}));
         let mut counts = vec![0_u64; slots as usize];
         for offset in offsets(&config) {
             counts[(offset / 4096) as usize] += 1;
         }
         let scatter = scatter::Scatter::new(slots);
-        let by_rank: Vec<u64> = (0..slots).map(|rank| counts[scatter.place(rank) as usize]).collect();
+        let by_rank: Vec<u64> =
+            (0..slots).map(|rank| counts[scatter.place(rank) as usize]).collect();
         let weights: Vec<f64> = (1..=slots).map(|rank| (rank as f64).powf(-theta)).collect();
         let total: f64 = weights.iter().sum();
         let chi = chi_square(&by_rank, weights.iter().map(|weight| weight / total * 1e6));
@@ -99,7 +108,8 @@ fn hot_places_take_their_share() {
 
 /// Shares of reads, trims, flushes and writes.
 fn shares(read: f64, trim: f64, flush: f64) -> [f64; 4] {
-    let options = json!({"requests": 100_000, "read_share": read, "trim_share": trim, "flush_share": flush});
+    let options =
+        json!({"requests": 100_000, "read_share": read, "trim_share": trim, "flush_share": flush});
     let all = requests(&config("uniform", options));
     let share = |op| all.iter().filter(|request| request.op == op).count() as f64 / 1e5;
     assert!(all.iter().all(|request| (request.len == 0) == (request.op == Op::Flush)));
@@ -113,7 +123,10 @@ fn operations_come_in_their_shares() {
     }
     for (shares, only) in [((0.0, 0.0, 0.0), 3), ((1.0, 0.0, 0.0), 0), ((0.0, 0.0, 1.0), 2)] {
         let found = self::shares(shares.0, shares.1, shares.2);
-        assert!(found[only] > 0.999_999 && found.iter().sum::<f64>() < 1.000_001, "{shares:?}: {found:?}");
+        assert!(
+            found[only] > 0.999_999 && found.iter().sum::<f64>() < 1.000_001,
+            "{shares:?}: {found:?}"
+        );
     }
 }
 
@@ -129,9 +142,11 @@ fn seeds_decide_everything_and_streams_stand_apart() {
         let plain = offsets(&config(kind, base.clone()));
         assert_eq!(plain, with("seed", 1.into()), "{kind}");
         assert_ne!(plain, with("seed", 2.into()), "{kind}");
-        for (key, value) in
-            [("read_share", 0.5.into()), ("interval", "1 us".into()), ("arrivals", "b-model".into())]
-        {
+        for (key, value) in [
+            ("read_share", 0.5.into()),
+            ("interval", "1 us".into()),
+            ("arrivals", "b-model".into()),
+        ] {
             assert_eq!(plain, with(key, value), "{kind} {key}");
         }
     }
@@ -141,8 +156,7 @@ fn seeds_decide_everything_and_streams_stand_apart() {
 #[test]
 fn requests_are_pinned() {
     let digest = |kind| {
-        let options =
-            json!({"requests": 4, "read_share": 0.5, "interval": "1 us", "arrivals": "exponential"});
+        let options = json!({"requests": 4, "read_share": 0.5, "interval": "1 us", "arrivals": "exponential"});
         requests(&config(kind, options))
             .iter()
             .map(|request| (request.offset / 4096, request.op == Op::Read, request.arrival_ns))
@@ -165,7 +179,8 @@ mod properties {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Whatever the parameters: inside the footprint, aligned, in order of time, as many as asked for.
+        /// Whatever the parameters: inside the footprint, aligned, in order of time, as many as
+        /// asked for.
         #[test]
         fn requests_keep_to_their_bounds(
             kind in 0_usize..4,

@@ -47,7 +47,11 @@ impl ByteFile {
     }
 
     /// Reads `packed`, which messages call `name`.
-    pub fn over(name: String, packed: Box<dyn Read + Send>, hash: bool) -> Result<Self, TraceError> {
+    pub fn over(
+        name: String,
+        packed: Box<dyn Read + Send>,
+        hash: bool,
+    ) -> Result<Self, TraceError> {
         let (packing, source) = unpack::open(packed, &name)?;
         let digest = hash.then(Sha256::new);
         Ok(Self {
@@ -89,8 +93,8 @@ impl ByteFile {
         taken
     }
 
-    /// Reads further ahead; the number of bytes that came, 0 at the end of the file. `place` tells how far the reader
-    /// has got, for the message about damage.
+    /// Reads further ahead; the number of bytes that came, 0 at the end of the file. `place` tells
+    /// how far the reader has got, for the message about damage.
     pub fn more(&mut self, place: impl FnOnce() -> String) -> Result<usize, TraceError> {
         // A reader may ask again for each request that it still holds.
         if self.ended {
@@ -151,7 +155,8 @@ impl ByteFile {
                 } else {
                     error.to_string()
                 };
-                let problem = format!("its {packed} data are damaged or cut off {place}: {problem}");
+                let problem =
+                    format!("its {packed} data are damaged or cut off {place}: {problem}");
                 TraceError::file(&self.name, problem)
             }
         }

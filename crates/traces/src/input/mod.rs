@@ -111,7 +111,8 @@ mod tests {
 
     #[test]
     fn damage_is_reported() {
-        let long = (0..20_000).map(|i| format!("{i} {}", i * 7919 % 1000)).collect::<Vec<_>>().join("\n");
+        let long =
+            (0..20_000).map(|i| format!("{i} {}", i * 7919 % 1000)).collect::<Vec<_>>().join("\n");
         for pack in PACKERS {
             let packed = pack(long.as_bytes());
             let mut flipped = packed.clone();
@@ -129,10 +130,13 @@ mod tests {
     /// No decoder's own words for it: `Debug` forms and names of its types tell nobody anything.
     #[test]
     fn what_is_wrong_with_packed_data_is_told_in_words() {
-        let long = (0..20_000).map(|i| format!("{i} {}", i * 7919 % 1000)).collect::<Vec<_>>().join("\n");
+        let long =
+            (0..20_000).map(|i| format!("{i} {}", i * 7919 % 1000)).collect::<Vec<_>>().join("\n");
         for pack in PACKERS {
             let packed = pack(long.as_bytes());
-            for end in [7, 9, 14, packed.len() / 3, packed.len() / 2, packed.len() - 5, packed.len() - 2] {
+            for end in
+                [7, 9, 14, packed.len() / 3, packed.len() / 2, packed.len() - 5, packed.len() - 2]
+            {
                 let error = lines(&packed[..end]).unwrap_err().to_string();
                 assert!(error.ends_with(": the file ends in the middle of them"), "{end}: {error}");
             }
@@ -141,7 +145,10 @@ mod tests {
                 flipped[place] ^= 0x11;
                 let Err(error) = lines(&flipped) else { continue };
                 let error = error.to_string();
-                assert!(!error.contains("Error") && !error.contains(['{', '(']), "{place}: {error}");
+                assert!(
+                    !error.contains("Error") && !error.contains(['{', '(']),
+                    "{place}: {error}"
+                );
             }
         }
         let garbage = lines(&[zstd(b"1\n"), b"garbage".to_vec()].concat()).unwrap_err().to_string();
@@ -150,7 +157,8 @@ mod tests {
 
     #[test]
     fn an_xz_file_does_not_take_all_memory() {
-        // The block's header follows the stream's: its length, flags, a filter and the size of its window, a checksum.
+        // The block's header follows the stream's: its length, flags, a filter and the size of its
+        // window, a checksum.
         let mut packed = xz(b"1\n");
         let (header, checksum) = (12, 12 + 4 * usize::from(packed[12]));
         packed[header + 4] = 40;

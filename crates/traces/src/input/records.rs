@@ -5,7 +5,8 @@ use memchr::memchr;
 use super::ByteFile;
 use crate::error::{Fault, TraceError, Unexpected};
 
-/// Bytes of one binary file, taken record by record. What a record is, and how long, its parser says.
+/// Bytes of one binary file, taken record by record. What a record is, and how long, its parser
+/// says.
 pub(crate) struct RecordFile {
     bytes: ByteFile,
     /// Records begun; 0 while the file's header is read.

@@ -19,7 +19,8 @@ impl TextFile {
         Self { bytes, number: 0 }
     }
 
-    /// The next line without its end, or `None` after the last. A line that is no text can be passed over.
+    /// The next line without its end, or `None` after the last. A line that is no text can be
+    /// passed over.
     pub fn next_line(&mut self) -> Result<Option<&str>, Fault> {
         let length = self.length()?;
         if length == 0 {
@@ -45,7 +46,8 @@ impl TextFile {
         })
     }
 
-    /// Bytes of the next line with its end, 0 at the end of the file; of a line that is too long, bytes of a part.
+    /// Bytes of the next line with its end, 0 at the end of the file; of a line that is too long,
+    /// bytes of a part.
     #[inline]
     fn length(&mut self) -> Result<usize, TraceError> {
         let mut searched = 0;

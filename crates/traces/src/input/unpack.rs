@@ -51,7 +51,8 @@ const OTHERS: &[(&[u8], &str)] = &[
     (b"LZIP", "lzip"),
 ];
 
-/// Memory for the window of an xz file, in KiB; `xz -9` takes 64 MiB, and no more is taken than the content needs.
+/// Memory for the window of an xz file, in KiB; `xz -9` takes 64 MiB, and no more is taken than the
+/// content needs.
 const XZ_MEMORY_KIB: u32 = 1 << 20;
 
 /// The unpacked bytes of `packed`.

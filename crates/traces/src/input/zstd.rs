@@ -49,7 +49,8 @@ impl<R: BufRead> ZstdFrames<R> {
     }
 }
 
-/// The decoder's error without its own names of things; that a file ends too soon is what the system says of it.
+/// The decoder's error without its own names of things; that a file ends too soon is what the
+/// system says of it.
 fn in_words(error: &FrameDecoderError) -> io::Error {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(inner) = cause {
@@ -60,7 +61,9 @@ fn in_words(error: &FrameDecoderError) -> io::Error {
         }
         cause = inner.source();
     }
-    io::Error::other("what stands there is no zstd frame, or a frame with other content than was packed")
+    io::Error::other(
+        "what stands there is no zstd frame, or a frame with other content than was packed",
+    )
 }
 
 impl<R: BufRead> Read for ZstdFrames<R> {

@@ -4,7 +4,9 @@ use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, comma, extent, time_ns, trimmed, whole};
 use super::sample::{either, lines};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote};
+use super::{
+    Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote,
+};
 
 const COLUMNS: &str = "device_id,opcode,offset,length,timestamp";
 
@@ -46,7 +48,8 @@ impl LineParser for Alibaba {
             "W" => Op::Write,
             other => return Err(Unexpected::new(format!("opcode {}", quote(other)), "R or W")),
         };
-        let (offset, len) = extent(whole(offset, "the offset")?, 1, whole(length, "the length")?, 1)?;
+        let (offset, len) =
+            extent(whole(offset, "the offset")?, 1, whole(length, "the length")?, 1)?;
         let arrival_ns = time_ns(time, TimeUnit::Micros)?;
         Ok(Line::Request(Request { arrival_ns, offset, len, volume, op, fua: false }))
     }
@@ -56,12 +59,15 @@ fn recognise(sample: &Sample) -> Option<Guess> {
     let like_alibaba = |line: &str| {
         comma::<5>(line, COLUMNS).is_ok_and(|[device, opcode, offset, length, time]| {
             matches!(opcode, "R" | "W")
-                && [device, offset, length, time].iter().all(|number| whole::<u64>(number, "").is_ok())
+                && [device, offset, length, time]
+                    .iter()
+                    .all(|number| whole::<u64>(number, "").is_ok())
         })
     };
     mostly(sample, like_alibaba).then(|| Guess::Settled {
         format: "alibaba",
-        evidence: "five comma-separated fields, the second R or W, the others whole numbers".to_owned(),
+        evidence: "five comma-separated fields, the second R or W, the others whole numbers"
+            .to_owned(),
     })
 }
 
@@ -97,7 +103,11 @@ mod tests {
             ("81,W,-1,512,5", "`-1`", "the offset, a whole number"),
             ("81,W,0,,5", "``", "the length, a whole number"),
             ("81,W,0,512,-5", "time `-5`", "a time in us such as 12.5"),
-            ("81,W,0,512,9223372036854776", "time `9223372036854776`", "a time in us below 2^63 ns"),
+            (
+                "81,W,0,512,9223372036854776",
+                "time `9223372036854776`",
+                "a time in us below 2^63 ns",
+            ),
             (
                 "81,W,18446744073709551615,1,5",
                 "byte 18446744073709551615 with length 1",

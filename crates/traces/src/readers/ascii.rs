@@ -1,7 +1,8 @@
 //! The blank-separated family `time device address size type` of `disksim`, `ssdsim` and `mqsim`.
 //!
-//! Its members look alike and differ in the unit of time, in the unit of address and size, and in what the last column
-//! may hold. Each is a format of its own; what the lines themselves do not settle is asked, never guessed.
+//! Its members look alike and differ in the unit of time, in the unit of address and size, and in
+//! what the last column may hold. Each is a format of its own; what the lines themselves do not
+//! settle is asked, never guessed.
 
 use eraseblock_core::host::{Op, Request};
 
@@ -9,7 +10,9 @@ use crate::error::size;
 
 use super::fields::{TimeUnit, extent, time_ns, trimmed, whole};
 use super::sample::{either, lines};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote};
+use super::{
+    Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote,
+};
 
 const COLUMNS: &str = "time device address size type";
 
@@ -175,11 +178,18 @@ impl LineParser for Ascii {
             (Types::Flags, flags) => match hexadecimal(flags) {
                 Some(flags) if flags & 1 == 1 => Op::Read,
                 Some(_) => Op::Write,
-                None => return Err(Unexpected::new(format!("flags {}", quote(flags)), "hexadecimal flags")),
+                None => {
+                    return Err(Unexpected::new(
+                        format!("flags {}", quote(flags)),
+                        "hexadecimal flags",
+                    ));
+                }
             },
             (Types::ReadIsOne, other) => {
-                let expected =
-                    format!("1 (read) or 0 (write) in {}; disksim reads hexadecimal flags", self.name);
+                let expected = format!(
+                    "1 (read) or 0 (write) in {}; disksim reads hexadecimal flags",
+                    self.name
+                );
                 return Err(Unexpected::new(format!("type {}", quote(other)), expected));
             }
         };
@@ -231,7 +241,8 @@ impl Traits {
             traits.fractions |= time.contains('.');
             traits.hex_flags |= !matches!(kind, "0" | "1");
             for number in [address, size] {
-                traits.all_multiples_of_512 &= whole::<u64>(number, "").is_ok_and(|number| number % 512 == 0);
+                traits.all_multiples_of_512 &=
+                    whole::<u64>(number, "").is_ok_and(|number| number % 512 == 0);
             }
             units += u128::from(whole::<u64>(size, "").unwrap_or(0));
             times.push(time);
@@ -270,7 +281,9 @@ fn recognise(sample: &Sample) -> Option<Guess> {
         return None;
     }
     let traits = Traits::of(sample);
-    let open = |formats: &[&'static str], why: String| Some(Guess::Open { formats: formats.to_vec(), why });
+    let open = |formats: &[&'static str], why: String| {
+        Some(Guess::Open { formats: formats.to_vec(), why })
+    };
     let (format, unit, others): (_, _, &[&str]) = if traits.fractions || traits.hex_flags {
         ("disksim", "ms", &["ascii-s", "ascii-us"])
     } else {
@@ -305,8 +318,10 @@ fn recognise(sample: &Sample) -> Option<Guess> {
             return open(&candidates, why);
         }
         None => {
-            let why =
-                format!("the first {} times are all equal, so they do not show their unit", traits.requests);
+            let why = format!(
+                "the first {} times are all equal, so they do not show their unit",
+                traits.requests
+            );
             return open(&candidates, why);
         }
     };
@@ -333,7 +348,9 @@ mod tests {
 
     fn read(format: &str, line: &str) -> Result<Line, Unexpected> {
         let format = formats().find(|known| known.name == format).unwrap();
-        let Parser::Lines(mut parser) = NamedFormat::from(format).parser() else { panic!("a text format") };
+        let Parser::Lines(mut parser) = NamedFormat::from(format).parser() else {
+            panic!("a text format")
+        };
         parser.line(line)
     }
 
@@ -348,20 +365,33 @@ mod tests {
         assert_eq!(read("mqsim", line).unwrap(), request(11_413_000, 0, offset, len, Op::Read));
         assert_eq!(read("ssdsim", line).unwrap(), request(11_413_000, 0, offset, len, Op::Read));
         assert_eq!(read("mqsim-ps", line).unwrap(), request(11_413, 0, offset, len, Op::Read));
-        assert_eq!(read("ascii-us", line).unwrap(), request(11_413_000_000, 0, offset, len, Op::Read));
-        assert_eq!(read("ascii-ms", line).unwrap(), request(11_413_000_000_000, 0, offset, len, Op::Read));
+        assert_eq!(
+            read("ascii-us", line).unwrap(),
+            request(11_413_000_000, 0, offset, len, Op::Read)
+        );
+        assert_eq!(
+            read("ascii-ms", line).unwrap(),
+            request(11_413_000_000_000, 0, offset, len, Op::Read)
+        );
         assert_eq!(
             read("ascii-s", "1.5 2 8 16 0").unwrap(),
             request(1_500_000_000, 2, 4096, 8192, Op::Write)
         );
-        assert_eq!(read("heimdall", "1.5 2 8 16 0").unwrap(), request(1_500_000, 2, 8, 16, Op::Write));
+        assert_eq!(
+            read("heimdall", "1.5 2 8 16 0").unwrap(),
+            request(1_500_000, 2, 8, 16, Op::Write)
+        );
     }
 
     #[test]
     fn disksim_has_hexadecimal_flags() {
-        for (flags, op) in
-            [("0", Op::Write), ("1", Op::Read), ("80", Op::Write), ("101", Op::Read), ("0x3", Op::Read)]
-        {
+        for (flags, op) in [
+            ("0", Op::Write),
+            ("1", Op::Read),
+            ("80", Op::Write),
+            ("101", Op::Read),
+            ("0x3", Op::Read),
+        ] {
             assert_eq!(
                 read("disksim", &format!("1.5 0 8 16 {flags}")).unwrap(),
                 request(1_500_000, 0, 4096, 8192, op)
@@ -422,7 +452,10 @@ mod tests {
             "{evidence}"
         );
         // Clocks that count from 1601 or 1970 give long numbers.
-        assert_eq!(settled(&["1600000000000000000 0 8 16 1", "1600000000010000000 0 24 16 0"]).0, "ssdsim");
+        assert_eq!(
+            settled(&["1600000000000000000 0 8 16 1", "1600000000010000000 0 24 16 0"]).0,
+            "ssdsim"
+        );
         assert_eq!(settled(&["5 0 8 16 81", "10 0 24 16 0"]).0, "disksim");
     }
 
@@ -431,7 +464,10 @@ mod tests {
         let (formats, why) = open(&["0.5 0 1024 4096 1", "10.5 0 8192 512 0"]);
         assert!(formats[..2] == ["disksim", "heimdall"]);
         assert!(why.contains("bytes or sectors"), "{why}");
-        assert!(why.contains("as bytes, the first 2 requests have 2.25 KiB (2304 B) on average"), "{why}");
+        assert!(
+            why.contains("as bytes, the first 2 requests have 2.25 KiB (2304 B) on average"),
+            "{why}"
+        );
         assert!(why.contains("as sectors 1.12 MiB (1179648 B)"), "{why}");
         let (formats, why) = open(&["5 0 8 16 1", "1005 0 24 16 0"]);
         assert!(formats.contains(&"ssdsim") && formats.contains(&"ascii-us"));

@@ -9,8 +9,8 @@ use super::block_layer::Action;
 use super::fields::{TimeUnit, device_number, extent, time_ns, whole};
 use super::sample::{either, lines};
 use super::{
-    Disorder, Family, Format, FormatOptions, Guess, Line, LineParser, Parser, Reads, Sample, Unexpected,
-    mostly, quote,
+    Disorder, Family, Format, FormatOptions, Guess, Line, LineParser, Parser, Reads, Sample,
+    Unexpected, mostly, quote,
 };
 
 pub(super) static FAMILY: Family = Family {
@@ -29,7 +29,9 @@ pub(super) static FAMILY: Family = Family {
                 let time = TimeUnit::Seconds.text(request.arrival_ns);
                 let (sector, sectors) = (request.offset / 512, request.len / 512);
                 let kind = either(request, "R", "W");
-                format!("  0,0    1       41 {time:>14}  4021  D {kind:>3} {sector} + {sectors} [made]")
+                format!(
+                    "  0,0    1       41 {time:>14}  4021  D {kind:>3} {sector} + {sectors} [made]"
+                )
             })
         },
     }],
@@ -61,8 +63,8 @@ const ACTIONS: &[(&str, &str)] = &[
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Options {
-    /// Which event of a request's life is taken as the request: `queue` (Q, as the file system asked), `issue`
-    /// (D, as the drive was asked) or `complete` (C, as the drive answered).
+    /// Which event of a request's life is taken as the request: `queue` (Q, as the file system
+    /// asked), `issue` (D, as the drive was asked) or `complete` (C, as the drive answered).
     action: Action,
 }
 
@@ -100,7 +102,10 @@ impl Blkparse {
         if line.trim_start().starts_with("Input file ") {
             return Ok(Line::Other("session lines"));
         }
-        Err(Unexpected::new(quote(line), "a line that begins with a device such as 8,16, or the summary"))
+        Err(Unexpected::new(
+            quote(line),
+            "a line that begins with a device such as 8,16, or the summary",
+        ))
     }
 }
 
@@ -125,9 +130,10 @@ impl LineParser for Blkparse {
         if action != self.letter() {
             return match ACTIONS.iter().find(|(letters, _)| *letters == action) {
                 Some((_, counted)) => Ok(Line::Other(counted)),
-                None => {
-                    Err(Unexpected::new(format!("action {}", quote(action)), "Q, D, C or another action"))
-                }
+                None => Err(Unexpected::new(
+                    format!("action {}", quote(action)),
+                    "Q, D, C or another action",
+                )),
             };
         }
         let Some(rwbs) = words.next() else { return Err(cut(line)) };
@@ -138,7 +144,8 @@ impl LineParser for Blkparse {
             ));
         };
         let flush = Request { arrival_ns, offset: 0, len: 0, volume, op: Op::Flush, fua: false };
-        let no_data = if kind.flush { Line::Request(flush) } else { Line::Other("requests without data") };
+        let no_data =
+            if kind.flush { Line::Request(flush) } else { Line::Other("requests without data") };
         let sector = match words.next() {
             Some(word) if !word.starts_with(['[', '(']) => word,
             None if !kind.flush => return Err(cut(line)),
@@ -153,7 +160,8 @@ impl LineParser for Blkparse {
         };
         let (offset, len) = extent(sector, 512, count, 512)?;
         let Some(op) = kind.op.filter(|_| len > 0 || !kind.flush) else { return Ok(no_data) };
-        let request = Request { arrival_ns, offset, len, volume, op, fua: kind.forced && op == Op::Write };
+        let request =
+            Request { arrival_ns, offset, len, volume, op, fua: kind.forced && op == Op::Write };
         Ok(if kind.flush { Line::FlushThen(request) } else { Line::Request(request) })
     }
 
@@ -210,7 +218,8 @@ impl Kind {
             match flag {
                 b'A' | b'S' | b'M' | b'U' => {}
                 b'F' => forced = true,
-                // Barriers of kernels before 2.6.37: all before them is stored first, and they are stored at once.
+                // Barriers of kernels before 2.6.37: all before them is stored first, and they are
+                // stored at once.
                 b'B' => (flush, forced) = (true, true),
                 _ => return None,
             }
@@ -230,11 +239,14 @@ fn recognise(sample: &Sample) -> Option<Guess> {
         words.next().is_some_and(|word| device(word).is_ok())
             && words.next().is_some_and(|word| whole::<u32>(word, "").is_ok())
             && words.next().is_some_and(|word| whole::<u64>(word, "").is_ok())
-            && words.next().is_some_and(|word| word.contains('.') && time_ns(word, TimeUnit::Seconds).is_ok())
+            && words
+                .next()
+                .is_some_and(|word| word.contains('.') && time_ns(word, TimeUnit::Seconds).is_ok())
     };
     mostly(sample, like_event).then(|| Guess::Settled {
         format: "blkparse",
-        evidence: "lines `major,minor cpu sequence time ...` as blkparse writes them by default".to_owned(),
+        evidence: "lines `major,minor cpu sequence time ...` as blkparse writes them by default"
+            .to_owned(),
     })
 }
 
@@ -282,12 +294,19 @@ mod tests {
     #[test]
     fn a_flush_has_no_sectors() {
         let flush = || Ok(Line::Request(request(Op::Flush, 0, 0, false)));
-        for rest in
-            ["FN [kworker/3:1H]", "FWS [jbd2/sda1-8]", "F", "FF 0 + 0 [0]", "FS 0 [0]", "FWS 0 + 0 [x]"]
-        {
+        for rest in [
+            "FN [kworker/3:1H]",
+            "FWS [jbd2/sda1-8]",
+            "F",
+            "FF 0 + 0 [0]",
+            "FS 0 [0]",
+            "FWS 0 + 0 [x]",
+        ] {
             assert_eq!(issued(rest), flush(), "{rest}");
         }
-        for rest in ["N [hdparm]", "R 36 (12 00 00 00 24 00 ..) [udevd]", "W 0 [x]", "R (12 00) [udevd]"] {
+        for rest in
+            ["N [hdparm]", "R 36 (12 00 00 00 24 00 ..) [udevd]", "W 0 [x]", "R (12 00) [udevd]"]
+        {
             assert_eq!(issued(rest), Ok(Line::Other("requests without data")), "{rest}");
         }
         assert_eq!(issued("R 8 + 0 [x]"), Ok(Line::Request(request(Op::Read, 4096, 0, false))));
@@ -297,7 +316,9 @@ mod tests {
     fn one_event_of_each_request_counts() {
         let event = |letter| format!("8,16 3 41 1.000002500 4021 {letter} WS 8 + 16 [x]");
         let counted = Ok(Line::Request(request(Op::Write, 4096, 8192, false)));
-        for (action, letter) in [(Action::Queue, "Q"), (Action::Issue, "D"), (Action::Complete, "C")] {
+        for (action, letter) in
+            [(Action::Queue, "Q"), (Action::Issue, "D"), (Action::Complete, "C")]
+        {
             assert_eq!(read(action, &event(letter)), counted);
         }
         assert_eq!(read(Action::Issue, &event("Q")), Ok(Line::Other("Q events")));
@@ -338,14 +359,30 @@ mod tests {
             ("8,16 3 41 1.5 4021 D W", "only `8,16 3 41 1.5 4021 D W`", whole_line),
             ("8,16 3 41 1.5 4021 D W 8 +", "only `8,16 3 41 1.5 4021 D W 8 +`", whole_line),
             ("8,16 3 41 1.5 4021 Y W 8 + 8 [x]", "action `Y`", "Q, D, C or another action"),
-            ("8,16 3 41 1.5 4021 D Y 8 + 8 [x]", "RWBS `Y`", "R, W, D, N or F, with flags F, A, S, M"),
-            ("8,16 3 41 1.5 4021 D WY 8 + 8 [x]", "RWBS `WY`", "R, W, D, N or F, with flags F, A, S, M"),
+            (
+                "8,16 3 41 1.5 4021 D Y 8 + 8 [x]",
+                "RWBS `Y`",
+                "R, W, D, N or F, with flags F, A, S, M",
+            ),
+            (
+                "8,16 3 41 1.5 4021 D WY 8 + 8 [x]",
+                "RWBS `WY`",
+                "R, W, D, N or F, with flags F, A, S, M",
+            ),
             ("8,16 3 41 -1.5 4021 D W 8 + 8 [x]", "time `-1.5`", "a time in s such as 12.5"),
-            ("8,16 3 41 99999999999 1 D W 8 + 8 [x]", "time `99999999999`", "a time in s below 2^63 ns"),
+            (
+                "8,16 3 41 99999999999 1 D W 8 + 8 [x]",
+                "time `99999999999`",
+                "a time in s below 2^63 ns",
+            ),
             ("8,16 3 41 1.5 4021 D W -8 + 8 [x]", "`-8`", "the sector, a whole number"),
             ("8,16 3 41 1.5 4021 D W 8 + x [x]", "`x`", "the number of sectors, a whole number"),
             ("8,x 3 41 1.5 4021 D W 8 + 8 [x]", "`x`", "the minor number, a whole number"),
-            ("4096,1 3 41 1.5 4021 D W 8 + 8 [x]", "device `4096,1`", "a device below 4096,1048576"),
+            (
+                "4096,1 3 41 1.5 4021 D W 8 + 8 [x]",
+                "device `4096,1`",
+                "a device below 4096,1048576",
+            ),
             (
                 "8,16 3 41 1.5 4021 D W 36028797018963968 + 8 [x]",
                 "sector 36028797018963968 with length 8",

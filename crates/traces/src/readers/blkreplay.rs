@@ -26,9 +26,11 @@ const ROW: &str = "a row `start ; sector ; length ; op`";
 
 #[derive(Default)]
 struct Blkreplay {
-    /// The header is free text; rows begin after the line that names the columns, or with the first row itself.
+    /// The header is free text; rows begin after the line that names the columns, or with the first
+    /// row itself.
     in_rows: bool,
-    /// First line of the header. Files that were put together have it again, and the rest of a header below it.
+    /// First line of the header. Files that were put together have it again, and the rest of a
+    /// header below it.
     head: Option<String>,
 }
 
@@ -74,7 +76,8 @@ fn names_columns(line: &str) -> bool {
 
 fn looks_like_row(line: &str) -> bool {
     let mut fields = line.split(';').map(str::trim);
-    fields.next().is_some_and(|start| start.starts_with(|c: char| c.is_ascii_digit())) && fields.count() >= 2
+    fields.next().is_some_and(|start| start.starts_with(|c: char| c.is_ascii_digit()))
+        && fields.count() >= 2
 }
 
 fn row(line: &str) -> Result<Request, Unexpected> {
@@ -153,8 +156,14 @@ mod tests {
             "3 ; 0 ; 1024 ; D",
         ])
         .unwrap();
-        let request =
-            |arrival_ns, offset, len, op, fua| Request { arrival_ns, offset, len, volume: 0, op, fua };
+        let request = |arrival_ns, offset, len, op, fua| Request {
+            arrival_ns,
+            offset,
+            len,
+            volume: 0,
+            op,
+            fua,
+        };
         assert_eq!(
             requests,
             [

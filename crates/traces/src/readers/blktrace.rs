@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::block_layer::Action;
 use super::fields::{binary_time_ns, extent};
 use super::numbers::{ByteOrder, Numbers};
-use super::{Disorder, Family, Format, FormatOptions, Guess, Line, Parser, Reads, RecordParser, Sample};
+use super::{
+    Disorder, Family, Format, FormatOptions, Guess, Line, Parser, Reads, RecordParser, Sample,
+};
 use crate::error::{Fault, Unexpected};
 use crate::input::RecordFile;
 
@@ -34,8 +36,8 @@ pub(super) static FAMILY: Family = Family {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Options {
-    /// Which event of a request's life is taken as the request: `queue` (Q, as the file system asked), `issue`
-    /// (D, as the drive was asked) or `complete` (C, as the drive answered).
+    /// Which event of a request's life is taken as the request: `queue` (Q, as the file system
+    /// asked), `issue` (D, as the drive was asked) or `complete` (C, as the drive answered).
     action: Action,
 }
 
@@ -97,14 +99,18 @@ impl RecordParser for Blktrace {
         let bytes: [u8; 48] = file.array("a record")?;
         let order = byte_order(&bytes).ok_or_else(|| {
             let start = Numbers::little(&bytes).u32(0);
-            let expected = "0x65617407 in one byte order or the other, the magic number of a record";
+            let expected =
+                "0x65617407 in one byte order or the other, the magic number of a record";
             Fault::Lost(Unexpected::new(format!("0x{start:08x}"), expected))
         })?;
         let record = Numbers::new(&bytes, order);
         let version = record.u32(0) & 0xff;
         if version != VERSION {
             let found = format!("version {version} of blktrace's records");
-            return Err(Fault::Lost(Unexpected::new(found, "version 7, which kernels since 2.6.17 write")));
+            return Err(Fault::Lost(Unexpected::new(
+                found,
+                "version 7, which kernels since 2.6.17 write",
+            )));
         }
         file.skip(u64::from(record.u16(46)), "the payload of a record")?;
         Ok(Some(self.line(record)?))
@@ -130,8 +136,11 @@ impl Blktrace {
     fn line(&self, record: Numbers) -> Result<Line, Unexpected> {
         let action = record.u32(28);
         let (event, category) = (action & 0xffff & !CGROUP, action >> 16);
-        let name =
-            if category & NOTIFY == 0 { EVENTS.get(event as usize) } else { NOTICES.get(event as usize) };
+        let name = if category & NOTIFY == 0 {
+            EVENTS.get(event as usize)
+        } else {
+            NOTICES.get(event as usize)
+        };
         let Some(name) = name else {
             // Kernels add events to the end of the list, such as those of zones.
             return Ok(Line::Other("events of newer kernels"));
@@ -153,7 +162,11 @@ impl Blktrace {
         let len = record.u32(24);
         if len == 0 {
             let flushes = category & FLUSH != 0;
-            return Ok(if flushes { Line::Request(flush) } else { Line::Other("requests without data") });
+            return Ok(if flushes {
+                Line::Request(flush)
+            } else {
+                Line::Other("requests without data")
+            });
         }
         let (offset, len) = extent(record.u64(16), 512, u64::from(len), 1)?;
         let op = if category & DISCARD != 0 {
@@ -308,7 +321,10 @@ mod tests {
                 b"nonsense".repeat(6),
                 "record 2 at byte 55: found 0x736e6f6e, expected 0x65617407 in one byte order",
             ),
-            (newer, "record 2 at byte 55: found version 8 of blktrace's records, expected version 7"),
+            (
+                newer,
+                "record 2 at byte 55: found version 8 of blktrace's records, expected version 7",
+            ),
             (high, "found sector 18446744073709551615 with length 512"),
             (late, "found time 18446744073709551615 ns, expected a time below 2^63 ns"),
             (

@@ -65,14 +65,18 @@ impl FormatChoice {
     fn from_table(mut table: Table) -> Result<Self, String> {
         let kind = match table.shift_remove("kind") {
             Some(Value::String(kind)) => kind,
-            Some(other) => return Err(format!("kind: found {other}, expected the name of a trace format")),
+            Some(other) => {
+                return Err(format!("kind: found {other}, expected the name of a trace format"));
+            }
             None => return Err(kind_missing(&table)),
         };
         if kind != AUTO {
             return NamedFormat::with(kind.parse()?, table).map(Self::Named);
         }
         match table.keys().next() {
-            Some(key) => Err(format!("{key}: is an option of {}; name that format as the kind", owners(key))),
+            Some(key) => {
+                Err(format!("{key}: is an option of {}; name that format as the kind", owners(key)))
+            }
             None => Ok(Self::Auto),
         }
     }
@@ -83,9 +87,13 @@ fn kind_missing(table: &Table) -> String {
         let known = format.option_defaults();
         table.keys().all(|key| known.contains_key(key))
     };
-    let names: Vec<_> = formats().filter(has_all).map(|format| format!("`{}`", format.name)).collect();
-    let named =
-        if names.is_empty() { String::new() } else { format!(", expected one of {}", names.join(", ")) };
+    let names: Vec<_> =
+        formats().filter(has_all).map(|format| format!("`{}`", format.name)).collect();
+    let named = if names.is_empty() {
+        String::new()
+    } else {
+        format!(", expected one of {}", names.join(", "))
+    };
     format!("missing field `kind`{named}")
 }
 
@@ -134,9 +142,9 @@ impl<'de> Deserialize<'de> for FormatChoice {
         let choice = match Value::deserialize(deserializer)? {
             Value::String(name) => name.parse(),
             Value::Object(table) => Self::from_table(table),
-            other => {
-                Err(format!("found {other}, expected the name of a trace format or a table with `kind`"))
-            }
+            other => Err(format!(
+                "found {other}, expected the name of a trace format or a table with `kind`"
+            )),
         };
         choice.map_err(de::Error::custom)
     }
@@ -148,8 +156,10 @@ impl JsonSchema for FormatChoice {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let names: Vec<_> = std::iter::once(AUTO).chain(formats().map(|format| format.name)).collect();
-        let names = json_schema!({"enum": names, "description": "auto, or the name of a trace format"});
+        let names: Vec<_> =
+            std::iter::once(AUTO).chain(formats().map(|format| format.name)).collect();
+        let names =
+            json_schema!({"enum": names, "description": "auto, or the name of a trace format"});
         let mut kinds = vec![names];
         for format in formats() {
             let Some(mut table) = format.reads.schema(generator) else { continue };
@@ -191,11 +201,20 @@ mod tests {
     fn options_of_other_formats_are_refused() {
         for (text, part) in [
             (r#"{"kind": "spc", "unit": "ms"}"#, "unknown field `unit`, there are no fields"),
-            (r#"{"kind": "fio", "action": "issue"}"#, "unknown field `action`, expected `unit` or `waits`"),
-            (r#"{"kind": "auto", "unit": "ms"}"#, "unit: is an option of fio; name that format as the kind"),
+            (
+                r#"{"kind": "fio", "action": "issue"}"#,
+                "unknown field `action`, expected `unit` or `waits`",
+            ),
+            (
+                r#"{"kind": "auto", "unit": "ms"}"#,
+                "unit: is an option of fio; name that format as the kind",
+            ),
             (r#"{"kind": "fio", "unit": "s"}"#, "unit: unknown variant `s`"),
             (r#"{"kind": "fjo"}"#, "unknown trace format `fjo`; did you mean `fio`?"),
-            (r#"{"action": "queue"}"#, "missing field `kind`, expected one of `blktrace`, `blkparse`"),
+            (
+                r#"{"action": "queue"}"#,
+                "missing field `kind`, expected one of `blktrace`, `blkparse`",
+            ),
             (r#"{"nonsense": "queue"}"#, "missing field `kind`"),
             (r#"{"kind": 3}"#, "kind: found 3"),
             ("3", "found 3, expected the name of a trace format or a table"),

@@ -5,7 +5,8 @@ use eraseblock_core::host::{Op, Request};
 use super::fields::{TimeUnit, comma, extent, time_ns, trimmed, whole};
 use super::sample::{either, lines};
 use super::{
-    Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote, scsi,
+    Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote,
+    scsi,
 };
 
 const COLUMNS: &str = "version,time,op,size,lbn";
@@ -64,8 +65,9 @@ impl LineParser for CloudPhysics {
 
 fn scsi_code(text: &str) -> Option<u8> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
-    let plain =
-        !digits.is_empty() && digits.len() <= 2 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let plain = !digits.is_empty()
+        && digits.len() <= 2
+        && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     if plain { u8::from_str_radix(digits, 16).ok() } else { None }
 }
 

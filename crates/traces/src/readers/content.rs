@@ -31,12 +31,14 @@ pub(crate) trait RecordParser: Send {
         Ok(())
     }
 
-    /// Takes the next record from `file`, which `RecordFile::begin` begins; `None` after the last. Times are those written
-    /// in the file, from any origin. A record that is wrong is `Fault::Bad` if all of it was taken (an `Unexpected` becomes that through `?`)
-    /// and `Fault::Lost` if it does not show where the next one begins.
+    /// Takes the next record from `file`, which `RecordFile::begin` begins; `None` after the last.
+    /// Times are those written in the file, from any origin. A record that is wrong is `Fault::Bad`
+    /// if all of it was taken (an `Unexpected` becomes that through `?`) and `Fault::Lost` if it
+    /// does not show where the next one begins.
     fn record(&mut self, file: &mut RecordFile) -> Result<Option<Line>, Fault>;
 
-    /// What the file does not say and the reader has assumed, or the user told it; known after the last record.
+    /// What the file does not say and the reader has assumed, or the user told it; known after the
+    /// last record.
     fn assumes(&self) -> Option<String> {
         None
     }
@@ -125,7 +127,8 @@ impl Content {
         }
     }
 
-    /// What the file does not say and the reader has assumed, or the user told it; known at the end of the file.
+    /// What the file does not say and the reader has assumed, or the user told it; known at the end
+    /// of the file.
     pub fn assumes(&self) -> Option<String> {
         match &self.0 {
             Kind::Lines { .. } => None,

@@ -13,12 +13,14 @@ pub(crate) struct Detected {
     pub evidence: String,
 }
 
-/// Tells the format of the file at `path` from its first bytes, and where these leave a choice, from its name.
+/// Tells the format of the file at `path` from its first bytes, and where these leave a choice,
+/// from its name.
 pub(crate) fn detect(path: &Path) -> Result<Detected, TraceError> {
     detect_in(&mut ByteFile::open(path, false)?, format_of_name(path))
 }
 
-/// The same for a file at its beginning; `named` is the extension of its name, and the format that it stands for.
+/// The same for a file at its beginning; `named` is the extension of its name, and the format that
+/// it stands for.
 pub(crate) fn detect_in(
     file: &mut ByteFile,
     named: Option<(&'static str, &'static Format)>,
@@ -28,7 +30,8 @@ pub(crate) fn detect_in(
     if sample.is_empty() {
         return Err(TraceError::file(file, "is empty; a trace holds at least one request"));
     }
-    let guess = one_guess(FAMILIES.iter().filter_map(|family| (family.recognise)(&sample)).collect());
+    let guess =
+        one_guess(FAMILIES.iter().filter_map(|family| (family.recognise)(&sample)).collect());
     if guess.is_none()
         && let Some(problem) = sample.wrapping()
     {
@@ -82,7 +85,8 @@ pub(crate) fn detect_in(
     }
 }
 
-/// What all families say together: where more than one knows the lines, that is an open question too.
+/// What all families say together: where more than one knows the lines, that is an open question
+/// too.
 fn one_guess(mut guesses: Vec<Guess>) -> Option<Guess> {
     if guesses.len() < 2 {
         return guesses.pop();
@@ -102,7 +106,10 @@ fn one_guess(mut guesses: Vec<Guess>) -> Option<Guess> {
             }
         })
         .collect();
-    Some(Guess::Open { formats: all, why: format!("they look like {}", reasons.join(", and like ")) })
+    Some(Guess::Open {
+        formats: all,
+        why: format!("they look like {}", reasons.join(", and like ")),
+    })
 }
 
 fn said_by_name(extension: &str, format: &Format) -> String {
@@ -120,7 +127,8 @@ fn by_name(name: &str) -> &'static Format {
 /// The format that the extension stands for, without the packing's.
 fn format_of_name(path: &Path) -> Option<(&'static str, &'static Format)> {
     let name = path.file_name()?.to_str()?;
-    let name = PACKED_EXTENSIONS.iter().find_map(|packing| name.strip_suffix(packing)).unwrap_or(name);
+    let name =
+        PACKED_EXTENSIONS.iter().find_map(|packing| name.strip_suffix(packing)).unwrap_or(name);
     let (_, extension) = name.rsplit_once('.')?;
     formats().find_map(|format| {
         format
@@ -146,7 +154,8 @@ mod tests {
 
     #[test]
     fn wrappings_are_named_with_what_to_do() {
-        let utf16 = [0xff_u8, 0xfe].into_iter().chain("0,8,512,w,0.5\n".bytes().flat_map(|byte| [byte, 0]));
+        let utf16 =
+            [0xff_u8, 0xfe].into_iter().chain("0,8,512,w,0.5\n".bytes().flat_map(|byte| [byte, 0]));
         let mut tar = vec![0; 1024];
         tar[..5].copy_from_slice(b"a.spc");
         tar[257..262].copy_from_slice(b"ustar");
@@ -162,7 +171,10 @@ mod tests {
     fn content_settles_it() {
         for (content, format) in [
             ("0,303567,3584,w,0.000000\n", "spc"),
-            ("Notice\n\nstart ; sector; length ; op ; replay_delay=0\n 0.0 ; 1 ; 8 ; W\n", "blkreplay"),
+            (
+                "Notice\n\nstart ; sector; length ; op ; replay_delay=0\n 0.0 ; 1 ; 8 ; W\n",
+                "blkreplay",
+            ),
             (WHOLE, "ssdsim"),
             ("0.0 0 8 16 1\n7.5 0 24 16 0\n", "disksim"),
             ("2020-08-06 02:07:23.080415 Ready thread_model=3\n", "nbdkit-log"),
@@ -173,8 +185,9 @@ mod tests {
         }
     }
 
-    /// A few lines of each format, without header and with, as files of these formats begin. The units of time of the
-    /// blank-separated family differ by convention; here are lines whose rate shows that the convention does not hold.
+    /// A few lines of each format, without header and with, as files of these formats begin. The
+    /// units of time of the blank-separated family differ by convention; here are lines whose rate
+    /// shows that the convention does not hold.
     const SAMPLES: &[(&str, &str)] = &[
         ("spc", "3,83712,4096,W,0.011413\n0,83720,8192,r,0.026214\n"),
         ("spc", "0,1,512,r,0.5,7,extra\n1,2,1024,W,0.7,7,extra\n"),
@@ -182,8 +195,14 @@ mod tests {
             "msr",
             "128166372000000017,web,2,Read,7014609920,24576,41286\n128166372000000042,web,2,Write,0,512,9\n",
         ),
-        ("msr", "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n5,usr,0,Write,8192,4096,77\n"),
-        ("msr", "0 128166372000000017,hm,0,Read,512,512,9\n1 128166372000000042,hm,1,Write,0,512,9\n"),
+        (
+            "msr",
+            "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n5,usr,0,Write,8192,4096,77\n",
+        ),
+        (
+            "msr",
+            "0 128166372000000017,hm,0,Read,512,512,9\n1 128166372000000042,hm,1,Write,0,512,9\n",
+        ),
         (
             "systor",
             "Timestamp,Response,IOType,LUN,Offset,Size\n1456135201.250317000,0.000812,R,3,8192,4096\n",
@@ -220,7 +239,10 @@ mod tests {
         ),
         ("fio", "fio version 2 iolog\n/dev/sdb add\n/dev/sdb open\n/dev/sdb write 0 4096\n"),
         ("fio", "fio version 3 iolog\n0 /dev/sdb add\n1 /dev/sdb open\n2 /dev/sdb read 0 4096\n"),
-        ("nbdkit-log", "2020-08-06 02:07:23.080415 connection=1 Read id=1 offset=0x0 count=0x1000 ...\n"),
+        (
+            "nbdkit-log",
+            "2020-08-06 02:07:23.080415 connection=1 Read id=1 offset=0x0 count=0x1000 ...\n",
+        ),
         ("disksim", "0.0 0 8 16 1\n7.5 0 24 16 0\n"),
         ("disksim", "0 0 8 16 81\n7 0 24 16 0\n"),
         ("ssdsim", WHOLE),
@@ -255,12 +277,20 @@ mod tests {
             for count in [1, 5000] {
                 match detected("trace", format.sample(count)) {
                     Ok(found) => {
-                        assert!(same_family(found.format, format), "{}: {}", format.name, found.evidence);
+                        assert!(
+                            same_family(found.format, format),
+                            "{}: {}",
+                            format.name,
+                            found.evidence
+                        );
                     }
                     Err(error) => {
                         let error = error.to_string();
                         let (_, asked) = error.split_once("(--format): ").expect(&error);
-                        assert!(asked.split(", ").all(|name| same_family(by_name(name), format)), "{error}");
+                        assert!(
+                            asked.split(", ").all(|name| same_family(by_name(name), format)),
+                            "{error}"
+                        );
                     }
                 }
             }
@@ -279,10 +309,14 @@ mod tests {
 
     #[test]
     fn lines_that_two_families_know_are_asked_about() {
-        let settled = |format, evidence: &str| Guess::Settled { format, evidence: evidence.to_owned() };
+        let settled =
+            |format, evidence: &str| Guess::Settled { format, evidence: evidence.to_owned() };
         let both = one_guess(vec![settled("spc", "a"), settled("msr", "b")]);
         let Some(Guess::Open { formats, why }) = both else { panic!("not open") };
-        assert_eq!((formats, why.as_str()), (vec!["spc", "msr"], "they look like spc (a), and like msr (b)"));
+        assert_eq!(
+            (formats, why.as_str()),
+            (vec!["spc", "msr"], "they look like spc (a), and like msr (b)")
+        );
         assert!(one_guess(Vec::new()).is_none());
     }
 
@@ -306,19 +340,29 @@ mod tests {
         assert_eq!(found.format.name, "spc");
         let found = detected("a.spc", WHOLE).unwrap();
         assert_eq!(found.format.name, "ssdsim");
-        assert!(found.evidence.contains("although the file name ends in .spc"), "{}", found.evidence);
+        assert!(
+            found.evidence.contains("although the file name ends in .spc"),
+            "{}",
+            found.evidence
+        );
     }
 
     #[test]
     fn a_choice_left_open_is_an_error_that_names_it() {
         let error = detected("a.txt", "0.0 0 1024 512 1\n7.5 0 0 512 0\n").unwrap_err().to_string();
-        assert!(error.contains("several formats") && error.contains("disksim, heimdall, ascii-s"), "{error}");
+        assert!(
+            error.contains("several formats") && error.contains("disksim, heimdall, ascii-s"),
+            "{error}"
+        );
     }
 
     #[test]
     fn nothing_known_is_an_error_that_lists_all() {
         let error = detected("a.txt", "timestamp,host\n1,2\n").unwrap_err().to_string();
-        assert!(error.contains("no known format fits its lines (the first is `timestamp,host`)"), "{error}");
+        assert!(
+            error.contains("no known format fits its lines (the first is `timestamp,host`)"),
+            "{error}"
+        );
         assert!(error.contains("spc, msr"), "{error}");
         let error = detected("a.load", " \n\n").unwrap_err().to_string();
         assert!(error.contains("is empty"), "{error}");

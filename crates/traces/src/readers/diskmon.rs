@@ -4,7 +4,9 @@ use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, extent, time_ns, trimmed, whole};
 use super::sample::{either, lines};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote};
+use super::{
+    Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote,
+};
 
 const COLUMNS: &str = "# Time Duration Disk Request Sector Length, separated by tabs";
 const DAY_NS: u64 = 86_400_000_000_000;
@@ -24,7 +26,11 @@ pub(super) static FAMILY: Family = Family {
             lines("", requests, |request| {
                 let time = TimeUnit::Seconds.text(request.arrival_ns);
                 let kind = either(request, "Read", "Write");
-                format!("0\t{time}\t0.0001\t0\t{kind}\t{}\t{}", request.offset / 512, request.len / 512)
+                format!(
+                    "0\t{time}\t0.0001\t0\t{kind}\t{}\t{}",
+                    request.offset / 512,
+                    request.len / 512
+                )
             })
         },
     }],
@@ -56,10 +62,16 @@ impl LineParser for DiskMon {
         let op = match request {
             "Read" => Op::Read,
             "Write" => Op::Write,
-            other => return Err(Unexpected::new(format!("request {}", quote(other)), "Read or Write")),
+            other => {
+                return Err(Unexpected::new(format!("request {}", quote(other)), "Read or Write"));
+            }
         };
-        let (offset, len) =
-            extent(grouped(sector, "the sector")?, 512, grouped(length, "the length in sectors")?, 512)?;
+        let (offset, len) = extent(
+            grouped(sector, "the sector")?,
+            512,
+            grouped(length, "the length in sectors")?,
+            512,
+        )?;
         Ok(Line::Request(Request { arrival_ns, offset, len, volume, op, fua: false }))
     }
 }
@@ -87,11 +99,13 @@ fn columns(line: &str) -> Option<[&str; 7]> {
 }
 
 fn time_of_day(text: &str) -> Option<u64> {
-    let (clock, half) = text.split_once(' ').map_or((text, ""), |(clock, half)| (clock, half.trim()));
+    let (clock, half) =
+        text.split_once(' ').map_or((text, ""), |(clock, half)| (clock, half.trim()));
     let mut parts = clock.split(':');
     let hour = whole::<u64>(parts.next()?, "").ok()?;
     let minute = whole::<u64>(parts.next()?, "").ok().filter(|minute| *minute < 60)?;
-    let second_ns = time_ns(parts.next()?, TimeUnit::Seconds).ok().filter(|ns| *ns < 60_000_000_000)?;
+    let second_ns =
+        time_ns(parts.next()?, TimeUnit::Seconds).ok().filter(|ns| *ns < 60_000_000_000)?;
     let hour = match half {
         "" if hour < 24 => hour,
         "AM" if (1..=12).contains(&hour) => hour % 12,
@@ -101,7 +115,8 @@ fn time_of_day(text: &str) -> Option<u64> {
     parts.next().is_none().then_some((hour * 60 + minute) * 60_000_000_000 + second_ns)
 }
 
-/// Seconds with a point or a comma before the fraction: whichever stands last. Any before it separates thousands.
+/// Seconds with a point or a comma before the fraction: whichever stands last. Any before it
+/// separates thousands.
 fn seconds(text: &str) -> Result<u64, Unexpected> {
     const LONGEST: usize = 40;
     let mut plain = [0; LONGEST];
@@ -122,7 +137,8 @@ fn seconds(text: &str) -> Result<u64, Unexpected> {
         .map_err(|error| Unexpected::new(format!("time {}", quote(text)), error.expected))
 }
 
-/// A whole number whose thousands may be separated, as Windows shows it: `1,234`, `1.234`, `1 234`, `1'234`.
+/// A whole number whose thousands may be separated, as Windows shows it: `1,234`, `1.234`, `1 234`,
+/// `1'234`.
 fn grouped(text: &str, what: &str) -> Result<u64, Unexpected> {
     if text.bytes().all(|byte| byte.is_ascii_digit()) {
         return whole(text, what);
@@ -135,7 +151,10 @@ fn grouped(text: &str, what: &str) -> Result<u64, Unexpected> {
     for group in groups {
         let group = Some(group).filter(|group| group.len() == 3).ok_or_else(wrong)?;
         let digits: u64 = whole(group, what).map_err(|_| wrong())?;
-        number = number.checked_mul(1000).and_then(|number| number.checked_add(digits)).ok_or_else(wrong)?;
+        number = number
+            .checked_mul(1000)
+            .and_then(|number| number.checked_add(digits))
+            .ok_or_else(wrong)?;
     }
     Ok(number)
 }
@@ -143,7 +162,9 @@ fn grouped(text: &str, what: &str) -> Result<u64, Unexpected> {
 fn recognise(sample: &Sample) -> Option<Guess> {
     let like_diskmon = |line: &str| {
         columns(line).is_some_and(|[_, _, _, _, request, sector, length]| {
-            matches!(request, "Read" | "Write") && grouped(sector, "").is_ok() && grouped(length, "").is_ok()
+            matches!(request, "Read" | "Write")
+                && grouped(sector, "").is_ok()
+                && grouped(length, "").is_ok()
         })
     };
     mostly(sample, like_diskmon).then(|| Guess::Settled {
@@ -165,7 +186,11 @@ mod tests {
         read(lines)
             .unwrap()
             .into_iter()
-            .map(|line| if let Line::Request(request) = line { request.arrival_ns } else { u64::MAX })
+            .map(
+                |line| {
+                    if let Line::Request(request) = line { request.arrival_ns } else { u64::MAX }
+                },
+            )
             .collect()
     }
 
@@ -188,13 +213,17 @@ mod tests {
             assert_eq!(read(&[line]), Ok(vec![Line::Request(request)]), "{line}");
         }
         let head = "#\tTime\tDuration (s)\tDisk\tRequest\tSector\tLength";
-        assert_eq!(read(&[head, ""]), Ok(vec![Line::Other("header lines"), Line::Other("blank lines")]));
+        assert_eq!(
+            read(&[head, ""]),
+            Ok(vec![Line::Other("header lines"), Line::Other("blank lines")])
+        );
     }
 
     #[test]
     fn clock_times_pass_midnight() {
         let at = |time: &str| format!("0\t{time}\t0.0\t0\tRead\t8\t8");
-        let lines = ["11:59:59 PM", "12:00:01 AM", "12:00:00 PM", "1:00:00.5 PM", "12:00:00 AM"].map(at);
+        let lines =
+            ["11:59:59 PM", "12:00:01 AM", "12:00:00 PM", "1:00:00.5 PM", "12:00:00 AM"].map(at);
         let second = 1_000_000_000;
         let hour = 3600 * second;
         assert_eq!(
@@ -213,10 +242,18 @@ mod tests {
         let clock = "a time in s, or a clock time such as 13:05:59 or 1:05:59 PM";
         for (line, found, expected) in [
             ("0\t1.5\t0.1\t0\tRead\t8", "6 fields in `0\\t1.5\\t0.1\\t0\\tRead\\t8`", COLUMNS),
-            ("0\t1.5\t0.1\t0\tRead\t8\t8\t9", "8 fields in `0\\t1.5\\t0.1\\t0\\tRead\\t8\\t8\\t9`", COLUMNS),
+            (
+                "0\t1.5\t0.1\t0\tRead\t8\t8\t9",
+                "8 fields in `0\\t1.5\\t0.1\\t0\\tRead\\t8\\t8\\t9`",
+                COLUMNS,
+            ),
             ("x\t1.5\t0.1\t0\tRead\t8\t8", "`x`", "the number of the line, a whole number"),
             ("0\t-1.5\t0.1\t0\tRead\t8\t8", "time `-1.5`", "a time in s such as 12.5"),
-            ("0\t99999999999,5\t0.1\t0\tRead\t8\t8", "time `99999999999,5`", "a time in s below 2^63 ns"),
+            (
+                "0\t99999999999,5\t0.1\t0\tRead\t8\t8",
+                "time `99999999999,5`",
+                "a time in s below 2^63 ns",
+            ),
             ("0\t25:00:00\t0.1\t0\tRead\t8\t8", "time `25:00:00`", clock),
             ("0\t0:10:00 AM\t0.1\t0\tRead\t8\t8", "time `0:10:00 AM`", clock),
             ("0\t1:60:00\t0.1\t0\tRead\t8\t8", "time `1:60:00`", clock),

@@ -6,7 +6,9 @@ use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, extent, time_ns, trimmed, whole};
 use super::sample::{either, lines};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote};
+use super::{
+    Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote,
+};
 
 pub(super) static FAMILY: Family = Family {
     formats: &[Format {
@@ -56,7 +58,13 @@ struct Etw {
 
 impl Default for Etw {
     fn default() -> Self {
-        Self { in_header: false, events: BTreeSet::new(), read: TRANSFER, write: TRANSFER, flush: FLUSH }
+        Self {
+            in_header: false,
+            events: BTreeSet::new(),
+            read: TRANSFER,
+            write: TRANSFER,
+            flush: FLUSH,
+        }
     }
 }
 
@@ -123,7 +131,10 @@ impl LineParser for Etw {
 fn layout(line: &str, transfer: bool) -> Result<Layout, Unexpected> {
     let place = |name: &str| {
         line.split(',').position(|field| field.trim() == name).ok_or_else(|| {
-            Unexpected::new(format!("no {name} in {}", quote(line.trim())), "a header that names it")
+            Unexpected::new(
+                format!("no {name} in {}", quote(line.trim())),
+                "a header that names it",
+            )
         })
     };
     let extent = if transfer { Some((place("ByteOffset")?, place("IOSize")?)) } else { None };
@@ -144,8 +155,11 @@ fn request(line: &str, op: Op, layout: Layout) -> Result<Request, Unexpected> {
         }
     }
     let cut = || {
-        let needed =
-            layout.extent.map_or(0, |(offset, size)| offset.max(size)).max(layout.time).max(layout.disk);
+        let needed = layout
+            .extent
+            .map_or(0, |(offset, size)| offset.max(size))
+            .max(layout.time)
+            .max(layout.disk);
         Unexpected::new(
             format!("{} fields in {}", line.split(',').count(), quote(line.trim())),
             format!("at least {}, as the header names them", needed + 1),
@@ -157,7 +171,8 @@ fn request(line: &str, op: Op, layout: Layout) -> Result<Request, Unexpected> {
     let (mut first, mut len) = (0, 0);
     if layout.extent.is_some() {
         let (offset, size) = offset.zip(size).ok_or_else(cut)?;
-        (first, len) = extent(hexadecimal(offset, "ByteOffset")?, 1, hexadecimal(size, "IOSize")?, 1)?;
+        (first, len) =
+            extent(hexadecimal(offset, "ByteOffset")?, 1, hexadecimal(size, "IOSize")?, 1)?;
     }
     Ok(Request { arrival_ns, offset: first, len, volume, op, fua: false })
 }
@@ -167,20 +182,27 @@ fn hexadecimal(text: &str, name: &str) -> Result<u64, Unexpected> {
         .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
         .and_then(|digits| u64::from_str_radix(digits, 16).ok())
         .ok_or_else(|| {
-            Unexpected::new(format!("{name} {}", quote(text)), "a hexadecimal number such as 0x00001000")
+            Unexpected::new(
+                format!("{name} {}", quote(text)),
+                "a hexadecimal number such as 0x00001000",
+            )
         })
 }
 
 fn recognise(sample: &Sample) -> Option<Guess> {
-    let settled = |evidence: &str| Some(Guess::Settled { format: "etw", evidence: evidence.to_owned() });
+    let settled =
+        |evidence: &str| Some(Guess::Settled { format: "etw", evidence: evidence.to_owned() });
     if sample.filled().next() == Some("BeginHeader") {
         return settled("the first line is `BeginHeader`");
     }
     let like_event = |line: &str| {
         let event = line.split(',').next().unwrap_or_default();
-        matches!(event, "DiskRead" | "DiskWrite" | "DiskReadInit" | "DiskWriteInit") && line.contains(", ")
+        matches!(event, "DiskRead" | "DiskWrite" | "DiskReadInit" | "DiskWriteInit")
+            && line.contains(", ")
     };
-    mostly(sample, like_event).then(|| settled("lines that begin with DiskRead or DiskWrite")).flatten()
+    mostly(sample, like_event)
+        .then(|| settled("lines that begin with DiskRead or DiskWrite"))
+        .flatten()
 }
 
 #[cfg(test)]
@@ -240,12 +262,15 @@ mod tests {
 
     #[test]
     fn the_header_says_where_fields_are() {
-        let header =
-            HEADER.iter().map(|line| line.replace("ThreadID,", "ThreadID, CPU,")).collect::<Vec<_>>();
+        let header = HEADER
+            .iter()
+            .map(|line| line.replace("ThreadID,", "ThreadID, CPU,"))
+            .collect::<Vec<_>>();
         let header: Vec<_> = header.iter().map(String::as_str).collect();
         let line = WRITE.replace("        112,", "        112,   1,");
         assert_eq!(read(&header, &[&line]).unwrap(), [request(5_502_000, 3, Op::Write, 4096, 512)]);
-        let error = read(&["BeginHeader", "DiskRead, TimeStamp, IOSize, DiskNum"], &[]).unwrap_err();
+        let error =
+            read(&["BeginHeader", "DiskRead, TimeStamp, IOSize, DiskNum"], &[]).unwrap_err();
         let found = "no ByteOffset in `DiskRead, TimeStamp, IOSize, DiskNum`";
         assert_eq!(error, Unexpected::new(found, "a header that names it"));
     }
@@ -263,7 +288,11 @@ mod tests {
         let hexadecimal = "a hexadecimal number such as 0x00001000";
         for (line, found, expected) in [
             ("DiskRead, 5", "2 fields in `DiskRead, 5`", "at least 9, as the header names them"),
-            ("DiskFlush, 5, x", "3 fields in `DiskFlush, 5, x`", "at least 7, as the header names them"),
+            (
+                "DiskFlush, 5, x",
+                "3 fields in `DiskFlush, 5, x`",
+                "at least 7, as the header names them",
+            ),
             (
                 "DiskReed, 5",
                 "event `DiskReed`",

@@ -55,14 +55,21 @@ impl TimeUnit {
     }
 }
 
-/// The first `N` comma-separated fields of a line, without blanks around them; further ones are left alone.
+/// The first `N` comma-separated fields of a line, without blanks around them; further ones are
+/// left alone.
 #[inline]
-pub(super) fn comma<'a, const N: usize>(line: &'a str, columns: &str) -> Result<[&'a str; N], Unexpected> {
+pub(super) fn comma<'a, const N: usize>(
+    line: &'a str,
+    columns: &str,
+) -> Result<[&'a str; N], Unexpected> {
     let mut fields = [""; N];
     let mut start = 0;
     for (count, field) in fields.iter_mut().enumerate() {
         let Some(rest) = line.get(start..) else {
-            return Err(Unexpected::new(format!("{count} of the {N} fields in {}", quote(line)), columns));
+            return Err(Unexpected::new(
+                format!("{count} of the {N} fields in {}", quote(line)),
+                columns,
+            ));
         };
         let length = rest.bytes().position(|byte| byte == b',').unwrap_or(rest.len());
         *field = trimmed(&rest[..length]);
@@ -83,9 +90,13 @@ pub(super) fn trimmed(text: &str) -> &str {
 
 /// A Linux device as one number, as the kernel and blktrace's records write it.
 pub(super) fn device_number(major: &str, minor: &str) -> Result<u32, Unexpected> {
-    let (major, minor): (u32, u32) = (whole(major, "the major number")?, whole(minor, "the minor number")?);
+    let (major, minor): (u32, u32) =
+        (whole(major, "the major number")?, whole(minor, "the minor number")?);
     if major >= 1 << 12 || minor >= 1 << 20 {
-        return Err(Unexpected::new(format!("device `{major},{minor}`"), "a device below 4096,1048576"));
+        return Err(Unexpected::new(
+            format!("device `{major},{minor}`"),
+            "a device below 4096,1048576",
+        ));
     }
     Ok(major << 20 | minor)
 }
@@ -105,8 +116,11 @@ pub(super) fn whole<T: TryFrom<u64>>(text: &str, what: &str) -> Result<T, Unexpe
 #[cold]
 fn not_whole(text: &str, what: &str) -> Unexpected {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let expected =
-        if digits { format!("{what}, a smaller number") } else { format!("{what}, a whole number") };
+    let expected = if digits {
+        format!("{what}, a smaller number")
+    } else {
+        format!("{what}, a whole number")
+    };
     Unexpected::new(quote(text), expected)
 }
 
@@ -133,8 +147,8 @@ fn digit_of(byte: u8) -> Option<u64> {
     (digit < 10).then_some(u64::from(digit))
 }
 
-/// A time in ns. Nanoseconds and picoseconds are whole numbers, the longer units may have a fraction, of which digits
-/// below 1 ns are cut off.
+/// A time in ns. Nanoseconds and picoseconds are whole numbers, the longer units may have a
+/// fraction, of which digits below 1 ns are cut off.
 #[inline]
 pub(super) fn time_ns(text: &str, unit: TimeUnit) -> Result<u64, Unexpected> {
     match scaled(text.as_bytes(), unit.digits()).filter(|&value| i64::try_from(value).is_ok()) {
@@ -157,7 +171,8 @@ fn scientific(text: &str, digits: usize) -> Option<u64> {
     let shown = format!("{zeros}{integer}{fraction}{zeros}");
     let point = (40 + integer.len()) as i32 + exponent;
     let (integer, fraction) = shown.split_at_checked(usize::try_from(point).ok()?)?;
-    scaled(format!("{integer}.{fraction}").as_bytes(), digits).filter(|&value| i64::try_from(value).is_ok())
+    scaled(format!("{integer}.{fraction}").as_bytes(), digits)
+        .filter(|&value| i64::try_from(value).is_ok())
 }
 
 /// A decimal number with at most `digits` digits of its fraction, times 10^`digits`.
@@ -188,7 +203,8 @@ fn wrong_time(text: &str, unit: TimeUnit) -> Unexpected {
             "a whole number of {}; formats of the same columns with fractions are disksim (ms), ascii-s and ascii-us",
             unit.name()
         )
-    } else if numeric(integer) && numeric(fraction) && text.len() > usize::from(text.contains('.')) {
+    } else if numeric(integer) && numeric(fraction) && text.len() > usize::from(text.contains('.'))
+    {
         format!("a time in {} below 2^63 {}", unit.name(), unit.smallest())
     } else {
         format!("a time in {} such as {}", unit.name(), if digits == 0 { "1250" } else { "12.5" })
@@ -305,7 +321,9 @@ mod tests {
         assert_eq!(extent(3, 512, 2, 512), Ok((1536, 1024)));
         assert_eq!(extent(3, 512, 7, 1), Ok((1536, 7)));
         assert_eq!(extent(MAX_END / 512, 512, 0, 512), Ok((MAX_END, 0)));
-        for (address, length) in [(u64::MAX, 1), (u64::MAX / 512, 1), (0, u64::MAX), (MAX_END / 512, 1)] {
+        for (address, length) in
+            [(u64::MAX, 1), (u64::MAX / 512, 1), (0, u64::MAX), (MAX_END / 512, 1)]
+        {
             assert!(extent(address, 512, length, 512).is_err());
         }
     }
@@ -322,10 +340,21 @@ mod tests {
         assert_eq!(whole::<u32>("12", "a size").unwrap(), 12);
         assert_eq!(whole::<u64>("18446744073709551615", "a size").unwrap(), u64::MAX);
         assert_eq!(whole::<u64>("000000000000000000000000000007", "a size").unwrap(), 7);
-        assert!(whole::<u64>("18446744073709551616", "a size").unwrap_err().expected.contains("smaller"));
+        assert!(
+            whole::<u64>("18446744073709551616", "a size")
+                .unwrap_err()
+                .expected
+                .contains("smaller")
+        );
         for text in ["", "+1", "-1", "1.0", "0x1"] {
-            assert_eq!(whole::<u64>(text, "a size").unwrap_err().expected, "a size, a whole number");
+            assert_eq!(
+                whole::<u64>(text, "a size").unwrap_err().expected,
+                "a size, a whole number"
+            );
         }
-        assert_eq!(whole::<u32>("4294967296", "volume").unwrap_err().expected, "volume, a smaller number");
+        assert_eq!(
+            whole::<u32>("4294967296", "volume").unwrap_err().expected,
+            "volume, a smaller number"
+        );
     }
 }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::fields::{TimeUnit, extent, time_ns, trimmed, whole};
 use super::names::Names;
 use super::{
-    Disorder, Family, Format, FormatOptions, Guess, Line, LineParser, Parser, Reads, Sample, Unexpected,
-    quote,
+    Disorder, Family, Format, FormatOptions, Guess, Line, LineParser, Parser, Reads, Sample,
+    Unexpected, quote,
 };
 use crate::write::in_memory;
 
@@ -36,10 +36,12 @@ pub(super) static FAMILY: Family = Family {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Options {
-    /// Version 3: unit of its timestamps. fio writes microseconds; other programs write other units.
+    /// Version 3: unit of its timestamps. fio writes microseconds; other programs write other
+    /// units.
     unit: Unit,
-    /// Version 2: what the number of a `wait` line says: us since the previous wait, and below 100 nothing (`gaps`, as
-    /// fio's manual says), or ms since the beginning (`clock`, as fio's code replays them).
+    /// Version 2: what the number of a `wait` line says: us since the previous wait, and below 100
+    /// nothing (`gaps`, as fio's manual says), or ms since the beginning (`clock`, as fio's code
+    /// replays them).
     waits: Waits,
 }
 
@@ -62,7 +64,8 @@ enum Unit {
     Ms,
 }
 
-/// What the number of a `wait` line in a fio iolog version 2 says; requests between two waits arrive together.
+/// What the number of a `wait` line in a fio iolog version 2 says; requests between two waits
+/// arrive together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Waits {
@@ -99,7 +102,12 @@ impl Fio {
         self.version = Some(match line.trim() {
             V2 => Version::Two,
             V3 => Version::Three,
-            _ => return Err(Unexpected::new(quote(line), format!("`{V2}` or `{V3}` as the first line"))),
+            _ => {
+                return Err(Unexpected::new(
+                    quote(line),
+                    format!("`{V2}` or `{V3}` as the first line"),
+                ));
+            }
         });
         Ok(Line::Other("header lines"))
     }
@@ -126,15 +134,16 @@ impl Fio {
                 if wait_ns < 100_000 {
                     return Ok(Line::Other("waits below 100 us, passed over"));
                 }
-                self.now_ns =
-                    self.now_ns.checked_add(wait_ns).filter(|now| i64::try_from(*now).is_ok()).ok_or_else(
-                        || {
-                            Unexpected::new(
-                                format!("wait {}", quote(text)),
-                                "waits that come to less than 2^63 ns",
-                            )
-                        },
-                    )?;
+                self.now_ns = self
+                    .now_ns
+                    .checked_add(wait_ns)
+                    .filter(|now| i64::try_from(*now).is_ok())
+                    .ok_or_else(|| {
+                        Unexpected::new(
+                            format!("wait {}", quote(text)),
+                            "waits that come to less than 2^63 ns",
+                        )
+                    })?;
             }
             Waits::Clock => self.now_ns = self.now_ns.max(time_ns(text, TimeUnit::Millis)?),
         }
@@ -153,7 +162,9 @@ impl LineParser for Fio {
             Version::Two => None,
             Version::Three => words.next(),
         };
-        let (Some(file), Some(action)) = (words.next(), words.next()) else { return Err(cut(line, version)) };
+        let (Some(file), Some(action)) = (words.next(), words.next()) else {
+            return Err(cut(line, version));
+        };
         let numbers = (words.next(), words.next());
         if words.next().is_some() {
             return Err(Unexpected::new(
@@ -241,7 +252,11 @@ mod tests {
     }
 
     /// The requests of an iolog with two files.
-    fn requests(options: Options, header: &str, lines: &[&str]) -> Result<Vec<Request>, Unexpected> {
+    fn requests(
+        options: Options,
+        header: &str,
+        lines: &[&str],
+    ) -> Result<Vec<Request>, Unexpected> {
         let stamp = if header == V3 { "0 " } else { "" };
         let added: Vec<_> =
             ["/dev/sdb", "/dev/sdc"].iter().map(|file| format!("{stamp}{file} add")).collect();
@@ -306,7 +321,8 @@ mod tests {
 
     #[test]
     fn lines_without_a_request_are_named() {
-        let lines = read(Options::default(), &[V2, "a add", "a add", "", "a wait 5 0", "a wait 100 0"]);
+        let lines =
+            read(Options::default(), &[V2, "a add", "a add", "", "a wait 5 0", "a wait 100 0"]);
         let other = |what| Line::Other(what);
         assert_eq!(
             lines.unwrap(),
@@ -334,7 +350,12 @@ mod tests {
             (V2, "/dev/sdb", "only `/dev/sdb`", two),
             (V2, "/dev/sdb write 512", "only `/dev/sdb write 512`", two),
             (V2, "/dev/sdb wait", "only `/dev/sdb wait`", two),
-            (V2, "/dev/sdb write 0 512 7", "more fields than belong to `/dev/sdb write 0 512 7`", two),
+            (
+                V2,
+                "/dev/sdb write 0 512 7",
+                "more fields than belong to `/dev/sdb write 0 512 7`",
+                two,
+            ),
             (V3, "5 /dev/sdb", "only `5 /dev/sdb`", three),
             (V3, "5 /dev/sdb write 0", "only `5 /dev/sdb write 0`", three),
             (
@@ -351,7 +372,12 @@ mod tests {
             ),
             (V2, "/dev/sdd write 0 512", "file `/dev/sdd`", "a file that an earlier line adds"),
             (V2, "/dev/sdd open", "file `/dev/sdd`", "a file that an earlier line adds"),
-            (V2, "/dev/sdb open 5", "numbers after open in `/dev/sdb open 5`", "a file and an action alone"),
+            (
+                V2,
+                "/dev/sdb open 5",
+                "numbers after open in `/dev/sdb open 5`",
+                "a file and an action alone",
+            ),
             (V2, "/dev/sdb write -1 512", "`-1`", "the offset, a whole number"),
             (V3, "-5 /dev/sdb write 0 512", "time `-5`", "a time in us such as 12.5"),
             (
@@ -372,6 +398,9 @@ mod tests {
         }
         let long = "/dev/sdb wait 9000000000000000 0";
         let error = requests(Options::default(), V2, &[long, long]).unwrap_err();
-        assert_eq!(error, Unexpected::new("wait `9000000000000000`", "waits that come to less than 2^63 ns"));
+        assert_eq!(
+            error,
+            Unexpected::new("wait `9000000000000000`", "waits that come to less than 2^63 ns")
+        );
     }
 }

@@ -1,10 +1,13 @@
-//! The traces of the FIU department's servers and home directories, with a hash of what each request moved.
+//! The traces of the FIU department's servers and home directories, with a hash of what each
+//! request moved.
 
 use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, device_number, extent, time_ns, trimmed, whole};
 use super::sample::{either, lines};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote};
+use super::{
+    Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote,
+};
 
 const COLUMNS: &str = "time pid process lba size op major minor [md5]";
 
@@ -23,7 +26,9 @@ pub(super) static FAMILY: Family = Family {
             lines("", requests, |request| {
                 let Request { arrival_ns, offset, len, .. } = request;
                 let (lba, size, op) = (offset / 512, len / 512, either(request, "R", "W"));
-                format!("{arrival_ns} 313 made {lba} {size} {op} 0 0 0123456789abcdef0123456789abcdef")
+                format!(
+                    "{arrival_ns} 313 made {lba} {size} {op} 0 0 0123456789abcdef0123456789abcdef"
+                )
             })
         },
     }],
@@ -54,7 +59,8 @@ impl LineParser for Fiu {
     }
 }
 
-/// All columns but the process and the md5. What follows the process is counted from the end of the line.
+/// All columns but the process and the md5. What follows the process is counted from the end of the
+/// line.
 fn columns(line: &str) -> Option<[&str; 7]> {
     let mut words = line.split_ascii_whitespace();
     let (time, pid) = (words.next()?, words.next()?);
@@ -77,11 +83,15 @@ fn recognise(sample: &Sample) -> Option<Guess> {
     let like_fiu = |line: &str| {
         columns(line).is_some_and(|[time, pid, lba, size, op, major, minor]| {
             matches!(op, "R" | "W")
-                && [time, pid, lba, size, major, minor].iter().all(|number| whole::<u64>(number, "").is_ok())
+                && [time, pid, lba, size, major, minor]
+                    .iter()
+                    .all(|number| whole::<u64>(number, "").is_ok())
         })
     };
-    mostly(sample, like_fiu)
-        .then(|| Guess::Settled { format: "fiu", evidence: format!("blank-separated columns `{COLUMNS}`") })
+    mostly(sample, like_fiu).then(|| Guess::Settled {
+        format: "fiu",
+        evidence: format!("blank-separated columns `{COLUMNS}`"),
+    })
 }
 
 #[cfg(test)]

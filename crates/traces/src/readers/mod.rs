@@ -62,14 +62,16 @@ pub struct Format {
     pub recognised_by: &'static str,
     /// Where it is documented.
     pub reference: &'static str,
-    /// File name extensions (before `.gz` and the like) that say it is this format; they are names for it too.
+    /// File name extensions (before `.gz` and the like) that say it is this format; they are names
+    /// for it too.
     pub extensions: &'static [&'static str],
     /// How far its recorders write requests out of order.
     pub disorder: Disorder,
     #[serde(skip)]
     reads: Reads,
-    /// Writes a file of this format that holds these requests. They are what every format can say: reads and writes of
-    /// whole sectors on volume 0, in order of time. Tests, benchmarks and fuzzing begin with such files.
+    /// Writes a file of this format that holds these requests. They are what every format can say:
+    /// reads and writes of whole sectors on volume 0, in order of time. Tests, benchmarks and
+    /// fuzzing begin with such files.
     #[serde(skip)]
     sample: fn(&[Request]) -> Vec<u8>,
 }
@@ -80,7 +82,8 @@ pub struct Format {
 pub enum Disorder {
     /// Not at all: a time that runs backwards is an error.
     None,
-    /// The recorder's threads may write a request up to this many ns late; it then arrives with the latest before it.
+    /// The recorder's threads may write a request up to this many ns late; it then arrives with the
+    /// latest before it.
     Clamped(u64),
     /// Lines come from several processors or at completion; they are sorted by time.
     Sorted,
@@ -127,7 +130,8 @@ pub fn formats() -> impl Iterator<Item = &'static Format> {
 }
 
 impl Format {
-    /// JSON Schema of the options that files of this format may be read with; none where there are none.
+    /// JSON Schema of the options that files of this format may be read with; none where there are
+    /// none.
     pub fn option_schema(&self) -> Option<Schema> {
         let mut generator = SchemaGenerator::default();
         let mut schema = self.reads.schema(&mut generator)?;
@@ -140,7 +144,8 @@ impl Format {
         self.reads.checked(Table::new()).expect("each option has a default")
     }
 
-    /// A file of this format with `count` made-up requests, 100 us apart: what benchmarks and fuzzing begin with.
+    /// A file of this format with `count` made-up requests, 100 us apart: what benchmarks and
+    /// fuzzing begin with.
     pub fn sample(&self, count: u64) -> Vec<u8> {
         (self.sample)(&made_up(count, 100_000))
     }
@@ -227,7 +232,10 @@ mod tests {
             match content.next() {
                 Ok(Some(Line::Request(request) | Line::FlushThen(request))) => {
                     assert!(
-                        request.offset.checked_add(request.len).is_some_and(|end| end <= fields::MAX_END)
+                        request
+                            .offset
+                            .checked_add(request.len)
+                            .is_some_and(|end| end <= fields::MAX_END)
                     );
                     requests.push(request);
                 }
@@ -245,7 +253,8 @@ mod tests {
             let read = read(format, &(format.sample)(&written));
             assert_eq!(read.len(), written.len(), "{}", format.name);
             for (read, written) in read.iter().zip(&written) {
-                let place = |request: &Request| (request.offset, request.len, request.volume, request.fua);
+                let place =
+                    |request: &Request| (request.offset, request.len, request.volume, request.fua);
                 assert_eq!(place(read), place(written), "{}", format.name);
             }
             let gaps = |requests: &[Request]| -> Vec<u64> {
@@ -285,7 +294,8 @@ mod tests {
             }
         }
 
-        /// The same for files of each format with some bytes overwritten, and an end that is missing.
+        /// The same for files of each format with some bytes overwritten, and an end that is
+        /// missing.
         #[test]
         fn any_damage_is_answered(
             damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),

@@ -5,7 +5,9 @@ use eraseblock_core::host::{Op, Request};
 use super::fields::{comma, extent, whole};
 use super::names::Names;
 use super::sample::{either, lines};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote};
+use super::{
+    Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote,
+};
 
 const COLUMNS: &str = "Timestamp,Hostname,DiskNumber,Type,Offset,Size[,ResponseTime]";
 
@@ -72,7 +74,10 @@ impl LineParser for Msr {
             return Err(Unexpected::new(format!("disk number {disk}"), "one below 65536"));
         }
         let Some(volume) = self.hosts.add(host).checked_mul(DISKS).map(|base| base + disk) else {
-            return Err(Unexpected::new("more than 65536 hosts", "fewer; is this column the hostname?"));
+            return Err(Unexpected::new(
+                "more than 65536 hosts",
+                "fewer; is this column the hostname?",
+            ));
         };
         let Some(op) = operation(kind) else {
             return Err(Unexpected::new(format!("type {}", quote(kind)), "Read or Write"));
@@ -109,13 +114,16 @@ fn names_columns(line: &str) -> bool {
 fn recognise(sample: &Sample) -> Option<Guess> {
     let like_msr = |line: &str| {
         comma::<6>(without_index(line), COLUMNS).is_ok_and(|[time, _, disk, kind, _, _]| {
-            operation(kind).is_some() && whole::<u64>(time, "").is_ok() && whole::<u64>(disk, "").is_ok()
+            operation(kind).is_some()
+                && whole::<u64>(time, "").is_ok()
+                && whole::<u64>(disk, "").is_ok()
         })
     };
     mostly(sample, like_msr).then(|| Guess::Settled {
         format: "msr",
-        evidence: "lines of comma-separated fields: a whole number, a host, a disk, then Read or Write"
-            .to_owned(),
+        evidence:
+            "lines of comma-separated fields: a whole number, a host, a disk, then Read or Write"
+                .to_owned(),
     })
 }
 
@@ -157,8 +165,12 @@ mod tests {
 
     #[test]
     fn disks_of_different_hosts_are_different_volumes() {
-        let lines =
-            ["1,web,1,Read,0,1,0", "2,proj,1,Read,0,1,0", "3,web,0,Read,0,1,0", "4,proj,3,Read,0,1,0"];
+        let lines = [
+            "1,web,1,Read,0,1,0",
+            "2,proj,1,Read,0,1,0",
+            "3,web,0,Read,0,1,0",
+            "4,proj,3,Read,0,1,0",
+        ];
         let volumes: Vec<_> = read(&lines)
             .unwrap()
             .into_iter()
@@ -190,7 +202,8 @@ mod tests {
         ] {
             assert_eq!(read(&[line]), Err(Unexpected::new(found, expected)), "{line}");
         }
-        let error = read(&["128166372000000017,web,2,Read,0,512,1", "17,web,2,Read,0,512,1"]).unwrap_err();
+        let error =
+            read(&["128166372000000017,web,2,Read,0,512,1", "17,web,2,Read,0,512,1"]).unwrap_err();
         let expected = "a Windows filetime between 1970 and 2262, as on the first line";
         assert_eq!(error, Unexpected::new("timestamp `17`", expected));
     }

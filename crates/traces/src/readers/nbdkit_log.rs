@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::fields::{TimeUnit, extent, time_ns, trimmed, whole};
 use super::sample::lines;
 use super::{
-    Disorder, Family, Format, FormatOptions, Guess, Line, LineParser, Parser, Reads, Sample, Unexpected,
-    mostly, quote,
+    Disorder, Family, Format, FormatOptions, Guess, Line, LineParser, Parser, Reads, Sample,
+    Unexpected, mostly, quote,
 };
 
 pub(super) static FAMILY: Family = Family {
@@ -35,8 +35,8 @@ pub(super) static FAMILY: Family = Family {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Options {
-    /// What a Zero request is to the drive: a trim where the client allows one and a write where it does not
-    /// (`as-flagged`), or always the same.
+    /// What a Zero request is to the drive: a trim where the client allows one and a write where it
+    /// does not (`as-flagged`), or always the same.
     zeroes: Zeroes,
 }
 
@@ -101,7 +101,10 @@ impl LineParser for NbdkitLog {
             return Ok(Line::Other("blank lines"));
         }
         let (arrival_ns, rest) = timestamp(line).ok_or_else(|| {
-            Unexpected::new(quote(line), "a line that begins with a time like 2020-08-06 02:07:23.080415")
+            Unexpected::new(
+                quote(line),
+                "a line that begins with a time like 2020-08-06 02:07:23.080415",
+            )
         })?;
         let (connection, rest) = match rest.strip_prefix("connection=") {
             Some(tail) => {
@@ -112,8 +115,8 @@ impl LineParser for NbdkitLog {
         };
         let (action, details) = rest.split_once(' ').unwrap_or((rest, ""));
         if let Some(completed) = action.strip_prefix("...") {
-            let failed =
-                DATA_ACTIONS.contains(&completed) && field(details, "return").is_some_and(|code| code != "0");
+            let failed = DATA_ACTIONS.contains(&completed)
+                && field(details, "return").is_some_and(|code| code != "0");
             return Ok(Line::Other(if failed { "completions that failed" } else { "completions" }));
         }
         let op = match action {
@@ -127,7 +130,8 @@ impl LineParser for NbdkitLog {
                 Zeroes::AsFlagged | Zeroes::Write => Op::Write,
             },
             other => {
-                let Some((_, counted)) = OTHER_ACTIONS.iter().find(|(name, _)| *name == other) else {
+                let Some((_, counted)) = OTHER_ACTIONS.iter().find(|(name, _)| *name == other)
+                else {
                     return Err(Unexpected::new(
                         format!("action {}", quote(other)),
                         "Read, Write, Trim, Zero, Flush or another logged action",
@@ -144,7 +148,8 @@ impl LineParser for NbdkitLog {
         let volume = self.connections.get(&connection).copied().unwrap_or(0);
         let (mut offset, mut len) = (0, 0);
         if op != Op::Flush {
-            (offset, len) = extent(hexadecimal(details, "offset")?, 1, hexadecimal(details, "count")?, 1)?;
+            (offset, len) =
+                extent(hexadecimal(details, "offset")?, 1, hexadecimal(details, "count")?, 1)?;
         }
         let fua = field(details, "fua") == Some("1");
         Ok(Line::Request(Request { arrival_ns, offset, len, volume, op, fua }))
@@ -168,7 +173,10 @@ fn hexadecimal(details: &str, key: &str) -> Result<u64, Unexpected> {
         .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
         .and_then(|digits| u64::from_str_radix(digits, 16).ok())
         .ok_or_else(|| {
-            Unexpected::new(format!("{key}={}", quote(value)), "a hexadecimal number such as 0x1000")
+            Unexpected::new(
+                format!("{key}={}", quote(value)),
+                "a hexadecimal number such as 0x1000",
+            )
         })
 }
 
@@ -181,7 +189,8 @@ fn timestamp(line: &str) -> Option<(u64, &str)> {
     let number = |text: &str, range: std::ops::RangeInclusive<u64>| {
         whole::<u64>(text, "a number").ok().filter(|value| range.contains(value))
     };
-    let days = days_since_1970(number(year, 1970..=2200)?, number(month, 1..=12)?, number(day, 1..=31)?);
+    let days =
+        days_since_1970(number(year, 1970..=2200)?, number(month, 1..=12)?, number(day, 1..=31)?);
     let seconds = (days * 24 + number(hour, 0..=23)?) * 3600 + number(minute, 0..=59)? * 60;
     let second_ns = time_ns(second, TimeUnit::Seconds).ok().filter(|ns| *ns < 61_000_000_000)?;
     Some((seconds * 1_000_000_000 + second_ns, rest))
@@ -229,7 +238,8 @@ fn recognise(sample: &Sample) -> Option<Guess> {
     };
     mostly(sample, like_log).then(|| Guess::Settled {
         format: "nbdkit-log",
-        evidence: "lines that begin with a date, a time and an action of nbdkit's log filter".to_owned(),
+        evidence: "lines that begin with a date, a time and an action of nbdkit's log filter"
+            .to_owned(),
     })
 }
 
@@ -241,7 +251,10 @@ mod tests {
 
     fn read(zeroes: Zeroes, lines: &[&str]) -> Vec<Line> {
         let mut parser = NbdkitLog::new(zeroes);
-        lines.iter().map(|line| parser.line(&format!("1970-01-02 00:00:00.000001 {line}")).unwrap()).collect()
+        lines
+            .iter()
+            .map(|line| parser.line(&format!("1970-01-02 00:00:00.000001 {line}")).unwrap())
+            .collect()
     }
 
     fn request(op: Op, offset: u64, len: u64, volume: u32, fua: bool) -> Line {
@@ -301,7 +314,8 @@ mod tests {
 
     #[test]
     fn exports_are_volumes_and_connections_are_not() {
-        let read_at = |connection| format!("connection={connection} Read id=1 offset=0x0 count=0x200 ...");
+        let read_at =
+            |connection| format!("connection={connection} Read id=1 offset=0x0 count=0x200 ...");
         let connect = |connection, export| {
             format!("connection={connection} Connect export=\"{export}\" tls=0 size=0x0")
         };
@@ -317,7 +331,9 @@ mod tests {
         let lines = read(Zeroes::AsFlagged, &lines.each_ref().map(String::as_str));
         let volumes: Vec<_> = lines
             .iter()
-            .filter_map(|line| if let Line::Request(request) = line { Some(request.volume) } else { None })
+            .filter_map(
+                |line| if let Line::Request(request) = line { Some(request.volume) } else { None },
+            )
             .collect();
         assert_eq!(volumes, [0, 1, 0, 0]);
     }

@@ -26,19 +26,31 @@ impl<'a> Numbers<'a> {
     #[inline]
     pub fn u16(self, at: usize) -> u16 {
         let bytes = self.array(at);
-        if self.order == ByteOrder::Little { u16::from_le_bytes(bytes) } else { u16::from_be_bytes(bytes) }
+        if self.order == ByteOrder::Little {
+            u16::from_le_bytes(bytes)
+        } else {
+            u16::from_be_bytes(bytes)
+        }
     }
 
     #[inline]
     pub fn u32(self, at: usize) -> u32 {
         let bytes = self.array(at);
-        if self.order == ByteOrder::Little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) }
+        if self.order == ByteOrder::Little {
+            u32::from_le_bytes(bytes)
+        } else {
+            u32::from_be_bytes(bytes)
+        }
     }
 
     #[inline]
     pub fn u64(self, at: usize) -> u64 {
         let bytes = self.array(at);
-        if self.order == ByteOrder::Little { u64::from_le_bytes(bytes) } else { u64::from_be_bytes(bytes) }
+        if self.order == ByteOrder::Little {
+            u64::from_le_bytes(bytes)
+        } else {
+            u64::from_be_bytes(bytes)
+        }
     }
 
     #[inline]

@@ -1,4 +1,5 @@
-//! libCacheSim's oracle traces: accesses to numbered objects, each with the place of the next access to its object.
+//! libCacheSim's oracle traces: accesses to numbered objects, each with the place of the next
+//! access to its object.
 
 use eraseblock_core::config::Bytes;
 use eraseblock_core::host::{Op, Request};
@@ -8,7 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::fields::{MAX_END, binary_time_ns};
 use super::numbers::Numbers;
-use super::{Disorder, Family, Format, FormatOptions, Guess, Line, Parser, Reads, RecordParser, Sample};
+use super::{
+    Disorder, Family, Format, FormatOptions, Guess, Line, Parser, Reads, RecordParser, Sample,
+};
 use crate::error::{Fault, Unexpected};
 use crate::input::RecordFile;
 
@@ -134,7 +137,8 @@ struct Record {
     size: u32,
     /// Operation and namespace.
     operation: Option<(u8, u16)>,
-    /// The number of the next record with this object; -1 or the greatest number where there is none.
+    /// The number of the next record with this object; -1 or the greatest number where there is
+    /// none.
     next: i64,
 }
 
@@ -145,7 +149,9 @@ impl Layout {
             time_s: numbers.u32(0),
             object: numbers.u64(4),
             size: numbers.u32(12),
-            operation: self.operation.map(|(code, namespace)| (bytes[code], numbers.u16(namespace))),
+            operation: self
+                .operation
+                .map(|(code, namespace)| (bytes[code], numbers.u16(namespace))),
             next: numbers.u64(self.next) as i64,
         }
     }
@@ -190,8 +196,12 @@ impl RecordParser for Oracle {
         let blocks = format!("object numbers are taken as blocks of {block} (option block)");
         Some(match (self.layout.operation, self.op) {
             (Some(_), _) => blocks,
-            (None, AllAre::Read) => format!("no operations: all taken as reads (option op); {blocks}"),
-            (None, AllAre::Write) => format!("no operations: all taken as writes (option op); {blocks}"),
+            (None, AllAre::Read) => {
+                format!("no operations: all taken as reads (option op); {blocks}")
+            }
+            (None, AllAre::Write) => {
+                format!("no operations: all taken as writes (option op); {blocks}")
+            }
         })
     }
 }
@@ -257,16 +267,18 @@ fn recognise(sample: &Sample) -> Option<Guess> {
     })
 }
 
-/// How many of the records name a later one of the same object as the next; `None` where they are no oracle trace.
-/// Records are counted from 0 or from 1.
+/// How many of the records name a later one of the same object as the next; `None` where they are
+/// no oracle trace. Records are counted from 0 or from 1.
 fn next_accesses(records: &[Record]) -> Option<u64> {
     /// More requests than any trace has.
     const MAX_REQUESTS: i64 = 1 << 44;
     let ordered = records.windows(2).all(|pair| pair[0].time_s <= pair[1].time_s);
-    let known = |record: &Record| record.operation.is_none_or(|(code, _)| operation(code).is_some());
+    let known =
+        |record: &Record| record.operation.is_none_or(|(code, _)| operation(code).is_some());
     let none = |next: i64| next == -1 || next == i64::MAX;
     let sound = |(index, record): (usize, &Record)| {
-        known(record) && (none(record.next) || (index as i64 + 1..MAX_REQUESTS).contains(&record.next))
+        known(record)
+            && (none(record.next) || (index as i64 + 1..MAX_REQUESTS).contains(&record.next))
     };
     if records.is_empty() || !ordered || !records.iter().enumerate().all(sound) {
         return None;
@@ -308,7 +320,14 @@ mod tests {
     }
 
     fn request(offset: u64, volume: u32, op: Op) -> Line {
-        Line::Request(Request { arrival_ns: 7_000_000_000, offset, len: 4096, volume, op, fua: false })
+        Line::Request(Request {
+            arrival_ns: 7_000_000_000,
+            offset,
+            len: 4096,
+            volume,
+            op,
+            fua: false,
+        })
     }
 
     #[test]
@@ -324,9 +343,14 @@ mod tests {
 
     #[test]
     fn operations_are_reads_writes_and_trims() {
-        for (code, op) in
-            [(0, Op::Read), (1, Op::Read), (3, Op::Write), (9, Op::Trim), (12, Op::Read), (13, Op::Write)]
-        {
+        for (code, op) in [
+            (0, Op::Read),
+            (1, Op::Read),
+            (3, Op::Write),
+            (9, Op::Trim),
+            (12, Op::Read),
+            (13, Op::Write),
+        ] {
             let lines = read("oracle-general-opns", &with_operation(8, code, 300)).0;
             assert_eq!(lines, [request(8 * 512, 300, op)], "{code}");
         }
@@ -365,11 +389,15 @@ mod tests {
     #[test]
     fn next_accesses_tell_the_format() {
         let (format, why) =
-            guess(&[general(1, 5, 512, 2), general(1, 6, 512, i64::MAX), general(2, 5, 512, 900)]).unwrap();
+            guess(&[general(1, 5, 512, 2), general(1, 6, 512, i64::MAX), general(2, 5, 512, 900)])
+                .unwrap();
         assert_eq!(format, "oracle-general");
         assert!(why.contains("1 of them name a later record of the same object"), "{why}");
         // Counted from 1.
-        assert!(guess(&[general(1, 5, 512, 3), general(1, 6, 512, -1), general(2, 5, 512, -1)]).is_some());
+        assert!(
+            guess(&[general(1, 5, 512, 3), general(1, 6, 512, -1), general(2, 5, 512, -1)])
+                .is_some()
+        );
         let (format, _) = guess(&[with_operation(5, 12, 0), with_operation(6, 13, 0)]).unwrap();
         assert_eq!(format, "oracle-general-opns");
         for wrong in [

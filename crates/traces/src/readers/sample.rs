@@ -65,7 +65,8 @@ impl Sample {
         self.bytes.iter().all(u8::is_ascii_whitespace)
     }
 
-    /// What the file is, and what to do with it, where it holds a trace in a wrapping that people meet.
+    /// What the file is, and what to do with it, where it holds a trace in a wrapping that people
+    /// meet.
     pub fn wrapping(&self) -> Option<&'static str> {
         if [b"\xff\xfe", b"\xfe\xff"].iter().any(|mark| self.bytes.starts_with(*mark)) {
             return Some(
@@ -82,7 +83,10 @@ impl Sample {
     pub fn beginning(&self) -> String {
         match self.filled().next() {
             Some(line) => format!("its lines (the first is {})", quote(line)),
-            None => format!("its bytes (the first are {})", spaced(&self.bytes[..self.bytes.len().min(16)])),
+            None => format!(
+                "its bytes (the first are {})",
+                spaced(&self.bytes[..self.bytes.len().min(16)])
+            ),
         }
     }
 
@@ -92,8 +96,8 @@ impl Sample {
     }
 }
 
-/// True if at least half of the lines, and one at least, satisfies `test`: a single bad line is then reported by its
-/// number, not as an unknown format.
+/// True if at least half of the lines, and one at least, satisfies `test`: a single bad line is
+/// then reported by its number, not as an unknown format.
 pub(super) fn mostly(sample: &Sample, test: impl Fn(&str) -> bool) -> bool {
     let (mut good, mut all) = (0, 0);
     for line in sample.filled() {
@@ -104,7 +108,11 @@ pub(super) fn mostly(sample: &Sample, test: impl Fn(&str) -> bool) -> bool {
 }
 
 /// The lines of a sample file: a header, if there is one, and one for each request.
-pub(super) fn lines(header: &str, requests: &[Request], line: impl Fn(&Request) -> String) -> Vec<u8> {
+pub(super) fn lines(
+    header: &str,
+    requests: &[Request],
+    line: impl Fn(&Request) -> String,
+) -> Vec<u8> {
     let header = (!header.is_empty()).then(|| header.to_owned());
     let mut text = Vec::new();
     for line in header.into_iter().chain(requests.iter().map(line)) {
@@ -128,6 +136,7 @@ fn spaced(bytes: &[u8]) -> String {
 pub(super) enum Guess {
     /// One format, and why.
     Settled { format: &'static str, evidence: String },
-    /// Several that would read different requests from the same content, and why that cannot be told.
+    /// Several that would read different requests from the same content, and why that cannot be
+    /// told.
     Open { formats: Vec<&'static str>, why: String },
 }

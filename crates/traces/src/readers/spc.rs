@@ -3,7 +3,9 @@
 use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, comma, extent, time_ns, trimmed, whole};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote};
+use super::{
+    Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote,
+};
 use crate::write::in_memory;
 
 pub(super) static FAMILY: Family = Family {
@@ -31,7 +33,8 @@ impl LineParser for Spc {
         }
         let [asu, lba, size, opcode, time] = comma(line, "ASU,LBA,size,opcode,timestamp")?;
         let volume = whole(asu, "the ASU")?;
-        let (offset, len) = extent(whole(lba, "the LBA")?, 512, whole(size, "the size in bytes")?, 1)?;
+        let (offset, len) =
+            extent(whole(lba, "the LBA")?, 512, whole(size, "the size in bytes")?, 1)?;
         let op = match opcode.as_bytes() {
             [b'r' | b'R'] => Op::Read,
             [b'w' | b'W'] => Op::Write,
@@ -67,7 +70,10 @@ mod tests {
             Ok(Line::Request(Request { arrival_ns, offset, len, volume, op, fua: false }))
         };
         assert_eq!(read("0,303567,3584,w,0.000000"), request(303_567 * 512, 3584, 0, Op::Write, 0));
-        assert_eq!(read(" 3, 10 ,0, R, 1.5, 7, extra"), request(5120, 0, 3, Op::Read, 1_500_000_000));
+        assert_eq!(
+            read(" 3, 10 ,0, R, 1.5, 7, extra"),
+            request(5120, 0, 3, Op::Read, 1_500_000_000)
+        );
         assert_eq!(read("  "), Ok(Line::Other("blank lines")));
     }
 

@@ -51,9 +51,13 @@ impl RecordParser for Srt {
     fn header(&mut self, file: &mut RecordFile) -> Result<(), Fault> {
         if file.peek(MAGIC.len())? != MAGIC {
             let found = "other first bytes";
-            return Err(Fault::Lost(Unexpected::new(found, "a header that begins with $$TR_IOREC")));
+            return Err(Fault::Lost(Unexpected::new(
+                found,
+                "a header that begins with $$TR_IOREC",
+            )));
         }
-        let header = file.until(FORM_FEED, MAX_HEADER, "a header that a form feed (byte 0x0c) ends")?;
+        let header =
+            file.until(FORM_FEED, MAX_HEADER, "a header that a form feed (byte 0x0c) ends")?;
         self.sectors = sector_sizes(&String::from_utf8_lossy(header));
         Ok(())
     }
@@ -67,7 +71,10 @@ impl RecordParser for Srt {
         let (size, id) = (record.u32(0), record.u32(4));
         if !(4 * NUMBERS..=MAX_RECORD).contains(&size) {
             let expected = format!("{} to {MAX_RECORD} bytes, mostly 56", 4 * NUMBERS);
-            return Err(Fault::Lost(Unexpected::new(format!("a record of {size} bytes"), expected)));
+            return Err(Fault::Lost(Unexpected::new(
+                format!("a record of {size} bytes"),
+                expected,
+            )));
         }
         file.skip(u64::from(size - 4 * NUMBERS), "the end of a record")?;
         match id & 0xffff {
@@ -81,7 +88,9 @@ impl RecordParser for Srt {
     }
 
     fn assumes(&self) -> Option<String> {
-        self.sectors.is_empty().then(|| "the header gives no size of sectors: taken as 512 bytes".to_owned())
+        self.sectors
+            .is_empty()
+            .then(|| "the header gives no size of sectors: taken as 512 bytes".to_owned())
     }
 }
 
@@ -91,7 +100,8 @@ impl Srt {
         let arrival_ns = binary_time_ns(micros, 1000, "us")?;
         let volume = record.u32(32) >> 8 & 0xff;
         let sector = self.sector_bytes(volume)?;
-        let (offset, len) = extent(u64::from(record.u32(28)), sector, u64::from(record.u32(24)), 1)?;
+        let (offset, len) =
+            extent(u64::from(record.u32(28)), sector, u64::from(record.u32(24)), 1)?;
         let op = if record.u32(44) & 1 == 1 { Op::Read } else { Op::Write };
         Ok(Request { arrival_ns, offset, len, volume, op, fua: false })
     }
@@ -149,13 +159,29 @@ fn sector_sizes(header: &str) -> BTreeMap<u32, u64> {
 
 fn sample(requests: &[Request]) -> Vec<u8> {
     let mut bytes =
-        b"$$TR_IOREC-1.3\nversion = 1.3;\ndisks = {\n0 -> {\nsectorsize = 512,\n},\n};\n\x0c".to_vec();
+        b"$$TR_IOREC-1.3\nversion = 1.3;\ndisks = {\n0 -> {\nsectorsize = 512,\n},\n};\n\x0c"
+            .to_vec();
     for request in requests {
-        let (second, micro) = (request.arrival_ns / 1_000_000_000, request.arrival_ns / 1000 % 1_000_000);
+        let (second, micro) =
+            (request.arrival_ns / 1_000_000_000, request.arrival_ns / 1000 % 1_000_000);
         let (len, sector) = (request.len as u32, (request.offset / 512) as u32);
         let read = u32::from(request.op == Op::Read);
-        let numbers =
-            [56, 4 << 16 | 1, second as u32, micro as u32, 0, 900, len, sector, 8 << 24, 4, 0, read, 0, 1];
+        let numbers = [
+            56,
+            4 << 16 | 1,
+            second as u32,
+            micro as u32,
+            0,
+            900,
+            len,
+            sector,
+            8 << 24,
+            4,
+            0,
+            read,
+            0,
+            1,
+        ];
         bytes.extend(numbers.iter().flat_map(|number: &u32| number.to_be_bytes()));
     }
     bytes
@@ -182,12 +208,33 @@ mod tests {
             )
         };
         let disks: String = sectors.iter().map(disk).collect();
-        format!("$$TR_IOREC-1.3 (made)\0\nversion = 1.3;\ndisks = {{\n{disks}\t}};\n\x0c").into_bytes()
+        format!("$$TR_IOREC-1.3 (made)\0\nversion = 1.3;\ndisks = {{\n{disks}\t}};\n\x0c")
+            .into_bytes()
     }
 
-    fn record(version: u32, kind: u32, time: (u32, u32), sector: u32, device: u32, flags: u32) -> Vec<u8> {
-        let mut numbers =
-            vec![0, version << 16 | kind, time.0, time.1, 1, 2, 2048, sector, device, 4, 0, flags, 0];
+    fn record(
+        version: u32,
+        kind: u32,
+        time: (u32, u32),
+        sector: u32,
+        device: u32,
+        flags: u32,
+    ) -> Vec<u8> {
+        let mut numbers = vec![
+            0,
+            version << 16 | kind,
+            time.0,
+            time.1,
+            1,
+            2,
+            2048,
+            sector,
+            device,
+            4,
+            0,
+            flags,
+            0,
+        ];
         if version == 4 {
             numbers.push(1);
         }
@@ -210,26 +257,36 @@ mod tests {
             record(3, REQUEST, (7, 1), 100, 0x0800_0307, 0x108),
         ]
         .concat();
-        let expected =
-            [request(22_479_000, 0, 100 * 256, Op::Read), request(7_000_001_000, 3, 100 * 512, Op::Write)];
+        let expected = [
+            request(22_479_000, 0, 100 * 256, Op::Read),
+            request(7_000_001_000, 3, 100 * 512, Op::Write),
+        ];
         assert_eq!(requests("srt", &bytes), expected);
     }
 
     #[test]
     fn a_disk_that_the_header_leaves_out_is_like_the_others() {
         let one = record(4, REQUEST, (0, 0), 100, 0x0800_0907, 1);
-        let offset = |sectors: &[(u32, &str)]| read("srt", &[header(sectors), one.clone()].concat());
-        assert_eq!(offset(&[(0, "256"), (1, "256")]).0, [Line::Request(request(0, 9, 25_600, Op::Read))]);
+        let offset =
+            |sectors: &[(u32, &str)]| read("srt", &[header(sectors), one.clone()].concat());
+        assert_eq!(
+            offset(&[(0, "256"), (1, "256")]).0,
+            [Line::Request(request(0, 9, 25_600, Op::Read))]
+        );
         assert_eq!(offset(&[]).0, [Line::Request(request(0, 9, 51_200, Op::Read))]);
         assert_eq!(offset(&[(0, "odd")]).0, [Line::Request(request(0, 9, 51_200, Op::Read))]);
         let error = offset(&[(0, "256"), (1, "512")]).1.unwrap();
-        assert!(error.contains("found disk 9, expected a disk that the header describes"), "{error}");
+        assert!(
+            error.contains("found disk 9, expected a disk that the header describes"),
+            "{error}"
+        );
     }
 
     #[test]
     fn suspect_requests_are_counted() {
         let bytes =
-            [header(&[]), record(4, SUSPECT, (0, 0), 1, 0, 1), record(4, REQUEST, (0, 0), 1, 0, 1)].concat();
+            [header(&[]), record(4, SUSPECT, (0, 0), 1, 0, 1), record(4, REQUEST, (0, 0), 1, 0, 1)]
+                .concat();
         let (lines, error) = read("srt", &bytes);
         assert_eq!(lines[0], Line::Other("requests marked as suspect"));
         assert_eq!((lines.len(), error), (2, None));
@@ -243,8 +300,16 @@ mod tests {
         let head = header(&[]);
         let at = head.len() + 56;
         for (bad, part) in [
-            (short, format!("record 2 at byte {at}: found a record of 12 bytes, expected 52 to 256 bytes")),
-            (record(4, 9, (0, 0), 1, 0, 1), format!("record 2 at byte {at}: found a record of type 9")),
+            (
+                short,
+                format!(
+                    "record 2 at byte {at}: found a record of 12 bytes, expected 52 to 256 bytes"
+                ),
+            ),
+            (
+                record(4, 9, (0, 0), 1, 0, 1),
+                format!("record 2 at byte {at}: found a record of type 9"),
+            ),
             (
                 good[..51].to_vec(),
                 format!("found 51 bytes from byte {at} to the end of the file, expected 52"),
@@ -269,7 +334,10 @@ mod tests {
                 b"$$TR_IOREC-1.3\nand on".to_vec(),
                 "header at byte 0: found the end of the file after 21 bytes",
             ),
-            ([b"$$TR_IOREC".to_vec(), vec![b'x'; MAX_HEADER]].concat(), "found no end within 1048576 bytes"),
+            (
+                [b"$$TR_IOREC".to_vec(), vec![b'x'; MAX_HEADER]].concat(),
+                "found no end within 1048576 bytes",
+            ),
         ] {
             let error = read("srt", &bytes).1.unwrap();
             assert!(error.contains(part), "{error}");

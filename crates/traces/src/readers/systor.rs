@@ -4,7 +4,9 @@ use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, comma, extent, time_ns, trimmed, whole};
 use super::sample::{either, lines};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote};
+use super::{
+    Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote,
+};
 
 const COLUMNS: &str = "Timestamp,Response,IOType,LUN,Offset,Size";
 
@@ -45,7 +47,9 @@ impl LineParser for Systor {
             "R" => Op::Read,
             "W" => Op::Write,
             "" => return Ok(Line::Other("requests without an answer")),
-            other => return Err(Unexpected::new(format!("IOType {}", quote(other)), "R, W or nothing")),
+            other => {
+                return Err(Unexpected::new(format!("IOType {}", quote(other)), "R, W or nothing"));
+            }
         };
         let arrival_ns = time_ns(time, TimeUnit::Seconds)?;
         let volume = whole(lun, "the LUN")?;
@@ -73,7 +77,10 @@ fn recognise(sample: &Sample) -> Option<Guess> {
     };
     mostly(sample, like_systor)
         .then(|| {
-            settled("six comma-separated fields: two times, R, W or nothing, three whole numbers".to_owned())
+            settled(
+                "six comma-separated fields: two times, R, W or nothing, three whole numbers"
+                    .to_owned(),
+            )
         })
         .flatten()
 }
@@ -94,7 +101,10 @@ mod tests {
                 request(1_456_135_201_250_317_000, 3, Op::Read, 8 << 30, 32768),
             ),
             ("12.5,,W,0,0,512", request(12_500_000_000, 0, Op::Write, 0, 512)),
-            ("1456135201.250317000,,,3,8589934592,32768", Ok(Line::Other("requests without an answer"))),
+            (
+                "1456135201.250317000,,,3,8589934592,32768",
+                Ok(Line::Other("requests without an answer")),
+            ),
             (" ", Ok(Line::Other("blank lines"))),
         ] {
             assert_eq!(Systor.line(line), answer, "{line}");

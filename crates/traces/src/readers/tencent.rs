@@ -4,7 +4,9 @@ use eraseblock_core::host::{Op, Request};
 
 use super::fields::{TimeUnit, comma, extent, time_ns, trimmed, whole};
 use super::sample::{either, lines};
-use super::{Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote};
+use super::{
+    Disorder, Family, Format, Guess, Line, LineParser, Reads, Sample, Unexpected, mostly, quote,
+};
 
 const COLUMNS: &str = "Timestamp,Offset,Size,IOType,VolumeID";
 
@@ -22,7 +24,8 @@ pub(super) static FAMILY: Family = Family {
         sample: |requests| {
             lines("", requests, |request| {
                 let Request { arrival_ns, offset, len, .. } = request;
-                let (seconds, kind) = (1_538_323_200 + arrival_ns / 1_000_000_000, either(request, "0", "1"));
+                let (seconds, kind) =
+                    (1_538_323_200 + arrival_ns / 1_000_000_000, either(request, "0", "1"));
                 format!("{seconds},{},{},{kind},0", offset / 512, len / 512)
             })
         },
@@ -42,12 +45,16 @@ impl LineParser for Tencent {
         }
         let [time, offset, size, kind, volume] = comma(line, COLUMNS)?;
         let arrival_ns = time_ns(time, TimeUnit::Seconds)?;
-        let (offset, len) = extent(whole(offset, "the offset")?, 512, whole(size, "the size")?, 512)?;
+        let (offset, len) =
+            extent(whole(offset, "the offset")?, 512, whole(size, "the size")?, 512)?;
         let op = match kind {
             "0" => Op::Read,
             "1" => Op::Write,
             other => {
-                return Err(Unexpected::new(format!("IOType {}", quote(other)), "0 (read) or 1 (write)"));
+                return Err(Unexpected::new(
+                    format!("IOType {}", quote(other)),
+                    "0 (read) or 1 (write)",
+                ));
             }
         };
         let volume = whole(volume, "the volume")?;
@@ -59,14 +66,16 @@ fn recognise(sample: &Sample) -> Option<Guess> {
     let like_tencent = |line: &str| {
         comma::<5>(line, COLUMNS).is_ok_and(|[time, offset, size, kind, volume]| {
             matches!(kind, "0" | "1")
-                && whole::<u64>(time, "").is_ok_and(|time| (1_000_000_000..10_000_000_000).contains(&time))
+                && whole::<u64>(time, "")
+                    .is_ok_and(|time| (1_000_000_000..10_000_000_000).contains(&time))
                 && [offset, size, volume].iter().all(|number| whole::<u64>(number, "").is_ok())
         })
     };
     mostly(sample, like_tencent).then(|| Guess::Settled {
         format: "tencent",
-        evidence: "five whole numbers between commas, the first a time in s since 1970, the fourth 0 or 1"
-            .to_owned(),
+        evidence:
+            "five whole numbers between commas, the first a time in s since 1970, the fourth 0 or 1"
+                .to_owned(),
     })
 }
 
@@ -81,8 +90,14 @@ mod tests {
         };
         for (line, answer) in [
             (COLUMNS, Ok(Line::Other("header lines"))),
-            ("1538323207,2048,16,0,1283", request(1_538_323_207_000_000_000, 1283, Op::Read, 1 << 20, 8192)),
-            ("1538323207,8,1,1,1283", request(1_538_323_207_000_000_000, 1283, Op::Write, 4096, 512)),
+            (
+                "1538323207,2048,16,0,1283",
+                request(1_538_323_207_000_000_000, 1283, Op::Read, 1 << 20, 8192),
+            ),
+            (
+                "1538323207,8,1,1,1283",
+                request(1_538_323_207_000_000_000, 1283, Op::Write, 4096, 512),
+            ),
             ("", Ok(Line::Other("blank lines"))),
         ] {
             assert_eq!(Tencent.line(line), answer, "{line}");

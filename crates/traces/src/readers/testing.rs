@@ -11,7 +11,8 @@ use crate::input::ByteFile;
 
 /// `bytes` as a file, which messages call `memory`.
 pub(super) fn content(parser: Parser, bytes: &[u8]) -> Content {
-    let file = ByteFile::over("memory".to_owned(), Box::new(Cursor::new(bytes.to_vec())), true).unwrap();
+    let file =
+        ByteFile::over("memory".to_owned(), Box::new(Cursor::new(bytes.to_vec())), true).unwrap();
     Content::new(file, parser)
 }
 

@@ -200,7 +200,8 @@ mod tests {
 
     #[test]
     fn reads_both_versions() {
-        let bytes = [v1(8192, 0x2a, 0x0100, 35, 5_000_001), v1(512, 0x88, 0x0100, 3, 5_000_002)].concat();
+        let bytes =
+            [v1(8192, 0x2a, 0x0100, 35, 5_000_001), v1(512, 0x88, 0x0100, 3, 5_000_002)].concat();
         assert_eq!(bytes.len(), 64);
         let expected = [
             request(5_000_001_000, 35 * 512, 8192, Op::Write),
@@ -232,9 +233,15 @@ mod tests {
     fn says_what_is_wrong() {
         let good = v1(512, 0x28, 0x0100, 0, 0);
         for (bad, part) in [
-            (v1(512, 0x28, 0x0200, 0, 0), "record 2 at byte 32: found version 0x0200, expected 0x0100"),
+            (
+                v1(512, 0x28, 0x0200, 0, 0),
+                "record 2 at byte 32: found version 0x0200, expected 0x0100",
+            ),
             (v1(512, 0x128, 0x0100, 0, 0), "record 2 at byte 32: found command 0x0128"),
-            (v1(512, 0x28, 0x0100, u64::MAX, 0), "found sector 18446744073709551615 with length 512"),
+            (
+                v1(512, 0x28, 0x0100, u64::MAX, 0),
+                "found sector 18446744073709551615 with length 512",
+            ),
             (v1(512, 0x28, 0x0100, 0, u64::MAX), "found time 18446744073709551615 us"),
             (
                 vec![0; 7],

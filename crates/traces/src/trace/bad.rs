@@ -21,8 +21,8 @@ pub struct BadLines {
     pub by_expected: BTreeMap<String, u64>,
     /// The first ones: where, what was found there, and what was expected.
     pub first: Vec<String>,
-    /// Bytes at the end of a binary file that were not read, because a damaged record does not show where the next one
-    /// begins.
+    /// Bytes at the end of a binary file that were not read, because a damaged record does not show
+    /// where the next one begins.
     pub unread_bytes: u64,
 }
 
@@ -54,7 +54,9 @@ impl BadLines {
         Some(match self.count {
             1 => format!("1 line or record was bad and was skipped ({first}){unread}"),
             count => {
-                format!("{count} lines or records were bad and were skipped (the first: {first}){unread}")
+                format!(
+                    "{count} lines or records were bad and were skipped (the first: {first}){unread}"
+                )
             }
         })
     }

@@ -1,8 +1,9 @@
 //! How long a request of a trace may be before it is taken for damage.
 //!
-//! Where two lines have run together, digits of both make one number: a request of petabytes, over whose pages whoever
-//! counts or replays it would go for days. The limits are those of the interfaces that traces are recorded at, far above
-//! what programs ask for, and options of the workload. Addresses have their own (`readers/fields.rs`).
+//! Where two lines have run together, digits of both make one number: a request of petabytes, over
+//! whose pages whoever counts or replays it would go for days. The limits are those of the
+//! interfaces that traces are recorded at, far above what programs ask for, and options of the
+//! workload. Addresses have their own (`readers/fields.rs`).
 
 use eraseblock_core::config::Bytes;
 use eraseblock_core::host::{Op, Request};

@@ -75,7 +75,8 @@ impl TraceReader {
         }
     }
 
-    /// The next request in order of time, its arrival counted from the file's first request; `None` after the last.
+    /// The next request in order of time, its arrival counted from the file's first request; `None`
+    /// after the last.
     pub fn next_request(&mut self) -> Result<Option<Request>, TraceError> {
         while let Some(request) = self.read()? {
             match self.order.take(request) {
@@ -101,7 +102,13 @@ impl TraceReader {
                 Ok(Some(Line::FlushThen(request))) => {
                     self.any = true;
                     self.second = Some(request);
-                    return Ok(Some(Request { offset: 0, len: 0, op: Op::Flush, fua: false, ..request }));
+                    return Ok(Some(Request {
+                        offset: 0,
+                        len: 0,
+                        op: Op::Flush,
+                        fua: false,
+                        ..request
+                    }));
                 }
                 Ok(Some(Line::Other(what))) => self.count_other(what),
                 Ok(None) if self.any => return Ok(None),
@@ -121,8 +128,8 @@ impl TraceReader {
         Ok(line)
     }
 
-    /// Passes over a bad line or record if the user said so; what follows a record that does not show where it ends
-    /// cannot be read.
+    /// Passes over a bad line or record if the user said so; what follows a record that does not
+    /// show where it ends cannot be read.
     #[cold]
     fn pass_over(&mut self, fault: Fault) -> Result<(), TraceError> {
         let (unexpected, lost) = match fault {

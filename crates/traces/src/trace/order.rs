@@ -10,16 +10,16 @@ use crate::readers::Disorder;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OutOfOrder {
-    /// As the format needs: formats whose recorders write out of order are sorted (blkparse and the like) or, where
-    /// their steps back are small, clamped (nbdkit); in all others it is an error.
+    /// As the format needs: formats whose recorders write out of order are sorted (blkparse and the
+    /// like) or, where their steps back are small, clamped (nbdkit); in all others it is an error.
     #[default]
     Auto,
     /// It is an error that names the line.
     Error,
     /// The request arrives together with the latest one before it, and is counted.
     Clamp,
-    /// The request is moved to its place in time, and counted; one that comes more than half a million requests too
-    /// late is an error.
+    /// The request is moved to its place in time, and counted; one that comes more than half a
+    /// million requests too late is an error.
     Sort,
 }
 
@@ -66,10 +66,14 @@ impl Order {
     /// What the user chose, or else what the format needs.
     pub fn new(chosen: OutOfOrder, format: Disorder) -> Self {
         let way = match (chosen, format) {
-            (OutOfOrder::Sort, _) | (OutOfOrder::Auto, Disorder::Sorted) => Way::Sort(Sorter::new(WINDOW)),
+            (OutOfOrder::Sort, _) | (OutOfOrder::Auto, Disorder::Sorted) => {
+                Way::Sort(Sorter::new(WINDOW))
+            }
             (OutOfOrder::Clamp, _) => Way::Clamp { within_ns: u64::MAX },
             (OutOfOrder::Auto, Disorder::Clamped(within_ns)) => Way::Clamp { within_ns },
-            (OutOfOrder::Error, _) | (OutOfOrder::Auto, Disorder::None) => Way::Clamp { within_ns: 0 },
+            (OutOfOrder::Error, _) | (OutOfOrder::Auto, Disorder::None) => {
+                Way::Clamp { within_ns: 0 }
+            }
         };
         Self { way, first_ns: None, latest_ns: 0, moved: Moved::default() }
     }
@@ -83,7 +87,9 @@ impl Order {
         }
         self.latest_ns = self.latest_ns.max(request.arrival_ns);
         Ok(match &mut self.way {
-            Way::Clamp { .. } => Some(self.since_start(Request { arrival_ns: self.latest_ns, ..request })),
+            Way::Clamp { .. } => {
+                Some(self.since_start(Request { arrival_ns: self.latest_ns, ..request }))
+            }
             Way::Sort(sorter) => {
                 sorter.held.push(request);
                 self.held()
@@ -164,7 +170,8 @@ struct Sorter {
     /// Of `held`, those before `ready` are in order, those before `next` have left.
     ready: usize,
     next: usize,
-    /// Time of the last request that is in order: one that comes later in the file must not lie before it.
+    /// Time of the last request that is in order: one that comes later in the file must not lie
+    /// before it.
     settled_ns: u64,
     closed: bool,
 }
@@ -194,7 +201,8 @@ impl Sorter {
         self.held.drain(..self.next);
         self.next = 0;
         self.held.sort_by_key(|request| request.arrival_ns);
-        self.ready = if self.closed { self.held.len() } else { self.held.len().saturating_sub(self.kept()) };
+        self.ready =
+            if self.closed { self.held.len() } else { self.held.len().saturating_sub(self.kept()) };
         if let Some(last) = self.ready.checked_sub(1) {
             self.settled_ns = self.held[last].arrival_ns;
         }
@@ -227,11 +235,17 @@ mod tests {
         while let Some(request) = order.rest() {
             out.push(request);
         }
-        Ok((out.iter().map(|request| (request.arrival_ns, request.offset)).collect(), order.moved()))
+        Ok((
+            out.iter().map(|request| (request.arrival_ns, request.offset)).collect(),
+            order.moved(),
+        ))
     }
 
     fn sort_within(window: usize) -> Order {
-        Order { way: Way::Sort(Sorter::new(window)), ..Order::new(OutOfOrder::Error, Disorder::None) }
+        Order {
+            way: Way::Sort(Sorter::new(window)),
+            ..Order::new(OutOfOrder::Error, Disorder::None)
+        }
     }
 
     #[test]
@@ -266,7 +280,8 @@ mod tests {
         let error = ordered(sort_within(8), &times).unwrap_err();
         assert_eq!(error.found, "a time 8 ns before that of a request more than 4 requests above");
         // Among those that are in order and have not all left yet.
-        let error = ordered(sort_within(8), &[0, 10, 20, 30, 40, 50, 60, 70, 15, 80, 90, 100]).unwrap_err();
+        let error =
+            ordered(sort_within(8), &[0, 10, 20, 30, 40, 50, 60, 70, 15, 80, 90, 100]).unwrap_err();
         assert_eq!(error.found, "a time 55 ns before that of a request more than 4 requests above");
     }
 

@@ -45,14 +45,16 @@ pub struct TraceIdentity {
     pub requests_in_trace: u64,
     /// Requests that are not replayed, by reason.
     pub left_out: LeftOut,
-    /// Time of the first request replayed, counted from that of the trace's first, in ns; the replay's clock starts with it.
+    /// Time of the first request replayed, counted from that of the trace's first, in ns; the
+    /// replay's clock starts with it.
     pub start_ns: u64,
     /// Requests whose time lay before that of an earlier one.
     #[serde(flatten)]
     pub moved: Moved,
     /// Lines of the file that hold no request, by what they are.
     pub other_lines: BTreeMap<&'static str, u64>,
-    /// Lines that are not what the format promises and were skipped, because `skip_bad_lines` says so.
+    /// Lines that are not what the format promises and were skipped, because `skip_bad_lines` says
+    /// so.
     pub bad_lines: BadLines,
 }
 
@@ -75,7 +77,8 @@ pub struct TraceSummary {
     pub moved: Moved,
     /// Lines of the file that hold no request, by what they are.
     pub other_lines: BTreeMap<&'static str, u64>,
-    /// Lines that are not what the format promises and were skipped, because `skip_bad_lines` says so.
+    /// Lines that are not what the format promises and were skipped, because `skip_bad_lines` says
+    /// so.
     pub bad_lines: BadLines,
 }
 
@@ -91,12 +94,13 @@ pub struct Workload {
 }
 
 impl WorkloadConfig {
-    /// Reads the workload once: checks every line, counts, and takes the sha256. A relative `path` starts at `base`.
+    /// Reads the workload once: checks every line, counts, and takes the sha256. A relative `path`
+    /// starts at `base`.
     ///
     /// # Errors
     ///
-    /// The configuration is wrong, the file cannot be read, its format cannot be told, a line is not what the format
-    /// promises, or no request is left to replay.
+    /// The configuration is wrong, the file cannot be read, its format cannot be told, a line is
+    /// not what the format promises, or no request is left to replay.
     pub fn prepare(&self, base: &Path) -> Result<Workload, TraceError> {
         self.prepare_watched(base, &mut |_| true)
     }
@@ -111,26 +115,38 @@ impl WorkloadConfig {
         self.prepare_seen(base, &mut |_| pace.step())
     }
 
-    /// The same, and shows `see` each request that is replayed, as it is replayed; its error ends the pass.
+    /// The same, and shows `see` each request that is replayed, as it is replayed; its error ends
+    /// the pass.
     pub(crate) fn prepare_seen(&self, base: &Path, see: See<'_>) -> Result<Workload, TraceError> {
         self.check()?;
         match (&self.path, &self.generate) {
             (_, Some(generate)) => self.prepare_generated(generate, see),
-            (path, None) => self.prepare_trace(&base.join(path.as_deref().unwrap_or_default()), see),
+            (path, None) => {
+                self.prepare_trace(&base.join(path.as_deref().unwrap_or_default()), see)
+            }
         }
     }
 
-    /// What [`TraceIdentity::sha256`] will be, where no file has to be read to know it: a generator's.
+    /// What [`TraceIdentity::sha256`] will be, where no file has to be read to know it: a
+    /// generator's.
     #[must_use]
     pub fn generated_sha256(&self) -> Option<String> {
         self.generate.as_ref().map(parameters_sha256)
     }
 
-    fn prepare_generated(&self, generate: &GenerateConfig, see: See<'_>) -> Result<Workload, TraceError> {
+    fn prepare_generated(
+        &self,
+        generate: &GenerateConfig,
+        see: See<'_>,
+    ) -> Result<Workload, TraceError> {
         let names = Names {
             name: generate.title().to_owned(),
             format: "generated",
-            evidence: format!("made by the {} generator from seed {}", generate.name(), generate.seed()),
+            evidence: format!(
+                "made by the {} generator from seed {}",
+                generate.name(),
+                generate.seed()
+            ),
             sha256: parameters_sha256(generate),
         };
         let source = Source::Generated(Box::new(generate.clone()));
@@ -205,14 +221,22 @@ impl WorkloadConfig {
             other_lines,
             bad_lines: reading.bad_lines,
         };
-        Ok(Workload { source, selection: Selection::new(self), fit: self.fit, identity, summary, selected })
+        Ok(Workload {
+            source,
+            selection: Selection::new(self),
+            fit: self.fit,
+            identity,
+            summary,
+            selected,
+        })
     }
 
     /// A volume that was chosen by its number is there.
     fn check_volumes(&self, name: &str, whole: &Figures) -> Result<(), TraceError> {
         let Volumes::Only(wanted) = &self.volumes else { return Ok(()) };
         let known: Vec<_> = whole.volumes.iter().map(|volume| volume.volume).collect();
-        let Some(missing) = wanted.iter().find(|volume| known.binary_search(volume).is_err()) else {
+        let Some(missing) = wanted.iter().find(|volume| known.binary_search(volume).is_err())
+        else {
             return Ok(());
         };
         let shown: Vec<_> = known.iter().take(24).map(u32::to_string).collect();
@@ -232,10 +256,16 @@ fn nothing_left(name: &str, whole: &Figures, left_out: LeftOut) -> TraceError {
         (left_out.after_until, "at the time until or later"),
         (left_out.skipped, "skipped"),
     ];
-    let reasons: Vec<_> =
-        reasons.iter().filter(|(count, _)| *count > 0).map(|(count, why)| format!("{count} {why}")).collect();
+    let reasons: Vec<_> = reasons
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, why)| format!("{count} {why}"))
+        .collect();
     let count = whole.requests;
-    TraceError::file(name, format!("none of its {count} requests is left to replay: {}", reasons.join(", ")))
+    TraceError::file(
+        name,
+        format!("none of its {count} requests is left to replay: {}", reasons.join(", ")),
+    )
 }
 
 fn parameters_sha256(generate: &GenerateConfig) -> String {
@@ -262,7 +292,11 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(records: &mut Records, config: &WorkloadConfig, see: See<'_>) -> Result<Self, TraceError> {
+    fn of(
+        records: &mut Records,
+        config: &WorkloadConfig,
+        see: See<'_>,
+    ) -> Result<Self, TraceError> {
         let mut selection = Selection::new(config);
         let mut whole = Tally::default();
         // Until the first request is left out, those selected are the whole.
@@ -284,8 +318,10 @@ impl Counts {
         let whole = whole.finish();
         let selected = selected.map_or_else(|| whole.clone(), Tally::finish);
         if i64::try_from(selected.duration_ns).is_err() {
-            let problem =
-                format!("found {}, with which the trace would last more than 292 years", config.time_scale);
+            let problem = format!(
+                "found {}, with which the trace would last more than 292 years",
+                config.time_scale
+            );
             return Err(TraceError::key("time_scale", problem));
         }
         Ok(Self { whole, selected, left_out: selection.left_out(), start_ns: selection.start_ns() })

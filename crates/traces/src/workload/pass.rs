@@ -49,7 +49,8 @@ impl Pass {
     }
 }
 
-/// Iterator over the requests of a [`Workload`] that are replayed, each at its address on its volume.
+/// Iterator over the requests of a [`Workload`] that are replayed, each at its address on its
+/// volume.
 pub struct SelectedRequests<'a> {
     workload: &'a Workload,
     /// Opened by the first call, so that failing to is an item like any other error.

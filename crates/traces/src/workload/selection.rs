@@ -1,4 +1,5 @@
-//! Which requests of a workload are replayed, and when; the others are counted by the reason why not.
+//! Which requests of a workload are replayed, and when; the others are counted by the reason why
+//! not.
 
 use std::ops::Range;
 
@@ -65,7 +66,8 @@ impl Selection {
             ops: config.ops,
             bytes: config.from_byte.map_or(0, |byte| byte.0)
                 ..config.until_byte.map_or(u64::MAX, |byte| byte.0),
-            times_ns: config.from.map_or(0, |time| time.0)..config.until.map_or(u64::MAX, |time| time.0),
+            times_ns: config.from.map_or(0, |time| time.0)
+                ..config.until.map_or(u64::MAX, |time| time.0),
             to_skip: config.skip.unwrap_or(0),
             remaining: config.first.unwrap_or(u64::MAX),
             time_scale: config.time_scale,
@@ -110,7 +112,11 @@ impl Selection {
     #[inline]
     fn replayed_at(&mut self, time_ns: u64) -> u64 {
         let since_ns = time_ns - *self.start_ns.get_or_insert(time_ns);
-        if self.keeps_times() { since_ns } else { libm::round(since_ns as f64 * self.time_scale) as u64 }
+        if self.keeps_times() {
+            since_ns
+        } else {
+            libm::round(since_ns as f64 * self.time_scale) as u64
+        }
     }
 
     /// True where the gaps between requests stay as they are.
@@ -173,7 +179,11 @@ mod tests {
             (request(199, Op::Write, 1, 10, 1), None),
             (request(200, Op::Write, 1, 10, 1), None),
         ] {
-            assert_eq!(selection.take(&request).map(|taken| taken.arrival_ns), taken, "{request:?}");
+            assert_eq!(
+                selection.take(&request).map(|taken| taken.arrival_ns),
+                taken,
+                "{request:?}"
+            );
         }
         let expected = LeftOut {
             by_volume: 1,
@@ -202,9 +212,13 @@ mod tests {
 
     #[test]
     fn times_are_scaled_from_the_first_request_taken() {
-        let mut selection =
-            Selection::new(&WorkloadConfig { skip: Some(1), time_scale: 0.25, ..WorkloadConfig::default() });
-        let times = [3, 1000, 1002, 1010, 1011].map(|time| selection.take(&request(time, Op::Read, 0, 0, 1)));
+        let mut selection = Selection::new(&WorkloadConfig {
+            skip: Some(1),
+            time_scale: 0.25,
+            ..WorkloadConfig::default()
+        });
+        let times = [3, 1000, 1002, 1010, 1011]
+            .map(|time| selection.take(&request(time, Op::Read, 0, 0, 1)));
         assert_eq!(
             times.map(|taken| taken.map(|taken| taken.arrival_ns)),
             [None, Some(0), Some(1), Some(3), Some(3)]

@@ -32,7 +32,8 @@ pub struct Figures {
     pub mean_read_bytes: Option<f64>,
     /// Mean length of writes, in bytes.
     pub mean_write_bytes: Option<f64>,
-    /// Share of reads and writes that start at the byte where the read or write before them on the same volume ended.
+    /// Share of reads and writes that start at the byte where the read or write before them on the
+    /// same volume ended.
     pub sequential_share: Option<f64>,
     /// From the first request to the last, in ns.
     pub duration_ns: u64,
@@ -123,10 +124,17 @@ impl Tally {
 
     #[inline]
     fn volume(&mut self, request: &Request) -> Option<usize> {
-        if self.volumes.get(self.recent).is_some_and(|recent| recent.figures.volume == request.volume) {
+        if self
+            .volumes
+            .get(self.recent)
+            .is_some_and(|recent| recent.figures.volume == request.volume)
+        {
             return Some(self.recent);
         }
-        self.recent = match self.volumes.binary_search_by_key(&request.volume, |known| known.figures.volume) {
+        self.recent = match self
+            .volumes
+            .binary_search_by_key(&request.volume, |known| known.figures.volume)
+        {
             Ok(index) => index,
             Err(_) if self.volumes.len() == MAX_VOLUMES => return None,
             Err(index) => {

@@ -43,13 +43,22 @@ pub(super) struct Narrowing {
 
 impl Narrowing {
     pub fn new(format: &'static WriteFormat, lossy: bool) -> Self {
-        Self { format, lossy, requests: 0, losses: Losses::default(), volumes: Vec::new(), recent: 0 }
+        Self {
+            format,
+            lossy,
+            requests: 0,
+            losses: Losses::default(),
+            volumes: Vec::new(),
+            recent: 0,
+        }
     }
 
-    /// The request as it is written, its volume numbered as the file numbers it; `None` where it is left out.
+    /// The request as it is written, its volume numbered as the file numbers it; `None` where it is
+    /// left out.
     pub fn narrow(&mut self, mut request: Request) -> Result<Option<Request>, String> {
         self.requests += 1;
-        let Holds { trims, flushes, fua, offset_unit, length_unit, time_unit_ns, .. } = self.format.holds;
+        let Holds { trims, flushes, fua, offset_unit, length_unit, time_unit_ns, .. } =
+            self.format.holds;
         if request.op == Op::Trim && !trims {
             self.losses.trims += 1;
             return self.lose("is a trim").map(|()| None);
@@ -99,7 +108,9 @@ impl Narrowing {
             let known = self.volumes.iter().position(|&known| known == request.volume);
             self.recent = match known {
                 Some(index) => index,
-                None if self.format.holds.volumes == HeldVolumes::One && !self.volumes.is_empty() => {
+                None if self.format.holds.volumes == HeldVolumes::One
+                    && !self.volumes.is_empty() =>
+                {
                     return Err(format!(
                         "request {} is on volume {}, earlier ones on volume {}, but {} holds one volume only; choose one \
                          (--volumes), or lay them one after another (--capacity)",

@@ -1,4 +1,5 @@
-//! Writes requests to trace files: the compact format, and the formats that other simulators and replayers read.
+//! Writes requests to trace files: the compact format, and the formats that other simulators and
+//! replayers read.
 
 mod formats;
 mod losses;
@@ -29,11 +30,13 @@ use text::LineWriter;
 pub struct WriteOptions {
     /// The format; where none is named, the file's extension (before `.gz` or `.zst`) says it.
     pub format: Option<&'static WriteFormat>,
-    /// What the file says about where its requests come from, as keys and values, if its format can.
+    /// What the file says about where its requests come from, as keys and values, if its format
+    /// can.
     pub provenance: Vec<(String, String)>,
     /// What the format cannot hold is left out and counted; else it is an error.
     pub lossy: bool,
-    /// A regular file of this name is replaced; else it is an error. Nothing but regular files is replaced.
+    /// A regular file of this name is replaced; else it is an error. Nothing but regular files is
+    /// replaced.
     pub overwrite: bool,
 }
 
@@ -42,7 +45,8 @@ impl WriteOptions {
     ///
     /// # Errors
     ///
-    /// The format or the packing cannot be told from the name, or a file is there that may not be replaced.
+    /// The format or the packing cannot be told from the name, or a file is there that may not be
+    /// replaced.
     pub fn check(&self, path: &Path) -> Result<(), TraceError> {
         target(path, self)?;
         packed::check(path, self.overwrite).map(drop)
@@ -70,12 +74,14 @@ pub struct WriteReport {
     pub losses: Losses,
 }
 
-/// Writes `requests`, which come in order of time, to the file at `path`; the file appears when it is whole.
+/// Writes `requests`, which come in order of time, to the file at `path`; the file appears when it
+/// is whole.
 ///
 /// # Errors
 ///
-/// An item of `requests` is one, the format or the packing cannot be told from the name, the format cannot hold a request
-/// (and `lossy` is not set), the file exists already (and `overwrite` is not set), or it cannot be written.
+/// An item of `requests` is one, the format or the packing cannot be told from the name, the format
+/// cannot hold a request (and `lossy` is not set), the file exists already (and `overwrite` is not
+/// set), or it cannot be written.
 pub fn write_trace(
     requests: impl Iterator<Item = Result<Request, TraceError>>,
     path: &Path,
@@ -128,9 +134,13 @@ pub(crate) fn in_memory(format: &str, requests: &[Request]) -> Vec<u8> {
 }
 
 /// Packing and format of the file at `path`.
-fn target(path: &Path, options: &WriteOptions) -> Result<(Packing, &'static WriteFormat), TraceError> {
+fn target(
+    path: &Path,
+    options: &WriteOptions,
+) -> Result<(Packing, &'static WriteFormat), TraceError> {
     let name = path.display().to_string();
-    let (packing, stem) = Packing::of_name(path).map_err(|problem| TraceError::file(&name, problem))?;
+    let (packing, stem) =
+        Packing::of_name(path).map_err(|problem| TraceError::file(&name, problem))?;
     let by_name = || {
         let (_, extension) = stem.rsplit_once('.')?;
         write_formats().find(|format| format.extension.eq_ignore_ascii_case(extension))

@@ -30,7 +30,8 @@ pub(super) struct Finished {
 impl OutFile {
     pub fn create(path: &Path, packing: Packing, overwrite: bool) -> Result<Self, TraceError> {
         let (part, file) = if check(path, overwrite)? == Place::Stream {
-            let failed = |error| TraceError::io(&path.display().to_string(), "cannot be written", error);
+            let failed =
+                |error| TraceError::io(&path.display().to_string(), "cannot be written", error);
             (None, Place::open_stream(path).map_err(failed)?)
         } else {
             let (part, file) = Part::create(path, overwrite)?;
@@ -56,13 +57,19 @@ impl OutFile {
             // A pipe does not count what went through it.
             None => file_bytes = self.content_bytes,
         }
-        Ok(Finished { file_bytes, content_bytes: self.content_bytes, sha256: hex(&self.digest.finalize()) })
+        Ok(Finished {
+            file_bytes,
+            content_bytes: self.content_bytes,
+            sha256: hex(&self.digest.finalize()),
+        })
     }
 }
 
 impl Write for OutFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let Some(sink) = &mut self.sink else { return Err(io::Error::other("written to after its end")) };
+        let Some(sink) = &mut self.sink else {
+            return Err(io::Error::other("written to after its end"));
+        };
         sink.write_all(bytes)?;
         self.digest.update(bytes);
         self.content_bytes += bytes.len() as u64;
@@ -103,22 +110,21 @@ impl Part {
         part_name.push(file_name);
         part_name.push(format!(".{}.part", std::process::id()));
         let path = target.with_file_name(part_name);
-        let file =
-            OpenOptions::new().write(true).create_new(true).open(&path).map_err(|error| {
-                match error.kind() {
-                    io::ErrorKind::NotFound => {
-                        TraceError::file(&name, "cannot be written: there is no such folder")
-                    }
-                    io::ErrorKind::AlreadyExists => TraceError::file(
-                        &name,
-                        format!(
-                            "is being written already, or was when a process was killed: {} is there",
-                            path.display()
-                        ),
-                    ),
-                    _ => TraceError::io(&name, "cannot be written", error),
+        let file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(
+            |error| match error.kind() {
+                io::ErrorKind::NotFound => {
+                    TraceError::file(&name, "cannot be written: there is no such folder")
                 }
-            })?;
+                io::ErrorKind::AlreadyExists => TraceError::file(
+                    &name,
+                    format!(
+                        "is being written already, or was when a process was killed: {} is there",
+                        path.display()
+                    ),
+                ),
+                _ => TraceError::io(&name, "cannot be written", error),
+            },
+        )?;
         Ok((Self { path, target: target.to_owned(), overwrite, renamed: false }, file))
     }
 

@@ -32,9 +32,9 @@ impl Packing {
             }
         }
         match [".xz", ".bz2", ".zip", ".lz4"].iter().find(|extension| name.ends_with(*extension)) {
-            Some(extension) => {
-                Err(format!("{extension} is not written; end the name in .gz or .zst to pack the file"))
-            }
+            Some(extension) => Err(format!(
+                "{extension} is not written; end the name in .gz or .zst to pack the file"
+            )),
             None => Ok((Self::Plain, name)),
         }
     }

@@ -1,5 +1,5 @@
-//! What stands where a file is to be written. Regular files alone are replaced: a device, a pipe or a link in its place would
-//! be lost, and with it more than a file.
+//! What stands where a file is to be written. Regular files alone are replaced: a device, a pipe or
+//! a link in its place would be lost, and with it more than a file.
 
 use std::fmt::Display;
 use std::fs::{self, File, FileType, OpenOptions};
@@ -13,7 +13,8 @@ pub enum Place {
     Free,
     /// A regular file.
     File,
-    /// A character device or a pipe, such as `/dev/null`, `/dev/stdout` or a FIFO: written to as it is, never replaced.
+    /// A character device or a pipe, such as `/dev/null`, `/dev/stdout` or a FIFO: written to as it
+    /// is, never replaced.
     Stream,
 }
 
@@ -60,7 +61,8 @@ impl Place {
     }
 }
 
-/// The system's own links (`/dev/stdout`) lead to what the shell has opened; all others are left alone.
+/// The system's own links (`/dev/stdout`) lead to what the shell has opened; all others are left
+/// alone.
 fn behind_link(path: &Path) -> Result<Place, String> {
     if path.starts_with("/dev")
         && let Ok(meta) = fs::metadata(path)
@@ -68,7 +70,8 @@ fn behind_link(path: &Path) -> Result<Place, String> {
     {
         return Ok(Place::Stream);
     }
-    let target = fs::read_link(path).map(|target| format!(" to {}", target.display())).unwrap_or_default();
+    let target =
+        fs::read_link(path).map(|target| format!(" to {}", target.display())).unwrap_or_default();
     Err(format!(
         "is a symbolic link{target}, which is neither followed nor replaced; name the file itself, or remove the link"
     ))

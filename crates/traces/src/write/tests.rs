@@ -21,7 +21,8 @@ fn write_to(
         assert!(error.is_input(), "{error}");
         error.to_string().replace(&format!("{}/", folder.path().display()), "")
     });
-    let left: Vec<_> = folder.path().read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let left: Vec<_> =
+        folder.path().read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(left.iter().all(|name| !name.to_string_lossy().ends_with(".part")), "{left:?}");
     report
 }
@@ -48,7 +49,8 @@ fn everything() -> Vec<Request> {
 #[test]
 fn lines_are_what_other_programs_expect() {
     let folder = tempfile::tempdir().unwrap();
-    let requests = [request(0, Op::Write, 0, 4096, 8192), request(1_250_000_042, Op::Read, 0, 512, 512)];
+    let requests =
+        [request(0, Op::Write, 0, 4096, 8192), request(1_250_000_042, Op::Read, 0, 512, 512)];
     for (name, lines) in [
         ("a.spc", "0,8,8192,w,0.000000000\n0,1,512,r,1.250000042\n"),
         ("a.disksim", "0.000000 0 8 16 0\n1250.000042 0 1 1 1\n"),
@@ -68,7 +70,10 @@ fn lines_are_what_other_programs_expect() {
         let options = WriteOptions { provenance, ..WriteOptions::default() };
         let report = write_to(&folder, name, &requests, &options).unwrap();
         assert_eq!(std::fs::read_to_string(folder.path().join(name)).unwrap(), lines);
-        assert_eq!(report.losses, Losses { times_cut: u64::from(name == "a.iolog"), ..Losses::default() });
+        assert_eq!(
+            report.losses,
+            Losses { times_cut: u64::from(name == "a.iolog"), ..Losses::default() }
+        );
         assert_eq!((report.requests, report.file_bytes), (2, lines.len() as u64));
     }
 }
@@ -84,7 +89,10 @@ fn what_a_format_cannot_hold_is_refused_or_counted() {
         "a.spc: request 2 is forced to the medium (FUA), which spc cannot hold; write ebt, which holds everything, or \
          allow it to be lost and counted (--lossy)"
     );
-    assert!(refused("a.load", &everything()).contains("request 3 does not begin and end with whole sectors"));
+    assert!(
+        refused("a.load", &everything())
+            .contains("request 3 does not begin and end with whole sectors")
+    );
     assert!(refused("a.spc", &everything()[3..]).contains("request 1 is a trim"));
     assert!(refused("a.load", &everything()[3..]).contains("request 2 is a flush"));
     let two = [request(0, Op::Read, 7, 0, 512), request(0, Op::Read, 4, 0, 512)];
@@ -93,7 +101,10 @@ fn what_a_format_cannot_hold_is_refused_or_counted() {
 
     let lossy = WriteOptions { lossy: true, ..WriteOptions::default() };
     let report = write_to(&folder, "a.ssdsim", &everything(), &lossy).unwrap();
-    assert_eq!(report.losses, Losses { trims: 1, flushes: 1, fua: 1, widened: 1, ..Losses::default() });
+    assert_eq!(
+        report.losses,
+        Losses { trims: 1, flushes: 1, fua: 1, widened: 1, ..Losses::default() }
+    );
     assert_eq!((report.requests, report.losses.dropped()), (3, 2));
     assert_eq!(read_back(&folder, &report)[2], request(2_000_000_001, Op::Read, 0, 12_288, 1024));
     let report = write_to(&folder, "a.iolog", &two, &lossy).unwrap();
@@ -104,15 +115,22 @@ fn what_a_format_cannot_hold_is_refused_or_counted() {
 #[test]
 fn names_say_format_and_packing() {
     let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str, options: &WriteOptions| write_to(&folder, name, &everything(), options);
+    let write =
+        |name: &str, options: &WriteOptions| write_to(&folder, name, &everything(), options);
     let whole = WriteOptions::default();
     let plain = write("a.ebt", &whole).unwrap();
     for (name, packing) in [("a.ebt.gz", "gzip"), ("a.EBT.zst", "zstd")] {
         let packed = write(name, &whole).unwrap();
-        assert_eq!((packed.format, packed.packing, &packed.sha256), ("ebt", packing, &plain.sha256));
+        assert_eq!(
+            (packed.format, packed.packing, &packed.sha256),
+            ("ebt", packing, &plain.sha256)
+        );
     }
     let error = write("a.txt", &whole).unwrap_err();
-    assert!(error.contains("does not say which format") && error.contains(".load (blkreplay)"), "{error}");
+    assert!(
+        error.contains("does not say which format") && error.contains(".load (blkreplay)"),
+        "{error}"
+    );
     assert!(write("a.ebt.xz", &whole).unwrap_err().contains(".xz is not written"));
     let named = WriteOptions { format: Some("ebt".parse().unwrap()), ..WriteOptions::default() };
     assert_eq!(write("b.txt", &named).unwrap().format, "ebt");
@@ -130,7 +148,9 @@ fn a_file_that_exists_is_replaced_only_where_asked() {
     let report = write_to(&folder, "a.ebt", &everything(), &overwrite).unwrap();
     assert_eq!(read_back(&folder, &report), everything());
     assert!(
-        write_to(&folder, "none/a.ebt", &[], &overwrite).unwrap_err().contains("there is no such folder")
+        write_to(&folder, "none/a.ebt", &[], &overwrite)
+            .unwrap_err()
+            .contains("there is no such folder")
     );
 }
 
@@ -163,13 +183,19 @@ fn nothing_but_regular_files_is_replaced() {
         ),
     ];
     // Only root may make one.
-    let device =
-        std::process::Command::new("mknod").arg(at("full.ebt")).args(["c", "1", "7"]).output().unwrap();
+    let device = std::process::Command::new("mknod")
+        .arg(at("full.ebt"))
+        .args(["c", "1", "7"])
+        .output()
+        .unwrap();
     if device.status.success() {
         expected.push(("full.ebt", "is a device or a pipe, which --force does not replace"));
     }
-    let block =
-        std::process::Command::new("mknod").arg(at("disk.ebt")).args(["b", "240", "250"]).output().unwrap();
+    let block = std::process::Command::new("mknod")
+        .arg(at("disk.ebt"))
+        .args(["b", "240", "250"])
+        .output()
+        .unwrap();
     if block.status.success() {
         expected.push(("disk.ebt", "is a block device, and only regular files are replaced"));
     }
@@ -214,7 +240,8 @@ fn devices_and_pipes_are_written_to_as_they_are() {
     write_trace(std::iter::empty(), std::path::Path::new("/dev/null"), &options).unwrap();
     if std::path::Path::new("/dev/full").exists() {
         let full = std::path::Path::new("/dev/full");
-        let error = write_trace(requests.into_iter().map(Ok), full, &options).unwrap_err().to_string();
+        let error =
+            write_trace(requests.into_iter().map(Ok), full, &options).unwrap_err().to_string();
         assert!(error.starts_with("/dev/full: cannot be written: No space left"), "{error}");
         assert!(full.symlink_metadata().unwrap().file_type().is_char_device());
     }
@@ -230,17 +257,30 @@ fn an_error_on_the_way_leaves_nothing_behind() {
     assert_eq!(folder.path().read_dir().unwrap().count(), 0);
 }
 
-/// Requests that `format` holds, the first at time 0 on volume 0, as readers count times from the first request.
+/// Requests that `format` holds, the first at time 0 on volume 0, as readers count times from the
+/// first request.
 fn held(format: &'static WriteFormat) -> impl Strategy<Value = Vec<Request>> {
-    let Holds { trims, flushes, fua, volumes, offset_unit, length_unit, time_unit_ns } = format.holds;
-    let one = (0..3_000_000_000_u64, 0..(1_u64 << 40), 1..(1_u64 << 22), 0..4_usize, any::<bool>(), 0..3_u32);
+    let Holds { trims, flushes, fua, volumes, offset_unit, length_unit, time_unit_ns } =
+        format.holds;
+    let one = (
+        0..3_000_000_000_u64,
+        0..(1_u64 << 40),
+        1..(1_u64 << 22),
+        0..4_usize,
+        any::<bool>(),
+        0..3_u32,
+    );
     prop::collection::vec(one, 1..40).prop_map(move |rows| {
         let (mut arrival_ns, mut known) = (0, 0);
         let mut requests = Vec::new();
         for (number, (gap, offset, len, op, force, volume)) in rows.into_iter().enumerate() {
             arrival_ns += if number == 0 { 0 } else { gap / time_unit_ns * time_unit_ns };
             let op = [Op::Read, Op::Write, Op::Trim, Op::Flush][op];
-            let op = if (op == Op::Trim && !trims) || (op == Op::Flush && !flushes) { Op::Write } else { op };
+            let op = if (op == Op::Trim && !trims) || (op == Op::Flush && !flushes) {
+                Op::Write
+            } else {
+                op
+            };
             // A format that numbers volumes anew meets them in the order of their numbers.
             let volume = match volumes {
                 HeldVolumes::Numbered => volume,
@@ -248,7 +288,8 @@ fn held(format: &'static WriteFormat) -> impl Strategy<Value = Vec<Request>> {
                 HeldVolumes::One => 0,
             };
             known = known.max(volume + 1);
-            let (offset, len) = (offset / offset_unit * offset_unit, len.next_multiple_of(length_unit));
+            let (offset, len) =
+                (offset / offset_unit * offset_unit, len.next_multiple_of(length_unit));
             let (offset, len) = if op == Op::Flush { (0, 0) } else { (offset, len) };
             requests.push(Request {
                 arrival_ns,

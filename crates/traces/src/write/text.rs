@@ -85,7 +85,8 @@ impl LineWriter for Blkreplay {
     }
 }
 
-/// `timestamp file action [offset length]`; a file is added and opened when its first request comes.
+/// `timestamp file action [offset length]`; a file is added and opened when its first request
+/// comes.
 #[derive(Default)]
 pub(super) struct FioV3 {
     files: u32,

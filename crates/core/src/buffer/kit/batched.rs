@@ -1,9 +1,13 @@
-//! What write buffers of pages have in common whose pages leave in batches: a table of pages, and an order that says which ones.
+//! What write buffers of pages have in common whose pages leave in batches: a table of pages, and
+//! an order that says which ones.
 //!
-//! Every page held is dirty. Reads are served from the buffer where it has the page; they move nothing and take nothing in.
+//! Every page held is dirty. ReadPolicy are served from the buffer where it has the page; they move
+//! nothing and take nothing in.
 
 use super::pages::PageTable;
-use crate::buffer::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
+use crate::buffer::{
+    Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View,
+};
 
 /// The order of a scheme. Slots are those of the [`PageTable`].
 pub trait BatchOrder: std::fmt::Debug + Send {
@@ -22,7 +26,8 @@ pub trait BatchOrder: std::fmt::Debug + Send {
     /// A page that a request writes now lies in `slot`.
     fn insert(&mut self, slot: u32, lpn: u32, request: u64, view: &dyn View);
 
-    /// The slots that leave together, in order; they are taken out of the order. At least one while any are in it.
+    /// The slots that leave together, in order; they are taken out of the order. At least one while
+    /// any are in it.
     fn batch(&mut self, into: &mut Vec<u32>);
 
     /// The page of a slot is gone without having been chosen.
@@ -155,7 +160,8 @@ impl<O: BatchOrder + 'static> Buffer for Batched<O> {
     }
 
     fn dump(&self) -> Vec<Vec<u32>> {
-        let pages = |slots: Vec<u32>| slots.into_iter().map(|slot| self.pages.get(slot).lpn).collect();
+        let pages =
+            |slots: Vec<u32>| slots.into_iter().map(|slot| self.pages.get(slot).lpn).collect();
         self.order.groups().into_iter().map(pages).collect()
     }
 }

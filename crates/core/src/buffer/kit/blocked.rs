@@ -1,17 +1,21 @@
-//! What block-granular schemes have in common: a directory of blocks, and an order that says which one leaves.
+//! What block-granular schemes have in common: a directory of blocks, and an order that says which
+//! one leaves.
 //!
-//! A page served and a block that has to go ask the scheme's [`BlockOrder`]; everything else (answers, dirty marks, trims, flush
-//! commands) is the same for all of them and done here. A block leaves as a whole: its dirty pages are written upwards, its
-//! clean ones dropped. A flush command writes dirty pages and keeps them, clean; a write-only buffer (`reads = "bypass"`)
-//! has nothing to keep them for, and lets the blocks go.
+//! A page served and a block that has to go ask the scheme's [`BlockOrder`]; everything else
+//! (answers, dirty marks, trims, flush commands) is the same for all of them and done here. A block
+//! leaves as a whole: its dirty pages are written upwards, its clean ones dropped. A flush command
+//! writes dirty pages and keeps them, clean; a write-only buffer (`reads = "bypass"`) has nothing
+//! to keep them for, and lets the blocks go.
 
 use std::ops::Range;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{Directory, Reads, require_room};
-use crate::buffer::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
+use super::blocks::{Directory, ReadPolicy, require_room};
+use crate::buffer::{
+    Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View,
+};
 use crate::support::NONE;
 use crate::support::registry::Choice;
 
@@ -40,7 +44,8 @@ pub trait BlockOrder: std::fmt::Debug + Send {
         Action::Flush
     }
 
-    /// A page is about to join a block that is held, which counts as use before room is made ([`EvictOrder::TouchFirst`]).
+    /// A page is about to join a block that is held, which counts as use before room is made
+    /// ([`EvictOrder::TouchFirst`]).
     fn raise(&mut self, node: u32, blocks: &Directory);
 
     /// The host uses page `lpn`, which is held.
@@ -63,8 +68,9 @@ pub trait BlockOrder: std::fmt::Debug + Send {
 
     /// The blocks with dirty pages, in the order in which they would have to make room.
     ///
-    /// In an order of use those written since the last flush are behind no others than those used since. So all blocks are
-    /// followed from the front until as many are found as there are: O(1) for each block used.
+    /// In an order of use those written since the last flush are behind no others than those used
+    /// since. So all blocks are followed from the front until as many are found as there are: O(1)
+    /// for each block used.
     fn leaving(&self, blocks: &Directory) -> Vec<u32> {
         let dirty = self.nodes().filter(|&node| blocks.dirty(node) > 0);
         let mut nodes: Vec<u32> = dirty.take(blocks.dirty_nodes().len()).collect();
@@ -117,7 +123,7 @@ pub trait BlockOrder: std::fmt::Debug + Send {
 #[derive(Debug)]
 pub struct Blocked<O> {
     name: &'static str,
-    reads: Reads,
+    reads: ReadPolicy,
     evict_order: EvictOrder,
     blocks: Directory,
     order: O,
@@ -131,7 +137,7 @@ impl<O: BlockOrder + 'static> Blocked<O> {
     pub fn new(
         name: &'static str,
         shape: Shape,
-        reads: Reads,
+        reads: ReadPolicy,
         evict_order: EvictOrder,
         order: impl FnOnce(usize) -> O,
     ) -> Result<Self, String> {
@@ -145,7 +151,7 @@ impl<O: BlockOrder + 'static> Blocked<O> {
         self.blocks.node(lpn / self.blocks.pages_per_block())
     }
 
-    fn leave(&mut self, node: u32, reason: Reason, out: &mut Outcome) {
+    fn evict(&mut self, node: u32, reason: Reason, out: &mut Outcome) {
         self.order.remove(node, &self.blocks);
         self.blocks.evict(node, self.order.action(), reason, out);
     }
@@ -158,7 +164,7 @@ impl<O: BlockOrder + 'static> Blocked<O> {
         if self.blocks.is_full()
             && let Some((victim, reason)) = self.order.victim(&self.blocks)
         {
-            self.leave(victim, reason, out);
+            self.evict(victim, reason, out);
         }
         let (node, fresh) = self.blocks.insert(lpn, dirty);
         self.order.insert(node, lpn, fresh, &self.blocks, out);
@@ -167,7 +173,7 @@ impl<O: BlockOrder + 'static> Blocked<O> {
 
 impl<O: BlockOrder + 'static> Buffer for Blocked<O> {
     fn access(&mut self, span: &Span, _view: &dyn View, out: &mut Outcome) {
-        let bypass = !span.write && self.reads == Reads::Bypass;
+        let bypass = !span.write && self.reads == ReadPolicy::Bypass;
         for lpn in span.first..span.first + span.count {
             let answer = if self.blocks.holds(lpn) {
                 if span.write {
@@ -192,9 +198,9 @@ impl<O: BlockOrder + 'static> Buffer for Blocked<O> {
     }
 
     fn flush(&mut self, out: &mut Outcome) {
-        if self.reads == Reads::Bypass {
+        if self.reads == ReadPolicy::Bypass {
             while let Some((victim, _)) = self.order.victim(&self.blocks) {
-                self.leave(victim, FLUSH_COMMAND, out);
+                self.evict(victim, FLUSH_COMMAND, out);
             }
             return;
         }
@@ -204,10 +210,10 @@ impl<O: BlockOrder + 'static> Buffer for Blocked<O> {
     }
 
     fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
-        if self.reads == Reads::Allocate {
+        if self.reads == ReadPolicy::Allocate {
             self.blocks.write_back_pages(first, count, FORCED, out);
         } else if (first..first + count).any(|lpn| self.blocks.holds(lpn)) {
-            self.leave(self.node_of(first), FORCED, out);
+            self.evict(self.node_of(first), FORCED, out);
         }
     }
 

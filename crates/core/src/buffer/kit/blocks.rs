@@ -1,7 +1,8 @@
 //! The directory that block-granular schemes share: which pages of which logical blocks are held.
 //!
-//! Two levels, as in Kim & Ahn 2008, section 3.4: a table over logical blocks, and for each buffered block a node with
-//! its pages. Where the paper's nodes hold page pointers, these hold two bits a page: held and dirty.
+//! Two levels, as in Kim & Ahn 2008, section 3.4: a table over logical blocks, and for each
+//! buffered block a node with its pages. Where the paper's nodes hold page pointers, these hold two
+//! bits a page: held and dirty.
 
 use std::ops::Range;
 
@@ -16,11 +17,11 @@ use crate::support::members::Members;
 /// What reads do to a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Reads {
+pub enum ReadPolicy {
     /// A read miss takes its page into the buffer, a read hit counts as use.
     #[default]
     Allocate,
-    /// A read miss goes past the buffer, a read hit moves nothing.
+    /// A read miss bypasses the buffer, a read hit moves nothing.
     Bypass,
 }
 
@@ -37,7 +38,8 @@ pub fn require_room(shape: Shape, pages: u32) -> Result<(), String> {
     }
     if shape.capacity >= 1 << 30 || shape.logical_pages >= 1 << 31 {
         return Err(
-            "buffer.size: a buffer takes up to 1073741823 pages of a drive of up to 2147483647".into()
+            "buffer.size: a buffer takes up to 1073741823 pages of a drive of up to 2147483647"
+                .into(),
         );
     }
     Ok(())
@@ -63,7 +65,8 @@ struct Node {
     dirty: u32,
 }
 
-/// Buffered blocks and their pages. Nodes are numbered from 0; the schemes keep their order by these numbers.
+/// Buffered blocks and their pages. Nodes are numbered from 0; the schemes keep their order by
+/// these numbers.
 #[derive(Debug)]
 pub struct Directory {
     pages_per_block: u32,
@@ -189,7 +192,8 @@ impl Directory {
         }
     }
 
-    /// Takes in a page that is not held; there must be room. Returns its block's node, and whether that is new.
+    /// Takes in a page that is not held; there must be room. Returns its block's node, and whether
+    /// that is new.
     #[inline]
     pub fn insert(&mut self, lpn: u32, dirty: bool) -> (u32, bool) {
         debug_assert!(!self.is_full() && !self.holds(lpn));
@@ -197,7 +201,9 @@ impl Directory {
         let mut node = self.node(lbn);
         let fresh = node == NONE;
         if fresh {
-            let Some(id) = self.free.pop() else { unreachable!("as many nodes as pages or blocks") };
+            let Some(id) = self.free.pop() else {
+                unreachable!("as many nodes as pages or blocks")
+            };
             node = id;
             self.node_of[lbn as usize] = id;
             self.nodes[id as usize] = Node { lbn, pages: 0, dirty: 0 };
@@ -214,8 +220,8 @@ impl Directory {
         (node, fresh)
     }
 
-    /// Takes the first held page of `pages` out, which are those behind it from then on: its number, its node, and whether that
-    /// is gone with it.
+    /// Takes the first held page of `pages` out, which are those behind it from then on: its
+    /// number, its node, and whether that is gone with it.
     pub fn remove_next(&mut self, pages: &mut Range<u32>) -> Option<(u32, u32, bool)> {
         let lpn = pages.find(|&lpn| self.holds(lpn))?;
         let node = self.node(lpn / self.pages_per_block);
@@ -261,7 +267,8 @@ impl Directory {
         })
     }
 
-    /// Takes a whole block out. Its dirty pages leave as `flush` says, upwards; clean ones are dropped.
+    /// Takes a whole block out. Its dirty pages leave as `flush` says, upwards; clean ones are
+    /// dropped.
     pub fn evict(&mut self, node: u32, flush: Action, reason: Reason, out: &mut Outcome) {
         let Node { pages, dirty, .. } = self.nodes[node as usize];
         let start = out.pages.len();
@@ -349,8 +356,14 @@ impl Directory {
                 self.dirty_nodes.len()
             ));
         }
-        if pages != self.len || pages > self.capacity || blocks + self.free.len() != self.nodes.len() {
-            return Err(format!("{pages} pages in {blocks} ordered blocks, {} pages counted", self.len));
+        if pages != self.len
+            || pages > self.capacity
+            || blocks + self.free.len() != self.nodes.len()
+        {
+            return Err(format!(
+                "{pages} pages in {blocks} ordered blocks, {} pages counted",
+                self.len
+            ));
         }
         Ok(())
     }

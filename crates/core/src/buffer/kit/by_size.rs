@@ -1,13 +1,14 @@
 //! Blocks by how many pages they hold, the fullest first and among equals in the order of use.
 //!
-//! One list for each number of pages, the most recent first, and a bit for each list that is not empty: O(1), but for a
-//! scan of one bit a page of a block where the fullest is asked for.
+//! One list for each number of pages, the most recent first, and a bit for each list that is not
+//! empty: O(1), but for a scan of one bit a page of a block where the fullest is asked for.
 
 use crate::support::NONE;
 use crate::support::bits::Bits;
 use crate::support::list::{Links, List};
 
-/// Nodes in lists by number of pages. The links are the caller's: a node may be in another list of theirs instead.
+/// Nodes in lists by number of pages. The links are the caller's: a node may be in another list of
+/// theirs instead.
 #[derive(Debug)]
 pub struct BySize {
     lists: Vec<List>,
@@ -21,7 +22,11 @@ impl BySize {
     /// No nodes of `0..nodes`, whose blocks have so many pages.
     pub fn new(nodes: usize, pages_per_block: u32) -> Self {
         let counts = pages_per_block as usize + 1;
-        Self { lists: vec![List::default(); counts], filled: Bits::new(counts), list_of: vec![NONE; nodes] }
+        Self {
+            lists: vec![List::default(); counts],
+            filled: Bits::new(counts),
+            list_of: vec![NONE; nodes],
+        }
     }
 
     /// Whether a node is in.
@@ -84,8 +89,9 @@ impl BySize {
             if list.is_empty() == self.filled.get(count) {
                 return Err(format!("the list of {count}-page blocks is not marked as it is"));
             }
-            let misplaced =
-                |&node: &u32| pages(node) as usize != count || self.list_of[node as usize] as usize != count;
+            let misplaced = |&node: &u32| {
+                pages(node) as usize != count || self.list_of[node as usize] as usize != count
+            };
             if let Some(node) = list.iter(links).find(misplaced) {
                 return Err(format!("node {node} is in the list of {count}-page blocks"));
             }

@@ -1,7 +1,8 @@
-//! Pages that a scheme remembers although the buffer no longer holds them, in lists by the order in which they left.
+//! Pages that a scheme remembers although the buffer no longer holds them, in lists by the order in
+//! which they left.
 //!
-//! The index from pages to entries is dense: 4 bytes for each logical page, of which memory is touched only where pages
-//! have been.
+//! The index from pages to entries is dense: 4 bytes for each logical page, of which memory is
+//! touched only where pages have been.
 
 use crate::buffer::Shape;
 use crate::support::list::{Links, List};
@@ -73,7 +74,8 @@ impl<const LISTS: usize> Ghosts<LISTS> {
         (!self.lists[list].is_empty()).then(|| self.lists[list].back())
     }
 
-    /// Puts a page that is not remembered at the front of a list; there must be room. Returns its entry.
+    /// Puts a page that is not remembered at the front of a list; there must be room. Returns its
+    /// entry.
     #[inline]
     pub fn remember(&mut self, lpn: u32, list: usize) -> u32 {
         debug_assert!(self.find(lpn).is_none());
@@ -122,9 +124,14 @@ impl<const LISTS: usize> Ghosts<LISTS> {
         for list in 0..LISTS {
             let listed = self.pages(list).count();
             if listed != self.len[list] as usize {
-                return Err(format!("{listed} remembered pages in list {list}, {} counted", self.len[list]));
+                return Err(format!(
+                    "{listed} remembered pages in list {list}, {} counted",
+                    self.len[list]
+                ));
             }
-            if let Some(lpn) = self.pages(list).find(|&lpn| held(lpn) || self.find(lpn) != Some(list)) {
+            if let Some(lpn) =
+                self.pages(list).find(|&lpn| held(lpn) || self.find(lpn) != Some(list))
+            {
                 return Err(format!("page {lpn} is remembered in list {list} wrongly"));
             }
         }

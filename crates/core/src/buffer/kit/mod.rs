@@ -1,4 +1,5 @@
-//! What several schemes share: directories of blocks and pages, ghosts, windows, the two regions of HBM and CBM.
+//! What several schemes share: directories of blocks and pages, ghosts, windows, the two regions of
+//! HBM and CBM.
 
 pub mod batched;
 pub mod blocked;

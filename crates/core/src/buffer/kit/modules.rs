@@ -1,4 +1,5 @@
-//! The parts of a drive that work at the same time (its chips, or its channels), and which of them a block or a page would go to.
+//! The parts of a drive that work at the same time (its chips, or its channels), and which of them
+//! a block or a page would go to.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +20,7 @@ pub enum Per {
 
 /// Where something that leaves the buffer would go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Destination {
     /// To this module.
     Module(u32),
     /// To any one of them.
@@ -50,8 +51,8 @@ pub struct Modules {
 }
 
 impl Modules {
-    /// Modules of a drive with blocks of `pages_per_block`, to which single pages go or whole blocks; `dealt` and `window` are the
-    /// options of these names.
+    /// Modules of a drive with blocks of `pages_per_block`, to which single pages go or whole
+    /// blocks; `dealt` and `window` are the options of these names.
     ///
     /// # Errors
     /// An impossible number of modules, or a window of nothing.
@@ -105,26 +106,30 @@ impl Modules {
     }
 
     /// Where a page goes, or a block that was used so; the number is the page's or the block's.
-    pub fn place(&self, number: u32, pattern: Pattern, view: &dyn View) -> Place {
+    pub fn place(&self, number: u32, pattern: Pattern, view: &dyn View) -> Destination {
         if let Some(modules) = self.dealt {
-            return Place::Module(number % modules);
+            return Destination::Module(number % modules);
         }
         let chip_of_unit = |unit: u32| unit % view.chips();
         if self.single {
             let chip = view.home_chip(number).or_else(|| view.unit_of(number).map(chip_of_unit));
-            return chip.map_or(Place::Anywhere, |chip| match self.per {
-                Per::Chips => Place::Module(chip),
-                Per::Channels => Place::Module(chip % view.channels()),
+            return chip.map_or(Destination::Anywhere, |chip| match self.per {
+                Per::Chips => Destination::Module(chip),
+                Per::Channels => Destination::Module(chip % view.channels()),
             });
         }
         match (view.route(number, pattern), self.per) {
-            (Route::Striped, _) => Place::Everywhere,
-            (Route::Anywhere, _) => Place::Anywhere,
-            (Route::Channel(channel) | Route::Home(channel), Per::Channels) => Place::Module(channel),
+            (Route::Striped, _) => Destination::Everywhere,
+            (Route::Anywhere, _) => Destination::Anywhere,
+            (Route::Channel(channel) | Route::Home(channel), Per::Channels) => {
+                Destination::Module(channel)
+            }
             (Route::Channel(channel) | Route::Home(channel), Per::Chips) => {
                 // The chip where it lies now, if that is on this channel; else the channel's first.
                 let chip = view.unit_of(number * self.pages_per_block).map(chip_of_unit);
-                Place::Module(chip.filter(|chip| chip % view.channels() == channel).unwrap_or(channel))
+                Destination::Module(
+                    chip.filter(|chip| chip % view.channels() == channel).unwrap_or(channel),
+                )
             }
         }
     }
@@ -156,17 +161,20 @@ impl Modules {
         self.left == 0
     }
 
-    /// Lets something that goes to `place` leave in this round, if its module is open, which it then closes: the channel of that, or
-    /// none where it goes to all. What may go anywhere takes the open module with the most erased blocks.
-    pub fn take(&mut self, place: Place, view: &dyn View) -> Option<Option<u32>> {
+    /// Lets something that goes to `place` leave in this round, if its module is open, which it
+    /// then closes: the channel of that, or none where it goes to all. What may go anywhere takes
+    /// the open module with the most erased blocks.
+    pub fn take(&mut self, place: Destination, view: &dyn View) -> Option<Option<u32>> {
         let module = match place {
-            Place::Module(module) => self.open[module as usize].then_some(module)?,
-            Place::Anywhere => {
-                let free = |module: u32| self.units(module, view).map(|u| view.free_blocks(u)).sum::<u32>();
+            Destination::Module(module) => self.open[module as usize].then_some(module)?,
+            Destination::Anywhere => {
+                let free = |module: u32| {
+                    self.units(module, view).map(|u| view.free_blocks(u)).sum::<u32>()
+                };
                 let open = (0..self.open.len() as u32).filter(|&module| self.open[module as usize]);
                 open.min_by_key(|&module| (std::cmp::Reverse(free(module)), module))?
             }
-            Place::Everywhere => {
+            Destination::Everywhere => {
                 // It takes all modules, and so leaves alone.
                 let all = self.left as usize == self.open.len();
                 self.left = if all { 0 } else { self.left };

@@ -1,12 +1,16 @@
-//! What page-granular write-back schemes have in common: a table of pages, and an order that says which one leaves.
+//! What page-granular write-back schemes have in common: a table of pages, and an order that says
+//! which one leaves.
 //!
-//! A hit on a page and a miss ask the scheme's [`PageOrder`]; everything else (answers, dirty marks, trims, flush commands) is the
-//! same for all of them and done here. A flush command writes dirty pages and keeps them, clean; a write-only buffer
-//! (`reads = "bypass"`) has nothing to keep them for, and lets them go.
+//! A hit on a page and a miss ask the scheme's [`PageOrder`]; everything else (answers, dirty
+//! marks, trims, flush commands) is the same for all of them and done here. A flush command writes
+//! dirty pages and keeps them, clean; a write-only buffer (`reads = "bypass"`) has nothing to keep
+//! them for, and lets them go.
 
-use super::blocks::Reads;
+use super::blocks::ReadPolicy;
 use super::pages::PageTable;
-use crate::buffer::{Answer, Buffer, Evicted, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
+use crate::buffer::{
+    Answer, Buffer, Evicted, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View,
+};
 use crate::support::NONE;
 
 /// A page that has to leave, by slot, and why.
@@ -14,11 +18,12 @@ pub type Victim = (u32, Reason);
 
 /// The order of a page-granular scheme. Slots are those of the [`PageTable`].
 pub trait PageOrder: std::fmt::Debug + Send {
-    /// The host uses a page that is held. Where a victim is returned, it has been taken out of the order.
+    /// The host uses a page that is held. Where a victim is returned, it has been taken out of the
+    /// order.
     fn hit(&mut self, slot: u32, write: bool, pages: &PageTable) -> Option<Victim>;
 
-    /// Page `lpn`, which is not held, is about to be taken in. If there is no room, some page has to leave; it is taken out of the
-    /// order and returned.
+    /// Page `lpn`, which is not held, is about to be taken in. If there is no room, some page has
+    /// to leave; it is taken out of the order and returned.
     fn make_room(&mut self, lpn: u32, write: bool, pages: &PageTable) -> Option<Victim>;
 
     /// That page now lies in `slot`.
@@ -30,8 +35,8 @@ pub trait PageOrder: std::fmt::Debug + Send {
     /// The page of a slot has been written to flash and is clean now.
     fn cleaned(&mut self, _slot: u32) {}
 
-    /// The lists that it consists of, each from its front on: the end of the last one leaves first. [`NONE`] stands for a place in a
-    /// list that no slot of that part has.
+    /// The lists that it consists of, each from its front on: the end of the last one leaves first.
+    /// [`NONE`] stands for a place in a list that no slot of that part has.
     fn parts(&self) -> impl Iterator<Item = impl Iterator<Item = u32>>;
 
     /// All slots, those that would leave first last.
@@ -41,9 +46,10 @@ pub trait PageOrder: std::fmt::Debug + Send {
 
     /// The slots of dirty pages in the order in which they would have to make room.
     ///
-    /// In an order of use all that were written since the last flush are behind no others than those used since. So all
-    /// lists are followed from their fronts, step by step together, until as many are found as there are: O(1) for each page
-    /// used. Orders that a write may leave as they are do it otherwise.
+    /// In an order of use all that were written since the last flush are behind no others than
+    /// those used since. So all lists are followed from their fronts, step by step together, until
+    /// as many are found as there are: O(1) for each page used. Orders that a write may leave as
+    /// they are do it otherwise.
     fn leaving(&mut self, pages: &PageTable) -> Vec<u32> {
         let (mut left, mut ended) = (pages.dirty(), false);
         let mut parts: Vec<_> = self.parts().map(|part| (part, Vec::new())).collect();
@@ -77,7 +83,7 @@ pub trait PageOrder: std::fmt::Debug + Send {
 #[derive(Debug)]
 pub struct Paged<O> {
     name: &'static str,
-    reads: Reads,
+    reads: ReadPolicy,
     pages: PageTable,
     order: O,
 }
@@ -90,7 +96,7 @@ impl<O: PageOrder + 'static> Paged<O> {
     pub fn build(
         name: &'static str,
         shape: Shape,
-        reads: Reads,
+        reads: ReadPolicy,
         order: impl FnOnce(usize) -> O,
     ) -> Result<Box<dyn Buffer>, String> {
         Ok(Box::new(Self::new(name, shape, reads, order)?))
@@ -103,7 +109,7 @@ impl<O: PageOrder + 'static> Paged<O> {
     pub fn new(
         name: &'static str,
         shape: Shape,
-        reads: Reads,
+        reads: ReadPolicy,
         order: impl FnOnce(usize) -> O,
     ) -> Result<Self, String> {
         super::blocks::require_room(shape, 1)?;
@@ -113,7 +119,7 @@ impl<O: PageOrder + 'static> Paged<O> {
     }
 
     #[inline]
-    fn discharge(&mut self, victim: Option<Victim>, out: &mut Outcome) {
+    fn evict(&mut self, victim: Option<Victim>, out: &mut Outcome) {
         if let Some((slot, reason)) = victim {
             let page = self.pages.remove(slot);
             out.evict_page(page, reason);
@@ -122,9 +128,9 @@ impl<O: PageOrder + 'static> Paged<O> {
 
     /// Writes a page if it is dirty. A buffer that serves reads keeps it.
     fn write_back(&mut self, slot: u32, reason: Reason, out: &mut Outcome) {
-        if self.reads == Reads::Bypass {
+        if self.reads == ReadPolicy::Bypass {
             self.order.remove(slot, &self.pages);
-            self.discharge(Some((slot, reason)), out);
+            self.evict(Some((slot, reason)), out);
         } else if self.pages.get(slot).dirty {
             self.pages.write_back(slot, reason, out);
             self.order.cleaned(slot);
@@ -134,7 +140,7 @@ impl<O: PageOrder + 'static> Paged<O> {
 
 impl<O: PageOrder + 'static> Buffer for Paged<O> {
     fn access(&mut self, span: &Span, _view: &dyn View, out: &mut Outcome) {
-        let bypass = !span.write && self.reads == Reads::Bypass;
+        let bypass = !span.write && self.reads == ReadPolicy::Bypass;
         for lpn in span.first..span.first + span.count {
             let answer = match self.pages.find(lpn) {
                 Some(_) if bypass => Answer::Hit,
@@ -143,13 +149,13 @@ impl<O: PageOrder + 'static> Buffer for Paged<O> {
                     if span.write {
                         self.pages.set_dirty(slot, true);
                     }
-                    self.discharge(victim, out);
+                    self.evict(victim, out);
                     Answer::Hit
                 }
                 None if bypass => Answer::Bypass,
                 None => {
                     let victim = self.order.make_room(lpn, span.write, &self.pages);
-                    self.discharge(victim, out);
+                    self.evict(victim, out);
                     let slot = self.pages.insert(lpn, span.write);
                     self.order.insert(slot, lpn, span.write);
                     if span.write { Answer::Insert } else { Answer::Fill }

@@ -1,7 +1,9 @@
-//! The table that page-granular schemes share: which slot holds which logical page, and whether it is dirty.
+//! The table that page-granular schemes share: which slot holds which logical page, and whether it
+//! is dirty.
 //!
-//! Slots are numbered from 0; the schemes keep their order by these numbers. The index from pages to slots is dense:
-//! 4 bytes for each logical page, of which memory is touched only where pages have been.
+//! Slots are numbered from 0; the schemes keep their order by these numbers. The index from pages
+//! to slots is dense: 4 bytes for each logical page, of which memory is touched only where pages
+//! have been.
 
 use crate::buffer::{Action, Evicted, Outcome, Reason, Shape};
 

@@ -1,13 +1,17 @@
-//! What buffers have in common that send several blocks, or several pages, to different modules of the drive at the same time.
+//! What buffers have in common that send several blocks, or several pages, to different modules of
+//! the drive at the same time.
 //!
-//! An order of use says what leaves first, and a [`Pick`] what leaves with it. Pages are blocks of one page here. A victim leaves with
-//! its dirty pages, in an eviction of its own, and the FTL hears how they were written: at random, unless the scheme tells. All
-//! victims of a round leave at the same moment. A clean victim leaves alone, as it gives the flash nothing to do. A flush command
-//! knows nothing of the drive, and takes what is dirty in order.
+//! An order of use says what leaves first, and a [`Pick`] what leaves with it. Pages are blocks of
+//! one page here. A victim leaves with its dirty pages, in an eviction of its own, and the FTL
+//! hears how they were written: at random, unless the scheme tells. All victims of a round leave at
+//! the same moment. A clean victim leaves alone, as it gives the flash nothing to do. A flush
+//! command knows nothing of the drive, and takes what is dirty in order.
 
 use super::blocked::BlockOrder;
-use super::blocks::{Directory, Reads, require_room};
-use crate::buffer::{Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Part, Reason, Shape, Span, View};
+use super::blocks::{Directory, ReadPolicy, require_room};
+use crate::buffer::{
+    Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Part, Reason, Shape, Span, View,
+};
 use crate::pattern::{Access, Hint, Pattern};
 use crate::support::NONE;
 
@@ -25,10 +29,16 @@ pub trait Ranked: BlockOrder {
     fn cleaned(&mut self, _node: u32) {}
 }
 
-/// The blocks with dirty pages among the last `window` of an order, the one that leaves first at the beginning.
-pub fn from_end<O: Ranked>(order: &O, blocks: &Directory, window: usize) -> impl Iterator<Item = u32> {
+/// The blocks with dirty pages among the last `window` of an order, the one that leaves first at
+/// the beginning.
+pub fn from_end<O: Ranked>(
+    order: &O,
+    blocks: &Directory,
+    window: usize,
+) -> impl Iterator<Item = u32> {
     let next = |&node: &u32| Some(order.before(node));
-    let nodes = std::iter::successors(Some(order.before(NONE)), next).take_while(|&node| node != NONE);
+    let nodes =
+        std::iter::successors(Some(order.before(NONE)), next).take_while(|&node| node != NONE);
     nodes.take(window).filter(|&node| blocks.dirty(node) > 0)
 }
 
@@ -48,7 +58,8 @@ pub trait Pick: std::fmt::Debug + Send {
     /// A request is about to be served: the drive may have changed since the last one.
     fn begin(&mut self) {}
 
-    /// The host has written a page whose node is `node`, which is `fresh` if it was not held: all of it, or a `part` of its bytes.
+    /// The host has written a page whose node is `node`, which is `fresh` if it was not held: all
+    /// of it, or a `part` of its bytes.
     fn written(&mut self, _node: u32, _fresh: bool, _part: Option<Part>) {}
 
     /// Whether it tells blocks that were written in one piece from others.
@@ -62,7 +73,13 @@ pub trait Pick: std::fmt::Debug + Send {
     }
 
     /// The victims of a round; none where only the block that is next in order can leave.
-    fn round<O: Ranked>(&mut self, order: &O, blocks: &Directory, view: &dyn View, into: &mut Vec<Victim>);
+    fn round<O: Ranked>(
+        &mut self,
+        order: &O,
+        blocks: &Directory,
+        view: &dyn View,
+        into: &mut Vec<Victim>,
+    );
 
     /// Bytes held.
     fn bytes(&self) -> usize;
@@ -72,7 +89,7 @@ pub trait Pick: std::fmt::Debug + Send {
 #[derive(Debug)]
 pub struct Parallel<O, P> {
     name: &'static str,
-    reads: Reads,
+    reads: ReadPolicy,
     /// Pages of a logical block of the drive; the directory's blocks may be single pages.
     pages_per_block: u32,
     blocks: Directory,
@@ -102,7 +119,7 @@ impl<O: Ranked + 'static, P: Pick + 'static> Parallel<O, P> {
         name: &'static str,
         shape: Shape,
         kept: Kept,
-        reads: Reads,
+        reads: ReadPolicy,
         parts: impl FnOnce(usize) -> (O, P),
     ) -> Result<Box<dyn Buffer>, String> {
         require_room(shape, 1)?;
@@ -126,8 +143,9 @@ impl<O: Ranked + 'static, P: Pick + 'static> Parallel<O, P> {
         Hint { block: first / self.pages_per_block, pattern, channel, again: false }
     }
 
-    fn leave(&mut self, Victim { node, channel, reason }: Victim, out: &mut Outcome) {
-        let (at, hint, dirty) = (out.evictions.len(), self.hint(node, channel), self.blocks.dirty(node) > 0);
+    fn evict(&mut self, Victim { node, channel, reason }: Victim, out: &mut Outcome) {
+        let (at, hint, dirty) =
+            (out.evictions.len(), self.hint(node, channel), self.blocks.dirty(node) > 0);
         self.order.remove(node, &self.blocks);
         self.blocks.evict(node, self.order.action(), reason, out);
         if dirty {
@@ -136,12 +154,18 @@ impl<O: Ranked + 'static, P: Pick + 'static> Parallel<O, P> {
         }
     }
 
-    fn leave_alone(&mut self, node: u32, reason: Reason, out: &mut Outcome) {
-        self.leave(Victim { node, channel: None, reason }, out);
+    fn evict_alone(&mut self, node: u32, reason: Reason, out: &mut Outcome) {
+        self.evict(Victim { node, channel: None, reason }, out);
     }
 
     /// The dirty ones of these pages of a block are written, and stay.
-    fn write_back(&mut self, node: u32, (first, count): (u32, u32), reason: Reason, out: &mut Outcome) {
+    fn write_back(
+        &mut self,
+        node: u32,
+        (first, count): (u32, u32),
+        reason: Reason,
+        out: &mut Outcome,
+    ) {
         let (hint, before) = (self.hint(node, None), self.blocks.dirty(node));
         self.blocks.write_back_pages(first, count, reason, out);
         if self.blocks.dirty(node) < before {
@@ -160,10 +184,10 @@ impl<O: Ranked + 'static, P: Pick + 'static> Parallel<O, P> {
             self.pick.round(&self.order, &self.blocks, view, &mut round);
         }
         for &victim in &round {
-            self.leave(victim, out);
+            self.evict(victim, out);
         }
         if round.is_empty() {
-            self.leave_alone(first, reason, out);
+            self.evict_alone(first, reason, out);
         }
         self.round = round;
     }
@@ -182,7 +206,7 @@ impl<O: Ranked + 'static, P: Pick + 'static> Parallel<O, P> {
 
 impl<O: Ranked + 'static, P: Pick + 'static> Buffer for Parallel<O, P> {
     fn access(&mut self, span: &Span, view: &dyn View, out: &mut Outcome) {
-        let bypass = !span.write && self.reads == Reads::Bypass;
+        let bypass = !span.write && self.reads == ReadPolicy::Bypass;
         self.pick.begin();
         for lpn in span.first..span.first + span.count {
             let held = self.blocks.holds(lpn);
@@ -221,9 +245,9 @@ impl<O: Ranked + 'static, P: Pick + 'static> Buffer for Parallel<O, P> {
     }
 
     fn flush(&mut self, out: &mut Outcome) {
-        if self.reads == Reads::Bypass {
+        if self.reads == ReadPolicy::Bypass {
             while let Some((first, _)) = self.order.victim(&self.blocks) {
-                self.leave_alone(first, FLUSH_COMMAND, out);
+                self.evict_alone(first, FLUSH_COMMAND, out);
             }
             return;
         }
@@ -239,8 +263,8 @@ impl<O: Ranked + 'static, P: Pick + 'static> Buffer for Parallel<O, P> {
             if !(from..to).any(|lpn| self.blocks.holds(lpn)) {
                 continue;
             }
-            if self.reads == Reads::Bypass {
-                self.leave_alone(node, FORCED, out);
+            if self.reads == ReadPolicy::Bypass {
+                self.evict_alone(node, FORCED, out);
             } else {
                 self.write_back(node, (from, to - from), FORCED, out);
             }

@@ -1,7 +1,7 @@
 //! The dirty slots of an order that hits do not change, and where they are in it.
 //!
-//! In an order of use the pages written lately are near the front; here they may be anywhere, so that they are kept
-//! apart, and put in order when a flush command asks for them.
+//! In an order of use the pages written lately are near the front; here they may be anywhere, so
+//! that they are kept apart, and put in order when a flush command asks for them.
 
 use crate::support::members::Members;
 

@@ -74,14 +74,18 @@ impl Flags {
         })
     }
 
-    /// The longest run of a node, on into the buffered neighbours `before` and `after` (or [`NONE`]).
+    /// The longest run of a node, on into the buffered neighbours `before` and `after` (or
+    /// [`NONE`]).
     fn longest(&self, bits: &Bits, node: u32, before: u32, after: u32) -> u32 {
         let end = self.pages_per_block;
         let ends = |node| {
             if node == NONE {
                 return 0;
             }
-            self.runs(bits, node).last().filter(|run| run.1 == end).map_or(0, |(first, end)| end - first)
+            self.runs(bits, node)
+                .last()
+                .filter(|run| run.1 == end)
+                .map_or(0, |(first, end)| end - first)
         };
         let begins = |node| {
             if node == NONE {
@@ -91,8 +95,8 @@ impl Flags {
             }
         };
         let length = |(first, to): (usize, usize)| {
-            let joined =
-                if first == 0 { ends(before) } else { 0 } + if to == end { begins(after) } else { 0 };
+            let joined = if first == 0 { ends(before) } else { 0 }
+                + if to == end { begins(after) } else { 0 };
             to - first + joined
         };
         self.runs(bits, node).map(length).max().unwrap_or(0) as u32
@@ -102,8 +106,10 @@ impl Flags {
     pub(super) fn pattern(&self, blocks: &Directory, node: u32, threshold: u32) -> Pattern {
         let lbn = blocks.lbn(node);
         let before = if lbn == 0 { NONE } else { blocks.node(lbn - 1) };
-        let after = if lbn as usize + 1 == blocks.logical_blocks() { NONE } else { blocks.node(lbn + 1) };
-        let [written, read] = [&self.written, &self.read].map(|bits| self.longest(bits, node, before, after));
+        let after =
+            if lbn as usize + 1 == blocks.logical_blocks() { NONE } else { blocks.node(lbn + 1) };
+        let [written, read] =
+            [&self.written, &self.read].map(|bits| self.longest(bits, node, before, after));
         Pattern::of_runs(written, read, threshold)
     }
 

@@ -2,7 +2,8 @@
 
 use crate::support::NONE;
 
-/// Hits by how many blocks were used more recently, and the places of blocks in the order of use. O(log n).
+/// Hits by how many blocks were used more recently, and the places of blocks in the order of use.
+/// O(log n).
 #[derive(Debug)]
 pub(super) struct Hits {
     /// When each node was used last, as a place in `used`; or [`NONE`].
@@ -61,7 +62,8 @@ impl Hits {
         }
     }
 
-    /// Gives the blocks the first places again, in the same order. Less than once for as many uses as there can be blocks.
+    /// Gives the blocks the first places again, in the same order. Less than once for as many uses
+    /// as there can be blocks.
     fn close_up(&mut self) {
         let used: Vec<u32> = self.used.iter().copied().filter(|&node| node != NONE).collect();
         self.used.fill(NONE);

@@ -1,38 +1,49 @@
-//! SUPA: one buffer for reads and writes that classifies blocks as they leave and writes several at once.
+//! SUPA: one buffer for reads and writes that classifies blocks as they leave and writes several at
+//! once.
 //!
-//! **What it does.** One list of blocks, clean and dirty, in the order of use: reading or writing a page moves its block to the
-//! front. Each page has a read and a write flag, which last until its block leaves. The longest run of written pages tells how a
-//! block was written, the longest run of read pages how it was read: more than `threshold` pages are sequential, so many or
-//! fewer random. A run goes on into the blocks before and after if they are buffered. The two together make one of eight patterns, which goes with
-//! the block to the FTL.
+//! **What it does.** One list of blocks, clean and dirty, in the order of use: reading or writing a
+//! page moves its block to the front. Each page has a read and a write flag, which last until its
+//! block leaves. The longest run of written pages tells how a block was written, the longest run of
+//! read pages how it was read: more than `threshold` pages are sequential, so many or fewer random.
+//! A run goes on into the blocks before and after if they are buffered. The two together make one
+//! of eight patterns, which goes with the block to the FTL.
 //!
-//! Room for pages that are *read* comes from clean blocks, the least recently used first, so that a read waits for no program.
-//! Where there are none, of the oldest dirty blocks those leave whose pages fit best. Room for pages that are *written* comes from the
-//! oldest blocks: clean ones, and dirty ones that can be written in parallel. A striped block takes a place of
-//! `striped_victims`; any other takes a channel where no other victim goes and that has an erased block, its own one if it has been
-//! written before and not all of it is new. If there are too few such blocks, the oldest leave whatever they wait for. Then
-//! more dirty blocks leave as long as they can be written at the same time, but only from the *search window*: the end of the list
-//! outside of which 90 % of the hits fall, measured anew every 10,000 requests.
+//! Room for pages that are *read* comes from clean blocks, the least recently used first, so that a
+//! read waits for no program. Where there are none, of the oldest dirty blocks those leave whose
+//! pages fit best. Room for pages that are *written* comes from the oldest blocks: clean ones, and
+//! dirty ones that can be written in parallel. A striped block takes a place of `striped_victims`;
+//! any other takes a channel where no other victim goes and that has an erased block, its own one
+//! if it has been written before and not all of it is new. If there are too few such blocks, the
+//! oldest leave whatever they wait for. Then more dirty blocks leave as long as they can be written
+//! at the same time, but only from the *search window*: the end of the list outside of which 90 %
+//! of the hits fall, measured anew every 10,000 requests.
 //!
-//! **When it wins**: reads and writes of the same pages, several channels, and an FTL that treats patterns differently (`pattern`).
-//! **When it loses**: reads that never come back, which take room from dirty blocks; one channel.
+//! **When it wins**: reads and writes of the same pages, several channels, and an FTL that treats
+//! patterns differently (`pattern`). **When it loses**: reads that never come back, which take room
+//! from dirty blocks; one channel.
 //!
-//! D. Kim, K. H. Park and C.-H. Youn, "SUPA: a single unified read-write buffer and pattern-change-aware FTL for the high performance
-//! of multi-channel SSD", ACM Trans. Storage 13(4), 2017.
+//! D. Kim, K. H. Park and C.-H. Youn, "SUPA: a single unified read-write buffer and
+//! pattern-change-aware FTL for the high performance of multi-channel SSD", ACM Trans. Storage
+//! 13(4), 2017.
 //!
-//! **Where the paper is silent.** How many striped blocks are written at once (`striped_victims`: two, as in its figure 9). How
-//! near the end a dirty block must be that makes room for a read (`fit_blocks`), and that the smallest that is large enough fits best. How far the list
-//! is searched for blocks that can be written in parallel (`reach`, which keeps the cost of a step flat). Blocks that may
-//! go anywhere take the channels in turn. The window counts the pages hit in the last 10,000 requests only, by the place of their block in the list, and there is
-//! none before; after requests that hit nothing it is the whole list; `search_window` fixes it. Room is made once for all pages of a request in one block, after that block has moved to the
-//! front; the block itself leaves last. A new block is not in the list yet, for the search window either. A request
-//! for more pages than the buffer holds is served as many at a time. Blocks that leave whatever they wait for are sent to no channel. A run
-//! goes on into the neighbours alone, not beyond them. A block is clean that has nothing to write, whatever its flags say. A flush command writes dirty pages and keeps
-//! them, with their flags; as patterns are those of blocks that leave, what the FTL hears then is put right when the block leaves,
-//! and counts once.
+//! **Where the paper is silent.** How many striped blocks are written at once (`striped_victims`:
+//! two, as in its figure 9). How near the end a dirty block must be that makes room for a read
+//! (`fit_blocks`), and that the smallest that is large enough fits best. How far the list is
+//! searched for blocks that can be written in parallel (`reach`, which keeps the cost of a step
+//! flat). Blocks that may go anywhere take the channels in turn. The window counts the pages hit in
+//! the last 10,000 requests only, by the place of their block in the list, and there is none
+//! before; after requests that hit nothing it is the whole list; `search_window` fixes it. Room is
+//! made once for all pages of a request in one block, after that block has moved to the front; the
+//! block itself leaves last. A new block is not in the list yet, for the search window either. A
+//! request for more pages than the buffer holds is served as many at a time. Blocks that leave
+//! whatever they wait for are sent to no channel. A run goes on into the neighbours alone, not
+//! beyond them. A block is clean that has nothing to write, whatever its flags say. A flush command
+//! writes dirty pages and keeps them, with their flags; as patterns are those of blocks that leave,
+//! what the FTL hears then is put right when the block leaves, and counts once.
 //!
-//! Cost of a page access: O(log n) for the place in the order of use; of an eviction O(`reach` x the runs in a block); every
-//! `window_requests` requests O(blocks that can be held); of a trim that leaves an old block clean, the dirty blocks between it and the next clean one.
+//! Cost of a page access: O(log n) for the place in the order of use; of an eviction O(`reach` x
+//! the runs in a block); every `window_requests` requests O(blocks that can be held); of a trim
+//! that leaves an old block clean, the dirty blocks between it and the next clean one.
 
 mod flags;
 mod hits;
@@ -269,7 +280,7 @@ impl Supa {
         self.told.clear(node as usize);
     }
 
-    fn leave(&mut self, victim: &Victim, out: &mut Outcome) {
+    fn evict(&mut self, victim: &Victim, out: &mut Outcome) {
         let first = out.evictions.len();
         self.blocks.evict(victim.node, Action::Flush, victim.reason, out);
         out.evictions[first].hint = Some(victim.hint);
@@ -285,13 +296,16 @@ impl Supa {
                 return;
             }
             let own = self.blocks.node(pages.start / self.blocks.pages_per_block());
-            let mut victims =
-                if write { self.select_for_write(need, own, view) } else { self.select_for_read(need, own) };
+            let mut victims = if write {
+                self.select_for_write(need, own, view)
+            } else {
+                self.select_for_read(need, own)
+            };
             if victims.is_empty() {
                 victims.push(Victim { node: own, hint: self.hint(own, None), reason: select::OWN });
             }
             for victim in &victims {
-                self.leave(victim, out);
+                self.evict(victim, out);
             }
         }
     }
@@ -364,12 +378,13 @@ impl Buffer for Supa {
         }
     }
 
-    fn tells_patterns(&self) -> bool {
+    fn reports_patterns(&self) -> bool {
         true
     }
 
     fn flush(&mut self, out: &mut Outcome) {
-        // From the front until all dirty blocks are found: O(1) for each block used since the last flush.
+        // From the front until all dirty blocks are found: O(1) for each block used since the last
+        // flush.
         let dirty = self.order.iter(&self.links).filter(|&node| self.blocks.dirty(node) > 0);
         let nodes: Vec<u32> = dirty.take(self.blocks.dirty_nodes().len()).collect();
         for node in nodes.into_iter().rev() {
@@ -402,7 +417,8 @@ impl Buffer for Supa {
         let clean = self.order.iter(&self.links).filter(|&node| self.blocks.dirty(node) == 0);
         if !clean.eq(self.clean.iter(&self.clean_links)) {
             return Err(
-                "supa: the list of clean blocks is not that of the blocks without dirty pages".to_owned()
+                "supa: the list of clean blocks is not that of the blocks without dirty pages"
+                    .to_owned(),
             );
         }
         for (distance, node) in (0..).zip(self.order.iter(&self.links)) {
@@ -421,7 +437,9 @@ impl Buffer for Supa {
                 ));
             }
         }
-        self.blocks.check(self.order.iter(&self.links)).map_err(|problem| format!("supa: {problem}"))
+        self.blocks
+            .check(self.order.iter(&self.links))
+            .map_err(|problem| format!("supa: {problem}"))
     }
 
     fn metadata_bytes(&self) -> usize {

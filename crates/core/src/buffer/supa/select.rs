@@ -21,13 +21,14 @@ pub(super) struct Victim {
 }
 
 /// Where a victim is written together with the others: one channel, or none of its own.
-struct Place {
+struct Way {
     channel: Option<u32>,
 }
 
 /// What can still be written in parallel with the victims found so far.
 struct Channels {
-    /// Ready, and no victim goes there. Striped blocks do not ask: figure 9 writes one with a channel that is not ready.
+    /// Ready, and no victim goes there. Striped blocks do not ask: figure 9 writes one with a
+    /// channel that is not ready.
     free: Vec<bool>,
     striped: u32,
 }
@@ -37,8 +38,8 @@ impl Channels {
         self.striped > 0 || self.free.iter().any(|free| *free)
     }
 
-    fn take(&mut self, channel: u32) -> Option<Place> {
-        std::mem::take(&mut self.free[channel as usize]).then_some(Place { channel: Some(channel) })
+    fn take(&mut self, channel: u32) -> Option<Way> {
+        std::mem::take(&mut self.free[channel as usize]).then_some(Way { channel: Some(channel) })
     }
 }
 
@@ -72,7 +73,8 @@ impl Supa {
         round.victims
     }
 
-    /// To read `need` pages: clean blocks, the least recently used first; then, of the oldest dirty ones, those whose pages fit best.
+    /// To read `need` pages: clean blocks, the least recently used first; then, of the oldest dirty
+    /// ones, those whose pages fit best.
     pub(super) fn select_for_read(&mut self, need: u32, own: u32) -> Vec<Victim> {
         let mut round = Round { own, victims: Vec::new(), freed: 0 };
         let mut node = self.clean.back();
@@ -90,7 +92,8 @@ impl Supa {
         self.end(round)
     }
 
-    /// Of the oldest blocks the one with fewest pages that are enough, or else with most; the older one of equals.
+    /// Of the oldest blocks the one with fewest pages that are enough, or else with most; the older
+    /// one of equals.
     fn best_fit(&self, round: &Round, need: u32) -> Option<u32> {
         let mut best = None;
         let (mut node, mut looked) = (self.order.back(), 0);
@@ -108,8 +111,9 @@ impl Supa {
         best.map(|(_, node)| node)
     }
 
-    /// To write `need` pages: the oldest blocks, but for dirty ones that would wait for others; then more dirty ones from the
-    /// search window, as long as they can be written at the same time.
+    /// To write `need` pages: the oldest blocks, but for dirty ones that would wait for others;
+    /// then more dirty ones from the search window, as long as they can be written at the same
+    /// time.
     pub(super) fn select_for_write(&mut self, need: u32, own: u32, view: &dyn View) -> Vec<Victim> {
         let mut round = Round { own, victims: Vec::new(), freed: 0 };
         let free = (0..view.channels()).map(|channel| view.channel_ready(channel)).collect();
@@ -149,20 +153,21 @@ impl Supa {
     }
 
     /// The place of a dirty block, if it can be written together with the victims so far.
-    fn place(&mut self, channels: &mut Channels, node: u32, view: &dyn View) -> Option<Place> {
+    fn place(&mut self, channels: &mut Channels, node: u32, view: &dyn View) -> Option<Way> {
         let Hint { block, pattern, .. } = self.hint(node, None);
         let whole = self.blocks.dirty(node) == self.blocks.pages_per_block();
         match view.route(block, pattern) {
             Route::Striped => {
                 channels.striped = channels.striped.checked_sub(1)?;
-                Some(Place { channel: None })
+                Some(Way { channel: None })
             }
             Route::Channel(channel) => channels.take(channel),
             Route::Home(channel) if !whole => channels.take(channel),
             Route::Home(_) | Route::Anywhere => {
                 let all = channels.free.len() as u32;
-                let channel =
-                    (self.turn..self.turn + all).map(|c| c % all).find(|&c| channels.free[c as usize])?;
+                let channel = (self.turn..self.turn + all)
+                    .map(|c| c % all)
+                    .find(|&c| channels.free[c as usize])?;
                 self.turn = (channel + 1) % all;
                 channels.take(channel)
             }

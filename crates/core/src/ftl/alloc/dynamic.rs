@@ -1,23 +1,26 @@
 //! Dynamic striping: each stripe goes to the unit that will be free first.
 //!
-//! **What it does.** A stripe, `striping_unit` pages of one request, is bound to a unit as late as possible: it goes to
-//! the unit of its pool whose die has least work left, counting all that is planned so far, this request's own pages among
-//! it; equals take turns. A pool is the whole drive, or the channel, chip or plane on which static striping would put the
-//! stripe.
+//! **What it does.** A stripe, `striping_unit` pages of one request, is bound to a unit as late as
+//! possible: it goes to the unit of its pool whose die has least work left, counting all that is
+//! planned so far, this request's own pages among it; equals take turns. A pool is the whole drive,
+//! or the channel, chip or plane on which static striping would put the stripe.
 //!
-//! **When it wins**: under load no unit is idle while pages wait for another. **When it loses**: pages of one request end
-//! up scattered over blocks, and become invalid at different times: with small stripes collection copies more.
+//! **When it wins**: under load no unit is idle while pages wait for another. **When it loses**:
+//! pages of one request end up scattered over blocks, and become invalid at different times: with
+//! small stripes collection copies more.
 //!
 //! Multi-bank thesis (Li 2009), sections 3.1 and 3.4. Pools: Shin et al., ICS 2009.
 //!
-//! **Where the paper is silent.** Pages that wait in a queue for the first bank that becomes free, and pages that are dealt
-//! out when they come, each to the bank that will be free first, end up on the same banks, as long as what the banks have to
-//! do is known: so it is here, where the state of the drive runs ahead of time. Only work that comes later and overtakes,
-//! such as reads that go first, can make the two differ. The work of a die is the sum of its operations'
-//! times; waiting for the bus is not foreseen. Without time (`host.replay = "untimed"`)
-//! no die has anything to do, and `tie` alone decides. The papers name no order among free units: here the one whose turn it is
-//! (`tie`). Most pages that can still be written is no sign of room: a unit that has just been collected has most,
-//! and is given all that comes until it is full of valid pages, while the others' become invalid.
+//! **Where the paper is silent.** Pages that wait in a queue for the first bank that becomes free,
+//! and pages that are dealt out when they come, each to the bank that will be free first, end up on
+//! the same banks, as long as what the banks have to do is known: so it is here, where the state of
+//! the drive runs ahead of time. Only work that comes later and overtakes, such as reads that go
+//! first, can make the two differ. The work of a die is the sum of its operations' times; waiting
+//! for the bus is not foreseen. Without time (`host.replay = "untimed"`) no die has anything to do,
+//! and `tie` alone decides. The papers name no order among free units: here the one whose turn it
+//! is (`tie`). Most pages that can still be written is no sign of room: a unit that has just been
+//! collected has most, and is given all that comes until it is full of valid pages, while the
+//! others' become invalid.
 //!
 //! Cost of a page write: O(units of the pool) for each stripe.
 
@@ -138,7 +141,8 @@ pub(super) struct Dynamic {
 
 impl Dynamic {
     pub(super) fn new(pools: Pools, program: u32, length: u32, tie: Tie) -> Self {
-        let stripes = vec![Stripe { unit: NONE, group: 0, left: 0, turn: 0 }; pools.count() as usize];
+        let stripes =
+            vec![Stripe { unit: NONE, group: 0, left: 0, turn: 0 }; pools.count() as usize];
         Self { pools, program, length, tie, stripes }
     }
 }
@@ -180,7 +184,7 @@ impl Allocator for Dynamic {
         }
     }
 
-    fn looks_at_work(&self) -> bool {
+    fn needs_work_estimates(&self) -> bool {
         true
     }
 }

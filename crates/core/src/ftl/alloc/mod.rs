@@ -1,9 +1,10 @@
 //! Which unit each page goes to: the allocators of page-level mappings, by name.
 //!
-//! An allocator divides the units into *pools*. A page always goes to its own pool, and inside that to the unit that the
-//! allocator picks when the page is issued. Pages of one request, or of one eviction from the buffer, that go to one unit
-//! together are a *stripe*: as many as the striping unit says, and at least what one program writes. A tombstone that a flush writes goes on
-//! with the stripe of what was written last.
+//! An allocator divides the units into *pools*. A page always goes to its own pool, and inside that
+//! to the unit that the allocator picks when the page is issued. Pages of one request, or of one
+//! eviction from the buffer, that go to one unit together are a *stripe*: as many as the striping
+//! unit says, and at least what one program writes. A tombstone that a flush writes goes on with
+//! the stripe of what was written last.
 
 pub mod dynamic;
 pub mod non_striping;
@@ -22,7 +23,8 @@ pub use units::Units;
 pub struct Fresh {
     /// Its pool.
     pub pool: u32,
-    /// What it is written together with: pages of one request, or of one eviction, have the same number.
+    /// What it is written together with: pages of one request, or of one eviction, have the same
+    /// number.
     pub group: u64,
     /// Where the version before lies, if there is one.
     pub old: Option<Ppn>,
@@ -37,7 +39,7 @@ pub trait Allocator: std::fmt::Debug + Send {
     fn placed(&mut self, unit: u32, units: &mut dyn Units);
 
     /// Whether it asks how long dies have to work.
-    fn looks_at_work(&self) -> bool {
+    fn needs_work_estimates(&self) -> bool {
         false
     }
 

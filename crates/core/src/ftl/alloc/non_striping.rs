@@ -1,16 +1,18 @@
 //! No striping: all pages of a request go to one unit, those of the next request to another.
 //!
-//! **What it does.** The first page of a request goes to the unit that will be free first, as under dynamic striping, and
-//! all others follow it, as long as the unit has room. Pages that leave the buffer together count as one request.
+//! **What it does.** The first page of a request goes to the unit that will be free first, as under
+//! dynamic striping, and all others follow it, as long as the unit has room. Pages that leave the
+//! buffer together count as one request.
 //!
-//! **When it wins**: pages of one request lie in one block and become invalid together, so that collection copies less;
-//! under heavy load the units are all busy anyway. **When it loses**: under light load a request takes as long as its
-//! pages one after another, and one huge request fills one unit.
+//! **When it wins**: pages of one request lie in one block and become invalid together, so that
+//! collection copies less; under heavy load the units are all busy anyway. **When it loses**: under
+//! light load a request takes as long as its pages one after another, and one huge request fills
+//! one unit.
 //!
 //! Multi-bank thesis (Li 2009), section 3.2.
 //!
-//! **Where the paper is silent.** The request that follows goes to whatever unit will be free first, "another bank" where
-//! others are as free: equals take turns (`tie`).
+//! **Where the paper is silent.** The request that follows goes to whatever unit will be free
+//! first, "another bank" where others are as free: equals take turns (`tie`).
 //!
 //! Cost of a page write: O(1), and O(units) for the first page of a request.
 
@@ -47,6 +49,9 @@ impl Config {
     /// None.
     pub fn build(&self, shape: Shape<'_>) -> Result<Built, String> {
         let pools = Pools::one(shape.geometry.units);
-        Ok((Box::new(Dynamic::new(pools.clone(), shape.geometry.program_pages, u32::MAX, self.tie)), pools))
+        Ok((
+            Box::new(Dynamic::new(pools.clone(), shape.geometry.program_pages, u32::MAX, self.tie)),
+            pools,
+        ))
     }
 }

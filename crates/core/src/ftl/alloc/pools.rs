@@ -16,7 +16,8 @@ impl Pools {
         Self { stripe: 1, turns: vec![0], of_unit: vec![0; units as usize] }
     }
 
-    /// Unit `u` is in pool `u % pools`; stripes of so many pages go to the pools in the order `turns`.
+    /// Unit `u` is in pool `u % pools`; stripes of so many pages go to the pools in the order
+    /// `turns`.
     pub fn new(units: u32, turns: Vec<u32>, stripe: u32) -> Self {
         let pools = turns.len() as u32;
         Self { stripe, turns, of_unit: (0..units).map(|unit| unit % pools).collect() }
@@ -30,7 +31,11 @@ impl Pools {
     /// The pool of logical page `lpn`.
     #[inline]
     pub fn of_page(&self, lpn: u32) -> u32 {
-        if self.turns.len() == 1 { 0 } else { self.turns[(lpn / self.stripe) as usize % self.turns.len()] }
+        if self.turns.len() == 1 {
+            0
+        } else {
+            self.turns[(lpn / self.stripe) as usize % self.turns.len()]
+        }
     }
 
     /// The pool of a unit.
@@ -67,7 +72,8 @@ impl Pools {
         (self.turns.len() == self.of_unit.len()).then(|| self.of_page(lpn))
     }
 
-    /// The only one of `chips` chips that a logical page can go to, if there is just one. Unit `u` is on chip `u % chips`.
+    /// The only one of `chips` chips that a logical page can go to, if there is just one. Unit `u`
+    /// is on chip `u % chips`.
     pub fn home_chip(&self, lpn: u32, chips: u32) -> Option<u32> {
         self.count().is_multiple_of(chips).then(|| self.of_page(lpn) % chips)
     }

@@ -1,16 +1,16 @@
 //! Round robin: the units take turns, a stripe each.
 //!
-//! **What it does.** The next stripe goes to the next unit that takes pages, whatever the units have to do. A unit whose
-//! share of valid pages has run ahead, or which has only its reserve of erased blocks left, is passed over, so that no
-//! unit fills up while others have room. A page may lie on any unit.
-//! Ahead is a unit with more valid pages than its even share and half of its spare pages. Where all are passed over, the
-//! one whose turn it was begins a stripe when there is room.
+//! **What it does.** The next stripe goes to the next unit that takes pages, whatever the units
+//! have to do. A unit whose share of valid pages has run ahead, or which has only its reserve of
+//! erased blocks left, is passed over, so that no unit fills up while others have room. A page may
+//! lie on any unit. Ahead is a unit with more valid pages than its even share and half of its spare
+//! pages. Where all are passed over, the one whose turn it was begins a stripe when there is room.
 //!
-//! **When it wins**: all units are written equally much, at no cost. **When it loses**: it queues pages behind a unit that is
-//! busy with reads or with collection while others are idle.
+//! **When it wins**: all units are written equally much, at no cost. **When it loses**: it queues
+//! pages behind a unit that is busy with reads or with collection while others are idle.
 //!
-//! **Where the paper is silent.** The papers name static and dynamic striping; in between lies this, the usual order of
-//! a log over all units.
+//! **Where the paper is silent.** The papers name static and dynamic striping; in between lies
+//! this, the usual order of a log over all units.
 //!
 //! Cost of a page write: O(1), and O(units) where all but one are passed over.
 
@@ -44,8 +44,14 @@ impl Config {
     pub fn build(&self, shape: Shape<'_>) -> Result<Built, String> {
         let g = shape.geometry;
         let stripe = stripe_pages(self.striping_unit, g)?;
-        let turns =
-            RoundRobin { units: g.units, program: g.program_pages, stripe, turn: 0, placed: 0, group: 0 };
+        let turns = RoundRobin {
+            units: g.units,
+            program: g.program_pages,
+            stripe,
+            turn: 0,
+            placed: 0,
+            group: 0,
+        };
         Ok((Box::new(turns), Pools::one(g.units)))
     }
 }

@@ -1,18 +1,20 @@
 //! Static striping: a page's logical number says on which channel, chip, die and plane it lies.
 //!
-//! **What it does.** Stripe number s = logical page / striping unit goes to unit s mod units, in an order of the four
-//! levels: C channel, W chip (way), D die, P plane. The leftmost letter varies fastest, named as in `MQSim`: under
-//! `CWDP` consecutive stripes lie on different channels, under `PDWC` on the planes of one die. A page never changes its
-//! unit; each unit collects its own pages.
+//! **What it does.** Stripe number s = logical page / striping unit goes to unit s mod units, in an
+//! order of the four levels: C channel, W chip (way), D die, P plane. The leftmost letter varies
+//! fastest, named as in `MQSim`: under `CWDP` consecutive stripes lie on different channels, under
+//! `PDWC` on the planes of one die. A page never changes its unit; each unit collects its own
+//! pages.
 //!
-//! **When it wins**: long sequential requests spread over all units, and reads find them spread; nothing has to be kept
-//! in mind. **When it loses**: pages that happen to lie on one unit queue there while others are idle, and units that the
-//! host overwrites more often wear faster.
+//! **When it wins**: long sequential requests spread over all units, and reads find them spread;
+//! nothing has to be kept in mind. **When it loses**: pages that happen to lie on one unit queue
+//! there while others are idle, and units that the host overwrites more often wear faster.
 //!
-//! Shin et al.: "FTL design exploration in reconfigurable high-performance SSD for server applications", ICS 2009.
-//! Multi-bank thesis (Li 2009), section 3.1: bank = address mod banks.
+//! Shin et al.: "FTL design exploration in reconfigurable high-performance SSD for server
+//! applications", ICS 2009. Multi-bank thesis (Li 2009), section 3.1: bank = address mod banks.
 //!
-//! **Where the paper is silent.** Planes that are driven together are one unit, and P then counts one.
+//! **Where the paper is silent.** Planes that are driven together are one unit, and P then counts
+//! one.
 //!
 //! Cost of a page write: O(1).
 
@@ -37,8 +39,8 @@ pub const ABOUT: About = About {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// The letters C (channel), W (chip), D (die) and P (plane), the one that varies fastest first: `CWDP`, `PDWC`, any
-    /// of 24.
+    /// The letters C (channel), W (chip), D (die) and P (plane), the one that varies fastest first:
+    /// `CWDP`, `PDWC`, any of 24.
     pub order: String,
     /// Consecutive logical pages that lie on one unit. Default: what one program writes.
     pub striping_unit: Option<u32>,
@@ -64,7 +66,8 @@ impl Config {
 
 /// The unit of each stripe in turn.
 fn turns(order: &str, g: &Geometry) -> Result<Vec<u32>, String> {
-    // Units are numbered CWDP: how many there are of each level, and how far apart in that numbering.
+    // Units are numbered CWDP: how many there are of each level, and how far apart in that
+    // numbering.
     let (ways, dies) = (g.chips_per_channel, g.dies_per_chip);
     let planes = g.units / g.dies;
     let levels = [
@@ -136,8 +139,9 @@ mod tests {
     #[test]
     fn orders_are_mqsims() {
         let g = geometry();
-        let at =
-            |order: &str, page: u32| place(Pools::new(g.units, turns(order, &g).unwrap(), 1).of_page(page));
+        let at = |order: &str, page: u32| {
+            place(Pools::new(g.units, turns(order, &g).unwrap(), 1).of_page(page))
+        };
         for (page, expected) in [
             (8, [0, 1, 0, 0]),
             (9, [1, 1, 0, 0]),

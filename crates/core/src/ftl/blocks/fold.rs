@@ -17,9 +17,11 @@ impl Blocks {
             // One operation holds back one block's erase.
             let guard = self.holder(pages[done].lpn);
             let rest = &pages[done..];
-            let count = 1 + rest[1..].iter().take_while(|out| self.holder(out.lpn) == guard).count();
+            let count =
+                1 + rest[1..].iter().take_while(|out| self.holder(out.lpn) == guard).count();
             let page = at.page + done as u32;
-            let after = After { guard: if guard == at.block { NONE } else { guard }, ..After::join(waits) };
+            let after =
+                After { guard: if guard == at.block { NONE } else { guard }, ..After::join(waits) };
             let place = Place { page, ..at };
             if self.striping.is_plain() {
                 cx.program(place, &rest[..count], after);
@@ -36,8 +38,9 @@ impl Blocks {
         }
     }
 
-    /// Join `waits`, and where the host's pages come after them all erases that the step has planned so far. None that is planned
-    /// later belongs to it: that may be of a block which this program's pages leave.
+    /// Join `waits`, and where the host's pages come after them all erases that the step has
+    /// planned so far. None that is planned later belongs to it: that may be of a block which this
+    /// program's pages leave.
     fn after_erases(&mut self, cx: &mut Cx<'_>, waits: u32) -> u32 {
         let erased = std::mem::replace(&mut self.erased, NONE);
         if erased != NONE {
@@ -50,23 +53,39 @@ impl Blocks {
         if self.awaited == NONE { waits } else { self.awaited }
     }
 
-    /// Writes pages straight to their erased slots in the data block, which is taken where there is none: the first one and
-    /// those that follow it. `None` where the first cannot go there, no page while there is no block to take.
-    pub fn write_direct(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> Option<usize> {
+    /// Writes pages straight to their erased slots in the data block, which is taken where there is
+    /// none: the first one and those that follow it. `None` where the first cannot go there, no
+    /// page while there is no block to take.
+    pub fn write_direct(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pages: &[PageOut],
+        waits: u32,
+    ) -> Option<usize> {
         let (lbn, offset) = self.split(pages[0].lpn);
         let room = (self.ppb() - offset) as usize;
-        let run =
-            pages.iter().zip(pages[0].lpn..).take(room).take_while(|(out, lpn)| out.lpn == *lpn).count();
+        let run = pages
+            .iter()
+            .zip(pages[0].lpn..)
+            .take(room)
+            .take_while(|(out, lpn)| out.lpn == *lpn)
+            .count();
         let count = self.direct(cx.flash, pages[0].lpn, run as u32) as usize;
         if count == 0 {
             return None;
         }
         let Some(block) = self.data_block(cx, lbn) else { return Some(0) };
-        self.program(cx, Place { block, page: offset, label: Self::data_label(lbn) }, &pages[..count], waits);
+        self.program(
+            cx,
+            Place { block, page: offset, label: Self::data_label(lbn) },
+            &pages[..count],
+            waits,
+        );
         Some(count)
     }
 
-    /// The data block of `lbn`, which is taken where there is none; `None` while there is no block to take.
+    /// The data block of `lbn`, which is taken where there is none; `None` while there is no block
+    /// to take.
     pub fn data_block(&mut self, cx: &Cx<'_>, lbn: u32) -> Option<u32> {
         if self.data[lbn as usize] == NONE {
             if !self.can_take(cx, 1) {
@@ -78,7 +97,7 @@ impl Blocks {
     }
 
     /// Programs a page that says that `pages` have been trimmed.
-    pub fn bury(&mut self, cx: &mut Cx<'_>, at: Place, pages: &[u32]) {
+    pub fn write_tombstones(&mut self, cx: &mut Cx<'_>, at: Place, pages: &[u32]) {
         let mut holders: Vec<u32> = pages.iter().map(|&lpn| self.holder(lpn)).collect();
         holders.retain(|&block| block != at.block && block != NONE);
         holders.sort_unstable();
@@ -96,8 +115,8 @@ impl Blocks {
         }
     }
 
-    /// Whether folding can complete `block` as it is: what it holds of `lbn` lies in place, and there is room for the
-    /// rest in its place.
+    /// Whether folding can complete `block` as it is: what it holds of `lbn` lies in place, and
+    /// there is room for the rest in its place.
     pub fn can_complete(&self, flash: &Flash, lbn: u32, block: u32) -> bool {
         let ppb = self.ppb();
         let (first, base) = ((lbn * ppb) as usize, block * ppb);
@@ -121,9 +140,9 @@ impl Blocks {
         words.iter().any(|&word| word != NONE && !(base..base + ppb).contains(&(word & !DEAD)))
     }
 
-    /// Makes `block` the data block of `lbn`: copies the newest version of each page that lies elsewhere, writes
-    /// `fresh` pages of the host (in ascending order, after join `waits`) in the place of copies, and leaves one
-    /// tombstone for the trimmed ones. The copies signal `join`.
+    /// Makes `block` the data block of `lbn`: copies the newest version of each page that lies
+    /// elsewhere, writes `fresh` pages of the host (in ascending order, after join `waits`) in the
+    /// place of copies, and leaves one tombstone for the trimmed ones. The copies signal `join`.
     pub fn fold(
         &mut self,
         cx: &mut Cx<'_>,
@@ -141,8 +160,11 @@ impl Blocks {
             let at = Place { block, page, label };
             let stop = fresh.first().map_or(ppb, |out| out.lpn - first);
             if offset == stop {
-                let count =
-                    fresh.iter().zip(first + offset..).take_while(|(out, lpn)| out.lpn == *lpn).count();
+                let count = fresh
+                    .iter()
+                    .zip(first + offset..)
+                    .take_while(|(out, lpn)| out.lpn == *lpn)
+                    .count();
                 self.program(cx, at, &fresh[..count], waits);
                 fresh = &fresh[count..];
                 (offset, cursor) = (offset + count as u32, cursor + count as u32);
@@ -155,7 +177,7 @@ impl Blocks {
             } else if word & DEAD != 0 {
                 // One tombstone speaks of all of them; they then lie in this block.
                 let trimmed = self.trimmed_of(first + offset..first + ppb, fresh, block);
-                self.bury(cx, at, &trimmed);
+                self.write_tombstones(cx, at, &trimmed);
                 (offset, cursor) = (offset + 1, cursor + 1);
             } else {
                 let count = self.copy_run(cx, first + offset..first + stop, at, Cause::Merge, join);
@@ -165,9 +187,16 @@ impl Blocks {
         self.data[lbn as usize] = block;
     }
 
-    /// Copies the newest versions of the first of `pages`, and of the next ones as long as they follow it in its block, to
-    /// `at` and following. Returns how many. They signal `join`.
-    fn copy_run(&mut self, cx: &mut Cx<'_>, pages: Range<u32>, at: Place, cause: Cause, join: u32) -> u32 {
+    /// Copies the newest versions of the first of `pages`, and of the next ones as long as they
+    /// follow it in its block, to `at` and following. Returns how many. They signal `join`.
+    fn copy_run(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pages: Range<u32>,
+        at: Place,
+        cause: Cause,
+        join: u32,
+    ) -> u32 {
         let first = self.last[pages.start as usize];
         let source = self.split(first);
         let most = pages.len().min((self.ppb() - source.1.max(at.page)) as usize);
@@ -191,8 +220,8 @@ impl Blocks {
         self.last[page as usize] = at.block * self.ppb() + at.page;
     }
 
-    /// Moves what `pages` have in block `from` to `at` and following, to the end of that block; trimmed pages leave one
-    /// tombstone. Returns the page at which it stopped.
+    /// Moves what `pages` have in block `from` to `at` and following, to the end of that block;
+    /// trimmed pages leave one tombstone. Returns the page at which it stopped.
     pub fn gather(&mut self, cx: &mut Cx<'_>, pages: Range<u32>, from: u32, at: Place) -> u32 {
         let (mut lpn, mut page) = (pages.start, at.page);
         while lpn < pages.end && page < self.ppb() {
@@ -206,15 +235,15 @@ impl Blocks {
                 let trimmed: Vec<u32> = (lpn..pages.end)
                     .filter(|&lpn| self.holder(lpn) == from && self.lookup(lpn).is_none())
                     .collect();
-                self.bury(cx, to, &trimmed);
+                self.write_tombstones(cx, to, &trimmed);
                 (lpn, page) = (lpn + 1, page + 1);
             }
         }
         lpn
     }
 
-    /// Pages among `pages` whose last word outside `block` is that they have been trimmed, and which `fresh` does not
-    /// bring back.
+    /// Pages among `pages` whose last word outside `block` is that they have been trimmed, and
+    /// which `fresh` does not bring back.
     fn trimmed_of(&self, pages: Range<u32>, fresh: &[PageOut], block: u32) -> Vec<u32> {
         let is_dead = |lpn: &u32| {
             let word = self.last[*lpn as usize];
@@ -225,6 +254,6 @@ impl Blocks {
 
     /// A label for pages that go straight into the data block of `lbn`.
     pub fn data_label(lbn: u32) -> Label {
-        Label { role: Role::Data, owner: lbn, opened: 0 }
+        Label { role: Role::Data, logical_block: lbn, opened: 0 }
     }
 }

@@ -20,14 +20,16 @@ pub enum MergeTiming {
     Eager,
 }
 
-/// When the erases of a merge, or of any other work that a write causes, come, as far as its request can tell.
+/// When the erases of a merge, or of any other work that a write causes, come, as far as its
+/// request can tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MergeErase {
     /// After the host's write: the request does not wait for them.
     #[default]
     After,
-    /// Before it, and where they cannot, since the page is folded in by the merge itself, before the answer: the request waits for them.
+    /// Before it, and where they cannot, since the page is folded in by the merge itself, before
+    /// the answer: the request waits for them.
     Before,
 }
 
@@ -50,8 +52,8 @@ pub enum Way {
 }
 
 impl Blocks {
-    /// The cheapest way to make one block of `lbn`, the last of whose blocks is `last`; `partial` says whether that may be
-    /// completed.
+    /// The cheapest way to make one block of `lbn`, the last of whose blocks is `last`; `partial`
+    /// says whether that may be completed.
     pub fn way(&self, flash: &Flash, lbn: u32, last: u32, partial: bool) -> Way {
         if last == NONE || !self.can_complete(flash, lbn, last) {
             Way::Full
@@ -64,9 +66,17 @@ impl Blocks {
         }
     }
 
-    /// Makes one block of `lbn`, with `fresh` pages of the host in it. `own` are the blocks that only it has pages in, the
-    /// last one last; [`NONE`] among them stands for none. Erases come after all copies.
-    pub fn merge(&mut self, cx: &mut Cx<'_>, lbn: u32, own: &[u32], way: Way, fresh: (&[PageOut], u32)) {
+    /// Makes one block of `lbn`, with `fresh` pages of the host in it. `own` are the blocks that
+    /// only it has pages in, the last one last; [`NONE`] among them stands for none. Erases come
+    /// after all copies.
+    pub fn merge(
+        &mut self,
+        cx: &mut Cx<'_>,
+        lbn: u32,
+        own: &[u32],
+        way: Way,
+        fresh: (&[PageOut], u32),
+    ) {
         match way {
             Way::Switch => cx.counters.switch_merges += 1,
             Way::Partial => cx.counters.partial_merges += 1,

@@ -1,15 +1,19 @@
-//! What the mappings of whole blocks share: the data block of each logical block, and the last word on each page.
+//! What the mappings of whole blocks share: the data block of each logical block, and the last word
+//! on each page.
 //!
-//! The *last word* on a logical page is its newest version; once the page has been trimmed, it is the version that was
-//! trimmed, and later the tombstone that says so. Whatever takes over a last word (a program, a copy, a tombstone) holds
-//! back the erase of the block where the one before it lies. So in whatever order operations end, the newest record
-//! that the flash holds of a page is never older than what the host was promised, and recovery needs nothing else.
+//! The *last word* on a logical page is its newest version; once the page has been trimmed, it is
+//! the version that was trimmed, and later the tombstone that says so. Whatever takes over a last
+//! word (a program, a copy, a tombstone) holds back the erase of the block where the one before it
+//! lies. So in whatever order operations end, the newest record that the flash holds of a page is
+//! never older than what the host was promised, and recovery needs nothing else.
 //!
-//! A scheme says where writes go and when blocks are folded into one ([`BlockScheme`]); the rest is here.
+//! A scheme says where writes go and when blocks are folded into one ([`BlockScheme`]); the rest is
+//! here.
 //!
-//! Everything in here counts pages as a scheme places them ([`Striping`]): page `p` of data block `b` is number `b * pages of
-//! a block + p`. Without striping these are the logical pages themselves. With it, only the borders translate: what comes
-//! from the device, and what is recorded on flash.
+//! Everything in here counts pages as a scheme places them ([`Striping`]): page `p` of data block
+//! `b` is number `b * pages of a block + p`. Without striping these are the logical pages
+//! themselves. With it, only the borders translate: what comes from the device, and what is
+//! recorded on flash.
 
 mod fold;
 mod merge;
@@ -55,18 +59,22 @@ pub struct Blocks {
     placement: Placement,
     /// Blocks that are worn out.
     retired: u32,
-    /// Blocks that recovery could not fold, since too many are worn out: the drive can only be read.
+    /// Blocks that recovery could not fold, since too many are worn out: the drive can only be
+    /// read.
     stranded: Vec<u32>,
-    /// Erases of each unit, and by how many their mean per block may differ before new blocks come from the unit worn least.
+    /// Erases of each unit, and by how many their mean per block may differ before new blocks come
+    /// from the unit worn least.
     erases: Vec<u64>,
     balance: Option<u32>,
-    /// Physical page of the last word on each logical page, marked [`DEAD`] when that is trimmed; or [`NONE`].
+    /// Physical page of the last word on each logical page, marked [`DEAD`] when that is trimmed;
+    /// or [`NONE`].
     last: Vec<u32>,
     /// Pages trimmed since the last flush, and which of them are neither written nor buried since.
     trimmed: Vec<u32>,
     owed: Bits,
-    /// Whether requests wait for the erases that they cause; and in this step the join of those planned since the last program,
-    /// and the join that all programs planned from now on come after.
+    /// Whether requests wait for the erases that they cause; and in this step the join of those
+    /// planned since the last program, and the join that all programs planned from now on come
+    /// after.
     merge_erase: MergeErase,
     erased: u32,
     awaited: u32,
@@ -122,10 +130,13 @@ impl Blocks {
         }
     }
 
-    /// Block of the last word on each of these pages that has one, and whether it is that the page has been trimmed.
+    /// Block of the last word on each of these pages that has one, and whether it is that the page
+    /// has been trimmed.
     pub fn words(&self, pages: Range<u32>) -> impl Iterator<Item = (u32, bool)> + '_ {
         let words = self.last[pages.start as usize..pages.end as usize].iter();
-        words.filter(|&&word| word != NONE).map(|&word| (self.split(word & !DEAD).0, word & DEAD != 0))
+        words
+            .filter(|&&word| word != NONE)
+            .map(|&word| (self.split(word & !DEAD).0, word & DEAD != 0))
     }
 
     /// Whether physical page `ppn` is the last word on `lpn`.
@@ -141,14 +152,17 @@ impl Blocks {
         (lbn * ppb..(lbn + 1) * ppb).any(|lpn| self.is_last(lpn, ppn))
     }
 
-    /// Unit where a block of `lbn` should lie: with its data block, else the logical blocks take turns.
+    /// Unit where a block of `lbn` should lie: with its data block, else the logical blocks take
+    /// turns.
     pub fn home(&self, lbn: u32) -> u32 {
         let data = self.data[lbn as usize];
-        let unit = if data == NONE { lbn % self.geometry.units } else { self.geometry.unit_of(data) };
+        let unit =
+            if data == NONE { lbn % self.geometry.units } else { self.geometry.unit_of(data) };
         self.balanced(lbn, unit, |_| false)
     }
 
-    /// Unit for a new data block of `lbn`, which lies on `unit`: none that has one of those which share its pages.
+    /// Unit for a new data block of `lbn`, which lies on `unit`: none that has one of those which
+    /// share its pages.
     fn new_home(&self, lbn: u32, unit: u32) -> u32 {
         let (first, width) = self.striping.cluster(lbn);
         self.balanced(lbn, unit, |other| {
@@ -160,11 +174,13 @@ impl Blocks {
         })
     }
 
-    /// `unit`, or one that is worn little while wear differs by more than `balance` erases of a block: the least worn one for the
-    /// first of the blocks that share their pages, the next one for the second and so on, so that they stay apart.
+    /// `unit`, or one that is worn little while wear differs by more than `balance` erases of a
+    /// block: the least worn one for the first of the blocks that share their pages, the next one
+    /// for the second and so on, so that they stay apart.
     fn balanced(&self, lbn: u32, unit: u32, is_taken: impl Fn(u32) -> bool) -> u32 {
         let Some(most) = self.balance else { return unit };
-        let (least, worst) = self.erases.iter().fold((u64::MAX, 0), |(l, w), &e| (l.min(e), w.max(e)));
+        let (least, worst) =
+            self.erases.iter().fold((u64::MAX, 0), |(l, w), &e| (l.min(e), w.max(e)));
         if worst - least <= u64::from(most) * u64::from(self.geometry.blocks_per_unit) {
             return unit;
         }
@@ -183,19 +199,21 @@ impl Blocks {
         }
     }
 
-    /// New blocks come from the unit worn least while its mean erases of a block lie more than `most` below the worst.
+    /// New blocks come from the unit worn least while its mean erases of a block lie more than
+    /// `most` below the worst.
     pub fn balance_wear(&mut self, most: Option<u32>) {
         self.balance = most;
     }
 
-    /// Whether `count` blocks can be taken now so that one is left that is really erased: if power fails, folding what
-    /// it interrupts may take a block.
+    /// Whether `count` blocks can be taken now so that one is left that is really erased: if power
+    /// fails, folding what it interrupts may take a block.
     #[inline]
     pub fn can_take(&self, cx: &Cx<'_>, count: u32) -> bool {
         self.pool.total().saturating_sub(cx.erasing()) > count
     }
 
-    /// Whether a block can be taken to fold into; `at_last` if nothing that is interrupted will ever have to go on.
+    /// Whether a block can be taken to fold into; `at_last` if nothing that is interrupted will
+    /// ever have to go on.
     pub fn can_fold(&self, cx: &Cx<'_>, at_last: bool) -> bool {
         if at_last { self.pool.total() > 0 } else { self.can_take(cx, 1) }
     }
@@ -217,12 +235,14 @@ impl Blocks {
         !self.stranded.is_empty()
     }
 
-    /// A new step begins: erases of an earlier one are none of its pages', and may have been of another plan.
+    /// A new step begins: erases of an earlier one are none of its pages', and may have been of
+    /// another plan.
     fn begin_step(&mut self) {
         (self.erased, self.awaited) = (NONE, NONE);
     }
 
-    /// Plans the erase of a block after join `waits`, and puts it into the pool unless it is worn out by that.
+    /// Plans the erase of a block after join `waits`, and puts it into the pool unless it is worn
+    /// out by that.
     pub fn erase(&mut self, cx: &mut Cx<'_>, block: u32, cause: Cause, waits: u32) {
         if self.merge_erase == MergeErase::Before {
             if self.erased == NONE {
@@ -250,13 +270,14 @@ impl Blocks {
         self.pool.give(self.geometry.unit_of(block), block);
     }
 
-    /// How many of these pages can be written for the first time, one after the other, straight to their slots in the
-    /// data block.
+    /// How many of these pages can be written for the first time, one after the other, straight to
+    /// their slots in the data block.
     pub fn direct(&self, flash: &Flash, lpn: u32, count: u32) -> u32 {
         let (lbn, offset) = self.split(lpn);
         let block = self.data[lbn as usize];
         let first = |i: &u32| {
-            self.lookup(lpn + i).is_none() && (*i > 0 || block == NONE || flash.accepts(block, offset))
+            self.lookup(lpn + i).is_none()
+                && (*i > 0 || block == NONE || flash.accepts(block, offset))
         };
         let erased = |i: &u32| block == NONE || !flash.is_written(block, offset + i);
         (0..count).take_while(|i| first(i) && erased(i)).count() as u32
@@ -265,7 +286,7 @@ impl Blocks {
     /// The host no longer needs these pages.
     fn trim(&mut self, first: u32, count: u32) {
         let striping = self.striping;
-        for slot in (first..first + count).map(|lpn| striping.slot(lpn)) {
+        for slot in (first..first + count).map(|lpn| striping.placed(lpn)) {
             let word = &mut self.last[slot as usize];
             if *word & DEAD == 0 {
                 *word |= DEAD;
@@ -274,7 +295,8 @@ impl Blocks {
         }
     }
 
-    /// The next flush makes it durable that this page has been trimmed, unless something else does before.
+    /// The next flush makes it durable that this page has been trimmed, unless something else does
+    /// before.
     fn owe(&mut self, slot: u32) {
         self.owed.set(slot as usize);
         self.trimmed.push(slot);
@@ -311,7 +333,9 @@ impl Blocks {
             let word = self.last[lpn as usize];
             let (block, page) = self.split(word & !DEAD);
             if word != NONE && !flash.is_written(block, page) {
-                return Err(format!("the last word on logical page {lpn} is at {word:#x}, which is erased"));
+                return Err(format!(
+                    "the last word on logical page {lpn} is at {word:#x}, which is erased"
+                ));
             }
         }
         Ok(())

@@ -1,12 +1,14 @@
-//! Rebuilding after a power cut: the newest record of each page counts, and each logical block ends in one data block.
+//! Rebuilding after a power cut: the newest record of each page counts, and each logical block ends
+//! in one data block.
 //!
-//! A block that holds the last words on all pages of its logical block becomes its data block as it is. Any other
-//! logical block is folded into an erased block, and what it was folded from goes. Logical blocks that own blocks come
-//! first: each gives back as many blocks as it takes. Power may fail again at any time: nothing is erased that holds a
-//! last word which is nowhere else. A fold that power cut short begins anew, unless a page of the host went into it.
+//! A block that holds the last words on all pages of its logical block becomes its data block as it
+//! is. Any other logical block is folded into an erased block, and what it was folded from goes.
+//! Logical blocks that own blocks come first: each gives back as many blocks as it takes. Power may
+//! fail again at any time: nothing is erased that holds a last word which is nowhere else. A fold
+//! that power cut short begins anew, unless a page of the host went into it.
 //!
-//! Where so many blocks are worn out that none is left to fold into, the logical block stays as it is: it can be read, and
-//! nothing can be written any more.
+//! Where so many blocks are worn out that none is left to fold into, the logical block stays as it
+//! is: it can be read, and nothing can be written any more.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,8 +21,8 @@ use crate::nand::{Cause, Media, Oob, PageState};
 use crate::support::NONE;
 use crate::support::bits::Bits;
 
-/// What a block says of a page: when it was said in the order of writes, whether it is that the page has been trimmed, and
-/// where.
+/// What a block says of a page: when it was said in the order of writes, whether it is that the
+/// page has been trimmed, and where.
 #[derive(Debug, Clone, Copy)]
 struct Word {
     seq: u64,
@@ -77,7 +79,7 @@ impl Words {
             for (page, oob) in records(media, block) {
                 for (lpn, dead) in says(media, oob) {
                     words.note(
-                        striping.slot(lpn) as usize,
+                        striping.placed(lpn) as usize,
                         Word { seq: oob.seq, dead, ppn: block * ppb + page },
                     );
                 }
@@ -98,7 +100,8 @@ impl Words {
         }
     }
 
-    /// Whether each page of which one of `blocks` has the last word has another word that says the same.
+    /// Whether each page of which one of `blocks` has the last word has another word that says the
+    /// same.
     fn may_spare(&self, blocks: &[u32]) -> bool {
         let said_again = |(first, second): (&Word, &Word)| {
             first.ppn == NONE
@@ -116,7 +119,8 @@ impl Words {
         self.first.iter().zip(&other.first).all(same)
     }
 
-    /// Whether the other blocks say the same of these pages as all with `block` do. If so, they count from now on.
+    /// Whether the other blocks say the same of these pages as all with `block` do. If so, they
+    /// count from now on.
     fn without(&mut self, pages: Range<usize>, block: u32) -> bool {
         let ppb = self.ppb;
         let here = move |word: &Word| word.ppn != NONE && word.ppn / ppb == block;
@@ -146,7 +150,9 @@ impl Blocks {
         let pages_of = |lbn: u32| (lbn * ppb) as usize..((lbn + 1) * ppb) as usize;
         for lbn in logical.clone() {
             let mine = &mut owned[lbn as usize];
-            if let Some(place) = mine.iter().position(|&block| self.adopt(media, &words, lbn, block)) {
+            if let Some(place) =
+                mine.iter().position(|&block| self.adopt(media, &words, lbn, block))
+            {
                 self.data[lbn as usize] = mine.remove(place);
                 mine.drain(..).for_each(|other| self.discard(cx, other));
             } else if let Some(&newest) = mine.last()
@@ -156,7 +162,9 @@ impl Blocks {
                 mine.pop();
             }
         }
-        for (last, word) in self.last.iter_mut().zip(&words.first).filter(|(last, _)| **last == NONE) {
+        for (last, word) in
+            self.last.iter_mut().zip(&words.first).filter(|(last, _)| **last == NONE)
+        {
             *last = word.entry();
         }
         let mut shared = self.discard_unused(cx, shared);
@@ -172,7 +180,8 @@ impl Blocks {
                     self.stranded.extend(mine);
                     continue;
                 }
-                let unit = mine.first().map_or_else(|| self.home(lbn), |&b| self.geometry.unit_of(b));
+                let unit =
+                    mine.first().map_or_else(|| self.home(lbn), |&b| self.geometry.unit_of(b));
                 let target = self.take(unit);
                 self.fold(cx, lbn, target, (&[], NONE), NONE);
                 for block in mine {
@@ -198,12 +207,23 @@ impl Blocks {
         used
     }
 
-    /// The same where the pages of each owner, `pages`, may lie anywhere in its blocks: nothing is folded. Returns the blocks
-    /// of each owner that hold a last word, in the order in which they were opened.
-    pub fn read_back(&mut self, cx: &mut Cx<'_>, media: &Media, pages: &[Range<u32>]) -> Vec<Vec<u32>> {
+    /// The same where the pages of each owner, `pages`, may lie anywhere in its blocks: nothing is
+    /// folded. Returns the blocks of each owner that hold a last word, in the order in which they
+    /// were opened.
+    pub fn read_back(
+        &mut self,
+        cx: &mut Cx<'_>,
+        media: &Media,
+        pages: &[Range<u32>],
+    ) -> Vec<Vec<u32>> {
         let (mut owned, _) = self.sort_out(cx, media, pages.len());
-        let mut words =
-            Words::read(media, owned.iter().flatten().copied(), self.striping, self.ppb(), self.last.len());
+        let mut words = Words::read(
+            media,
+            owned.iter().flatten().copied(),
+            self.striping,
+            self.ppb(),
+            self.last.len(),
+        );
         for (mine, pages) in owned.iter_mut().zip(pages) {
             let range = pages.start as usize..pages.end as usize;
             if let Some(newest) = mine.pop_if(|newest| words.without(range.clone(), *newest)) {
@@ -224,8 +244,9 @@ impl Blocks {
         owned
     }
 
-    /// The same where blocks that were opened at the same time make an area and belong to nobody: nothing is folded. Copying that
-    /// power cut short is undone. Returns the areas that hold a last word, in the order in which they were opened.
+    /// The same where blocks that were opened at the same time make an area and belong to nobody:
+    /// nothing is folded. Copying that power cut short is undone. Returns the areas that hold a
+    /// last word, in the order in which they were opened.
     pub fn read_areas(&mut self, cx: &mut Cx<'_>, media: &Media) -> Vec<Vec<u32>> {
         let (_, shared) = self.sort_out(cx, media, 0);
         let mut by_age: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
@@ -235,8 +256,9 @@ impl Blocks {
         }
         let mut areas: Vec<Vec<u32>> = by_age.into_values().collect();
         let (striping, ppb, pages) = (self.striping, self.ppb(), self.last.len());
-        let read =
-            |areas: &[Vec<u32>]| Words::read(media, areas.iter().flatten().copied(), striping, ppb, pages);
+        let read = |areas: &[Vec<u32>]| {
+            Words::read(media, areas.iter().flatten().copied(), striping, ppb, pages)
+        };
         let mut words = read(&areas);
         for at in (0..areas.len()).rev() {
             if words.may_spare(&areas[at]) {
@@ -258,17 +280,22 @@ impl Blocks {
         areas
     }
 
-    /// Erases what holds nothing readable. The other blocks: those of each owner in the order in which they were opened,
-    /// and those that belong to none.
-    fn sort_out(&mut self, cx: &mut Cx<'_>, media: &Media, owners: usize) -> (Vec<Vec<u32>>, Vec<u32>) {
+    /// Erases what holds nothing readable. The other blocks: those of each owner in the order in
+    /// which they were opened, and those that belong to none.
+    fn sort_out(
+        &mut self,
+        cx: &mut Cx<'_>,
+        media: &Media,
+        owners: usize,
+    ) -> (Vec<Vec<u32>>, Vec<u32>) {
         self.pool = Pool::empty(&self.geometry);
         let mut owned: Vec<Vec<(u64, u32)>> = vec![Vec::new(); owners];
         let mut shared = Vec::new();
         for block in 0..self.geometry.blocks() {
             let opened = records(media, block).map(|(_, oob)| oob.opened).max();
             match records(media, block).next().zip(opened) {
-                Some(((_, oob), _)) if oob.owner == NONE => shared.push(block),
-                Some(((_, oob), opened)) => owned[oob.owner as usize].push((opened, block)),
+                Some(((_, oob), _)) if oob.logical_block == NONE => shared.push(block),
+                Some(((_, oob), opened)) => owned[oob.logical_block as usize].push((opened, block)),
                 // The last erase of a worn-out block may have been cut short.
                 None if cx.flash.is_worn_out(block) => self.retired += 1,
                 None if media.block(block).iter().any(|page| *page != PageState::Erased) => {
@@ -284,14 +311,15 @@ impl Blocks {
         (owned.into_iter().map(in_order).collect(), shared)
     }
 
-    /// Whether `block` holds the last word on every page of `lbn`, in its place; they then count as lying there.
+    /// Whether `block` holds the last word on every page of `lbn`, in its place; they then count as
+    /// lying there.
     fn adopt(&mut self, media: &Media, words: &Words, lbn: u32, block: u32) -> bool {
         let ppb = self.ppb();
         let pages = (lbn * ppb) as usize..((lbn + 1) * ppb) as usize;
         let mut found = vec![SILENCE; ppb as usize];
         for (page, oob) in records(media, block) {
             for (lpn, dead) in says(media, oob) {
-                let slot = self.striping.slot(lpn);
+                let slot = self.striping.placed(lpn);
                 let offset = slot % ppb;
                 let in_place = dead || self.placement == Placement::Free || offset == page;
                 if in_place && oob.seq == words.first[slot as usize].seq {
@@ -299,7 +327,8 @@ impl Blocks {
                 }
             }
         }
-        let complete = words.first[pages.clone()].iter().zip(&found).all(|(word, at)| word.seq == at.seq);
+        let complete =
+            words.first[pages.clone()].iter().zip(&found).all(|(word, at)| word.seq == at.seq);
         if complete {
             for (last, word) in self.last[pages].iter_mut().zip(&found) {
                 *last = word.entry();

@@ -14,14 +14,21 @@ pub trait BlockScheme: std::fmt::Debug + Send {
     /// Its name.
     const NAME: &'static str;
 
-    /// Writes the first of these pages and as many of the next ones as go the same way, after join `waits`. Returns how
-    /// many; none while there is no block to take.
-    fn write(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize;
+    /// Writes the first of these pages and as many of the next ones as go the same way, after join
+    /// `waits`. Returns how many; none while there is no block to take.
+    fn write(
+        &mut self,
+        blocks: &mut Blocks,
+        cx: &mut Cx<'_>,
+        pages: &[PageOut],
+        waits: u32,
+    ) -> usize;
 
-    /// What was done to a block while it was buffered; see [`Mapping::hear`].
-    fn hear(&mut self, _hint: Hint, _clean: bool, _counters: &mut Counters) {}
+    /// What was done to a block while it was buffered; see [`Mapping::on_hint`].
+    fn on_hint(&mut self, _hint: Hint, _clean: bool, _counters: &mut Counters) {}
 
-    /// Whether a unit can take a block now without winning one back first; see [`Mapping::is_ready`].
+    /// Whether a unit can take a block now without winning one back first; see
+    /// [`Mapping::is_ready`].
     fn is_ready(&self, blocks: &Blocks, unit: u32) -> bool {
         blocks.pool.free(unit) > 0
     }
@@ -36,12 +43,12 @@ pub trait BlockScheme: std::fmt::Debug + Send {
         None
     }
 
-    /// Plans what makes it durable that these pages of one logical block have been trimmed; `false` while there is no
-    /// block to take.
-    fn bury(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool;
+    /// Plans what makes it durable that these pages of one logical block have been trimmed; `false`
+    /// while there is no block to take.
+    fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool;
 
-    /// Folds all that lies in log blocks into data blocks, as far as there are blocks to fold into: a drive that is nearly
-    /// worn out may have none. Says whether all is folded.
+    /// Folds all that lies in log blocks into data blocks, as far as there are blocks to fold into:
+    /// a drive that is nearly worn out may have none. Says whether all is folded.
     fn merge_all(&mut self, _blocks: &mut Blocks, _cx: &mut Cx<'_>) -> bool {
         true
     }
@@ -110,12 +117,12 @@ impl<S: BlockScheme + 'static> Folded<S> {
 impl<S: BlockScheme + 'static> Mapping for Folded<S> {
     #[inline]
     fn translate(&mut self, _cx: &mut Cx<'_>, lpn: u32) -> Option<Ppn> {
-        self.blocks.lookup(self.blocks.striping.slot(lpn))
+        self.blocks.lookup(self.blocks.striping.placed(lpn))
     }
 
     #[inline]
     fn lookup(&self, lpn: u32) -> Option<Ppn> {
-        self.blocks.lookup(self.blocks.striping.slot(lpn))
+        self.blocks.lookup(self.blocks.striping.placed(lpn))
     }
 
     fn touch(&self, lpn: u32) {
@@ -128,15 +135,15 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
         }
         let mut placed = std::mem::take(&mut self.placed);
         let striping = self.blocks.striping;
-        placed.extend(pages.iter().map(|out| PageOut { lpn: striping.slot(out.lpn), ..*out }));
+        placed.extend(pages.iter().map(|out| PageOut { lpn: striping.placed(out.lpn), ..*out }));
         let count = self.write_placed(cx, &placed, waits);
         placed.clear();
         self.placed = placed;
         count
     }
 
-    fn hear(&mut self, hint: Hint, clean: bool, counters: &mut Counters) {
-        self.scheme.hear(hint, clean, counters);
+    fn on_hint(&mut self, hint: Hint, clean: bool, counters: &mut Counters) {
+        self.scheme.on_hint(hint, clean, counters);
     }
 
     fn is_ready(&self, unit: u32) -> bool {
@@ -161,7 +168,9 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
         let mut left = trimmed.chunk_by(|a, b| a / ppb == b / ppb);
         for pages in left.by_ref() {
             self.blocks.begin_step();
-            if self.blocks.is_read_only() || !self.scheme.bury(&mut self.blocks, cx, pages) {
+            if self.blocks.is_read_only()
+                || !self.scheme.write_tombstones(&mut self.blocks, cx, pages)
+            {
                 for &page in pages {
                     self.blocks.owe(page);
                 }
@@ -185,7 +194,9 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
     }
 
     fn check(&self, flash: &Flash) -> Result<(), String> {
-        self.blocks.check(flash, &self.scheme.others()).map_err(|fault| format!("{}: {fault}", S::NAME))
+        self.blocks
+            .check(flash, &self.scheme.others())
+            .map_err(|fault| format!("{}: {fault}", S::NAME))
     }
 
     fn space(&self) -> String {
@@ -195,7 +206,11 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
             0 => String::new(),
             retired => format!(", {retired} are worn out"),
         };
-        format!("{described}{} of {} blocks are erased{worn}", pool.total(), self.blocks.geometry.blocks())
+        format!(
+            "{described}{} of {} blocks are erased{worn}",
+            pool.total(),
+            self.blocks.geometry.blocks()
+        )
     }
 
     fn free_blocks(&self, unit: u32) -> u32 {
@@ -207,8 +222,9 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
     }
 }
 
-/// What a scheme asks of the array: chips that program single mapped pages, in an order that lets pages be left out where
-/// `holes`, and `extra` blocks beyond the exported ones, which are `for_what`.
+/// What a scheme asks of the array: chips that program single mapped pages, in an order that lets
+/// pages be left out where `holes`, and `extra` blocks beyond the exported ones, which are
+/// `for_what`.
 ///
 /// # Errors
 /// What is missing.
@@ -252,7 +268,10 @@ pub fn require(
 pub fn striping(found: Option<u32>, geometry: &Geometry) -> Result<u32, String> {
     let width = found.unwrap_or(geometry.channels.min(geometry.units));
     if !(1..=geometry.units).contains(&width) {
-        return Err(format!("ftl.mapping.striping: found {width}, expected 1 to {} (units)", geometry.units));
+        return Err(format!(
+            "ftl.mapping.striping: found {width}, expected 1 to {} (units)",
+            geometry.units
+        ));
     }
     Ok(width)
 }

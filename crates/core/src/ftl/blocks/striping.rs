@@ -1,8 +1,8 @@
 //! Striping: adjacent logical blocks share their data blocks page by page.
 //!
-//! `width` adjacent logical blocks make a cluster. Page `p` of a cluster lies on its data block `p mod width`, at offset `p
-//! div width`, so that consecutive pages lie on different data blocks, which come from different units. The last cluster
-//! is as wide as there are logical blocks left.
+//! `width` adjacent logical blocks make a cluster. Page `p` of a cluster lies on its data block `p
+//! mod width`, at offset `p div width`, so that consecutive pages lie on different data blocks,
+//! which come from different units. The last cluster is as wide as there are logical blocks left.
 
 /// Between logical pages and pages as they are placed. O(1).
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +39,7 @@ impl Striping {
 
     /// Where logical page `lpn` is placed.
     #[inline]
-    pub fn slot(&self, lpn: u32) -> u32 {
+    pub fn placed(&self, lpn: u32) -> u32 {
         if self.is_plain() {
             return lpn;
         }
@@ -48,13 +48,13 @@ impl Striping {
         (first + inside % width) * self.pages_per_block + inside / width
     }
 
-    /// The logical page that is placed at `slot`.
+    /// The logical page that is placed at `placed`.
     #[inline]
-    pub fn lpn(&self, slot: u32) -> u32 {
+    pub fn lpn(&self, placed: u32) -> u32 {
         if self.is_plain() {
-            return slot;
+            return placed;
         }
-        let (block, offset) = (slot / self.pages_per_block, slot % self.pages_per_block);
+        let (block, offset) = (placed / self.pages_per_block, placed % self.pages_per_block);
         let (first, width) = self.cluster(block);
         first * self.pages_per_block + offset * width + (block - first)
     }
@@ -68,14 +68,14 @@ mod tests {
     fn each_logical_page_has_a_place_of_its_own() {
         for (width, blocks) in [(1, 3), (2, 5), (4, 11), (8, 3)] {
             let striping = Striping::new(width, blocks, 6);
-            let mut slots: Vec<u32> = (0..blocks * 6).map(|lpn| striping.slot(lpn)).collect();
-            assert!((0..blocks * 6).all(|lpn| striping.lpn(slots[lpn as usize]) == lpn));
-            slots.sort_unstable();
-            assert!(slots.into_iter().eq(0..blocks * 6));
+            let mut placed: Vec<u32> = (0..blocks * 6).map(|lpn| striping.placed(lpn)).collect();
+            assert!((0..blocks * 6).all(|lpn| striping.lpn(placed[lpn as usize]) == lpn));
+            placed.sort_unstable();
+            assert!(placed.into_iter().eq(0..blocks * 6));
         }
         // Two blocks of six pages: even pages on the first, odd ones on the second.
         let striping = Striping::new(2, 4, 6);
-        assert_eq!([12, 13, 14].map(|lpn| striping.slot(lpn)), [12, 18, 13]);
+        assert_eq!([12, 13, 14].map(|lpn| striping.placed(lpn)), [12, 18, 13]);
         assert_eq!(striping.step(3), 2);
     }
 }

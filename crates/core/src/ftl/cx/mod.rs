@@ -1,7 +1,7 @@
 //! What a mapping may touch: the flash by issue, and the plan.
 //!
-//! Each call checks the physics, counts, and notes the operation. Pages that follow one another in a block become one
-//! operation.
+//! Each call checks the physics, counts, and notes the operation. Pages that follow one another in
+//! a block become one operation.
 
 mod moves;
 
@@ -33,7 +33,7 @@ impl PageOut {
         Self { lpn, cause, content: Content::Host, slot: false }
     }
 
-    /// A page of the host that comes past the buffer.
+    /// A page of the host that bypasses the buffer.
     #[inline]
     pub fn host(lpn: u32) -> Self {
         Self::data(lpn, Cause::Host)
@@ -61,7 +61,7 @@ pub struct Label {
     /// Role of the block.
     pub role: Role,
     /// Logical block that owns it, or [`NONE`].
-    pub owner: u32,
+    pub logical_block: u32,
     /// When it was opened; kept while power can fail.
     pub opened: u64,
 }
@@ -80,7 +80,8 @@ pub struct Place {
 /// What a program comes after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct After {
-    /// A block that holds versions which the program replaces, and may not be erased before it; or [`NONE`].
+    /// A block that holds versions which the program replaces, and may not be erased before it; or
+    /// [`NONE`].
     pub guard: u32,
     /// The program also begins only after what is under way on that block.
     pub ordered: bool,
@@ -97,7 +98,7 @@ impl After {
 
 /// Who waits for the operations of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Own {
+pub enum Waiter {
     /// Nobody.
     Nobody,
     /// This join, for the pages of the host and of its padding, and for what makes them durable.
@@ -106,7 +107,8 @@ pub enum Own {
     All(u32),
 }
 
-/// What is recorded of a page when it enters an open program unit: version and place in the order of writes.
+/// What is recorded of a page when it enters an open program unit: version and place in the order
+/// of writes.
 pub type Stamp = (u32, u64);
 
 /// The flash and the plan, lent to a mapping for one step.
@@ -125,10 +127,11 @@ pub struct Cx<'a> {
     /// Copies inside a plane stay off the bus.
     pub copy_back: bool,
     /// What is planned takes no time.
-    pub free: bool,
+    pub instant: bool,
     /// Who waits.
-    pub own: Own,
-    /// What the pages are written together with: those of one request, or of one eviction, have the same number.
+    pub own: Waiter,
+    /// What the pages are written together with: those of one request, or of one eviction, have the
+    /// same number.
     pub group: u64,
     /// Reads come after this join of the plan: only then is it known where the page lies.
     pub known: u32,
@@ -143,7 +146,7 @@ impl<'a> Cx<'a> {
         plan: &'a mut Plan,
         counters: &'a mut Counters,
     ) -> Self {
-        let own = Own::Nobody;
+        let own = Waiter::Nobody;
         Self {
             flash,
             engine,
@@ -151,7 +154,7 @@ impl<'a> Cx<'a> {
             counters,
             timed: false,
             copy_back: false,
-            free: false,
+            instant: false,
             own,
             group: 0,
             known: NONE,
@@ -173,13 +176,14 @@ impl Cx<'_> {
     }
 
     /// A label for a block that is opened now.
-    pub fn label(&mut self, role: Role, owner: u32) -> Label {
+    pub fn label(&mut self, role: Role, logical_block: u32) -> Label {
         let opened = self.engine.media_mut().map_or(0, Media::next_seq);
-        Label { role, owner, opened }
+        Label { role, logical_block, opened }
     }
 
-    /// Writes down which ranges of pages, `(first, count)`, a tombstone is going to say have been trimmed. Returns the
-    /// number of the list for the tombstone, or [`NONE`] where no medium is kept.
+    /// Writes down which ranges of pages, `(first, count)`, a tombstone is going to say have been
+    /// trimmed. Returns the number of the list for the tombstone, or [`NONE`] where no medium is
+    /// kept.
     pub fn write_down_trims(&mut self, ranges: impl Iterator<Item = (u32, u32)>) -> u32 {
         self.engine.media_mut().map_or(NONE, |media| media.write_down_trims(ranges.collect()))
     }
@@ -195,10 +199,14 @@ impl Cx<'_> {
         if self.timed { self.plan.join() } else { NONE }
     }
 
-    fn owner(&self, cause: Cause) -> u32 {
+    fn waiter_for(&self, cause: Cause) -> u32 {
         match self.own {
-            Own::All(join) => join,
-            Own::Writes(join) if matches!(cause, Cause::Host | Cause::Padding | Cause::Mapping) => join,
+            Waiter::All(join) => join,
+            Waiter::Writes(join)
+                if matches!(cause, Cause::Host | Cause::Padding | Cause::Mapping) =>
+            {
+                join
+            }
             _ => NONE,
         }
     }
@@ -206,7 +214,7 @@ impl Cx<'_> {
     /// Notes an operation: for the engine, or to happen at once where there is no time.
     #[inline]
     fn note(&mut self, mut op: FlashOp) {
-        op.free = self.free;
+        op.instant = self.instant;
         if op.kind != Kind::Read {
             self.plan.last_read = None;
         }
@@ -223,9 +231,17 @@ impl Cx<'_> {
         }
     }
 
-    /// Reads logical page `lpn` from page `page` of `block`; it signals `signals` and `owner`.
+    /// Reads logical page `lpn` from page `page` of `block`; it signals `signals` and `waiter`.
     #[inline]
-    pub fn read(&mut self, block: u32, page: u32, lpn: u32, cause: Cause, signals: u32, owner: u32) {
+    pub fn read(
+        &mut self,
+        block: u32,
+        page: u32,
+        lpn: u32,
+        cause: Cause,
+        signals: u32,
+        waiter: u32,
+    ) {
         self.flash.read(block, page, 1);
         self.counters.reads[cause as usize] += 1;
         let waits = self.known;
@@ -235,7 +251,8 @@ impl Cx<'_> {
             && let Some(last) = self.plan.ops.last_mut()
             && last.kind == Kind::Read
             && (last.block, last.page + last.count) == (block, page)
-            && (last.cause, last.signals, last.owner, last.waits) == (cause, signals, owner, waits)
+            && (last.cause, last.signals, last.waiter, last.waits)
+                == (cause, signals, waiter, waits)
             && (g.read_pages == 1 || same_flash_page(last))
         {
             last.count += 1;
@@ -249,7 +266,8 @@ impl Cx<'_> {
             }
             return;
         }
-        // Without a plan to look back on, the page read last tells whether this one lies in the same flash page.
+        // Without a plan to look back on, the page read last tells whether this one lies in the
+        // same flash page.
         let fetched = !self.timed
             && !page.is_multiple_of(self.flash.geometry.read_pages)
             && self.plan.last_read == Some((block, page));
@@ -260,7 +278,7 @@ impl Cx<'_> {
         }
         let mut op = FlashOp {
             signals,
-            owner,
+            waiter,
             waits,
             array_reads: 1,
             ..FlashOp::new(Kind::Read, cause, block, page, 1)
@@ -273,7 +291,8 @@ impl Cx<'_> {
         self.note(op);
     }
 
-    /// Reads translation page `number` from page `page` of `block`; it signals `signals`, and who waits for the map.
+    /// Reads translation page `number` from page `page` of `block`; it signals `signals`, and who
+    /// waits for the map.
     pub fn read_map(&mut self, block: u32, page: u32, number: u32, signals: u32) {
         self.flash.read(block, page, 1);
         self.counters.reads[Cause::Mapping as usize] += 1;
@@ -282,22 +301,28 @@ impl Cx<'_> {
         if self.leaves_no_trace() {
             return;
         }
-        let owner = self.owner(Cause::Mapping);
+        let waiter = self.waiter_for(Cause::Mapping);
         let mut op = FlashOp {
             signals,
-            owner,
+            waiter,
             array_reads: 1,
             ..FlashOp::new(Kind::Read, Cause::Mapping, block, page, 1)
         };
         if let Some(stored) = self.engine.stored() {
             op.payload = self.plan.oob.len() as u32;
             let version = stored.version_of(Content::Map, number);
-            self.plan.oob.push(Oob { lpn: number, version, content: Content::Map, ..Oob::default() });
+            self.plan.oob.push(Oob {
+                lpn: number,
+                version,
+                content: Content::Map,
+                ..Oob::default()
+            });
         }
         self.note(op);
     }
 
-    /// Whether a page is still in the controller's RAM: in an open program unit, or being programmed from there.
+    /// Whether a page is still in the controller's RAM: in an open program unit, or being
+    /// programmed from there.
     #[inline]
     pub fn is_in_ram(&self, block: u32, page: u32) -> bool {
         (self.flash.geometry.program_pages > 1 && page >= self.flash.write_ptr(block))
@@ -310,7 +335,8 @@ impl Cx<'_> {
         self.program_held(at, pages, &[], after);
     }
 
-    /// Programs `pages` that have waited in an open program unit, with the stamps that they got then.
+    /// Programs `pages` that have waited in an open program unit, with the stamps that they got
+    /// then.
     #[inline]
     pub fn program_held(&mut self, at: Place, pages: &[PageOut], stamps: &[Stamp], after: After) {
         let (Place { block, page, label }, After { guard, ordered, waits }) = (at, after);
@@ -333,7 +359,7 @@ impl Cx<'_> {
             guard,
             ordered,
             waits,
-            owner: self.owner(cause),
+            waiter: self.waiter_for(cause),
             ..FlashOp::new(Kind::Program, cause, block, page, count)
         };
         if self.timed {
@@ -353,7 +379,7 @@ impl Cx<'_> {
                 pages.iter().zip(stamps).filter(|(out, _)| out.content == Content::Host)
             {
                 if let Some(shadow) = self.engine.shadow_mut() {
-                    shadow.let_go(out.lpn, version);
+                    shadow.drop_copy(out.lpn, version);
                 }
             }
         }
@@ -368,8 +394,9 @@ impl Cx<'_> {
         }
     }
 
-    /// A page enters an open program unit: its stamp, where what the flash holds is kept. Without time there is no power cut
-    /// that could take it from RAM again, and where collection takes none, what is in open program units outlasts one.
+    /// A page enters an open program unit: its stamp, where what the flash holds is kept. Without
+    /// time there is no power cut that could take it from RAM again, and where collection takes
+    /// none, what is in open program units outlasts one.
     #[inline]
     pub fn hold(&mut self, out: PageOut, stamps: &mut Vec<Stamp>) {
         let kept = !self.timed || self.engine.stores_at_issue();
@@ -378,16 +405,18 @@ impl Cx<'_> {
             let version = stored.version_of(out.content, out.lpn);
             stamps.push((version, stored.media.next_seq()));
             if let Some(shadow) = stored.shadow.as_mut().filter(|_| kept && host) {
-                shadow.hold(out.lpn, version);
+                shadow.add_copy(out.lpn, version);
             }
         }
     }
 
-    /// A page enters an open program unit: who waits for it waits for the unit to be programmed, by way of `unit`, a join for all of
-    /// them. Nobody waits for a page of the map, which can be made again from the data.
+    /// A page enters an open program unit: who waits for it waits for the unit to be programmed, by
+    /// way of `unit`, a join for all of them. Nobody waits for a page of the map, which can be made
+    /// again from the data.
     pub fn wait_for_unit(&mut self, out: PageOut, unit: &mut Option<u32>) {
-        let own = self.owner(out.cause);
-        let waits = self.timed && matches!(self.own, Own::Writes(_)) && out.content != Content::Map;
+        let own = self.waiter_for(out.cause);
+        let waits =
+            self.timed && matches!(self.own, Waiter::Writes(_)) && out.content != Content::Map;
         if own == NONE || !waits {
             return;
         }
@@ -399,8 +428,9 @@ impl Cx<'_> {
         self.engine.link(join, own);
     }
 
-    /// A page enters an open program unit, whose data come after join `waits`, of the plan or the engine: the unit's program waits
-    /// for all of those, by way of `unit`. The plan that has them may be issued long before that program is planned.
+    /// A page enters an open program unit, whose data come after join `waits`, of the plan or the
+    /// engine: the unit's program waits for all of those, by way of `unit`. The plan that has them
+    /// may be issued long before that program is planned.
     pub fn feed_unit(&mut self, waits: u32, unit: &mut Option<u32>) {
         if waits == NONE {
             return;
@@ -428,7 +458,7 @@ impl Cx<'_> {
     /// The program just planned is the one that those who joined `unit` wait for.
     pub fn ends_waiting(&mut self, unit: Option<u32>) {
         let (Some(join), Some(program)) = (unit, self.plan.ops.last_mut()) else { return };
-        let own = std::mem::replace(&mut program.owner, join);
+        let own = std::mem::replace(&mut program.waiter, join);
         if own != NONE {
             self.engine.link(join, own);
         }
@@ -447,29 +477,34 @@ impl Cx<'_> {
             opened: label.opened,
             content: out.content,
             role: label.role,
-            owner: label.owner,
+            logical_block: label.logical_block,
             from: NONE,
         }
     }
 
     /// Erases `block` after join `waits`, and signals `signals`.
     pub fn erase(&mut self, block: u32, cause: Cause, waits: u32, signals: u32) {
-        self.erase_for(self.owner(cause), block, cause, waits, signals);
+        self.erase_for(self.waiter_for(cause), block, cause, waits, signals);
     }
 
     /// The same; who waits for the host's pages waits for it, too.
     pub fn erase_awaited(&mut self, block: u32, cause: Cause, waits: u32, signals: u32) {
-        self.erase_for(self.owner(Cause::Host), block, cause, waits, signals);
+        self.erase_for(self.waiter_for(Cause::Host), block, cause, waits, signals);
     }
 
-    fn erase_for(&mut self, owner: u32, block: u32, cause: Cause, waits: u32, signals: u32) {
+    fn erase_for(&mut self, waiter: u32, block: u32, cause: Cause, waits: u32, signals: u32) {
         self.flash.erase(block);
         self.counters.erases[cause as usize] += 1;
-        self.note(FlashOp { waits, signals, owner, ..FlashOp::new(Kind::Erase, cause, block, 0, 0) });
+        self.note(FlashOp {
+            waits,
+            signals,
+            waiter,
+            ..FlashOp::new(Kind::Erase, cause, block, 0, 0)
+        });
     }
 
-    /// An open program unit holds the newest version of a page whose old one lies in `block`. The name of the pin goes
-    /// to `pinned`.
+    /// An open program unit holds the newest version of a page whose old one lies in `block`. The
+    /// name of the pin goes to `pinned`.
     #[inline]
     pub fn pin(&mut self, block: u32, pinned: &mut Vec<u32>) {
         if self.timed {

@@ -1,4 +1,5 @@
-//! Pages that move from one block to another: copies where both lie on one die, else reads and programs.
+//! Pages that move from one block to another: copies where both lie on one die, else reads and
+//! programs.
 
 use super::{Cx, Label, PageOut, Place};
 use crate::nand::{Cause, FlashOp, Kind, Oob};
@@ -25,8 +26,8 @@ pub struct Run {
 }
 
 impl Cx<'_> {
-    /// Moves pages of `source` to another block; they signal `signals`. One copy where both lie on one die, else a read
-    /// and a program.
+    /// Moves pages of `source` to another block; they signal `signals`. One copy where both lie on
+    /// one die, else a read and a program.
     pub fn relocate(&mut self, source: u32, moves: &[Move], at: Place, cause: Cause, signals: u32) {
         let Place { block, page, label } = at;
         let typed = self.engine.chip().is_typed();
@@ -82,9 +83,17 @@ impl Cx<'_> {
         self.note(op);
     }
 
-    /// Moves consecutive pages of `source`, from page `from` on, which hold these logical pages, as [`Self::relocate`] does.
-    /// For chips that program single mapped pages. O(1), but for the bits and records of the pages.
-    pub fn copy(&mut self, (source, from): (u32, u32), at: Place, pages: Run, cause: Cause, signals: u32) {
+    /// Moves consecutive pages of `source`, from page `from` on, which hold these logical pages, as
+    /// [`Self::relocate`] does. For chips that program single mapped pages. O(1), but for the bits
+    /// and records of the pages.
+    pub fn copy(
+        &mut self,
+        (source, from): (u32, u32),
+        at: Place,
+        pages: Run,
+        cause: Cause,
+        signals: u32,
+    ) {
         let Run { first, step, count } = pages;
         let typed = self.engine.chip().is_typed();
         if typed && count > 1 {
@@ -120,7 +129,12 @@ impl Cx<'_> {
             op.waits = self.join();
             if self.timed {
                 let read = FlashOp::new(Kind::Read, cause, source, from, count);
-                self.plan.ops.push(FlashOp { signals: op.waits, array_reads, free: self.free, ..read });
+                self.plan.ops.push(FlashOp {
+                    signals: op.waits,
+                    array_reads,
+                    instant: self.instant,
+                    ..read
+                });
             }
         }
         if self.keeps_media() {
@@ -134,12 +148,13 @@ impl Cx<'_> {
         self.note(op);
     }
 
-    /// What writes `count` pages of `source` to `at`: a copy where both lie on one die, else a program.
+    /// What writes `count` pages of `source` to `at`: a copy where both lie on one die, else a
+    /// program.
     fn moved(&mut self, source: u32, at: Place, count: u32, cause: Cause) -> FlashOp {
         let g = &self.flash.geometry;
         let (from, to) = (g.unit_of(source), g.unit_of(at.block));
         let mut op = FlashOp::new(Kind::Program, cause, at.block, at.page, count);
-        (op.guard, op.owner) = (source, self.owner(cause));
+        (op.guard, op.waiter) = (source, self.waiter_for(cause));
         if g.die_of(from) == g.die_of(to) {
             op.kind = Kind::Copy;
             op.copy_back = self.copy_back && from == to;
@@ -166,7 +181,7 @@ impl Cx<'_> {
             let read = FlashOp {
                 signals,
                 array_reads: 1,
-                free: self.free,
+                instant: self.instant,
                 ..FlashOp::new(Kind::Read, cause, source, m.page, 1)
             };
             self.plan.ops.push(read);

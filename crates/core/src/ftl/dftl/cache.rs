@@ -1,4 +1,5 @@
-//! The cached part of the map: which entries lie in RAM, which of them the flash does not have yet, and which one goes next.
+//! The cached part of the map: which entries lie in RAM, which of them the flash does not have yet,
+//! and which one goes next.
 
 use hashbrown::HashTable;
 
@@ -6,24 +7,25 @@ use crate::support::NONE;
 use crate::support::bits::Bits;
 use crate::support::list::{Links, List};
 
-/// The entries in RAM, in two segments. A new entry is on probation; one that is used again is protected; what the
-/// protected segment has no room for goes back on probation. The entry that goes is the one on probation that was used
-/// longest ago. Without a protected segment that is plain LRU.
+/// The entries in RAM, in two segments. A new entry is on probation; one that is used again is
+/// protected; what the protected segment has no room for goes back on probation. The entry that
+/// goes is the one on probation that was used longest ago. Without a protected segment that is
+/// plain LRU.
 #[derive(Debug)]
 pub struct Cache {
-    /// Logical page of each slot.
+    /// Logical page of each entry_at.
     lpn: Vec<u32>,
     links: Links,
     probation: List,
     protected: List,
-    /// Which slots are protected, how many are, and how many may be.
+    /// Which entries are protected, how many are, and how many may be.
     is_protected: Bits,
     protected_len: u32,
     protected_most: u32,
     /// Slots that hold nothing.
     free: Vec<u32>,
     /// Slot of each page that is held.
-    slots: HashTable<u32>,
+    entries: HashTable<u32>,
     /// Pages whose entry the flash does not have.
     dirty: Bits,
 }
@@ -46,20 +48,20 @@ impl Cache {
             protected_most,
             free: (0..capacity).rev().collect(),
             // Twice as many, so that the table never grows for the sake of what has been taken out.
-            slots: HashTable::with_capacity(2 * (capacity as usize + 1)),
+            entries: HashTable::with_capacity(2 * (capacity as usize + 1)),
             dirty: Bits::new(logical_pages as usize),
         }
     }
 
     #[inline]
-    fn slot(&self, lpn: u32) -> Option<u32> {
-        self.slots.find(hash(lpn), |&slot| self.lpn[slot as usize] == lpn).copied()
+    fn entry_at(&self, lpn: u32) -> Option<u32> {
+        self.entries.find(hash(lpn), |&entry_at| self.lpn[entry_at as usize] == lpn).copied()
     }
 
     /// Whether the entry of `lpn` is held.
     #[inline]
     pub fn holds(&self, lpn: u32) -> bool {
-        self.slot(lpn).is_some()
+        self.entry_at(lpn).is_some()
     }
 
     /// Entries that can be taken in before one has to go.
@@ -70,15 +72,15 @@ impl Cache {
     /// Uses the entry of `lpn`; says whether it was held. O(1).
     #[inline]
     pub fn touch(&mut self, lpn: u32) -> bool {
-        let Some(slot) = self.slot(lpn) else { return false };
-        if self.is_protected.get(slot as usize) {
-            self.protected.touch(&mut self.links, slot);
+        let Some(entry_at) = self.entry_at(lpn) else { return false };
+        if self.is_protected.get(entry_at as usize) {
+            self.protected.touch(&mut self.links, entry_at);
         } else if self.protected_most == 0 {
-            self.probation.touch(&mut self.links, slot);
+            self.probation.touch(&mut self.links, entry_at);
         } else {
-            self.probation.remove(&mut self.links, slot);
-            self.protected.push_front(&mut self.links, slot);
-            self.is_protected.set(slot as usize);
+            self.probation.remove(&mut self.links, entry_at);
+            self.protected.push_front(&mut self.links, entry_at);
+            self.is_protected.set(entry_at as usize);
             self.protected_len += 1;
             if self.protected_len > self.protected_most
                 && let Some(last) = self.protected.pop_back(&mut self.links)
@@ -99,25 +101,26 @@ impl Cache {
 
     /// Lets the entry of `lpn` go, which is held. O(1).
     pub fn remove(&mut self, lpn: u32) {
-        let found = self.slots.find_entry(hash(lpn), |&slot| self.lpn[slot as usize] == lpn);
+        let found =
+            self.entries.find_entry(hash(lpn), |&entry_at| self.lpn[entry_at as usize] == lpn);
         let Ok(entry) = found else { return };
-        let (slot, _) = entry.remove();
-        if self.is_protected.clear(slot as usize) {
-            self.protected.remove(&mut self.links, slot);
+        let (entry_at, _) = entry.remove();
+        if self.is_protected.clear(entry_at as usize) {
+            self.protected.remove(&mut self.links, entry_at);
             self.protected_len -= 1;
         } else {
-            self.probation.remove(&mut self.links, slot);
+            self.probation.remove(&mut self.links, entry_at);
         }
-        self.free.push(slot);
+        self.free.push(entry_at);
     }
 
     /// Takes in the entry of `lpn`, which is not held; there is room. O(1).
     pub fn insert(&mut self, lpn: u32) {
-        let Some(slot) = self.free.pop() else { return };
-        self.lpn[slot as usize] = lpn;
-        self.probation.push_front(&mut self.links, slot);
+        let Some(entry_at) = self.free.pop() else { return };
+        self.lpn[entry_at as usize] = lpn;
+        self.probation.push_front(&mut self.links, entry_at);
         let lpns = &self.lpn;
-        self.slots.insert_unique(hash(lpn), slot, |&slot| hash(lpns[slot as usize]));
+        self.entries.insert_unique(hash(lpn), entry_at, |&entry_at| hash(lpns[entry_at as usize]));
     }
 
     /// Whether the flash lacks the entry of `lpn`, which is held.
@@ -137,11 +140,12 @@ impl Cache {
         self.dirty.clear_range(from as usize, to as usize);
     }
 
-    /// The pages whose entries are held: the segment on probation and the protected one, each from the entry used last to the one
-    /// that was used longest ago.
+    /// The pages whose entries are held: the segment on probation and the protected one, each from
+    /// the entry used last to the one that was used longest ago.
     pub fn dump(&self) -> [Vec<u32>; 2] {
-        [&self.probation, &self.protected]
-            .map(|list| list.iter(&self.links).map(|slot| self.lpn[slot as usize]).collect())
+        [&self.probation, &self.protected].map(|list| {
+            list.iter(&self.links).map(|entry_at| self.lpn[entry_at as usize]).collect()
+        })
     }
 
     /// Bytes held.
@@ -150,7 +154,7 @@ impl Cache {
             + self.links.bytes()
             + self.is_protected.bytes()
             + self.dirty.bytes()
-            + self.slots.allocation_size()
+            + self.entries.allocation_size()
     }
 
     /// Compares redundant state.
@@ -160,7 +164,9 @@ impl Cache {
     pub fn check(&self) -> Result<(), String> {
         let [probation, protected] = self.dump();
         let held = probation.len() + protected.len();
-        if protected.len() != self.protected_len as usize || self.protected_len > self.protected_most {
+        if protected.len() != self.protected_len as usize
+            || self.protected_len > self.protected_most
+        {
             return Err(format!(
                 "dftl: {} entries are protected, {} counted, at most {}",
                 protected.len(),
@@ -168,19 +174,20 @@ impl Cache {
                 self.protected_most
             ));
         }
-        if held + self.free.len() != self.lpn.len() || held != self.slots.len() {
+        if held + self.free.len() != self.lpn.len() || held != self.entries.len() {
             return Err(format!(
-                "dftl: {held} entries held and {} slots free of {}, {} in the table",
+                "dftl: {held} entries held and {} entries free of {}, {} in the table",
                 self.free.len(),
                 self.lpn.len(),
-                self.slots.len()
+                self.entries.len()
             ));
         }
         if let Some(lpn) = probation.iter().chain(&protected).find(|&&lpn| !self.holds(lpn)) {
             return Err(format!("dftl: the entry of page {lpn} is in a list, but not found"));
         }
         let dirty = self.dirty.count_range(0, self.dirty.bytes() * 8) as usize;
-        let dirty_held = probation.iter().chain(&protected).filter(|&&lpn| self.is_dirty(lpn)).count();
+        let dirty_held =
+            probation.iter().chain(&protected).filter(|&&lpn| self.is_dirty(lpn)).count();
         if dirty != dirty_held {
             return Err(format!("dftl: {dirty} entries are dirty, {dirty_held} of them held"));
         }

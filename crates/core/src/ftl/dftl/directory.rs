@@ -22,11 +22,13 @@ pub struct Directory {
     place: Vec<u32>,
     /// How many lie on flash.
     stored: u32,
-    /// Translation pages with entries that changed while they were not cached: RAM keeps those until they are written.
+    /// Translation pages with entries that changed while they were not cached: RAM keeps those
+    /// until they are written.
     stale: Bits,
     /// Stale ones that are in a list below.
     listed: Bits,
-    /// By unit, those that its present victim has made stale: they are written together, when it is empty.
+    /// By unit, those that its present victim has made stale: they are written together, when it is
+    /// empty.
     batch: Vec<Vec<u32>>,
     /// Those to be written as soon as there is room.
     due: VecDeque<u32>,
@@ -105,7 +107,7 @@ impl Directory {
 
     /// Writes what is due; `false` while there is no room for it. O(1) where nothing is.
     #[inline]
-    pub fn settle(&mut self, store: &mut Store, cx: &mut Cx<'_>, truth: Truth<'_>) -> bool {
+    pub fn write_due(&mut self, store: &mut Store, cx: &mut Cx<'_>, truth: Truth<'_>) -> bool {
         while let Some(&number) = self.due.front() {
             // An eviction may have written it meanwhile.
             if self.stale.get(number as usize) && !self.write(store, cx, number, truth, 0..0) {
@@ -117,8 +119,8 @@ impl Directory {
         true
     }
 
-    /// Reads a translation page, unless it was never written or is still in RAM. Returns the join of the read where it is
-    /// `wanted`, and there is one.
+    /// Reads a translation page, unless it was never written or is still in RAM. Returns the join
+    /// of the read where it is `wanted`, and there is one.
     pub fn read(&self, cx: &mut Cx<'_>, number: u32, wanted: bool) -> u32 {
         let place = self.place[number as usize];
         if place == NONE {
@@ -133,8 +135,8 @@ impl Directory {
         join
     }
 
-    /// Reads a translation page and writes it anew, with the present entries but those that are dirty in RAM and not among
-    /// `cleaned`. `false` while there is no room.
+    /// Reads a translation page and writes it anew, with the present entries but those that are
+    /// dirty in RAM and not among `cleaned`. `false` while there is no room.
     pub fn write(
         &mut self,
         store: &mut Store,
@@ -190,7 +192,8 @@ impl Directory {
 
     /// Finds the translation pages that a power cut has left, and tells the store.
     pub fn find(&mut self, store: &mut Store, media: &Media) {
-        // Of copies of one version, the one in the block that was opened later counts, as with data.
+        // Of copies of one version, the one in the block that was opened later counts, as with
+        // data.
         let mut newest = vec![((0, 0), NONE); self.place.len()];
         for ppn in 0..media.len() {
             if let Some(oob) = media.oob(ppn).filter(|oob| oob.content == Content::Map) {
@@ -207,10 +210,12 @@ impl Directory {
         }
     }
 
-    /// What the translation pages on flash say and is no longer true goes into the cache, where there is room, or is due.
+    /// What the translation pages on flash say and is no longer true goes into the cache, where
+    /// there is room, or is due.
     pub fn compare(&mut self, media: &Media, table: &Table, cache: &mut Cache) {
         for number in 0..self.place.len() as u32 {
-            let said = if self.place[number as usize] == NONE { None } else { media.maps.entries(number) };
+            let said =
+                if self.place[number as usize] == NONE { None } else { media.maps.entries(number) };
             let differs = |lpn: &u32, first: u32| {
                 let said = said.map_or(NONE, |entries| entries[(lpn - first) as usize]);
                 said != table.lookup(*lpn).unwrap_or(NONE)
@@ -232,6 +237,8 @@ impl Directory {
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         let batches: usize = self.batch.iter().map(Vec::capacity).sum();
-        (self.place.len() + self.due.capacity() + batches) * 4 + self.stale.bytes() + self.listed.bytes()
+        (self.place.len() + self.due.capacity() + batches) * 4
+            + self.stale.bytes()
+            + self.listed.bytes()
     }
 }

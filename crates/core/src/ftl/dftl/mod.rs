@@ -1,20 +1,23 @@
 //! DFTL: a page map that lies on flash, with the entries in use cached in RAM.
 //!
-//! **What it does.** The whole map lies in *translation pages* on flash, in blocks of their own; a directory in RAM says
-//! where each of them is. A cached part of the map holds the entries of pages in use, in segmented LRU order. To look a
-//! page up that is not cached costs a read of its translation page; if the entry that makes room was changed since it
-//! came, its translation page is read and written anew before that. A write changes the cached entry alone (*lazy
-//! copying*). Collection does so too where the entry of a page that it moves is cached; the others are gathered by
-//! translation page, and each of those is read and written once for all pages of the victim (*batch update*).
+//! **What it does.** The whole map lies in *translation pages* on flash, in blocks of their own; a
+//! directory in RAM says where each of them is. A cached part of the map holds the entries of pages
+//! in use, in segmented LRU order. To look a page up that is not cached costs a read of its
+//! translation page; if the entry that makes room was changed since it came, its translation page
+//! is read and written anew before that. A write changes the cached entry alone (*lazy copying*).
+//! Collection does so too where the entry of a page that it moves is cached; the others are
+//! gathered by translation page, and each of those is read and written once for all pages of the
+//! victim (*batch update*).
 //!
-//! **When it wins**: little RAM, and a working set of pages whose entries fit there. **When it loses**: random accesses to
-//! more pages than that, at up to two reads and a program each.
+//! **When it wins**: little RAM, and a working set of pages whose entries fit there. **When it
+//! loses**: random accesses to more pages than that, at up to two reads and a program each.
 //!
-//! Gupta, Kim, Urgaonkar: "DFTL: a flash translation layer employing demand-based selective caching of page-level address
-//! mappings", ASPLOS 2009. Sizes and counts as in the authors' `FlashSim`: 512 entries in 2 KiB, 8192 cached.
+//! Gupta, Kim, Urgaonkar: "DFTL: a flash translation layer employing demand-based selective caching
+//! of page-level address mappings", ASPLOS 2009. Sizes and counts as in the authors' `FlashSim`:
+//! 512 entries in 2 KiB, 8192 cached.
 //!
-//! The paper chooses victims by cost-benefit, its simulator by most invalid pages, which is the default here:
-//! `ftl.victim = "cost-benefit"` sets the paper's choice.
+//! The paper chooses victims by cost-benefit, its simulator by most invalid pages, which is the
+//! default here: `ftl.victim = "cost-benefit"` sets the paper's choice.
 //!
 //! **Where the paper is silent.** How much of the cache is protected (`protected`); whether an
 //! eviction cleans only its own entry, as the authors' simulator does, or, as the paper is said to
@@ -42,12 +45,13 @@
 //! begin collection; a read does after each block of which a page was not cached. Victim policies
 //! that go by region take the blocks of translation pages as one more.
 //!
-//! **Time.** A host read begins when its entry has been read, and is answered after what made room for the entry is stored.
-//! A write's program does not wait for its entry, only the answer of a write through does. An entry counts as cached once its
-//! read is planned. A program unit of several translation pages begins after the last of them was read.
+//! **Time.** A host read begins when its entry has been read, and is answered after what made room
+//! for the entry is stored. A write's program does not wait for its entry, only the answer of a
+//! write through does. An entry counts as cached once its read is planned. A program unit of
+//! several translation pages begins after the last of them was read.
 //!
-//! **Power cuts.** The map is rebuilt from the records beside the data; entries that the translation pages on flash have
-//! wrong are dirty again.
+//! **Power cuts.** The map is rebuilt from the records beside the data; entries that the
+//! translation pages on flash have wrong are dirty again.
 //!
 //! Cost of a page access: O(1), and what allocator and victim policy cost.
 
@@ -82,7 +86,11 @@ pub const ABOUT: About = About {
             others: &[r#""lru""#],
             open: "the authors' simulator ages entries in two segments of its own kind",
         },
-        Choice { option: "protected", others: &["0.5"], open: "how much of the cache is protected" },
+        Choice {
+            option: "protected",
+            others: &["0.5"],
+            open: "how much of the cache is protected",
+        },
         Choice {
             option: "batch_evict",
             others: &["true"],
@@ -106,8 +114,8 @@ pub enum Replacement {
     Lru,
 }
 
-/// Options. Allocator, victim policy, wear leveller and collection are `ftl.allocator`, `ftl.victim`, `ftl.wear` and
-/// `ftl.gc`.
+/// Options. Allocator, victim policy, wear leveller and collection are `ftl.allocator`,
+/// `ftl.victim`, `ftl.wear` and `ftl.gc`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -117,7 +125,8 @@ pub struct Config {
     pub replacement: Replacement,
     /// Share of the cache that is protected under segmented LRU, from 0 to below 1.
     pub protected: f64,
-    /// Evicting a changed entry cleans all cached entries of its translation page, not that one alone.
+    /// Evicting a changed entry cleans all cached entries of its translation page, not that one
+    /// alone.
     pub batch_evict: bool,
     /// Entries of a translation page. Default: as many of 4 bytes as a page holds.
     pub entries_per_page: Option<u32>,
@@ -186,7 +195,8 @@ impl Config {
     /// Entries in RAM.
     fn cached(&self, pages: u32) -> Result<u32, String> {
         let share = self.cache < 1.0;
-        let number = if share { libm::floor(self.cache * f64::from(pages)).max(1.0) } else { self.cache };
+        let number =
+            if share { libm::floor(self.cache * f64::from(pages)).max(1.0) } else { self.cache };
         if self.cache > 0.0 && number.fract() == 0.0 {
             return Ok(if number < f64::from(pages) { number as u32 } else { pages });
         }
@@ -224,10 +234,17 @@ struct Partial {
 }
 
 impl Partial {
-    /// Brings the entry of `lpn` into the cache; says whether it is there now. What has to be read for that is planned, and
-    /// its join noted in `cx` where it is `wanted`.
+    /// Brings the entry of `lpn` into the cache; says whether it is there now. What has to be read
+    /// for that is planned, and its join noted in `cx` where it is `wanted`.
     #[inline]
-    fn fetch(&mut self, store: &mut Store, cx: &mut Cx<'_>, table: &Table, lpn: u32, wanted: bool) -> bool {
+    fn fetch(
+        &mut self,
+        store: &mut Store,
+        cx: &mut Cx<'_>,
+        table: &Table,
+        lpn: u32,
+        wanted: bool,
+    ) -> bool {
         if self.cache.touch(lpn) {
             cx.counters.map_lookups += 1;
             cx.counters.map_hits += 1;
@@ -257,7 +274,8 @@ impl Partial {
         let Some(victim) = self.cache.victim() else { return false };
         if self.cache.is_dirty(victim) {
             let number = self.directory.page_of(victim);
-            let cleaned = if self.batch_evict { self.directory.range(number) } else { victim..victim + 1 };
+            let cleaned =
+                if self.batch_evict { self.directory.range(number) } else { victim..victim + 1 };
             let truth = Truth { table, cache: &self.cache };
             if !self.directory.write(store, cx, number, truth, cleaned.clone()) {
                 return false;
@@ -270,13 +288,13 @@ impl Partial {
 
     /// Writes the translation pages that are due; `false` while there is no room.
     #[inline]
-    fn settle(&mut self, store: &mut Store, cx: &mut Cx<'_>, table: &Table) -> bool {
-        self.directory.settle(store, cx, Truth { table, cache: &self.cache })
+    fn write_due(&mut self, store: &mut Store, cx: &mut Cx<'_>, table: &Table) -> bool {
+        self.directory.write_due(store, cx, Truth { table, cache: &self.cache })
     }
 
     /// What a write of `lpn` needs before it has a place; `false` while there is no room.
     fn prepare(&mut self, store: &mut Store, cx: &mut Cx<'_>, table: &Table, lpn: u32) -> bool {
-        if !self.settle(store, cx, table) {
+        if !self.write_due(store, cx, table) {
             return false;
         }
         // A write that is tried again has been counted.
@@ -324,7 +342,7 @@ impl Owners for Map {
         if let Some(partial) = &mut self.partial {
             partial.directory.batch_ends(unit);
             // What finds no room now finds it after the erase.
-            partial.settle(store, cx, &self.table);
+            partial.write_due(store, cx, &self.table);
         }
         true
     }
@@ -358,8 +376,8 @@ impl Mapping for Dftl {
         self.store.home_chip(lpn)
     }
 
-    fn looks_at_work(&self) -> bool {
-        self.store.looks_at_work()
+    fn needs_work_estimates(&self) -> bool {
+        self.store.needs_work_estimates()
     }
 
     #[inline]
@@ -376,9 +394,13 @@ impl Mapping for Dftl {
                 return i;
             }
             let class = store.class_of_write(table.lookup(out.lpn));
-            let Some(unit) = store.pick(cx, store.pools().of_page(out.lpn), class) else { return i };
+            let Some(unit) = store.pick(cx, store.pools().of_page(out.lpn), class) else {
+                return i;
+            };
             let guard = table.forget(store, out.lpn);
-            let Some(ppn) = store.append(cx, (unit, class), *out, out.lpn, guard, waits) else { return i };
+            let Some(ppn) = store.append(cx, (unit, class), *out, out.lpn, guard, waits) else {
+                return i;
+            };
             table.set(out.lpn, ppn);
             if let Some(partial) = partial {
                 partial.cache.set_dirty(out.lpn);
@@ -397,12 +419,12 @@ impl Mapping for Dftl {
         }
         table.trim(store, first, count);
         if let Some(partial) = partial {
-            partial.settle(store, cx, table);
+            partial.write_due(store, cx, table);
         }
     }
 
     fn flush(&mut self, cx: &mut Cx<'_>) -> bool {
-        let buried = self.map.table.bury(&mut self.store, cx);
+        let buried = self.map.table.write_tombstones(&mut self.store, cx);
         self.store.fill_up(cx);
         buried
     }
@@ -421,7 +443,7 @@ impl Mapping for Dftl {
         if let Some(partial) =
             self.map.partial.as_mut().filter(|_| matches!(step, Reclaim::More | Reclaim::Together))
         {
-            partial.settle(&mut self.store, cx, &self.map.table);
+            partial.write_due(&mut self.store, cx, &self.map.table);
         }
         step
     }
@@ -459,7 +481,8 @@ impl Mapping for Dftl {
     }
 
     fn bytes(&self) -> usize {
-        let partial = self.map.partial.as_ref().map_or(0, |p| p.cache.bytes() + p.directory.bytes());
+        let partial =
+            self.map.partial.as_ref().map_or(0, |p| p.cache.bytes() + p.directory.bytes());
         self.map.table.bytes() + self.store.bytes() + partial
     }
 }

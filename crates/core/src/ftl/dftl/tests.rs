@@ -24,12 +24,18 @@ struct Bench {
 
 macro_rules! cx {
     ($bench:expr) => {
-        &mut Cx::alone(&mut $bench.flash, &mut $bench.engine, &mut $bench.plan, &mut $bench.counters)
+        &mut Cx::alone(
+            &mut $bench.flash,
+            &mut $bench.engine,
+            &mut $bench.plan,
+            &mut $bench.counters,
+        )
     };
 }
 
 impl Bench {
-    /// `pages` logical pages of 512 bytes on one unit of `blocks` blocks of `ppb` pages, 4 entries in a translation page.
+    /// `pages` logical pages of 512 bytes on one unit of `blocks` blocks of `ppb` pages, 4 entries
+    /// in a translation page.
     fn new(options: &Value, gc: &Value, pages: u32, [blocks, ppb]: [u32; 2]) -> Self {
         let config: DeviceConfig = serde_json::from_value(json!({
             "nand": {"channels": 1, "chips_per_channel": 1, "dies_per_chip": 1, "planes_per_die": 1,
@@ -147,14 +153,19 @@ fn collection_updates_each_translation_page_once() {
     // Block 0 holds pages 0, 1 and 4, and outdated versions of page 8.
     let collect = |cache: u32, evict: &str, step_pages: u32| {
         let gc = json!({"idle_free_blocks": 31, "step_pages": step_pages});
-        let mut bench = Bench::new(&json!({"cache": cache, "replacement": "lru"}), &gc, 16, [32, 8]);
+        let mut bench =
+            Bench::new(&json!({"cache": cache, "replacement": "lru"}), &gc, 16, [32, 8]);
         bench.play("W0 W1 W4 W8 W8 W8 W8 W8 W8");
         bench.play(evict);
         bench.counters = Counters::default();
         assert!(bench.dftl.reclaims_when_idle(0));
         bench.collect_one();
         bench.check();
-        (bench.cost(Cause::Gc), bench.cost(Cause::Mapping), bench.counters.erases[Cause::Gc as usize])
+        (
+            bench.cost(Cause::Gc),
+            bench.cost(Cause::Mapping),
+            bench.counters.erases[Cause::Gc as usize],
+        )
     };
     // However few pages a step copies.
     for step_pages in [1, 2, 8] {
@@ -189,7 +200,9 @@ fn impossible_options_are_refused() {
     };
     assert!(refused(json!({"cache": 0.0})).starts_with("ftl.mapping.cache: found 0, expected"));
     assert!(refused(json!({"cache": 3.5})).starts_with("ftl.mapping.cache: found 3.5, expected"));
-    assert!(refused(json!({"protected": 1.0})).starts_with("ftl.mapping.protected: found 1, expected"));
+    assert!(
+        refused(json!({"protected": 1.0})).starts_with("ftl.mapping.protected: found 1, expected")
+    );
     assert_eq!(
         refused(json!({"entries_per_page": 513})),
         "ftl.mapping.entries_per_page: found 513, expected 1 to 512: 4 bytes each in a page of 2048 bytes"
@@ -242,11 +255,14 @@ impl Slow {
             self.cached[1].insert(0, entry);
         } else {
             if self.cached[0].len() + self.cached[1].len() == self.capacity {
-                let (victim, dirty) = self.cached[0].pop().or_else(|| self.cached[1].pop()).unwrap();
+                let (victim, dirty) =
+                    self.cached[0].pop().or_else(|| self.cached[1].pop()).unwrap();
                 if dirty {
                     self.write_page(victim / 4);
                     let batch = self.batch_evict;
-                    for entry in self.cached.iter_mut().flatten().filter(|e| batch && e.0 / 4 == victim / 4) {
+                    for entry in
+                        self.cached.iter_mut().flatten().filter(|e| batch && e.0 / 4 == victim / 4)
+                    {
                         entry.1 = false;
                     }
                 }
@@ -318,7 +334,9 @@ fn agree(capacity: u32, options: &Value, accesses: &[(u8, u32)]) {
                 let before: Vec<_> = (0..PAGES).map(|lpn| bench.dftl.lookup(lpn)).collect();
                 let erases = bench.counters.erases;
                 let step = bench.dftl.reclaim(cx!(bench), unit);
-                moved.extend((0..PAGES).filter(|&lpn| bench.dftl.lookup(lpn) != before[lpn as usize]));
+                moved.extend(
+                    (0..PAGES).filter(|&lpn| bench.dftl.lookup(lpn) != before[lpn as usize]),
+                );
                 if bench.counters.erases != erases {
                     slow.change(&std::mem::take(&mut moved));
                 }
@@ -330,8 +348,15 @@ fn agree(capacity: u32, options: &Value, accesses: &[(u8, u32)]) {
         let tombstones = bench.engine.media().unwrap().trim_lists() as u64;
         let (reads, programs) = bench.cost(Cause::Mapping);
         let found = (bench.cached(), reads, programs - tombstones);
-        assert_eq!(found, (slow.cached.clone(), slow.reads, slow.programs), "after {op} of page {lpn}");
-        assert_eq!((bench.counters.map_lookups, bench.counters.map_hits), (slow.lookups, slow.hits));
+        assert_eq!(
+            found,
+            (slow.cached.clone(), slow.reads, slow.programs),
+            "after {op} of page {lpn}"
+        );
+        assert_eq!(
+            (bench.counters.map_lookups, bench.counters.map_hits),
+            (slow.lookups, slow.hits)
+        );
         bench.check();
     }
 }

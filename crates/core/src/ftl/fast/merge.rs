@@ -11,7 +11,8 @@ impl Fast {
         blocks.way(cx.flash, run.lbn, run.block, self.config.partial_merge)
     }
 
-    /// Finishes the run in the sequential log block, which is then empty; `false` while there is no block to take.
+    /// Finishes the run in the sequential log block, which is then empty; `false` while there is no
+    /// block to take.
     pub(super) fn finish(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, at_last: bool) -> bool {
         let Some(run) = self.sequential else { return true };
         let way = self.way(blocks, cx, run);
@@ -22,7 +23,8 @@ impl Fast {
         can
     }
 
-    /// A page that breaks the run is folded into a data block together with it; `false` while there is no block to take.
+    /// A page that breaks the run is folded into a data block together with it; `false` while there
+    /// is no block to take.
     pub(super) fn fold_in(
         &mut self,
         blocks: &mut Blocks,
@@ -43,33 +45,40 @@ impl Fast {
     }
 
     /// Folds a logical block into one.
-    fn merge(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, lbn: u32, way: Way, fresh: (&[PageOut], u32)) {
+    fn merge(
+        &mut self,
+        blocks: &mut Blocks,
+        cx: &mut Cx<'_>,
+        lbn: u32,
+        way: Way,
+        fresh: (&[PageOut], u32),
+    ) {
         let run = self.sequential.take_if(|run| run.lbn == lbn);
         let own = [blocks.data[lbn as usize], run.map_or(NONE, |run| run.block)];
         blocks.merge(cx, lbn, &own, way, fresh);
     }
 
-    /// The logical block of the next page in the oldest random log block that is the last word on something, `coming` left out;
-    /// from entry `scanned` on.
+    /// The logical block of the next page in the oldest random log block that is the last word on
+    /// something, `coming` left out; from entry `scanned` on.
     fn next_in_victim(&self, blocks: &Blocks, coming: u32, scanned: &mut usize) -> Option<u32> {
         let log = self.random.front()?;
         let base = log.block * blocks.ppb();
         let rest = log.entries.iter().enumerate().skip(*scanned);
-        let found =
-            rest.map(|(page, entry)| (page, base + page as u32, *entry)).find_map(|(page, ppn, entry)| {
-                match entry {
-                    Entry::Page(lpn) => {
-                        (lpn != coming && blocks.is_last(lpn, ppn)).then(|| (page, blocks.split(lpn).0))
-                    }
-                    Entry::Tombstone(lbn) => blocks.speaks_of(lbn, ppn).then_some((page, lbn)),
+        let found = rest.map(|(page, entry)| (page, base + page as u32, *entry)).find_map(
+            |(page, ppn, entry)| match entry {
+                Entry::Page(lpn) => {
+                    (lpn != coming && blocks.is_last(lpn, ppn)).then(|| (page, blocks.split(lpn).0))
                 }
-            });
+                Entry::Tombstone(lbn) => blocks.speaks_of(lbn, ppn).then_some((page, lbn)),
+            },
+        );
         *scanned = found.map_or(log.entries.len(), |(page, _)| page);
         found.map(|(_, lbn)| lbn)
     }
 
-    /// Empties and erases the oldest random log block, to make room for logical page `coming` (or for nothing, [`NONE`]); `false`
-    /// while there is no block to take, then it goes on from there the next time.
+    /// Empties and erases the oldest random log block, to make room for logical page `coming` (or
+    /// for nothing, [`NONE`]); `false` while there is no block to take, then it goes on from there
+    /// the next time.
     pub(super) fn reclaim(
         &mut self,
         blocks: &mut Blocks,
@@ -94,7 +103,8 @@ impl Fast {
         };
         let is_replaced = self.random.front().is_some_and(holds_coming);
         if is_replaced && !blocks.can_take(cx, 1) {
-            // Nothing may come in between: until it is written, the victim holds the newest version.
+            // Nothing may come in between: until it is written, the victim holds the newest
+            // version.
             return false;
         }
         if let Some(log) = self.random.pop_front() {

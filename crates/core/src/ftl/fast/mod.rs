@@ -1,38 +1,43 @@
 //! FAST: block mapping with log blocks that all logical blocks share.
 //!
-//! **What it does.** The first write to a page goes straight to its slot in the data block. Other writes go to log
-//! blocks: one *sequential* log block (SW), which belongs to one logical block at a time and holds a run of its pages
-//! from offset 0 on, each in place, and a list of *random* log blocks (RW), in which pages of any logical block lie in the
-//! order of arrival.
+//! **What it does.** The first write to a page goes straight to its slot in the data block. Other
+//! writes go to log blocks: one *sequential* log block (SW), which belongs to one logical block at
+//! a time and holds a run of its pages from offset 0 on, each in place, and a list of *random* log
+//! blocks (RW), in which pages of any logical block lie in the order of arrival.
 //!
-//! 1. A page at offset 0 begins a run: the run before it is finished, and an erased block becomes SW. Finishing
-//!    makes SW the data block, as it is when it is full (*switch*), else after the rest has been copied into it (*partial*).
-//! 2. A page of the logical block that owns SW goes there if it is the next of the run. If not, the run is broken, and
-//!    folded into a data block together with the page: into SW itself where the page comes after the run (partial), into an
-//!    erased block where the run has it already (*full*). SW is then empty.
-//! 3. Every other page goes to the newest RW block; the version of it that lies in one is out of date from then on. When all are
-//!    full, the oldest is the victim: each logical block with a page in it that is still the newest is folded into an erased
-//!    block, from wherever its newest pages are, and the victim is erased. If that logical block owns SW, its run is
-//!    finished instead. The page for which there is to be room does not count: it is about to be
-//!    replaced, and the victim is erased when it has been. (It counts while its tombstone lies there.)
+//! 1. A page at offset 0 begins a run: the run before it is finished, and an erased block becomes
+//!    SW. Finishing makes SW the data block, as it is when it is full (*switch*), else after the
+//!    rest has been copied into it (*partial*).
+//! 2. A page of the logical block that owns SW goes there if it is the next of the run. If not, the
+//!    run is broken, and folded into a data block together with the page: into SW itself where the
+//!    page comes after the run (partial), into an erased block where the run has it already
+//!    (*full*). SW is then empty.
+//! 3. Every other page goes to the newest RW block; the version of it that lies in one is out of
+//!    date from then on. When all are full, the oldest is the victim: each logical block with a
+//!    page in it that is still the newest is folded into an erased block, from wherever its newest
+//!    pages are, and the victim is erased. If that logical block owns SW, its run is finished
+//!    instead. The page for which there is to be room does not count: it is about to be replaced,
+//!    and the victim is erased when it has been. (It counts while its tombstone lies there.)
 //!
-//! **When it wins**: small random writes with locality: log blocks are filled before they go, and pages written again
-//! meanwhile cost nothing. **When it loses**: random writes over a large range: a victim may hold pages of as many
-//! logical blocks as it has pages, and each costs a full merge.
+//! **When it wins**: small random writes with locality: log blocks are filled before they go, and
+//! pages written again meanwhile cost nothing. **When it loses**: random writes over a large range:
+//! a victim may hold pages of as many logical blocks as it has pages, and each costs a full merge.
 //!
-//! S.-W. Lee, D.-J. Park, T.-S. Chung, D.-H. Lee, S. Park and H.-J. Song, "A log buffer-based flash translation layer using
-//! fully-associative sector translation", ACM Trans. Embedded Computing Systems 6(3), 2007. The paper itself could not be
-//! read; the rules are those of the FAST in Pennsylvania State University's `FlashSim`.
+//! S.-W. Lee, D.-J. Park, T.-S. Chung, D.-H. Lee, S. Park and H.-J. Song, "A log buffer-based flash
+//! translation layer using fully-associative sector translation", ACM Trans. Embedded Computing
+//! Systems 6(3), 2007. The paper itself could not be read; the rules are those of the FAST in
+//! Pennsylvania State University's `FlashSim`.
 //!
-//! **Where the paper is silent.** Whether a page that breaks a run is folded in (as in that simulator) or goes to RW after
-//! the run has been finished (`broken_run = "log"`). Whether what is not a switch may be completed in place
-//! (`partial_merge`; without it, the other public simulator's full copy). Whether full log blocks wait for the next write that
-//! needs room (`merge_timing`). Whether a request waits for the erases of the merges that it causes
-//! (`merge_erase`: it does not). A victim that holds the newest version of the page which needs room
-//! stays until that is written: where no erased block can be taken yet, the write waits for an erase.
-//! RW blocks are taken from the units in turn. On chips that program upwards only, a slot below the
-//! data block's last page counts as taken. A run with nothing to copy finishes as a switch, and one
-//! with a trimmed page whose tombstone lies elsewhere as a full merge.
+//! **Where the paper is silent.** Whether a page that breaks a run is folded in (as in that
+//! simulator) or goes to RW after the run has been finished (`broken_run = "log"`). Whether what is
+//! not a switch may be completed in place (`partial_merge`; without it, the other public
+//! simulator's full copy). Whether full log blocks wait for the next write that needs room
+//! (`merge_timing`). Whether a request waits for the erases of the merges that it causes
+//! (`merge_erase`: it does not). A victim that holds the newest version of the page which needs
+//! room stays until that is written: where no erased block can be taken yet, the write waits for an
+//! erase. RW blocks are taken from the units in turn. On chips that program upwards only, a slot
+//! below the data block's last page counts as taken. A run with nothing to copy finishes as a
+//! switch, and one with a trimmed page whose tombstone lies elsewhere as a full merge.
 //!
 //! **Trims.** A trim costs nothing at once. So that trimmed pages do not come back after a power
 //! cut, one page, a *tombstone*, speaks of all those of a logical block. A flush writes it to RW,
@@ -40,8 +45,8 @@
 //! or a tombstone that still counts folds its logical block, and what is folded has one tombstone
 //! in the place of the first trimmed page, until they are written again.
 //!
-//! Cost of a page write: O(1), but for merges, which visit each page of a block once; a victim takes as many as it holds
-//! logical blocks.
+//! Cost of a page write: O(1), but for merges, which visit each page of a block once; a victim
+//! takes as many as it holds logical blocks.
 
 mod merge;
 
@@ -51,7 +56,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::{
-    BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, MergeTiming, Placement, log_blocks, require,
+    BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, MergeTiming, Placement, log_blocks,
+    require,
 };
 use super::cx::{Cx, Label, PageOut, Place};
 use super::{Mapping, Shape};
@@ -103,15 +109,19 @@ pub enum BrokenRun {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Random log blocks, beside the sequential one: their number, or below 1 their share of the exported blocks.
+    /// Random log blocks, beside the sequential one: their number, or below 1 their share of the
+    /// exported blocks.
     pub log_blocks: f64,
     /// Where a page goes that breaks the run in the sequential log block.
     pub broken_run: BrokenRun,
-    /// The sequential log block is completed in place; without this, what is not a switch is a full merge.
+    /// The sequential log block is completed in place; without this, what is not a switch is a full
+    /// merge.
     pub partial_merge: bool,
-    /// When a full sequential log block, or the oldest of the random ones when all are full, is merged.
+    /// When a full sequential log block, or the oldest of the random ones when all are full, is
+    /// merged.
     pub merge_timing: MergeTiming,
-    /// When the erases that a request causes come: after the host's write, or before it, so that the request waits for them.
+    /// When the erases that a request causes come: after the host's write, or before it, so that
+    /// the request waits for them.
     pub merge_erase: MergeErase,
 }
 
@@ -127,8 +137,8 @@ impl Default for Config {
     }
 }
 
-/// Blocks beyond data and log blocks: one to merge into, and one that stays erased, in case power fails before a merge's
-/// erases have ended.
+/// Blocks beyond data and log blocks: one to merge into, and one that stays erased, in case power
+/// fails before a merge's erases have ended.
 const SPARE: u32 = 2;
 
 impl Config {
@@ -186,7 +196,8 @@ struct Fast {
     most: u32,
     /// The oldest first.
     random: VecDeque<Random>,
-    /// One that is erased when the page for which it makes room is written: nothing else in it is the newest. Or [`NONE`].
+    /// One that is erased when the page for which it makes room is written: nothing else in it is
+    /// the newest. Or [`NONE`].
     leaving: u32,
     /// Unit that the next random log block is taken from.
     turn: u32,
@@ -194,17 +205,24 @@ struct Fast {
 }
 
 impl Fast {
-    /// Pages of the batch, from the first on, that follow one another in one logical block and are not the first in their
-    /// slots.
+    /// Pages of the batch, from the first on, that follow one another in one logical block and are
+    /// not the first in their slots.
     fn run(blocks: &Blocks, cx: &Cx<'_>, pages: &[PageOut]) -> usize {
         let ppb = blocks.ppb();
         let (_, offset) = blocks.split(pages[0].lpn);
         let next = pages.iter().zip(pages[0].lpn..).take((ppb - offset) as usize);
-        next.take_while(|(out, lpn)| out.lpn == *lpn && blocks.direct(cx.flash, *lpn, 1) == 0).count()
+        next.take_while(|(out, lpn)| out.lpn == *lpn && blocks.direct(cx.flash, *lpn, 1) == 0)
+            .count()
     }
 
     /// Offset 0: begins a run.
-    fn begin(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
+    fn begin(
+        &mut self,
+        blocks: &mut Blocks,
+        cx: &mut Cx<'_>,
+        pages: &[PageOut],
+        waits: u32,
+    ) -> usize {
         if !self.finish(blocks, cx, false) || !blocks.can_take(cx, 1) {
             return 0;
         }
@@ -216,7 +234,13 @@ impl Fast {
     }
 
     /// Goes on with the run.
-    fn go_on(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
+    fn go_on(
+        &mut self,
+        blocks: &mut Blocks,
+        cx: &mut Cx<'_>,
+        pages: &[PageOut],
+        waits: u32,
+    ) -> usize {
         let count = Self::run(blocks, cx, pages);
         let Some(run) = &mut self.sequential else { return 0 };
         blocks.program(
@@ -229,7 +253,8 @@ impl Fast {
         count
     }
 
-    /// The random log block that takes the next page, if there is one or can be; it is logical page `coming`, or [`NONE`].
+    /// The random log block that takes the next page, if there is one or can be; it is logical page
+    /// `coming`, or [`NONE`].
     fn open(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, coming: u32) -> Option<&mut Random> {
         let ppb = blocks.ppb() as usize;
         if self.random.back().is_none_or(|log| log.entries.len() == ppb) {
@@ -259,16 +284,24 @@ impl Fast {
     }
 
     /// Appends pages to the random log blocks.
-    fn append(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
+    fn append(
+        &mut self,
+        blocks: &mut Blocks,
+        cx: &mut Cx<'_>,
+        pages: &[PageOut],
+        waits: u32,
+    ) -> usize {
         let ppb = blocks.ppb() as usize;
-        let owner = self.sequential.map_or(NONE, |run| run.lbn);
+        let sequential_block = self.sequential.map_or(NONE, |run| run.lbn);
         let Some(log) = self.open(blocks, cx, pages[0].lpn) else { return 0 };
-        // What was merged for room may have emptied the sequential log block; that changes nothing for these pages.
+        // What was merged for room may have emptied the sequential log block; that changes nothing
+        // for these pages.
         let is_random = |out: &&PageOut| {
             let (lbn, offset) = blocks.split(out.lpn);
-            offset != 0 && lbn != owner && blocks.direct(cx.flash, out.lpn, 1) == 0
+            offset != 0 && lbn != sequential_block && blocks.direct(cx.flash, out.lpn, 1) == 0
         };
-        let more = pages[1..].iter().take(ppb - log.entries.len() - 1).take_while(is_random).count();
+        let more =
+            pages[1..].iter().take(ppb - log.entries.len() - 1).take_while(is_random).count();
         let written = &pages[..=more];
         let at = Place { block: log.block, page: log.entries.len() as u32, label: log.label };
         log.entries.extend(written.iter().map(|out| Entry::Page(out.lpn)));
@@ -284,7 +317,13 @@ impl Fast {
 impl BlockScheme for Fast {
     const NAME: &'static str = "fast";
 
-    fn write(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
+    fn write(
+        &mut self,
+        blocks: &mut Blocks,
+        cx: &mut Cx<'_>,
+        pages: &[PageOut],
+        waits: u32,
+    ) -> usize {
         if let Some(count) = blocks.write_direct(cx, pages, waits) {
             return count;
         }
@@ -305,12 +344,12 @@ impl BlockScheme for Fast {
         count
     }
 
-    fn bury(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
+    fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
         let (lbn, _) = blocks.split(pages[0]);
         let Some(log) = self.open(blocks, cx, NONE) else { return false };
         let at = Place { block: log.block, page: log.entries.len() as u32, label: log.label };
         log.entries.push(Entry::Tombstone(lbn));
-        blocks.bury(cx, at, pages);
+        blocks.write_tombstones(cx, at, pages);
         if self.config.merge_timing == MergeTiming::Eager {
             self.tidy(blocks, cx);
         }

@@ -1,4 +1,5 @@
-//! Clustered log blocks: whose they are, what has been written to them, and how much of it still counts.
+//! Clustered log blocks: whose they are, what has been written to them, and how much of it still
+//! counts.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -96,8 +97,8 @@ impl Logs {
         self.order.touch(&mut self.links, log);
     }
 
-    /// Takes blocks for a new log of `group`; for each the data block that it should lie near, and the owner that is
-    /// recorded. There has to be an unused one.
+    /// Takes blocks for a new log of `group`; for each the data block that it should lie near, and
+    /// the logical_block that is recorded. There has to be an unused one.
     pub(super) fn attach(
         &mut self,
         blocks: &mut Blocks,
@@ -107,11 +108,11 @@ impl Logs {
     ) -> u32 {
         let Some(index) = self.unused.pop() else { unreachable!("a merge frees a log") };
         let mut log = Log { group, ..Log::default() };
-        for (lbn, owner) in columns {
+        for (lbn, logical_block) in columns {
             let block = blocks.take(blocks.home(lbn));
             self.log_of[block as usize] = index;
             log.blocks.push(block);
-            log.labels.push(cx.label(Role::Log, owner));
+            log.labels.push(cx.label(Role::Log, logical_block));
             log.entries.push(Vec::new());
         }
         self.all[index as usize] = log;
@@ -175,7 +176,8 @@ impl Logs {
     pub(super) fn next_in(&mut self, blocks: &Blocks, log: u32) -> Option<u32> {
         let ppb = blocks.ppb();
         let log = &mut self.all[log as usize];
-        while let Some((&block, entries)) = log.blocks.get(log.scanned.0).zip(log.entries.get(log.scanned.0))
+        while let Some((&block, entries)) =
+            log.blocks.get(log.scanned.0).zip(log.entries.get(log.scanned.0))
         {
             while let Some(entry) = entries.get(log.scanned.1) {
                 let ppn = block * ppb + log.scanned.1 as u32;
@@ -203,7 +205,8 @@ impl Logs {
         log
     }
 
-    /// Takes all logs from a group, the oldest first; what becomes of their blocks is the caller's business.
+    /// Takes all logs from a group, the oldest first; what becomes of their blocks is the caller's
+    /// business.
     pub(super) fn release_all(&mut self, group: u32) -> Vec<Log> {
         let all = std::mem::take(&mut self.groups[group as usize]);
         all.into_iter().map(|log| self.detach(log)).collect()
@@ -228,7 +231,11 @@ impl Logs {
     }
 
     pub(super) fn describe(&self) -> String {
-        format!("{} of {} log blocks are in use, ", self.all.len() - self.unused.len(), self.all.len())
+        format!(
+            "{} of {} log blocks are in use, ",
+            self.all.len() - self.unused.len(),
+            self.all.len()
+        )
     }
 
     pub(super) fn bytes(&self) -> usize {

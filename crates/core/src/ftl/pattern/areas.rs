@@ -1,8 +1,9 @@
-//! Areas: flash blocks that are written and erased together, one or one on each of several channels.
+//! Areas: flash blocks that are written and erased together, one or one on each of several
+//! channels.
 //!
-//! An area is a log while it takes pages of the host, or holds pages of a block whose others lie elsewhere. Once it is none, it is
-//! the *home* of the logical blocks in it, its residents, all of whose pages that are in no log lie there. It is erased
-//! when it has no residents.
+//! An area is a log while it takes pages of the host, or holds pages of a block whose others lie
+//! elsewhere. Once it is none, it is the *home* of the logical blocks in it, its residents, all of
+//! whose pages that are in no log lie there. It is erased when it has no residents.
 
 use crate::ftl::blocks::Blocks;
 use crate::ftl::cx::{Cx, Label, Place};
@@ -95,8 +96,9 @@ impl Areas {
         self.add(taken, label, is_log)
     }
 
-    /// Takes erased blocks for a new area over `width` channels: in each the unit that has most, and as long as there are others, none
-    /// twice. A channel without erased blocks is stood in for by another.
+    /// Takes erased blocks for a new area over `width` channels: in each the unit that has most,
+    /// and as long as there are others, none twice. A channel without erased blocks is stood in for
+    /// by another.
     pub(super) fn open_striped(
         &mut self,
         blocks: &mut Blocks,
@@ -109,14 +111,18 @@ impl Areas {
             let g = &blocks.geometry;
             let channel = column % g.channels;
             // Those taken so far are still counted as erased.
-            let left =
-                |unit: u32| blocks.pool.free(unit) - units.iter().filter(|&&u| u == unit).count() as u32;
-            let here = (0..g.units).filter(|&unit| g.channel_of(g.die_of(unit)) == channel && left(unit) > 0);
-            let best = |units_here: &mut dyn Iterator<Item = u32>| {
-                units_here.max_by_key(|&unit| (!units.contains(&unit), left(unit), std::cmp::Reverse(unit)))
+            let left = |unit: u32| {
+                blocks.pool.free(unit) - units.iter().filter(|&&u| u == unit).count() as u32
             };
-            let found =
-                best(&mut { here }).or_else(|| best(&mut (0..g.units).filter(|&unit| left(unit) > 0)));
+            let here = (0..g.units)
+                .filter(|&unit| g.channel_of(g.die_of(unit)) == channel && left(unit) > 0);
+            let best = |units_here: &mut dyn Iterator<Item = u32>| {
+                units_here.max_by_key(|&unit| {
+                    (!units.contains(&unit), left(unit), std::cmp::Reverse(unit))
+                })
+            };
+            let found = best(&mut { here })
+                .or_else(|| best(&mut (0..g.units).filter(|&unit| left(unit) > 0)));
             units.push(found.unwrap_or(column % g.units));
         }
         self.open(blocks, cx, units.into_iter(), is_log)
@@ -174,7 +180,8 @@ impl Areas {
         }
     }
 
-    /// The striped area with fewest residents, if one could have more: of several the one that came to have so few last. O(1).
+    /// The striped area with fewest residents, if one could have more: of several the one that came
+    /// to have so few last. O(1).
     pub(super) fn sparsest(&self) -> Option<u32> {
         self.sparse.least().last().copied()
     }
@@ -199,7 +206,9 @@ impl Areas {
         let lists: usize = self
             .all
             .iter()
-            .map(|area| (area.blocks.capacity() + area.residents.capacity() + area.guests.capacity()) * 4)
+            .map(|area| {
+                (area.blocks.capacity() + area.residents.capacity() + area.guests.capacity()) * 4
+            })
             .sum();
         self.all.len() * size_of::<Area>()
             + lists
@@ -216,8 +225,8 @@ mod tests {
     use crate::ftl::cx::Label;
     use crate::support::NONE;
 
-    /// The area with fewest residents is emptied; of several the one that came to have so few last, and none that is being filled or
-    /// full.
+    /// The area with fewest residents is emptied; of several the one that came to have so few last,
+    /// and none that is being filled or full.
     #[test]
     fn the_sparsest_area_is_the_one_that_came_to_have_so_few_last() {
         let mut areas = Areas::new(16, 3);

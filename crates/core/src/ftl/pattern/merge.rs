@@ -1,4 +1,5 @@
-//! Merges: all pages of a logical block brought together where its patterns say, and the room that this wins.
+//! Merges: all pages of a logical block brought together where its patterns say, and the room that
+//! this wins.
 
 use super::{InPlace, PatternFtl, Turn};
 use crate::ftl::blocks::Blocks;
@@ -8,23 +9,30 @@ use crate::pattern::Policy;
 use crate::support::NONE;
 
 impl PatternFtl {
-    /// Whether `count` blocks can be taken; `at_last` if nothing that is interrupted will ever have to go on. A striped area's worth
-    /// stays erased: recovery may need it.
+    /// Whether `count` blocks can be taken; `at_last` if nothing that is interrupted will ever have
+    /// to go on. A striped area's worth stays erased: recovery may need it.
     pub(super) fn can_take(&self, blocks: &Blocks, cx: &Cx<'_>, count: u32, at_last: bool) -> bool {
-        if at_last { blocks.pool.total() >= count } else { blocks.can_take(cx, count + self.width - 1) }
+        if at_last {
+            blocks.pool.total() >= count
+        } else {
+            blocks.can_take(cx, count + self.width - 1)
+        }
     }
 
-    /// Where a logical block goes when it is merged: to the policy that its last two patterns agree on, else to MULTI.
-    fn settled(&self, lbn: u32) -> Policy {
+    /// Where a logical block goes when it is merged: to the policy that its last two patterns agree
+    /// on, else to MULTI.
+    fn lasting_policy(&self, lbn: u32) -> Policy {
         let turn = &self.turns[lbn as usize];
         match (turn.policy, turn.recent) {
-            (Some(Policy::Single), _) | (_, [Some(Policy::Single), Some(Policy::Single)]) => Policy::Single,
+            (Some(Policy::Single), _) | (_, [Some(Policy::Single), Some(Policy::Single)]) => {
+                Policy::Single
+            }
             _ => Policy::Multi,
         }
     }
 
     /// A logical block whose last two patterns agree is no longer one whose pattern changes.
-    fn settle(&mut self, cx: &mut Cx<'_>, lbn: u32) {
+    fn leave_hybrid(&mut self, cx: &mut Cx<'_>, lbn: u32) {
         let Turn { policy, recent, awaited } = &mut self.turns[lbn as usize];
         if *policy == Some(Policy::Hybrid)
             && let [Some(one), Some(other)] = recent
@@ -39,7 +47,8 @@ impl PatternFtl {
         }
     }
 
-    /// All pages of a logical block now lie in `area`. Its home until now is erased if that was its last resident.
+    /// All pages of a logical block now lie in `area`. Its home until now is erased if that was its
+    /// last resident.
     fn move_in(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, lbn: u32, area: u32, cause: Cause) {
         let old = std::mem::replace(&mut self.home[lbn as usize], area);
         if old != area {
@@ -51,12 +60,16 @@ impl PatternFtl {
                 self.drop_if_empty(blocks, cx, old, cause);
             }
         }
-        self.settle(cx, lbn);
+        self.leave_hybrid(cx, lbn);
     }
 
     fn drop_if_empty(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, area: u32, cause: Cause) {
         let found = &self.areas.all[area as usize];
-        if found.residents.is_empty() && !found.is_log && area != self.target && !found.blocks.is_empty() {
+        if found.residents.is_empty()
+            && !found.is_log
+            && area != self.target
+            && !found.blocks.is_empty()
+        {
             self.areas.erase(blocks, cx, area, cause);
         }
     }
@@ -84,13 +97,14 @@ impl PatternFtl {
                 // One tombstone speaks of all trimmed pages.
                 let dead = |&lpn: &u32| elsewhere(blocks, lpn) && blocks.lookup(lpn).is_none();
                 let trimmed: Vec<u32> = (lpn..(lbn + 1) * ppb).filter(dead).collect();
-                blocks.bury(cx, at, &trimmed);
+                blocks.write_tombstones(cx, at, &trimmed);
                 buried = true;
             }
         }
     }
 
-    /// Pages that `area` lacks of a logical block: those to be copied, and a tombstone for trimmed ones.
+    /// Pages that `area` lacks of a logical block: those to be copied, and a tombstone for trimmed
+    /// ones.
     fn lacks(&self, blocks: &Blocks, lbn: u32, area: u32) -> u32 {
         let ppb = blocks.ppb();
         let (mut live, mut trimmed) = (0, false);
@@ -103,8 +117,8 @@ impl PatternFtl {
         live + u32::from(trimmed)
     }
 
-    /// Whether what `area` holds of a logical block can be its data block, or part of that, as it lies; what is missing then
-    /// has room in its place where the area is one flash block.
+    /// Whether what `area` holds of a logical block can be its data block, or part of that, as it
+    /// lies; what is missing then has room in its place where the area is one flash block.
     fn fits_in_place(&self, blocks: &Blocks, flash: &Flash, lbn: u32, area: u32) -> bool {
         if self.config.in_place == InPlace::AnyOrder {
             return true;
@@ -131,8 +145,9 @@ impl PatternFtl {
         })
     }
 
-    /// Merges a logical block: into `log` where it can be completed there, else into an area of its policy; under SINGLE where
-    /// that log or its data lie, or else in the `channel` asked for. `false` while there is no block to take.
+    /// Merges a logical block: into `log` where it can be completed there, else into an area of its
+    /// policy; under SINGLE where that log or its data lie, or else in the `channel` asked for.
+    /// `false` while there is no block to take.
     pub(super) fn merge(
         &mut self,
         blocks: &mut Blocks,
@@ -145,17 +160,19 @@ impl PatternFtl {
         // A block whose pattern changes goes where it is wanted, though all of it lies in the log.
         let stays = self.width == 1
             || lacks > 0
-            || self.areas.is_striped(log) == (self.settled(lbn) == Policy::Multi);
+            || self.areas.is_striped(log) == (self.lasting_policy(lbn) == Policy::Multi);
         let in_place = stays && log != NONE && self.fits_in_place(blocks, cx.flash, lbn, log);
         if lacks == 0 && in_place {
             cx.counters.switch_merges += 1;
             self.move_in(blocks, cx, lbn, log, cause);
             return true;
         }
-        let single = self.settled(lbn) == Policy::Single;
+        let single = self.lasting_policy(lbn) == Policy::Single;
         if single && in_place && !self.areas.is_striped(log) {
-            let room =
-                self.areas.all[log as usize].blocks.iter().map(|&b| blocks.ppb() - cx.flash.write_ptr(b));
+            let room = self.areas.all[log as usize]
+                .blocks
+                .iter()
+                .map(|&b| blocks.ppb() - cx.flash.write_ptr(b));
             if lacks <= room.sum() {
                 cx.counters.partial_merges += 1;
                 self.gather(blocks, cx, lbn, log, cause);
@@ -196,7 +213,12 @@ impl PatternFtl {
     }
 
     /// The striped area that takes the next merged block.
-    fn striped_target(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, at_last: bool) -> Option<u32> {
+    fn striped_target(
+        &mut self,
+        blocks: &mut Blocks,
+        cx: &mut Cx<'_>,
+        at_last: bool,
+    ) -> Option<u32> {
         if self.target == NONE || self.slots == self.width {
             if !self.can_take(blocks, cx, self.width, at_last) {
                 return None;
@@ -213,8 +235,8 @@ impl PatternFtl {
         Some(self.target)
     }
 
-    /// Merges all logical blocks that have pages in a log, which then is none. `false` while there is no block to take, then
-    /// it goes on from there the next time.
+    /// Merges all logical blocks that have pages in a log, which then is none. `false` while there
+    /// is no block to take, then it goes on from there the next time.
     pub(super) fn merge_log(
         &mut self,
         blocks: &mut Blocks,
@@ -223,9 +245,10 @@ impl PatternFtl {
         at_last: bool,
     ) -> bool {
         for &guest in &self.areas.all[log as usize].guests {
-            for open in
-                [&mut self.single_logs[guest as usize], &mut self.striped_logs[(guest / self.width) as usize]]
-            {
+            for open in [
+                &mut self.single_logs[guest as usize],
+                &mut self.striped_logs[(guest / self.width) as usize],
+            ] {
                 if *open == log {
                     *open = NONE;
                 }
@@ -233,7 +256,9 @@ impl PatternFtl {
         }
         while let Some(&lbn) = self.areas.all[log as usize].guests.last() {
             let ppb = blocks.ppb();
-            let has = blocks.words(lbn * ppb..(lbn + 1) * ppb).any(|(block, _)| self.areas.of(block) == log);
+            let has = blocks
+                .words(lbn * ppb..(lbn + 1) * ppb)
+                .any(|(block, _)| self.areas.of(block) == log);
             if has && !self.merge(blocks, cx, lbn, (log, None), (Cause::Merge, at_last)) {
                 return false;
             }
@@ -261,8 +286,14 @@ impl PatternFtl {
         }
     }
 
-    /// Empties the striped area with fewest residents; `None` if all are full, `false` while there is no block to take.
-    pub(super) fn clean(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, at_last: bool) -> Option<bool> {
+    /// Empties the striped area with fewest residents; `None` if all are full, `false` while there
+    /// is no block to take.
+    pub(super) fn clean(
+        &mut self,
+        blocks: &mut Blocks,
+        cx: &mut Cx<'_>,
+        at_last: bool,
+    ) -> Option<bool> {
         let area = self.areas.sparsest()?;
         while let Some(&lbn) = self.areas.all[area as usize].residents.last() {
             if !self.merge(blocks, cx, lbn, (NONE, None), (Cause::Gc, at_last)) {

@@ -1,13 +1,14 @@
-//! Which block is cleaned next: greedy with the tie rule of planes that have their own active blocks, and the same aware of wear.
+//! Which block is cleaned next: greedy with the tie rule of planes that have their own active
+//! blocks, and the same aware of wear.
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 
 use super::{Cleaning, Config};
-use crate::ftl::victim::{Candidates, Looks, Victim};
+use crate::ftl::victim::{Candidates, Looks, VictimPolicy};
 
 /// The policy that the options name.
-pub(super) fn build(config: &Config) -> Box<dyn Victim> {
+pub(super) fn build(config: &Config) -> Box<dyn VictimPolicy> {
     match config.cleaning {
         Cleaning::Greedy => Box::new(Emptiest),
         Cleaning::WearAware => Box::new(WearAware {
@@ -24,7 +25,7 @@ pub(super) fn build(config: &Config) -> Box<dyn Victim> {
 #[derive(Debug)]
 struct Emptiest;
 
-impl Victim for Emptiest {
+impl VictimPolicy for Emptiest {
     #[inline]
     fn choose(&mut self, blocks: &Candidates<'_>) -> Option<u32> {
         blocks.emptiest_last()
@@ -42,7 +43,8 @@ enum Fate {
     Skip,
 }
 
-/// The sealed blocks with no more valid pages than any that comes before them, by number, the last one first: [`Emptiest`] takes that.
+/// The sealed blocks with no more valid pages than any that comes before them, by number, the last
+/// one first: [`Emptiest`] takes that.
 fn candidates(sealed: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
     let (mut least, mut found) = (u32::MAX, Vec::new());
     for (block, valid) in sealed {
@@ -55,7 +57,8 @@ fn candidates(sealed: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
     found
 }
 
-/// Goes through those blocks, and looks at the erases that each has left. The last one is cleaned as it is.
+/// Goes through those blocks, and looks at the erases that each has left. The last one is cleaned
+/// as it is.
 #[derive(Debug)]
 struct WearAware {
     lifetime: u32,
@@ -66,7 +69,8 @@ struct WearAware {
 }
 
 impl WearAware {
-    /// A block that was erased so often, where `average` erases are left to blocks; `migrates` where cold data can move.
+    /// A block that was erased so often, where `average` erases are left to blocks; `migrates`
+    /// where cold data can move.
     fn fate(&mut self, erases: u32, average: f64, migrates: bool) -> Fate {
         let life = f64::from(self.lifetime.saturating_sub(erases));
         if migrates && life < self.migrate_below * average {
@@ -81,7 +85,7 @@ impl WearAware {
     }
 }
 
-impl Victim for WearAware {
+impl VictimPolicy for WearAware {
     fn choose(&mut self, blocks: &Candidates<'_>) -> Option<u32> {
         self.cold = None;
         let sealed = (0..blocks.count()).filter_map(|block| Some((block, blocks.closed(block)?)));
@@ -96,7 +100,8 @@ impl Victim for WearAware {
                 Fate::Migrate => {
                     // A block without any valid page holds nothing cold.
                     let holds = |&other: &u32| blocks.closed(other).is_some_and(|valid| valid > 0);
-                    let others = (0..blocks.count()).filter(|other| *other != block && holds(other));
+                    let others =
+                        (0..blocks.count()).filter(|other| *other != block && holds(other));
                     self.cold = others.min_by_key(|&other| blocks.erased_at(other));
                     return Some(block);
                 }
@@ -148,7 +153,10 @@ mod tests {
     fn a_block_with_little_life_left_gets_cold_data() {
         let mut policy = policy(0.85, 0.80);
         // On average 40 erases are left: below 34 is too few.
-        assert_eq!([16, 17].map(|erases| policy.fate(erases, 40.0, true)), [Fate::Clean, Fate::Migrate]);
+        assert_eq!(
+            [16, 17].map(|erases| policy.fate(erases, 40.0, true)),
+            [Fate::Clean, Fate::Migrate]
+        );
     }
 
     #[test]

@@ -1,64 +1,84 @@
-//! The page map of the Microsoft SSD model, the add-on for `DiskSim` that many papers simulate with.
+//! The page map of the Microsoft SSD model, the add-on for `DiskSim` that many papers simulate
+//! with.
 //!
-//! **What it does.** An *element* is a chip of the geometry; consecutive stripes of `stride` pages lie on consecutive
-//! elements, and a page never leaves its element. The last page of a block is its *summary*: when its last data page is written,
-//! the summary is programmed as well, with 512 bytes to transfer, and the block is *sealed*. Blocks are taken in rotation: the
-//! next erased one after the one taken last.
+//! **What it does.** An *element* is a chip of the geometry; consecutive stripes of `stride` pages
+//! lie on consecutive elements, and a page never leaves its element. The last page of a block is
+//! its *summary*: when its last data page is written, the summary is programmed as well, with 512
+//! bytes to transfer, and the block is *sealed*. Blocks are taken in rotation: the next erased one
+//! after the one taken last.
 //!
-//! With `active = "plane"`, which the model calls copy-back, every plane has an active block. `pool` says to which plane of its
-//! element a page goes: to the one with most free pages among those whose active block is newer than the old copy, beginning
-//! after the plane written last; or to the old copy's own. When a page has been written to an element and no more
-//! than `min_free` of a plane's blocks are erased, one block of that plane is *cleaned*: the sealed one with the fewest valid pages,
-//! with the highest number among equals, is copied to the plane's active block and erased. On each die that is one plane at
-//! a time; they take turns, and dies are cleaned in the order in which they came to be short.
+//! With `active = "plane"`, which the model calls copy-back, every plane has an active block.
+//! `pool` says to which plane of its element a page goes: to the one with most free pages among
+//! those whose active block is newer than the old copy, beginning after the plane written last; or
+//! to the old copy's own. When a page has been written to an element and no more than `min_free` of
+//! a plane's blocks are erased, one block of that plane is *cleaned*: the sealed one with the
+//! fewest valid pages, with the highest number among equals, is copied to the plane's active block
+//! and erased. On each die that is one plane at a time; they take turns, and dies are cleaned in
+//! the order in which they came to be short.
 //!
-//! With `active = "element"` an element has one active block. When no more than `min_free` of its blocks are erased, its sealed
-//! blocks are put in order, fewest valid pages and then lowest number first, and cleaned one after the other in this
-//! order until there are two erased blocks more than that.
+//! With `active = "element"` an element has one active block. When no more than `min_free` of its
+//! blocks are erased, its sealed blocks are put in order, fewest valid pages and then lowest number
+//! first, and cleaned one after the other in this order until there are two erased blocks more than
+//! that.
 //!
-//! What a request writes of one logical block is written first, and cleaned for afterwards, as far as there is room. Where
-//! planes have active blocks, one that holds so many valid pages that cleaning would run dry takes none that lie on other
-//! planes. Trims that no page on flash tells of yet are written as a page of the element before anything there is erased.
+//! What a request writes of one logical block is written first, and cleaned for afterwards, as far
+//! as there is room. Where planes have active blocks, one that holds so many valid pages that
+//! cleaning would run dry takes none that lie on other planes. Trims that no page on flash tells of
+//! yet are written as a page of the element before anything there is erased.
 //!
-//! Wear-aware cleaning looks at the erases that each block has left of `lifetime`. A block that has less than `migrate_below` of the
-//! plane's average is cleaned and gets the valid pages, but no summary, of the block that was erased longest ago among those that
-//! hold any. That one is erased instead, and what it held stays as old as it was where pages ask for a newer active block. A block
-//! that has less than `ration_below` of the average is passed over the more often, the less it has left. After the
-//! block with the fewest valid pages those have their turns, by number downwards, that hold no more than any below them; the last
-//! of them is cleaned as it is. An element with one active block takes its blocks in the order above, passes over by the average
-//! of the element as it was when they were put in order, and moves no cold data.
+//! Wear-aware cleaning looks at the erases that each block has left of `lifetime`. A block that has
+//! less than `migrate_below` of the plane's average is cleaned and gets the valid pages, but no
+//! summary, of the block that was erased longest ago among those that hold any. That one is erased
+//! instead, and what it held stays as old as it was where pages ask for a newer active block. A
+//! block that has less than `ration_below` of the average is passed over the more often, the less
+//! it has left. After the block with the fewest valid pages those have their turns, by number
+//! downwards, that hold no more than any below them; the last of them is cleaned as it is. An
+//! element with one active block takes its blocks in the order above, passes over by the average of
+//! the element as it was when they were put in order, and moves no cold data.
 //!
-//! **When it wins**: every element works on its own, so that many elements answer many requests at once. **When it loses**:
-//! a request waits while its element is cleaned, and pages that often change on one element wear that one alone.
+//! **When it wins**: every element works on its own, so that many elements answer many requests at
+//! once. **When it loses**: a request waits while its element is cleaned, and pages that often
+//! change on one element wear that one alone.
 //!
-//! Agrawal, Prabhakaran, Wobber, Davis, Manasse, Panigrahy: "Design Tradeoffs for SSD Performance", USENIX ATC 2008; built
-//! after the public sources of the add-on. Defaults are those of its example of a configuration.
+//! Agrawal, Prabhakaran, Wobber, Davis, Manasse, Panigrahy: "Design Tradeoffs for SSD Performance",
+//! USENIX ATC 2008; built after the public sources of the add-on. Defaults are those of its example
+//! of a configuration.
 //!
-//! **Where the paper is silent.** The sources decide. Their parameters elsewhere in the configuration: *parallel units* of an element are
-//! `nand.dies_per_chip`, its planes `nand.planes_per_die`; `nand.copy_back` says whether copies inside a plane stay off the bus.
-//! Not as there:
-//! - Gangs of elements that are cleaned together are refused. Elements that share a bus are `nand.chips_per_channel`. Where a gang is one
-//!   element, the pools `"gang"` and `"element"` are the same.
-//! - A die takes its next operation when it has ended the one before. There, the next round of an element's parallel units
-//!   begins when all have ended.
-//! - There, an element is cleaned before the next of its requests begins; here, the cleaning is queued before whatever the element is
-//!   given afterwards, and what is queued by then goes first. Once it has begun, the die is busy for the whole cost, as there: copies,
-//!   summaries and erases of all blocks that are cleaned come one right after the other. In an element of several dies requests
-//!   may come in between on those that wait for another one; and so do host reads everywhere under `nand.scheduling = "read-first"`.
-//! - There, an element that is short of erased blocks is cleaned before any request that finds it idle, also a read; here, after
-//!   pages written to it alone. What one cleaning leaves short waits for the next page that is written.
-//! - The model cleans at a watermark of 0 when nothing is left. Here one erased block is kept at least: without it a
-//!   power cut during cleaning could leave no room to go on.
-//! - Blocks are not retired at the end of `lifetime`, which only steers; `nand.endurance` retires them. The example's lifetime
-//!   of 50 erases makes little sense beside it, but is what the released file says.
-//! - There, a block may be cleaned all of whose pages are valid, if those before it are passed over. Here, it is the one with the
-//!   fewest that is cleaned then.
-//! - There, an element with one active block may pass over all of its blocks and clean none. Here, the last in order is cleaned.
-//! - There, cold data may be found in the open block or in the worn one itself. Here, they come from another sealed one.
-//! - Cold data do not move where only one erased block is left, and not between planes that share an active block.
+//! **Where the paper is silent.** The sources decide. Their parameters elsewhere in the
+//! configuration: *parallel units* of an element are `nand.dies_per_chip`, its planes
+//! `nand.planes_per_die`; `nand.copy_back` says whether copies inside a plane stay off the bus. Not
+//! as there:
+//! - Gangs of elements that are cleaned together are refused. Elements that share a bus are
+//!   `nand.chips_per_channel`. Where a gang is one element, the pools `"gang"` and `"element"` are
+//!   the same.
+//! - A die takes its next operation when it has ended the one before. There, the next round of an
+//!   element's parallel units begins when all have ended.
+//! - There, an element is cleaned before the next of its requests begins; here, the cleaning is
+//!   queued before whatever the element is given afterwards, and what is queued by then goes first.
+//!   Once it has begun, the die is busy for the whole cost, as there: copies, summaries and erases
+//!   of all blocks that are cleaned come one right after the other. In an element of several dies
+//!   requests may come in between on those that wait for another one; and so do host reads
+//!   everywhere under `nand.scheduling = "read-first"`.
+//! - There, an element that is short of erased blocks is cleaned before any request that finds it
+//!   idle, also a read; here, after pages written to it alone. What one cleaning leaves short waits
+//!   for the next page that is written.
+//! - The model cleans at a watermark of 0 when nothing is left. Here one erased block is kept at
+//!   least: without it a power cut during cleaning could leave no room to go on.
+//! - Blocks are not retired at the end of `lifetime`, which only steers; `nand.endurance` retires
+//!   them. The example's lifetime of 50 erases makes little sense beside it, but is what the
+//!   released file says.
+//! - There, a block may be cleaned all of whose pages are valid, if those before it are passed
+//!   over. Here, it is the one with the fewest that is cleaned then.
+//! - There, an element with one active block may pass over all of its blocks and clean none. Here,
+//!   the last in order is cleaned.
+//! - There, cold data may be found in the open block or in the worn one itself. Here, they come
+//!   from another sealed one.
+//! - Cold data do not move where only one erased block is left, and not between planes that share
+//!   an active block.
 //!
-//! Cost of a page write: O(planes of an element), and O(log blocks of a plane) to keep the blocks in order; of a block
-//! that is opened O(erased blocks), of one that is cleaned with a shared active block or aware of wear O(n log n) in an element's blocks.
+//! Cost of a page write: O(planes of an element), and O(log blocks of a plane) to keep the blocks
+//! in order; of a block that is opened O(erased blocks), of one that is cleaned with a shared
+//! active block or aware of wear O(n log n) in an element's blocks.
 
 mod cleaning;
 mod planes;
@@ -118,17 +138,19 @@ pub const ABOUT: About = About {
 pub struct Config {
     /// Consecutive logical pages that lie on one element (1 and more).
     pub stride: u32,
-    /// Share of each plane's blocks that is hidden from the host (above `min_free`, to 0.5, rounded down to whole blocks), and so
-    /// are the summaries: without `ftl.exported` a drive exports the rest, or what `ftl.over_provisioning` leaves if that is less.
+    /// Share of each plane's blocks that is hidden from the host (above `min_free`, to 0.5, rounded
+    /// down to whole blocks), and so are the summaries: without `ftl.exported` a drive exports the
+    /// rest, or what `ftl.over_provisioning` leaves if that is less.
     pub reserve: f64,
-    /// The low watermark: what has this share of its blocks erased, or less, is cleaned (0 to 0.5, rounded down to whole
-    /// blocks, at least 1).
+    /// The low watermark: what has this share of its blocks erased, or less, is cleaned (0 to 0.5,
+    /// rounded down to whole blocks, at least 1).
     pub min_free: f64,
     /// What has an active block, and is cleaned by itself.
     pub active: Active,
     /// To which plane of its element a page goes, where planes have active blocks.
     pub pool: Pool,
-    /// In which order the blocks of an element's planes are numbered, where an element has one active block.
+    /// In which order the blocks of an element's planes are numbered, where an element has one
+    /// active block.
     pub block_mapping: BlockMapping,
     /// Elements that are cleaned together; more than 1 is refused.
     pub elements_per_gang: u32,
@@ -138,7 +160,8 @@ pub struct Config {
     pub lifetime: u32,
     /// A block with a smaller share of the average of erases left gets cold data (0 to 1).
     pub migrate_below: f64,
-    /// A block with a smaller share of the average of erases left is passed over now and then (0 to 1).
+    /// A block with a smaller share of the average of erases left is passed over now and then (0 to
+    /// 1).
     pub ration_below: f64,
     /// Seed of the draws of wear-aware cleaning.
     pub seed: u64,
@@ -222,7 +245,9 @@ impl Config {
         let pools = Pools::new(g.units, (0..g.chips()).collect(), self.stride);
         let (alloc, shared): (Box<dyn Allocator>, _) = match self.active {
             Active::Plane => (Box::new(planes::Planes::new(pools.clone(), self.pool)), None),
-            Active::Element => (Box::new(planes::Whole::new(pools.clone())), Some(self.numbering())),
+            Active::Element => {
+                (Box::new(planes::Whole::new(pools.clone())), Some(self.numbering()))
+            }
         };
         let parts = Sealed {
             title: ABOUT.title,
@@ -298,8 +323,14 @@ mod tests {
     use crate::nand::{Chip, Engine, Flash, Oob, Plan, Stored};
     use crate::support::NONE;
 
-    /// Does something with a drive of one die, without time, that exports so many pages; planes of 6 blocks with 4 pages.
-    fn with(config: &Config, planes: u32, pages: u32, f: impl FnOnce(&mut dyn Mapping, &mut Cx<'_>)) {
+    /// Does something with a drive of one die, without time, that exports so many pages; planes of
+    /// 6 blocks with 4 pages.
+    fn with(
+        config: &Config,
+        planes: u32,
+        pages: u32,
+        f: impl FnOnce(&mut dyn Mapping, &mut Cx<'_>),
+    ) {
         let drive: DeviceConfig = serde_json::from_value(serde_json::json!({
             "nand": {"channels": 1, "chips_per_channel": 1, "dies_per_chip": 1, "planes_per_die": planes,
                      "blocks_per_plane": 6, "pages_per_block": 4, "page_size": "4 KiB",
@@ -324,7 +355,8 @@ mod tests {
         while matches!(mapping.reclaim(cx, unit), Reclaim::More | Reclaim::Together) {}
     }
 
-    /// Pages are written until no plane of two has room for one, and nothing has been cleaned: both are short then.
+    /// Pages are written until no plane of two has room for one, and nothing has been cleaned: both
+    /// are short then.
     #[test]
     fn a_page_without_room_has_one_plane_of_its_die_cleaned() {
         with(&Config::default(), 2, 8, |mapping, cx| {
@@ -343,7 +375,8 @@ mod tests {
         });
     }
 
-    /// Both planes are short of erased blocks, and stay so, as one is cleaned only when no page finds room.
+    /// Both planes are short of erased blocks, and stay so, as one is cleaned only when no page
+    /// finds room.
     #[test]
     fn planes_of_a_die_take_turns() {
         let config = Config { min_free: 0.34, reserve: 0.5, ..Config::default() };
@@ -361,7 +394,8 @@ mod tests {
         });
     }
 
-    /// Both planes come back with two erased blocks, which is too few, and with blocks that have one page of three left.
+    /// Both planes come back with two erased blocks, which is too few, and with blocks that have
+    /// one page of three left.
     #[test]
     fn planes_take_turns_after_a_power_cut() {
         let config = Config { min_free: 0.34, reserve: 0.5, ..Config::default() };
@@ -390,7 +424,8 @@ mod tests {
         });
     }
 
-    /// Power fails when one of two pages of block 1 has been copied into the last block. Block 0 endures three erases, or four.
+    /// Power fails when one of two pages of block 1 has been copied into the last block. Block 0
+    /// endures three erases, or four.
     #[test]
     fn copies_are_undone_beside_a_block_that_is_worn_out() {
         for (endurance, place) in [(3, 4 + 1), (4, 5 * 4)] {
@@ -400,7 +435,13 @@ mod tests {
                 for (block, pages) in (1..).zip([[0, 1, 2], [3, 4, 5], [6, 7, 8], [0, 3, 6]]) {
                     for (page, lpn) in (0..).zip(pages) {
                         seq += 1;
-                        let oob = Oob { lpn, version: 1, seq, opened: u64::from(block), ..Oob::default() };
+                        let oob = Oob {
+                            lpn,
+                            version: 1,
+                            seq,
+                            opened: u64::from(block),
+                            ..Oob::default()
+                        };
                         media.program(block * 4 + page, oob).unwrap();
                     }
                 }

@@ -5,8 +5,8 @@ use crate::nand::{Flash, Ppn};
 use crate::support::NONE;
 
 impl Store {
-    /// Compares redundant state. `lies` says whether an owner's page is where the store has it; returns how many pages
-    /// are valid.
+    /// Compares redundant state. `lies` says whether an owner's page is where the store has it;
+    /// returns how many pages are valid.
     ///
     /// # Errors
     /// What does not agree.
@@ -25,9 +25,9 @@ impl Store {
                 ));
             }
             let pending = || {
-                self.open
-                    .iter()
-                    .any(|open| open.block == block && page + open.pending.len() as u32 >= open.page)
+                self.open.iter().any(|open| {
+                    open.block == block && page + open.pending.len() as u32 >= open.page
+                })
             };
             if !flash.is_written(block, page) && !pending() {
                 return Err(format!("page store: physical page {ppn} is valid but erased"));
@@ -45,7 +45,10 @@ impl Store {
         }
         let per_unit: u32 = (0..self.geometry.units).map(|u| self.pool.free(u)).sum();
         if free != per_unit || free != self.pool.total() {
-            return Err(format!("page store: the pool counts {} blocks and holds {free}", self.pool.total()));
+            return Err(format!(
+                "page store: the pool counts {} blocks and holds {free}",
+                self.pool.total()
+            ));
         }
         Ok(valid_of.iter().map(|&v| u32::from(v)).sum())
     }

@@ -1,4 +1,5 @@
-//! Garbage collection of one unit, in steps or in one go; and the swaps of a wear leveller, which go the same way.
+//! Garbage collection of one unit, in steps or in one go; and the swaps of a wear leveller, which
+//! go the same way.
 
 use super::table::TOMB;
 use super::{Owners, Store};
@@ -26,7 +27,8 @@ pub(super) enum Job {
 }
 
 impl Job {
-    /// On whose account it is: a victim that then takes cold data would have been collected without them, too.
+    /// On whose account it is: a victim that then takes cold data would have been collected without
+    /// them, too.
     fn cause(self) -> Cause {
         match self {
             Self::Collect | Self::Clean(_) => Cause::Gc,
@@ -36,7 +38,8 @@ impl Job {
 }
 
 impl Store {
-    /// Collects `unit` as far as one plan goes. What has to go on without anything in between says so.
+    /// Collects `unit` as far as one plan goes. What has to go on without anything in between says
+    /// so.
     pub fn collect(&mut self, cx: &mut Cx<'_>, unit: u32, owners: &mut impl Owners) -> Reclaim {
         let grain = self.limits.grain;
         cx.plan.together |= grain != Grain::Steps;
@@ -50,14 +53,16 @@ impl Store {
         if step == Reclaim::More && goes_on { Reclaim::Together } else { step }
     }
 
-    /// Whether the erase that was planned last comes after pages of a program unit which only the host's next writes fill. Where
-    /// more was planned behind it, reads of what that moves would wait for those writes, too.
+    /// Whether the erase that was planned last comes after pages of a program unit which only the
+    /// host's next writes fill. Where more was planned behind it, reads of what that moves would
+    /// wait for those writes, too.
     fn waits_for_host(cx: &Cx<'_>) -> bool {
         let last = cx.plan.ops.last().filter(|op| op.kind == Kind::Erase);
         last.is_some_and(|erase| cx.engine.has_open_pin(erase.block))
     }
 
-    /// Whether all that `unit` needs now has been planned. What is written while that goes on does not prolong a cleaning.
+    /// Whether all that `unit` needs now has been planned. What is written while that goes on does
+    /// not prolong a cleaning.
     fn ends(&mut self, unit: u32) -> bool {
         // A swap needs a reserve that is really erased: it begins when the rest has ended.
         let is_over = self.wear.is_due(unit) || self.has_enough(unit);
@@ -85,7 +90,9 @@ impl Store {
                 self.units[unit as usize].collecting = false;
                 return Reclaim::Done;
             }
-            let Some(victim) = self.choose_victim(cx, unit) else { return self.nothing_to_collect(unit) };
+            let Some(victim) = self.choose_victim(cx, unit) else {
+                return self.nothing_to_collect(unit);
+            };
             match self.victim.cold().filter(|_| self.can_open(cx.engine, unit)) {
                 Some(cold) => {
                     let from = unit * self.geometry.blocks_per_unit + cold;
@@ -160,11 +167,15 @@ impl Store {
             program: self.geometry.program_pages,
             erases: cx.flash.erases(),
             regions: &self.class_of,
-            past: self.history.past(),
+            history: self.history.view(),
         };
-        // Without a reserve, which only power cuts and wear take away, what is valid has to fit into what is open.
-        let chosen =
-            if self.pool.free(unit) == 0 { blocks.emptiest()? } else { self.victim.choose(&blocks)? };
+        // Without a reserve, which only power cuts and wear take away, what is valid has to fit
+        // into what is open.
+        let chosen = if self.pool.free(unit) == 0 {
+            blocks.emptiest()?
+        } else {
+            self.victim.choose(&blocks)?
+        };
         debug_assert!(
             blocks.closed(chosen).is_some_and(|valid| blocks.gains(valid)),
             "{chosen} gains nothing"
@@ -218,7 +229,8 @@ impl Store {
         let mut moves = std::mem::take(&mut self.moves);
         while budget > 0 && self.valid_of[victim as usize] > 0 {
             let Some(class) = self.class_of_next(unit, victim) else { break };
-            // One run: as many pages of one class as fit the budget and what is left of the open block, or a program.
+            // One run: as many pages of one class as fit the budget and what is left of the open
+            // block, or a program.
             let to = if self.limits.spread && job == Job::Collect {
                 self.spread_to(cx.engine, unit, class)
             } else {
@@ -227,7 +239,7 @@ impl Store {
             let mut run = if self.limits.spread { program_pages.min(budget) } else { budget };
             let swap = match job {
                 Job::Swap(swap) if self.is_full(swap) => break,
-                Job::Swap(swap) => Some(self.swap_slot(self.geometry.unit_of(swap.into))),
+                Job::Swap(swap) => Some(self.swap_point(self.geometry.unit_of(swap.into))),
                 _ => None,
             };
             moves.clear();
@@ -244,7 +256,7 @@ impl Store {
                     break;
                 }
                 let placed = match swap {
-                    Some(slot) => Some(self.next_page(slot, owner)),
+                    Some(write_point) => Some(self.next_page(write_point, owner)),
                     None => self.place(cx, (to, class), true, owner),
                 };
                 let Some((block, page)) = placed else { break };
@@ -260,11 +272,19 @@ impl Store {
             if moves.is_empty() {
                 break;
             }
-            let slot = swap.unwrap_or_else(|| self.slot(to, class, true));
-            self.fill_unit(slot, &mut moves);
-            let label = self.open[slot].label;
-            for chunk in moves.chunks(if program_pages == 1 { moves.len() } else { program_pages as usize }) {
-                cx.relocate(victim, chunk, Place { block: into, page: first, label }, job.cause(), NONE);
+            let write_point = swap.unwrap_or_else(|| self.write_point(to, class, true));
+            self.fill_unit(write_point, &mut moves);
+            let label = self.open[write_point].label;
+            for chunk in
+                moves.chunks(if program_pages == 1 { moves.len() } else { program_pages as usize })
+            {
+                cx.relocate(
+                    victim,
+                    chunk,
+                    Place { block: into, page: first, label },
+                    job.cause(),
+                    NONE,
+                );
                 first += chunk.len() as u32;
             }
             if swap.is_none() {
@@ -274,11 +294,12 @@ impl Store {
         self.moves = moves;
     }
 
-    /// Whether the next page that has to make way for those of another unit would take the last erased block: the block that it
-    /// leaves does not become free again, and without a reserve collection could run dry.
+    /// Whether the next page that has to make way for those of another unit would take the last
+    /// erased block: the block that it leaves does not become free again, and without a reserve
+    /// collection could run dry.
     fn costs_reserve(&self, cx: &Cx<'_>, (unit, class): (u32, u32), job: Job) -> bool {
         let Job::Clear(swap) = job else { return false };
-        let open = &self.open[self.slot(unit, class, true)];
+        let open = &self.open[self.write_point(unit, class, true)];
         self.geometry.unit_of(swap.into) == unit
             && self.geometry.unit_of(swap.from) != unit
             && open.block == NONE
@@ -295,8 +316,9 @@ impl Store {
         Some(self.class_of_moved(victim, self.reverse[at?]))
     }
 
-    /// The victim's next valid page, from flash page `from` on, that moves to the class, or to any. Others are passed over,
-    /// for a later run: a block holds pages of two classes only if one had to do with the other's.
+    /// The victim's next valid page, from flash page `from` on, that moves to the class, or to any.
+    /// Others are passed over, for a later run: a block holds pages of two classes only if one had
+    /// to do with the other's.
     fn next_valid(&self, victim: u32, mut from: usize, class: Option<u32>) -> Option<usize> {
         loop {
             let at = self.valid.first_set(from, ((victim + 1) * self.ppb()) as usize)?;
@@ -322,9 +344,9 @@ impl Store {
     }
 
     /// Completes the program unit that `moves` end in with fillers.
-    pub(super) fn fill_unit(&mut self, slot: usize, moves: &mut Vec<Move>) {
+    pub(super) fn fill_unit(&mut self, write_point: usize, moves: &mut Vec<Move>) {
         while !(moves.len() as u32).is_multiple_of(self.geometry.program_pages) {
-            let (block, page) = self.next_page(slot, NONE);
+            let (block, page) = self.next_page(write_point, NONE);
             self.invalidate(block * self.ppb() + page);
             moves.push(Move { page: NONE, out: PageOut::filler() });
         }
@@ -335,8 +357,8 @@ impl Store {
         self.has_moved_room(self.moves_to(unit), self.class_of_moved(victim, TOMB))
     }
 
-    /// Writes one page of `owner` among those that collection moves out of `victim`: it is stored before the erase.
-    /// Blocks in `pins` are not erased before that either.
+    /// Writes one page of `owner` among those that collection moves out of `victim`: it is stored
+    /// before the erase. Blocks in `pins` are not erased before that either.
     pub fn append_moved(
         &mut self,
         cx: &mut Cx<'_>,
@@ -349,10 +371,10 @@ impl Store {
         let class = self.class_of_moved(victim, owner);
         let unit = self.moves_to(unit);
         let (block, page) = self.place(cx, (unit, class), true, owner)?;
-        let slot = self.slot(unit, class, true);
+        let write_point = self.write_point(unit, class, true);
         let mut moves = vec![Move { page: NONE, out }];
-        self.fill_unit(slot, &mut moves);
-        let label = self.open[slot].label;
+        self.fill_unit(write_point, &mut moves);
+        let label = self.open[write_point].label;
         let mut pinned = Vec::new();
         for &block in pins.iter().filter(|&&block| block != NONE) {
             cx.pin(block, &mut pinned);
@@ -363,7 +385,8 @@ impl Store {
         Some(block * self.ppb() + page)
     }
 
-    /// There is no room to collect `unit` now, or for a swap; the victim goes back among the closed blocks.
+    /// There is no room to collect `unit` now, or for a swap; the victim goes back among the closed
+    /// blocks.
     fn give_up(&mut self, cx: &mut Cx<'_>, unit: u32) -> Reclaim {
         let victim = std::mem::replace(&mut self.units[unit as usize].victim, NONE);
         self.list(self.geometry.unit_of(victim), victim);

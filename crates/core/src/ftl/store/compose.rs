@@ -1,4 +1,5 @@
-//! Puts a store together from the parts that the configuration names, or says why they do not go together.
+//! Puts a store together from the parts that the configuration names, or says why they do not go
+//! together.
 
 use super::{Limits, Parts, Store};
 use crate::ftl::alloc::Pools;
@@ -18,10 +19,10 @@ pub struct Above<'a> {
     pub classes: u32,
 }
 
-/// Pages that a unit can hold so that collection always gains something. It keeps its reserve and one block's worth of
-/// pages that are not valid. Collection writes whole program units, and gains nothing from a block with fewer invalid
-/// pages than that. Where a page may go to several units, the new version may be counted in one before the old one
-/// is forgotten in another.
+/// Pages that a unit can hold so that collection always gains something. It keeps its reserve and
+/// one block's worth of pages that are not valid. Collection writes whole program units, and gains
+/// nothing from a block with fewer invalid pages than that. Where a page may go to several units,
+/// the new version may be counted in one before the old one is forgotten in another.
 pub(super) fn room(g: &Geometry, gc_free_blocks: u32, pools: &Pools) -> u64 {
     let useful = u64::from(g.pages_per_block - (g.program_pages - 1));
     let blocks = u64::from(g.blocks_per_unit).saturating_sub(u64::from(gc_free_blocks) + 1);
@@ -42,7 +43,11 @@ impl Store {
             return Err(format!("ftl.gc.regions: found {}, expected 1 to 8", gc.regions));
         }
         if g.pages() > Table::MOST {
-            return Err(format!("ftl.mapping: {} takes arrays of up to {} pages", above.title, Table::MOST));
+            return Err(format!(
+                "ftl.mapping: {} takes arrays of up to {} pages",
+                above.title,
+                Table::MOST
+            ));
         }
         let alloc = shape.parts.allocator.clone().unwrap_or_default();
         let (alloc, pools) = alloc.build(alloc::Shape { geometry: g })?;
@@ -52,9 +57,11 @@ impl Store {
                 .into());
         }
         let victim = shape.parts.victim.clone().unwrap_or_default().build(())?;
-        // Each class of the mapping's own pages may leave a block part empty that nothing else goes to.
-        let pool_room =
-            |free_blocks: u32| room(g, free_blocks + above.classes, &pools) * u64::from(pools.units_each());
+        // Each class of the mapping's own pages may leave a block part empty that nothing else goes
+        // to.
+        let pool_room = |free_blocks: u32| {
+            room(g, free_blocks + above.classes, &pools) * u64::from(pools.units_each())
+        };
         let pages = pools.most_pages(shape.logical_pages) + above.pages.div_ceil(pools.count());
         let fits = |free_blocks: u32| pool_room(free_blocks) >= u64::from(pages);
         let gc_free_blocks = match gc.free_blocks {
@@ -67,7 +74,11 @@ impl Store {
             let (place, exported) = match (pools.count(), pools.units_each()) {
                 (1, _) => (String::new(), format!("{} are exported", shape.logical_pages)),
                 (_, each) => (
-                    if each == 1 { " in each unit".to_owned() } else { format!(" in each {each} of them") },
+                    if each == 1 {
+                        " in each unit".to_owned()
+                    } else {
+                        format!(" in each {each} of them")
+                    },
                     format!(
                         "{} of the {} exported ones have to go there",
                         pools.most_pages(shape.logical_pages),

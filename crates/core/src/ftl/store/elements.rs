@@ -1,4 +1,5 @@
-//! Units of a sealed store that are written and collected as one: all planes of an element, or each plane by itself.
+//! Units of a sealed store that are written and collected as one: all planes of an element, or each
+//! plane by itself.
 
 use super::{DATA, Store};
 use crate::ftl::cx::Cx;
@@ -41,7 +42,11 @@ impl Store {
 
     /// The one of them that stands for all.
     pub(super) fn lead(&self, unit: u32) -> u32 {
-        if self.limits.shared.is_some() { self.pools.nth(self.pools.of_unit(unit), 0) } else { unit }
+        if self.limits.shared.is_some() {
+            self.pools.nth(self.pools.of_unit(unit), 0)
+        } else {
+            unit
+        }
     }
 
     /// Erased blocks of the units that share an open block with `unit`.
@@ -68,9 +73,10 @@ impl Store {
     fn number(&self, block: u32) -> u32 {
         let (unit, blocks) = (self.geometry.unit_of(block), self.geometry.blocks_per_unit);
         match self.limits.shared {
-            Some(order) => {
-                order.number((unit / self.pools.count(), block % blocks), (self.pools.units_each(), blocks))
-            }
+            Some(order) => order.number(
+                (unit / self.pools.count(), block % blocks),
+                (self.pools.units_each(), blocks),
+            ),
             None => block % blocks,
         }
     }
@@ -93,19 +99,21 @@ impl Store {
 
     /// Whether a page could be written to `unit` if it was the last one.
     pub(super) fn has_room(&self, unit: u32) -> bool {
-        self.open[self.slot(unit, DATA, false)].block != NONE || self.pool.free(unit) > 0
+        self.open[self.write_point(unit, DATA, false)].block != NONE || self.pool.free(unit) > 0
     }
 
-    /// The unit of the open block that `unit` shares with others, or of the one that is opened next.
+    /// The unit of the open block that `unit` shares with others, or of the one that is opened
+    /// next.
     pub fn active(&self, unit: u32) -> u32 {
-        let is_open = |&unit: &u32| self.open[self.slot(unit, DATA, false)].block != NONE;
+        let is_open = |&unit: &u32| self.open[self.write_point(unit, DATA, false)].block != NONE;
         let next = || self.next_erased(unit).map(|block| self.geometry.unit_of(block));
         self.together(unit).find(is_open).or_else(next).unwrap_or(unit)
     }
 
-    /// Where a victim's pages go from `unit`: to the open block that it has, or shares. A power cut may leave a plane without room, when
-    /// its victim has been copied, and holds pages whose new versions were lost on other planes. Then they go to the
-    /// plane of its pool that has most room beside its reserve.
+    /// Where a victim's pages go from `unit`: to the open block that it has, or shares. A power cut
+    /// may leave a plane without room, when its victim has been copied, and holds pages whose new
+    /// versions were lost on other planes. Then they go to the plane of its pool that has most room
+    /// beside its reserve.
     #[inline]
     pub(super) fn moves_to(&self, unit: u32) -> u32 {
         if !self.limits.sealed {
@@ -118,7 +126,8 @@ impl Store {
             0 => 0,
             _ => self.free_pages(to, DATA) - self.data_pages(),
         };
-        let others = self.pools.units(self.pools.of_unit(unit)).map(|to| (spare(to), std::cmp::Reverse(to)));
+        let others =
+            self.pools.units(self.pools.of_unit(unit)).map(|to| (spare(to), std::cmp::Reverse(to)));
         others.max().filter(|&(pages, _)| pages > 0).map_or(unit, |(_, to)| to.0)
     }
 
@@ -127,8 +136,9 @@ impl Store {
         unit * self.geometry.blocks_per_unit..(unit + 1) * self.geometry.blocks_per_unit
     }
 
-    /// A page has been written to `pool`, or finds no room there: on each of its dies the first plane that is short is cleaned, planes
-    /// taking turns. One at a time, and planes that share an open block all together.
+    /// A page has been written to `pool`, or finds no room there: on each of its dies the first
+    /// plane that is short is cleaned, planes taking turns. One at a time, and planes that share an
+    /// open block all together.
     pub(super) fn ask_in_turn(&mut self, pool: u32) {
         let chips = self.pools.count();
         if self.limits.shared.is_some() {
@@ -142,7 +152,8 @@ impl Store {
             if !planes.any(|unit| self.pool.free(unit) <= low) {
                 continue;
             }
-            if (die..units).step_by(dies as usize).any(|unit| self.units[unit as usize].collecting) {
+            if (die..units).step_by(dies as usize).any(|unit| self.units[unit as usize].collecting)
+            {
                 continue;
             }
             let planes = units / dies;
@@ -156,16 +167,17 @@ impl Store {
         }
     }
 
-    /// Whether a cleaning goes on after it has erased a block. A plane's ends; that of planes which share an open block
-    /// does when there are two erased blocks more than began it, or its list is at its end.
+    /// Whether a cleaning goes on after it has erased a block. A plane's ends; that of planes which
+    /// share an open block does when there are two erased blocks more than began it, or its list is
+    /// at its end.
     pub(super) fn cleans_on(&self, unit: u32) -> bool {
         self.limits.shared.is_some()
             && self.erased(unit) <= self.limits.gc_free_blocks + 1
             && !self.units[unit as usize].listed.is_empty()
     }
 
-    /// The next block to be cleaned of units that share an open block. They are put in order when cleaning begins, by the valid pages
-    /// of that moment, the lowest number first among equals.
+    /// The next block to be cleaned of units that share an open block. They are put in order when
+    /// cleaning begins, by the valid pages of that moment, the lowest number first among equals.
     pub(super) fn next_listed(&mut self, cx: &Cx<'_>, unit: u32) -> Option<u32> {
         let mut listed = std::mem::take(&mut self.units[unit as usize].listed);
         let mut average = self.units[unit as usize].average_left;
@@ -179,7 +191,9 @@ impl Store {
         if !self.units[unit as usize].cleaned {
             listed.clear();
             listed.extend(blocks().filter(|&block| valid(block) < self.data_pages()));
-            listed.sort_unstable_by_key(|&block| std::cmp::Reverse((valid(block), self.number(block))));
+            listed.sort_unstable_by_key(|&block| {
+                std::cmp::Reverse((valid(block), self.number(block)))
+            });
             average = self.victim.average_left(&mut blocks().map(|block| erases[block as usize]));
         }
         let mut chosen = None;

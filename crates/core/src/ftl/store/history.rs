@@ -1,6 +1,6 @@
 //! What is kept of each block beside its valid pages.
 
-use crate::ftl::victim::{Looks, Past};
+use crate::ftl::victim::{HistoryView, Looks};
 
 /// What is kept of each block beside its valid pages, as far as somebody asks.
 #[derive(Debug, Default)]
@@ -88,12 +88,21 @@ impl History {
     }
 
     pub fn bytes(&self) -> usize {
-        (self.changed.len() + self.opened.len() + self.sequence.len() + self.closed.len() + self.erased.len())
+        (self.changed.len()
+            + self.opened.len()
+            + self.sequence.len()
+            + self.closed.len()
+            + self.erased.len())
             * 8
     }
 
     /// What a policy looks at.
-    pub fn past(&self) -> Past<'_> {
-        Past { now: self.now, changed: &self.changed, closed: &self.closed, erased: &self.erased }
+    pub fn view(&self) -> HistoryView<'_> {
+        HistoryView {
+            now: self.now,
+            changed: &self.changed,
+            closed: &self.closed,
+            erased: &self.erased,
+        }
     }
 }

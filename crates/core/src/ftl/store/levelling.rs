@@ -135,8 +135,9 @@ impl Blocks for Cluster<'_> {
 
 impl Store {
     /// Whether data may move between two blocks without making one unit fuller than the other, or
-    /// than collection can do with. Where units take turns, a unit that gets cold data for good goes on
-    /// getting as many of the host's pages with less room for them, and wears the faster for it.
+    /// than collection can do with. Where units take turns, a unit that gets cold data for good
+    /// goes on getting as many of the host's pages with less room for them, and wears the faster
+    /// for it.
     fn may_move(&self, from: u32, into: u32) -> bool {
         let [home, away] = [from, into].map(|block| self.geometry.unit_of(block));
         let gets = &self.units[away as usize];
@@ -198,7 +199,8 @@ impl Store {
     pub(super) fn level(&mut self, cx: &Cx<'_>, unit: u32, block: u32) {
         if self.wear.leveller.is_some() && self.wear.due.is_empty() {
             let (cluster, alone) = (self.wear.cluster, self.geometry.blocks_per_unit);
-            let mut ask = |size| self.ask(cx, (block, size), |leveller, all| leveller.erased(block, all));
+            let mut ask =
+                |size| self.ask(cx, (block, size), |leveller, all| leveller.erased(block, all));
             let mut swap = ask(cluster).flatten();
             if swap.is_none() && cluster > alone {
                 swap = ask(alone).flatten();
@@ -207,11 +209,12 @@ impl Store {
         }
     }
 
-    /// Begins the swap that is due in `unit`, if there is one and there is room for it: an erased block stays in reserve
-    /// wherever one is taken, and no unit becomes fuller than another by it.
+    /// Begins the swap that is due in `unit`, if there is one and there is room for it: an erased
+    /// block stays in reserve wherever one is taken, and no unit becomes fuller than another by it.
     pub(super) fn begin_swap(&mut self, cx: &mut Cx<'_>, unit: u32) -> bool {
         let Some(swap) = self.wear.take_due(unit) else { return false };
-        let holds_data = |store: &Self, block| matches!(store.state(cx.flash, block), State::Closed(_));
+        let holds_data =
+            |store: &Self, block| matches!(store.state(cx.flash, block), State::Closed(_));
         let home = self.geometry.unit_of(swap.into);
         if !holds_data(self, swap.from)
             || !self.may_move(swap.from, swap.into)
@@ -225,10 +228,11 @@ impl Store {
             return true;
         }
         if holds_data(self, swap.into) {
-            // Its pages go where those of this unit's victims go: they stay in their unit, or come to the one that loses as many.
+            // Its pages go where those of this unit's victims go: they stay in their unit, or come
+            // to the one that loses as many.
             let [from, into] = [swap.from, swap.into].map(|block| self.geometry.unit_of(block));
-            let exchanged =
-                unit == from && self.valid_of[swap.into as usize] <= self.valid_of[swap.from as usize];
+            let exchanged = unit == from
+                && self.valid_of[swap.into as usize] <= self.valid_of[swap.from as usize];
             if !(unit == into || exchanged) || !self.can_open(cx.engine, unit) {
                 return false;
             }
@@ -237,8 +241,10 @@ impl Store {
             self.empty(unit, swap.into, Job::Clear(swap));
             return true;
         }
-        let reserve = || self.pool.of(home).any(|block| block != swap.into && !cx.engine.is_changing(block));
-        // Reads of cold data must not wait for the erase of their new block, which the host's next writes may have to let begin.
+        let reserve =
+            || self.pool.of(home).any(|block| block != swap.into && !cx.engine.is_changing(block));
+        // Reads of cold data must not wait for the erase of their new block, which the host's next
+        // writes may have to let begin.
         if self.state(cx.flash, swap.into) != State::Erased
             || cx.engine.is_changing(swap.into)
             || !reserve()
@@ -246,8 +252,8 @@ impl Store {
         {
             return false;
         }
-        let slot = self.swap_slot(home);
-        self.start(cx, slot, swap.into);
+        let write_point = self.swap_point(home);
+        self.start(cx, write_point, swap.into);
         self.expect(unit, swap);
         self.empty(unit, swap.from, Job::Swap(swap));
         true
@@ -279,8 +285,8 @@ impl Store {
             self.wear.retire(swap.into);
             return self.list(self.geometry.unit_of(swap.from), swap.from);
         }
-        let slot = self.swap_slot(self.geometry.unit_of(swap.into));
-        self.start(cx, slot, swap.into);
+        let write_point = self.swap_point(self.geometry.unit_of(swap.into));
+        self.start(cx, write_point, swap.into);
         // The model's block of cold data takes over the number of the one that they lay in.
         if self.limits.sealed {
             self.history.stand_for(swap.into, swap.from);
@@ -290,7 +296,7 @@ impl Store {
 
     /// All pages have moved, and the block that they left has been erased.
     pub(super) fn end_swap(&mut self, cx: &mut Cx<'_>, unit: u32, swap: Swap) {
-        let filled = self.open[self.swap_slot(self.geometry.unit_of(swap.into))].block;
+        let filled = self.open[self.swap_point(self.geometry.unit_of(swap.into))].block;
         self.close_swap(cx, unit, swap);
         // Where the pages found room in the block of an earlier swap, this one's has got none.
         if filled == swap.into {
@@ -299,8 +305,8 @@ impl Store {
         }
     }
 
-    /// The block that an earlier swap had left part-filled is full, and pages are left: they go where
-    /// they were to go.
+    /// The block that an earlier swap had left part-filled is full, and pages are left: they go
+    /// where they were to go.
     pub(super) fn continue_swap(&mut self, cx: &mut Cx<'_>, unit: u32, swap: Swap) {
         self.close_swap(cx, unit, swap);
         self.units[unit as usize].victim = NONE;
@@ -308,14 +314,14 @@ impl Store {
         self.wear.put_off(unit, swap);
     }
 
-    /// The swap is over. The block that got its pages is filled up by the next one, or by collection:
-    /// closed with pages that were never written, it would be collected next, be the most worn erased
-    /// block again, and wear without end.
+    /// The swap is over. The block that got its pages is filled up by the next one, or by
+    /// collection: closed with pages that were never written, it would be collected next, be the
+    /// most worn erased block again, and wear without end.
     pub(super) fn close_swap(&mut self, cx: &mut Cx<'_>, unit: u32, swap: Swap) {
         self.expect_no_more(unit, swap.into);
         let home = self.geometry.unit_of(swap.into);
-        let slot = self.swap_slot(home);
-        let Open { block, page, .. } = self.open[slot];
+        let write_point = self.swap_point(home);
+        let Open { block, page, .. } = self.open[write_point];
         if page > 0 {
             self.class_of_swap(block);
             if !self.limits.sealed {
@@ -325,7 +331,7 @@ impl Store {
                 }
             }
         }
-        self.open[slot] = Open { block: NONE, ..Open::default() };
+        self.open[write_point] = Open { block: NONE, ..Open::default() };
         if page == 0 {
             self.wear.close(block);
             self.give(cx, block);
@@ -336,13 +342,13 @@ impl Store {
 
     /// Whether a swap that is over has left a block of `unit` part-filled.
     pub(super) fn has_part_filled(&self, unit: u32) -> bool {
-        let is_open = self.open[self.swap_slot(unit)].block != NONE;
+        let is_open = self.open[self.swap_point(unit)].block != NONE;
         is_open && !self.wear.swapping.get(unit as usize) && !self.limits.sealed
     }
 
     /// Whether the block that gets the pages of a swap has no room for more.
     pub(super) fn is_full(&self, swap: Swap) -> bool {
-        self.open[self.swap_slot(self.geometry.unit_of(swap.into))].page == self.data_pages()
+        self.open[self.swap_point(self.geometry.unit_of(swap.into))].page == self.data_pages()
     }
 
     /// Data that a swap moved is cold.
@@ -353,8 +359,8 @@ impl Store {
     }
 
     /// The number of the open block that takes the pages which swaps bring to a unit.
-    pub(super) fn swap_slot(&self, unit: u32) -> usize {
-        self.slots(unit).end
+    pub(super) fn swap_point(&self, unit: u32) -> usize {
+        self.write_points(unit).end
     }
 }
 

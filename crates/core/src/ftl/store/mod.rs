@@ -1,20 +1,22 @@
-//! Flash pages that may hold anything: what page-level mappings write into, whatever they keep their map in.
+//! Flash pages that may hold anything: what page-level mappings write into, whatever they keep
+//! their map in.
 //!
-//! **Owners.** Each valid flash page has an *owner*, a number that only the mapping above understands: a logical page, a
-//! tombstone ([`table`]), a page of the map itself. The store tells the mapping when it copies an owner's page
-//! ([`Owners`]).
+//! **Owners.** Each valid flash page has an *owner*, a number that only the mapping above
+//! understands: a logical page, a tombstone ([`table`]), a page of the map itself. The store tells
+//! the mapping when it copies an owner's page ([`Owners`]).
 //!
-//! **Streams.** Pages come in *classes* that lie in blocks of their own (one class: the data; DFTL adds its translation
-//! pages). In each unit a class has one open block for fresh pages, and one for those that collection moves.
+//! **Streams.** Pages come in *classes* that lie in blocks of their own (one class: the data; DFTL
+//! adds its translation pages). In each unit a class has one open block for fresh pages, and one
+//! for those that collection moves.
 //!
-//! **Collection.** A unit that has filled an open block and has no more than so many erased ones is collected: a closed
-//! block that the victim policy names is emptied into the open block for moved pages of its class, a few pages a step,
-//! and erased.
+//! **Collection.** A unit that has filled an open block and has no more than so many erased ones is
+//! collected: a closed block that the victim policy names is emptied into the open block for moved
+//! pages of its class, a few pages a step, and erased.
 //!
-//! **Reserve.** One erased block of each unit is never given to fresh pages. A victim has at least one invalid page and
-//! goes to one open block, so that what is valid always fits into what is left there and the reserve, and the erase
-//! gives back what that took: collection cannot run dry. If all closed blocks are fully valid, fresh pages go on in
-//! whatever open block has room.
+//! **Reserve.** One erased block of each unit is never given to fresh pages. A victim has at least
+//! one invalid page and goes to one open block, so that what is valid always fits into what is left
+//! there and the reserve, and the erase gives back what that took: collection cannot run dry. If
+//! all closed blocks are fully valid, fresh pages go on in whatever open block has room.
 
 mod check;
 mod collect;
@@ -49,7 +51,7 @@ use super::alloc::{Allocator, Fresh, Pools};
 use super::cx::{After, Cx, Label, Move, PageOut, Place, Stamp};
 use super::gc::Grain;
 use super::pool::Pool;
-use super::victim::Victim;
+use super::victim::VictimPolicy;
 use crate::nand::{Geometry, Ppn, Role};
 use crate::support::NONE;
 use crate::support::bits::Bits;
@@ -79,7 +81,8 @@ struct Limits {
     spread: bool,
     /// Fresh and moved pages share an open block, and its last page is a summary.
     sealed: bool,
-    /// Sealed stores: all units of a pool share one open block and are collected together, in this order of their blocks.
+    /// Sealed stores: all units of a pool share one open block and are collected together, in this
+    /// order of their blocks.
     shared: Option<Numbering>,
 }
 
@@ -88,17 +91,18 @@ struct Limits {
 struct Parts {
     alloc: Box<dyn Allocator>,
     pools: Pools,
-    victim: Box<dyn Victim>,
+    victim: Box<dyn VictimPolicy>,
     leveller: super::wear::Built,
 }
 
 /// The mapping above a store, as far as collection needs it.
 pub trait Owners {
-    /// `owner`'s page is being copied to `ppn`, and valid there from now on. Returns what is written.
+    /// `owner`'s page is being copied to `ppn`, and valid there from now on. Returns what is
+    /// written.
     fn moved(&mut self, owner: u32, ppn: Ppn) -> PageOut;
 
-    /// Nothing valid is left in `victim`, which is going to be erased. Plans what has to be stored before that;
-    /// `false` when there is no room for it.
+    /// Nothing valid is left in `victim`, which is going to be erased. Plans what has to be stored
+    /// before that; `false` when there is no room for it.
     fn before_erase(&mut self, store: &mut Store, cx: &mut Cx<'_>, unit: u32, victim: u32) -> bool;
 }
 
@@ -123,8 +127,16 @@ struct Open {
 }
 
 impl Open {
-    /// Page `page` joins the program unit that is being filled, which is programmed once it has `full` pages.
-    fn hold(&mut self, cx: &mut Cx<'_>, (page, out): (u32, PageOut), guard: u32, waits: u32, full: u32) {
+    /// Page `page` joins the program unit that is being filled, which is programmed once it has
+    /// `full` pages.
+    fn hold(
+        &mut self,
+        cx: &mut Cx<'_>,
+        (page, out): (u32, PageOut),
+        guard: u32,
+        waits: u32,
+        full: u32,
+    ) {
         cx.hold(out, &mut self.stamps);
         cx.wait_for_unit(out, &mut self.waiting);
         cx.feed_unit(waits, &mut self.fed_by);
@@ -170,7 +182,8 @@ struct Unit {
     taken: u32,
     /// Units that share an open block: what is still to be cleaned, the next one last.
     listed: Vec<u32>,
-    /// The average of the erases that their blocks had left when those were listed, for policies that look at it.
+    /// The average of the erases that their blocks had left when those were listed, for policies
+    /// that look at it.
     average_left: f64,
     /// Closed blocks by valid pages.
     closed: Minima,
@@ -188,20 +201,21 @@ pub struct Store {
     /// Class of each block's pages, where there are several.
     class_of: Vec<u8>,
     units: Vec<Unit>,
-    /// Open blocks: for each unit and class the one for fresh pages, then the one for moved pages; and for each unit one
-    /// that takes the pages of a swap.
+    /// Open blocks: for each unit and class the one for fresh pages, then the one for moved pages;
+    /// and for each unit one that takes the pages of a swap.
     open: Vec<Open>,
     pool: Pool,
-    /// Where the host's pages go; taken out while it is asked. None where the mapping says so itself.
+    /// Where the host's pages go; taken out while it is asked. None where the mapping says so
+    /// itself.
     alloc: Option<Box<dyn Allocator>>,
     pools: Pools,
     /// Which block is collected next.
-    victim: Box<dyn Victim>,
+    victim: Box<dyn VictimPolicy>,
     history: History,
     wear: Wear,
     rest: Rest,
-    /// Unit of its pool, counted from 0, that the next program unit of the mapping's own pages goes to; without an allocator,
-    /// the next tombstone.
+    /// Unit of its pool, counted from 0, that the next program unit of the mapping's own pages goes
+    /// to; without an allocator, the next tombstone.
     turn: u32,
     /// No unit takes fresh pages while it has more valid ones than this.
     share: u32,
@@ -247,8 +261,17 @@ impl Store {
             open: vec![open; (geometry.units * (limits.classes * 2 + 1)) as usize],
             pool: Pool::full(&geometry),
             alloc: Some(alloc),
-            history: History::new(victim.looks_at(), limits.regions > 1, limits.sealed, geometry.blocks()),
-            rest: Rest::new(leveller.as_ref().map_or(0, |built| built.2), geometry.units, geometry.blocks()),
+            history: History::new(
+                victim.looks_at(),
+                limits.regions > 1,
+                limits.sealed,
+                geometry.blocks(),
+            ),
+            rest: Rest::new(
+                leveller.as_ref().map_or(0, |built| built.2),
+                geometry.units,
+                geometry.blocks(),
+            ),
             wear: Wear::new(leveller, geometry.units, geometry.blocks()),
             victim,
             pools,
@@ -284,14 +307,14 @@ impl Store {
 
     /// Number of an open block.
     #[inline]
-    fn slot(&self, unit: u32, class: u32, moved: bool) -> usize {
+    fn write_point(&self, unit: u32, class: u32, moved: bool) -> usize {
         let apart = moved && !self.limits.sealed;
         (unit * (self.limits.classes * 2 + 1) + class * 2) as usize + usize::from(apart)
     }
 
     /// The open blocks of a unit's classes.
-    fn slots(&self, unit: u32) -> std::ops::Range<usize> {
-        self.slot(unit, 0, false)..self.slot(unit, self.limits.classes, false)
+    fn write_points(&self, unit: u32) -> std::ops::Range<usize> {
+        self.write_point(unit, 0, false)..self.write_point(unit, self.limits.classes, false)
     }
 
     /// The class of fresh pages that the mapping above numbers from 0 among its own.
@@ -299,8 +322,8 @@ impl Store {
         self.limits.regions + number
     }
 
-    /// The class of a host page whose present version lies at `old`: the region that it is in, or one up if it was
-    /// written not long ago.
+    /// The class of a host page whose present version lies at `old`: the region that it is in, or
+    /// one up if it was written not long ago.
     #[inline]
     pub fn class_of_write(&self, old: Option<Ppn>) -> u32 {
         if self.limits.regions == 1 {
@@ -312,22 +335,26 @@ impl Store {
         (self.class_of(block) + u32::from(hot)).min(self.limits.regions - 1)
     }
 
-    /// The class that the pages of a victim move to: its own, or the region below if they lay there for long.
+    /// The class that the pages of a victim move to: its own, or the region below if they lay there
+    /// for long.
     fn class_of_move(&self, victim: u32) -> u32 {
         let class = self.class_of(victim);
-        let cold =
-            class < self.limits.regions && self.history.since_opened(victim) > self.limits.region_pages;
+        let cold = class < self.limits.regions
+            && self.history.since_opened(victim) > self.limits.region_pages;
         class - u32::from(cold && class > 0)
     }
 
-    /// The class that `owner`'s page moves to. What had to do with a block of another class leaves that here: were data to
-    /// stay among the pages of a map, each move of those would have the map written again, without end on a full drive. Where
-    /// a program takes several pages they stay: to separate them would leave two program units to fillers, and gain nothing.
+    /// The class that `owner`'s page moves to. What had to do with a block of another class leaves
+    /// that here: were data to stay among the pages of a map, each move of those would have the map
+    /// written again, without end on a full drive. Where a program takes several pages they stay:
+    /// to separate them would leave two program units to fillers, and gain nothing.
     #[inline]
     fn class_of_moved(&self, victim: u32, owner: u32) -> u32 {
         let class = self.class_of_move(victim);
         match (owner >= OWN, class < self.limits.regions) {
-            _ if self.limits.classes == self.limits.regions || self.geometry.program_pages > 1 => class,
+            _ if self.limits.classes == self.limits.regions || self.geometry.program_pages > 1 => {
+                class
+            }
             (true, _) => self.own_class(0),
             (false, true) => class,
             (false, false) => DATA,
@@ -366,43 +393,44 @@ impl Store {
         moved: bool,
         owner: u32,
     ) -> Option<(u32, u32)> {
-        let slot = self.slot(unit, class, moved);
-        if self.open[slot].block == NONE {
-            self.open_block(cx, (unit, class), moved, slot)?;
+        let write_point = self.write_point(unit, class, moved);
+        if self.open[write_point].block == NONE {
+            self.open_block(cx, (unit, class), moved, write_point)?;
         }
-        Some(self.next_page(slot, owner))
+        Some(self.next_page(write_point, owner))
     }
 
-    /// Gives the empty slot of an open block of `unit` a block.
+    /// Gives the empty write_point of an open block of `unit` a block.
     #[inline(never)]
     fn open_block(
         &mut self,
         cx: &mut Cx<'_>,
         (unit, class): (u32, u32),
         moved: bool,
-        slot: usize,
+        write_point: usize,
     ) -> Option<()> {
         if moved && (class == DATA || self.pool.free(unit) == 0) && self.has_part_filled(unit) {
             // What collection moves is rather cold, too.
-            let part_filled = self.swap_slot(unit);
+            let part_filled = self.swap_point(unit);
             if class >= self.limits.regions {
                 self.rest.give_up(self.open[part_filled].block);
             }
-            self.open.swap(slot, part_filled);
+            self.open.swap(write_point, part_filled);
         } else if moved && self.pool.free(unit) == 0 {
             // Only where blocks are lost, by power cuts or wear: another open block has to do.
-            let has_room = |&s: &usize| self.open[s].block != NONE && self.open[s].pending.is_empty();
-            let other = self.slots(unit).find(has_room)?;
+            let has_room =
+                |&s: &usize| self.open[s].block != NONE && self.open[s].pending.is_empty();
+            let other = self.write_points(unit).find(has_room)?;
             if class >= self.limits.regions {
                 self.rest.give_up(self.open[other].block);
             }
-            self.open.swap(slot, other);
+            self.open.swap(write_point, other);
         } else {
             let block = self.take_block(cx, unit)?;
             if let Some(of) = self.class_of.get_mut(block as usize) {
                 *of = class as u8;
             }
-            self.start(cx, slot, block);
+            self.start(cx, write_point, block);
         }
         Some(())
     }
@@ -411,7 +439,8 @@ impl Store {
     fn take_block(&mut self, cx: &Cx<'_>, unit: u32) -> Option<u32> {
         if self.wear.takes_least_worn() {
             let erases = cx.flash.erases();
-            // One whose erase has not ended is left for later: that may wait for what is written here.
+            // One whose erase has not ended is left for later: that may wait for what is written
+            // here.
             let least = |&block: &u32| (cx.engine.is_changing(block), erases[block as usize]);
             let least = self.pool.of(unit).min_by_key(least)?;
             self.pool.take_this(unit, least);
@@ -424,18 +453,18 @@ impl Store {
     }
 
     /// An erased block is written from now on.
-    fn start(&mut self, cx: &mut Cx<'_>, slot: usize, block: u32) {
+    fn start(&mut self, cx: &mut Cx<'_>, write_point: usize, block: u32) {
         self.history.open(block);
         self.wear.open(block);
         let label = cx.label(Role::Data, NONE);
-        let open = &mut self.open[slot];
+        let open = &mut self.open[write_point];
         (open.block, open.page, open.label) = (block, 0, label);
     }
 
     /// The next page of an open block, which becomes `owner`'s.
     #[inline]
-    fn next_page(&mut self, slot: usize, owner: u32) -> (u32, u32) {
-        let open = &mut self.open[slot];
+    fn next_page(&mut self, write_point: usize, owner: u32) -> (u32, u32) {
+        let open = &mut self.open[write_point];
         let (block, page) = (open.block, open.page);
         open.page += 1;
         let unit = self.geometry.unit_of(block);
@@ -450,27 +479,35 @@ impl Store {
 
     /// Whether collection can place a page of `class` in `unit`.
     fn has_moved_room(&self, unit: u32, class: u32) -> bool {
-        self.open[self.slot(unit, class, true)].block != NONE
+        self.open[self.write_point(unit, class, true)].block != NONE
             || self.pool.free(unit) > 0
             || self.has_part_filled(unit)
-            || self.open[self.slots(unit)].iter().any(|open| open.block != NONE && open.pending.is_empty())
+            || self.open[self.write_points(unit)]
+                .iter()
+                .any(|open| open.block != NONE && open.pending.is_empty())
     }
 
     /// Closes an open block if it is full.
     #[inline]
     fn close_if_full(&mut self, cx: &mut Cx<'_>, unit: u32, class: u32, moved: bool) {
-        let slot = self.slot(unit, class, moved);
-        if self.open[slot].page == self.data_pages() {
-            self.close_slot(cx, (unit, class), moved, slot);
+        let write_point = self.write_point(unit, class, moved);
+        if self.open[write_point].page == self.data_pages() {
+            self.close_point(cx, (unit, class), moved, write_point);
         }
     }
 
     #[inline(never)]
-    fn close_slot(&mut self, cx: &mut Cx<'_>, (unit, class): (u32, u32), moved: bool, slot: usize) {
+    fn close_point(
+        &mut self,
+        cx: &mut Cx<'_>,
+        (unit, class): (u32, u32),
+        moved: bool,
+        write_point: usize,
+    ) {
         if self.limits.sealed {
-            self.summarise(cx, slot);
+            self.summarise(cx, write_point);
         }
-        let block = std::mem::replace(&mut self.open[slot].block, NONE);
+        let block = std::mem::replace(&mut self.open[write_point].block, NONE);
         self.close(unit, block);
         if !moved && !self.limits.sealed {
             self.ask_for_space(unit, class);
@@ -495,8 +532,8 @@ impl Store {
         self.units[unit as usize].closed.set(leaf, self.valid_of[block as usize]);
     }
 
-    /// Puts a fresh page of `owner` into `unit`, which takes it, and programs the program unit when that is full. The
-    /// block `guard` holds the version that it replaces, if there is one.
+    /// Puts a fresh page of `owner` into `unit`, which takes it, and programs the program unit when
+    /// that is full. The block `guard` holds the version that it replaces, if there is one.
     #[inline]
     pub fn append(
         &mut self,
@@ -534,8 +571,8 @@ impl Store {
         waits: u32,
     ) -> Option<Ppn> {
         let (block, page) = self.place(cx, (unit, class), false, owner)?;
-        let slot = self.slot(unit, class, false);
-        let open = &mut self.open[slot];
+        let write_point = self.write_point(unit, class, false);
+        let open = &mut self.open[write_point];
         if self.geometry.program_pages == 1 {
             let at = Place { block, page, label: open.label };
             cx.program(at, &[out], After { guard, ..After::join(waits) });
@@ -551,9 +588,9 @@ impl Store {
 
     /// The next program of `unit`'s fresh pages of `class` comes before erases of `blocks`.
     pub fn hold_back(&mut self, cx: &mut Cx<'_>, (unit, class): (u32, u32), blocks: &[u32]) {
-        let slot = self.slot(unit, class, false);
+        let write_point = self.write_point(unit, class, false);
         for &block in blocks.iter().filter(|&&block| block != NONE) {
-            cx.pin(block, &mut self.open[slot].pinned);
+            cx.pin(block, &mut self.open[write_point].pinned);
         }
     }
 
@@ -564,8 +601,10 @@ impl Store {
         }
         for unit in 0..self.geometry.units {
             for class in 0..self.limits.classes {
-                while !self.open[self.slot(unit, class, false)].pending.is_empty() {
-                    if let Some(ppn) = self.put(cx, (unit, class), PageOut::filler(), NONE, NONE, NONE) {
+                while !self.open[self.write_point(unit, class, false)].pending.is_empty() {
+                    if let Some(ppn) =
+                        self.put(cx, (unit, class), PageOut::filler(), NONE, NONE, NONE)
+                    {
                         self.invalidate(ppn);
                     }
                 }

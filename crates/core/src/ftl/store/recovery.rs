@@ -9,10 +9,12 @@ use crate::nand::{Cause, Ppn, Role};
 use crate::support::NONE;
 
 impl Table {
-    /// Finds the newest version of each page, and the tombstones that still count, and tells the store.
+    /// Finds the newest version of each page, and the tombstones that still count, and tells the
+    /// store.
     pub fn rebuild(&mut self, store: &mut Store, media: &Media) {
-        // The newest record of each logical page wins. A copy has the record of its source; the one in the block that
-        // was opened later wins, so that a collection which was cut short does not begin anew.
+        // The newest record of each logical page wins. A copy has the record of its source; the one
+        // in the block that was opened later wins, so that a collection which was cut short does
+        // not begin anew.
         let pages = store.geometry.pages();
         let mut newest = vec![((0u64, 0u64), NONE); self.map.len()];
         let mut dead = vec![0u64; self.map.len()];
@@ -40,7 +42,9 @@ impl Table {
         }
         // A tombstone is kept while it is the last word on one of its pages.
         for ppn in 0..pages {
-            let Some(oob) = media.oob(ppn).filter(|oob| oob.content == Content::Tombstone) else { continue };
+            let Some(oob) = media.oob(ppn).filter(|oob| oob.content == Content::Tombstone) else {
+                continue;
+            };
             let tomb = self.tombs.len() as u32;
             let mut live = 0;
             for &(first, count) in media.trims(oob.lpn) {
@@ -60,7 +64,8 @@ impl Table {
 }
 
 impl Store {
-    /// Flash page `ppn` holds the valid page of `owner`: to be said of all of them before [`Self::reopen`].
+    /// Flash page `ppn` holds the valid page of `owner`: to be said of all of them before
+    /// [`Self::reopen`].
     pub fn adopt(&mut self, ppn: Ppn, owner: u32) {
         let (block, _) = self.geometry.split(ppn);
         self.reverse[ppn as usize] = owner;
@@ -69,8 +74,8 @@ impl Store {
         self.units[self.geometry.unit_of(block) as usize].valid += 1;
     }
 
-    /// Erases what holds nothing valid, and finds the blocks that go on being written: in each unit the two of each class with
-    /// most room, as the collection that power cut short may need it.
+    /// Erases what holds nothing valid, and finds the blocks that go on being written: in each unit
+    /// the two of each class with most room, as the collection that power cut short may need it.
     pub fn reopen(&mut self, cx: &mut Cx<'_>, media: &Media) {
         self.pool = Pool::empty(&self.geometry);
         for block in 0..self.geometry.blocks() {
@@ -94,7 +99,8 @@ impl Store {
             let opened = opened.unwrap_or(0);
             self.history.found(block, opened);
             let room = self.data_pages().saturating_sub(cx.flash.write_ptr(block));
-            let (fresh, moved) = (self.slot(unit, class, false), self.slot(unit, class, true));
+            let (fresh, moved) =
+                (self.write_point(unit, class, false), self.write_point(unit, class, true));
             let most = match &self.open[moved] {
                 open if open.block == NONE => 0,
                 open => self.data_pages() - open.page,
@@ -103,12 +109,17 @@ impl Store {
                 self.close(unit, block);
                 continue;
             }
-            let label = Label { role: Role::Data, owner: NONE, opened };
+            let label = Label { role: Role::Data, logical_block: NONE, opened };
             let page = self.data_pages() - room;
-            let former =
-                std::mem::replace(&mut self.open[moved], Open { block, page, label, ..Open::default() });
-            let former =
-                if fresh == moved { former } else { std::mem::replace(&mut self.open[fresh], former) };
+            let former = std::mem::replace(
+                &mut self.open[moved],
+                Open { block, page, label, ..Open::default() },
+            );
+            let former = if fresh == moved {
+                former
+            } else {
+                std::mem::replace(&mut self.open[fresh], former)
+            };
             if former.block != NONE {
                 self.close(unit, former.block);
             }

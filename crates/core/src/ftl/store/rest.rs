@@ -36,7 +36,11 @@ struct Resting {
 
 impl Rest {
     pub fn new(rounds: u32, units: u32, blocks: u32) -> Self {
-        Self { rounds, due: Bits::new(blocks as usize), units: vec![Resting::default(); units as usize] }
+        Self {
+            rounds,
+            due: Bits::new(blocks as usize),
+            units: vec![Resting::default(); units as usize],
+        }
     }
 
     /// A block is to rest once it is closed.
@@ -71,7 +75,9 @@ impl Store {
 
     /// The block of `unit` that has rested longest may be collected.
     fn wake(&mut self, unit: u32) -> bool {
-        let Some((block, _)) = self.rest.units[unit as usize].blocks.pop_front() else { return false };
+        let Some((block, _)) = self.rest.units[unit as usize].blocks.pop_front() else {
+            return false;
+        };
         self.list(unit, block);
         true
     }
@@ -82,7 +88,11 @@ impl Store {
         resting.erases += 1;
         let erases = resting.erases;
         // Several that began to rest between two erases end together.
-        while self.rest.units[unit as usize].blocks.front().is_some_and(|&(_, until)| until <= erases) {
+        while self.rest.units[unit as usize]
+            .blocks
+            .front()
+            .is_some_and(|&(_, until)| until <= erases)
+        {
             self.wake(unit);
         }
     }

@@ -1,12 +1,15 @@
-//! Blocks that end in a summary page, and one open block in each unit for fresh and moved pages alike.
+//! Blocks that end in a summary page, and one open block in each unit for fresh and moved pages
+//! alike.
 //!
-//! Only *sealed* blocks, which nothing more is written to, are collected. What collection moves goes where fresh pages go, so that the
-//! reserve has to be there as long as fresh pages are taken: a victim goes to what is left of the open block and the
-//! reserve. A cleaning holds its die until it ends: copies, erase, and what else is cleaned. A block that gets cold data is sealed without a summary: the model counts
-//! the reads and programs of its valid pages, and no more.
+//! Only *sealed* blocks, which nothing more is written to, are collected. What collection moves
+//! goes where fresh pages go, so that the reserve has to be there as long as fresh pages are taken:
+//! a victim goes to what is left of the open block and the reserve. A cleaning holds its die until
+//! it ends: copies, erase, and what else is cleaned. A block that gets cold data is sealed without
+//! a summary: the model counts the reads and programs of its valid pages, and no more.
 //!
-//! A power cut may come while a victim is being copied into the reserve. What was copied is still in the victim, which is only
-//! erased afterwards: recovery forgets the copies and has its reserve again, however often power fails.
+//! A power cut may come while a victim is being copied into the reserve. What was copied is still
+//! in the victim, which is only erased afterwards: recovery forgets the copies and has its reserve
+//! again, however often power fails.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +19,7 @@ use crate::ftl::alloc::{Allocator, Pools};
 use crate::ftl::cx::{Cx, PageOut, Place};
 use crate::ftl::gc::Grain;
 use crate::ftl::store::table::Table;
-use crate::ftl::victim::Victim;
+use crate::ftl::victim::VictimPolicy;
 use crate::nand::media::{Content, Media, Oob, PageState};
 use crate::nand::{Cause, Flash};
 use crate::support::whole_share;
@@ -34,10 +37,12 @@ pub struct Sealed<'a> {
     /// How the units are divided.
     pub pools: Pools,
     /// Which block is collected next.
-    pub victim: Box<dyn Victim>,
-    /// All units of a pool share one open block and are collected together, in this order of their blocks; or each has its own.
+    pub victim: Box<dyn VictimPolicy>,
+    /// All units of a pool share one open block and are collected together, in this order of their
+    /// blocks; or each has its own.
     pub shared: Option<Numbering>,
-    /// What is collected together is so when no more than this share of its blocks is erased; at least one.
+    /// What is collected together is so when no more than this share of its blocks is erased; at
+    /// least one.
     pub min_free: f64,
 }
 
@@ -62,14 +67,19 @@ impl Store {
             ));
         }
         if g.pages() > Table::MOST {
-            return Err(format!("ftl.mapping: {title} takes arrays of up to {} pages", Table::MOST));
+            return Err(format!(
+                "ftl.mapping: {title} takes arrays of up to {} pages",
+                Table::MOST
+            ));
         }
         let together = if shared.is_some() { pools.units_each() } else { 1 };
         let blocks = g.blocks_per_unit * together;
         let low = whole_share(min_free, blocks).max(1);
-        // Some page of the other blocks is not valid, even with a tombstone that collection adds: there is always a victim.
+        // Some page of the other blocks is not valid, even with a tombstone that collection adds:
+        // there is always a victim.
         let room = (blocks.saturating_sub(low) * (g.pages_per_block - 1)).saturating_sub(2);
-        // A page that is written again after a trim finds room beside the tombstone that tells of it.
+        // A page that is written again after a trim finds room beside the tombstone that tells of
+        // it.
         let most = (u64::from(room) * u64::from(pools.units_each() / together)).saturating_sub(1);
         if room == 0 || most < u64::from(pools.most_pages(shape.logical_pages)) {
             let each = if shared.is_some() { "elements" } else { "planes" };
@@ -102,18 +112,19 @@ impl Store {
     }
 
     /// Writes the summary of an open block whose data pages are full.
-    pub(super) fn summarise(&mut self, cx: &mut Cx<'_>, slot: usize) {
-        let open = &self.open[slot];
+    pub(super) fn summarise(&mut self, cx: &mut Cx<'_>, write_point: usize) {
+        let open = &self.open[write_point];
         let at = Place { block: open.block, page: open.page, label: open.label };
         let summary = PageOut { cause: Cause::Mapping, ..PageOut::filler() };
         cx.program_little(at, summary, SUMMARY_BYTES);
     }
 
-    /// Where a power cut has left units without an erased block, forgets what was copied into the one that was opened last, if
-    /// all of it is still where it came from. That block holds nothing then. A block that is worn out holds nothing either, but is
-    /// of no use.
+    /// Where a power cut has left units without an erased block, forgets what was copied into the
+    /// one that was opened last, if all of it is still where it came from. That block holds nothing
+    /// then. A block that is worn out holds nothing either, but is of no use.
     pub fn undo_copies(&self, flash: &Flash, media: &mut Media) {
-        let leads = (0..self.geometry.units).filter(|&unit| self.limits.sealed && self.lead(unit) == unit);
+        let leads =
+            (0..self.geometry.units).filter(|&unit| self.limits.sealed && self.lead(unit) == unit);
         for unit in leads {
             let all = || self.together(unit).flat_map(|unit| self.blocks_of(unit));
             let blocks = || all().filter(|&block| !flash.is_worn_out(block));

@@ -6,8 +6,8 @@ use crate::nand::{Engine, Ppn};
 use crate::support::NONE;
 
 impl Store {
-    /// Whether fresh pages of `class` may go to `unit`. What stays in reserve must really be erased: if power fails, it
-    /// is the only room there is.
+    /// Whether fresh pages of `class` may go to `unit`. What stays in reserve must really be
+    /// erased: if power fails, it is the only room there is.
     #[inline]
     pub(super) fn takes(&self, engine: &Engine, unit: u32, class: u32) -> bool {
         let u = &self.units[unit as usize];
@@ -18,11 +18,12 @@ impl Store {
     #[inline]
     pub(super) fn has_place(&self, engine: &Engine, unit: u32, class: u32) -> bool {
         if self.limits.sealed {
-            // What collection moves goes to the same block: the reserve is all that it can count on.
-            let opens = self.open[self.slot(unit, class, false)].block == NONE;
+            // What collection moves goes to the same block: the reserve is all that it can count
+            // on.
+            let opens = self.open[self.write_point(unit, class, false)].block == NONE;
             return self.really_erased(engine, unit) > usize::from(opens);
         }
-        self.open[self.slot(unit, class, false)].block != NONE || self.can_open(engine, unit)
+        self.open[self.write_point(unit, class, false)].block != NONE || self.can_open(engine, unit)
     }
 
     /// Whether a block of `unit` can be opened so that one stays which is really erased.
@@ -35,8 +36,8 @@ impl Store {
     }
 
     /// Whether the allocator asks how long dies have to work.
-    pub fn looks_at_work(&self) -> bool {
-        self.alloc.as_ref().is_some_and(|alloc| alloc.looks_at_work())
+    pub fn needs_work_estimates(&self) -> bool {
+        self.alloc.as_ref().is_some_and(|alloc| alloc.needs_work_estimates())
     }
 
     /// How the units are divided into pools.
@@ -44,8 +45,8 @@ impl Store {
         &self.pools
     }
 
-    /// The mapping says itself where the host's pages go: there is no allocator. Tombstones go to the
-    /// units in turn, however many pages come in between.
+    /// The mapping says itself where the host's pages go: there is no allocator. Tombstones go to
+    /// the units in turn, however many pages come in between.
     #[must_use]
     pub fn without_allocator(self) -> Self {
         Self { alloc: None, ..self }
@@ -56,7 +57,8 @@ impl Store {
         self.pools.home_chip(lpn, self.geometry.chips())
     }
 
-    /// The unit that the host's next page of `class` goes to, one of `pool`; `None` while none takes it.
+    /// The unit that the host's next page of `class` goes to, one of `pool`; `None` while none
+    /// takes it.
     #[inline]
     pub fn pick(&mut self, cx: &Cx<'_>, pool: u32, class: u32) -> Option<u32> {
         self.pick_over(cx, pool, class, None)
@@ -64,7 +66,13 @@ impl Store {
 
     /// The same for a page whose version before lies at `old`.
     #[inline]
-    pub fn pick_over(&mut self, cx: &Cx<'_>, pool: u32, class: u32, old: Option<Ppn>) -> Option<u32> {
+    pub fn pick_over(
+        &mut self,
+        cx: &Cx<'_>,
+        pool: u32,
+        class: u32,
+        old: Option<Ppn>,
+    ) -> Option<u32> {
         let Some(mut alloc) = self.alloc.take() else {
             let unit = self.pick_in_turn(cx.engine, pool, class)?;
             self.turn = (self.turn + 1) % self.pools.units_each();
@@ -81,7 +89,8 @@ impl Store {
         View { store: self, engine, class }
     }
 
-    /// The unit of `pool` that the mapping's own next page of `class` goes to: the first in turn that takes it.
+    /// The unit of `pool` that the mapping's own next page of `class` goes to: the first in turn
+    /// that takes it.
     pub fn pick_in_turn(&mut self, engine: &Engine, pool: u32, class: u32) -> Option<u32> {
         let each = self.pools.units_each();
         for _ in 0..each {
@@ -95,7 +104,8 @@ impl Store {
         None
     }
 
-    /// Puts `unit` in line for collection where it is short of erased blocks for fresh pages of `class`.
+    /// Puts `unit` in line for collection where it is short of erased blocks for fresh pages of
+    /// `class`.
     #[inline]
     pub(super) fn ask_for_space(&mut self, unit: u32, class: u32) {
         let unit = self.lead(unit);
@@ -115,8 +125,8 @@ impl Store {
         }
     }
 
-    /// A fresh page of `class` finds no room in `unit`, which is put in line for collection where that helps. Planes that have
-    /// their own open blocks take their turns.
+    /// A fresh page of `class` finds no room in `unit`, which is put in line for collection where
+    /// that helps. Planes that have their own open blocks take their turns.
     #[inline]
     pub(super) fn ask_for_room(&mut self, unit: u32, class: u32) {
         if self.limits.sealed {
@@ -131,7 +141,8 @@ impl Store {
     pub(super) fn gains(&self, unit: u32) -> bool {
         self.together(unit).any(|unit| {
             let least = self.units[unit as usize].closed.min();
-            least.is_some_and(|(_, valid)| u32::from(valid) < self.data_pages()) || self.rest_gains(unit)
+            least.is_some_and(|(_, valid)| u32::from(valid) < self.data_pages())
+                || self.rest_gains(unit)
         })
     }
 
@@ -147,43 +158,45 @@ impl Store {
         worth
     }
 
-    /// Ends the collection of `unit` before its next step if it is not needed now; says whether it did. What has been
-    /// begun goes on the next time.
+    /// Ends the collection of `unit` before its next step if it is not needed now; says whether it
+    /// did. What has been begun goes on the next time.
     pub fn pause(&mut self, unit: u32) -> bool {
         let enough = self.pool.free(unit) > self.limits.gc_free_blocks;
         let u = &mut self.units[unit as usize];
         let pauses = u.idle && enough;
         u.collecting &= !pauses;
         if pauses && self.wear.is_due(unit) {
-            // The leveller asks again after the next erase; until then nobody would carry the swap out.
+            // The leveller asks again after the next erase; until then nobody would carry the swap
+            // out.
             self.wear.drop_due(unit);
         }
         pauses
     }
 
-    /// An open block of `unit` that could take the fresh pages of `class`, which has none: its number, and that of the one
-    /// for those pages.
+    /// An open block of `unit` that could take the fresh pages of `class`, which has none: its
+    /// number, and that of the one for those pages.
     pub(super) fn lendable(&self, unit: u32, class: u32) -> Option<(usize, usize)> {
-        let to = self.slot(unit, class, false);
+        let to = self.write_point(unit, class, false);
         if self.open[to].block != NONE {
             return None;
         }
-        let slots = self.slots(unit);
-        let is_open = |&slot: &usize| self.open[slot].block != NONE;
-        let moved = slots.clone().skip(1).step_by(2).find(is_open);
-        let part_filled = self.has_part_filled(unit).then(|| self.swap_slot(unit));
-        Some((moved.or(part_filled).or_else(|| slots.step_by(2).find(is_open))?, to))
+        let write_points = self.write_points(unit);
+        let is_open = |&write_point: &usize| self.open[write_point].block != NONE;
+        let moved = write_points.clone().skip(1).step_by(2).find(is_open);
+        let part_filled = self.has_part_filled(unit).then(|| self.swap_point(unit));
+        Some((moved.or(part_filled).or_else(|| write_points.step_by(2).find(is_open))?, to))
     }
 
     /// Whether a program unit of `class` has been begun in `unit` and is not full yet.
     #[inline]
     pub(super) fn has_pending(&self, unit: u32, class: u32) -> bool {
-        self.geometry.program_pages > 1 && !self.open[self.slot(unit, class, false)].pending.is_empty()
+        self.geometry.program_pages > 1
+            && !self.open[self.write_point(unit, class, false)].pending.is_empty()
     }
 
     /// Pages of `class` that `unit` takes before anything is erased.
     pub(super) fn free_pages(&self, unit: u32, class: u32) -> u32 {
-        let open = &self.open[self.slot(unit, class, false)];
+        let open = &self.open[self.write_point(unit, class, false)];
         let room = if open.block == NONE { 0 } else { self.data_pages() - open.page };
         self.pool.free(unit) * self.data_pages() + room
     }
@@ -202,7 +215,9 @@ impl Store {
     pub fn space(&self) -> String {
         let valid: u64 = self.units.iter().map(|u| u64::from(u.valid)).sum();
         let starved = (0..self.geometry.units)
-            .filter(|&u| self.open[self.slot(u, DATA, false)].block == NONE && self.pool.free(u) < 2)
+            .filter(|&u| {
+                self.open[self.write_point(u, DATA, false)].block == NONE && self.pool.free(u) < 2
+            })
             .count();
         let worn = match self.wear.retired() {
             0 => String::new(),

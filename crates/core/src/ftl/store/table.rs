@@ -1,9 +1,9 @@
-//! Where each logical page lies, and tombstones: pages that say what the host has trimmed, so that older versions do
-//! not come back after a power cut.
+//! Where each logical page lies, and tombstones: pages that say what the host has trimmed, so that
+//! older versions do not come back after a power cut.
 //!
-//! A tombstone lists what was trimmed and is written with the next flush. It is valid as long as one of its pages has not been
-//! written again. Each stands for at least one unmapped logical page, so that they never need more room than the data
-//! did.
+//! A tombstone lists what was trimmed and is written with the next flush. It is valid as long as
+//! one of its pages has not been written again. Each stands for at least one unmapped logical page,
+//! so that they never need more room than the data did.
 
 use std::collections::BTreeMap;
 
@@ -34,11 +34,11 @@ pub struct Table {
     pub(super) map: Vec<u32>,
     pub(super) tombs: Vec<Tombstone>,
     free_tombs: Vec<u32>,
-    /// Pages trimmed since the last tombstone, and the block that holds the version before, by pool: a tombstone lies
-    /// where the pages did, so that it takes no more room there than they.
+    /// Pages trimmed since the last tombstone, and the block that holds the version before, by
+    /// pool: a tombstone lies where the pages did, so that it takes no more room there than they.
     trimmed: Vec<BTreeMap<u32, u32>>,
     /// How many they are.
-    unburied: usize,
+    unwritten_trims: usize,
 }
 
 impl Table {
@@ -52,7 +52,7 @@ impl Table {
             tombs: Vec::new(),
             free_tombs: Vec::new(),
             trimmed: vec![BTreeMap::new(); pools as usize],
-            unburied: 0,
+            unwritten_trims: 0,
         }
     }
 
@@ -87,11 +87,11 @@ impl Table {
         let old = std::mem::replace(&mut self.map[lpn as usize], NONE);
         if old == NONE {
             // Trimmed, and no tombstone yet: what was there before may be the last durable version.
-            if self.unburied == 0 {
+            if self.unwritten_trims == 0 {
                 return NONE;
             }
             let block = self.trimmed[store.pools.of_page(lpn) as usize].remove(&lpn);
-            self.unburied -= usize::from(block.is_some());
+            self.unwritten_trims -= usize::from(block.is_some());
             block.unwrap_or(NONE)
         } else if old & TOMB == 0 {
             store.invalidate(old)
@@ -113,17 +113,18 @@ impl Table {
         for lpn in first..first + count {
             if self.map[lpn as usize] & TOMB == 0 {
                 let block = self.forget(store, lpn);
-                let new = self.trimmed[store.pools.of_page(lpn) as usize].insert(lpn, block).is_none();
-                self.unburied += usize::from(new);
+                let new =
+                    self.trimmed[store.pools.of_page(lpn) as usize].insert(lpn, block).is_none();
+                self.unwritten_trims += usize::from(new);
             }
         }
     }
 
-    /// Plans the tombstones for what has been trimmed and not written since, among the host's pages. `false` when there
-    /// is no room.
-    pub fn bury(&mut self, store: &mut Store, cx: &mut Cx<'_>) -> bool {
+    /// Plans the tombstones for what has been trimmed and not written since, among the host's
+    /// pages. `false` when there is no room.
+    pub fn write_tombstones(&mut self, store: &mut Store, cx: &mut Cx<'_>) -> bool {
         for pool in 0..self.trimmed.len() as u32 {
-            if self.unburied == 0 {
+            if self.unwritten_trims == 0 {
                 break;
             }
             while !self.trimmed[pool as usize].is_empty() {
@@ -139,8 +140,9 @@ impl Table {
         true
     }
 
-    /// Takes ranges trimmed since the last tombstone and not written again, in order, as many as a tombstone holds; and
-    /// the blocks that hold the versions before, which must stay until the tombstone is stored.
+    /// Takes ranges trimmed since the last tombstone and not written again, in order, as many as a
+    /// tombstone holds; and the blocks that hold the versions before, which must stay until the
+    /// tombstone is stored.
     fn take_trimmed(&mut self, pool: u32, page_bytes: u64) -> (Vec<(u32, u32)>, Vec<u32>) {
         let most = (page_bytes / 8) as usize;
         let mut ranges: Vec<(u32, u32)> = Vec::new();
@@ -154,7 +156,7 @@ impl Table {
                 _ => ranges.push((lpn, 1)),
             }
             blocks.push(entry.remove());
-            self.unburied -= 1;
+            self.unwritten_trims -= 1;
         }
         blocks.sort_unstable();
         blocks.dedup();
@@ -186,7 +188,8 @@ impl Table {
         }
     }
 
-    /// Compares the number of pages that it knows of with that of the store, less the `others` of the mapping's own.
+    /// Compares the number of pages that it knows of with that of the store, less the `others` of
+    /// the mapping's own.
     ///
     /// # Errors
     /// Both numbers.
@@ -196,7 +199,9 @@ impl Table {
         if mapped + tombs == valid as usize {
             return Ok(());
         }
-        Err(format!("page map: {mapped} pages mapped and {tombs} tombstones, but {valid} pages valid"))
+        Err(format!(
+            "page map: {mapped} pages mapped and {tombs} tombstones, but {valid} pages valid"
+        ))
     }
 
     /// Bytes held.
@@ -217,8 +222,8 @@ impl Owners for Table {
         PageOut::tombstone(tomb.list, Cause::Gc)
     }
 
-    /// What the victim holds of pages trimmed meanwhile is their last durable version, and older ones may lie
-    /// elsewhere: the tombstones go ahead of the erase.
+    /// What the victim holds of pages trimmed meanwhile is their last durable version, and older
+    /// ones may lie elsewhere: the tombstones go ahead of the erase.
     fn before_erase(&mut self, store: &mut Store, cx: &mut Cx<'_>, unit: u32, victim: u32) -> bool {
         let pool = store.pools.of_unit(unit);
         while !self.trimmed[pool as usize].is_empty() {

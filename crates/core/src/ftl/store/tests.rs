@@ -24,7 +24,8 @@ enum Data {
     Issued,
 }
 
-/// When the program of a unit of two pages has ended, in us; each page is planned with the other one, or `apart`.
+/// When the program of a unit of two pages has ended, in us; each page is planned with the other
+/// one, or `apart`.
 fn programmed(data: [Data; 2], apart: bool) -> u64 {
     let config: DeviceConfig = serde_json::from_value(json!({
         "nand": {"channels": 2, "chips_per_channel": 1, "dies_per_chip": 1, "planes_per_die": 1,
@@ -42,7 +43,8 @@ fn programmed(data: [Data; 2], apart: bool) -> u64 {
     flash.program(other, 0, full);
     let mut open = Open::default();
     for (page, data) in (0..).zip(data) {
-        let mut cx = Cx { timed: true, ..Cx::alone(&mut flash, &mut engine, &mut plan, &mut counters) };
+        let mut cx =
+            Cx { timed: true, ..Cx::alone(&mut flash, &mut engine, &mut plan, &mut counters) };
         let waits = match data {
             Data::Here => NONE,
             Data::Read => {
@@ -81,8 +83,14 @@ fn a_program_unit_waits_for_the_data_of_all_its_pages() {
     // A read takes 1 ms and a page on the bus.
     let after_read = programmed([Here, Read], false);
     assert!(after_read > 1000 + alone, "{after_read} {alone}");
-    for data in [[Here, Read], [Read, Here], [Here, Issued], [Issued, Here], [Read, Issued], [Issued, Issued]]
-    {
+    for data in [
+        [Here, Read],
+        [Read, Here],
+        [Here, Issued],
+        [Issued, Here],
+        [Read, Issued],
+        [Issued, Issued],
+    ] {
         for apart in [false, true] {
             // Two reads of one die come one after the other.
             let reads = data.iter().filter(|data| **data != Here).count() as u64;

@@ -46,7 +46,7 @@ impl Units for View<'_> {
     }
 
     fn writes_after(&self, unit: u32, ppn: Ppn) -> bool {
-        let open = self.store.open[self.store.slot(unit, self.class, false)].block;
+        let open = self.store.open[self.store.write_point(unit, self.class, false)].block;
         let opened = |block: u32| self.store.history.sequence[block as usize];
         open == NONE || opened(open) >= opened(self.store.geometry.split(ppn).0)
     }

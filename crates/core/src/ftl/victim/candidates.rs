@@ -17,12 +17,12 @@ pub struct Candidates<'a> {
     /// Region of all blocks' pages, where there are several.
     pub(crate) regions: &'a [u8],
     /// What the policy asked to be kept of all blocks; empty where it did not.
-    pub(crate) past: Past<'a>,
+    pub(crate) history: HistoryView<'a>,
 }
 
 /// What happened to blocks, as far as a policy looks at it.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Past<'a> {
+pub struct HistoryView<'a> {
     /// Pages that the host has written so far.
     pub(crate) now: u64,
     /// How many those were when a page of each block was last written or became invalid.
@@ -35,9 +35,13 @@ pub struct Past<'a> {
 
 #[cfg(test)]
 impl Candidates<'_> {
-    /// For tests of a policy by itself: a unit whose blocks were closed in the order of their numbers, with so many valid pages
-    /// each and of these regions.
-    pub(crate) fn alone<T>(blocks: &[(u16, u8)], pages: u32, f: impl FnOnce(&Candidates<'_>) -> T) -> T {
+    /// For tests of a policy by itself: a unit whose blocks were closed in the order of their
+    /// numbers, with so many valid pages each and of these regions.
+    pub(crate) fn alone<T>(
+        blocks: &[(u16, u8)],
+        pages: u32,
+        f: impl FnOnce(&Candidates<'_>) -> T,
+    ) -> T {
         let mut closed = Minima::new(blocks.len());
         for (block, &(valid, _)) in blocks.iter().enumerate() {
             closed.set(block, valid);
@@ -53,7 +57,7 @@ impl Candidates<'_> {
             program: 1,
             erases: &erases,
             regions: &regions,
-            past: Past { closed: &order, ..Past::default() },
+            history: HistoryView { closed: &order, ..HistoryView::default() },
         })
     }
 }
@@ -98,10 +102,14 @@ impl Candidates<'_> {
         u32::from(self.closed.get(block as usize))
     }
 
-    /// The block with the fewest valid pages that collection gains from, the lowest among equals. O(log blocks).
+    /// The block with the fewest valid pages that collection gains from, the lowest among equals.
+    /// O(log blocks).
     #[inline]
     pub fn emptiest(&self) -> Option<u32> {
-        self.closed.min().filter(|&(_, valid)| self.gains(u32::from(valid))).map(|(block, _)| block as u32)
+        self.closed
+            .min()
+            .filter(|&(_, valid)| self.gains(u32::from(valid)))
+            .map(|(block, _)| block as u32)
     }
 
     /// The same, the highest among equals. O(log blocks).
@@ -130,20 +138,24 @@ impl Candidates<'_> {
         all.iter().fold((u32::MAX, 0), |(fewest, most), &e| (fewest.min(e), most.max(e)))
     }
 
-    /// Pages that the host has written since a page of the block was last written or became invalid; for policies that
-    /// look at age.
+    /// Pages that the host has written since a page of the block was last written or became
+    /// invalid; for policies that look at age.
     pub fn age(&self, block: u32) -> u64 {
-        self.past.changed.get((self.first + block) as usize).map_or(0, |at| self.past.now - at)
+        self.history
+            .changed
+            .get((self.first + block) as usize)
+            .map_or(0, |at| self.history.now - at)
     }
 
     /// When the block was closed, in the order of closing; for policies that look at that order.
     pub fn closed_at(&self, block: u32) -> u64 {
-        self.past.closed.get((self.first + block) as usize).copied().unwrap_or(0)
+        self.history.closed.get((self.first + block) as usize).copied().unwrap_or(0)
     }
 
-    /// When the block was last erased, in the order of erasing, 0 if it never was; for policies that look at that order.
+    /// When the block was last erased, in the order of erasing, 0 if it never was; for policies
+    /// that look at that order.
     pub fn erased_at(&self, block: u32) -> u64 {
-        self.past.erased.get((self.first + block) as usize).copied().unwrap_or(0)
+        self.history.erased.get((self.first + block) as usize).copied().unwrap_or(0)
     }
 }
 
@@ -154,12 +166,14 @@ mod tests {
     use super::*;
     use crate::ftl::victim::VictimConfig;
 
-    /// Blocks with so many valid pages of ten, closed in this order; which ones a policy chooses in a hundred tries.
+    /// Blocks with so many valid pages of ten, closed in this order; which ones a policy chooses in
+    /// a hundred tries.
     fn chosen(policy: Value, valid: &[u16]) -> Vec<u32> {
         chosen_of(policy, valid, &vec![0; valid.len()], &[])
     }
 
-    /// The same of blocks that were erased so often, of which the `fresh` ones have just been written.
+    /// The same of blocks that were erased so often, of which the `fresh` ones have just been
+    /// written.
     fn chosen_of(policy: Value, valid: &[u16], erases: &[u32], fresh: &[u32]) -> Vec<u32> {
         let policy: VictimConfig = serde_json::from_value(policy).unwrap();
         let mut victim = policy.build(()).unwrap();
@@ -174,7 +188,7 @@ mod tests {
         }
         let kept = |wanted, of| if wanted { of } else { &[][..] };
         let looks = victim.looks_at();
-        let past = Past {
+        let history = HistoryView {
             now: 100,
             changed: kept(looks.age, &changed),
             closed: kept(looks.order, &order),
@@ -188,7 +202,7 @@ mod tests {
             program: 1,
             erases,
             regions: &[],
-            past,
+            history,
         };
         let mut found: Vec<u32> = (0..100).filter_map(|_| victim.choose(&blocks)).collect();
         found.sort_unstable();
@@ -198,8 +212,9 @@ mod tests {
 
     #[test]
     fn the_window_holds_the_blocks_closed_longest_ago() {
-        let windowed =
-            |window: f64, valid: &[u16]| chosen(json!({"kind": "windowed-greedy", "window": window}), valid);
+        let windowed = |window: f64, valid: &[u16]| {
+            chosen(json!({"kind": "windowed-greedy", "window": window}), valid)
+        };
         assert_eq!(windowed(2.0, &[5, 4, 1, 0]), [1]);
         // A block from which nothing is gained keeps its place in the window.
         assert_eq!(windowed(2.0, &[10, 4, 1, 0]), [1]);
@@ -233,8 +248,9 @@ mod tests {
 
     #[test]
     fn a_share_of_invalid_pages_is_reached_by_whole_pages() {
-        let random =
-            |share: f64| chosen(json!({"kind": "random", "least_invalid": share}), &[10, 9, 8, 7, 3]);
+        let random = |share: f64| {
+            chosen(json!({"kind": "random", "least_invalid": share}), &[10, 9, 8, 7, 3])
+        };
         assert_eq!(random(0.0), [1, 2, 3, 4]);
         assert_eq!(random(0.1), [1, 2, 3, 4]);
         // 1.5 of ten pages are two.

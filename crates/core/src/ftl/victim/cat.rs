@@ -1,24 +1,27 @@
 //! CAT, cost age times: cheap to copy, long unchanged, and seldom erased.
 //!
-//! **What it does.** With `u` the valid share of a block, its age since a page of it was last written or became invalid, and
-//! the times it has been erased, collects the block with the least u / (1 - u) x 1 / age x times: cost-benefit with wear
-//! in it, so that blocks are erased about equally often.
+//! **What it does.** With `u` the valid share of a block, its age since a page of it was last
+//! written or became invalid, and the times it has been erased, collects the block with the least u
+//! / (1 - u) x 1 / age x times: cost-benefit with wear in it, so that blocks are erased about
+//! equally often.
 //!
-//! **When it wins**: hot and cold data, and wear matters. **When it loses**: evenly spread writes; it copies more than greedy.
+//! **When it wins**: hot and cold data, and wear matters. **When it loses**: evenly spread writes;
+//! it copies more than greedy.
 //!
-//! Chiang, Lee and Chang: "Managing flash memory in personal communication devices", ISCE 1997; the multi-bank thesis (Li 2009), section 5.1.
+//! Chiang, Lee and Chang: "Managing flash memory in personal communication devices", ISCE 1997; the
+//! multi-bank thesis (Li 2009), section 5.1.
 //!
-//! **Where the paper is silent.** This is a reconstruction. Age goes through a function of steps which is not printed:
-//! here as it is (`age = "steps"`: its binary logarithm rounded down, plus 1). Age counts pages that the host has written since, at
-//! least 1; a block never erased counts as erased once. The separate blocks for hot and cold pages that go with it are
-//! `ftl.gc.regions`.
+//! **Where the paper is silent.** This is a reconstruction. Age goes through a function of steps
+//! which is not printed: here as it is (`age = "steps"`: its binary logarithm rounded down, plus
+//! 1). Age counts pages that the host has written since, at least 1; a block never erased counts as
+//! erased once. The separate blocks for hot and cold pages that go with it are `ftl.gc.regions`.
 //!
 //! Cost of a page write: O(1); of a victim O(blocks of the unit), once for each erase.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Candidates, Looks, Victim, least};
+use super::{Candidates, Looks, VictimPolicy, least};
 use crate::support::registry::{About, Choice};
 
 /// What `list` says.
@@ -57,7 +60,7 @@ impl Config {
     ///
     /// # Errors
     /// None.
-    pub fn build(&self, (): ()) -> Result<Box<dyn Victim>, String> {
+    pub fn build(&self, (): ()) -> Result<Box<dyn VictimPolicy>, String> {
         Ok(Box::new(Cat { age: self.age }))
     }
 }
@@ -78,7 +81,7 @@ impl Age {
     }
 }
 
-impl Victim for Cat {
+impl VictimPolicy for Cat {
     fn choose(&mut self, blocks: &Candidates<'_>) -> Option<u32> {
         let pages = blocks.pages_per_block();
         least(blocks, |block| {

@@ -1,24 +1,29 @@
-//! Cost-benefit: the block whose collection gains most for its cost, where a gain that will last counts more.
+//! Cost-benefit: the block whose collection gains most for its cost, where a gain that will last
+//! counts more.
 //!
-//! **What it does.** With `u` the valid share of a block and its age since a page of it was last written or became invalid,
-//! collects the block with the greatest benefit / cost: age x (1 - u) / (1 + u), as in the log-structured file system,
-//! which reads a whole segment; or age x (1 - u) / 2u for flash, where only the valid pages are read and written.
+//! **What it does.** With `u` the valid share of a block and its age since a page of it was last
+//! written or became invalid, collects the block with the greatest benefit / cost: age x (1 - u) /
+//! (1 + u), as in the log-structured file system, which reads a whole segment; or age x (1 - u) /
+//! 2u for flash, where only the valid pages are read and written.
 //!
-//! **When it wins**: hot and cold pages in different blocks: cold blocks are collected although they have few invalid pages,
-//! hot ones are given time to lose more. **When it loses**: evenly spread writes, where age says nothing.
+//! **When it wins**: hot and cold pages in different blocks: cold blocks are collected although
+//! they have few invalid pages, hot ones are given time to lose more. **When it loses**: evenly
+//! spread writes, where age says nothing.
 //!
-//! Rosenblum and Ousterhout: "The design and implementation of a log-structured file system", ACM TOCS 10(1), 1992. Kawaguchi, Nishioka and
-//! Motoda: "A flash-memory based file system", USENIX 1995.
+//! Rosenblum and Ousterhout: "The design and implementation of a log-structured file system", ACM
+//! TOCS 10(1), 1992. Kawaguchi, Nishioka and Motoda: "A flash-memory based file system", USENIX
+//! 1995.
 //!
-//! **Where the paper is silent.** The unit of age: pages that the host has written since. Under `formula = "flash"` a block with nothing
-//! valid is worth more than any other. Ties: the lowest number.
+//! **Where the paper is silent.** The unit of age: pages that the host has written since. Under
+//! `formula = "flash"` a block with nothing valid is worth more than any other. Ties: the lowest
+//! number.
 //!
 //! Cost of a page write: O(1); of a victim O(blocks of the unit), once for each erase.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Candidates, Looks, Victim, least};
+use super::{Candidates, Looks, VictimPolicy, least};
 use crate::support::registry::{About, Choice};
 
 /// What `list` says.
@@ -60,7 +65,7 @@ impl Config {
     ///
     /// # Errors
     /// None.
-    pub fn build(&self, (): ()) -> Result<Box<dyn Victim>, String> {
+    pub fn build(&self, (): ()) -> Result<Box<dyn VictimPolicy>, String> {
         Ok(Box::new(CostBenefit { formula: self.formula }))
     }
 }
@@ -79,11 +84,15 @@ impl Formula {
             Self::Lfs => 1.0 + u,
         };
         // With nothing to copy there is no cost, whatever the age.
-        if valid == 0 && self == Self::Flash { f64::INFINITY } else { age as f64 * (1.0 - u) / cost }
+        if valid == 0 && self == Self::Flash {
+            f64::INFINITY
+        } else {
+            age as f64 * (1.0 - u) / cost
+        }
     }
 }
 
-impl Victim for CostBenefit {
+impl VictimPolicy for CostBenefit {
     fn choose(&mut self, blocks: &Candidates<'_>) -> Option<u32> {
         let pages = blocks.pages_per_block();
         least(blocks, |block| -self.formula.score(blocks.valid(block), pages, blocks.age(block)))
@@ -100,7 +109,9 @@ mod tests {
 
     #[test]
     fn scores_are_those_of_both_formulas() {
-        let near = |found: f64, expected: f64| assert!((found - expected).abs() < 0.05, "{found} {expected}");
+        let near = |found: f64, expected: f64| {
+            assert!((found - expected).abs() < 0.05, "{found} {expected}")
+        };
         near(Formula::Lfs.score(25, 100, 100), 60.0);
         near(Formula::Lfs.score(50, 100, 1000), 333.3);
         near(Formula::Flash.score(25, 100, 100), 150.0);

@@ -1,17 +1,20 @@
 //! d-choices: the block with the fewest valid pages among a few drawn at random.
 //!
-//! **What it does.** Draws `d` closed blocks of the unit at random, with replacement, and collects the one with the fewest valid pages,
-//! the first drawn among equals. While none of them gains anything, it draws on.
+//! **What it does.** Draws `d` closed blocks of the unit at random, with replacement, and collects
+//! the one with the fewest valid pages, the first drawn among equals. While none of them gains
+//! anything, it draws on.
 //!
-//! **When it wins**: nearly as few copies as greedy from d = 10 on, and no order of blocks to keep. **When it loses**: with small d
-//! it copies more; d = 1 is a random choice.
+//! **When it wins**: nearly as few copies as greedy from d = 10 on, and no order of blocks to keep.
+//! **When it loses**: with small d it copies more; d = 1 is a random choice.
 //!
-//! Van Houdt: "A mean field model for a class of garbage collection algorithms in flash-based solid state drives", SIGMETRICS 2013; Li, Lee
-//! and Lui: "Stochastic modeling of large-scale solid-state storage systems", SIGMETRICS 2013.
+//! Van Houdt: "A mean field model for a class of garbage collection algorithms in flash-based solid
+//! state drives", SIGMETRICS 2013; Li, Lee and Lui: "Stochastic modeling of large-scale solid-state
+//! storage systems", SIGMETRICS 2013.
 //!
-//! **Where the paper is silent.** There a block that is fully valid is copied for nothing if all that are drawn are. Here another one is drawn
-//! instead, which the paper's model allows for; and after a thousand draws in vain the emptiest block is taken.
-//! Draws come from `Pcg64Mcg` of the crate `rand_pcg`, among all blocks of the unit; one that is not closed is drawn anew.
+//! **Where the paper is silent.** There a block that is fully valid is copied for nothing if all
+//! that are drawn are. Here another one is drawn instead, which the paper's model allows for; and
+//! after a thousand draws in vain the emptiest block is taken. Draws come from `Pcg64Mcg` of the
+//! crate `rand_pcg`, among all blocks of the unit; one that is not closed is drawn anew.
 //!
 //! Cost of a page write: O(1); of a victim O(d).
 
@@ -20,7 +23,7 @@ use rand_pcg::Pcg64Mcg;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Candidates, Victim};
+use super::{Candidates, VictimPolicy};
 use crate::support::registry::About;
 
 /// What `list` says.
@@ -54,7 +57,7 @@ impl Config {
     ///
     /// # Errors
     /// An impossible option.
-    pub fn build(&self, (): ()) -> Result<Box<dyn Victim>, String> {
+    pub fn build(&self, (): ()) -> Result<Box<dyn VictimPolicy>, String> {
         if !(1..=MOST).contains(&self.d) {
             return Err(format!("ftl.victim.d: found {}, expected 1 to {MOST}", self.d));
         }
@@ -75,7 +78,7 @@ pub(super) struct DChoices {
 /// Draws without success after which it is given up: hardly any block gains anything.
 const DRAWS: u32 = 1000;
 
-impl Victim for DChoices {
+impl VictimPolicy for DChoices {
     fn choose(&mut self, blocks: &Candidates<'_>) -> Option<u32> {
         let emptiest = blocks.emptiest()?;
         let all = blocks.count();

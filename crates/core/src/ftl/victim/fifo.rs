@@ -1,13 +1,15 @@
 //! FIFO: the block that was closed longest ago.
 //!
-//! **What it does.** Collects the closed blocks of a unit in the order in which they were filled, as a log that is cleaned
-//! at its tail. A block from which nothing is gained is passed over and keeps its place.
+//! **What it does.** Collects the closed blocks of a unit in the order in which they were filled,
+//! as a log that is cleaned at its tail. A block from which nothing is gained is passed over and
+//! keeps its place.
 //!
-//! **When it wins**: wear is even, since all blocks take turns. **When it loses**: cold pages are copied on every
-//! round.
+//! **When it wins**: wear is even, since all blocks take turns. **When it loses**: cold pages are
+//! copied on every round.
 //!
-//! Robinson: "Analysis of steady-state segment storage utilizations in a log-structured file system with least-utilized
-//! segment cleaning", 1996; Desnoyers: "Analytic modeling of SSD write performance", SYSTOR 2012, which calls it LRU.
+//! Robinson: "Analysis of steady-state segment storage utilizations in a log-structured file system
+//! with least-utilized segment cleaning", 1996; Desnoyers: "Analytic modeling of SSD write
+//! performance", SYSTOR 2012, which calls it LRU.
 //!
 //! **Where the paper is silent.** Blocks that hold nothing but valid pages: passed over.
 //!
@@ -16,7 +18,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Candidates, Looks, Victim, least};
+use super::{Candidates, Looks, VictimPolicy, least};
 use crate::support::registry::About;
 
 /// What `list` says.
@@ -39,7 +41,7 @@ impl Config {
     ///
     /// # Errors
     /// None.
-    pub fn build(&self, (): ()) -> Result<Box<dyn Victim>, String> {
+    pub fn build(&self, (): ()) -> Result<Box<dyn VictimPolicy>, String> {
         Ok(Box::new(Fifo))
     }
 }
@@ -47,7 +49,7 @@ impl Config {
 #[derive(Debug)]
 struct Fifo;
 
-impl Victim for Fifo {
+impl VictimPolicy for Fifo {
     fn choose(&mut self, blocks: &Candidates<'_>) -> Option<u32> {
         least(blocks, |block| blocks.closed_at(block))
     }

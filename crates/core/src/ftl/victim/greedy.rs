@@ -1,21 +1,24 @@
 //! Greedy: the block with the fewest valid pages.
 //!
-//! **What it does.** Collects the closed block with the fewest valid pages, the one with the lowest number among equals.
+//! **What it does.** Collects the closed block with the fewest valid pages, the one with the lowest
+//! number among equals.
 //!
-//! **When it wins**: writes that are spread evenly; no policy copies less there. **When it loses**: some pages are written
-//! much more often than others: blocks of cold pages with a few invalid ones are kept for long, and those of hot
-//! pages collected before the rest of them has become invalid.
+//! **When it wins**: writes that are spread evenly; no policy copies less there. **When it loses**:
+//! some pages are written much more often than others: blocks of cold pages with a few invalid ones
+//! are kept for long, and those of hot pages collected before the rest of them has become invalid.
 //!
-//! Wu and Zwaenepoel: "eNVy: a non-volatile, main memory storage system", ASPLOS 1994; the multi-bank thesis (Li 2009), section 4.1.
+//! Wu and Zwaenepoel: "eNVy: a non-volatile, main memory storage system", ASPLOS 1994; the
+//! multi-bank thesis (Li 2009), section 4.1.
 //!
 //! **Where the paper is silent.** Ties: the lowest number.
 //!
-//! Cost of a page write: O(log blocks of a unit) at worst, mostly O(1), to keep the blocks in order.
+//! Cost of a page write: O(log blocks of a unit) at worst, mostly O(1), to keep the blocks in
+//! order.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Candidates, Victim};
+use super::{Candidates, VictimPolicy};
 use crate::support::registry::{About, Cost};
 
 /// What `list` says.
@@ -39,7 +42,7 @@ impl Config {
     ///
     /// # Errors
     /// None.
-    pub fn build(&self, (): ()) -> Result<Box<dyn Victim>, String> {
+    pub fn build(&self, (): ()) -> Result<Box<dyn VictimPolicy>, String> {
         Ok(Box::new(Greedy))
     }
 }
@@ -47,7 +50,7 @@ impl Config {
 #[derive(Debug)]
 struct Greedy;
 
-impl Victim for Greedy {
+impl VictimPolicy for Greedy {
     #[inline]
     fn choose(&mut self, blocks: &Candidates<'_>) -> Option<u32> {
         blocks.emptiest()

@@ -1,23 +1,26 @@
 //! Leveling degree: few valid pages or few erases, whichever matters more at the moment.
 //!
-//! **What it does.** Collects the block with the least (1 - l) x u + l x e / (E + 1): `u` its valid share, `e` its
-//! erases, `E` the most of any block in the unit. The leveling degree l = 2 / (1 + exp(k / d)), and 0 where d = 0, grows with the
-//! difference d between the most and the fewest erases: as long as wear is even, victims are greedy ones; the more
-//! uneven it gets, the more seldom erased blocks are preferred.
+//! **What it does.** Collects the block with the least (1 - l) x u + l x e / (E + 1): `u` its valid
+//! share, `e` its erases, `E` the most of any block in the unit. The leveling degree l = 2 / (1 +
+//! exp(k / d)), and 0 where d = 0, grows with the difference d between the most and the fewest
+//! erases: as long as wear is even, victims are greedy ones; the more uneven it gets, the more
+//! seldom erased blocks are preferred.
 //!
-//! **When it wins**: wear has to be kept within bounds without copying for it alone. **When it loses**: cold data in
-//! blocks that are fully valid: those are never victims, and stay behind.
+//! **When it wins**: wear has to be kept within bounds without copying for it alone. **When it
+//! loses**: cold data in blocks that are fully valid: those are never victims, and stay behind.
 //!
-//! Kim and Lee: "A new flash memory management for flash storage system", COMPSAC 1999; the multi-bank thesis (Li 2009), section 5.1.
+//! Kim and Lee: "A new flash memory management for flash storage system", COMPSAC 1999; the
+//! multi-bank thesis (Li 2009), section 5.1.
 //!
-//! **Where the paper is silent.** This is a reconstruction from descriptions of the scheme. The constant k: 4.
+//! **Where the paper is silent.** This is a reconstruction from descriptions of the scheme. The
+//! constant k: 4.
 //!
 //! Cost of a page write: O(1); of a victim O(blocks of the unit), once for each erase.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Candidates, Victim, least};
+use super::{Candidates, VictimPolicy, least};
 use crate::support::registry::{About, Choice};
 
 /// What `list` says.
@@ -55,9 +58,12 @@ impl Config {
     ///
     /// # Errors
     /// An impossible option.
-    pub fn build(&self, (): ()) -> Result<Box<dyn Victim>, String> {
+    pub fn build(&self, (): ()) -> Result<Box<dyn VictimPolicy>, String> {
         if !(self.steepness > 0.0 && self.steepness.is_finite()) {
-            return Err(format!("ftl.victim.steepness: found {}, expected a number above 0", self.steepness));
+            return Err(format!(
+                "ftl.victim.steepness: found {}, expected a number above 0",
+                self.steepness
+            ));
         }
         Ok(Box::new(LevelingDegree { steepness: self.steepness }))
     }
@@ -73,7 +79,7 @@ fn degree(steepness: f64, difference: u32) -> f64 {
     if difference == 0 { 0.0 } else { 2.0 / (1.0 + libm::exp(steepness / f64::from(difference))) }
 }
 
-impl Victim for LevelingDegree {
+impl VictimPolicy for LevelingDegree {
     fn choose(&mut self, blocks: &Candidates<'_>) -> Option<u32> {
         let (fewest, most) = blocks.erases_between();
         let l = degree(self.steepness, most - fewest);

@@ -1,29 +1,34 @@
-//! Locality gathering: pages that change equally often lie together, and blocks of those that change often hold fewer of them.
+//! Locality gathering: pages that change equally often lie together, and blocks of those that
+//! change often hold fewer of them.
 //!
-//! **What it does.** Pages are kept apart by how often they are written, in the regions of `ftl.gc.regions`: one that is written
-//! again soon moves up, one that is collected after long moves down. Inside a region blocks are collected in the order in
-//! which they were filled. The region is the one with the least frequency x cost: the erases of late for each of its
-//! blocks, times u / (1 - u) of its next block, `u` being that block's valid share. So these products become equal: a region that is
-//! collected often ends up with fewer valid pages in a block.
+//! **What it does.** Pages are kept apart by how often they are written, in the regions of
+//! `ftl.gc.regions`: one that is written again soon moves up, one that is collected after long
+//! moves down. Inside a region blocks are collected in the order in which they were filled. The
+//! region is the one with the least frequency x cost: the erases of late for each of its blocks,
+//! times u / (1 - u) of its next block, `u` being that block's valid share. So these products
+//! become equal: a region that is collected often ends up with fewer valid pages in a block.
 //!
-//! **When it wins**: some pages are written much more often than others. **When it loses**: all are written equally often; it then
-//! is FIFO at best, and copies more than greedy.
+//! **When it wins**: some pages are written much more often than others. **When it loses**: all are
+//! written equally often; it then is FIFO at best, and copies more than greedy.
 //!
-//! Wu and Zwaenepoel: "eNVy: a non-volatile, main memory storage system", ASPLOS 1994; the multi-bank thesis (Li 2009), section 5.1.
+//! Wu and Zwaenepoel: "eNVy: a non-volatile, main memory storage system", ASPLOS 1994; the
+//! multi-bank thesis (Li 2009), section 5.1.
 //!
-//! **Where the paper is silent.** This is a reconstruction from descriptions of the scheme. There each segment has its place in
-//! an order from hot to cold, and cleaning moves pages to its neighbours; blocks have no such place here, so that regions of
-//! blocks stand for it, as in the hybrid of that paper, which gathers locality between partitions of segments and cleans each
-//! in the order of writing. Without regions (`ftl.gc.regions = 1`) one partition is left, which is FIFO. "Of late": each erase in
-//! a unit takes from all earlier ones their share of one block among the unit's; each region counts one more, so that one that was never
-//! collected has a product, too. Its blocks are the closed ones.
+//! **Where the paper is silent.** This is a reconstruction from descriptions of the scheme. There
+//! each segment has its place in an order from hot to cold, and cleaning moves pages to its
+//! neighbours; blocks have no such place here, so that regions of blocks stand for it, as in the
+//! hybrid of that paper, which gathers locality between partitions of segments and cleans each in
+//! the order of writing. Without regions (`ftl.gc.regions = 1`) one partition is left, which is
+//! FIFO. "Of late": each erase in a unit takes from all earlier ones their share of one block among
+//! the unit's; each region counts one more, so that one that was never collected has a product,
+//! too. Its blocks are the closed ones.
 //!
 //! Cost of a page write: O(1); of a victim O(blocks of the unit), once for each erase.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Candidates, Looks, Victim};
+use super::{Candidates, Looks, VictimPolicy};
 use crate::support::registry::About;
 
 /// What `list` says.
@@ -47,7 +52,7 @@ impl Config {
     ///
     /// # Errors
     /// None.
-    pub fn build(&self, (): ()) -> Result<Box<dyn Victim>, String> {
+    pub fn build(&self, (): ()) -> Result<Box<dyn VictimPolicy>, String> {
         Ok(Box::new(LocalityGathering::default()))
     }
 }
@@ -71,7 +76,7 @@ fn product(erases: f64, closed: u32, valid: u32, pages: u32) -> f64 {
     (erases + 1.0) / f64::from(closed) * f64::from(valid) / f64::from(pages - valid)
 }
 
-impl Victim for LocalityGathering {
+impl VictimPolicy for LocalityGathering {
     fn choose(&mut self, blocks: &Candidates<'_>) -> Option<u32> {
         let mut regions: Vec<Region> = Vec::new();
         for block in 0..blocks.count() {
@@ -82,7 +87,8 @@ impl Victim for LocalityGathering {
             }
             let region = &mut regions[number];
             region.closed += 1;
-            let is_older = region.next.is_none_or(|next| blocks.closed_at(block) < blocks.closed_at(next));
+            let is_older =
+                region.next.is_none_or(|next| blocks.closed_at(block) < blocks.closed_at(next));
             if blocks.gains(valid) && is_older {
                 region.next = Some(block);
             }
@@ -121,18 +127,21 @@ impl Victim for LocalityGathering {
 #[cfg(test)]
 mod tests {
     use super::{LocalityGathering, product};
-    use crate::ftl::victim::{Candidates, Victim};
+    use crate::ftl::victim::{Candidates, VictimPolicy};
 
-    /// Two blocks of each region, half and three quarters valid: costs 1 and 3. Each erase leaves three quarters of what was
-    /// counted before, in a unit of four blocks. The counts of the first region are 0, 1, 1.75, 2.31, 1.73, 2.30, 2.73, 3.04 and
-    /// 3.28: after the third the second one's (0 + 1) x 3 is less than its 3.31, after the eighth (0.32 + 1) x 3 less than
-    /// its 4.28. Were nothing forgotten, that would be after the seventh: (1 + 1) x 3 against 7, and equal at 6.
+    /// Two blocks of each region, half and three quarters valid: costs 1 and 3. Each erase leaves
+    /// three quarters of what was counted before, in a unit of four blocks. The counts of the first
+    /// region are 0, 1, 1.75, 2.31, 1.73, 2.30, 2.73, 3.04 and 3.28: after the third the second
+    /// one's (0 + 1) x 3 is less than its 3.31, after the eighth (0.32 + 1) x 3 less than its 4.28.
+    /// Were nothing forgotten, that would be after the seventh: (1 + 1) x 3 against 7, and equal at
+    /// 6.
     #[test]
     fn erases_of_late_count_more() {
         let mut policy = LocalityGathering::default();
         let blocks = [(4, 0), (4, 0), (6, 1), (6, 1)];
-        let chosen =
-            Candidates::alone(&blocks, 8, |blocks| std::array::from_fn(|_| policy.choose(blocks).unwrap()));
+        let chosen = Candidates::alone(&blocks, 8, |blocks| {
+            std::array::from_fn(|_| policy.choose(blocks).unwrap())
+        });
         assert_eq!(chosen, [0, 0, 0, 2, 0, 0, 0, 0, 2]);
     }
 

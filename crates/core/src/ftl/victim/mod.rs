@@ -1,11 +1,13 @@
 //! Which block is collected next: the victim policies of page-level mappings, by name.
 //!
-//! A policy chooses among the closed blocks of one unit from which collection gains room: those with at least as many
-//! invalid pages as one program writes. Whatever it chooses, collection can go on, so that a policy decides how much is copied
-//! and how wear spreads, and nothing else. A block that is being written is never chosen.
+//! A policy chooses among the closed blocks of one unit from which collection gains room: those
+//! with at least as many invalid pages as one program writes. Whatever it chooses, collection can
+//! go on, so that a policy decides how much is copied and how wear spreads, and nothing else. A
+//! block that is being written is never chosen.
 //!
-//! *Age* is counted in pages that the host has written to the drive (tombstones of a flush among them), not in time: the state of the drive does not depend
-//! on time, and ages are the same in an untimed run.
+//! *Age* is counted in pages that the host has written to the drive (tombstones of a flush among
+//! them), not in time: the state of the drive does not depend on time, and ages are the same in an
+//! untimed run.
 
 mod candidates;
 pub mod cat;
@@ -19,25 +21,28 @@ pub mod random;
 pub mod rga;
 pub mod windowed_greedy;
 
-pub use candidates::{Candidates, Past};
+pub use candidates::{Candidates, HistoryView};
 
 /// Chooses victims.
-pub trait Victim: std::fmt::Debug + Send {
+pub trait VictimPolicy: std::fmt::Debug + Send {
     /// The block to collect, by its number inside the unit; `None` where no block gains anything.
     fn choose(&mut self, blocks: &Candidates<'_>) -> Option<u32>;
 
-    /// A block whose valid pages are to move into the one that it has just chosen, once that is empty; it is erased instead.
+    /// A block whose valid pages are to move into the one that it has just chosen, once that is
+    /// empty; it is erased instead.
     fn cold(&mut self) -> Option<u32> {
         None
     }
 
-    /// The average of the erases that are left of blocks which were erased so often, for [`Self::accepts`]. Asked once, when
-    /// blocks that are cleaned one after the other are put in order.
+    /// The average of the erases that are left of blocks which were erased so often, for
+    /// [`Self::accepts`]. Asked once, when blocks that are cleaned one after the other are put in
+    /// order.
     fn average_left(&self, _erases: &mut dyn Iterator<Item = u32>) -> f64 {
         0.0
     }
 
-    /// Whether a block that has come to its turn and was erased so often is collected, or passed over.
+    /// Whether a block that has come to its turn and was erased so often is collected, or passed
+    /// over.
     fn accepts(&mut self, _erases: u32, _average_left: f64) -> bool {
         true
     }
@@ -73,7 +78,7 @@ pub(crate) fn least<K: PartialOrd>(blocks: &Candidates<'_>, key: impl Fn(u32) ->
 
 crate::registry! {
     /// Which block is collected next: a name, or a table with `kind` and the policy's options.
-    "victim policy" VictimConfig builds Box<dyn Victim>, from ();
+    "victim policy" VictimConfig builds Box<dyn VictimPolicy>, from ();
     "greedy" => Greedy in greedy,
     "fifo" => Fifo in fifo,
     "cost-benefit" => CostBenefit in cost_benefit,

@@ -1,14 +1,18 @@
 //! Random: any block from which enough is gained.
 //!
-//! **What it does.** Collects a closed block of the unit drawn at random among those with at least a share `least_invalid` of
-//! invalid pages; where there are none, among all from which something is gained.
+//! **What it does.** Collects a closed block of the unit drawn at random among those with at least
+//! a share `least_invalid` of invalid pages; where there are none, among all from which something
+//! is gained.
 //!
-//! **When it wins**: it needs to know nothing, and wears blocks evenly. **When it loses**: always copies more than greedy.
+//! **When it wins**: it needs to know nothing, and wears blocks evenly. **When it loses**: always
+//! copies more than greedy.
 //!
-//! `MQSim` calls it `RANDOM_P`, and with a share `RANDOM_PP`; a baseline in Van Houdt, SIGMETRICS 2013.
+//! `MQSim` calls it `RANDOM_P`, and with a share `RANDOM_PP`; a baseline in Van Houdt, SIGMETRICS
+//! 2013.
 //!
-//! **Where the paper is silent.** What happens where no block has enough invalid pages: any that gains. Draws come from `Pcg64Mcg` of the crate `rand_pcg`, one for each
-//! victim, among the blocks in question by their numbers.
+//! **Where the paper is silent.** What happens where no block has enough invalid pages: any that
+//! gains. Draws come from `Pcg64Mcg` of the crate `rand_pcg`, one for each victim, among the blocks
+//! in question by their numbers.
 //!
 //! Cost of a page write: O(1); of a victim O(blocks of the unit), once for each erase.
 
@@ -17,7 +21,7 @@ use rand_pcg::Pcg64Mcg;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Candidates, Victim};
+use super::{Candidates, VictimPolicy};
 use crate::support::registry::About;
 
 /// What `list` says.
@@ -49,7 +53,7 @@ impl Config {
     ///
     /// # Errors
     /// An impossible option.
-    pub fn build(&self, (): ()) -> Result<Box<dyn Victim>, String> {
+    pub fn build(&self, (): ()) -> Result<Box<dyn VictimPolicy>, String> {
         if !(0.0..=1.0).contains(&self.least_invalid) {
             return Err(format!(
                 "ftl.victim.least_invalid: found {}, expected a share from 0 to 1",
@@ -69,13 +73,16 @@ struct Random {
     drawn_from: Vec<u32>,
 }
 
-impl Victim for Random {
+impl VictimPolicy for Random {
     fn choose(&mut self, blocks: &Candidates<'_>) -> Option<u32> {
         let pages = blocks.pages_per_block();
-        // A share of pages that do not divide evenly is reached by the next whole page; what multiplying rounds up is not one more.
-        let enough = libm::ceil(self.least_invalid * f64::from(pages) * (1.0 - f64::EPSILON)) as u32;
+        // A share of pages that do not divide evenly is reached by the next whole page; what
+        // multiplying rounds up is not one more.
+        let enough =
+            libm::ceil(self.least_invalid * f64::from(pages) * (1.0 - f64::EPSILON)) as u32;
         self.drawn_from.clear();
-        self.drawn_from.extend(blocks.iter().filter(|&block| pages - blocks.valid(block) >= enough));
+        self.drawn_from
+            .extend(blocks.iter().filter(|&block| pages - blocks.valid(block) >= enough));
         if self.drawn_from.is_empty() {
             self.drawn_from.extend(blocks.iter());
         }

@@ -1,11 +1,12 @@
 //! RGA: greedy among as many random blocks as the binary logarithm of their number.
 //!
-//! **What it does.** d-choices with d = the binary logarithm of the blocks of a unit, rounded down: 11 of 2048 blocks.
+//! **What it does.** d-choices with d = the binary logarithm of the blocks of a unit, rounded down:
+//! 11 of 2048 blocks.
 //!
 //! **When it wins** and **when it loses**: as d-choices with such a d, which is nearly greedy.
 //!
-//! Li, Lee and Lui: "Stochastic modeling of large-scale solid-state storage systems", SIGMETRICS 2013, where it is the
-//! randomised greedy algorithm; the number of blocks drawn as in `MQSim`.
+//! Li, Lee and Lui: "Stochastic modeling of large-scale solid-state storage systems", SIGMETRICS
+//! 2013, where it is the randomised greedy algorithm; the number of blocks drawn as in `MQSim`.
 //!
 //! **Where the paper is silent.** As for d-choices.
 //!
@@ -16,7 +17,7 @@ use rand_pcg::Pcg64Mcg;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Victim;
+use super::VictimPolicy;
 use super::d_choices::DChoices;
 use crate::support::registry::About;
 
@@ -49,7 +50,7 @@ impl Config {
     ///
     /// # Errors
     /// None.
-    pub fn build(&self, (): ()) -> Result<Box<dyn Victim>, String> {
+    pub fn build(&self, (): ()) -> Result<Box<dyn VictimPolicy>, String> {
         Ok(Box::new(DChoices { d: None, random: Pcg64Mcg::seed_from_u64(self.seed) }))
     }
 }

@@ -1,33 +1,39 @@
 //! Dual pool: worn blocks get cold data and are then left alone.
 //!
-//! **What it does.** Each block of a cluster belongs to the hot or to the cold pool, half of them to each at first. Besides its erases
-//! each has those since it last changed its pool by a swap, its *effective* erases. After an erase, with a `threshold`:
+//! **What it does.** Each block of a cluster belongs to the hot or to the cold pool, half of them
+//! to each at first. Besides its erases each has those since it last changed its pool by a swap,
+//! its *effective* erases. After an erase, with a `threshold`:
 //!
-//! 1. If the most erases in the hot pool exceed the fewest in the cold pool by more than it, the least worn cold block's data move into that most
-//!    worn hot block, which is emptied before if need be. The two change their pools, and their effective erases are 0.
-//! 2. If the most effective erases in the cold pool exceed the fewest in the hot pool by more than it, that cold block becomes hot: it turned out to be.
-//! 3. If erases in the hot pool lie more than twice the threshold apart, the least worn of it becomes cold.
+//! 1. If the most erases in the hot pool exceed the fewest in the cold pool by more than it, the
+//!    least worn cold block's data move into that most worn hot block, which is emptied before if
+//!    need be. The two change their pools, and their effective erases are 0.
+//! 2. If the most effective erases in the cold pool exceed the fewest in the hot pool by more than
+//!    it, that cold block becomes hot: it turned out to be.
+//! 3. If erases in the hot pool lie more than twice the threshold apart, the least worn of it
+//!    becomes cold.
 //!
-//! **When it wins**: a block that has been given cold data is protected, since it is now compared by its erases since then.
-//! **When it loses**: as hot-cold swapping.
+//! **When it wins**: a block that has been given cold data is protected, since it is now compared
+//! by its erases since then. **When it loses**: as hot-cold swapping.
 //!
 //! Chang: "On efficient wear leveling for large-scale flash-memory storage systems", SAC 2007.
 //!
-//! **Where the paper is silent.** This is a reconstruction from descriptions. The threshold: 16. Which blocks are hot at first: those with the
-//! lower numbers. If the least worn cold block holds nothing, the two just change their pools; if one of them is
-//! being written, is being collected or rests, no data move until the next erase. Rules 2 and 3 apply
-//! all the same, to one block each; only a swap that is due puts them off. A swap's pages first fill up
-//! what an earlier one has left of a block; if all of them find room there, the hot block has got
-//! nothing, and the two do not change their pools yet. Ties: the lowest number. The pools lie in RAM: after a power cut they are halves again. What the drive was filled with
-//! leaves blocks in the pools that they had come to.
+//! **Where the paper is silent.** This is a reconstruction from descriptions. The threshold: 16.
+//! Which blocks are hot at first: those with the lower numbers. If the least worn cold block holds
+//! nothing, the two just change their pools; if one of them is being written, is being collected or
+//! rests, no data move until the next erase. Rules 2 and 3 apply all the same, to one block each;
+//! only a swap that is due puts them off. A swap's pages first fill up what an earlier one has left
+//! of a block; if all of them find room there, the hot block has got nothing, and the two do not
+//! change their pools yet. Ties: the lowest number. The pools lie in RAM: after a power cut they
+//! are halves again. What the drive was filled with leaves blocks in the pools that they had come
+//! to.
 //!
-//! **Uniform random writes** are levelled less than by hot-cold swapping, and less and less in a long
-//! run: it is the most worn cold blocks that run ahead, and no rule compares their erases with others'.
-//! They turn hot by effective erases alone, which in both pools grow alike. To count those of cold
-//! blocks by themselves, to put swaps off while as many blocks rest as may, or to swap into erased
-//! blocks only did not cure it (one seed, 600 full writes: 197, 202 and 300 erases apart, 299 as it is).
-//! A longer `rest` does, for more copies. With 128 blocks, the median of five seeds (of three for `rest`
-//! 6 after 600 full writes; one for half-cold data without a leveller):
+//! **Uniform random writes** are levelled less than by hot-cold swapping, and less and less in a
+//! long run: it is the most worn cold blocks that run ahead, and no rule compares their erases with
+//! others'. They turn hot by effective erases alone, which in both pools grow alike. To count those
+//! of cold blocks by themselves, to put swaps off while as many blocks rest as may, or to swap into
+//! erased blocks only did not cure it (one seed, 600 full writes: 197, 202 and 300 erases apart,
+//! 299 as it is). A longer `rest` does, for more copies. With 128 blocks, the median of five seeds
+//! (of three for `rest` 6 after 600 full writes; one for half-cold data without a leveller):
 //!
 //! | | no leveller | `rest` 2 | 4 | 6 |
 //! |---|---|---|---|---|
@@ -40,8 +46,8 @@
 //!
 //! With `rest` 2 single runs of the last kind end up to 111 apart, with 6 none more than 48.
 //!
-//! Cost of a page write: O(1); of an erase O(log blocks of a unit) and O(units of the cluster), and O(blocks of the cluster) while
-//! the unit that would get the data has no room for them.
+//! Cost of a page write: O(1); of an erase O(log blocks of a unit) and O(units of the cluster), and
+//! O(blocks of the cluster) while the unit that would get the data has no room for them.
 
 mod ranks;
 
@@ -66,7 +72,11 @@ pub const ABOUT: About = About {
     year: Some(2007),
     reconstruction: true,
     choices: &[
-        Choice { option: "threshold", others: &["4", "64"], open: "how far apart erase counts may lie" },
+        Choice {
+            option: "threshold",
+            others: &["4", "64"],
+            open: "how far apart erase counts may lie",
+        },
         REST,
     ],
     source: include_str!("dual_pool.rs"),
@@ -90,7 +100,8 @@ impl Config {
             let size = cluster.min(blocks - first);
             hot.set_range(first as usize, (first + size / 2) as usize);
         }
-        let leveller = DualPool::new(self.0.threshold()?, hot, blocks, shape.geometry.blocks_per_unit);
+        let leveller =
+            DualPool::new(self.0.threshold()?, hot, blocks, shape.geometry.blocks_per_unit);
         Ok(Some((Box::new(leveller), cluster, self.0.rest)))
     }
 }
@@ -145,13 +156,18 @@ impl DualPool {
         units: &Range<usize>,
         heap: impl Fn(&Ranks) -> &Heap<(K, u32)>,
     ) -> Option<(K, u32)> {
-        self.ranks[units.clone()].iter().filter_map(|ranks| heap(ranks).first()).map(|(key, _)| key).min()
+        self.ranks[units.clone()]
+            .iter()
+            .filter_map(|ranks| heap(ranks).first())
+            .map(|(key, _)| key)
+            .min()
     }
 
     /// The least worn cold block whose data may move into a block.
     fn coldest(&self, units: &Range<usize>, into: u32, blocks: &dyn Blocks) -> Option<(u32, u32)> {
         let gives = |&unit: &usize| blocks.may_give(unit as u32 * self.each, into);
-        let coldest = |unit: usize| self.ranks[unit].coldest_where(|block| blocks.may_move(block, into));
+        let coldest =
+            |unit: usize| self.ranks[unit].coldest_where(|block| blocks.may_move(block, into));
         units.clone().filter(gives).filter_map(coldest).min()
     }
 
@@ -250,7 +266,8 @@ mod tests {
         // Hot: a with 20 erases, b with 5; cold: c with 2 and three valid pages, d with 4.
         let (a, b, c, d) = (0, 1, 2, 3);
         let closed = State::Closed;
-        let mut blocks = Given(vec![(20, State::Erased), (5, closed(4)), (2, closed(3)), (4, closed(4))]);
+        let mut blocks =
+            Given(vec![(20, State::Erased), (5, closed(4)), (2, closed(3)), (4, closed(4))]);
         let mut leveller = pools(&[0, 1], 4);
         let swap = leveller.erased(a, &blocks).unwrap();
         assert_eq!(swap, Swap { from: c, into: a });
@@ -261,8 +278,14 @@ mod tests {
         leveller.swapped(swap, &blocks);
         let hot: Vec<u32> = (0..4).filter(|&block| leveller.hot.get(block as usize)).collect();
         assert_eq!(hot, [b, c]);
-        assert!([a, c].into_iter().all(|block| leveller.effective(block, blocks.erases(block)) == 0));
-        assert_eq!(leveller.erased(c, &blocks), None, "{d} has 4 erases, the most worn hot block 5");
+        assert!(
+            [a, c].into_iter().all(|block| leveller.effective(block, blocks.erases(block)) == 0)
+        );
+        assert_eq!(
+            leveller.erased(c, &blocks),
+            None,
+            "{d} has 4 erases, the most worn hot block 5"
+        );
     }
 
     #[test]
@@ -276,12 +299,14 @@ mod tests {
     #[test]
     fn pools_are_resized() {
         // A cold block that is erased again and again becomes hot.
-        let blocks = Given(vec![(3, State::Busy), (3, State::Busy), (20, State::Busy), (4, State::Busy)]);
+        let blocks =
+            Given(vec![(3, State::Busy), (3, State::Busy), (20, State::Busy), (4, State::Busy)]);
         let mut leveller = pools(&[0, 1], 4);
         assert_eq!(leveller.erased(2, &blocks), None);
         assert!(leveller.hot.get(2));
         // A hot block that is erased much less often than others becomes cold.
-        let blocks = Given(vec![(40, State::Busy), (7, State::Busy), (39, State::Busy), (39, State::Busy)]);
+        let blocks =
+            Given(vec![(40, State::Busy), (7, State::Busy), (39, State::Busy), (39, State::Busy)]);
         let mut leveller = pools(&[0, 1], 4);
         leveller.since = vec![40, 7, 39, 39];
         assert_eq!(leveller.erased(0, &blocks), None);
@@ -300,7 +325,12 @@ mod tests {
             let alive: Vec<u32> = range.filter(|&b| blocks.state(b) != State::Retired).collect();
             let erases = |b: u32| blocks.erases(b);
             let pool = |hot: &[bool], which| {
-                alive.iter().copied().filter(|&b| hot[b as usize] == which).collect::<Vec<_>>().into_iter()
+                alive
+                    .iter()
+                    .copied()
+                    .filter(|&b| hot[b as usize] == which)
+                    .collect::<Vec<_>>()
+                    .into_iter()
             };
             if let Some(into) = pool(&self.hot, true).min_by_key(|&b| (Reverse(erases(b)), b))
                 && let Some(from) = pool(&self.hot, false)
@@ -341,7 +371,8 @@ mod tests {
         }
     }
 
-    /// Units of four blocks, of which the first gives nothing to others and the last three valid pages stay.
+    /// Units of four blocks, of which the first gives nothing to others and the last three valid
+    /// pages stay.
     #[derive(Debug)]
     struct Drive {
         blocks: Given,
@@ -359,7 +390,8 @@ mod tests {
             self.blocks.state(block)
         }
         fn may_move(&self, from: u32, into: u32) -> bool {
-            from / 4 == into / 4 || self.may_give(from, into) && self.state(from) != State::Closed(3)
+            from / 4 == into / 4
+                || self.may_give(from, into) && self.state(from) != State::Closed(3)
         }
         fn may_give(&self, from: u32, into: u32) -> bool {
             from / 4 == into / 4 || from / 4 != 0

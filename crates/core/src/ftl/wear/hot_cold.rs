@@ -1,23 +1,26 @@
 //! Hot-cold swapping: cold data moves to worn blocks.
 //!
-//! **What it does.** When the most and the fewest erases of a cluster's blocks lie more than `threshold` apart, the valid
-//! pages of the block with the fewest erases move into the erased block with the most, and the former is erased: it holds cold
-//! data, or it would have been erased more often. One swap at most for each block that collection
-//! erases. From unit to unit data move only as long as that does not make one fuller than the other,
-//! and not under an allocator that gives all units the same.
+//! **What it does.** When the most and the fewest erases of a cluster's blocks lie more than
+//! `threshold` apart, the valid pages of the block with the fewest erases move into the erased
+//! block with the most, and the former is erased: it holds cold data, or it would have been erased
+//! more often. One swap at most for each block that collection erases. From unit to unit data move
+//! only as long as that does not make one fuller than the other, and not under an allocator that
+//! gives all units the same.
 //!
-//! **When it wins**: much of the data is never rewritten. **When it loses**: all data is rewritten about equally often; then its copies are
-//! for nothing.
+//! **When it wins**: much of the data is never rewritten. **When it loses**: all data is rewritten
+//! about equally often; then its copies are for nothing.
 //!
-//! Chang and Kuo: "Efficient management for large-scale flash-memory storage systems with resource conservation", ACM TOS 1(4), 2005;
-//! the multi-bank thesis (Li 2009), sections 2.3.3 and 5.1.
+//! Chang and Kuo: "Efficient management for large-scale flash-memory storage systems with resource
+//! conservation", ACM TOS 1(4), 2005; the multi-bank thesis (Li 2009), sections 2.3.3 and 5.1.
 //!
-//! **Where the paper is silent.** The threshold is a parameter there: 16 here. Few blocks are erased at a time, and the most
-//! worn one may not be among them: the block that takes the pages has to be more worn than the one that they leave by more than the
-//! threshold, too. The block that is left is the least worn one that is closed, does not rest and holds
-//! valid pages: the fewest erases of all only say whether a swap is due. Pages first fill up what an
-//! earlier swap has left of a block, and the named one gets the rest, if any. Ties: the lowest number. What is left of the block is filled up, and it then rests,
-//! as under all levellers: `rest = 0` collects it as any other, and uniform random writes wear it on.
+//! **Where the paper is silent.** The threshold is a parameter there: 16 here. Few blocks are
+//! erased at a time, and the most worn one may not be among them: the block that takes the pages
+//! has to be more worn than the one that they leave by more than the threshold, too. The block that
+//! is left is the least worn one that is closed, does not rest and holds valid pages: the fewest
+//! erases of all only say whether a swap is due. Pages first fill up what an earlier swap has left
+//! of a block, and the named one gets the rest, if any. Ties: the lowest number. What is left of
+//! the block is filled up, and it then rests, as under all levellers: `rest = 0` collects it as any
+//! other, and uniform random writes wear it on.
 //!
 //! Cost of a page write: O(1); of an erase O(blocks of the cluster) while wear is uneven.
 
@@ -34,7 +37,11 @@ pub const ABOUT: About = About {
     paper: "Chang and Kuo, Efficient management for large-scale flash-memory storage systems, ACM TOS 1(4)",
     year: Some(2005),
     choices: &[
-        Choice { option: "threshold", others: &["4", "64"], open: "how far apart erase counts may lie" },
+        Choice {
+            option: "threshold",
+            others: &["4", "64"],
+            open: "how far apart erase counts may lie",
+        },
         REST,
     ],
     source: include_str!("hot_cold.rs"),
@@ -87,7 +94,8 @@ impl Leveller for Swapping {
         // The bounds may be old: all blocks are looked at, and what is found is kept.
         let alive = || blocks.range().filter(|&b| blocks.state(b) != State::Retired);
         let erases = |&b: &u32| blocks.erases(b);
-        let (most, least) = (alive().map(|b| erases(&b)).max()?, alive().map(|b| erases(&b)).min()?);
+        let (most, least) =
+            (alive().map(|b| erases(&b)).max()?, alive().map(|b| erases(&b)).min()?);
         if blocks.range().len() as u32 == self.cluster {
             *bounds = (most, least);
         }
@@ -95,11 +103,13 @@ impl Leveller for Swapping {
             return None;
         }
         let is_erased = |&b: &u32| blocks.state(b) == State::Erased;
-        let into = blocks.range().filter(is_erased).max_by_key(|b| (erases(b), std::cmp::Reverse(*b)))?;
+        let into =
+            blocks.range().filter(is_erased).max_by_key(|b| (erases(b), std::cmp::Reverse(*b)))?;
         let holds_data = |b| matches!(blocks.state(b), State::Closed(valid) if valid > 0);
         let movable = blocks.range().filter(|&b| holds_data(b) && blocks.may_move(b, into));
         let from = movable.min_by_key(erases)?;
-        (erases(&into).saturating_sub(erases(&from)) > self.threshold).then_some(Swap { from, into })
+        (erases(&into).saturating_sub(erases(&from)) > self.threshold)
+            .then_some(Swap { from, into })
     }
 
     fn forget(&mut self) {

@@ -1,20 +1,20 @@
 //! Evening out erases: the wear levellers of page-level mappings, by name.
 //!
-//! Blocks that hold data which is never rewritten are never erased, and the others wear out for them. After an erase a
-//! leveller may ask for a *swap*: the valid pages of one block move into another one, and the first is erased. It looks
-//! at one *cluster* of blocks, those of some units; only inside a cluster is wear levelled, and only
-//! there do pages move. Where no swap is due in a cluster, the leveller is asked again for the unit
-//! of the erased block alone.
+//! Blocks that hold data which is never rewritten are never erased, and the others wear out for
+//! them. After an erase a leveller may ask for a *swap*: the valid pages of one block move into
+//! another one, and the first is erased. It looks at one *cluster* of blocks, those of some units;
+//! only inside a cluster is wear levelled, and only there do pages move. Where no swap is due in a
+//! cluster, the leveller is asked again for the unit of the erased block alone.
 //!
 //! The papers do not say how a swap is carried out where the pages do not fill the block that gets
-//! them, nor what becomes of that block where they are not cold. Here the rest of it takes the pages
-//! of the next swap, or those that collection moves next; and then the block rests (`rest`). Closed
-//! part-filled, collection would gain most from it, and erase it again and again: on uniform random
-//! writes the most worn of 1,024 blocks came to three times the erases that it has without a leveller.
-//! So there is at most one part-filled block in a unit. A swap fills it first, whatever block the
-//! leveller named; only what does not fit goes to that one, which stays as it is if all fits.
-//! Collection takes it where it would open a new block for what it moves, and fresh pages where no
-//! closed block gains anything. A block that rests is left alone by levellers as well.
+//! them, nor what becomes of that block where they are not cold. Here the rest of it takes the
+//! pages of the next swap, or those that collection moves next; and then the block rests (`rest`).
+//! Closed part-filled, collection would gain most from it, and erase it again and again: on uniform
+//! random writes the most worn of 1,024 blocks came to three times the erases that it has without a
+//! leveller. So there is at most one part-filled block in a unit. A swap fills it first, whatever
+//! block the leveller named; only what does not fit goes to that one, which stays as it is if all
+//! fits. Collection takes it where it would open a new block for what it moves, and fresh pages
+//! where no closed block gains anything. A block that rests is left alone by levellers as well.
 
 pub mod dual_pool;
 pub mod hot_cold;
@@ -30,8 +30,8 @@ use crate::ftl::alloc::Pools;
 use crate::nand::Geometry;
 use crate::support::registry::Choice;
 
-/// The valid pages of `from` move into `into`, and `from` is erased. What is valid in `into` before that moves where
-/// collection puts it, and `into` is erased.
+/// The valid pages of `from` move into `into`, and `from` is erased. What is valid in `into` before
+/// that moves where collection puts it, and `into` is erased.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Swap {
     /// Block with the pages.
@@ -62,8 +62,8 @@ pub trait Blocks {
     /// What a block is used for.
     fn state(&self, block: u32) -> State;
     /// Whether data may move between two blocks. From unit to unit it may as long as that does not
-    /// make one fuller than the other, and not where units take turns: a unit that is full of cold data
-    /// copies more, and wears the faster for it unless the host's pages go elsewhere.
+    /// make one fuller than the other, and not where units take turns: a unit that is full of cold
+    /// data copies more, and wears the faster for it unless the host's pages go elsewhere.
     fn may_move(&self, from: u32, into: u32) -> bool;
     /// The same as far as it depends on the unit of `from`: if not, no block of that may.
     fn may_give(&self, from: u32, into: u32) -> bool;
@@ -71,8 +71,9 @@ pub trait Blocks {
 
 /// Levels wear.
 pub trait Leveller: std::fmt::Debug + Send {
-    /// Collection has erased `block`, one of the cluster `blocks`: the swap that is due now, if one is. It is not carried out
-    /// while there is no room for it; then it is asked for again after the next erase.
+    /// Collection has erased `block`, one of the cluster `blocks`: the swap that is due now, if one
+    /// is. It is not carried out while there is no room for it; then it is asked for again after
+    /// the next erase.
     fn erased(&mut self, block: u32, blocks: &dyn Blocks) -> Option<Swap>;
 
     /// A block has been erased, for whatever reason: how often it has been by now.
@@ -87,7 +88,8 @@ pub trait Leveller: std::fmt::Debug + Send {
     /// All blocks count as never erased from now on: the drive was filled, and its run begins.
     fn forget(&mut self);
 
-    /// Whether new data goes to the erased block with the fewest erases; else to the one erased longest ago.
+    /// Whether new data goes to the erased block with the fewest erases; else to the one erased
+    /// longest ago.
     fn takes_least_worn(&self) -> bool {
         false
     }
@@ -144,15 +146,16 @@ const REST: Choice = Choice {
 #[serde(deny_unknown_fields, default)]
 #[schemars(inline)]
 pub struct Options {
-    /// Erases that the blocks that are compared may lie apart: the most and the least worn one of a cluster; under `dual-pool` the
-    /// most worn hot and the least worn cold one.
+    /// Erases that the blocks that are compared may lie apart: the most and the least worn one of a
+    /// cluster; under `dual-pool` the most worn hot and the least worn cold one.
     threshold: u32,
-    /// Units among which wear is levelled, where the allocator lets pages move between them. Default: each unit by itself.
+    /// Units among which wear is levelled, where the allocator lets pages move between them.
+    /// Default: each unit by itself.
     cluster: Option<u32>,
-    /// How long collection passes over a worn block that a swap has filled: until its unit has erased
-    /// as many blocks as it has so many times. Less for the first of them where more than an eighth of
-    /// the unit's blocks would rest, and for all where collection gains nothing from the others. 0: such
-    /// a block is collected as any other.
+    /// How long collection passes over a worn block that a swap has filled: until its unit has
+    /// erased as many blocks as it has so many times. Less for the first of them where more than an
+    /// eighth of the unit's blocks would rest, and for all where collection gains nothing from the
+    /// others. 0: such a block is collected as any other.
     rest: u32,
 }
 

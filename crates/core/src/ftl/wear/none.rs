@@ -1,9 +1,11 @@
 //! No wear levelling.
 //!
-//! **What it does.** Nothing: blocks are erased as collection finds them. Erased blocks are used in the order in which they were
-//! erased, so that those that take part in collection wear evenly; blocks of data that is never rewritten take no part.
+//! **What it does.** Nothing: blocks are erased as collection finds them. Erased blocks are used in
+//! the order in which they were erased, so that those that take part in collection wear evenly;
+//! blocks of data that is never rewritten take no part.
 //!
-//! **When it wins**: it copies nothing. **When it loses**: cold data on a drive that is to live long.
+//! **When it wins**: it copies nothing. **When it loses**: cold data on a drive that is to live
+//! long.
 //!
 //! Cost of a page write: O(1).
 

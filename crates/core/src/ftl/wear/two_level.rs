@@ -1,20 +1,23 @@
 //! Two-level wear levelling: new data to the least worn erased block, and cold data to worn blocks.
 //!
-//! **What it does.** First level: a block that is opened is the erased one with the fewest erases. Second level: when the most and the fewest
-//! erases of a cluster's blocks lie more than `threshold` apart, the pages of the least worn block move into the most worn erased one, as
+//! **What it does.** First level: a block that is opened is the erased one with the fewest erases.
+//! Second level: when the most and the fewest erases of a cluster's blocks lie more than
+//! `threshold` apart, the pages of the least worn block move into the most worn erased one, as
 //! under hot-cold swapping, so that the block that they leave can take changing data.
 //!
-//! **When it wins**: as hot-cold swapping, with fewer swaps. **When it loses**: the block taken may be one whose erase has only just
-//! been issued.
+//! **When it wins**: as hot-cold swapping, with fewer swaps. **When it loses**: the block taken may
+//! be one whose erase has only just been issued.
 //!
-//! `STMicroelectronics`: "Wear leveling in single level cell NAND flash memories", application note AN1822, 2006; the multi-bank thesis
-//! (Li 2009), section 5.1.
+//! `STMicroelectronics`: "Wear leveling in single level cell NAND flash memories", application note
+//! AN1822, 2006; the multi-bank thesis (Li 2009), section 5.1.
 //!
-//! **Where the paper is silent.** The threshold: 16. Where the cold data go: to the block with the most erases, as the thesis says.
-//! Of erased blocks with as few erases the one that was erased longest ago is opened; so it is with
-//! those that collection opens. All else is as under hot-cold swapping.
+//! **Where the paper is silent.** The threshold: 16. Where the cold data go: to the block with the
+//! most erases, as the thesis says. Of erased blocks with as few erases the one that was erased
+//! longest ago is opened; so it is with those that collection opens. All else is as under hot-cold
+//! swapping.
 //!
-//! Cost of a page write: O(1); of opening a block O(erased blocks of the unit), of an erase O(blocks of the cluster) while wear is uneven.
+//! Cost of a page write: O(1); of opening a block O(erased blocks of the unit), of an erase
+//! O(blocks of the cluster) while wear is uneven.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,7 +33,11 @@ pub const ABOUT: About = About {
     paper: "STMicroelectronics, Wear leveling in single level cell NAND flash memories, AN1822",
     year: Some(2006),
     choices: &[
-        Choice { option: "threshold", others: &["4", "64"], open: "how far apart erase counts may lie" },
+        Choice {
+            option: "threshold",
+            others: &["4", "64"],
+            open: "how far apart erase counts may lie",
+        },
         REST,
     ],
     source: include_str!("two_level.rs"),

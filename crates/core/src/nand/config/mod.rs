@@ -27,14 +27,16 @@ pub struct NandConfig {
     pub pages_per_block: u32,
     /// Size of a flash page: what one array read fetches.
     pub page_size: Bytes,
-    /// Size of a mapped page, the unit of the buffer and the FTL; divides `page_size`. Default: `page_size`.
+    /// Size of a mapped page, the unit of the buffer and the FTL; divides `page_size`. Default:
+    /// `page_size`.
     #[serde(default)]
     pub mapping_unit: Option<Bytes>,
     /// Flash pages per plane that one program writes at once (3 for one-shot TLC).
     #[serde(default = "one_u32")]
     pub pages_per_program: u32,
-    /// Drive all planes of a die together: one erase unit spans them, and one program writes to each. Reads go one plane after the
-    /// other: two pages of two planes take twice the time of one (`two_plane` has reads that share the array time).
+    /// Drive all planes of a die together: one erase unit spans them, and one program writes to
+    /// each. Reads go one plane after the other: two pages of two planes take twice the time of one
+    /// (`two_plane` has reads that share the array time).
     #[serde(default)]
     pub multi_plane: bool,
     /// Order in which the pages of a block may be programmed.
@@ -51,7 +53,8 @@ pub struct NandConfig {
     /// Energy per operation.
     #[serde(default)]
     pub energy: EnergyConfig,
-    /// Erases that a block endures, 0 for no limit. A block that is worn out is not written any more.
+    /// Erases that a block endures, 0 for no limit. A block that is worn out is not written any
+    /// more.
     #[serde(default)]
     pub endurance: u32,
     /// The chips of a channel share its bus; without, each chip has a bus of its own.
@@ -63,8 +66,8 @@ pub struct NandConfig {
     /// Planes of a die that do the same at the same time.
     #[serde(default)]
     pub two_plane: Option<TwoPlaneConfig>,
-    /// Cache program: the next page's data cross the bus while the last one is programmed. The time from the cache register
-    /// to the data register.
+    /// Cache program: the next page's data cross the bus while the last one is programmed. The time
+    /// from the cache register to the data register.
     #[serde(default)]
     pub cache_program: Option<Nanos>,
     /// Programs and erases give way to host reads; needs `scheduling = "read-first"`.
@@ -87,13 +90,14 @@ pub enum PageTypes {
     /// The types take turns: page `p` has type `p` modulo their number.
     #[default]
     Cycle,
-    /// As chips order the pages of neighbouring wordlines: the first page of a wordline comes one wordline ahead of the second page of
-    /// the one before, and so on.
+    /// As chips order the pages of neighbouring wordlines: the first page of a wordline comes one
+    /// wordline ahead of the second page of the one before, and so on.
     Shadow,
 }
 
-/// Planes of a die that take the same command at the same time (two-plane operations, on chips with more also of more planes): ready
-/// operations of one kind that the rules let go together share the array time.
+/// Planes of a die that take the same command at the same time (two-plane operations, on chips with
+/// more also of more planes): ready operations of one kind that the rules let go together share the
+/// array time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[expect(clippy::struct_excessive_bools, reason = "a data sheet answers each by itself")]
@@ -112,8 +116,9 @@ pub struct TwoPlaneConfig {
     pub same_block: bool,
     /// Between the data of one plane and the next of a program (tDBSY).
     pub delay: Nanos,
-    /// Waiting operations of a die that are looked at for one that goes together with the next, in the order in which they would
-    /// be taken. Each plane keeps its order: only the operation that waits first for a plane can go along.
+    /// Waiting operations of a die that are looked at for one that goes together with the next, in
+    /// the order in which they would be taken. Each plane keeps its order: only the operation that
+    /// waits first for a plane can go along.
     pub lookahead: u32,
 }
 
@@ -193,7 +198,8 @@ pub enum Scheduling {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TimingConfig {
-    /// Cell array to register, one flash page (tR); where types of pages differ, one time for each: `"40us / 65us"`.
+    /// Cell array to register, one flash page (tR); where types of pages differ, one time for each:
+    /// `"40us / 65us"`.
     pub read: PageTimes,
     /// Register to cell array, one program (tPROG); the same.
     pub program: PageTimes,
@@ -201,8 +207,8 @@ pub struct TimingConfig {
     pub erase: Nanos,
     /// Bus, one mapped page.
     pub transfer: Nanos,
-    /// What crosses the bus in that time, where it is not one mapped page: `"512 B"`. Mapped pages of any size that it divides then
-    /// take their share.
+    /// What crosses the bus in that time, where it is not one mapped page: `"512 B"`. Mapped pages
+    /// of any size that it divides then take their share.
     #[serde(default)]
     pub transfer_per: Option<Bytes>,
     /// Bus, command and address of each operation.

@@ -1,4 +1,5 @@
-//! Times of the pages of multi-level cells: `"25us"`, or `"40us / 65us"` where the page types of a wordline differ.
+//! Times of the pages of multi-level cells: `"25us"`, or `"40us / 65us"` where the page types of a
+//! wordline differ.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -55,7 +56,9 @@ impl<'de> Deserialize<'de> for PageTimes {
         impl de::Visitor<'_> for Visitor {
             type Value = PageTimes;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a time like \"25 us\", or one for each type of page like \"40 us / 65 us\"")
+                f.write_str(
+                    "a time like \"25 us\", or one for each type of page like \"40 us / 65 us\"",
+                )
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<PageTimes, E> {
                 text.parse().map_err(E::custom)

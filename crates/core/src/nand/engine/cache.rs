@@ -1,8 +1,10 @@
-//! Cache program: while the array programs one page, the next one crosses the bus into the cache register.
+//! Cache program: while the array programs one page, the next one crosses the bus into the cache
+//! register.
 //!
-//! A die then has two ends. Its front takes commands and data; at its back one page is in the array. A page passes from the
-//! front to the back when the array is free, which takes the time from register to register. Anything but a program needs the
-//! whole die, and waits at the front until the back is empty.
+//! A die then has two ends. Its front takes commands and data; at its back one page is in the
+//! array. A page passes from the front to the back when the array is free, which takes the time
+//! from register to register. Anything but a program needs the whole die, and waits at the front
+//! until the back is empty.
 
 use super::{Engine, Phase};
 use crate::nand::op::Kind;

@@ -12,11 +12,12 @@ impl Engine {
         let state = &mut self.ops[id as usize];
         state.ready = true;
         state.next = NONE;
-        if state.op.free {
+        if state.op.instant {
             return self.happen(id);
         }
         let die = u32::from(self.die_of_block[state.op.block as usize]);
-        let urgent = self.chip.read_first && state.op.kind == Kind::Read && state.op.cause == Cause::Host;
+        let urgent =
+            self.chip.read_first && state.op.kind == Kind::Read && state.op.cause == Cause::Host;
         let d = &mut self.dies[die as usize];
         d.load += 1;
         let idle = d.running == NONE;
@@ -101,7 +102,8 @@ impl Engine {
         d.phase = Phase::First;
         let [bus, array, ..] = d.step;
         if d.back != NONE {
-            // Only a program begins while the array works. Its data cross the bus when that is free, which may be too late.
+            // Only a program begins while the array works. Its data cross the bus when that is
+            // free, which may be too late.
             let begins = self.channels[d.channel as usize].busy_until.max(self.now);
             let ends = self.events.get(self.dies.len() as u32 + die);
             self.special.cache_programs += u64::from(bus == 0 || begins < ends);
@@ -113,7 +115,8 @@ impl Engine {
         }
     }
 
-    /// Takes the channel when it is free: after those that have asked before, who hold it for as long as they said.
+    /// Takes the channel when it is free: after those that have asked before, who hold it for as
+    /// long as they said.
     #[inline]
     pub(super) fn ask_bus(&mut self, die: u32, bus: u64, array: u64) {
         let channel = &mut self.channels[self.dies[die as usize].channel as usize];
@@ -122,7 +125,8 @@ impl Engine {
         self.events.set(die, end);
     }
 
-    /// Begins the second phases of a step, and goes on to the next use of the bus where nothing can come in between.
+    /// Begins the second phases of a step, and goes on to the next use of the bus where nothing can
+    /// come in between.
     #[inline]
     fn second(&mut self, die: u32) {
         let d = &mut self.dies[die as usize];
@@ -163,7 +167,8 @@ impl Engine {
         let [bus, array, bus2, array2] = d.step;
         let (period, elapsed) = (d.step.iter().sum::<u64>(), self.now - d.run_start);
         let (mut done, mut within) = (elapsed / period, elapsed % period);
-        // At equal times the lower clock is served first: this die's own event of this moment may still be to come.
+        // At equal times the lower clock is served first: this die's own event of this moment may
+        // still be to come.
         let to_come = serving < die;
         if within == 0 && done > 0 && to_come {
             (done, within) = (done - 1, period);

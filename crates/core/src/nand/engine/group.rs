@@ -1,8 +1,9 @@
 //! Groups: operations that hold their dies until the last of them has ended.
 //!
-//! What is issued in a group goes on without anything in between: on each die every operation comes after the one of the
-//! group before it, and before all that waits there, even if that has waited for longer. Only host reads that go before everything
-//! (`nand.scheduling = "read-first"`) still do. A die never stands idle for its group: while the group waits for another die, others go on.
+//! What is issued in a group goes on without anything in between: on each die every operation comes
+//! after the one of the group before it, and before all that waits there, even if that has waited
+//! for longer. Only host reads that go before everything (`nand.scheduling = "read-first"`) still
+//! do. A die never stands idle for its group: while the group waits for another die, others go on.
 
 use super::Engine;
 use crate::nand::op::FlashOp;
@@ -24,15 +25,20 @@ impl Group {
 }
 
 impl Engine {
-    /// The last operation of the group on the die of `op`. What takes no time holds no die, and is in no group.
+    /// The last operation of the group on the die of `op`. What takes no time holds no die, and is
+    /// in no group.
     pub(super) fn last_of_group(&self, op: &FlashOp) -> u32 {
-        if op.free { NONE } else { self.group.last[usize::from(self.die_of_block[op.block as usize])] }
+        if op.instant {
+            NONE
+        } else {
+            self.group.last[usize::from(self.die_of_block[op.block as usize])]
+        }
     }
 
     /// Operation `id`, just accepted, is the last one of the group on its die.
     pub(super) fn join_group(&mut self, id: u32) {
         let op = &self.ops[id as usize].op;
-        if op.free {
+        if op.instant {
             return;
         }
         let die = self.die_of_block[op.block as usize];

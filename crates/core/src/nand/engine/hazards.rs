@@ -5,12 +5,17 @@ use crate::nand::op::{ENGINE_JOIN, FlashOp, Kind, Plan};
 use crate::support::NONE;
 
 impl Engine {
-    /// The operation under way that programs page `page` of `block`, if there is one. O(programs of it under way).
+    /// The operation under way that programs page `page` of `block`, if there is one. O(programs of
+    /// it under way).
     pub fn programming(&self, block: u32, page: u32) -> Option<u32> {
         let (mut id, mut newest) = (self.blocks[block as usize].tail, u64::MAX);
         while id != NONE {
             let state = &self.ops[id as usize];
-            if !state.live || state.op.block != block || state.seq >= newest || state.op.kind == Kind::Erase {
+            if !state.live
+                || state.op.block != block
+                || state.seq >= newest
+                || state.op.kind == Kind::Erase
+            {
                 return None;
             }
             if (state.op.page..state.op.page + state.op.count).contains(&page) {
@@ -22,7 +27,8 @@ impl Engine {
         None
     }
 
-    /// Whether page `page` of `block` is being programmed from the controller's RAM, where it can still be read.
+    /// Whether page `page` of `block` is being programmed from the controller's RAM, where it can
+    /// still be read.
     #[inline]
     pub fn in_ram(&self, block: u32, page: u32) -> bool {
         self.blocks[block as usize].tail != NONE
@@ -55,7 +61,9 @@ impl Engine {
         let mut pins = plan.pins.iter().peekable();
         let mut unpins = plan.unpins.iter().peekable();
         for (index, op) in plan.ops.iter().enumerate() {
-            while let Some(&(_, block, token)) = pins.next_if(|(before, ..)| *before <= index as u32) {
+            while let Some(&(_, block, token)) =
+                pins.next_if(|(before, ..)| *before <= index as u32)
+            {
                 let life = self.pin(block);
                 self.tokens.insert(token, (block, life));
             }
@@ -65,13 +73,17 @@ impl Engine {
                 let slot = &mut self.payloads[id as usize];
                 slot.clear();
                 if op.payload != NONE {
-                    let pages = if op.kind == Kind::Copy || op.kind == Kind::Program || op.kind == Kind::Read
+                    let pages = if op.kind == Kind::Copy
+                        || op.kind == Kind::Program
+                        || op.kind == Kind::Read
                     {
                         op.count
                     } else {
                         0
                     };
-                    slot.extend_from_slice(&plan.oob[op.payload as usize..(op.payload + pages) as usize]);
+                    slot.extend_from_slice(
+                        &plan.oob[op.payload as usize..(op.payload + pages) as usize],
+                    );
                 }
             }
             while let Some((_, token)) = unpins.next_if(|(of, _)| *of == index as u32) {
@@ -104,7 +116,8 @@ impl Engine {
         self.locals = locals;
     }
 
-    /// Gives an operation a slot and finds what it waits for, `leader` among it: what comes before it in its group.
+    /// Gives an operation a slot and finds what it waits for, `leader` among it: what comes before
+    /// it in its group.
     pub(super) fn accept(&mut self, op: FlashOp, leader: u32) -> u32 {
         let steps = self.steps_of(&op);
         self.work_issued(&op);
@@ -147,12 +160,12 @@ impl Engine {
             self.ops[id as usize] = state;
             id
         };
-        for join in [op.signals, op.owner] {
+        for join in [op.signals, op.waiter] {
             if join != NONE {
                 self.hold(join);
             }
         }
-        if op.free {
+        if op.instant {
             self.accept_free(id);
             return id;
         }
@@ -171,7 +184,8 @@ impl Engine {
                 self.ops[id as usize].life = self.pin(op.block);
             }
             Kind::Copy => {
-                // The payload's pages may lie anywhere in the source; what is being programmed there must end first.
+                // The payload's pages may lie anywhere in the source; what is being programmed
+                // there must end first.
                 self.after_programs(id, op.guard, 0, u32::MAX);
                 self.ops[id as usize].life = self.pin(op.guard);
             }
@@ -197,7 +211,8 @@ impl Engine {
             }
         }
         if changes {
-            // What is in its die's queue comes first there; but what follows in a group goes past the queue.
+            // What is in its die's queue comes first there; but what follows in a group goes past
+            // the queue.
             if before != NONE && (leader != NONE || !self.ops[before as usize].ready) {
                 self.after(id, before);
             }
@@ -206,8 +221,9 @@ impl Engine {
         id
     }
 
-    /// The same of one that takes no time: it waits for nothing. It is over before anything else is issued, so that nothing
-    /// that is looks for it; what was under way on a block that it erases is of no interest any more.
+    /// The same of one that takes no time: it waits for nothing. It is over before anything else is
+    /// issued, so that nothing that is looks for it; what was under way on a block that it erases
+    /// is of no interest any more.
     #[cold]
     fn accept_free(&mut self, id: u32) {
         let op = self.ops[id as usize].op;
@@ -252,7 +268,11 @@ impl Engine {
         let end = page.saturating_add(count);
         while at != NONE {
             let state = self.ops[at as usize];
-            if !state.live || state.op.block != block || state.seq >= newest || state.op.kind == Kind::Erase {
+            if !state.live
+                || state.op.block != block
+                || state.seq >= newest
+                || state.op.kind == Kind::Erase
+            {
                 return;
             }
             if state.op.page < end && page < state.op.page + state.op.count {
@@ -314,7 +334,7 @@ impl Engine {
         if waiters != NONE {
             self.wake(waiters);
         }
-        for join in [op.signals, op.owner] {
+        for join in [op.signals, op.waiter] {
             if join != NONE {
                 self.release(join);
             }
@@ -329,7 +349,8 @@ impl Engine {
         state.life
     }
 
-    /// Whether a page in a program unit that is not full yet needs what is in `block`. O(pages in such units).
+    /// Whether a page in a program unit that is not full yet needs what is in `block`. O(pages in
+    /// such units).
     pub fn has_open_pin(&self, block: u32) -> bool {
         let Block { life, pins, .. } = self.blocks[block as usize];
         pins > 0 && self.tokens.values().any(|&pinned| pinned == (block, life))
@@ -360,7 +381,7 @@ impl Engine {
             } else {
                 self.ops[after as usize].erase_before = before;
             }
-            self.settle(id);
+            self.dependency_met(id);
         }
     }
 }

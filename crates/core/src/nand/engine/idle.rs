@@ -1,7 +1,8 @@
-//! How long what a request asks of the flash would take on a drive that has nothing else to do: the operations in the order of issue,
-//! each as soon as its die, its channel and what it depends on let it. What planes do together, cache programs and
-//! suspension are left out of account, and so is what was issued apart: a program that waits for the reads that fill the rest of its page begins with
-//! them.
+//! How long what a request asks of the flash would take on a drive that has nothing else to do: the
+//! operations in the order of issue, each as soon as its die, its channel and what it depends on
+//! let it. What planes do together, cache programs and suspension are left out of account, and so
+//! is what was issued apart: a program that waits for the reads that fill the rest of its page
+//! begins with them.
 
 use super::Engine;
 use crate::nand::op::{Cause, ENGINE_JOIN, FlashOp, Plan};
@@ -46,7 +47,7 @@ impl Lane {
 
     fn work(&mut self, engine: &Engine, plan: &Plan, op: &FlashOp) {
         let mut now = self.ready(plan, op);
-        if !op.free {
+        if !op.instant {
             let die = usize::from(engine.die_of_block[op.block as usize]);
             let channel = engine.dies[die].channel as usize;
             self.used.push((die as u32, channel as u32));

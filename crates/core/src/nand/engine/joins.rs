@@ -36,8 +36,9 @@ impl Engine {
         self.joins[join as usize].count += 1;
     }
 
-    /// Gives back what [`Self::hold`] added. A join that has had all its signals ends: those who wait for it go on,
-    /// its tag is reported, and its number is used again. Says whether it has ended.
+    /// Gives back what [`Self::hold`] added. A join that has had all its signals ends: those who
+    /// wait for it go on, its tag is reported, and its number is used again. Says whether it has
+    /// ended.
     pub fn release(&mut self, join: u32) -> bool {
         let state = &mut self.joins[join as usize];
         state.count -= 1;
@@ -72,7 +73,8 @@ impl Engine {
         }
     }
 
-    /// Gives up a join: nobody is told when it ends, with the operations that still signal it or at once.
+    /// Gives up a join: nobody is told when it ends, with the operations that still signal it or at
+    /// once.
     pub fn forget(&mut self, join: u32) {
         self.joins[join as usize].tag = NONE;
         self.release(join);
@@ -113,7 +115,7 @@ impl Engine {
             self.edges[forward as usize].next = self.free_edge;
             self.free_edge = forward;
             if op & ENGINE_JOIN == 0 {
-                self.settle(op);
+                self.dependency_met(op);
             } else {
                 self.release(op & !ENGINE_JOIN);
             }
@@ -122,7 +124,7 @@ impl Engine {
     }
 
     /// One thing that `id` waited for has happened.
-    pub(super) fn settle(&mut self, id: u32) {
+    pub(super) fn dependency_met(&mut self, id: u32) {
         let state = &mut self.ops[id as usize];
         state.deps -= 1;
         if state.deps == 0 {

@@ -1,6 +1,8 @@
-//! When flash operations happen: a discrete-event model of dies and channels in integer nanoseconds.
+//! When flash operations happen: a discrete-event model of dies and channels in integer
+//! nanoseconds.
 //!
-//! An operation is a number of equal *steps*, each bus, array, bus, array (any of them may be empty):
+//! An operation is a number of equal *steps*, each bus, array, bus, array (any of them may be
+//! empty):
 //!
 //! | operation | bus | array | bus | array |
 //! |---|---|---|---|---|
@@ -10,21 +12,25 @@
 //! | copy | command | tR | command + 2 transfers | tPROG |
 //! | copy-back | command | tR | command | tPROG |
 //!
-//! A die works on one operation at a time and holds it through its bus phases; a channel serves its dies in the order
-//! of asking. Operations enter their die's queue when they become *ready*, so that one that waits never blocks
-//! others and waiting cannot go round in a circle. Hazards between operations are kept per block:
+//! A die works on one operation at a time and holds it through its bus phases; a channel serves its
+//! dies in the order of asking. Operations enter their die's queue when they become *ready*, so
+//! that one that waits never blocks others and waiting cannot go round in a circle. Hazards between
+//! operations are kept per block:
 //!
 //! - a read or copy waits for the program of its page,
 //! - a program or erase comes after earlier programs and erases of its block,
-//! - an erase waits for reads and copies from its block, and for programs that replace pages of it (`guard`),
+//! - an erase waits for reads and copies from its block, and for programs that replace pages of it
+//!   (`guard`),
 //! - an `ordered` program comes after the programs under way on the block that it guards.
 //!
-//! What takes no time (`free`) happens when it is issued: it waits for nothing, and nothing waits for it.
+//! What takes no time (`free`) happens when it is issued: it waits for nothing, and nothing waits
+//! for it.
 //!
-//! Under read-first a host read goes before everything else that waits, and between the steps of what runs.
-//! A run of steps costs one event as long as nothing can come between them; when something does, the run is cut back
-//! to single steps at that moment, so that the times are the same as with an event for each step. Where dies share the bus,
-//! what a step does without it after using it goes together with what the next one does before: an event for each use of it.
+//! Under read-first a host read goes before everything else that waits, and between the steps of
+//! what runs. A run of steps costs one event as long as nothing can come between them; when
+//! something does, the run is cut back to single steps at that moment, so that the times are the
+//! same as with an event for each step. Where dies share the bus, what a step does without it after
+//! using it goes together with what the next one does before: an event for each use of it.
 
 mod cache;
 mod dies;
@@ -82,7 +88,8 @@ struct OpState {
     erase_before: u32,
 }
 
-/// An operation that waits, or a join marked with [`ENGINE_JOIN`](super::op::ENGINE_JOIN); edges of one source form a list.
+/// An operation that waits, or a join marked with [`ENGINE_JOIN`](super::op::ENGINE_JOIN); edges of
+/// one source form a list.
 #[derive(Debug, Clone, Copy)]
 struct Edge {
     op: u32,
@@ -125,7 +132,8 @@ enum Phase {
     Run,
     /// It stops a program or an erase, so that a host read can go first.
     Suspending,
-    /// The page is in the cache register and waits for the array, or an operation other than a program does.
+    /// The page is in the cache register and waits for the array, or an operation other than a
+    /// program does.
     Held,
     /// From the cache register to the data register.
     Handover,
@@ -171,7 +179,8 @@ struct Die {
     suspensions: u32,
     /// Array time of the present step that is left after its bus phase, where that matters.
     left: u64,
-    /// Cache program: the operation whose page is being programmed while the next one comes, or [`NONE`].
+    /// Cache program: the operation whose page is being programmed while the next one comes, or
+    /// [`NONE`].
     back: u32,
     /// When the running operation was taken up, and the steps that it had done before.
     since: u64,
@@ -265,10 +274,14 @@ impl Engine {
             since: 0,
             steps_before: 0,
         };
-        // Cache program keeps a second clock for each die: its array's. Where planes go together there is one for all dies that
-        // start; the highest number, so that it goes off last of all at its time.
-        let others =
-            if chip.cache_program.is_some() { geometry.dies } else { u32::from(chip.two_plane.is_some()) };
+        // Cache program keeps a second clock for each die: its array's. Where planes go together
+        // there is one for all dies that start; the highest number, so that it goes off last of all
+        // at its time.
+        let others = if chip.cache_program.is_some() {
+            geometry.dies
+        } else {
+            u32::from(chip.two_plane.is_some())
+        };
         let clocks = geometry.dies + others;
         let channel = Channel { busy_until: 0, active: 0, run: NONE };
         Self {
@@ -295,7 +308,10 @@ impl Engine {
                 .collect(),
             dies: (0..geometry.dies).map(die).collect(),
             channels: vec![channel; geometry.buses as usize],
-            blocks: vec![Block { pins: 0, tail: NONE, erase: NONE, life: 0 }; geometry.blocks() as usize],
+            blocks: vec![
+                Block { pins: 0, tail: NONE, erase: NONE, life: 0 };
+                geometry.blocks() as usize
+            ],
             ops: Vec::new(),
             free_op: NONE,
             edges: Vec::new(),
@@ -321,8 +337,9 @@ impl Engine {
         self.stored = Some(Box::new(stored));
     }
 
-    /// Some operations will take no time. They happen before what was issued earlier, so that the order of issue is the only one in
-    /// which what the flash holds makes sense: everything counts as stored when it is issued.
+    /// Some operations will take no time. They happen before what was issued earlier, so that the
+    /// order of issue is the only one in which what the flash holds makes sense: everything counts
+    /// as stored when it is issued.
     pub fn store_at_issue(&mut self) {
         self.stores_at_issue = true;
     }
@@ -369,7 +386,8 @@ impl Engine {
         self.now
     }
 
-    /// When the next thing happens; [`NEVER`](crate::support::tournament::NEVER) if nothing is under way.
+    /// When the next thing happens; [`NEVER`](crate::support::tournament::NEVER) if nothing is
+    /// under way.
     pub fn next_event(&self) -> u64 {
         self.events.first().1
     }
@@ -447,21 +465,26 @@ impl Engine {
         stored.apply(&state.op, first, last, &self.payloads[id as usize]);
     }
 
-    /// Records of the pages that are in RAM until a program has stored them; only while the medium is
-    /// kept.
+    /// Records of the pages that are in RAM until a program has stored them; only while the medium
+    /// is kept.
     pub fn programs_under_way(&self) -> impl Iterator<Item = &Oob> {
-        let programs =
-            self.ops.iter().zip(&self.payloads).filter(|(s, _)| s.live && s.op.kind == Kind::Program);
+        let programs = self
+            .ops
+            .iter()
+            .zip(&self.payloads)
+            .filter(|(s, _)| s.live && s.op.kind == Kind::Program);
         programs.flat_map(|(_, payload)| payload).filter(|oob| oob.from == NONE)
     }
 
-    /// Power fails: every operation under way is lost, done or torn as `fate` decides for each of its pages that was
-    /// being written; the stored pages are all that is left.
+    /// Power fails: every operation under way is lost, done or torn as `fate` decides for each of
+    /// its pages that was being written; the stored pages are all that is left.
     pub fn cut(&self, mut fate: impl FnMut(&FlashOp) -> Fate) -> Option<Stored> {
         let mut stored = self.stored().cloned()?;
         for die in self.dies.iter().filter(|_| !self.stores_at_issue) {
-            let suspended = die.suspended.iter().flat_map(|s| [s.op].into_iter().chain(s.companions));
-            let cached = (die.back != NONE || die.phase == Phase::Held) && self.chip.cache_program.is_some();
+            let suspended =
+                die.suspended.iter().flat_map(|s| [s.op].into_iter().chain(s.companions));
+            let cached =
+                (die.back != NONE || die.phase == Phase::Held) && self.chip.cache_program.is_some();
             // What is only in the cache register is lost.
             let front = if cached { NONE } else { die.running };
             let busy = [die.back, front].into_iter().chain(die.companions).chain(suspended);
@@ -524,8 +547,8 @@ impl Engine {
     }
 }
 
-/// Whether a flush waits for the operation: it stores something for the first time. Tombstones may be written in the
-/// course of a collection; all other copies are of what is stored already.
+/// Whether a flush waits for the operation: it stores something for the first time. Tombstones may
+/// be written in the course of a collection; all other copies are of what is stored already.
 fn counts_for_flush(op: &FlashOp) -> bool {
     op.kind == Kind::Program || (op.kind == Kind::Copy && op.cause == Cause::Mapping)
 }

@@ -1,7 +1,8 @@
 //! Operations of one die in different planes that share a step: two-plane commands.
 //!
-//! A die that could begin waits until everything of this moment has happened: pages of one request are issued one after the other at
-//! the same time, and so are requests that arrive together, and the first would go alone otherwise.
+//! A die that could begin waits until everything of this moment has happened: pages of one request
+//! are issued one after the other at the same time, and so are requests that arrive together, and
+//! the first would go alone otherwise.
 
 use super::{Engine, Phase, Queue};
 use crate::nand::chip::COMPANIONS;
@@ -10,7 +11,8 @@ use crate::support::NONE;
 use crate::support::tournament::NEVER;
 
 impl Engine {
-    /// A die that has nothing to do begins at the end of this moment, when all that is issued in it waits.
+    /// A die that has nothing to do begins at the end of this moment, when all that is issued in it
+    /// waits.
     pub(super) fn start_together(&mut self, die: u32) {
         let phase = &mut self.dies[die as usize].phase;
         if *phase != Phase::Gathering {
@@ -33,13 +35,15 @@ impl Engine {
         self.starting = dies;
     }
 
-    /// Whether all that is left to happen up to `time` is that dies begin: what else comes at `time` comes before.
+    /// Whether all that is left to happen up to `time` is that dies begin: what else comes at
+    /// `time` comes before.
     #[inline]
     pub fn only_starts_at(&self, time: u64) -> bool {
         self.chip.gathers() && self.events.first() == (self.dies.len() as u32, time)
     }
 
-    /// Settles the next step of what runs on `die`, with those that go along. `false` if the array is not free for it.
+    /// Settles the next step of what runs on `die`, with those that go along. `false` if the array
+    /// is not free for it.
     pub(super) fn prepare(&mut self, die: u32) -> bool {
         let id = self.dies[die as usize].running;
         let state = &self.ops[id as usize];
@@ -48,7 +52,8 @@ impl Engine {
             self.dies[die as usize].phase = Phase::Held;
             return false;
         }
-        let mut step = self.chip.step(&op, state.steps_done + u32::from(self.dies[die as usize].back == id));
+        let mut step =
+            self.chip.step(&op, state.steps_done + u32::from(self.dies[die as usize].back == id));
         if self.chip.two_plane.is_some() {
             let companions = self.gather(die, id);
             if companions > 0 {
@@ -78,8 +83,9 @@ impl Engine {
         true
     }
 
-    /// Takes out of the queue what can go along with the next step of `id`; says how many. Each plane keeps its order: only the
-    /// operation that comes first in its plane can, because the programs and erases of a block rely on that.
+    /// Takes out of the queue what can go along with the next step of `id`; says how many. Each
+    /// plane keeps its order: only the operation that comes first in its plane can, because the
+    /// programs and erases of a block rely on that.
     fn gather(&mut self, die: u32, id: u32) -> usize {
         let Some(rules) = &self.chip.two_plane else { return 0 };
         let lead = &self.ops[id as usize];
@@ -122,7 +128,8 @@ impl Engine {
         let (a, b) = (&self.ops[lead as usize], &self.ops[other as usize]);
         // What a chip compares are flash pages; several mapped pages may share one.
         let next = |state: &super::OpState| {
-            self.chip.flash_page_of(state.op.page + state.steps_done * self.pages_of_step(&state.op))
+            self.chip
+                .flash_page_of(state.op.page + state.steps_done * self.pages_of_step(&state.op))
         };
         let block = |op: &FlashOp| op.block % self.blocks_per_unit;
         let group = self.chip.group;
@@ -160,9 +167,11 @@ impl Engine {
         }
     }
 
-    /// Those that went along have made a step: they have ended, or wait at the head of the queue for the next.
+    /// Those that went along have made a step: they have ended, or wait at the head of the queue
+    /// for the next.
     pub(super) fn end_companions(&mut self, die: u32) {
-        let companions = std::mem::replace(&mut self.dies[die as usize].companions, [NONE; COMPANIONS]);
+        let companions =
+            std::mem::replace(&mut self.dies[die as usize].companions, [NONE; COMPANIONS]);
         for id in companions.into_iter().filter(|&id| id != NONE) {
             self.ops[id as usize].steps_done += 1;
             if self.stored.is_some() {

@@ -7,7 +7,8 @@ use crate::support::NONE;
 use crate::support::tournament::NEVER;
 
 impl Engine {
-    /// A host read waits on `die`: what is in the array stops, as soon as it is there, if it can and if that is any faster.
+    /// A host read waits on `die`: what is in the array stops, as soon as it is there, if it can
+    /// and if that is any faster.
     pub(super) fn suspend(&mut self, die: u32) {
         let Some(rules) = &self.chip.suspend else { return };
         let d = &mut self.dies[die as usize];

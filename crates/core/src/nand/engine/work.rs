@@ -1,6 +1,7 @@
-//! How long each die has still to work on what has been planned for it: the sum of its operations' times, less what has
-//! passed since the one that runs was taken up. Waiting for the bus is not foreseen, nor what planes do together, and an
-//! operation that was laid aside for a read counts whole. Kept only where an allocator asks.
+//! How long each die has still to work on what has been planned for it: the sum of its operations'
+//! times, less what has passed since the one that runs was taken up. Waiting for the bus is not
+//! foreseen, nor what planes do together, and an operation that was laid aside for a read counts
+//! whole. Kept only where an allocator asks.
 
 use super::Engine;
 use crate::nand::op::{FlashOp, Kind};
@@ -74,7 +75,7 @@ impl Engine {
 
     fn work_of(&self, op: &FlashOp) -> (usize, u64) {
         let die = usize::from(self.die_of_block[op.block as usize]);
-        if op.free {
+        if op.instant {
             return (die, 0);
         }
         (die, (0..self.steps_of(op)).map(|done| self.chip.step_ns(op, done)).sum())

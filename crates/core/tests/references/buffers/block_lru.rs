@@ -40,7 +40,11 @@ struct Block {
 
 impl Block {
     fn pages(&self, dirty: bool) -> Vec<(u32, bool)> {
-        self.pages.iter().filter(|page| *page.1 == dirty).map(|(&lpn, &dirty)| (lpn, dirty)).collect()
+        self.pages
+            .iter()
+            .filter(|page| *page.1 == dirty)
+            .map(|(&lpn, &dirty)| (lpn, dirty))
+            .collect()
     }
 }
 
@@ -102,7 +106,10 @@ impl Buffer for BlockLru {
     fn flush(&mut self) -> Decisions {
         let mut out = Decisions::default();
         for block in self.blocks.iter_mut().rev() {
-            out.leave(if self.allocate { Action::WriteBack } else { Action::Flush }, block.pages(true));
+            out.leave(
+                if self.allocate { Action::WriteBack } else { Action::Flush },
+                block.pages(true),
+            );
             block.pages.values_mut().for_each(|dirty| *dirty = false);
         }
         if !self.allocate {
@@ -115,7 +122,9 @@ impl Buffer for BlockLru {
         let mut out = Decisions::default();
         let forced = first..first + count;
         let number = first / self.pages_per_block;
-        let Some(at) = self.blocks.iter().position(|block| block.number == number) else { return out };
+        let Some(at) = self.blocks.iter().position(|block| block.number == number) else {
+            return out;
+        };
         let mut pages = self.blocks[at].pages(true);
         if self.allocate {
             pages.retain(|(page, _)| forced.contains(page));

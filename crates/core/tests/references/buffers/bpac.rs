@@ -21,8 +21,10 @@ inventory::submit! {
 
 fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
     let (part, adapt) = (draw_share(random), random.random());
-    let threshold = random.random_bool(0.7).then(|| random.random_range(1..=shape.pages_per_block + 1));
-    let config = json!({"kind": "bpac", "page_share": part, "threshold": threshold, "adapt": adapt});
+    let threshold =
+        random.random_bool(0.7).then(|| random.random_range(1..=shape.pages_per_block + 1));
+    let config =
+        json!({"kind": "bpac", "page_share": part, "threshold": threshold, "adapt": adapt});
     let capacity = shape.capacity as usize;
     let reference = Bpac {
         capacity,
@@ -93,13 +95,14 @@ impl Bpac {
     /// of the page list with the others of its block. Returns the block.
     fn evict(&mut self, out: &mut Decisions) -> u32 {
         let most = self.block_list.iter().map(|(_, pages)| pages.len()).max();
-        let (block, pages) =
-            if let Some(at) = self.block_list.iter().rposition(|(_, pages)| Some(pages.len()) == most) {
-                self.block_list.remove(at)
-            } else {
-                let block = self.block(self.page_list[self.page_list.len() - 1]);
-                (block, self.take_from_page_list(block))
-            };
+        let (block, pages) = if let Some(at) =
+            self.block_list.iter().rposition(|(_, pages)| Some(pages.len()) == most)
+        {
+            self.block_list.remove(at)
+        } else {
+            let block = self.block(self.page_list[self.page_list.len() - 1]);
+            (block, self.take_from_page_list(block))
+        };
         out.leave(Action::Flush, pages.into_iter().map(|page| (page, true)).collect());
         block
     }

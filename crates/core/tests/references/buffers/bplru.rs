@@ -88,7 +88,8 @@ impl Bplru {
         }
         let header = &mut self.list[0];
         header.sectors.insert(sector);
-        header.next = if offset == 0 || header.next == Some(offset) { Some(offset + 1) } else { None };
+        header.next =
+            if offset == 0 || header.next == Some(offset) { Some(offset + 1) } else { None };
         // Section 3.3: a block that was written from its first to its last page goes to the tail.
         let all = self.pages_per_block;
         if self.compensation && header.next == Some(all) && header.sectors.len() == all as usize {

@@ -51,7 +51,8 @@ fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
     if let Some(above) = sequential_above.filter(|&above| above > 0 || order == Order::Bplru) {
         config["sequential_above"] = json!(above);
     }
-    let window_of_clean = if order == Order::Cflru { clean_first * f64::from(shape.capacity) } else { 0.0 };
+    let window_of_clean =
+        if order == Order::Cflru { clean_first * f64::from(shape.capacity) } else { 0.0 };
     let cave = Cave {
         capacity: shape.capacity as usize,
         pages_per_block: shape.pages_per_block,
@@ -287,7 +288,11 @@ impl Buffer for Cave {
             if !self.takes_reads() {
                 self.send(key, pattern, None, &mut out);
             } else if std::mem::take(self.get(key).unwrap()) {
-                out.leave_with(Action::WriteBack, vec![(key, true)], hint(self.block(key), pattern, None));
+                out.leave_with(
+                    Action::WriteBack,
+                    vec![(key, true)],
+                    hint(self.block(key), pattern, None),
+                );
             }
         }
         out
@@ -305,7 +310,11 @@ impl Buffer for Cave {
             if !self.takes_reads() {
                 self.send(key, pattern, None, &mut out);
             } else if std::mem::take(self.get(page).unwrap()) {
-                out.leave_with(Action::WriteBack, vec![(page, true)], hint(self.block(key), pattern, None));
+                out.leave_with(
+                    Action::WriteBack,
+                    vec![(page, true)],
+                    hint(self.block(key), pattern, None),
+                );
             }
         }
         out

@@ -21,7 +21,8 @@ fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
     let read_share = f64::from(random.random_range(0..=8)) / 8.0;
     let fill_holes = random.random();
     // Each part has at least one page.
-    let cache = ((f64::from(shape.capacity) * read_share).round() as u32).clamp(1, shape.capacity - 1);
+    let cache =
+        ((f64::from(shape.capacity) * read_share).round() as u32).clamp(1, shape.capacity - 1);
     let mut fast = json!({"kind": "cbm", "read_share": read_share, "fill_holes": fill_holes});
     let rules = Rules::draw(shape.capacity - cache, shape.pages_per_block, random, &mut fast);
     let slow = Cbm {

@@ -84,7 +84,10 @@ pub fn part_of(view: &dyn View, unit: u32, parts: u32) -> u32 {
 
 /// Operations that a chip (channel) has to do, of so many.
 pub fn work_of(view: &dyn View, part: u32, parts: u32) -> u32 {
-    (0..view.units()).filter(|&unit| part_of(view, unit, parts) == part).map(|unit| view.queued(unit)).sum()
+    (0..view.units())
+        .filter(|&unit| part_of(view, unit, parts) == part)
+        .map(|unit| view.queued(unit))
+        .sum()
 }
 
 /// Erased blocks of a chip (channel), of so many.

@@ -23,7 +23,10 @@ fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
         first: u32::from(enters_used),
         ring: Vec::new(),
     };
-    (json!({"kind": "clock", "reads": reads, "bits": bits, "enters_used": enters_used}), Box::new(slow))
+    (
+        json!({"kind": "clock", "reads": reads, "bits": bits, "enters_used": enters_used}),
+        Box::new(slow),
+    )
 }
 
 #[derive(Clone, Copy)]

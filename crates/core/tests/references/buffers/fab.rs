@@ -42,7 +42,11 @@ struct Node {
 
 impl Node {
     fn pages(&self, dirty: bool) -> Vec<(u32, bool)> {
-        self.pages.iter().filter(|page| *page.1 == dirty).map(|(&lpn, &dirty)| (lpn, dirty)).collect()
+        self.pages
+            .iter()
+            .filter(|page| *page.1 == dirty)
+            .map(|(&lpn, &dirty)| (lpn, dirty))
+            .collect()
     }
 }
 
@@ -116,7 +120,10 @@ impl Buffer for Fab {
         let mut out = Decisions::default();
         for at in self.order() {
             let node = &mut self.blocks[at];
-            out.leave(if self.allocate { Action::WriteBack } else { Action::Flush }, node.pages(true));
+            out.leave(
+                if self.allocate { Action::WriteBack } else { Action::Flush },
+                node.pages(true),
+            );
             node.pages.values_mut().for_each(|dirty| *dirty = false);
         }
         if !self.allocate {

@@ -86,7 +86,8 @@ impl FapLru {
             return self.send(number, None, out);
         }
         let channels = self.modules.unwrap_or(view.channels());
-        let is_idle = |channel: &u32| self.modules.is_some() || work_of(view, *channel, channels) == 0;
+        let is_idle =
+            |channel: &u32| self.modules.is_some() || work_of(view, *channel, channels) == 0;
         let mut idle: Vec<u32> = (0..channels).filter(is_idle).collect();
         // Some channel, or none if it may go to any.
         let channel_of = |block: &Block| match self.modules {
@@ -102,9 +103,9 @@ impl FapLru {
                 continue;
             }
             let roomiest = || {
-                idle.iter()
-                    .copied()
-                    .max_by_key(|&channel| (free_of(view, channel, channels), std::cmp::Reverse(channel)))
+                idle.iter().copied().max_by_key(|&channel| {
+                    (free_of(view, channel, channels), std::cmp::Reverse(channel))
+                })
             };
             let channel = channel_of(block).or_else(roomiest);
             if let Some(channel) = channel
@@ -174,7 +175,8 @@ impl Buffer for FapLru {
     fn force(&mut self, first: u32, count: u32) -> Decisions {
         let mut out = Decisions::default();
         let number = first / self.pages_per_block;
-        let held: Vec<u32> = (first..first + count).filter(|&page| self.get(page).is_some()).collect();
+        let held: Vec<u32> =
+            (first..first + count).filter(|&page| self.get(page).is_some()).collect();
         if self.allocate {
             let mut pages: Vec<(u32, bool)> = Vec::new();
             for page in held {

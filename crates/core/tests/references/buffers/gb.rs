@@ -42,7 +42,10 @@ impl Gb {
         // A channel without an erased block comes after all others.
         let work = |channel: u32| match self.modules {
             Some(_) => (!view.channel_ready(channel % view.channels()), sent[channel as usize]),
-            None => (!view.channel_ready(channel), work_of(view, channel, channels) + sent[channel as usize]),
+            None => (
+                !view.channel_ready(channel),
+                work_of(view, channel, channels) + sent[channel as usize],
+            ),
         };
         let idlest = (0..channels).min_by_key(|&channel| work(channel)).unwrap();
         let channel_of = |page: u32| {
@@ -58,7 +61,8 @@ impl Gb {
         let channel = channel_of(page);
         sent[channel as usize] += 1;
         self.trim(page);
-        let hint = hint(page / self.pages_per_block, written(false), Some(channel % view.channels()));
+        let hint =
+            hint(page / self.pages_per_block, written(false), Some(channel % view.channels()));
         out.leave_with(Action::Flush, vec![(page, true)], hint);
     }
 }

@@ -59,7 +59,12 @@ pub struct Rules {
 
 impl Rules {
     /// Draws what HBM and CBM have in common, for a buffer (or write buffer) of so many pages.
-    pub fn draw(capacity: u32, pages_per_block: u32, random: &mut Pcg64Mcg, fast: &mut Value) -> Self {
+    pub fn draw(
+        capacity: u32,
+        pages_per_block: u32,
+        random: &mut Pcg64Mcg,
+        fast: &mut Value,
+    ) -> Self {
         let threshold = random.random_range(0..3) == 0;
         let threshold = threshold.then(|| random.random_range(1..=pages_per_block + 1));
         let page_by_page: bool = random.random();
@@ -144,7 +149,15 @@ pub struct Regions {
 impl Regions {
     pub fn new(rules: Rules) -> Self {
         let threshold = rules.threshold.unwrap_or(1);
-        Self { rules, nodes: BTreeMap::new(), threshold, changed_at: 0, was: 0, exchanged: false, now: 0 }
+        Self {
+            rules,
+            nodes: BTreeMap::new(),
+            threshold,
+            changed_at: 0,
+            was: 0,
+            exchanged: false,
+            now: 0,
+        }
     }
 
     fn block(&self, page: u32) -> u32 {
@@ -169,12 +182,18 @@ impl Regions {
         if let Some((_, node)) = nodes.iter().filter(|(_, node)| node.migrated).min_by_key(rank) {
             return node.pages.keys().copied().collect();
         }
-        let pages = nodes.iter().flat_map(|(&block, node)| node.pages.iter().map(move |page| (block, page)));
+        let pages = nodes
+            .iter()
+            .flat_map(|(&block, node)| node.pages.iter().map(move |page| (block, page)));
         let order = |(_, (_, page)): &(u32, (&u32, &PageNode))| {
             (if self.rules.lfu { page.uses } else { 0 }, page.used)
         };
         let (block, (&last, _)) = pages.min_by_key(order).expect("something to evict");
-        if self.rules.compensation { nodes[&block].pages.keys().copied().collect() } else { vec![last] }
+        if self.rules.compensation {
+            nodes[&block].pages.keys().copied().collect()
+        } else {
+            vec![last]
+        }
     }
 
     fn remove(&mut self, page: u32) -> bool {
@@ -201,7 +220,10 @@ impl Regions {
         let mut left = Vec::new();
         loop {
             let missing = (first..first + count).filter(|&page| !self.holds(page)).count();
-            if self.rules.page_by_page || self.held() == 0 || self.held() + missing <= self.rules.total {
+            if self.rules.page_by_page
+                || self.held() == 0
+                || self.held() + missing <= self.rules.total
+            {
                 return left;
             }
             left.push(self.evict());
@@ -251,7 +273,10 @@ impl Regions {
             self.nodes.values().filter(|node| node.migrated).map(|node| node.pages.len()).sum();
         let changed = std::mem::replace(&mut self.was, in_block_region) != in_block_region;
         let changed = std::mem::take(&mut self.exchanged) && self.rules.exchange_counts || changed;
-        if self.rules.threshold.is_some() || !changed || request - self.changed_at < self.rules.settle {
+        if self.rules.threshold.is_some()
+            || !changed
+            || request - self.changed_at < self.rules.settle
+        {
             return;
         }
         let gamma = in_block_region as f64 / self.rules.total as f64;

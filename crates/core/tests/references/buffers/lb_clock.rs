@@ -19,7 +19,8 @@ inventory::submit! {
 }
 
 fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
-    let (heuristics, read_hits_count, last_met) = (random.random(), random.random(), random.random());
+    let (heuristics, read_hits_count, last_met) =
+        (random.random(), random.random(), random.random());
     let slow = LbClock {
         capacity: shape.capacity as usize,
         pages_per_block: shape.pages_per_block,
@@ -30,8 +31,7 @@ fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
         last_victim: None,
     };
     let tie = if last_met { "last-met" } else { "first-met" };
-    let fast =
-        json!({"kind": "lb-clock", "heuristics": heuristics, "read_hits_count": read_hits_count, "tie": tie});
+    let fast = json!({"kind": "lb-clock", "heuristics": heuristics, "read_hits_count": read_hits_count, "tie": tie});
     (fast, Box::new(slow))
 }
 
@@ -75,9 +75,11 @@ impl LbClock {
             passed = 0;
             candidates = ring.iter().map(|block| block.number).collect();
         }
-        let most = ring.iter().filter(|b| candidates.contains(&b.number)).map(|b| b.pages.len()).max();
-        let mut fullest = (0..ring.len())
-            .filter(|&at| candidates.contains(&ring[at].number) && Some(ring[at].pages.len()) == most);
+        let most =
+            ring.iter().filter(|b| candidates.contains(&b.number)).map(|b| b.pages.len()).max();
+        let mut fullest = (0..ring.len()).filter(|&at| {
+            candidates.contains(&ring[at].number) && Some(ring[at].pages.len()) == most
+        });
         let at = if last_met { fullest.next_back() } else { fullest.next() }.unwrap();
         (ring.remove(at), passed)
     }

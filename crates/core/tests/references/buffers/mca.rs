@@ -77,7 +77,10 @@ impl Mca {
             self.pages.iter().rev().take(self.window.unwrap_or(8 * chips as usize)).collect();
         // A page that was never written goes to the idle chip with the most erased blocks.
         let roomiest = (0..chips).filter(|&chip| idle(chip)).max_by_key(|&chip| {
-            (self.modules.map_or_else(|| free_of(view, chip, chips), |_| 0), std::cmp::Reverse(chip))
+            (
+                self.modules.map_or_else(|| free_of(view, chip, chips), |_| 0),
+                std::cmp::Reverse(chip),
+            )
         });
         let chip_of = |page: u32| {
             if let Some(modules) = self.modules {
@@ -129,7 +132,11 @@ impl Buffer for Mca {
             }
             let mut part = None;
             if let Some((_, bytes, of)) = parts.iter().find(|part| part.0 == page) {
-                let before = self.pages.iter().find(|held| held.number == page).map(|held| held.part.clone());
+                let before = self
+                    .pages
+                    .iter()
+                    .find(|held| held.number == page)
+                    .map(|held| held.part.clone());
                 part = match before {
                     None => Some(bytes.clone()),
                     Some(None) => None,

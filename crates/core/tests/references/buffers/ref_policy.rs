@@ -56,7 +56,8 @@ impl Ref {
     /// Takes the page that has to leave out of the list.
     fn evict(&mut self) -> u32 {
         let window: Vec<u32> = self.list.iter().rev().take(self.window).copied().collect();
-        let of_victim = window.iter().copied().find(|&page| self.victims.contains(&self.block(page)));
+        let of_victim =
+            window.iter().copied().find(|&page| self.victims.contains(&self.block(page)));
         let page = of_victim.unwrap_or_else(|| {
             // The block with most pages in the window; among equals that whose last page was used longest ago.
             let mut pages: BTreeMap<u32, usize> = BTreeMap::new();

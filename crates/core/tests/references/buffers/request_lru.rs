@@ -32,7 +32,8 @@ impl RequestLru {
     /// The least recent request leaves with all of its pages.
     fn evict(&mut self, out: &mut Decisions) {
         let oldest = self.pages[0].1;
-        let leaving = self.pages.iter().filter(|page| page.1 == oldest).map(|page| (page.0, true)).collect();
+        let leaving =
+            self.pages.iter().filter(|page| page.1 == oldest).map(|page| (page.0, true)).collect();
         self.pages.retain(|page| page.1 != oldest);
         out.leave(Action::Flush, leaving);
     }

@@ -26,8 +26,8 @@ fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
         "together": if chain { "chain" } else { "block" },
     });
     // A class always has room for a page.
-    let sequential =
-        ((f64::from(shape.capacity) * share).round() as usize).clamp(1, shape.capacity as usize - 1);
+    let sequential = ((f64::from(shape.capacity) * share).round() as usize)
+        .clamp(1, shape.capacity as usize - 1);
     let sftl = Sftl {
         pages_per_block: shape.pages_per_block,
         room: [shape.capacity as usize - sequential, sequential],

@@ -150,7 +150,11 @@ impl Supa {
         let at = self.position(number).unwrap();
         let Block { pages, told, .. } = self.blocks.remove(at);
         let part = |dirty: bool| -> Vec<(u32, bool)> {
-            pages.iter().filter(|page| page.1.dirty == dirty).map(|(&page, _)| (page, dirty)).collect()
+            pages
+                .iter()
+                .filter(|page| page.1.dirty == dirty)
+                .map(|(&page, _)| (page, dirty))
+                .collect()
         };
         let (dirty, clean) = (part(true), part(false));
         if dirty.is_empty() {
@@ -167,7 +171,8 @@ impl Supa {
         let hint = hint(number, self.pattern(number), None);
         let block = &mut self.blocks[at];
         let dirty = block.pages.range_mut(pages).filter(|page| page.1.dirty);
-        let pages: Vec<_> = dirty.map(|(&page, slot)| (page, std::mem::take(&mut slot.dirty))).collect();
+        let pages: Vec<_> =
+            dirty.map(|(&page, slot)| (page, std::mem::take(&mut slot.dirty))).collect();
         if !pages.is_empty() {
             out.leave_with(Action::WriteBack, pages, told_again(hint, block.told));
             block.told = true;
@@ -184,7 +189,8 @@ impl Supa {
             .collect();
         let target = self.len().saturating_sub(need);
         while self.len() > target {
-            let clean = self.blocks.iter().rev().find(|block| block.number != own && block.is_clean());
+            let clean =
+                self.blocks.iter().rev().find(|block| block.number != own && block.is_clean());
             let Some(number) = clean.map(|block| block.number) else { break };
             self.send(number, patterns[&number], None, out);
         }
@@ -207,17 +213,26 @@ impl Supa {
     }
 
     /// The channel for a dirty block, if it can be written in parallel with the other victims: none if it is striped.
-    fn place(&mut self, block: usize, pattern: Pattern, given: &mut Given, view: &dyn View) -> Option<Place> {
+    fn place(
+        &mut self,
+        block: usize,
+        pattern: Pattern,
+        given: &mut Given,
+        view: &dyn View,
+    ) -> Option<Place> {
         let block = &self.blocks[block];
         let new = block.pages.values().filter(|page| page.dirty).count();
-        let takes = |channel: &u32| view.channel_ready(*channel) && !given.channels.contains(channel);
+        let takes =
+            |channel: &u32| view.channel_ready(*channel) && !given.channels.contains(channel);
         let channel = match view.route(block.number, pattern) {
             Route::Striped => {
                 given.striped += 1;
                 return (given.striped <= self.striped_victims).then_some(Place(None));
             }
             Route::Channel(channel) => Some(channel).filter(takes),
-            Route::Home(channel) if new < self.pages_per_block as usize => Some(channel).filter(takes),
+            Route::Home(channel) if new < self.pages_per_block as usize => {
+                Some(channel).filter(takes)
+            }
             _ => {
                 let all = view.channels();
                 let next = (0..all).map(|step| (self.turn + step) % all).find(takes);
@@ -251,7 +266,8 @@ impl Supa {
             if self.blocks[at].is_clean() {
                 victims.push((number, None));
                 freed += pages;
-            } else if let Some(Place(channel)) = self.place(at, patterns[&number], &mut given, view) {
+            } else if let Some(Place(channel)) = self.place(at, patterns[&number], &mut given, view)
+            {
                 victims.push((number, channel));
                 freed += pages;
             }
@@ -334,7 +350,8 @@ impl Buffer for Supa {
             for &page in some {
                 out.hits.push(self.page(page).is_some());
                 if self.position(own).is_none() {
-                    self.blocks.insert(0, Block { number: own, pages: BTreeMap::new(), told: false });
+                    self.blocks
+                        .insert(0, Block { number: own, pages: BTreeMap::new(), told: false });
                 }
                 let slot = self.blocks[0].pages.entry(page).or_default();
                 if span.write {

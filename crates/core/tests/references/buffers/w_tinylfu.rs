@@ -106,7 +106,9 @@ impl Sketch {
     fn slots(&self, page: u32) -> [(u64, usize, u64); Self::ROWS] {
         let hash = spread(u64::from(page));
         let block = (hash >> 32) % self.blocks;
-        std::array::from_fn(|row| (block, row, u64::from(hash.to_le_bytes()[row]) % Self::ROW_OF_A_BLOCK))
+        std::array::from_fn(|row| {
+            (block, row, u64::from(hash.to_le_bytes()[row]) % Self::ROW_OF_A_BLOCK)
+        })
     }
 
     fn counts(&self, page: u32) -> [u8; Self::ROWS] {
@@ -174,7 +176,8 @@ impl WTinyLfu {
             self.probation.insert(0, candidate);
             return None;
         }
-        let from = if self.probation.is_empty() { &mut self.protected } else { &mut self.probation };
+        let from =
+            if self.probation.is_empty() { &mut self.protected } else { &mut self.probation };
         match from.last() {
             Some(&victim) if self.sketch.estimate(candidate) > self.sketch.estimate(victim) => {
                 from.pop();

@@ -125,7 +125,8 @@ impl Mapping {
     fn merge(&mut self, number: u32) {
         let log = self.logs.remove(self.log_of(number).unwrap()).block;
         let old = self.data[number as usize].take();
-        let pages: Vec<u32> = (number * self.flash.pages..(number + 1) * self.flash.pages).collect();
+        let pages: Vec<u32> =
+            (number * self.flash.pages..(number + 1) * self.flash.pages).collect();
         let way = self.flash.way(&pages, log, self.completes);
         self.flash.count(way);
         let block = if way == Merge::Full { self.flash.take() } else { log };

@@ -30,12 +30,14 @@ pub fn draw(random: &mut Pcg64Mcg, timed: bool) -> (Value, Gathered) {
     let (channels, chips) = (random.random_range(1..=4usize), random.random_range(1..=2usize));
     let units = channels * chips;
     let size = [2, 4, 8][random.random_range(0..3)];
-    let exported = random.random_range(1 + usize::from(timed)..=9).max(units * random.random_range(1..=3));
+    let exported =
+        random.random_range(1 + usize::from(timed)..=9).max(units * random.random_range(1..=3));
     let is_kept: bool = random.random();
     let full: bool = random.random();
     let seed = random.random_range(1..=3);
     let (victim, policy) = draw_victim(random, seed);
-    let regions = if !timed && random.random_range(0..4) == 0 { random.random_range(2..=3) } else { 1 };
+    let regions =
+        if !timed && random.random_range(0..4) == 0 { random.random_range(2..=3) } else { 1 };
     let region_pages = random.random_range(1..=2 * exported * size);
     let free_blocks = random.random_range(1..=3);
     let spread = !timed && units > 1 && random.random_range(0..3) == 0;
@@ -157,7 +159,8 @@ impl Gathered {
     /// Nothing is under way: all that waits is scattered, the highest score first.
     pub fn idle(&mut self) {
         let waits = |drive: &Self| {
-            let numbers = (0..drive.scores.len()).filter(|&number| drive.scores[number] >= drive.threshold);
+            let numbers =
+                (0..drive.scores.len()).filter(|&number| drive.scores[number] >= drive.threshold);
             numbers.min_by_key(|&number| (Reverse(drive.scores[number]), number))
         };
         while let Some(number) = waits(self).filter(|_| self.channels > 1) {
@@ -204,7 +207,8 @@ impl Drive for Gathered {
             let start = number * self.size;
             let mut unit = self.of_block[number as usize].filter(|_| self.is_kept);
             let pages = first.max(start)..(first + count).min(start + self.size);
-            let is_long = self.sequential.is_some_and(|threshold| pages.end - pages.start > threshold);
+            let is_long =
+                self.sequential.is_some_and(|threshold| pages.end - pages.start > threshold);
             self.scores[number as usize] = if is_long { self.threshold } else { 0 };
             self.striped[number as usize] = false;
             for page in pages {

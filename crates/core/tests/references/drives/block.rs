@@ -69,7 +69,8 @@ impl Drive for Mapping {
     }
 
     fn flush(&mut self) {
-        let numbers: BTreeSet<u32> = self.flash.owed().iter().map(|page| page / self.flash.pages).collect();
+        let numbers: BTreeSet<u32> =
+            self.flash.owed().iter().map(|page| page / self.flash.pages).collect();
         for number in numbers {
             self.copy(number, &[]);
         }

@@ -302,7 +302,10 @@ impl Mapping {
             }
             if self.batch {
                 let per_page = self.per_page;
-                self.cache.all().filter(|e| e.page / per_page == number).for_each(|e| e.dirty = false);
+                self.cache
+                    .all()
+                    .filter(|e| e.page / per_page == number)
+                    .for_each(|e| e.dirty = false);
             }
         }
         self.cache.probationary.remove(0);
@@ -368,7 +371,8 @@ impl Drive for Mapping {
                         self.read_map(page / self.per_page);
                     }
                 }
-                self.store.counts.reads += u64::from(self.store.places.contains_key(&Owner::Page(page)));
+                self.store.counts.reads +=
+                    u64::from(self.store.places.contains_key(&Owner::Page(page)));
             }
             if missed {
                 self.collect();

@@ -43,7 +43,8 @@ impl Mapping {
 
     /// In the order of offsets.
     fn write_anew(&mut self, number: u32, written: &[u32]) {
-        let pages: Vec<u32> = (number * self.flash.pages..(number + 1) * self.flash.pages).collect();
+        let pages: Vec<u32> =
+            (number * self.flash.pages..(number + 1) * self.flash.pages).collect();
         let fresh = self.flash.take();
         self.flash.gather_densely(&pages, fresh, written);
         self.flash.erase(self.blocks[number as usize].replace(fresh).unwrap());

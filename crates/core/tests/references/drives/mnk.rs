@@ -192,7 +192,8 @@ impl Mapping {
         }
         for cluster in self.clusters_in(log) {
             for lane in 0..self.clusters[cluster].len() {
-                if self.pages_of(cluster, lane).iter().any(|&page| self.flash.word(page).is_some()) {
+                if self.pages_of(cluster, lane).iter().any(|&page| self.flash.word(page).is_some())
+                {
                     self.fold(cluster, lane, None, Merge::Full);
                 }
             }
@@ -217,9 +218,9 @@ impl Mapping {
             self.logs.extract_if(.., |log| log.group == group).map(|log| log.lanes).collect();
         let newest = logs.last().unwrap();
         let lanes = 0..self.clusters[cluster].len();
-        let ways = lanes
-            .clone()
-            .map(|lane| self.flash.way(&self.pages_of(cluster, lane), newest[lane], self.options.completes));
+        let ways = lanes.clone().map(|lane| {
+            self.flash.way(&self.pages_of(cluster, lane), newest[lane], self.options.completes)
+        });
         let ways: Vec<Merge> = ways.collect();
         let way = if ways.contains(&Merge::Full) {
             Merge::Full
@@ -229,7 +230,8 @@ impl Mapping {
             Merge::Switch
         };
         for lane in lanes {
-            let is_written = self.pages_of(cluster, lane).iter().any(|&page| self.flash.word(page).is_some());
+            let is_written =
+                self.pages_of(cluster, lane).iter().any(|&page| self.flash.word(page).is_some());
             let target = (way != Merge::Full && is_written).then_some(newest[lane]);
             if is_written {
                 self.fold(cluster, lane, target, way);

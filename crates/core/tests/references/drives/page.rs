@@ -51,17 +51,26 @@ pub fn draw_victim(random: &mut Pcg64Mcg, seed: u64) -> (Value, Policy) {
         }
         4 => {
             let steps = random.random();
-            (json!({"kind": "cat", "age": if steps { "steps" } else { "plain" }}), Policy::Cat { steps })
+            (
+                json!({"kind": "cat", "age": if steps { "steps" } else { "plain" }}),
+                Policy::Cat { steps },
+            )
         }
         5 => {
             let steepness = [0.5, 1.0, 4.0, 16.0][random.random_range(0..4)];
-            (json!({"kind": "leveling-degree", "steepness": steepness}), Policy::LevelingDegree(steepness))
+            (
+                json!({"kind": "leveling-degree", "steepness": steepness}),
+                Policy::LevelingDegree(steepness),
+            )
         }
         6 => (json!("locality-gathering"), Policy::LocalityGathering),
         7 => {
             let percent = random.random_range(0..=20) * 5;
             let share = percent as f64 / 100.0;
-            (json!({"kind": "random", "least_invalid": share, "seed": seed}), Policy::Random(percent))
+            (
+                json!({"kind": "random", "least_invalid": share, "seed": seed}),
+                Policy::Random(percent),
+            )
         }
         8 => {
             let d = random.random_range(1..=6);
@@ -81,7 +90,10 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     let regions = if random.random_range(0..3) == 0 { random.random_range(2..=3) } else { 1 };
     let free_blocks = random.random_range(1..=3);
     let pool = chooses.pool_of_unit(0).len();
-    let most = (0..units).map(|unit| chooses.pages_of(unit, exported * pages_per_block)).max().unwrap_or(0);
+    let most = (0..units)
+        .map(|unit| chooses.pages_of(unit, exported * pages_per_block))
+        .max()
+        .unwrap_or(0);
     // Blocks that hold data, one for each unit that may be given more than the others, the reserve; and more.
     let data = most.div_ceil(pages_per_block * pool) + usize::from(pool > 1);
     let blocks = data + free_blocks + 1 + random.random_range(0..=4);
@@ -133,10 +145,12 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
 
 /// An allocator with options drawn at random, over one unit or several.
 fn draw_allocator(random: &mut Pcg64Mcg) -> (Value, Allocator) {
-    let shape = if random.random() { [1; 4] } else { std::array::from_fn(|_| random.random_range(1..=2)) };
+    let shape =
+        if random.random() { [1; 4] } else { std::array::from_fn(|_| random.random_range(1..=2)) };
     let stripe = random.random_range(1..=5);
-    let (tie, named) = [(Tie::Turn, "turn"), (Tie::FreePages, "free-pages"), (Tie::Lowest, "lowest")]
-        [random.random_range(0..3)];
+    let (tie, named) =
+        [(Tie::Turn, "turn"), (Tie::FreePages, "free-pages"), (Tie::Lowest, "lowest")]
+            [random.random_range(0..3)];
     match random.random_range(0..4) {
         0 => (
             json!({"kind": "round-robin", "striping_unit": stripe}),
@@ -152,16 +166,17 @@ fn draw_allocator(random: &mut Pcg64Mcg) -> (Value, Allocator) {
             )
         }
         2 => {
-            let (pool, kept) =
-                [("ssd", ""), ("channel", "C"), ("chip", "CW"), ("plane", "CWDP")][random.random_range(0..4)];
+            let (pool, kept) = [("ssd", ""), ("channel", "C"), ("chip", "CW"), ("plane", "CWDP")]
+                [random.random_range(0..4)];
             (
                 json!({"kind": "dynamic", "pool": pool, "striping_unit": stripe, "tie": named}),
                 Allocator::new(Kind::Dynamic(kept, tie), stripe, shape),
             )
         }
-        _ => {
-            (json!({"kind": "non-striping", "tie": named}), Allocator::new(Kind::NonStriping(tie), 1, shape))
-        }
+        _ => (
+            json!({"kind": "non-striping", "tie": named}),
+            Allocator::new(Kind::NonStriping(tie), 1, shape),
+        ),
     }
 }
 
@@ -172,7 +187,13 @@ pub struct Mapping {
 }
 
 impl Mapping {
-    pub fn new(rules: Rules, allocator: Allocator, blocks: usize, pages: usize, full: bool) -> Self {
+    pub fn new(
+        rules: Rules,
+        allocator: Allocator,
+        blocks: usize,
+        pages: usize,
+        full: bool,
+    ) -> Self {
         Self::levelled(rules, allocator, None, blocks, pages, full)
     }
 
@@ -187,8 +208,10 @@ impl Mapping {
     ) -> Self {
         let per_block = rules.pages_per_block as u32;
         // A pool is known by its first unit.
-        let pool_of_page: Vec<usize> = (0..pages as u32).map(|page| allocator.pool(page)[0]).collect();
-        let pool_of_unit = (0..allocator.units()).map(|unit| allocator.pool_of_unit(unit)[0]).collect();
+        let pool_of_page: Vec<usize> =
+            (0..pages as u32).map(|page| allocator.pool(page)[0]).collect();
+        let pool_of_unit =
+            (0..allocator.units()).map(|unit| allocator.pool_of_unit(unit)[0]).collect();
         let mut store = Store::new(rules, blocks, pool_of_unit, pool_of_page);
         store.wear = wear;
         let mut mapping = Self { store, allocator };
@@ -231,10 +254,12 @@ impl Drive for Mapping {
         let per_block = self.store.rules.pages_per_block as u32;
         self.allocator.begin();
         for number in first / per_block..=(first + count - 1) / per_block {
-            for page in first.max(number * per_block)..(first + count).min((number + 1) * per_block) {
+            for page in first.max(number * per_block)..(first + count).min((number + 1) * per_block)
+            {
                 let (pool, owner) = (self.store.pool_of_page[page as usize], Owner::Page(page));
-                let place =
-                    std::iter::repeat_with(|| self.pick(pool, owner)).take(100).find_map(|place| place);
+                let place = std::iter::repeat_with(|| self.pick(pool, owner))
+                    .take(100)
+                    .find_map(|place| place);
                 self.put(pool, place.expect("collection makes room"), owner);
             }
             self.store.collect();

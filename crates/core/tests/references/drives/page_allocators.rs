@@ -141,7 +141,8 @@ impl Allocator {
                     Tie::FreePages => usize::MAX - store.free_pages(unit, stream),
                     Tie::Lowest => unit,
                 };
-                let length = if matches!(self.kind, Kind::NonStriping(_)) { u32::MAX } else { self.stripe };
+                let length =
+                    if matches!(self.kind, Kind::NonStriping(_)) { u32::MAX } else { self.stripe };
                 (able.into_iter().min_by_key(|&unit| (key(unit), unit)), length)
             }
         };

@@ -102,7 +102,12 @@ pub struct Store {
 }
 
 impl Store {
-    pub fn new(rules: Rules, blocks: usize, pool_of_unit: Vec<usize>, pool_of_page: Vec<usize>) -> Self {
+    pub fn new(
+        rules: Rules,
+        blocks: usize,
+        pool_of_unit: Vec<usize>,
+        pool_of_page: Vec<usize>,
+    ) -> Self {
         let unit = Unit {
             blocks: vec![Block::default(); blocks],
             erased: (0..blocks).collect(),
@@ -170,7 +175,12 @@ impl Store {
     pub fn victim(&mut self, unit: usize) -> Option<usize> {
         if self.wear.is_some() {
             let seen = self.awake(unit);
-            return self.rules.victim.choose(&seen, self.rules.pages_per_block, self.clock, &mut self.draws);
+            return self.rules.victim.choose(
+                &seen,
+                self.rules.pages_per_block,
+                self.clock,
+                &mut self.draws,
+            );
         }
         let (rules, draws) = (&self.rules, &mut self.draws);
         rules.victim.choose(&self.units[unit], rules.pages_per_block, self.clock, draws)
@@ -178,7 +188,8 @@ impl Store {
 
     /// Whether a closed block of a unit has pages that are not valid.
     fn gains(&self, unit: usize) -> bool {
-        let gains = |block: &Block| block.closed.is_some() && block.valid() < self.rules.pages_per_block;
+        let gains =
+            |block: &Block| block.closed.is_some() && block.valid() < self.rules.pages_per_block;
         self.units[unit].blocks.iter().any(gains)
     }
 
@@ -204,7 +215,8 @@ impl Store {
     /// Pages that can be written before anything is erased.
     pub fn free_pages(&self, unit: usize, stream: Stream) -> usize {
         let (unit, pages) = (&self.units[unit], self.rules.pages_per_block);
-        let room = unit.open.get(&stream).map_or(0, |&block| pages - unit.blocks[block].pages.len());
+        let room =
+            unit.open.get(&stream).map_or(0, |&block| pages - unit.blocks[block].pages.len());
         unit.erased.len() * pages + room
     }
 
@@ -220,7 +232,9 @@ impl Store {
         if self.units[unit].asks.is_some() {
             self.units[unit].asks = Some(stream);
         } else if self.units[unit].erased.len() <= self.rules.free_blocks
-            && (self.gains(unit) || self.lendable(unit, stream).is_some() || self.filling().is_some())
+            && (self.gains(unit)
+                || self.lendable(unit, stream).is_some()
+                || self.filling().is_some())
         {
             self.units[unit].asks = Some(stream);
             self.line.push_back(unit);
@@ -238,8 +252,13 @@ impl Store {
         }
         let unit = &mut self.units[unit];
         let order = |s: &&Stream| (s.map, s.region, s.moved);
-        let other =
-            unit.open.keys().min_by_key(order).copied().filter(|_| stream.moved).expect("the reserve");
+        let other = unit
+            .open
+            .keys()
+            .min_by_key(order)
+            .copied()
+            .filter(|_| stream.moved)
+            .expect("the reserve");
         let number = unit.open.remove(&other).expect("it is open");
         unit.open.insert(stream, number);
     }
@@ -399,8 +418,9 @@ impl Store {
         if !self.rules.spread {
             return from;
         }
-        let pool: Vec<usize> =
-            (0..self.units.len()).filter(|&u| self.pool_of_unit[u] == self.pool_of_unit[from]).collect();
+        let pool: Vec<usize> = (0..self.units.len())
+            .filter(|&u| self.pool_of_unit[u] == self.pool_of_unit[from])
+            .collect();
         for _ in 0..pool.len() {
             let unit = pool[self.spread_turn % pool.len()];
             self.spread_turn = (self.spread_turn + 1) % pool.len();
@@ -414,7 +434,8 @@ impl Store {
     /// Whether a unit takes pages that are moved without need.
     pub fn has_room_to_spare(&self, unit: usize, stream: Stream) -> bool {
         let erased = self.units[unit].erased.len();
-        let to_spare = erased > self.rules.free_blocks || (self.is_open(unit, stream) && erased > 0);
+        let to_spare =
+            erased > self.rules.free_blocks || (self.is_open(unit, stream) && erased > 0);
         to_spare && self.valid(unit) < self.rules.share
     }
 

@@ -29,10 +29,17 @@ pub enum Policy {
 
 impl Policy {
     /// The block to collect next: closed, and with a page at least that is not valid.
-    pub fn choose(&self, unit: &Unit, pages: usize, clock: u64, draws: &mut Pcg64Mcg) -> Option<usize> {
+    pub fn choose(
+        &self,
+        unit: &Unit,
+        pages: usize,
+        clock: u64,
+        draws: &mut Pcg64Mcg,
+    ) -> Option<usize> {
         let blocks = &unit.blocks;
         let valid = |b: &usize| blocks[*b].valid();
-        let closed: Vec<usize> = (0..blocks.len()).filter(|&b| blocks[b].closed.is_some()).collect();
+        let closed: Vec<usize> =
+            (0..blocks.len()).filter(|&b| blocks[b].closed.is_some()).collect();
         let mut by_closing = closed.clone();
         by_closing.sort_by_key(|&b| blocks[b].closed);
         let gains = |b: &usize| blocks[*b].valid() < pages;
@@ -46,7 +53,8 @@ impl Policy {
             Self::Greedy => some.iter().copied().min_by_key(|b| (valid(b), *b)),
             Self::Fifo => oldest(),
             Self::Windowed(window) => {
-                let size = if window < 1.0 { window * blocks.len() as f64 } else { window } as usize;
+                let size =
+                    if window < 1.0 { window * blocks.len() as f64 } else { window } as usize;
                 let inside = by_closing.iter().copied().take(size.max(1)).filter(gains);
                 // The first of the least ones is the oldest.
                 inside.min_by_key(valid).or_else(oldest)
@@ -61,7 +69,8 @@ impl Policy {
                 }
             }),
             Self::Cat { steps } => least(&|b| {
-                let (v, all, times) = (valid(b) as f64, pages as f64, blocks[*b].erases.max(1) as f64);
+                let (v, all, times) =
+                    (valid(b) as f64, pages as f64, blocks[*b].erases.max(1) as f64);
                 let mut age = age(b).max(1) as f64;
                 if steps {
                     age = age.log2().floor() + 1.0;
@@ -103,15 +112,17 @@ impl Policy {
                 Some(emptiest)
             }
             Self::LocalityGathering => {
-                let next =
-                    |region| by_closing.iter().copied().find(|b| blocks[*b].region == region && gains(b));
+                let next = |region| {
+                    by_closing.iter().copied().find(|b| blocks[*b].region == region && gains(b))
+                };
                 let product = |region: usize, b: usize| {
                     let number = by_closing.iter().filter(|&&b| blocks[b].region == region).count();
                     // u / (1 - u) without rounding, so that equals are equal.
                     let (valid, invalid) = (valid(&b) as f64, (pages - valid(&b)) as f64);
                     (unit.erased_of_late[region] + 1.0) / number as f64 * valid / invalid
                 };
-                let all = (0..unit.erased_of_late.len()).filter_map(|r| next(r).map(|b| (product(r, b), b)));
+                let all = (0..unit.erased_of_late.len())
+                    .filter_map(|r| next(r).map(|b| (product(r, b), b)));
                 all.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, b)| b)
             }
         }

@@ -92,15 +92,19 @@ impl Wear {
             let apart = all.clone().map(erases).max()? - all.clone().map(erases).min()?;
             let from = fewest(all.filter(closed).filter(|&b| blocks[b].valid() > 0), erases)?;
             let into = most(unit.erased.iter().copied(), erases)?;
-            return (apart > threshold && erases(into) > erases(from) + threshold).then_some((from, into));
+            return (apart > threshold && erases(into) > erases(from) + threshold)
+                .then_some((from, into));
         };
-        let pool =
-            |hot: &[bool], which| all.clone().filter(|&b| hot[b] == which).collect::<Vec<_>>().into_iter();
+        let pool = |hot: &[bool], which| {
+            all.clone().filter(|&b| hot[b] == which).collect::<Vec<_>>().into_iter()
+        };
         // 1. Cold data moves to the most worn hot block.
-        if let Some((from, into)) = fewest(pool(hot, false), erases).zip(most(pool(hot, true), erases))
+        if let Some((from, into)) =
+            fewest(pool(hot, false), erases).zip(most(pool(hot, true), erases))
             && erases(into) > erases(from) + threshold
         {
-            let (erased, busy) = (|b| unit.erased.contains(&b), |b| !closed(&b) && !unit.erased.contains(&b));
+            let (erased, busy) =
+                (|b| unit.erased.contains(&b), |b| !closed(&b) && !unit.erased.contains(&b));
             if !busy(into) && !busy(from) {
                 if !erased(from) && blocks[from].valid() > 0 {
                     return Some((from, into));
@@ -111,13 +115,15 @@ impl Wear {
         }
         // 2. A cold block that turned out to be hot.
         let value = |b: usize| effective[b];
-        if let Some((worn, least)) = most(pool(hot, false), value).zip(fewest(pool(hot, true), value))
+        if let Some((worn, least)) =
+            most(pool(hot, false), value).zip(fewest(pool(hot, true), value))
             && value(worn) > value(least) + threshold
         {
             hot[worn] = true;
         }
         // 3. A hot block that turned out to be cold.
-        if let Some((worn, least)) = most(pool(hot, true), erases).zip(fewest(pool(hot, true), erases))
+        if let Some((worn, least)) =
+            most(pool(hot, true), erases).zip(fewest(pool(hot, true), erases))
             && erases(worn) > erases(least) + 2 * threshold
         {
             hot[least] = false;
@@ -225,7 +231,9 @@ impl Store {
         if !others || seen.erased.is_empty() {
             wear.wake();
         }
-        (0..seen.blocks.len()).filter(|&b| wear.rests(b)).for_each(|b| seen.blocks[b].closed = None);
+        (0..seen.blocks.len())
+            .filter(|&b| wear.rests(b))
+            .for_each(|b| seen.blocks[b].closed = None);
         seen
     }
 }

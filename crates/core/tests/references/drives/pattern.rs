@@ -221,7 +221,8 @@ impl Supa {
 
     /// If all are in use, the one written longest ago goes.
     fn new_log(&mut self, key: (Policy, u32), width: u32) -> u32 {
-        let in_use = |drive: &Self| drive.logs().map(|(_, area)| area.rows.len() as u32).sum::<u32>();
+        let in_use =
+            |drive: &Self| drive.logs().map(|(_, area)| area.rows.len() as u32).sum::<u32>();
         while in_use(self) + width > self.log_blocks {
             let oldest = self.logs().min_by_key(|(_, area)| area.used).unwrap().0;
             self.merge(oldest);
@@ -279,7 +280,9 @@ impl Supa {
     fn elsewhere(&self, number: u32, id: u32) -> (Vec<u32>, Vec<u32>) {
         let found = |trimmed: bool| {
             let is_there = |record: Record| record.area != id && record.is_trimmed == trimmed;
-            self.pages(number).filter(move |&page| self.at[page as usize].is_some_and(is_there)).collect()
+            self.pages(number)
+                .filter(move |&page| self.at[page as usize].is_some_and(is_there))
+                .collect()
         };
         (found(false), found(true))
     }
@@ -302,8 +305,8 @@ impl Supa {
             .filter(|(_, record)| record.area == log && !record.is_trimmed)
             .map(|(page, record)| (offset(page), record.row * width + record.column))
             .collect();
-        let in_order =
-            (0..width).any(|part| inside.iter().all(|&(offset, slot)| slot == part * self.block + offset));
+        let in_order = (0..width)
+            .any(|part| inside.iter().all(|&(offset, slot)| slot == part * self.block + offset));
         let end = *area.rows.iter().max().unwrap();
         let has_room = valid.iter().chain(&trimmed).all(|&page| offset(page) >= end);
         let fits = self.any_order || (in_order && has_room);
@@ -387,7 +390,8 @@ impl Drive for Supa {
             let start = number * self.block;
             let pages = first.max(start)..(first + count).min(start + self.block);
             let sequential = pages.end - pages.start > self.threshold;
-            let policy = self.decide(number, if sequential { Policy::Multi } else { Policy::Single });
+            let policy =
+                self.decide(number, if sequential { Policy::Multi } else { Policy::Single });
             for page in pages {
                 self.append(number, policy, &[page], false);
             }
@@ -395,13 +399,16 @@ impl Drive for Supa {
     }
 
     fn read(&mut self, first: u32, count: u32) {
-        let is_valid = |page: &u32| self.at[*page as usize].is_some_and(|record| !record.is_trimmed);
+        let is_valid =
+            |page: &u32| self.at[*page as usize].is_some_and(|record| !record.is_trimmed);
         self.counts.reads += (first..first + count).filter(is_valid).count() as u64;
     }
 
     fn trim(&mut self, first: u32, count: u32) {
         for page in first..first + count {
-            if let Some(record) = self.at[page as usize].as_mut().filter(|record| !record.is_trimmed) {
+            if let Some(record) =
+                self.at[page as usize].as_mut().filter(|record| !record.is_trimmed)
+            {
                 record.is_trimmed = true;
                 self.untold.insert(page);
             }

@@ -21,10 +21,11 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     let shape = Shape::draw(random, 3);
     let limit = random.random::<bool>().then(|| random.random_range(2..=4));
     let mut flash = Flash::new(&shape);
-    let chain = |number| if shape.full { vec![flash.take_full(number * shape.pages)] } else { Vec::new() };
+    let chain =
+        |number| if shape.full { vec![flash.take_full(number * shape.pages)] } else { Vec::new() };
     let chains = (0..shape.exported).map(chain).collect();
-    let mapping =
-        limit.map_or(json!("replacement"), |limit| json!({"kind": "replacement", "chain_limit": limit}));
+    let mapping = limit
+        .map_or(json!("replacement"), |limit| json!({"kind": "replacement", "chain_limit": limit}));
     (shape.config(&mapping), Box::new(Mapping { flash, chains, limit }))
 }
 
@@ -39,7 +40,9 @@ impl Mapping {
     fn write_page(&mut self, page: u32) {
         let (number, slot) = ((page / self.flash.pages) as usize, page % self.flash.pages);
         loop {
-            if let Some(&block) = self.chains[number].iter().find(|&&block| self.flash.is_open(block, slot)) {
+            if let Some(&block) =
+                self.chains[number].iter().find(|&&block| self.flash.is_open(block, slot))
+            {
                 return self.flash.store(page, block, slot);
             }
             if self.limit.is_some_and(|limit| self.chains[number].len() == limit as usize) {
@@ -95,7 +98,8 @@ impl Drive for Mapping {
     }
 
     fn flush(&mut self) {
-        let numbers: BTreeSet<u32> = self.flash.owed().iter().map(|page| page / self.flash.pages).collect();
+        let numbers: BTreeSet<u32> =
+            self.flash.owed().iter().map(|page| page / self.flash.pages).collect();
         for number in numbers {
             self.fold_into(number as usize, None, Merge::Full);
         }

@@ -147,8 +147,12 @@ impl Chained {
         self.clock += 1;
         let clock = self.clock;
         if self.blocks[number].log.is_none() {
-            let logs =
-                || self.blocks.iter().enumerate().filter_map(|(n, block)| Some((n, block.log.as_ref()?)));
+            let logs = || {
+                self.blocks
+                    .iter()
+                    .enumerate()
+                    .filter_map(|(n, block)| Some((n, block.log.as_ref()?)))
+            };
             if logs().count() == self.log_blocks as usize {
                 let key = |log: &Log| if self.is_lru { log.used } else { log.attached };
                 let victim = logs().min_by_key(|(_, log)| key(log)).unwrap().0;
@@ -174,7 +178,8 @@ impl Chained {
         let block = &mut self.blocks[number];
         let written = block.log.take().unwrap().written;
         let in_log = |record: &Option<Record>| record.is_none_or(|record| record.in_log);
-        let lacks: Vec<u32> = (0..).zip(&block.newest).filter(|(_, r)| !in_log(r)).map(|(o, _)| o).collect();
+        let lacks: Vec<u32> =
+            (0..).zip(&block.newest).filter(|(_, r)| !in_log(r)).map(|(o, _)| o).collect();
         let in_place = (0..).zip(&block.newest).all(|(offset, record)| match record {
             Some(Record { in_log: true, slot, is_trimmed }) => *is_trimmed || *slot == offset,
             Some(_) => offset >= written,
@@ -216,7 +221,9 @@ impl Drive for Chained {
     }
 
     fn read(&mut self, first: u32, count: u32) {
-        let newest = |page: u32| self.blocks[(page / self.size) as usize].newest[(page % self.size) as usize];
+        let newest = |page: u32| {
+            self.blocks[(page / self.size) as usize].newest[(page % self.size) as usize]
+        };
         let is_valid = |page: &u32| newest(*page).is_some_and(|record| !record.is_trimmed);
         self.counts.reads += (first..first + count).filter(is_valid).count() as u64;
     }
@@ -237,7 +244,8 @@ impl Drive for Chained {
         let told = std::mem::take(&mut self.untold);
         for number in 0..self.blocks.len() {
             let start = number as u32 * self.size;
-            let pages: Vec<u32> = told.range(start..start + self.size).map(|page| page - start).collect();
+            let pages: Vec<u32> =
+                told.range(start..start + self.size).map(|page| page - start).collect();
             if pages.is_empty() {
                 continue;
             }

@@ -51,7 +51,11 @@ impl Wear {
         let is_rationed = lifetime == 1 || random.random_range(0..4) == 0;
         Self {
             lifetime: if is_rationed { 1 } else { lifetime },
-            migrate_below: if is_rationed { 0.0 } else { [0.5, 0.85, 1.0][random.random_range(0..3)] },
+            migrate_below: if is_rationed {
+                0.0
+            } else {
+                [0.5, 0.85, 1.0][random.random_range(0..3)]
+            },
             ration_below: if is_rationed { [0.8, 1.0][random.random_range(0..2)] } else { 0.0 },
         }
     }
@@ -83,10 +87,15 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     // What is left beside the reserve and the summaries, or less; but whole logical blocks.
     let hidden = (reserve * blocks as f64).floor() as usize;
     // Besides, the watermark and two blocks are kept of each plane, or of each element; the fullest element counts.
-    let kept = if by_plane { planes * hidden.max(plan.low + 2) } else { (planes * hidden).max(plan.low + 2) };
+    let kept = if by_plane {
+        planes * hidden.max(plan.low + 2)
+    } else {
+        (planes * hidden).max(plan.low + 2)
+    };
     let stripe = plan.stride as usize;
     // A page of each element is kept for what is written again after a trim.
-    let most = ((planes * blocks - kept) * (pages - 1) - 1) / stripe * stripe * plan.elements as usize;
+    let most =
+        ((planes * blocks - kept) * (pages - 1) - 1) / stripe * stripe * plan.elements as usize;
     // Of several planes none comes near the share of the pages that it may hold.
     let share = if by_plane && planes > 1 { 2..=4 } else { 5..=8 };
     let exported = (most * random.random_range(share) / 8 / pages).max(1) * pages;
@@ -118,7 +127,9 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
             model.write(first, pages as u32);
         }
         model.counts = Counts::default();
-        for block in model.elements.iter_mut().flat_map(|e| &mut e.rooms).flat_map(|room| &mut room.blocks) {
+        for block in
+            model.elements.iter_mut().flat_map(|e| &mut e.rooms).flat_map(|room| &mut room.blocks)
+        {
             block.erases = 0;
         }
     }
@@ -208,7 +219,11 @@ impl Model {
             if plan.by_plane { (plan.planes, plan.blocks) } else { (1, plan.planes * plan.blocks) };
         let element = || Element {
             rooms: (0..rooms)
-                .map(|_| Room { blocks: vec![Block::default(); blocks], active: None, taken_last: None })
+                .map(|_| Room {
+                    blocks: vec![Block::default(); blocks],
+                    active: None,
+                    taken_last: None,
+                })
                 .collect(),
             written_last: rooms - 1,
             opened: 0,
@@ -241,8 +256,12 @@ impl Model {
     /// The page is newer than all that lists of trims say of it.
     fn is_written(&mut self, page: u32) {
         self.trimmed.remove(&page);
-        let lists: Vec<u32> =
-            self.lists.iter().filter(|(_, pages)| pages.contains(&page)).map(|(&list, _)| list).collect();
+        let lists: Vec<u32> = self
+            .lists
+            .iter()
+            .filter(|(_, pages)| pages.contains(&page))
+            .map(|(&list, _)| list)
+            .collect();
         for list in lists {
             let pages = self.lists.get_mut(&list).unwrap();
             pages.remove(&page);
@@ -275,11 +294,14 @@ impl Model {
             old.is_none_or(|&(_, or, ob, op)| {
                 let copy = (element.rooms[or].blocks[ob].sequence, op);
                 // A block that is yet to be opened is the newest.
-                room.active.is_none_or(|b| (room.blocks[b].sequence, room.blocks[b].data.len()) > copy)
+                room.active
+                    .is_none_or(|b| (room.blocks[b].sequence, room.blocks[b].data.len()) > copy)
             })
         };
         let mut best: Option<usize> = None;
-        for r in (1..=rooms).map(|n| (element.written_last + n) % rooms).filter(|&r| is_newer(r) && takes(r))
+        for r in (1..=rooms)
+            .map(|n| (element.written_last + n) % rooms)
+            .filter(|&r| is_newer(r) && takes(r))
         {
             let free = |r: usize| element.rooms[r].free_pages(self.plan.pages);
             if best.is_none_or(|best| free(r) > free(best)) {
@@ -296,8 +318,10 @@ impl Model {
         let active = room.active.unwrap_or_else(|| {
             let count = room.blocks.len();
             let start = room.taken_last.map_or(0, |last| last + 1);
-            let next =
-                (0..count).map(|n| (start + n) % count).find(|&b| room.blocks[b].is_erased()).expect("room");
+            let next = (0..count)
+                .map(|n| (start + n) % count)
+                .find(|&b| room.blocks[b].is_erased())
+                .expect("room");
             element.opened += 1;
             (room.blocks[next].sequence, room.blocks[next].is_open) = (element.opened, true);
             (room.active, room.taken_last) = (Some(next), Some(next));
@@ -348,7 +372,8 @@ impl Model {
             let turn = self.elements[e].turns[die];
             let short = |&plane: &usize| {
                 let room = &self.elements[e].rooms[plane * self.plan.dies + die];
-                let gains = room.blocks.iter().any(|b| b.is_sealed && b.valid() < self.plan.pages - 1);
+                let gains =
+                    room.blocks.iter().any(|b| b.is_sealed && b.valid() < self.plan.pages - 1);
                 room.erased() <= self.plan.low && gains
             };
             let next = (1..=each).map(|n| (turn + n) % each).find(short);
@@ -376,7 +401,8 @@ impl Model {
 
     /// What is valid in a block moves to the active block of its room, and it is erased.
     fn clean(&mut self, e: usize, r: usize, b: usize) {
-        let owners: Vec<Owner> = self.elements[e].rooms[r].blocks[b].data.iter().flatten().copied().collect();
+        let owners: Vec<Owner> =
+            self.elements[e].rooms[r].blocks[b].data.iter().flatten().copied().collect();
         for owner in owners {
             self.counts.reads += 1;
             self.append(e, r, owner);
@@ -437,7 +463,11 @@ impl Model {
     /// "Migrate cold data": the worn block is cleaned and takes what is valid in the block that was erased longest ago, which
     /// is erased in its place.
     fn migrate(&mut self, e: usize, r: usize, worn: usize) {
-        let sealed = self.elements[e].rooms[r].blocks.iter().enumerate().filter(|(_, block)| block.is_sealed);
+        let sealed = self.elements[e].rooms[r]
+            .blocks
+            .iter()
+            .enumerate()
+            .filter(|(_, block)| block.is_sealed);
         // Data are what the sources look for: a block without any is not cold.
         let others = sealed.filter(|&(b, block)| b != worn && block.valid() > 0);
         let cold = others.min_by_key(|(_, block)| block.erased_at);

@@ -29,7 +29,10 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     };
     let groups: Vec<Group> = (0..shape.exported.div_ceil(width)).map(group).collect();
     let mapping = json!({"kind": "superblock", "blocks": width, "update_blocks": extra});
-    (shape.config(&mapping), Box::new(Mapping { flash, groups, width, extra: extra as usize, clock: 0 }))
+    (
+        shape.config(&mapping),
+        Box::new(Mapping { flash, groups, width, extra: extra as usize, clock: 0 }),
+    )
 }
 
 /// A superblock.
@@ -111,7 +114,8 @@ impl Mapping {
         let open = self.room(number);
         let mut closed = self.groups[number].blocks.clone();
         closed.retain(|&block| Some(block) != open);
-        let victim = closed.into_iter().min_by_key(|&block| (self.needed(number, block), block)).unwrap();
+        let victim =
+            closed.into_iter().min_by_key(|&block| (self.needed(number, block), block)).unwrap();
         let pages = self.pages_of(number);
         for &page in &pages {
             if !self.flash.is_in(page, victim) {

@@ -1,4 +1,5 @@
-//! One decision as one line of JSON, written by hand: a log of a million requests should cost little.
+//! One decision as one line of JSON, written by hand: a log of a million requests should cost
+//! little.
 
 use eraseblock_core::buffer::{Action, Answer, Evicted, Eviction, Note, Outcome};
 use eraseblock_core::device::{Decision, Occasion};
@@ -97,7 +98,9 @@ fn push_eviction(out: &mut Vec<u8>, outcome: &Outcome, eviction: &Eviction) {
     let pages = outcome.pages_of(eviction);
     push_list(out, "pages", pages, |out, page| push_number(out, page.lpn));
     out.extend_from_slice(b",\"dirty\":[");
-    push_items(out, pages.iter().filter(|page| page.dirty), |out, page: &Evicted| push_number(out, page.lpn));
+    push_items(out, pages.iter().filter(|page| page.dirty), |out, page: &Evicted| {
+        push_number(out, page.lpn)
+    });
     out.extend_from_slice(b"]}");
 }
 
@@ -182,7 +185,11 @@ mod tests {
         let trim = Occasion::Trim { first: 4, count: 8, dropped: vec![5, 6] };
         for (request, occasion, expected) in [
             (Some(1), trim, r#"{"request":1,"op":"trim","page":4,"count":8,"dropped":[5,6]}"#),
-            (Some(2), Occasion::Flush { battery: true }, r#"{"request":2,"op":"flush","battery":true}"#),
+            (
+                Some(2),
+                Occasion::Flush { battery: true },
+                r#"{"request":2,"op":"flush","battery":true}"#,
+            ),
             (Some(3), Occasion::Flush { battery: false }, r#"{"request":3,"op":"flush"}"#),
             (
                 Some(4),
@@ -200,6 +207,9 @@ mod tests {
         out.evict(1, Action::FlushPadded, "x");
         let flushed = line(Some(9), Occasion::Flush { battery: false }, &out);
         assert!(flushed.contains(r#""action":"write-back","pages":[1],"dirty":[1]"#), "{flushed}");
-        assert!(flushed.contains(r#""action":"flush-padded","pages":[2],"dirty":[2]"#), "{flushed}");
+        assert!(
+            flushed.contains(r#""action":"flush-padded","pages":[2],"dirty":[2]"#),
+            "{flushed}"
+        );
     }
 }

@@ -37,7 +37,8 @@ impl std::fmt::Debug for EventLog {
 }
 
 impl EventLog {
-    /// Begins a log at `path`, packed as its name says. A file that is there is replaced if it is a log, too.
+    /// Begins a log at `path`, packed as its name says. A file that is there is replaced if it is a
+    /// log, too.
     pub fn create(path: &Path) -> Result<Self, RunError> {
         let name = path.display();
         let wrong = |problem: String| RunError::Events(format!("{name}: {problem}"));
@@ -47,9 +48,12 @@ impl EventLog {
         }
         let place = Place::of(path).map_err(wrong)?;
         if place == Place::File && !is_replaceable(path) {
-            return Err(wrong("is there already and is no log of events; name another file".into()));
+            return Err(wrong(
+                "is there already and is no log of events; name another file".into(),
+            ));
         }
-        let file = if place == Place::Stream { Place::open_stream(path) } else { File::create(path) };
+        let file =
+            if place == Place::Stream { Place::open_stream(path) } else { File::create(path) };
         let file = file.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => wrong("cannot be written: there is no such folder".into()),
             _ => wrong(format!("cannot be written: {error}")),
@@ -119,7 +123,8 @@ impl Watcher for EventLog {
 
 impl Drop for EventLog {
     fn drop(&mut self) {
-        // Best effort: a run that was stopped leaves what it has decided; a log that has ended has nothing left.
+        // Best effort: a run that was stopped leaves what it has decided; a log that has ended has
+        // nothing left.
         let _ = self.end();
     }
 }

@@ -1,9 +1,10 @@
 //! The b-model: bursts within bursts, from a biased cascade.
 //!
-//! M. Wang, T. Madhyastha, N. H. Chan, S. Papadimitriou and C. Faloutsos, "Data mining meets performance evaluation: fast
-//! algorithms for modeling bursty traffic", ICDE 2002. The whole time is halved again and again; of the requests of each
-//! part, the share `bias` goes to one half, which of the two being a toss. A part with one request places it evenly. The
-//! walk goes down the tree from the left, so that it gives times in order and holds one node a level.
+//! M. Wang, T. Madhyastha, N. H. Chan, S. Papadimitriou and C. Faloutsos, "Data mining meets
+//! performance evaluation: fast algorithms for modeling bursty traffic", ICDE 2002. The whole time
+//! is halved again and again; of the requests of each part, the share `bias` goes to one half,
+//! which of the two being a toss. A part with one request places it evenly. The walk goes down the
+//! tree from the left, so that it gives times in order and holds one node a level.
 
 use eraseblock_core::support::registry::About;
 use rand::Rng;
@@ -26,7 +27,8 @@ pub(super) const ABOUT: About = About {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Share of a span's requests that fall into one half of it: 0.5 (even) to 0.99. Disk traffic has 0.6 to 0.8.
+    /// Share of a span's requests that fall into one half of it: 0.5 (even) to 0.99. Disk traffic
+    /// has 0.6 to 0.8.
     pub bias: f64,
 }
 

@@ -6,8 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{Clock, Timing};
 
-pub(super) const ABOUT: About =
-    About { title: "constant", summary: "One request after another in equal steps of time.", ..About::PLAIN };
+pub(super) const ABOUT: About = About {
+    title: "constant",
+    summary: "One request after another in equal steps of time.",
+    ..About::PLAIN
+};
 
 /// It has no options.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

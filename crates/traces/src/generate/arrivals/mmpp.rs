@@ -45,8 +45,13 @@ impl Config {
             return Err(format!("ratio: found {}, expected 1 to 1e9", self.ratio));
         }
         let mean = timing.mean();
-        let states =
-            States::new(timing.random.clone(), self.busy.0 as f64, self.calm.0 as f64, self.ratio, mean);
+        let states = States::new(
+            timing.random.clone(),
+            self.busy.0 as f64,
+            self.calm.0 as f64,
+            self.ratio,
+            mean,
+        );
         Ok(Clock::gaps(Gaps::States(states)))
     }
 }

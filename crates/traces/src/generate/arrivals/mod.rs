@@ -68,7 +68,9 @@ impl Clock {
             Self::Gaps { next_ns, gaps } => {
                 let now = *next_ns;
                 let gap = match gaps {
-                    Gaps::Exponential { random, mean } => super::random::exponential(random) * *mean,
+                    Gaps::Exponential { random, mean } => {
+                        super::random::exponential(random) * *mean
+                    }
                     Gaps::States(states) => states.next_gap(),
                 };
                 *next_ns = now.saturating_add(libm::round(gap) as u64);
@@ -80,7 +82,8 @@ impl Clock {
 }
 
 eraseblock_core::registry! {
-    /// How the times between requests vary: a name, or a table with `kind` and the options of that kind.
+    /// How the times between requests vary: a name, or a table with `kind` and the options of that
+    /// kind.
     "arrival process" Arrivals builds Clock, from &Timing;
     "constant" => Constant in constant,
     "exponential" => Exponential in exponential,
@@ -110,7 +113,8 @@ mod tests {
         times
     }
 
-    /// Variance of the number of requests in windows of 100 mean intervals, over its mean: 1 for a Poisson process.
+    /// Variance of the number of requests in windows of 100 mean intervals, over its mean: 1 for a
+    /// Poisson process.
     fn dispersion(times: &[u64], interval_ns: u64) -> f64 {
         let window = 100 * interval_ns;
         let mut counts = vec![0.0; (times[times.len() - 1] / window + 1) as usize];
@@ -141,7 +145,8 @@ mod tests {
         }
     }
 
-    /// States that change all the time are as one of the mean rate, and take no longer to draw than others do.
+    /// States that change all the time are as one of the mean rate, and take no longer to draw than
+    /// others do.
     #[test]
     fn short_states_are_passed_over_whole() {
         for arrivals in [
@@ -166,12 +171,15 @@ mod tests {
         let moments = |interval_ns: u64| {
             let arrivals = json!({"kind": "mmpp", "busy": "300 ns", "calm": "700 ns", "ratio": 50});
             let times = times(arrivals, interval_ns, 20_000, 1);
-            let gaps: Vec<f64> =
-                times.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / interval_ns as f64).collect();
+            let gaps: Vec<f64> = times
+                .windows(2)
+                .map(|pair| (pair[1] - pair[0]) as f64 / interval_ns as f64)
+                .collect();
             let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
             (mean, gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64)
         };
-        let ((followed, spread), (skipped, spread_skipped)) = (moments(999_000), moments(1_001_000));
+        let ((followed, spread), (skipped, spread_skipped)) =
+            (moments(999_000), moments(1_001_000));
         assert!((followed - skipped).abs() < 0.03, "{followed} {skipped}");
         assert!((spread - spread_skipped).abs() < 0.1, "{spread} {spread_skipped}");
     }

@@ -36,8 +36,13 @@ impl Config {
             return Err("on: found 0 ns, expected at least 1 ns".to_owned());
         }
         let mean = timing.mean();
-        let states =
-            States::new(timing.random.clone(), self.on.0 as f64, self.off.0 as f64, f64::INFINITY, mean);
+        let states = States::new(
+            timing.random.clone(),
+            self.on.0 as f64,
+            self.off.0 as f64,
+            f64::INFINITY,
+            mean,
+        );
         Ok(Clock::gaps(Gaps::States(states)))
     }
 }

@@ -24,13 +24,16 @@ pub struct States {
 const MANY_CYCLES: f64 = 1000.0;
 
 impl States {
-    /// Stays of mean `busy` and `calm` ns; arrivals come `ratio` times as fast while it is busy, and `mean` ns apart over
-    /// all. An infinite ratio lets none come while it is calm.
+    /// Stays of mean `busy` and `calm` ns; arrivals come `ratio` times as fast while it is busy,
+    /// and `mean` ns apart over all. An infinite ratio lets none come while it is calm.
     pub fn new(mut random: Pcg64, busy: f64, calm: f64, ratio: f64, mean: f64) -> Self {
         let busy_share = busy / (busy + calm);
         let calm_rate = 1.0 / (mean * (busy_share * ratio + (1.0 - busy_share)));
-        let rates =
-            if ratio.is_finite() { [calm_rate * ratio, calm_rate] } else { [1.0 / (mean * busy_share), 0.0] };
+        let rates = if ratio.is_finite() {
+            [calm_rate * ratio, calm_rate]
+        } else {
+            [1.0 / (mean * busy_share), 0.0]
+        };
         // The first request is the first of a busy state.
         let left = exponential(&mut random) * busy;
         let skips = mean > MANY_CYCLES * (busy + calm);
@@ -61,11 +64,13 @@ impl States {
             self.left = exponential(&mut self.random) * self.stay[self.now];
         }
     }
-    /// The same in a fixed number of steps. Exponential times forget how long they have lasted: a state ends in an arrival, or in a
-    /// change, with the same chance whenever it is looked at, and the number of whole cycles without an arrival is geometric.
+    /// The same in a fixed number of steps. Exponential times forget how long they have lasted: a
+    /// state ends in an arrival, or in a change, with the same chance whenever it is looked at, and
+    /// the number of whole cycles without an arrival is geometric.
     fn next_after_cycles(&mut self) -> f64 {
         let (first, second) = (self.now, 1 - self.now);
-        // How often a state is left, in either way, in a ns; and the chance that it is for an arrival.
+        // How often a state is left, in either way, in a ns; and the chance that it is for an
+        // arrival.
         let leaves = [0, 1].map(|state| 1.0 / self.stay[state] + self.rate[state]);
         let arrives = [0, 1].map(|state| self.rate[state] / leaves[state]);
         let any = arrives[first] + arrives[second] - arrives[first] * arrives[second];

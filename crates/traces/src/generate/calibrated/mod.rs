@@ -1,9 +1,11 @@
-//! A model that meets given statistics exactly: counts, mix, sizes, sequential share, footprint, span and rate.
+//! A model that meets given statistics exactly: counts, mix, sizes, sequential share, footprint,
+//! span and rate.
 //!
-//! Operations, lengths of a list and the choice between sequential and other requests are drawn without putting back, so
-//! that each comes exactly as often as its share asks for. A request that is not sequential goes to new space while the space
-//! touched so far is below its share of the footprint, and otherwise back to space that was touched: to a place used
-//! recently, or anywhere. `space.rs` lays the footprint over the span.
+//! Operations, lengths of a list and the choice between sequential and other requests are drawn
+//! without putting back, so that each comes exactly as often as its share asks for. A request that
+//! is not sequential goes to new space while the space touched so far is below its share of the
+//! footprint, and otherwise back to space that was touched: to a place used recently, or anywhere.
+//! `space.rs` lays the footprint over the span.
 
 mod space;
 #[cfg(test)]
@@ -35,7 +37,8 @@ pub(crate) const ABOUT: About = About {
 pub struct Config {
     /// How many requests there are.
     pub requests: u64,
-    /// Share of reads, 0 to 1; the others are writes. A sequential request is of the kind of the one before it.
+    /// Share of reads, 0 to 1; the others are writes. A sequential request is of the kind of the
+    /// one before it.
     pub read_share: f64,
     /// Lengths of reads.
     pub read_size: Sizes,
@@ -43,15 +46,18 @@ pub struct Config {
     pub write_size: Sizes,
     /// Share of requests that start where the one before them ended.
     pub sequential_share: f64,
-    /// Bytes that are read or written at all; their number grows evenly from the first request to the last.
+    /// Bytes that are read or written at all; their number grows evenly from the first request to
+    /// the last.
     pub footprint: Bytes,
-    /// Bytes over which the footprint is spread, from `start` on; the last of them is used. Default: `footprint`.
+    /// Bytes over which the footprint is spread, from `start` on; the last of them is used.
+    /// Default: `footprint`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub span: Option<Bytes>,
     /// First byte of the span.
     pub start: Bytes,
-    /// The footprint lies in the span in pieces of about this size, which come into use in a scattered order. Default:
-    /// one piece where the span is no larger than the footprint, 64 pieces otherwise.
+    /// The footprint lies in the span in pieces of about this size, which come into use in a
+    /// scattered order. Default: one piece where the span is no larger than the footprint, 64
+    /// pieces otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extent: Option<Bytes>,
     /// Requests to space touched before that go to no recent place start at multiples of this.
@@ -60,15 +66,18 @@ pub struct Config {
     pub volume: u32,
     /// Volumes over which the span is divided evenly; they follow `volume`.
     pub volumes: u32,
-    /// Of the requests to space touched before that are not sequential, the share that goes to a place of a recent request;
-    /// the others go anywhere in it.
+    /// Of the requests to space touched before that are not sequential, the share that goes to a
+    /// place of a recent request; the others go anywhere in it.
     pub recent_share: f64,
-    /// Recent are so many requests; one d requests back is chosen with a probability proportional to 1 / d.
+    /// Recent are so many requests; one d requests back is chosen with a probability proportional
+    /// to 1 / d.
     pub recent_requests: u64,
-    /// Of the reads that go to a recent place, the share that goes to one written. Default: it does not matter.
+    /// Of the reads that go to a recent place, the share that goes to one written. Default: it does
+    /// not matter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_after_write: Option<f64>,
-    /// Of the writes that go to a recent place, the share that goes to one read. Default: it does not matter.
+    /// Of the writes that go to a recent place, the share that goes to one read. Default: it does
+    /// not matter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_after_read: Option<f64>,
     /// Mean time from one request to the next; 0 lets all of them arrive at once.
@@ -123,7 +132,8 @@ impl Config {
         let requests = given.requests.unwrap_or(self.requests);
         let seed = given.seed.with_number(self.seed);
         let timing = Timing::new(self.interval.0, requests, &seed);
-        let clock = self.arrivals.build(&timing).map_err(|problem| below_key("arrivals", &problem))?;
+        let clock =
+            self.arrivals.build(&timing).map_err(|problem| below_key("arrivals", &problem))?;
         let ops = Urn::divided(requests, &[self.read_share, 1.0 - self.read_share]);
         let of = |mark| ops.left(mark);
         let sizes = [
@@ -199,10 +209,16 @@ impl Config {
         }
         let span = self.span.unwrap_or(self.footprint);
         if span < self.footprint {
-            return Err(format!("span: found {span}, expected at least the footprint of {}", self.footprint));
+            return Err(format!(
+                "span: found {span}, expected at least the footprint of {}",
+                self.footprint
+            ));
         }
         if span.0 > 1 << 60 || self.start.0 > 1 << 60 {
-            return Err(format!("span: found {span} from {} on, expected at most 2^60 B", self.start));
+            return Err(format!(
+                "span: found {span} from {} on, expected at most 2^60 B",
+                self.start
+            ));
         }
         if self.volumes == 0 || self.volumes > 4096 || self.volume > u32::MAX - 4096 {
             return Err(format!("volumes: found {}, expected 1 to 4096", self.volumes));
@@ -303,7 +319,8 @@ impl Model {
     /// A place that does not follow the last request.
     fn jump(&mut self, mark: usize, len: u64) -> u64 {
         let last = self.last.map(|last| last.end);
-        let due = self.layout.footprint() as f64 * ((self.made + 1) as f64 / self.full as f64).min(1.0);
+        let due =
+            self.layout.footprint() as f64 * ((self.made + 1) as f64 / self.full as f64).min(1.0);
         if (self.touched.total() as f64) < due
             && let Some(place) = self.touched.draw_new(&self.layout, last, &mut self.place)
         {

@@ -1,4 +1,5 @@
-//! Where the footprint lies in the span, how much of it has been touched, and where recent requests went.
+//! Where the footprint lies in the span, how much of it has been touched, and where recent requests
+//! went.
 
 use rand_pcg::Pcg64;
 
@@ -104,8 +105,8 @@ impl Layout {
         place % self.piece + len <= self.piece && place < self.footprint()
     }
 
-    /// True where a request at `place` would follow one that ended at `last`; pieces that lie apart do not follow one
-    /// another.
+    /// True where a request at `place` would follow one that ended at `last`; pieces that lie apart
+    /// do not follow one another.
     #[inline]
     pub fn follows(&self, last: Option<u64>, place: u64) -> bool {
         last == Some(place) && (self.scatter.is_none() || !place.is_multiple_of(self.piece))
@@ -121,8 +122,10 @@ impl Layout {
     #[inline]
     pub fn address(&self, place: u64) -> (u32, u64) {
         let piece = place / self.piece;
-        let position =
-            self.scatter.as_ref().map_or(piece, |scatter| (scatter.place(piece) + self.turn) % self.pieces);
+        let position = self
+            .scatter
+            .as_ref()
+            .map_or(piece, |scatter| (scatter.place(piece) + self.turn) % self.pieces);
         let (volume, row) = (position / self.pieces_per_volume, position % self.pieces_per_volume);
         let is_last = row + 1 == self.pieces_per_volume;
         let begin = if is_last { self.volume_span - self.piece } else { row * self.stride };
@@ -130,7 +133,8 @@ impl Layout {
     }
 }
 
-/// How much of the footprint has been touched: several fronts move on side by side, each through pieces of its own.
+/// How much of the footprint has been touched: several fronts move on side by side, each through
+/// pieces of its own.
 #[derive(Debug)]
 pub(super) struct Touched {
     fronts: Vec<Front>,
@@ -149,7 +153,8 @@ impl Touched {
     pub fn new(layout: &Layout) -> Self {
         let count = layout.pieces.min(FRONTS);
         let bound = |index: u64| {
-            (u128::from(layout.pieces) * u128::from(index) / u128::from(count)) as u64 * layout.piece
+            (u128::from(layout.pieces) * u128::from(index) / u128::from(count)) as u64
+                * layout.piece
         };
         let front = |index| Front { begin: bound(index), now: bound(index), end: bound(index + 1) };
         Self { fronts: (0..count).map(front).collect(), total: 0 }
@@ -160,7 +165,8 @@ impl Touched {
         self.total
     }
 
-    /// The place of new space behind some front, but not right behind the request that ended at `last`.
+    /// The place of new space behind some front, but not right behind the request that ended at
+    /// `last`.
     pub fn draw_new(&self, layout: &Layout, last: Option<u64>, random: &mut Pcg64) -> Option<u64> {
         let count = self.fronts.len() as u64;
         let first = below(random, count);
@@ -228,7 +234,8 @@ impl Recent {
         self.next = (self.next + 1) % self.max;
     }
 
-    /// A place, the d-th latest with a probability proportional to about 1 / d; `None` where there is none.
+    /// A place, the d-th latest with a probability proportional to about 1 / d; `None` where there
+    /// is none.
     #[inline]
     pub fn draw(&self, random: &mut Pcg64) -> Option<u64> {
         let len = self.places.len();

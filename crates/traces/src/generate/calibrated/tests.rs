@@ -26,7 +26,8 @@ fn sequential(all: &[Request]) -> usize {
 }
 
 fn touched_pages(all: &[Request]) -> usize {
-    let pages = |request: &Request| request.offset / 4096..(request.offset + request.len).div_ceil(4096);
+    let pages =
+        |request: &Request| request.offset / 4096..(request.offset + request.len).div_ceil(4096);
     all.iter()
         .flat_map(|request| pages(request).map(|page| (request.volume, page)))
         .collect::<BTreeSet<_>>()

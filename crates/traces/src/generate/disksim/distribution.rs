@@ -35,8 +35,8 @@ pub struct Uniform {
     pub max: f64,
 }
 
-/// The second number of `DiskSim`'s normal distribution is called a variance in old files; its loader takes it as the
-/// deviation.
+/// The second number of `DiskSim`'s normal distribution is called a variance in old files; its
+/// loader takes it as the deviation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Normal {
@@ -110,7 +110,8 @@ impl Distribution {
             Self::Exponential(of) | Self::Poisson(of) => vec![("base", of.base), ("mean", of.mean)],
             Self::TwoValue(of) => vec![("default", of.default), ("second", of.second)],
         };
-        if let Some((key, number)) = numbers.iter().find(|(_, number)| number.is_nan() || number.abs() > MAX)
+        if let Some((key, number)) =
+            numbers.iter().find(|(_, number)| number.is_nan() || number.abs() > MAX)
         {
             return Err(format!("{key}: found {number}, expected -1e12 to 1e12"));
         }
@@ -146,7 +147,9 @@ impl Distribution {
     pub(super) fn share_below(&self, limit: f64) -> f64 {
         let step = |number: f64| if number < limit { 1.0 } else { 0.0 };
         match self {
-            Self::Uniform(of) if of.min < of.max => ((limit - of.min) / (of.max - of.min)).clamp(0.0, 1.0),
+            Self::Uniform(of) if of.min < of.max => {
+                ((limit - of.min) / (of.max - of.min)).clamp(0.0, 1.0)
+            }
             Self::Uniform(of) => step(of.min),
             Self::Normal(of) if of.sigma() > 0.0 => {
                 libm::erfc((of.mean - limit) / of.sigma() / std::f64::consts::SQRT_2) / 2.0
@@ -166,7 +169,8 @@ impl Distribution {
                     count += 1.0;
                     term *= of.mean / count;
                 }
-                // The terms of a large mean are too small for a float; its mass lies about the mean.
+                // The terms of a large mean are too small for a float; its mass lies about the
+                // mean.
                 if of.mean > 700.0 { step(of.base + of.mean) } else { f64::min(sum, 1.0) }
             }
             Self::TwoValue(of) => {
@@ -220,7 +224,8 @@ impl Distribution {
 impl<'de> Deserialize<'de> for Distribution {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
-        let (kind, rest) = split_kind(value, "distribution", &Self::KINDS).map_err(de::Error::custom)?;
+        let (kind, rest) =
+            split_kind(value, "distribution", &Self::KINDS).map_err(de::Error::custom)?;
         match kind.as_str() {
             "uniform" => options(rest).map(Self::Uniform),
             "normal" => options(rest).map(Self::Normal),
@@ -286,9 +291,19 @@ mod tests {
             (json!({"kind": "uniform", "min": 2, "max": 14}), 8.0, 12.0, 8.0 / 12.0),
             (json!({"kind": "normal", "mean": 10, "deviation": 3}), 10.0, 9.0, 0.5),
             (json!({"kind": "normal", "mean": 10, "variance": 9}), 10.0, 9.0, 0.5),
-            (json!({"kind": "exponential", "base": 1, "mean": 9}), 10.0, 81.0, 1.0 - (-1.0_f64).exp()),
+            (
+                json!({"kind": "exponential", "base": 1, "mean": 9}),
+                10.0,
+                81.0,
+                1.0 - (-1.0_f64).exp(),
+            ),
             (json!({"kind": "poisson", "base": 1, "mean": 4}), 5.0, 4.0, 0.97864),
-            (json!({"kind": "twovalue", "default": 4, "second": 20, "probability": 0.25}), 8.0, 48.0, 0.75),
+            (
+                json!({"kind": "twovalue", "default": 4, "second": 20, "probability": 0.25}),
+                8.0,
+                48.0,
+                0.75,
+            ),
         ] {
             let distribution: Distribution = serde_json::from_value(table.clone()).unwrap();
             distribution.check().unwrap();

@@ -1,13 +1,15 @@
 //! The synthetic generator of `DiskSim` 4.0.
 //!
-//! Of each request it is drawn whether it follows the one before (*sequential*: right behind it, as long, and of the same
-//! direction), lies at a drawn distance from it (*local*), or anywhere (*random*); the last two draw length and direction
-//! anew. A sequential request that would leave the device is drawn as a random one, a local distance that would leave it is
-//! drawn again, and so are negative times and lengths of nothing. Lengths are whole units, rounded up to the block.
+//! Of each request it is drawn whether it follows the one before (*sequential*: right behind it, as
+//! long, and of the same direction), lies at a drawn distance from it (*local*), or anywhere
+//! (*random*); the last two draw length and direction anew. A sequential request that would leave
+//! the device is drawn as a random one, a local distance that would leave it is drawn again, and so
+//! are negative times and lengths of nothing. Lengths are whole units, rounded up to the block.
 //!
-//! J. Bucy, J. Schindler, S. Schlosser and G. Ganger, "The `DiskSim` simulation environment version 4.0 reference manual",
-//! CMU-PDL-08-101, 2008. The defaults are table 4.3 of C. Gong's thesis on HBM (2010) in the readings that come nearest to
-//! the statistics of its table 4.1; `docs/workloads.md` says how near.
+//! J. Bucy, J. Schindler, S. Schlosser and G. Ganger, "The `DiskSim` simulation environment version
+//! 4.0 reference manual", CMU-PDL-08-101, 2008. The defaults are table 4.3 of C. Gong's thesis on
+//! HBM (2010) in the readings that come nearest to the statistics of its table 4.1;
+//! `docs/workloads.md` says how near.
 
 mod distribution;
 
@@ -147,7 +149,10 @@ impl Config {
             return Err("requests: found 0, expected at least 1".to_owned());
         }
         if self.block.0 == 0 || !self.block.0.is_multiple_of(SECTOR) || self.block.0 > 1 << 30 {
-            return Err(format!("block: found {}, expected a multiple of 512 B up to 1 GiB", self.block));
+            return Err(format!(
+                "block: found {}, expected a multiple of 512 B up to 1 GiB",
+                self.block
+            ));
         }
         if self.capacity < self.block || self.capacity.0 > 1 << 50 {
             return Err(format!(
@@ -155,7 +160,9 @@ impl Config {
                 self.capacity
             ));
         }
-        for (key, share) in [("sequential", self.sequential), ("local", self.local), ("read", self.read)] {
+        for (key, share) in
+            [("sequential", self.sequential), ("local", self.local), ("read", self.read)]
+        {
             check_share(key, share)?;
         }
         if self.sequential + self.local > 1.0 + 1e-12 {
@@ -174,18 +181,23 @@ impl Config {
             gap.check().map_err(|problem| below(key, &problem))?;
             let usable = 1.0 - gap.share_below(0.0);
             if usable < ACCEPTED_MIN {
-                return Err(format!("{key}: is negative nearly always; negative times are drawn again"));
+                return Err(format!(
+                    "{key}: is negative nearly always; negative times are drawn again"
+                ));
             }
             if gap.typical_max() * self.requests as f64 > 2e15 {
                 return Err(format!("{key}: {} requests would last over 70 years", self.requests));
             }
         }
         self.size.check().map_err(|problem| below("size", &problem))?;
-        let longest = (self.capacity.0 / self.block.0 * self.block.0 / self.size_unit.bytes()) as f64;
+        let longest =
+            (self.capacity.0 / self.block.0 * self.block.0 / self.size_unit.bytes()) as f64;
         let usable = self.size.share_below(longest) - self.size.share_below(1.0);
         if usable < ACCEPTED_MIN {
-            return Err("size: is nearly always below 1 or beyond the device; such lengths are drawn again"
-                .to_owned());
+            return Err(
+                "size: is nearly always below 1 or beyond the device; such lengths are drawn again"
+                    .to_owned(),
+            );
         }
         self.local_distance.check().map_err(|problem| below("local_distance", &problem))?;
         // A run near one end of the device finds a place only on its other side.
@@ -238,8 +250,9 @@ impl Iterator for Synth {
     fn next(&mut self) -> Option<Request> {
         self.left = self.left.checked_sub(1)?;
         let kind = unit(&mut self.kinds);
-        let follows =
-            self.last.filter(|last| kind < self.sequential && last.offset + 2 * last.len <= self.capacity);
+        let follows = self
+            .last
+            .filter(|last| kind < self.sequential && last.offset + 2 * last.len <= self.capacity);
         let nearby = self.last.filter(|_| kind >= self.sequential && kind < self.nearby);
         let (class, next) = match (follows, nearby) {
             (Some(last), _) => (0, Last { offset: last.offset + last.len, ..last }),
@@ -256,11 +269,19 @@ impl Iterator for Synth {
             }
         };
         if self.last.is_some() {
-            self.now_ms += self.gaps[class].draw_until(&mut self.times, |gap| gap >= 0.0).unwrap_or(0.0);
+            self.now_ms +=
+                self.gaps[class].draw_until(&mut self.times, |gap| gap >= 0.0).unwrap_or(0.0);
         }
         self.last = Some(next);
         let arrival_ns = libm::round(self.now_ms * 1e6) as u64;
-        Some(Request { arrival_ns, offset: next.offset, len: next.len, volume: 0, op: next.op, fua: false })
+        Some(Request {
+            arrival_ns,
+            offset: next.offset,
+            len: next.len,
+            volume: 0,
+            op: next.op,
+            fua: false,
+        })
     }
 }
 
@@ -274,7 +295,8 @@ impl Synth {
         self.size.draw_until(&mut self.sizes, fits).map_or(block, bytes)
     }
 
-    /// A place at a local distance from `from`; `None` where none is found, which checked distances make unheard of.
+    /// A place at a local distance from `from`; `None` where none is found, which checked distances
+    /// make unheard of.
     fn draw_near(&mut self, from: u64, len: u64) -> Option<u64> {
         let place = |number: f64| {
             let sectors = libm::round(number);

@@ -1,4 +1,5 @@
-//! What table 4.3 of the HBM thesis gives in each reading, beside what its table 4.1 reports of the trace.
+//! What table 4.3 of the HBM thesis gives in each reading, beside what its table 4.1 reports of the
+//! trace.
 
 use eraseblock_core::host::Op;
 use serde_json::{Value, json};
@@ -82,10 +83,19 @@ fn wrong_parameters_are_named() {
         (json!({"capacity": "1 KiB"}), "capacity: found 1 KiB"),
         (json!({"sequential": 0.9}), "local: found 0.2 beside sequential = 0.9"),
         (json!({"read": -1}), "read: found -1"),
-        (json!({"gap": {"kind": "normal", "mean": -500, "deviation": 1}}), "gap: is negative nearly always"),
-        (json!({"gap": {"kind": "uniform", "min": 0, "max": 1e12}}), "gap: 500000 requests would last"),
+        (
+            json!({"gap": {"kind": "normal", "mean": -500, "deviation": 1}}),
+            "gap: is negative nearly always",
+        ),
+        (
+            json!({"gap": {"kind": "uniform", "min": 0, "max": 1e12}}),
+            "gap: 500000 requests would last",
+        ),
         (json!({"gap": {"kind": "normal", "mean": 1}}), "gap.deviation: expected either"),
-        (json!({"size": {"kind": "uniform", "min": 0, "max": 0.5}}), "size: is nearly always below 1"),
+        (
+            json!({"size": {"kind": "uniform", "min": 0, "max": 0.5}}),
+            "size: is nearly always below 1",
+        ),
     ] {
         let problem = config(&options).generator().unwrap_err().to_string();
         assert!(problem.contains(&format!("workload.generate.{part}")), "{options}: {problem}");

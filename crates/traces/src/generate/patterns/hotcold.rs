@@ -51,7 +51,9 @@ impl Config {
             ("warm_space", self.hot_space, self.warm_space),
         ] {
             if hot + warm > 1.0 + 1e-12 {
-                return Err(format!("{key}: found {warm} beside a hot share of {hot}, together above 1"));
+                return Err(format!(
+                    "{key}: found {warm} beside a hot share of {hot}, together above 1"
+                ));
             }
         }
         let align = shared.align(self.align);
@@ -59,7 +61,8 @@ impl Config {
         let hot = (self.hot_space * slots as f64) as u64;
         let warm = ((self.hot_space + self.warm_space) * slots as f64) as u64;
         let parts = [(0, hot), (hot, warm.min(slots)), (warm.min(slots), slots)];
-        let accesses = [self.hot_accesses, self.warm_accesses, 1.0 - self.hot_accesses - self.warm_accesses];
+        let accesses =
+            [self.hot_accesses, self.warm_accesses, 1.0 - self.hot_accesses - self.warm_accesses];
         let names = ["hot_space", "warm_space", "hot_space"];
         for ((name, (start, end)), accesses) in names.into_iter().zip(parts).zip(accesses) {
             if accesses > 1e-12 && start == end {

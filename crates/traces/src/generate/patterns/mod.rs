@@ -1,4 +1,5 @@
-//! Patterns: requests whose places follow one rule, and whose lengths, operations and times are drawn apart from it.
+//! Patterns: requests whose places follow one rule, and whose lengths, operations and times are
+//! drawn apart from it.
 
 pub mod hotcold;
 pub mod sequential;
@@ -42,8 +43,9 @@ macro_rules! pattern {
             pub interval: eraseblock_core::config::Nanos,
             /// How the times between requests vary.
             pub arrivals: $crate::generate::arrivals::Arrivals,
-            /// Seed: the same one gives the same requests on any machine. Offsets, sizes, operations and times draw
-            /// apart from one another, so that changing one leaves the others as they were.
+            /// Seed: the same one gives the same requests on any machine. Offsets, sizes,
+            /// operations and times draw apart from one another, so that changing one leaves the
+            /// others as they were.
             pub seed: u64,
         }
 
@@ -113,11 +115,15 @@ impl Shared<'_> {
             ));
         }
         if self.footprint.0 > 1 << 60 || self.start.0 > 1 << 60 {
-            let (key, found) =
-                if self.start.0 > 1 << 60 { ("start", self.start) } else { ("footprint", self.footprint) };
+            let (key, found) = if self.start.0 > 1 << 60 {
+                ("start", self.start)
+            } else {
+                ("footprint", self.footprint)
+            };
             return Err(format!("{key}: found {found}, expected at most 2^60 B"));
         }
-        for (key, share) in ["read_share", "trim_share", "flush_share"].into_iter().zip(self.shares) {
+        for (key, share) in ["read_share", "trim_share", "flush_share"].into_iter().zip(self.shares)
+        {
             check_share(key, share)?;
         }
         let sum: f64 = self.shares.iter().sum();
@@ -129,7 +135,8 @@ impl Shared<'_> {
         check_span(self.requests, self.interval)
     }
 
-    /// Places of at most `max` bytes that start at multiples of `align` in the first `footprint` bytes.
+    /// Places of at most `max` bytes that start at multiples of `align` in the first `footprint`
+    /// bytes.
     pub fn slots(&self, footprint: u64, align: Bytes) -> Result<u64, String> {
         if align.0 == 0 {
             return Err("align: found 0 B, expected at least 1 B".to_owned());
@@ -178,7 +185,9 @@ impl Shared<'_> {
 /// `key.inner: problem` for a problem of a key's value that may name an inner key itself.
 pub(crate) fn below(key: &str, problem: &str) -> String {
     match problem.split_once(": ") {
-        Some((inner, rest)) if inner.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c)) => {
+        Some((inner, rest))
+            if inner.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c)) =>
+        {
             format!("{key}.{inner}: {rest}")
         }
         _ => format!("{key}: {problem}"),
@@ -187,7 +196,11 @@ pub(crate) fn below(key: &str, problem: &str) -> String {
 
 /// A share lies between 0 and 1.
 pub(crate) fn check_share(key: &str, share: f64) -> Result<(), String> {
-    if (0.0..=1.0).contains(&share) { Ok(()) } else { Err(format!("{key}: found {share}, expected 0 to 1")) }
+    if (0.0..=1.0).contains(&share) {
+        Ok(())
+    } else {
+        Err(format!("{key}: found {share}, expected 0 to 1"))
+    }
 }
 
 /// Times stay far from the end of what 64 bits hold.
@@ -250,7 +263,8 @@ impl Ops {
             return Self::Always(Op::Write);
         }
         // A product with a power of two is exact; the cast saturates.
-        let below = [read, read + trim, read + trim + flush].map(|sum| (sum * 2.0_f64.powi(64)) as u64);
+        let below =
+            [read, read + trim, read + trim + flush].map(|sum| (sum * 2.0_f64.powi(64)) as u64);
         Self::Mixed { random: seed.random("operation"), below }
     }
 

@@ -27,8 +27,12 @@ impl Config {
         let shared = self.shared();
         shared.check()?;
         let align = shared.align(self.align);
-        let slots = Uniform::new(0, shared.slots(self.footprint.0, align)?).expect("there is a slot");
-        shared.build(given, Anywhere { random: shared.seed(given).random("offset"), slots, align: align.0 })
+        let slots =
+            Uniform::new(0, shared.slots(self.footprint.0, align)?).expect("there is a slot");
+        shared.build(
+            given,
+            Anywhere { random: shared.seed(given).random("offset"), slots, align: align.0 },
+        )
     }
 }
 

@@ -19,7 +19,8 @@ pub(crate) const ABOUT: About = About {
 pattern! {
     /// Parameters of the Zipf pattern.
     {
-        /// The exponent, above 0; the place of rank r is drawn with a probability proportional to 1 / r^theta.
+        /// The exponent, above 0; the place of rank r is drawn with a probability proportional to 1
+        /// / r^theta.
         theta: f64 = 0.99,
         /// Requests start at multiples of this. Default: `size`, or 4 KiB where sizes vary.
         align: Option<Bytes> = None,

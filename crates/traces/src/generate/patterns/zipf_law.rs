@@ -1,8 +1,9 @@
 //! Zipf's law by rejection-inversion: each draw takes constant time, whatever the number of ranks.
 //!
-//! W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates from monotone discrete distributions", ACM
-//! Transactions on Modeling and Computer Simulation 6(3), 1996. The hat is h(x) = x^-theta; its integral H is inverted
-//! at a uniform point, and the rank nearest to the result is accepted where the point lies under the histogram's bar.
+//! W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates from monotone discrete
+//! distributions", ACM Transactions on Modeling and Computer Simulation 6(3), 1996. The hat is h(x)
+//! = x^-theta; its integral H is inverted at a uniform point, and the rank nearest to the result is
+//! accepted where the point lies under the histogram's bar.
 
 /// Draws ranks 1..=n with probabilities proportional to rank^-theta.
 #[derive(Debug, Clone)]
@@ -43,7 +44,8 @@ impl ZipfLaw {
         libm::exp(-self.theta * libm::log(rank))
     }
 
-    /// H(x), the integral of the hat from 1 to x: (x^(1 - theta) - 1) / (1 - theta), or ln x for theta = 1.
+    /// H(x), the integral of the hat from 1 to x: (x^(1 - theta) - 1) / (1 - theta), or ln x for
+    /// theta = 1.
     fn integral(&self, x: f64) -> f64 {
         let log = libm::log(x);
         let t = (1.0 - self.theta) * log;

@@ -81,15 +81,17 @@ impl SizeDraw {
                 mean: of.mean.0 as f64,
                 bounds: Bounds { min: of.min.0, max: of.max.0, step: of.step.0 },
             },
-            Sizes::Uniform(of) => {
-                From::Uniform { min: of.min.0, step: of.step.0, steps: (of.max.0 - of.min.0) / of.step.0 + 1 }
-            }
+            Sizes::Uniform(of) => From::Uniform {
+                min: of.min.0,
+                step: of.step.0,
+                steps: (of.max.0 - of.min.0) / of.step.0 + 1,
+            },
         };
         Self { random, from }
     }
 
-    /// Of `count` lengths from a list, each comes exactly as often as its weight asks for; other sizes are drawn one by
-    /// one.
+    /// Of `count` lengths from a list, each comes exactly as often as its weight asks for; other
+    /// sizes are drawn one by one.
     pub fn exact(sizes: &Sizes, count: u64, random: Pcg64) -> Self {
         let Sizes::List(list) = sizes else { return Self::new(sizes, random) };
         let (sizes, weights): (Vec<u64>, Vec<f64>) = list.fitted().into_iter().unzip();
@@ -144,22 +146,32 @@ mod tests {
         let list = draw(json!({"4 KiB": 75, "8 KiB": 0, "16 KiB": 25}), 100_000);
         assert!(list.iter().all(|&size| size != 8192));
         assert!((mean(&list) / 7168.0 - 1.0).abs() < 0.01);
-        let exponential = draw(json!({"kind": "exponential", "mean": "64 KiB", "max": "4 MiB"}), 100_000);
+        let exponential =
+            draw(json!({"kind": "exponential", "mean": "64 KiB", "max": "4 MiB"}), 100_000);
         assert!(exponential.iter().all(|size| size % 512 == 0));
-        assert!((mean(&exponential) / (65536.0 + 256.0) - 1.0).abs() < 0.01, "{}", mean(&exponential));
-        let mut lognormal = draw(json!({"kind": "lognormal", "median": "8 KiB", "sigma": 1.0}), 100_001);
+        assert!(
+            (mean(&exponential) / (65536.0 + 256.0) - 1.0).abs() < 0.01,
+            "{}",
+            mean(&exponential)
+        );
+        let mut lognormal =
+            draw(json!({"kind": "lognormal", "median": "8 KiB", "sigma": 1.0}), 100_001);
         lognormal.sort_unstable();
         assert_eq!(lognormal[50_000].div_ceil(512), 16);
-        let uniform =
-            draw(json!({"kind": "uniform", "min": "1 KiB", "max": "16 KiB", "step": "1 KiB"}), 100_000);
+        let uniform = draw(
+            json!({"kind": "uniform", "min": "1 KiB", "max": "16 KiB", "step": "1 KiB"}),
+            100_000,
+        );
         assert!((mean(&uniform) / 8704.0 - 1.0).abs() < 0.01);
         assert!(draw(json!("512 B"), 10).iter().all(|&size| size == 512));
     }
 
     #[test]
     fn cuts_hold() {
-        let cut =
-            draw(json!({"kind": "lognormal", "median": "8 KiB", "sigma": 9.0, "max": "16 KiB"}), 10_000);
+        let cut = draw(
+            json!({"kind": "lognormal", "median": "8 KiB", "sigma": 9.0, "max": "16 KiB"}),
+            10_000,
+        );
         assert_eq!((cut.iter().min(), cut.iter().max()), (Some(&512), Some(&16384)));
     }
 

@@ -10,9 +10,9 @@ use super::MAX;
 
 /// Several lengths with their weights, as in `{ "4 KiB" = 70, "16 KiB" = 30 }`.
 ///
-/// With `mean`, the lengths above `keep` (all, without it) are weighted anew so that the whole list has that mean:
-/// weight x exp(c x length), the distribution with the mean asked for that is nearest to the one written. Together they
-/// keep their share.
+/// With `mean`, the lengths above `keep` (all, without it) are weighted anew so that the whole list
+/// has that mean: weight x exp(c x length), the distribution with the mean asked for that is
+/// nearest to the one written. Together they keep their share.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SizeList {
     weights: Vec<(Bytes, f64)>,
@@ -31,9 +31,10 @@ impl SizeList {
                 "mean" => list.mean = Some(size(value)?),
                 "keep" => list.keep = Some(size(value)?),
                 _ => {
-                    let weight = value.as_f64().filter(|weight| weight.is_finite() && *weight >= 0.0);
                     let weight =
-                        weight.ok_or(format!("{key}: found {value}, expected a weight, 0 or more"))?;
+                        value.as_f64().filter(|weight| weight.is_finite() && *weight >= 0.0);
+                    let weight = weight
+                        .ok_or(format!("{key}: found {value}, expected a weight, 0 or more"))?;
                     list.weights.push((key.parse()?, weight));
                 }
             }
@@ -49,7 +50,12 @@ impl SizeList {
     }
 
     pub(super) fn max(&self) -> u64 {
-        self.weights.iter().filter(|(_, weight)| *weight > 0.0).map(|(size, _)| size.0).max().unwrap_or(0)
+        self.weights
+            .iter()
+            .filter(|(_, weight)| *weight > 0.0)
+            .map(|(size, _)| size.0)
+            .max()
+            .unwrap_or(0)
     }
 
     pub(super) fn check(&self) -> Result<(), String> {
@@ -66,7 +72,8 @@ impl SizeList {
             return Err(format!("keep: found {keep} without `mean`, which it goes with"));
         }
         let Some(mean) = self.mean else { return Ok(()) };
-        let free = self.weights.iter().filter(|(size, weight)| *weight > 0.0 && self.is_free(*size));
+        let free =
+            self.weights.iter().filter(|(size, weight)| *weight > 0.0 && self.is_free(*size));
         let (mut low, mut high) = self
             .weights
             .iter()
@@ -100,14 +107,19 @@ impl SizeList {
         let Some(mean) = self.mean else { return plain };
         let total: f64 = plain.iter().map(|(_, weight)| weight).sum();
         let free: Vec<bool> = self.weights.iter().map(|(size, _)| self.is_free(*size)).collect();
-        let share: f64 = plain.iter().zip(&free).filter(|(_, free)| **free).map(|((_, w), _)| w).sum();
+        let share: f64 =
+            plain.iter().zip(&free).filter(|(_, free)| **free).map(|((_, w), _)| w).sum();
         let scale = self.max() as f64;
         let tilted = |c: f64| -> Vec<(u64, f64)> {
             // Relative to the largest exponent, so that nothing overflows.
             let top = if c > 0.0 { c } else { 0.0 };
             let tilt = |size: u64| libm::exp(c * (size as f64 / scale) - top);
-            let sum: f64 =
-                plain.iter().zip(&free).filter(|(_, free)| **free).map(|((s, w), _)| w * tilt(*s)).sum();
+            let sum: f64 = plain
+                .iter()
+                .zip(&free)
+                .filter(|(_, free)| **free)
+                .map(|((s, w), _)| w * tilt(*s))
+                .sum();
             plain
                 .iter()
                 .zip(&free)
@@ -189,7 +201,8 @@ mod tests {
             let list = list(&json!({"4 KiB": 1, "16 KiB": 1, "64 KiB": 1, "mean": mean}));
             let fitted = list.fitted();
             let sum: f64 = fitted.iter().map(|(_, weight)| weight).sum();
-            let found = fitted.iter().map(|(size, weight)| *size as f64 * weight).sum::<f64>() / sum;
+            let found =
+                fitted.iter().map(|(size, weight)| *size as f64 * weight).sum::<f64>() / sum;
             let wanted = mean.parse::<Bytes>().unwrap().0 as f64;
             assert!((found / wanted - 1.0).abs() < 1e-6, "{mean}: {found}");
         }

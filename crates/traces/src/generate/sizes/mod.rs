@@ -122,12 +122,19 @@ impl Sizes {
                 return Err(format!("max: found {max}, expected at least min = {min}"));
             }
             if max.0 > MAX || step.0 > MAX {
-                return Err(format!("max: found {max} in steps of {step}, expected at most {}", Bytes(MAX)));
+                return Err(format!(
+                    "max: found {max} in steps of {step}, expected at most {}",
+                    Bytes(MAX)
+                ));
             }
             Ok(())
         };
         let above_zero = |key: &str, value: Bytes| {
-            if value.0 == 0 { Err(format!("{key}: found 0 B, expected at least 1 B")) } else { Ok(()) }
+            if value.0 == 0 {
+                Err(format!("{key}: found 0 B, expected at least 1 B"))
+            } else {
+                Ok(())
+            }
         };
         match self {
             Self::Fixed(Bytes(0)) => Err("found 0 B, expected at least 1 B".to_owned()),
@@ -226,7 +233,8 @@ impl JsonSchema for Sizes {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let mut choices = vec![generator.subschema_for::<Bytes>(), SizeList::json_schema(generator)];
+        let mut choices =
+            vec![generator.subschema_for::<Bytes>(), SizeList::json_schema(generator)];
         let distributions = [
             Lognormal::json_schema(generator),
             Exponential::json_schema(generator),
@@ -259,7 +267,10 @@ mod tests {
         for (text, max) in [
             ("'4 KiB'", 4096),
             ("{ '4 KiB' = 70, '16 KiB' = 30 }", 16384),
-            ("{ '4 KiB' = 70, '16 KiB' = 30, '64 KiB' = 1, mean = '9 KiB', keep = '4 KiB' }", 65536),
+            (
+                "{ '4 KiB' = 70, '16 KiB' = 30, '64 KiB' = 1, mean = '9 KiB', keep = '4 KiB' }",
+                65536,
+            ),
             ("{ kind = 'lognormal', median = '8 KiB', sigma = 1.5 }", 1 << 20),
             ("{ kind = 'exponential', mean = '8 KiB', max = '10 KiB', step = '4 KiB' }", 12288),
             ("{ kind = 'uniform', min = '512 B', max = '8 KiB' }", 8192),
@@ -285,7 +296,10 @@ mod tests {
                 "max: found 1 MiB, expected at least min",
             ),
             ("{ kind = 'lognormal', median = '1 KiB', sigma = -1.0 }", "sigma: found -1"),
-            ("{ kind = 'uniform', min = '1 KiB', max = '1000 B' }", "max: found 1 kB, expected at least min"),
+            (
+                "{ kind = 'uniform', min = '1 KiB', max = '1000 B' }",
+                "max: found 1 kB, expected at least min",
+            ),
             ("{ kind = 'uniform', min = '1 KiB', max = '1100 B' }", "step: found 512 B, of which"),
             ("{ kind = 'uniform', min = '1 KiB', max = '2 KiB', step = '0 B' }", "step: found 0 B"),
             ("{ }", "lists no size"),

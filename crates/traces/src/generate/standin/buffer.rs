@@ -1,4 +1,5 @@
-//! A read-write buffer of whole blocks in LRU order, to count hits that cross from reads to writes and back.
+//! A read-write buffer of whole blocks in LRU order, to count hits that cross from reads to writes
+//! and back.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,8 @@ const BUFFER_PAGES: u32 = (64 << 20) / PAGE as u32;
 const BLOCK_PAGES: u64 = 64;
 const PAGE: u64 = 4096;
 
-/// A unified buffer for reads and writes: every request brings its pages in, the block used least recently leaves.
+/// A unified buffer for reads and writes: every request brings its pages in, the block used least
+/// recently leaves.
 #[derive(Default)]
 pub(super) struct Buffer {
     blocks: BTreeMap<(u32, u64), Block>,
@@ -79,8 +81,14 @@ mod tests {
     fn hits_are_told_apart_by_what_used_the_page_before() {
         let mut buffer = Buffer::default();
         let mut serve = |op, page: u64, pages: u64| {
-            let request =
-                Request { arrival_ns: 0, offset: page * PAGE, len: pages * PAGE, volume: 0, op, fua: false };
+            let request = Request {
+                arrival_ns: 0,
+                offset: page * PAGE,
+                len: pages * PAGE,
+                volume: 0,
+                op,
+                fua: false,
+            };
             buffer.serve(&request);
         };
         serve(Op::Write, 0, 4);
@@ -99,6 +107,9 @@ mod tests {
             op: Op::Write,
             fua: false,
         });
-        assert_eq!((buffer.pages, buffer.blocks.len(), buffer.order.len()), (BUFFER_PAGES, 256, 256));
+        assert_eq!(
+            (buffer.pages, buffer.blocks.len(), buffer.order.len()),
+            (BUFFER_PAGES, 256, 256)
+        );
     }
 }

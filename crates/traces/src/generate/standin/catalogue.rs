@@ -80,8 +80,8 @@ pub fn stand_ins() -> &'static [StandIn] {
     static ALL: LazyLock<Vec<StandIn>> = LazyLock::new(|| {
         let mut all = Vec::new();
         for (name, text) in FILES {
-            let file: File =
-                toml::from_str(text).unwrap_or_else(|error| panic!("stand-ins/{name}.toml: {error}"));
+            let file: File = toml::from_str(text)
+                .unwrap_or_else(|error| panic!("stand-ins/{name}.toml: {error}"));
             let File { source, year, unknown, stand_ins } = file;
             all.extend(stand_ins.into_iter().map(|stand_in| StandIn {
                 source: source.clone(),

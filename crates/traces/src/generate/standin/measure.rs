@@ -28,13 +28,16 @@ pub struct MeasuredStatistic {
     pub comparison: Comparison,
 }
 
-/// Makes the requests of a stand-in and compares them with what was published; of a shortened one, only what part of a
-/// workload can have.
+/// Makes the requests of a stand-in and compares them with what was published; of a shortened one,
+/// only what part of a workload can have.
 ///
 /// # Errors
 ///
 /// The configuration is wrong, or `watch` ends the pass.
-pub fn measure_stand_in(config: &Config, watch: Watch<'_>) -> Result<Vec<MeasuredStatistic>, TraceError> {
+pub fn measure_stand_in(
+    config: &Config,
+    watch: Watch<'_>,
+) -> Result<Vec<MeasuredStatistic>, TraceError> {
     let wrong = |problem: String| TraceError::key("generate", problem);
     let stand_in = config.entry().map_err(wrong)?;
     let mut statistics = stand_in.statistics.clone();
@@ -125,8 +128,10 @@ impl Counts {
         let pages = request.offset / PAGE..end.div_ceil(PAGE);
         self.pages[index] += pages.end - pages.start;
         for page in pages {
-            let chunk =
-                self.touched.entry((request.volume, page / CHUNK_PAGES)).or_insert_with(|| Box::new([0; 64]));
+            let chunk = self
+                .touched
+                .entry((request.volume, page / CHUNK_PAGES))
+                .or_insert_with(|| Box::new([0; 64]));
             chunk[(page % CHUNK_PAGES / 64) as usize] |= 1 << (page % 64);
         }
     }
@@ -171,9 +176,14 @@ impl Counts {
             Measure::ByteShare => self.bytes(statistic.of) / self.bytes(Of::All),
             Measure::MeanSize if count > 0.0 => self.bytes(statistic.of) / count,
             Measure::MeanSize => 0.0,
-            Measure::MaxSize => self.of(statistic.of).map(|(size, _)| size).max().unwrap_or(0) as f64,
+            Measure::MaxSize => {
+                self.of(statistic.of).map(|(size, _)| size).max().unwrap_or(0) as f64
+            }
             Measure::SizeShare => {
-                let inside = self.of(statistic.of).filter(|&(size, _)| between(size)).map(|(_, count)| count);
+                let inside = self
+                    .of(statistic.of)
+                    .filter(|&(size, _)| between(size))
+                    .map(|(_, count)| count);
                 inside.sum::<u64>() as f64 / count
             }
             Measure::SequentialShare => self.sequential as f64 / all,
@@ -202,7 +212,8 @@ impl Counts {
             Measure::PlaceShare => {
                 let (from, to) =
                     (statistic.from.unwrap_or_default().0 >> 20, statistic.to.map(|to| to.0 >> 20));
-                let inside = self.places.range(from..to.unwrap_or(u64::MAX)).map(|(_, count)| count);
+                let inside =
+                    self.places.range(from..to.unwrap_or(u64::MAX)).map(|(_, count)| count);
                 inside.sum::<u64>() as f64 / all
             }
         }

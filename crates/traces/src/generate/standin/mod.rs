@@ -1,4 +1,5 @@
-//! Stand-ins for workloads that cannot be had: generators set up to meet what was published of them.
+//! Stand-ins for workloads that cannot be had: generators set up to meet what was published of
+//! them.
 
 mod buffer;
 mod catalogue;
@@ -32,14 +33,15 @@ pub(crate) const ABOUT: About = About {
 pub struct Config {
     /// Name of the stand-in; `eraseblock list stand-ins` shows all.
     pub name: String,
-    /// Gives only so many requests, or more: shares, sizes and rate stay what they are; the space touched grows in
-    /// proportion. Default: as many as the workload has.
+    /// Gives only so many requests, or more: shares, sizes and rate stay what they are; the space
+    /// touched grows in proportion. Default: as many as the workload has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
     /// Another reading of what was published, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
-    /// Keys of the model that get other values, as in `{ recent_share = 0.9 }`; published statistics may then be missed.
+    /// Keys of the model that get other values, as in `{ recent_share = 0.9 }`; published
+    /// statistics may then be missed.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub set: Map<String, Value>,
     /// Seed: the same one gives the same requests on any machine.
@@ -71,12 +73,14 @@ impl Config {
         }
         if self.set.contains_key("kind") || self.set.contains_key("seed") {
             return Err(
-                "set: `kind` and `seed` are not keys of the model; write a generator of your own".to_owned()
+                "set: `kind` and `seed` are not keys of the model; write a generator of your own"
+                    .to_owned(),
             );
         }
         table.extend(self.set.clone());
         table.insert("seed".to_owned(), self.seed.into());
-        serde_json::from_value(Value::Object(table)).map_err(|error| below("set", &error.to_string()))
+        serde_json::from_value(Value::Object(table))
+            .map_err(|error| below("set", &error.to_string()))
     }
 
     fn entry(&self) -> Result<&'static StandIn, String> {
@@ -88,7 +92,11 @@ impl Config {
                 None => String::new(),
             };
             let known: Vec<_> = names.collect();
-            format!("name: there is no stand-in `{}`{hint} (known: {})", self.name, known.join(", "))
+            format!(
+                "name: there is no stand-in `{}`{hint} (known: {})",
+                self.name,
+                known.join(", ")
+            )
         })
     }
 

@@ -18,7 +18,8 @@ pub struct Statistic {
     /// Upper bound of sizes, of a share by size; of both alike, that size alone is meant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Bytes>,
-    /// The number as printed, with its digits; `>` or `<` before it where the text says "most" or "few".
+    /// The number as printed, with its digits; `>` or `<` before it where the text says "most" or
+    /// "few".
     pub published: String,
     /// Unit of the printed number.
     #[serde(default)]
@@ -70,8 +71,8 @@ pub enum Measure {
     End,
     /// Volumes with a request.
     Volumes,
-    /// Of the pages that reads (or writes) find in a buffer of 64 MiB in LRU order of blocks of 256 KiB, the share that the
-    /// other kind had used in it.
+    /// Of the pages that reads (or writes) find in a buffer of 64 MiB in LRU order of blocks of 256
+    /// KiB, the share that the other kind had used in it.
     CoHits,
     /// Requests on the volume `from` (in bytes) names.
     OnVolume,
@@ -148,9 +149,11 @@ const TOLERANCE: f64 = 0.02 + 1e-12;
 /// How a generated number compares with a published one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Generated minus published, in parts of the published; null for a bound, and where 0 was published.
+    /// Generated minus published, in parts of the published; null for a bound, and where 0 was
+    /// published.
     pub deviation: Option<f64>,
-    /// Within 2 %, or the same number once it is rounded to the digits printed; or within the bound.
+    /// Within 2 %, or the same number once it is rounded to the digits printed; or within the
+    /// bound.
     pub met: bool,
 }
 
@@ -185,7 +188,8 @@ impl Statistic {
 
     /// True if `other` counts the same.
     pub(super) fn counts_the_same(&self, other: &Self) -> bool {
-        (self.measure, self.of, self.from, self.to) == (other.measure, other.of, other.from, other.to)
+        (self.measure, self.of, self.from, self.to)
+            == (other.measure, other.of, other.from, other.to)
     }
 
     /// What it counts, in words.
@@ -205,7 +209,9 @@ impl Statistic {
             Measure::MaxSize => format!("largest size of {of}"),
             Measure::SizeShare if self.from == self.to => format!("{of} of {}", bytes(self.from)),
             Measure::SizeShare if self.from.is_none() => format!("{of} up to {}", bytes(self.to)),
-            Measure::SizeShare if self.to.is_none() => format!("{of} of {} or more", bytes(self.from)),
+            Measure::SizeShare if self.to.is_none() => {
+                format!("{of} of {} or more", bytes(self.from))
+            }
             Measure::SizeShare => format!("{of} of {} to {}", bytes(self.from), bytes(self.to)),
             Measure::SequentialShare => "sequential requests".to_owned(),
             Measure::Runs => "runs (files)".to_owned(),
@@ -218,10 +224,14 @@ impl Statistic {
             Measure::Pages => format!("pages of {of}"),
             Measure::End => "highest address".to_owned(),
             Measure::Volumes => "volumes".to_owned(),
-            Measure::CoHits if self.of == Of::Writes => "write hits at pages read, in 64 MiB".to_owned(),
+            Measure::CoHits if self.of == Of::Writes => {
+                "write hits at pages read, in 64 MiB".to_owned()
+            }
             Measure::CoHits => "read hits at pages written, in 64 MiB".to_owned(),
             Measure::OnVolume => format!("requests on volume {}", bytes(self.from).0),
-            Measure::PlaceShare => format!("{of} between {} and {}", bytes(self.from), bytes(self.to)),
+            Measure::PlaceShare => {
+                format!("{of} between {} and {}", bytes(self.from), bytes(self.to))
+            }
         }
     }
 

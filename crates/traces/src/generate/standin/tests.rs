@@ -64,7 +64,11 @@ fn the_catalogue_is_sound() {
         assert!(stand_in.generate["kind"] != "standin");
         let statistics = stand_in.variants.values().flat_map(|variant| &variant.statistics);
         for statistic in stand_in.statistics.iter().chain(statistics) {
-            assert!(statistic.is_sound() && !statistic.at.is_empty(), "{}: {statistic:?}", stand_in.name);
+            assert!(
+                statistic.is_sound() && !statistic.at.is_empty(),
+                "{}: {statistic:?}",
+                stand_in.name
+            );
         }
         for variant in stand_in.variants.values() {
             for statistic in &variant.statistics {
@@ -110,11 +114,14 @@ fn a_statistic_is_met_within_two_percent_or_the_digits_printed() {
 
 #[test]
 fn wrong_names_are_answered_with_the_right_ones() {
-    let problem = |config: Config| GenerateConfig::StandIn(config).generator().unwrap_err().to_string();
+    let problem =
+        |config: Config| GenerateConfig::StandIn(config).generator().unwrap_err().to_string();
     let named = |name: &str| Config { name: name.to_owned(), ..Config::default() };
     let message = problem(named("hbm-finacial"));
     assert!(
-        message.contains("generate.name: there is no stand-in `hbm-finacial`; did you mean `hbm-financial`?"),
+        message.contains(
+            "generate.name: there is no stand-in `hbm-finacial`; did you mean `hbm-financial`?"
+        ),
         "{message}"
     );
     let message = problem(Config { variant: Some("s".to_owned()), ..named("hbm-financial") });
@@ -131,13 +138,17 @@ fn wrong_names_are_answered_with_the_right_ones() {
         let message = problem(Config { set, ..named("hbm-financial") });
         assert!(message.contains(part), "{message}");
     }
-    assert!(problem(Config { requests: Some(0), ..named("hbm-financial") }).contains("requests: found 0"));
+    assert!(
+        problem(Config { requests: Some(0), ..named("hbm-financial") })
+            .contains("requests: found 0")
+    );
 }
 
 #[test]
 fn seeds_and_settings_reach_the_model() {
-    let requests =
-        |config: Config| -> Vec<_> { GenerateConfig::StandIn(config).generator().unwrap().collect() };
+    let requests = |config: Config| -> Vec<_> {
+        GenerateConfig::StandIn(config).generator().unwrap().collect()
+    };
     let base = Config { requests: Some(1000), ..shortened("supa-web", None) };
     assert_eq!(requests(base.clone()), requests(base.clone()));
     assert_ne!(requests(base.clone()), requests(Config { seed: 2, ..base.clone() }));

@@ -4,8 +4,8 @@ use eraseblock_core::host::Request;
 
 use super::{Disorder, Family, Format, Guess, Line, Reads, RecordParser, Sample};
 use crate::compact::{
-    BLOCK_HEAD, CHECKSUM, Columns, CompactWriter, END_PAYLOAD, HEADER_HEAD, MAGIC, MAX_BLOCK_REQUESTS,
-    MAX_PAYLOAD, MAX_PROVENANCE, VERSION, provenance, u32_at, u64_at,
+    BLOCK_HEAD, CHECKSUM, Columns, CompactWriter, END_PAYLOAD, HEADER_HEAD, MAGIC,
+    MAX_BLOCK_REQUESTS, MAX_PAYLOAD, MAX_PROVENANCE, VERSION, provenance, u32_at, u64_at,
 };
 use crate::error::{Fault, Unexpected};
 use crate::input::RecordFile;
@@ -26,7 +26,8 @@ pub(super) static FAMILY: Family = Family {
     recognise,
 };
 
-/// Reads one block at a time; none of its requests is handed out before all of it has been verified.
+/// Reads one block at a time; none of its requests is handed out before all of it has been
+/// verified.
 #[derive(Default)]
 struct Ebt {
     block: Vec<Request>,
@@ -44,7 +45,10 @@ impl RecordParser for Ebt {
         self.ended = true;
         let mut header = file.array::<HEADER_HEAD>("a header")?.to_vec();
         if header[..MAGIC.len()] != MAGIC {
-            return Err(lost("other first bytes", "those of an ebt file (89 45 42 54 0d 0a 1a 0a)"));
+            return Err(lost(
+                "other first bytes",
+                "those of an ebt file (89 45 42 54 0d 0a 1a 0a)",
+            ));
         }
         let version = u32_at(&header, 8).unwrap_or_default();
         if version != VERSION {
@@ -59,7 +63,10 @@ impl RecordParser for Ebt {
         }
         let length = u32_at(&header, 12).unwrap_or_default() as usize;
         if length > MAX_PROVENANCE {
-            return Err(lost(format!("a header of {length} bytes"), "at most 1 MiB; it is damaged"));
+            return Err(lost(
+                format!("a header of {length} bytes"),
+                "at most 1 MiB; it is damaged",
+            ));
         }
         header.extend_from_slice(file.bytes_of("the rest of the header", length + CHECKSUM)?);
         verify(&[], &header)?;
@@ -106,7 +113,8 @@ impl Ebt {
         let count = u32_at(&head, 0).unwrap_or_default() as usize;
         let length = u32_at(&head, 4).unwrap_or_default() as usize;
         if count > MAX_BLOCK_REQUESTS || length > MAX_PAYLOAD {
-            let expected = format!("at most {MAX_BLOCK_REQUESTS} in {MAX_PAYLOAD}; {}", self.damaged());
+            let expected =
+                format!("at most {MAX_BLOCK_REQUESTS} in {MAX_PAYLOAD}; {}", self.damaged());
             return Err(lost(format!("a block of {count} requests in {length} bytes"), expected));
         }
         let rest = file.bytes_of("the rest of a block", length + CHECKSUM)?;
@@ -124,7 +132,10 @@ impl Ebt {
         let read = self.columns.decode(payload, count, &mut self.block).is_some();
         if !read || self.block.first().is_some_and(|first| first.arrival_ns < self.last_ns) {
             self.block.clear();
-            return Err(lost("a block that no writer makes", "columns that add up, and times in order"));
+            return Err(lost(
+                "a block that no writer makes",
+                "columns that add up, and times in order",
+            ));
         }
         self.last_ns = self.block.last().map_or(0, |last| last.arrival_ns);
         self.requests += count as u64;
@@ -138,7 +149,8 @@ impl Ebt {
         {
             return Ok(());
         }
-        let found = format!("the end marker after {} requests in {} blocks", self.requests, self.blocks);
+        let found =
+            format!("the end marker after {} requests in {} blocks", self.requests, self.blocks);
         Err(lost(found, "as many as it says; blocks are missing or stand twice"))
     }
 
@@ -148,7 +160,8 @@ impl Ebt {
     }
 }
 
-/// Compares the checksum that ends `rest` with that of everything before it, which begins with `head`.
+/// Compares the checksum that ends `rest` with that of everything before it, which begins with
+/// `head`.
 fn verify(head: &[u8], rest: &[u8]) -> Result<(), Unexpected> {
     let (content, checksum) = rest.split_at(rest.len() - CHECKSUM);
     let mut hasher = crc32fast::Hasher::new();
@@ -174,7 +187,8 @@ fn recognise(sample: &Sample) -> Option<Guess> {
     let header = bytes.get(..HEADER_HEAD.saturating_add(length).saturating_add(CHECKSUM));
     let pairs = header.and_then(provenance).unwrap_or_default();
     let source = pairs.iter().find(|(key, _)| key == "source");
-    let source = source.map_or_else(String::new, |(_, name)| format!("; made from {}", super::quote(name)));
+    let source =
+        source.map_or_else(String::new, |(_, name)| format!("; made from {}", super::quote(name)));
     Some(Guess::Settled {
         format: "ebt",
         evidence: format!("its first bytes are those of an ebt file{source}"),

@@ -9,7 +9,8 @@ const MAX_END: u64 = 1 << 60;
 const END_MARKER: usize = BLOCK_HEAD + END_PAYLOAD + CHECKSUM;
 
 fn written(requests: &[Request]) -> Vec<u8> {
-    let provenance = [("source".to_owned(), "a.spc".to_owned()), ("empty".to_owned(), String::new())];
+    let provenance =
+        [("source".to_owned(), "a.spc".to_owned()), ("empty".to_owned(), String::new())];
     write(requests, &provenance)
 }
 
@@ -55,7 +56,14 @@ fn any_requests() -> impl Strategy<Value = Vec<Request>> {
     let one = (gap, size(), size(), 0..13_u32, 0..4_usize, any::<bool>(), volume);
     let one = one.prop_map(|(arrival_ns, offset, len, shift, op, fua, volume)| {
         let op = [Op::Read, Op::Write, Op::Trim, Op::Flush][op];
-        Request { arrival_ns, offset: offset >> shift << shift, len: len >> shift << shift, volume, op, fua }
+        Request {
+            arrival_ns,
+            offset: offset >> shift << shift,
+            len: len >> shift << shift,
+            volume,
+            op,
+            fua,
+        }
     });
     prop::collection::vec(one, 0..300).prop_map(|mut requests| {
         let mut clock = 0;
@@ -73,15 +81,18 @@ fn documented() -> Vec<Option<u8>> {
     let (_, example) = page.split_once("## An example").unwrap();
     let lines = example.lines().filter_map(|line| line.strip_prefix("    "));
     let hex = lines.flat_map(|line| line.split("   ").next().unwrap().split_ascii_whitespace());
-    hex.map(|byte| if byte == "xx" { None } else { Some(u8::from_str_radix(byte, 16).unwrap()) }).collect()
+    hex.map(|byte| if byte == "xx" { None } else { Some(u8::from_str_radix(byte, 16).unwrap()) })
+        .collect()
 }
 
 #[test]
 fn the_documented_file_is_what_is_written() {
-    let requests = [request(1_000, Op::Write, 0, 4096, 4096), request(3_000, Op::Read, 0, 8192, 512)];
+    let requests =
+        [request(1_000, Op::Write, 0, 4096, 4096), request(3_000, Op::Read, 0, 8192, 512)];
     let found = write(&requests, &[("source".to_owned(), "a.spc".to_owned())]);
     let expected = documented();
-    let shown: Vec<_> = found.iter().zip(&expected).map(|(byte, known)| known.map(|_| *byte)).collect();
+    let shown: Vec<_> =
+        found.iter().zip(&expected).map(|(byte, known)| known.map(|_| *byte)).collect();
     assert_eq!((shown, found.len()), (expected.clone(), expected.len()));
     for (from, checksum) in [(0, 35), (39, 73), (77, 101)] {
         assert_eq!(expected[checksum..checksum + 4], [None; 4]);
@@ -131,10 +142,16 @@ fn missing_and_doubled_blocks_are_found() {
     let header = written(&[]).len() - END_MARKER;
     let block = BLOCK_HEAD + u32_at(&whole, header + 4).unwrap() as usize + CHECKSUM;
     let missing = [&whole[..header], &whole[header + block..]].concat();
-    assert!(read(&missing).1.unwrap_err().contains("found the end marker after 7904 requests in 2 blocks"));
+    assert!(
+        read(&missing)
+            .1
+            .unwrap_err()
+            .contains("found the end marker after 7904 requests in 2 blocks")
+    );
     let doubled = [&whole[..header + block], &whole[header..]].concat();
     let error = read(&doubled).1.unwrap_err();
-    let place = format!("memory: record 2 at byte {}: found a block that no writer makes", header + block);
+    let place =
+        format!("memory: record 2 at byte {}: found a block that no writer makes", header + block);
     assert!(error.starts_with(&place), "{error}");
     let mut damaged = whole.clone();
     damaged[header + block + 1000] ^= 1;
@@ -181,8 +198,9 @@ fn newer_versions_are_told_from_damage() {
 #[test]
 fn what_has_no_place_is_refused() {
     let mut writer = CompactWriter::new(&[]);
-    let mut push =
-        |request: Request| writer.push(&request, &mut Vec::new()).map_err(|error| error.to_string());
+    let mut push = |request: Request| {
+        writer.push(&request, &mut Vec::new()).map_err(|error| error.to_string())
+    };
     push(request(5, Op::Read, 0, 0, 1)).unwrap();
     assert!(push(request(4, Op::Read, 0, 0, 1)).unwrap_err().contains("out of order"));
     assert!(push(request(5, Op::Read, 0, MAX_END, 1)).unwrap_err().contains("1 EiB"));

@@ -1,5 +1,6 @@
-//! HBM's two regions: single pages in the order of use, and blocks by popularity; with the rules by which pages move, blocks leave and
-//! the threshold follows the block region. For HBM itself, and for buffers whose part for writes works like it.
+//! HBM's two regions: single pages in the order of use, and blocks by popularity; with the rules by
+//! which pages move, blocks leave and the threshold follows the block region. For HBM itself, and
+//! for buffers whose part for writes works like it.
 
 pub mod rules;
 
@@ -22,7 +23,8 @@ use crate::support::list::{Links, List};
 const LARGE: u32 = 8192;
 
 const LEAST_POPULAR_FULLEST: Reason = "least popular block, the fullest among equals";
-const LEAST_POPULAR_EMPTIEST: Reason = "least popular block, the one with fewest pages among equals";
+const LEAST_POPULAR_EMPTIEST: Reason =
+    "least popular block, the one with fewest pages among equals";
 const COMPENSATION: Reason = "block region empty: last page of the page region and its block";
 const LAST_PAGE: Reason = "block region empty: last page of the page region";
 
@@ -264,8 +266,9 @@ impl Regions {
         u64::from(self.popularity[node as usize]) << 32 | u64::from(size)
     }
 
-    /// The rank of a block of the block region has changed. Where it has risen, as it does at nearly every use, that matters only once
-    /// the block is about to leave: [`Self::draw`] looks then.
+    /// The rank of a block of the block region has changed. Where it has risen, as it does at
+    /// nearly every use, that matters only once the block is about to leave: [`Self::draw`] looks
+    /// then.
     fn rank(&mut self, node: u32) {
         let rank = self.rank_of(node);
         if self.lar.rank(node).is_none_or(|last| rank < last) {
@@ -273,7 +276,8 @@ impl Regions {
         }
     }
 
-    /// The block of the block region that leaves now. One that has risen since it was ranked does not: it is ranked anew.
+    /// The block of the block region that leaves now. One that has risen since it was ranked does
+    /// not: it is ranked anew.
     fn draw(&mut self) -> Option<u32> {
         loop {
             let node = self.lar.draw()?;
@@ -311,7 +315,8 @@ impl Regions {
         self.exchanged = true;
     }
 
-    /// Makes room (Algorithm 3.3, selection compensation). `leave` makes a whole block leave the directory.
+    /// Makes room (Algorithm 3.3, selection compensation). `leave` makes a whole block leave the
+    /// directory.
     pub fn replace(
         &mut self,
         out: &mut Outcome,
@@ -344,7 +349,8 @@ impl Regions {
         leave(&mut self.blocks, node, reason, out);
     }
 
-    /// Room for all that a request brings to a block, where the rules want it at once. `leave` makes a whole block leave the directory.
+    /// Room for all that a request brings to a block, where the rules want it at once. `leave`
+    /// makes a whole block leave the directory.
     pub fn make_room(
         &mut self,
         span: &Span,
@@ -402,7 +408,9 @@ impl Regions {
 
     /// Algorithm 3.4, after a part of a request that changed the block region's size.
     fn adjust(&mut self, request: u64, out: &mut Outcome) {
-        if self.config.threshold != Threshold::Dynamic || request < self.settled_at + self.config.settle {
+        if self.config.threshold != Threshold::Dynamic
+            || request < self.settled_at + self.config.settle
+        {
             return;
         }
         let share = f64::from(self.in_blocks) / f64::from(self.blocks.capacity());
@@ -474,10 +482,11 @@ impl Regions {
         self.used[slot as usize] = self.clock;
     }
 
-    /// The part of a request that touches one block has been served. What made room for it, and trims
-    /// before it, have changed the block region's size as well as what it brought.
+    /// The part of a request that touches one block has been served. What made room for it, and
+    /// trims before it, have changed the block region's size as well as what it brought.
     pub fn end(&mut self, request: u64, out: &mut Outcome) {
-        let is_another = std::mem::replace(&mut self.were_in_blocks, self.in_blocks) != self.in_blocks;
+        let is_another =
+            std::mem::replace(&mut self.were_in_blocks, self.in_blocks) != self.in_blocks;
         let exchanged = std::mem::take(&mut self.exchanged) && self.config.exchange_counts;
         if is_another || exchanged {
             self.adjust(request, out);
@@ -525,11 +534,12 @@ impl Regions {
         &self.blocks
     }
 
-    /// Blocks with dirty pages in the order in which they would have to make room: those of the block region by rank, then those of
-    /// the page region by the page that leaves first.
+    /// Blocks with dirty pages in the order in which they would have to make room: those of the
+    /// block region by rank, then those of the page region by the page that leaves first.
     fn leaving(&self) -> Vec<u32> {
         let dirty = self.blocks.dirty_nodes().iter();
-        let (mut all, mut paged): (Vec<u32>, Vec<u32>) = dirty.partition(|&node| self.is_migrated(node));
+        let (mut all, mut paged): (Vec<u32>, Vec<u32>) =
+            dirty.partition(|&node| self.is_migrated(node));
         // Equal ones by number, as none of them is drawn here.
         all.sort_unstable_by_key(|&node| (self.rank_of(node), self.blocks.lbn(node)));
         let slots = |node| self.blocks.iter(node).filter_map(|page| self.pages.find(page.lpn));
@@ -565,7 +575,8 @@ impl Regions {
         let nodes: BTreeSet<u32> = self.ranked().into_iter().chain(paged).collect();
         for &node in &nodes {
             let paged =
-                self.blocks.iter(node).filter(|page| self.pages.find(page.lpn).is_some()).count() as u32;
+                self.blocks.iter(node).filter(|page| self.pages.find(page.lpn).is_some()).count()
+                    as u32;
             let expected = if self.is_migrated(node) { 0 } else { self.blocks.pages(node) };
             if paged != expected {
                 return Err(format!(
@@ -599,6 +610,8 @@ impl Regions {
     pub fn dump(&self) -> Vec<Vec<u32>> {
         let pages = self.order.to_vec().into_iter().map(|slot| vec![self.pages.get(slot).lpn]);
         let blocks = self.ranked().into_iter().rev();
-        pages.chain(blocks.map(|node| self.blocks.iter(node).map(|page| page.lpn).collect())).collect()
+        pages
+            .chain(blocks.map(|node| self.blocks.iter(node).map(|page| page.lpn).collect()))
+            .collect()
     }
 }

@@ -1,4 +1,5 @@
-//! By which rules blocks move between the regions, and leave them: the thesis's, and what it leaves open.
+//! By which rules blocks move between the regions, and leave them: the thesis's, and what it leaves
+//! open.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,8 @@ use serde::{Deserialize, Serialize};
 pub enum Threshold {
     /// It starts at 1 and follows the share of the block region (Algorithm 3.4).
     Dynamic,
-    /// This many, 1 to one more than a block has; 1 keeps everything in the block region, the largest in the page region.
+    /// This many, 1 to one more than a block has; 1 keeps everything in the block region, the
+    /// largest in the page region.
     #[serde(untagged)]
     Static(u32),
 }
@@ -70,7 +72,8 @@ pub enum Room {
     /// For all of them, before the first is taken in.
     #[default]
     Request,
-    /// For each of them when it comes; a block that is being written may leave in favour of the rest of itself.
+    /// For each of them when it comes; a block that is being written may leave in favour of the
+    /// rest of itself.
     Page,
 }
 
@@ -98,11 +101,13 @@ pub struct Rules {
     pub page_region_counts: bool,
     /// Smallest share of the block region; null: two blocks (Table 3.1).
     pub alpha: Option<f64>,
-    /// Largest share of the block region; null: 0.1, or 0.2 from 8192 pages on, or twice alpha (four blocks) where alpha would be above it (Table 3.1).
+    /// Largest share of the block region; null: 0.1, or 0.2 from 8192 pages on, or twice alpha
+    /// (four blocks) where alpha would be above it (Table 3.1).
     pub beta: Option<f64>,
     /// Requests between two changes of the threshold.
     pub settle: u64,
-    /// Pages that leave the block region for as many that come change its size, so that the threshold may move.
+    /// Pages that leave the block region for as many that come change its size, so that the
+    /// threshold may move.
     pub exchange_counts: bool,
     /// Seed of the random choice.
     pub seed: u64,

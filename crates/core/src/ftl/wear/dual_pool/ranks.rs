@@ -1,4 +1,5 @@
-//! The blocks of one unit by pool and wear, so that those which the rules ask for are found at once.
+//! The blocks of one unit by pool and wear, so that those which the rules ask for are found at
+//! once.
 
 use std::cmp::Reverse;
 
@@ -36,8 +37,8 @@ impl Ranks {
         }
     }
 
-    /// A block belongs to the hot or the cold pool, with so many erases in all and so many effective
-    /// ones. O(log blocks).
+    /// A block belongs to the hot or the cold pool, with so many erases in all and so many
+    /// effective ones. O(log blocks).
     pub fn set(&mut self, block: u32, hot: bool, (erases, effective): (u32, u32)) {
         let member = block - self.first;
         if hot {
