@@ -53,7 +53,7 @@ use super::config::FtlConfig;
 use super::cx::{Cx, PageOut};
 use super::store::table::Table;
 use super::store::{Above, Store};
-use super::{Mapping, Reclaim, Shape};
+use super::{Advice, Mapping, Reclaim, Shape};
 use crate::metrics::Counters;
 use crate::nand::{Flash, Media, Ppn};
 use crate::pattern::{Access, Hint, Pattern, Policy, Route};
@@ -369,70 +369,6 @@ impl Mapping for Blas {
         self.table.lookup(lpn)
     }
 
-    fn needs_work_estimates(&self) -> bool {
-        self.config.placement == Placement::LeastBusy
-    }
-
-    #[inline]
-    fn touch(&self, lpn: u32) {
-        self.table.touch(lpn);
-    }
-
-    fn watches(&self) -> bool {
-        true
-    }
-
-    fn on_hint(&mut self, hint: Hint, clean: bool, _counters: &mut Counters) {
-        self.hint = (!clean).then_some(hint);
-    }
-
-    fn route(&self, block: u32, _pattern: Pattern) -> Option<Route> {
-        let kept = self.config.placement == Placement::Kept && self.home[block as usize] != NONE;
-        Some(if kept {
-            Route::Channel(self.channel_of(self.home[block as usize]))
-        } else {
-            Route::Anywhere
-        })
-    }
-
-    fn policy(&self, block: u32) -> Option<Policy> {
-        let written = self.home[block as usize] != NONE;
-        written
-            .then(|| if self.striped.get(block as usize) { Policy::Multi } else { Policy::Single })
-    }
-
-    fn read(&mut self, block: u32, pages: u32) {
-        let counts = self.config.score == Score::Reads || pages > self.config.long_read;
-        let under_way = self.scattering.is_some_and(|(scattering, _)| scattering == block);
-        if counts && !under_way && !self.striped.get(block as usize) {
-            self.set_score(block, self.scores[block as usize].saturating_add(1));
-        }
-    }
-
-    fn idle(&mut self, cx: &mut Cx<'_>) -> bool {
-        if self.store.geometry().channels == 1 {
-            return false;
-        }
-        loop {
-            let Some((block, from)) = self.scattering else {
-                let Some((_, block)) = self.ready.pop_first() else { return false };
-                self.scores[block as usize] = 0;
-                self.scattering = Some((block, block * self.ppb()));
-                continue;
-            };
-            let end = ((block + 1) * self.ppb()).min(self.logical_pages);
-            let Some(run) = self.next_run(cx.flash, from..end) else {
-                self.striped.set(block as usize);
-                self.scattering = None;
-                continue;
-            };
-            self.scattering = Some((block, run.0 + run.1));
-            if self.scatter_run(cx, run) {
-                return true;
-            }
-        }
-    }
-
     fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
         let ppb = self.ppb();
         for (i, out) in pages.iter().enumerate() {
@@ -452,15 +388,14 @@ impl Mapping for Blas {
         self.table.trim(&mut self.store, first, count);
     }
 
-    fn flush(&mut self, cx: &mut Cx<'_>) -> bool {
+    fn make_durable(&mut self, cx: &mut Cx<'_>) -> bool {
         let buried = self.table.write_tombstones(&mut self.store, cx);
         self.store.fill_up(cx);
         buried
     }
 
-    #[inline]
-    fn store(&mut self) -> Option<&mut Store> {
-        Some(&mut self.store)
+    fn needs_reclaim(&mut self) -> Option<u32> {
+        self.store.needs_reclaim()
     }
 
     fn reclaim(&mut self, cx: &mut Cx<'_>, unit: u32) -> Reclaim {
@@ -508,5 +443,85 @@ impl Mapping for Blas {
             + (self.home.len() + self.scores.len()) * 4
             + self.striped.bytes()
             + self.ready.len() * 16
+    }
+    fn advice(&self) -> Option<&dyn Advice> {
+        Some(self)
+    }
+
+    fn advice_mut(&mut self) -> Option<&mut dyn Advice> {
+        Some(self)
+    }
+}
+
+impl Advice for Blas {
+    fn needs_work_estimates(&self) -> bool {
+        self.config.placement == Placement::LeastBusy
+    }
+
+    fn watches_reads(&self) -> bool {
+        true
+    }
+
+    fn on_hint(&mut self, hint: Hint, clean: bool, _counters: &mut Counters) {
+        self.hint = (!clean).then_some(hint);
+    }
+
+    fn route(&self, block: u32, _pattern: Pattern) -> Option<Route> {
+        let kept = self.config.placement == Placement::Kept && self.home[block as usize] != NONE;
+        Some(if kept {
+            Route::Channel(self.channel_of(self.home[block as usize]))
+        } else {
+            Route::Anywhere
+        })
+    }
+
+    fn policy(&self, block: u32) -> Option<Policy> {
+        let written = self.home[block as usize] != NONE;
+        written
+            .then(|| if self.striped.get(block as usize) { Policy::Multi } else { Policy::Single })
+    }
+
+    fn on_read(&mut self, block: u32, pages: u32) {
+        let counts = self.config.score == Score::Reads || pages > self.config.long_read;
+        let under_way = self.scattering.is_some_and(|(scattering, _)| scattering == block);
+        if counts && !under_way && !self.striped.get(block as usize) {
+            self.set_score(block, self.scores[block as usize].saturating_add(1));
+        }
+    }
+
+    fn idle(&mut self, cx: &mut Cx<'_>) -> bool {
+        if self.store.geometry().channels == 1 {
+            return false;
+        }
+        loop {
+            let Some((block, from)) = self.scattering else {
+                let Some((_, block)) = self.ready.pop_first() else { return false };
+                self.scores[block as usize] = 0;
+                self.scattering = Some((block, block * self.ppb()));
+                continue;
+            };
+            let end = ((block + 1) * self.ppb()).min(self.logical_pages);
+            let Some(run) = self.next_run(cx.flash, from..end) else {
+                self.striped.set(block as usize);
+                self.scattering = None;
+                continue;
+            };
+            self.scattering = Some((block, run.0 + run.1));
+            if self.scatter_run(cx, run) {
+                return true;
+            }
+        }
+    }
+
+    fn reclaims_when_idle(&mut self, unit: u32) -> bool {
+        self.store.collects_when_idle(unit)
+    }
+
+    fn pause(&mut self, unit: u32) -> bool {
+        self.store.pause(unit)
+    }
+
+    fn forget_wear(&mut self) {
+        self.store.forget_wear();
     }
 }

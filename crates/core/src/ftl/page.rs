@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use super::cx::{Cx, PageOut};
 use super::store::table::Table;
 use super::store::{Above, Store};
-use super::{Mapping, Reclaim, Shape};
+use super::{Advice, Mapping, Reclaim, Shape};
 use crate::nand::{Flash, Media, Ppn};
 use crate::support::registry::About;
 
@@ -83,23 +83,6 @@ impl Mapping for PageMap {
         self.table.lookup(lpn)
     }
 
-    fn home(&self, lpn: u32) -> Option<u32> {
-        self.store.pools().home(lpn)
-    }
-
-    fn home_chip(&self, lpn: u32) -> Option<u32> {
-        self.store.home_chip(lpn)
-    }
-
-    fn needs_work_estimates(&self) -> bool {
-        self.store.needs_work_estimates()
-    }
-
-    #[inline]
-    fn touch(&self, lpn: u32) {
-        self.table.touch(lpn);
-    }
-
     fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
         let Self { store, table } = self;
         for (i, out) in pages.iter().enumerate() {
@@ -120,15 +103,14 @@ impl Mapping for PageMap {
         self.table.trim(&mut self.store, first, count);
     }
 
-    fn flush(&mut self, cx: &mut Cx<'_>) -> bool {
+    fn make_durable(&mut self, cx: &mut Cx<'_>) -> bool {
         let buried = self.table.write_tombstones(&mut self.store, cx);
         self.store.fill_up(cx);
         buried
     }
 
-    #[inline]
-    fn store(&mut self) -> Option<&mut Store> {
-        Some(&mut self.store)
+    fn needs_reclaim(&mut self) -> Option<u32> {
+        self.store.needs_reclaim()
     }
 
     fn reclaim(&mut self, cx: &mut Cx<'_>, unit: u32) -> Reclaim {
@@ -156,5 +138,38 @@ impl Mapping for PageMap {
 
     fn bytes(&self) -> usize {
         self.table.bytes() + self.store.bytes()
+    }
+    fn advice(&self) -> Option<&dyn Advice> {
+        Some(self)
+    }
+
+    fn advice_mut(&mut self) -> Option<&mut dyn Advice> {
+        Some(self)
+    }
+}
+
+impl Advice for PageMap {
+    fn home(&self, lpn: u32) -> Option<u32> {
+        self.store.pools().home(lpn)
+    }
+
+    fn home_chip(&self, lpn: u32) -> Option<u32> {
+        self.store.home_chip(lpn)
+    }
+
+    fn needs_work_estimates(&self) -> bool {
+        self.store.needs_work_estimates()
+    }
+
+    fn reclaims_when_idle(&mut self, unit: u32) -> bool {
+        self.store.collects_when_idle(unit)
+    }
+
+    fn pause(&mut self, unit: u32) -> bool {
+        self.store.pause(unit)
+    }
+
+    fn forget_wear(&mut self) {
+        self.store.forget_wear();
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Blocks, Cx, MergeErase, Placement};
 use crate::ftl::cx::PageOut;
-use crate::ftl::{Mapping, Shape};
+use crate::ftl::{Advice, Mapping, Shape};
 use crate::metrics::Counters;
 use crate::nand::config::ProgramOrder;
 use crate::nand::{Flash, Geometry, Media, Ppn};
@@ -24,21 +24,21 @@ pub trait BlockScheme: std::fmt::Debug + Send {
         waits: u32,
     ) -> usize;
 
-    /// What was done to a block while it was buffered; see [`Mapping::on_hint`].
+    /// What was done to a block while it was buffered; see [`Advice::on_hint`].
     fn on_hint(&mut self, _hint: Hint, _clean: bool, _counters: &mut Counters) {}
 
     /// Whether a unit can take a block now without winning one back first; see
-    /// [`Mapping::is_ready`].
+    /// [`Advice::is_ready`].
     fn is_ready(&self, blocks: &Blocks, unit: u32) -> bool {
         blocks.pool.free(unit) > 0
     }
 
-    /// Where a logical block would be written; see [`Mapping::route`].
+    /// Where a logical block would be written; see [`Advice::route`].
     fn route(&self, _blocks: &Blocks, _block: u32, _pattern: Pattern) -> Option<Route> {
         None
     }
 
-    /// The policy that a logical block is kept under; see [`Mapping::policy`].
+    /// The policy that a logical block is kept under; see [`Advice::policy`].
     fn policy(&self, _block: u32) -> Option<Policy> {
         None
     }
@@ -125,10 +125,6 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
         self.blocks.lookup(self.blocks.striping.placed(lpn))
     }
 
-    fn touch(&self, lpn: u32) {
-        std::hint::black_box(self.lookup(lpn));
-    }
-
     fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
         if self.blocks.striping.is_plain() {
             return self.write_placed(cx, pages, waits);
@@ -142,27 +138,11 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
         count
     }
 
-    fn on_hint(&mut self, hint: Hint, clean: bool, counters: &mut Counters) {
-        self.scheme.on_hint(hint, clean, counters);
-    }
-
-    fn is_ready(&self, unit: u32) -> bool {
-        self.scheme.is_ready(&self.blocks, unit)
-    }
-
-    fn route(&self, block: u32, pattern: Pattern) -> Option<Route> {
-        self.scheme.route(&self.blocks, block, pattern)
-    }
-
-    fn policy(&self, block: u32) -> Option<Policy> {
-        self.scheme.policy(block)
-    }
-
     fn trim(&mut self, _cx: &mut Cx<'_>, first: u32, count: u32) {
         self.blocks.trim(first, count);
     }
 
-    fn flush(&mut self, cx: &mut Cx<'_>) -> bool {
+    fn make_durable(&mut self, cx: &mut Cx<'_>) -> bool {
         let trimmed = self.blocks.take_trimmed();
         let ppb = self.blocks.ppb();
         let mut left = trimmed.chunk_by(|a, b| a / ppb == b / ppb);
@@ -181,11 +161,6 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
             self.blocks.owe(page);
         }
         self.blocks.trimmed.is_empty()
-    }
-
-    fn merge_all(&mut self, cx: &mut Cx<'_>) -> bool {
-        self.blocks.begin_step();
-        !self.blocks.is_read_only() && self.scheme.merge_all(&mut self.blocks, cx)
     }
 
     fn recover(&mut self, cx: &mut Cx<'_>, found: Media) {
@@ -219,6 +194,37 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
 
     fn bytes(&self) -> usize {
         self.blocks.bytes() + self.scheme.bytes()
+    }
+
+    fn advice(&self) -> Option<&dyn Advice> {
+        Some(self)
+    }
+
+    fn advice_mut(&mut self) -> Option<&mut dyn Advice> {
+        Some(self)
+    }
+}
+
+impl<S: BlockScheme + 'static> Advice for Folded<S> {
+    fn on_hint(&mut self, hint: Hint, clean: bool, counters: &mut Counters) {
+        self.scheme.on_hint(hint, clean, counters);
+    }
+
+    fn is_ready(&self, unit: u32, _erased: u32) -> bool {
+        self.scheme.is_ready(&self.blocks, unit)
+    }
+
+    fn route(&self, logical_block: u32, pattern: Pattern) -> Option<Route> {
+        self.scheme.route(&self.blocks, logical_block, pattern)
+    }
+
+    fn policy(&self, logical_block: u32) -> Option<Policy> {
+        self.scheme.policy(logical_block)
+    }
+
+    fn merge_all(&mut self, cx: &mut Cx<'_>) -> bool {
+        self.blocks.begin_step();
+        !self.blocks.is_read_only() && self.scheme.merge_all(&mut self.blocks, cx)
     }
 }
 

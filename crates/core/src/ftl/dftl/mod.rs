@@ -66,7 +66,7 @@ use serde::{Deserialize, Serialize};
 use super::cx::{Cx, PageOut};
 use super::store::table::{OWN, Table};
 use super::store::{Above, Owners, Store};
-use super::{Mapping, Reclaim, Shape};
+use super::{Advice, Mapping, Reclaim, Shape};
 use crate::nand::{Cause, Flash, Media, Ppn};
 use crate::support::NONE;
 use crate::support::registry::{About, Choice, Needs};
@@ -368,23 +368,6 @@ impl Mapping for Dftl {
         self.map.partial.as_ref().is_none_or(|partial| partial.cache.holds(lpn))
     }
 
-    fn home(&self, lpn: u32) -> Option<u32> {
-        self.store.pools().home(lpn)
-    }
-
-    fn home_chip(&self, lpn: u32) -> Option<u32> {
-        self.store.home_chip(lpn)
-    }
-
-    fn needs_work_estimates(&self) -> bool {
-        self.store.needs_work_estimates()
-    }
-
-    #[inline]
-    fn touch(&self, lpn: u32) {
-        self.map.table.touch(lpn);
-    }
-
     fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
         let Self { store, map: Map { table, partial } } = self;
         for (i, out) in pages.iter().enumerate() {
@@ -423,15 +406,14 @@ impl Mapping for Dftl {
         }
     }
 
-    fn flush(&mut self, cx: &mut Cx<'_>) -> bool {
+    fn make_durable(&mut self, cx: &mut Cx<'_>) -> bool {
         let buried = self.map.table.write_tombstones(&mut self.store, cx);
         self.store.fill_up(cx);
         buried
     }
 
-    #[inline]
-    fn store(&mut self) -> Option<&mut Store> {
-        Some(&mut self.store)
+    fn needs_reclaim(&mut self) -> Option<u32> {
+        self.store.needs_reclaim()
     }
 
     fn reclaim(&mut self, cx: &mut Cx<'_>, unit: u32) -> Reclaim {
@@ -484,5 +466,38 @@ impl Mapping for Dftl {
         let partial =
             self.map.partial.as_ref().map_or(0, |p| p.cache.bytes() + p.directory.bytes());
         self.map.table.bytes() + self.store.bytes() + partial
+    }
+    fn advice(&self) -> Option<&dyn Advice> {
+        Some(self)
+    }
+
+    fn advice_mut(&mut self) -> Option<&mut dyn Advice> {
+        Some(self)
+    }
+}
+
+impl Advice for Dftl {
+    fn home(&self, lpn: u32) -> Option<u32> {
+        self.store.pools().home(lpn)
+    }
+
+    fn home_chip(&self, lpn: u32) -> Option<u32> {
+        self.store.home_chip(lpn)
+    }
+
+    fn needs_work_estimates(&self) -> bool {
+        self.store.needs_work_estimates()
+    }
+
+    fn reclaims_when_idle(&mut self, unit: u32) -> bool {
+        self.store.collects_when_idle(unit)
+    }
+
+    fn pause(&mut self, unit: u32) -> bool {
+        self.store.pause(unit)
+    }
+
+    fn forget_wear(&mut self) {
+        self.store.forget_wear();
     }
 }

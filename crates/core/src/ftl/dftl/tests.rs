@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Config, Dftl};
 use crate::config::DeviceConfig;
 use crate::ftl::cx::{Cx, PageOut};
-use crate::ftl::{Mapping as _, Reclaim, Shape};
+use crate::ftl::{Advice as _, Mapping as _, Reclaim, Shape};
 use crate::metrics::Counters;
 use crate::nand::chip::Chip;
 use crate::nand::config::ProgramOrder;

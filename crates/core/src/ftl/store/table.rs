@@ -69,12 +69,6 @@ impl Table {
         (entry & TOMB == 0).then_some(entry)
     }
 
-    /// Reads the entry of `lpn`, so that it is in the processor's cache soon.
-    #[inline]
-    pub fn touch(&self, lpn: u32) {
-        std::hint::black_box(self.map[lpn as usize]);
-    }
-
     /// `lpn` lies at `ppn`.
     #[inline]
     pub fn set(&mut self, lpn: u32, ppn: Ppn) {
