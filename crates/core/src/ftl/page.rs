@@ -118,7 +118,7 @@ impl Mapping for PageMap {
     }
 
     fn recover(&mut self, cx: &mut Cx<'_>, mut found: Media) {
-        self.store.undo_copies(cx.flash, &mut found);
+        self.store.before_recovery(cx.flash, &mut found);
         self.table.rebuild(&mut self.store, &found);
         self.store.reopen(cx, &found);
     }

@@ -11,13 +11,44 @@ use crate::ftl::victim::{Candidates, Looks, VictimPolicy};
 pub(super) fn build(config: &Config) -> Box<dyn VictimPolicy> {
     match config.cleaning {
         Cleaning::Greedy => Box::new(Emptiest),
-        Cleaning::WearAware => Box::new(WearAware {
-            lifetime: config.lifetime,
-            migrate_below: config.migrate_below,
-            ration_below: config.ration_below,
-            draws: Pcg64Mcg::seed_from_u64(config.seed),
-            cold: None,
-        }),
+        Cleaning::WearAware => Box::new(WearAware::new(config)),
+    }
+}
+
+/// Whether a block of an element that has come to its turn is cleaned, as the options say.
+pub(super) fn turns(config: &Config) -> Turns {
+    match config.cleaning {
+        Cleaning::Greedy => Turns::All,
+        Cleaning::WearAware => Turns::Rationed(WearAware::new(config)),
+    }
+}
+
+/// Whether a block that has come to its turn is cleaned, or passed over.
+#[derive(Debug)]
+pub(super) enum Turns {
+    /// It always is.
+    All,
+    /// The less often, the less life it has left.
+    Rationed(WearAware),
+}
+
+impl Turns {
+    /// The average of the erases that are left of blocks which were erased so often, for
+    /// [`Self::accepts`]. Asked once, when blocks that are cleaned one after the other are put in
+    /// order.
+    pub fn average_left(&self, erases: &mut dyn Iterator<Item = u32>) -> f64 {
+        match self {
+            Self::All => 0.0,
+            Self::Rationed(policy) => policy.average_left(erases),
+        }
+    }
+
+    /// Whether a block that has come to its turn and was erased so often is cleaned.
+    pub fn accepts(&mut self, erases: u32, average_left: f64) -> bool {
+        match self {
+            Self::All => true,
+            Self::Rationed(policy) => policy.fate(erases, average_left, false) != Fate::Skip,
+        }
     }
 }
 
@@ -60,7 +91,7 @@ fn candidates(sealed: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
 /// Goes through those blocks, and looks at the erases that each has left. The last one is cleaned
 /// as it is.
 #[derive(Debug)]
-struct WearAware {
+pub(super) struct WearAware {
     lifetime: u32,
     migrate_below: f64,
     ration_below: f64,
@@ -69,6 +100,16 @@ struct WearAware {
 }
 
 impl WearAware {
+    fn new(config: &Config) -> Self {
+        Self {
+            lifetime: config.lifetime,
+            migrate_below: config.migrate_below,
+            ration_below: config.ration_below,
+            draws: Pcg64Mcg::seed_from_u64(config.seed),
+            cold: None,
+        }
+    }
+
     /// A block that was erased so often, where `average` erases are left to blocks; `migrates`
     /// where cold data can move.
     fn fate(&mut self, erases: u32, average: f64, migrates: bool) -> Fate {
@@ -82,6 +123,17 @@ impl WearAware {
         } else {
             Fate::Clean
         }
+    }
+
+    /// The average of the erases that are left of blocks which were erased so often. One that
+    /// outlives its life has nothing left, and not less.
+    fn average_left(&self, erases: &mut dyn Iterator<Item = u32>) -> f64 {
+        let (mut left, mut blocks) = (0, 0u32);
+        for erases in erases {
+            left += u64::from(self.lifetime.saturating_sub(erases));
+            blocks += 1;
+        }
+        left as f64 / f64::from(blocks.max(1))
     }
 }
 
@@ -112,20 +164,6 @@ impl VictimPolicy for WearAware {
 
     fn cold(&mut self) -> Option<u32> {
         self.cold.take()
-    }
-
-    /// A block that outlives its life has nothing left, and not less.
-    fn average_left(&self, erases: &mut dyn Iterator<Item = u32>) -> f64 {
-        let (mut left, mut blocks) = (0, 0u32);
-        for erases in erases {
-            left += u64::from(self.lifetime.saturating_sub(erases));
-            blocks += 1;
-        }
-        left as f64 / f64::from(blocks.max(1))
-    }
-
-    fn accepts(&mut self, erases: u32, average_left: f64) -> bool {
-        self.fate(erases, average_left, false) != Fate::Skip
     }
 
     fn looks_at(&self) -> Looks {
@@ -163,8 +201,8 @@ mod tests {
     fn erases_are_averaged_only_for_those_who_look_at_wear() {
         let mut looked_at = 0;
         let mut erases = [40, 60].into_iter().inspect(|_| looked_at += 1);
-        assert!(Emptiest.average_left(&mut erases) == 0.0);
-        assert!(Emptiest.accepts(49, 0.0));
+        assert!(Turns::All.average_left(&mut erases) == 0.0);
+        assert!(Turns::All.accepts(49, 0.0));
         // The second has outlived its life by ten erases: it has none left.
         assert!((policy(0.85, 0.80).average_left(&mut erases) - 5.0).abs() < 1e-9);
         assert_eq!(looked_at, 2);

@@ -81,18 +81,20 @@
 //! active block or aware of wear O(n log n) in an element's blocks.
 
 mod cleaning;
+mod elements;
 mod planes;
+mod sealed;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::alloc::{Allocator, Pools};
 use super::page::PageMap;
-use super::store::{Numbering, Sealed, Store};
 use super::{Mapping, Shape};
 use crate::nand::Geometry;
 use crate::support::registry::{About, Choice, Cost, Needs};
 use crate::support::whole_share;
+use elements::Numbering;
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -249,15 +251,16 @@ impl Config {
                 (Box::new(planes::Whole::new(pools.clone())), Some(self.numbering()))
             }
         };
-        let parts = Sealed {
+        let options = sealed::Options {
             title: ABOUT.title,
             alloc,
             pools,
             victim: cleaning::build(self),
+            turns: cleaning::turns(self),
             shared,
             min_free: self.min_free,
         };
-        Ok(Box::new(PageMap::new(Store::sealed(&shape, parts)?, shape.logical_pages)))
+        Ok(Box::new(PageMap::new(sealed::store(&shape, options)?, shape.logical_pages)))
     }
 
     fn numbering(&self) -> Numbering {

@@ -2,7 +2,7 @@
 //! go the same way.
 
 use super::table::TOMB;
-use super::{Owners, Store};
+use super::{Discipline, Owners, Store};
 use crate::ftl::Reclaim;
 use crate::ftl::cx::{Cx, Move, PageOut, Place};
 use crate::ftl::gc::Grain;
@@ -68,7 +68,7 @@ impl Store {
         let is_over = self.wear.is_due(unit) || self.has_enough(unit);
         let ends = self.units[unit as usize].victim == NONE && is_over;
         if ends {
-            self.units[unit as usize].listed.clear();
+            self.ask_discipline(|discipline, _| discipline.ended(unit));
         }
         ends
     }
@@ -76,8 +76,8 @@ impl Store {
     /// Whether `unit`, which has no victim, need not be collected any further.
     fn has_enough(&self, unit: u32) -> bool {
         let u = &self.units[unit as usize];
-        if self.limits.sealed && u.cleaned {
-            return !self.cleans_on(unit);
+        if let Some(discipline) = self.discipline.as_ref().filter(|_| u.cleaned) {
+            return !discipline.goes_on(self, unit);
         }
         let idle = if u.idle { self.limits.idle_free_blocks } else { 0 };
         self.erased(unit) > idle.max(self.limits.gc_free_blocks)
@@ -146,8 +146,12 @@ impl Store {
 
     /// The block that the policy names.
     fn choose_victim(&mut self, cx: &Cx<'_>, unit: u32) -> Option<u32> {
-        if self.limits.shared.is_some() {
-            return self.next_listed(cx, unit);
+        if self.limits.pools_as_one {
+            let begins = !self.units[unit as usize].cleaned;
+            let pick = |discipline: &mut dyn Discipline, store: &mut Self| {
+                discipline.picks_victim(store, cx, unit, begins)
+            };
+            return self.ask_discipline(pick).flatten();
         }
         if self.pool.free(unit) == 0 {
             self.wake_all(unit);

@@ -101,6 +101,10 @@ impl Store {
             Some(given) => GcConfig::blocks("idle_free_blocks", given, g.blocks_per_unit)?,
             None => 0,
         };
+        // A unit may run ahead of the others by half of the spare pages.
+        let even = pages.div_ceil(pools.units_each());
+        let most = room(g, gc_free_blocks + above.classes, &pools) as u32;
+        let physical = g.blocks_per_unit * g.pages_per_block;
         let limits = Limits {
             gc_free_blocks,
             idle_free_blocks,
@@ -111,13 +115,14 @@ impl Store {
             region_pages: gc.region_pages.unwrap_or(u64::from(shape.logical_pages)),
             classes: gc.regions + above.classes,
             spread: gc.copies == Copies::Spread,
-            sealed: false,
-            shared: None,
+            data_pages: g.pages_per_block,
+            one_open: false,
+            pools_as_one: false,
+            share: (even + (physical - even) / 2).min(most).max(even),
         };
-        let even = pages.div_ceil(pools.units_each());
-        let most = room(g, gc_free_blocks + above.classes, &pools) as u32;
         let wear = shape.parts.wear.clone().unwrap_or_default();
         let leveller = wear.build(wear::Shape { geometry: g, pools: &pools })?;
-        Ok(Self::new(limits, g.clone(), (even, most), Parts { alloc, pools, victim, leveller }))
+        let parts = Parts { alloc, pools, victim, leveller, discipline: None };
+        Ok(Self::new(limits, g.clone(), parts))
     }
 }

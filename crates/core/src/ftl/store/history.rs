@@ -61,7 +61,8 @@ impl History {
         }
     }
 
-    /// `into` gets the pages of `from`, and counts as having been opened when that was.
+    /// `into` gets the pages of `from`: where the order of blocks is kept, it counts as having been
+    /// opened when that was.
     pub fn stand_for(&mut self, into: u32, from: u32) {
         if let Some(&sequence) = self.sequence.get(from as usize) {
             self.sequence[into as usize] = sequence;

@@ -287,10 +287,7 @@ impl Store {
         }
         let write_point = self.swap_point(self.geometry.unit_of(swap.into));
         self.start(cx, write_point, swap.into);
-        // The model's block of cold data takes over the number of the one that they lay in.
-        if self.limits.sealed {
-            self.history.stand_for(swap.into, swap.from);
-        }
+        self.history.stand_for(swap.into, swap.from);
         self.empty(unit, swap.from, Job::Swap(swap));
     }
 
@@ -324,7 +321,7 @@ impl Store {
         let Open { block, page, .. } = self.open[write_point];
         if page > 0 {
             self.class_of_swap(block);
-            if !self.limits.sealed {
+            if !self.limits.one_open {
                 self.rest.plan(block);
                 if page < self.data_pages() {
                     return;
@@ -343,7 +340,7 @@ impl Store {
     /// Whether a swap that is over has left a block of `unit` part-filled.
     pub(super) fn has_part_filled(&self, unit: u32) -> bool {
         let is_open = self.open[self.swap_point(unit)].block != NONE;
-        is_open && !self.wear.swapping.get(unit as usize) && !self.limits.sealed
+        is_open && !self.wear.swapping.get(unit as usize)
     }
 
     /// Whether the block that gets the pages of a swap has no room for more.

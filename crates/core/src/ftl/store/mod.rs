@@ -21,24 +21,23 @@
 mod check;
 mod collect;
 mod compose;
-mod elements;
+mod discipline;
 mod history;
 mod levelling;
 mod recovery;
 mod rest;
-mod sealed;
 mod space;
 pub mod table;
 #[cfg(test)]
 mod tests;
+mod together;
 mod transfer;
 mod units;
 
 use std::collections::VecDeque;
 
 pub use compose::Above;
-pub use elements::Numbering;
-pub use sealed::Sealed;
+pub use discipline::Discipline;
 pub use units::View;
 
 use collect::Job;
@@ -62,37 +61,43 @@ pub const DATA: u32 = 0;
 
 /// The options, settled for one array.
 #[derive(Debug, Clone, Copy)]
-struct Limits {
+pub(in crate::ftl) struct Limits {
     /// A unit with so many erased blocks, or fewer, is collected.
-    gc_free_blocks: u32,
+    pub gc_free_blocks: u32,
     /// The same while nothing else is to do; 0 where nothing happens then.
-    idle_free_blocks: u32,
+    pub idle_free_blocks: u32,
     /// What is collected before anything else goes on.
-    grain: Grain,
+    pub grain: Grain,
     /// Pages that one step of collection copies at most.
-    gc_step_pages: u32,
+    pub gc_step_pages: u32,
     /// Classes of the host's pages: the first ones. Those of the mapping above come after.
-    regions: u32,
+    pub regions: u32,
     /// A page that is written again within so many pages is hot.
-    region_pages: u64,
+    pub region_pages: u64,
     /// Kinds of pages that lie in blocks of their own.
-    classes: u32,
+    pub classes: u32,
     /// Copies go to all units of the pool.
-    spread: bool,
-    /// Fresh and moved pages share an open block, and its last page is a summary.
-    sealed: bool,
-    /// Sealed stores: all units of a pool share one open block and are collected together, in this
-    /// order of their blocks.
-    shared: Option<Numbering>,
+    pub spread: bool,
+    /// Pages of a block that hold data: the first ones.
+    pub data_pages: u32,
+    /// What collection moves goes to the open block of fresh pages, and a block that got the pages
+    /// of a swap is closed as it is.
+    pub one_open: bool,
+    /// All units of a pool share one open block and are collected as one.
+    pub pools_as_one: bool,
+    /// No unit takes fresh pages while it has more valid ones than this.
+    pub share: u32,
 }
 
 /// What a store is composed of.
 #[derive(Debug)]
-struct Parts {
-    alloc: Box<dyn Allocator>,
-    pools: Pools,
-    victim: Box<dyn VictimPolicy>,
-    leveller: super::wear::Built,
+pub(in crate::ftl) struct Parts {
+    pub alloc: Box<dyn Allocator>,
+    pub pools: Pools,
+    pub victim: Box<dyn VictimPolicy>,
+    pub leveller: super::wear::Built,
+    /// None: the store's own rules.
+    pub discipline: Option<Box<dyn Discipline>>,
 }
 
 /// The mapping above a store, as far as collection needs it.
@@ -178,13 +183,6 @@ struct Unit {
     idle: bool,
     /// Its collection has erased a block.
     cleaned: bool,
-    /// The erased block taken last, counted from its first.
-    taken: u32,
-    /// Units that share an open block: what is still to be cleaned, the next one last.
-    listed: Vec<u32>,
-    /// The average of the erases that their blocks had left when those were listed, for policies
-    /// that look at it.
-    average_left: f64,
     /// Closed blocks by valid pages.
     closed: Minima,
 }
@@ -217,10 +215,8 @@ pub struct Store {
     /// Unit of its pool, counted from 0, that the next program unit of the mapping's own pages goes
     /// to; without an allocator, the next tombstone.
     turn: u32,
-    /// No unit takes fresh pages while it has more valid ones than this.
-    share: u32,
-    /// Sealed stores: the plane of each die that was cleaned last.
-    turns: Vec<u32>,
+    /// Rules of the mapping above in place of the store's own; taken out while it is asked.
+    discipline: Option<Box<dyn Discipline>>,
     /// Units that wait for collection.
     waiting: VecDeque<u32>,
     /// Unit of the next copies that are spread.
@@ -229,9 +225,9 @@ pub struct Store {
 }
 
 impl Store {
-    /// An erased store whose units hold `even` valid pages each, and `most` at most.
-    fn new(limits: Limits, geometry: Geometry, (even, most): (u32, u32), parts: Parts) -> Self {
-        let Parts { alloc, pools, victim, leveller } = parts;
+    /// An erased store.
+    pub(in crate::ftl) fn new(limits: Limits, geometry: Geometry, parts: Parts) -> Self {
+        let Parts { alloc, pools, victim, leveller, discipline } = parts;
         let unit = |_| Unit {
             valid: 0,
             coming: 0,
@@ -243,14 +239,8 @@ impl Store {
             wants: DATA,
             idle: false,
             cleaned: false,
-            taken: geometry.blocks_per_unit - 1,
-            listed: Vec::new(),
-            average_left: 0.0,
             closed: Minima::new(geometry.blocks_per_unit as usize),
         };
-        // A unit may run ahead of the others by half of the spare pages.
-        let physical = geometry.blocks_per_unit * geometry.pages_per_block;
-        let share = (even + (physical - even) / 2).min(most).max(even);
         let open = Open { block: NONE, ..Open::default() };
         Self {
             reverse: vec![NONE; geometry.pages() as usize],
@@ -264,7 +254,7 @@ impl Store {
             history: History::new(
                 victim.looks_at(),
                 limits.regions > 1,
-                limits.sealed,
+                discipline.is_some(),
                 geometry.blocks(),
             ),
             rest: Rest::new(
@@ -277,11 +267,7 @@ impl Store {
             pools,
             turn: 0,
             spread_turn: 0,
-            turns: vec![
-                geometry.units / geometry.dies - 1;
-                if limits.sealed { geometry.dies as usize } else { 0 }
-            ],
-            share,
+            discipline,
             waiting: VecDeque::with_capacity(geometry.units as usize),
             moves: Vec::with_capacity(limits.gc_step_pages as usize),
             limits,
@@ -301,14 +287,14 @@ impl Store {
 
     /// Pages of a block that hold data.
     #[inline]
-    fn data_pages(&self) -> u32 {
-        self.geometry.pages_per_block - u32::from(self.limits.sealed)
+    pub(in crate::ftl) fn data_pages(&self) -> u32 {
+        self.limits.data_pages
     }
 
     /// Number of an open block.
     #[inline]
     fn write_point(&self, unit: u32, class: u32, moved: bool) -> usize {
-        let apart = moved && !self.limits.sealed;
+        let apart = moved && !self.limits.one_open;
         (unit * (self.limits.classes * 2 + 1) + class * 2) as usize + usize::from(apart)
     }
 
@@ -446,10 +432,8 @@ impl Store {
             self.pool.take_this(unit, least);
             return Some(least);
         }
-        if self.limits.sealed {
-            return self.take_in_rotation(unit);
-        }
-        self.pool.take(unit)
+        let ruled = self.ask_discipline(|discipline, store| discipline.opens(store, unit));
+        ruled.unwrap_or_else(|| self.pool.take(unit))
     }
 
     /// An erased block is written from now on.
@@ -504,12 +488,13 @@ impl Store {
         moved: bool,
         write_point: usize,
     ) {
-        if self.limits.sealed {
-            self.summarise(cx, write_point);
+        if let Some(discipline) = &self.discipline {
+            let Open { block, page, label, .. } = self.open[write_point];
+            discipline.ends_block(cx, Place { block, page, label });
         }
         let block = std::mem::replace(&mut self.open[write_point].block, NONE);
         self.close(unit, block);
-        if !moved && !self.limits.sealed {
+        if !moved && self.discipline.is_none() {
             self.ask_for_space(unit, class);
         }
     }
@@ -551,9 +536,7 @@ impl Store {
                 alloc.placed(unit, &mut View { store: self, engine: cx.engine, class });
                 self.alloc = Some(alloc);
             }
-            if self.limits.sealed {
-                self.ask_in_turn(self.pools.of_unit(unit));
-            }
+            self.ask_discipline(|discipline, store| discipline.asks_for_room(store, unit));
         } else if !self.has_pending(unit, class) {
             self.turn = (self.turn + 1) % self.pools.units_each();
         }

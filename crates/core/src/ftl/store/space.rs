@@ -11,13 +11,13 @@ impl Store {
     #[inline]
     pub(super) fn takes(&self, engine: &Engine, unit: u32, class: u32) -> bool {
         let u = &self.units[unit as usize];
-        self.has_place(engine, unit, class) && u.valid + u.coming <= self.share
+        self.has_place(engine, unit, class) && u.valid + u.coming <= self.limits.share
     }
 
     /// Whether a page of `class` that replaces one of `unit` may go there.
     #[inline]
     pub(super) fn has_place(&self, engine: &Engine, unit: u32, class: u32) -> bool {
-        if self.limits.sealed {
+        if self.limits.one_open {
             // What collection moves goes to the same block: the reserve is all that it can count
             // on.
             let opens = self.open[self.write_point(unit, class, false)].block == NONE;
@@ -29,7 +29,7 @@ impl Store {
     /// Whether a block of `unit` can be opened so that one stays which is really erased.
     #[inline]
     pub(super) fn can_open(&self, engine: &Engine, unit: u32) -> bool {
-        if self.wear.takes_least_worn() || self.limits.sealed {
+        if self.wear.takes_least_worn() || self.limits.one_open {
             return self.really_erased(engine, unit) > 1;
         }
         self.pool.second(unit).is_some_and(|reserve| !engine.is_changing(reserve))
@@ -107,7 +107,7 @@ impl Store {
     /// Puts `unit` in line for collection where it is short of erased blocks for fresh pages of
     /// `class`.
     #[inline]
-    pub(super) fn ask_for_space(&mut self, unit: u32, class: u32) {
+    pub(in crate::ftl) fn ask_for_space(&mut self, unit: u32, class: u32) {
         let unit = self.lead(unit);
         if self.units[unit as usize].collecting {
             // Who asks last is who waits now.
@@ -126,19 +126,18 @@ impl Store {
     }
 
     /// A fresh page of `class` finds no room in `unit`, which is put in line for collection where
-    /// that helps. Planes that have their own open blocks take their turns.
+    /// that helps.
     #[inline]
     pub(super) fn ask_for_room(&mut self, unit: u32, class: u32) {
-        if self.limits.sealed {
-            self.ask_in_turn(self.pools.of_unit(unit));
-        } else {
+        let asked = self.ask_discipline(|discipline, store| discipline.asks_for_room(store, unit));
+        if asked.is_none() {
             self.ask_for_space(unit, class);
         }
     }
 
     /// Whether a closed block of `unit` has pages that are not valid.
     #[inline]
-    pub(super) fn gains(&self, unit: u32) -> bool {
+    pub(in crate::ftl) fn gains(&self, unit: u32) -> bool {
         self.together(unit).any(|unit| {
             let least = self.units[unit as usize].closed.min();
             least.is_some_and(|(_, valid)| u32::from(valid) < self.data_pages())
@@ -195,7 +194,7 @@ impl Store {
     }
 
     /// Pages of `class` that `unit` takes before anything is erased.
-    pub(super) fn free_pages(&self, unit: u32, class: u32) -> u32 {
+    pub(in crate::ftl) fn free_pages(&self, unit: u32, class: u32) -> u32 {
         let open = &self.open[self.write_point(unit, class, false)];
         let room = if open.block == NONE { 0 } else { self.data_pages() - open.page };
         self.pool.free(unit) * self.data_pages() + room

@@ -13,7 +13,7 @@ impl Store {
         let free = self.pool.free(unit);
         let opened = self.open[self.write_point(unit, class, true)].block != NONE;
         (free > self.limits.gc_free_blocks || (opened && free > 0))
-            && self.units[unit as usize].valid < self.share
+            && self.units[unit as usize].valid < self.limits.share
     }
 
     /// Whether `unit` has that room now: copies must not wait for an erase there, which may wait
