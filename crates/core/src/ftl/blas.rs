@@ -44,16 +44,18 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::alloc::Units as _;
 use super::config::FtlConfig;
-use super::cx::{Cx, PageOut};
+use super::cx::Cx;
+use super::page_level::{PageLevel, PageScheme};
 use super::store::table::Table;
 use super::store::{Above, Store};
-use super::{Advice, Mapping, Reclaim, Shape};
+use super::{Mapping, Shape};
 use crate::metrics::Counters;
 use crate::nand::{Flash, Media, Ppn};
 use crate::pattern::{Access, Hint, Pattern, Policy, Route};
@@ -158,13 +160,10 @@ impl Config {
         }
         let parts = FtlConfig { allocator: None, ..shape.parts.clone() };
         let shape = Shape { parts: &parts, ..shape };
-        let store = Store::compose(&shape, Above { title: "BLAS", pages: 0, classes: 0 })?
-            .without_allocator();
+        let store = Store::compose(&shape, Above::titled(ABOUT.title))?.without_allocator();
         let blocks = shape.logical_pages.div_ceil(shape.geometry.pages_per_block) as usize;
-        Ok(Box::new(Blas {
+        let scheme = Blas {
             config: self.clone(),
-            table: Table::new(shape.logical_pages, store.pools().count()),
-            store,
             logical_pages: shape.logical_pages,
             home: vec![NONE; blocks],
             scores: vec![0; blocks],
@@ -174,7 +173,8 @@ impl Config {
             turn: 0,
             stream: Stream { group: u64::MAX, block: NONE, unit: NONE, next: NONE, run: 0 },
             hint: None,
-        }))
+        };
+        Ok(PageLevel::boxed(store, shape.logical_pages, scheme))
     }
 }
 
@@ -192,8 +192,6 @@ struct Stream {
 #[derive(Debug)]
 struct Blas {
     config: Config,
-    store: Store,
-    table: Table,
     logical_pages: u32,
     /// Unit to which pages of each logical block were written last, or [`NONE`].
     home: Vec<u32>,
@@ -211,15 +209,6 @@ struct Blas {
 }
 
 impl Blas {
-    fn ppb(&self) -> u32 {
-        self.store.geometry().pages_per_block
-    }
-
-    fn channel_of(&self, unit: u32) -> u32 {
-        let g = self.store.geometry();
-        g.channel_of(g.die_of(unit))
-    }
-
     /// A block has been written: it is no longer read-intensive.
     fn on_written(&mut self, block: u32) {
         self.forget_score(block);
@@ -243,10 +232,10 @@ impl Blas {
     }
 
     /// The unit that the next page of `block` goes to; `None` while none takes it.
-    fn pick(&mut self, cx: &Cx<'_>, block: u32, class: u32) -> Option<u32> {
+    fn unit_for(&mut self, store: &mut Store, cx: &Cx<'_>, block: u32, class: u32) -> Option<u32> {
         let (stream, home) = (self.stream, self.home[block as usize]);
         let together = stream.group == cx.group && stream.block == block;
-        let mut units = self.store.units(cx.engine, class);
+        let mut units = store.units(cx.engine, class);
         let kept = if together {
             stream.unit
         } else if self.config.placement == Placement::Kept {
@@ -258,19 +247,25 @@ impl Blas {
             return Some(kept);
         }
         let asked = self.hint.filter(|hint| hint.block == block).and_then(|hint| hint.channel);
-        let there = asked.and_then(|channel| self.choose(cx, class, Some(channel)));
-        let chosen = there.or_else(|| self.choose(cx, class, None))?;
-        self.turn = (chosen + 1) % self.store.geometry().units;
+        let there = asked.and_then(|channel| self.choose(store, cx, class, Some(channel)));
+        let chosen = there.or_else(|| self.choose(store, cx, class, None))?;
+        self.turn = (chosen + 1) % store.geometry().units;
         Some(chosen)
     }
 
     /// A unit that takes a page, of `channel` if one is given: the next one in turn, or the one
     /// that will be free first.
-    fn choose(&mut self, cx: &Cx<'_>, class: u32, channel: Option<u32>) -> Option<u32> {
-        let g = self.store.geometry();
+    fn choose(
+        &self,
+        store: &mut Store,
+        cx: &Cx<'_>,
+        class: u32,
+        channel: Option<u32>,
+    ) -> Option<u32> {
+        let g = store.geometry();
         let (count, channels) = (g.units, g.channels);
         let turn = self.turn;
-        let mut units = self.store.units(cx.engine, class);
+        let mut units = store.units(cx.engine, class);
         let mut best: Option<(u64, u32)> = None;
         for unit in (0..count).map(|i| (turn + i) % count) {
             let is_there = channel.is_none_or(|channel| unit % channels == channel);
@@ -288,35 +283,18 @@ impl Blas {
         best.map(|(_, unit)| unit)
     }
 
-    /// A page of `block` has been written to `unit`.
-    fn placed(&mut self, cx: &Cx<'_>, block: u32, unit: u32, lpn: u32) {
-        let group = cx.group;
-        let goes_on =
-            (self.stream.group, self.stream.block, self.stream.next) == (group, block, lpn);
-        let run = if goes_on { self.stream.run + 1 } else { 1 };
-        self.stream = Stream { group, block, unit, next: lpn + 1, run };
-        self.home[block as usize] = unit;
-        self.on_written(block);
-        if let Some(threshold) = self.config.sequential.filter(|_| cx.timed) {
-            let hint = self.hint.filter(|hint| hint.block == block);
-            if hint.map_or(run > threshold, |hint| hint.pattern.write == Access::Sequential) {
-                self.set_score(block, self.config.threshold);
-            }
-        }
-    }
-
-    /// Where a page can be read on flash.
-    fn stored(&self, flash: &Flash, lpn: u32) -> Option<(u32, u32)> {
-        let (block, page) = self.store.geometry().split(self.table.lookup(lpn)?);
-        flash.is_written(block, page).then_some((block, page))
-    }
-
     /// The next run of adjacent pages on one channel, no longer than one stripe over all channels:
     /// the first page, how many, and the channel.
-    fn next_run(&self, flash: &Flash, pages: std::ops::Range<u32>) -> Option<(u32, u32, u32)> {
-        let g = self.store.geometry();
-        let channel =
-            |lpn| self.stored(flash, lpn).map(|(block, _)| self.channel_of(g.unit_of(block)));
+    fn next_run(
+        store: &Store,
+        table: &Table,
+        flash: &Flash,
+        pages: Range<u32>,
+    ) -> Option<(u32, u32, u32)> {
+        let g = store.geometry();
+        let channel = |lpn| {
+            stored(store, table, flash, lpn).map(|(block, _)| channel_of(store, g.unit_of(block)))
+        };
         let most = g.channels * g.program_pages;
         let mut first = pages.start;
         while first < pages.end {
@@ -337,20 +315,23 @@ impl Blas {
 
     /// Moves all of a run but what its first program wrote to the next channels; whether anything
     /// moved.
-    fn scatter_run(&mut self, cx: &mut Cx<'_>, (first, count, channel): (u32, u32, u32)) -> bool {
-        let (channels, step) =
-            (self.store.geometry().channels, self.store.geometry().program_pages);
+    fn scatter_run(
+        store: &mut Store,
+        cx: &mut Cx<'_>,
+        table: &mut Table,
+        (first, count, channel): (u32, u32, u32),
+    ) -> bool {
+        let (channels, step) = (store.geometry().channels, store.geometry().program_pages);
         let mut moved = false;
         for (number, at) in (1..).zip((first + step..first + count).step_by(step as usize)) {
             let to = (channel + number) % channels;
-            let places =
-                (at..(at + step).min(first + count)).filter_map(|lpn| self.stored(cx.flash, lpn));
+            let places = (at..(at + step).min(first + count))
+                .filter_map(|lpn| stored(store, table, cx.flash, lpn));
             let places: Vec<(u32, u32)> = places.collect();
             for together in places.chunk_by(|one, next| one.0 == next.0) {
                 let pages: Vec<u32> = together.iter().map(|place| place.1).collect();
-                if let Some(unit) = self.store.roomiest(cx.engine, to, together[0].0) {
-                    moved |=
-                        self.store.transfer(cx, (together[0].0, &pages), unit, &mut self.table);
+                if let Some(unit) = store.roomiest(cx.engine, to, together[0].0) {
+                    moved |= store.transfer(cx, (together[0].0, &pages), unit, table);
                 }
             }
         }
@@ -358,127 +339,68 @@ impl Blas {
     }
 }
 
-impl Mapping for Blas {
-    #[inline]
-    fn translate(&mut self, _cx: &mut Cx<'_>, lpn: u32) -> Option<Ppn> {
-        self.table.lookup(lpn)
-    }
-
-    #[inline]
-    fn lookup(&self, lpn: u32) -> Option<Ppn> {
-        self.table.lookup(lpn)
-    }
-
-    fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
-        let ppb = self.ppb();
-        for (i, out) in pages.iter().enumerate() {
-            let block = out.lpn / ppb;
-            let class = self.store.class_of_write(self.table.lookup(out.lpn));
-            let Some(unit) = self.pick(cx, block, class) else { return i };
-            let guard = self.table.forget(&mut self.store, out.lpn);
-            let placed = self.store.append(cx, (unit, class), *out, out.lpn, guard, waits);
-            let Some(ppn) = placed else { return i };
-            self.table.set(out.lpn, ppn);
-            self.placed(cx, block, unit, out.lpn);
-        }
-        pages.len()
-    }
-
-    fn trim(&mut self, _cx: &mut Cx<'_>, first: u32, count: u32) {
-        self.table.trim(&mut self.store, first, count);
-    }
-
-    fn make_durable(&mut self, cx: &mut Cx<'_>) -> bool {
-        let buried = self.table.write_tombstones(&mut self.store, cx);
-        self.store.fill_up(cx);
-        buried
-    }
-
-    fn needs_reclaim(&mut self) -> Option<u32> {
-        self.store.needs_reclaim()
-    }
-
-    fn reclaim(&mut self, cx: &mut Cx<'_>, unit: u32) -> Reclaim {
-        self.store.collect(cx, unit, &mut self.table)
-    }
-
-    fn recover(&mut self, cx: &mut Cx<'_>, found: Media) {
-        self.table.rebuild(&mut self.store, &found);
-        self.store.reopen(cx, &found);
-        let (ppb, g) = (self.ppb(), self.store.geometry());
-        for (block, home) in (0..).zip(&mut self.home) {
-            let pages = block * ppb..((block + 1) * ppb).min(self.logical_pages);
-            let first = pages.into_iter().find_map(|lpn| self.table.lookup(lpn));
-            *home = first.map_or(NONE, |ppn| g.unit_of(g.split(ppn).0));
-        }
-    }
-
-    fn check(&self, flash: &Flash) -> Result<(), String> {
-        let valid = self.store.check(flash, |owner, ppn| self.table.lies(owner, ppn))?;
-        let waiting = (0..).zip(&self.scores).filter(|&(_, &score)| score >= self.config.threshold);
-        if !waiting
-            .map(|(block, &score)| (Reverse(score), block))
-            .collect::<BTreeSet<_>>()
-            .eq(&self.ready)
-        {
-            return Err(format!(
-                "blas: {} blocks wait to be scattered, the scores say others",
-                self.ready.len()
-            ));
-        }
-        self.table.check(valid)
-    }
-
-    fn space(&self) -> String {
-        self.store.space()
-    }
-
-    fn free_blocks(&self, unit: u32) -> u32 {
-        self.store.free_blocks(unit)
-    }
-
-    fn bytes(&self) -> usize {
-        self.table.bytes()
-            + self.store.bytes()
-            + (self.home.len() + self.scores.len()) * 4
-            + self.striped.bytes()
-            + self.ready.len() * 16
-    }
-    fn advice(&self) -> Option<&dyn Advice> {
-        Some(self)
-    }
-
-    fn advice_mut(&mut self) -> Option<&mut dyn Advice> {
-        Some(self)
-    }
+/// The channel of a unit.
+fn channel_of(store: &Store, unit: u32) -> u32 {
+    let g = store.geometry();
+    g.channel_of(g.die_of(unit))
 }
 
-impl Advice for Blas {
+/// Where a page can be read on flash.
+fn stored(store: &Store, table: &Table, flash: &Flash, lpn: u32) -> Option<(u32, u32)> {
+    let (block, page) = store.geometry().split(table.lookup(lpn)?);
+    flash.is_written(block, page).then_some((block, page))
+}
+
+impl PageScheme for Blas {
+    fn pick(
+        &mut self,
+        store: &mut Store,
+        cx: &mut Cx<'_>,
+        (lpn, class): (u32, u32),
+        _old: Option<Ppn>,
+    ) -> Option<u32> {
+        self.unit_for(store, cx, lpn / store.geometry().pages_per_block, class)
+    }
+
+    fn written(&mut self, store: &Store, cx: &mut Cx<'_>, lpn: u32, unit: u32) {
+        let block = lpn / store.geometry().pages_per_block;
+        let group = cx.group;
+        let goes_on =
+            (self.stream.group, self.stream.block, self.stream.next) == (group, block, lpn);
+        let run = if goes_on { self.stream.run + 1 } else { 1 };
+        self.stream = Stream { group, block, unit, next: lpn + 1, run };
+        self.home[block as usize] = unit;
+        self.on_written(block);
+        if let Some(threshold) = self.config.sequential.filter(|_| cx.timed) {
+            let hint = self.hint.filter(|hint| hint.block == block);
+            if hint.map_or(run > threshold, |hint| hint.pattern.write == Access::Sequential) {
+                self.set_score(block, self.config.threshold);
+            }
+        }
+    }
+
     fn needs_work_estimates(&self) -> bool {
         self.config.placement == Placement::LeastBusy
     }
 
-    fn watches_reads(&self) -> bool {
-        true
-    }
-
-    fn on_hint(&mut self, hint: Hint, clean: bool, _counters: &mut Counters) {
-        self.hint = (!clean).then_some(hint);
-    }
-
-    fn route(&self, block: u32, _pattern: Pattern) -> Option<Route> {
-        let kept = self.config.placement == Placement::Kept && self.home[block as usize] != NONE;
-        Some(if kept {
-            Route::Channel(self.channel_of(self.home[block as usize]))
-        } else {
-            Route::Anywhere
-        })
+    fn route(&self, store: &Store, block: u32, _pattern: Pattern) -> Option<Route> {
+        let home = self.home[block as usize];
+        let kept = self.config.placement == Placement::Kept && home != NONE;
+        Some(if kept { Route::Channel(channel_of(store, home)) } else { Route::Anywhere })
     }
 
     fn policy(&self, block: u32) -> Option<Policy> {
         let written = self.home[block as usize] != NONE;
         written
             .then(|| if self.striped.get(block as usize) { Policy::Multi } else { Policy::Single })
+    }
+
+    fn on_hint(&mut self, hint: Hint, clean: bool, _counters: &mut Counters) {
+        self.hint = (!clean).then_some(hint);
+    }
+
+    fn watches_reads(&self) -> bool {
+        true
     }
 
     fn on_read(&mut self, block: u32, pages: u32) {
@@ -489,39 +411,54 @@ impl Advice for Blas {
         }
     }
 
-    fn idle(&mut self, cx: &mut Cx<'_>) -> bool {
-        if self.store.geometry().channels == 1 {
+    fn idle(&mut self, store: &mut Store, cx: &mut Cx<'_>, table: &mut Table) -> bool {
+        if store.geometry().channels == 1 {
             return false;
         }
+        let ppb = store.geometry().pages_per_block;
         loop {
             let Some((block, from)) = self.scattering else {
                 let Some((_, block)) = self.ready.pop_first() else { return false };
                 self.scores[block as usize] = 0;
-                self.scattering = Some((block, block * self.ppb()));
+                self.scattering = Some((block, block * ppb));
                 continue;
             };
-            let end = ((block + 1) * self.ppb()).min(self.logical_pages);
-            let Some(run) = self.next_run(cx.flash, from..end) else {
+            let end = ((block + 1) * ppb).min(self.logical_pages);
+            let Some(run) = Self::next_run(store, table, cx.flash, from..end) else {
                 self.striped.set(block as usize);
                 self.scattering = None;
                 continue;
             };
             self.scattering = Some((block, run.0 + run.1));
-            if self.scatter_run(cx, run) {
+            if Self::scatter_run(store, cx, table, run) {
                 return true;
             }
         }
     }
 
-    fn reclaims_when_idle(&mut self, unit: u32) -> bool {
-        self.store.collects_when_idle(unit)
+    fn recovered(&mut self, store: &Store, table: &Table, _found: &Media) {
+        let g = store.geometry();
+        let ppb = g.pages_per_block;
+        for (block, home) in (0..).zip(&mut self.home) {
+            let pages = block * ppb..((block + 1) * ppb).min(self.logical_pages);
+            let first = pages.into_iter().find_map(|lpn| table.lookup(lpn));
+            *home = first.map_or(NONE, |ppn| g.unit_of(g.split(ppn).0));
+        }
     }
 
-    fn pause(&mut self, unit: u32) -> bool {
-        self.store.pause(unit)
+    fn check(&self) -> Result<(), String> {
+        let waiting = (0..).zip(&self.scores).filter(|&(_, &score)| score >= self.config.threshold);
+        let waiting: BTreeSet<_> = waiting.map(|(block, &score)| (Reverse(score), block)).collect();
+        if waiting == self.ready {
+            return Ok(());
+        }
+        Err(format!(
+            "blas: {} blocks wait to be scattered, the scores say others",
+            self.ready.len()
+        ))
     }
 
-    fn forget_wear(&mut self) {
-        self.store.forget_wear();
+    fn bytes(&self) -> usize {
+        (self.home.len() + self.scores.len()) * 4 + self.striped.bytes() + self.ready.len() * 16
     }
 }

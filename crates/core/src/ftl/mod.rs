@@ -19,6 +19,7 @@ pub mod hybrid;
 mod mapping;
 pub mod mnk;
 pub mod page;
+mod page_level;
 pub mod pattern;
 pub mod pool;
 pub mod replacement;

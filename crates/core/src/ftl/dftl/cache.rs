@@ -13,7 +13,7 @@ use crate::support::list::{Links, List};
 /// plain LRU.
 #[derive(Debug)]
 pub struct Cache {
-    /// Logical page of each entry_at.
+    /// Logical page of each entry.
     lpn: Vec<u32>,
     links: Links,
     probation: List,

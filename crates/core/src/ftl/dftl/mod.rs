@@ -60,14 +60,18 @@ mod directory;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cx::{Cx, PageOut};
-use super::store::table::{OWN, Table};
-use super::store::{Above, Owners, Store};
-use super::{Advice, Mapping, Reclaim, Shape};
-use crate::nand::{Cause, Flash, Media, Ppn};
+use super::cx::Cx;
+use super::page::Plain;
+use super::page_level::{PageLevel, PageScheme};
+use super::store::table::Table;
+use super::store::{Above, Store};
+use super::{Mapping, Shape};
+use crate::nand::{Geometry, Media, Ppn};
 use crate::support::NONE;
 use crate::support::registry::{About, Choice, Needs};
 use cache::Cache;
@@ -150,17 +154,49 @@ impl Config {
     /// # Errors
     /// Too little spare flash, or impossible options.
     pub fn build(&self, shape: Shape<'_>) -> Result<Box<dyn Mapping>, String> {
-        Ok(Box::new(self.assemble(shape)?))
+        let (pages, entries) = (shape.logical_pages, self.entries(shape.geometry)?);
+        let cached = self.cached(pages)?;
+        if cached < pages {
+            return Ok(Box::new(self.assemble(shape, cached, entries)?));
+        }
+        let store = Store::compose(&shape, Above::titled(ABOUT.title))?;
+        Ok(PageLevel::boxed(store, pages, Plain))
     }
 
-    fn assemble(&self, shape: Shape<'_>) -> Result<Dftl, String> {
+    /// The mapping with `cached` entries in RAM, which are not all, and so many in each translation
+    /// page.
+    fn assemble(
+        &self,
+        shape: Shape<'_>,
+        cached: u32,
+        entries: u32,
+    ) -> Result<PageLevel<Dftl>, String> {
         let pages = shape.logical_pages;
-        let most = (shape.geometry.page_bytes / 4) as u32;
+        let above =
+            Above { pages: pages.div_ceil(entries), classes: 1, ..Above::titled(ABOUT.title) };
+        let store = Store::compose(&shape, above)?;
+        let protected = match self.replacement {
+            Replacement::SegmentedLru => libm::floor(f64::from(cached) * self.protected) as u32,
+            Replacement::Lru => 0,
+        };
+        let scheme = Dftl {
+            cache: Cache::new(cached, protected, pages),
+            directory: Directory::new(entries, pages, shape.geometry),
+            batch_evict: self.batch_evict,
+            fetched: NONE,
+        };
+        Ok(PageLevel::new(store, pages, scheme))
+    }
+
+    /// Entries of a translation page; looks at the other options, too.
+    fn entries(&self, geometry: &Geometry) -> Result<u32, String> {
+        let most = (geometry.page_bytes / 4) as u32;
         let entries = self.entries_per_page.unwrap_or(most);
         if !(1..=most).contains(&entries) {
             return Err(format!(
-                "ftl.mapping.entries_per_page: found {entries}, expected 1 to {most}: 4 bytes each in a page of {} bytes",
-                shape.geometry.page_bytes
+                "ftl.mapping.entries_per_page: found {entries}, expected 1 to {most}: 4 bytes each \
+                 in a page of {} bytes",
+                geometry.page_bytes
             ));
         }
         if !(0.0..1.0).contains(&self.protected) {
@@ -169,27 +205,7 @@ impl Config {
                 self.protected
             ));
         }
-        let cached = self.cached(pages)?;
-        let split = cached < pages;
-        let above = Above {
-            title: ABOUT.title,
-            pages: if split { pages.div_ceil(entries) } else { 0 },
-            classes: u32::from(split),
-        };
-        let store = Store::compose(&shape, above)?;
-        let protected = match self.replacement {
-            Replacement::SegmentedLru => libm::floor(f64::from(cached) * self.protected) as u32,
-            Replacement::Lru => 0,
-        };
-        let partial = split.then(|| Partial {
-            cache: Cache::new(cached, protected, pages),
-            directory: Directory::new(entries, pages, shape.geometry),
-            batch_evict: self.batch_evict,
-            collected: 0,
-            fetched: NONE,
-        });
-        let table = Table::new(pages, store.pools().count());
-        Ok(Dftl { store, map: Map { table, partial } })
+        Ok(entries)
     }
 
     /// Entries in RAM.
@@ -208,32 +224,17 @@ impl Config {
     }
 }
 
+/// A map of which the entries in use are in RAM.
 #[derive(Debug)]
 struct Dftl {
-    store: Store,
-    map: Map,
-}
-
-/// The map: where everything lies, and which of it is known in RAM and on flash.
-#[derive(Debug)]
-struct Map {
-    table: Table,
-    /// A map that is not all in RAM.
-    partial: Option<Partial>,
-}
-
-#[derive(Debug)]
-struct Partial {
     cache: Cache,
     directory: Directory,
     batch_evict: bool,
-    /// The unit whose collection is being planned.
-    collected: u32,
     /// The page whose entry was fetched for a write that then had no room, or [`NONE`].
     fetched: u32,
 }
 
-impl Partial {
+impl Dftl {
     /// Brings the entry of `lpn` into the cache; says whether it is there now. What has to be read
     /// for that is planned, and its join noted in `cx` where it is `wanted`.
     #[inline]
@@ -285,18 +286,50 @@ impl Partial {
         self.cache.remove(victim);
         true
     }
+}
 
-    /// Writes the translation pages that are due; `false` while there is no room.
-    #[inline]
-    fn write_due(&mut self, store: &mut Store, cx: &mut Cx<'_>, table: &Table) -> bool {
-        self.directory.write_due(store, cx, Truth { table, cache: &self.cache })
+impl PageScheme for Dftl {
+    fn written(&mut self, _store: &Store, _cx: &mut Cx<'_>, lpn: u32, _unit: u32) {
+        self.cache.set_dirty(lpn);
+        self.fetched = NONE;
     }
 
-    /// What a write of `lpn` needs before it has a place; `false` while there is no room.
-    fn prepare(&mut self, store: &mut Store, cx: &mut Cx<'_>, table: &Table, lpn: u32) -> bool {
-        if !self.write_due(store, cx, table) {
-            return false;
+    fn on_trim(&mut self, table: &Table, pages: Range<u32>) {
+        for lpn in pages.filter(|&lpn| table.lookup(lpn).is_some()) {
+            if self.cache.holds(lpn) {
+                self.cache.set_dirty(lpn);
+            } else {
+                self.directory.changed(self.directory.page_of(lpn));
+            }
         }
+    }
+
+    #[inline]
+    fn on_move(&mut self, lpn: u32, unit: u32) {
+        if self.cache.holds(lpn) {
+            self.cache.set_dirty(lpn);
+        } else {
+            self.directory.changed_by_victim(self.directory.page_of(lpn), unit);
+        }
+    }
+
+    fn knows(&self, lpn: u32) -> bool {
+        self.cache.holds(lpn)
+    }
+
+    fn before_lookup(&mut self, store: &mut Store, cx: &mut Cx<'_>, table: &Table, lpn: u32) {
+        if !self.fetch(store, cx, table, lpn, true) {
+            self.read(cx, table, lpn, true);
+        }
+    }
+
+    fn before_write(
+        &mut self,
+        store: &mut Store,
+        cx: &mut Cx<'_>,
+        table: &Table,
+        lpn: u32,
+    ) -> bool {
         // A write that is tried again has been counted.
         if self.fetched == lpn && self.cache.holds(lpn) {
             return true;
@@ -306,198 +339,40 @@ impl Partial {
         fetched
     }
 
-    /// `lpn` lies elsewhere now, or nowhere, on account of the host.
-    fn trimmed(&mut self, lpn: u32) {
-        if self.cache.holds(lpn) {
-            self.cache.set_dirty(lpn);
-        } else {
-            self.directory.changed(self.directory.page_of(lpn));
-        }
-    }
-}
-
-impl Owners for Map {
-    #[inline]
-    fn moved(&mut self, owner: u32, ppn: Ppn) -> PageOut {
-        let Some(partial) = &mut self.partial else { return self.table.moved(owner, ppn) };
-        if owner >= OWN {
-            partial.directory.moved(owner - OWN, ppn);
-            return PageOut::map(owner - OWN, Cause::Gc);
-        }
-        if Table::is_page(owner) {
-            if partial.cache.holds(owner) {
-                partial.cache.set_dirty(owner);
-            } else {
-                let number = partial.directory.page_of(owner);
-                partial.directory.changed_by_victim(number, partial.collected);
-            }
-        }
-        self.table.moved(owner, ppn)
-    }
-
-    fn before_erase(&mut self, store: &mut Store, cx: &mut Cx<'_>, unit: u32, victim: u32) -> bool {
-        if !self.table.before_erase(store, cx, unit, victim) {
-            return false;
-        }
-        if let Some(partial) = &mut self.partial {
-            partial.directory.batch_ends(unit);
-            // What finds no room now finds it after the erase.
-            partial.write_due(store, cx, &self.table);
-        }
-        true
-    }
-}
-
-impl Mapping for Dftl {
-    fn translate(&mut self, cx: &mut Cx<'_>, lpn: u32) -> Option<Ppn> {
-        let Map { table, partial } = &mut self.map;
-        if let Some(partial) = partial
-            && !partial.fetch(&mut self.store, cx, table, lpn, true)
-        {
-            partial.read(cx, table, lpn, true);
-        }
-        table.lookup(lpn)
+    fn on_emptied(&mut self, unit: u32) {
+        self.directory.batch_ends(unit);
     }
 
     #[inline]
-    fn lookup(&self, lpn: u32) -> Option<Ppn> {
-        self.map.table.lookup(lpn)
+    fn write_map(&mut self, store: &mut Store, cx: &mut Cx<'_>, table: &Table) -> bool {
+        self.directory.write_due(store, cx, Truth { table, cache: &self.cache })
     }
 
-    fn knows(&self, lpn: u32) -> bool {
-        self.map.partial.as_ref().is_none_or(|partial| partial.cache.holds(lpn))
+    fn map_page_moved(&mut self, number: u32, ppn: Ppn) {
+        self.directory.moved(number, ppn);
     }
 
-    fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
-        let Self { store, map: Map { table, partial } } = self;
-        for (i, out) in pages.iter().enumerate() {
-            if let Some(partial) = partial
-                && !partial.prepare(store, cx, table, out.lpn)
-            {
-                return i;
-            }
-            let class = store.class_of_write(table.lookup(out.lpn));
-            let Some(unit) = store.pick(cx, store.pools().of_page(out.lpn), class) else {
-                return i;
-            };
-            let guard = table.forget(store, out.lpn);
-            let Some(ppn) = store.append(cx, (unit, class), *out, out.lpn, guard, waits) else {
-                return i;
-            };
-            table.set(out.lpn, ppn);
-            if let Some(partial) = partial {
-                partial.cache.set_dirty(out.lpn);
-                partial.fetched = NONE;
-            }
-        }
-        pages.len()
+    fn map_page_lies(&self, number: u32, ppn: Ppn) -> bool {
+        self.directory.lies(number, ppn)
     }
 
-    fn trim(&mut self, cx: &mut Cx<'_>, first: u32, count: u32) {
-        let Self { store, map: Map { table, partial } } = self;
-        if let Some(partial) = partial {
-            (first..first + count)
-                .filter(|&lpn| table.lookup(lpn).is_some())
-                .for_each(|lpn| partial.trimmed(lpn));
-        }
-        table.trim(store, first, count);
-        if let Some(partial) = partial {
-            partial.write_due(store, cx, table);
-        }
+    fn map_pages(&self) -> u32 {
+        self.directory.stored()
     }
 
-    fn make_durable(&mut self, cx: &mut Cx<'_>) -> bool {
-        let buried = self.map.table.write_tombstones(&mut self.store, cx);
-        self.store.fill_up(cx);
-        buried
+    fn find_map(&mut self, store: &mut Store, found: &Media) {
+        self.directory.find(store, found);
     }
 
-    fn needs_reclaim(&mut self) -> Option<u32> {
-        self.store.needs_reclaim()
+    fn recovered(&mut self, _store: &Store, table: &Table, found: &Media) {
+        self.directory.compare(found, table, &mut self.cache);
     }
 
-    fn reclaim(&mut self, cx: &mut Cx<'_>, unit: u32) -> Reclaim {
-        if let Some(partial) = &mut self.map.partial {
-            partial.collected = unit;
-        }
-        let step = self.store.collect(cx, unit, &mut self.map);
-        // Where collection gained nothing, asking again would only have it begin anew.
-        if let Some(partial) =
-            self.map.partial.as_mut().filter(|_| matches!(step, Reclaim::More | Reclaim::Together))
-        {
-            partial.write_due(&mut self.store, cx, &self.map.table);
-        }
-        step
-    }
-
-    fn recover(&mut self, cx: &mut Cx<'_>, found: Media) {
-        let Map { table, partial } = &mut self.map;
-        table.rebuild(&mut self.store, &found);
-        if let Some(partial) = partial {
-            partial.directory.find(&mut self.store, &found);
-        }
-        self.store.reopen(cx, &found);
-        if let Some(partial) = partial {
-            partial.directory.compare(&found, table, &mut partial.cache);
-        }
-    }
-
-    fn check(&self, flash: &Flash) -> Result<(), String> {
-        let Map { table, partial } = &self.map;
-        let lies = |owner, ppn| match partial {
-            Some(partial) if owner >= OWN => partial.directory.lies(owner - OWN, ppn),
-            _ => table.lies(owner, ppn),
-        };
-        let valid = self.store.check(flash, lies)?;
-        let Some(partial) = partial else { return table.check(valid) };
-        partial.cache.check()?;
-        table.check(valid - partial.directory.stored())
-    }
-
-    fn space(&self) -> String {
-        self.store.space()
-    }
-
-    fn free_blocks(&self, unit: u32) -> u32 {
-        self.store.free_blocks(unit)
+    fn check(&self) -> Result<(), String> {
+        self.cache.check()
     }
 
     fn bytes(&self) -> usize {
-        let partial =
-            self.map.partial.as_ref().map_or(0, |p| p.cache.bytes() + p.directory.bytes());
-        self.map.table.bytes() + self.store.bytes() + partial
-    }
-    fn advice(&self) -> Option<&dyn Advice> {
-        Some(self)
-    }
-
-    fn advice_mut(&mut self) -> Option<&mut dyn Advice> {
-        Some(self)
-    }
-}
-
-impl Advice for Dftl {
-    fn home(&self, lpn: u32) -> Option<u32> {
-        self.store.pools().home(lpn)
-    }
-
-    fn home_chip(&self, lpn: u32) -> Option<u32> {
-        self.store.home_chip(lpn)
-    }
-
-    fn needs_work_estimates(&self) -> bool {
-        self.store.needs_work_estimates()
-    }
-
-    fn reclaims_when_idle(&mut self, unit: u32) -> bool {
-        self.store.collects_when_idle(unit)
-    }
-
-    fn pause(&mut self, unit: u32) -> bool {
-        self.store.pause(unit)
-    }
-
-    fn forget_wear(&mut self) {
-        self.store.forget_wear();
+        self.cache.bytes() + self.directory.bytes()
     }
 }

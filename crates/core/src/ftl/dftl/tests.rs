@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::{Config, Dftl};
 use crate::config::DeviceConfig;
 use crate::ftl::cx::{Cx, PageOut};
+use crate::ftl::page_level::PageLevel;
 use crate::ftl::{Advice as _, Mapping as _, Reclaim, Shape};
 use crate::metrics::Counters;
 use crate::nand::chip::Chip;
@@ -15,7 +16,7 @@ use crate::support::NONE;
 
 /// A DFTL on a small array of its own, without time, that checks every read of its map.
 struct Bench {
-    dftl: Dftl,
+    dftl: PageLevel<Dftl>,
     flash: Flash,
     engine: Engine,
     plan: Plan,
@@ -53,7 +54,8 @@ impl Bench {
         let shape = Shape { geometry: &geometry, logical_pages: pages, order, parts: &config.ftl };
         let mut engine = Engine::new(Chip::new(&config.nand, &geometry).unwrap(), &geometry);
         engine.keep(Stored::compared(&geometry, pages));
-        let dftl = options.assemble(shape).unwrap();
+        let cached = options.cached(pages).unwrap();
+        let dftl = options.assemble(shape, cached, 4).unwrap();
         let flash = Flash::new(geometry, order);
         Self { dftl, flash, engine, plan: Plan::default(), counters: Counters::default() }
     }
@@ -106,7 +108,7 @@ impl Bench {
 
     /// The cached pages, on probation and protected, each with whether its entry is dirty.
     fn cached(&self) -> [Vec<(u32, bool)>; 2] {
-        let cache = &self.dftl.map.partial.as_ref().unwrap().cache;
+        let cache = &self.dftl.scheme().cache;
         cache.dump().map(|pages| pages.into_iter().map(|lpn| (lpn, cache.is_dirty(lpn))).collect())
     }
 
@@ -196,7 +198,7 @@ fn impossible_options_are_refused() {
         let geometry = Geometry::new(&config.nand).unwrap();
         let order = ProgramOrder::Sequential;
         let shape = Shape { geometry: &geometry, logical_pages: 64, order, parts: &config.ftl };
-        serde_json::from_value::<Config>(options).unwrap().assemble(shape).unwrap_err()
+        serde_json::from_value::<Config>(options).unwrap().build(shape).unwrap_err()
     };
     assert!(refused(json!({"cache": 0.0})).starts_with("ftl.mapping.cache: found 0, expected"));
     assert!(refused(json!({"cache": 3.5})).starts_with("ftl.mapping.cache: found 3.5, expected"));

@@ -89,7 +89,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::alloc::{Allocator, Pools};
-use super::page::PageMap;
+use super::page::Plain;
+use super::page_level::PageLevel;
 use super::{Mapping, Shape};
 use crate::nand::Geometry;
 use crate::support::registry::{About, Choice, Cost, Needs};
@@ -260,7 +261,7 @@ impl Config {
             shared,
             min_free: self.min_free,
         };
-        Ok(Box::new(PageMap::new(sealed::store(&shape, options)?, shape.logical_pages)))
+        Ok(PageLevel::boxed(sealed::store(&shape, options)?, shape.logical_pages, Plain))
     }
 
     fn numbering(&self) -> Numbering {

@@ -13,10 +13,20 @@ use crate::nand::Geometry;
 pub struct Above<'a> {
     /// Its name in prose.
     pub title: &'a str,
-    /// Valid pages that it may have beside the host's, all over the array.
+    /// Classes of the host's pages that it tells apart itself; with 1, `ftl.gc.regions` says into
+    /// how many they are divided.
+    pub data_classes: u32,
+    /// Valid pages of its map that it may have beside the host's, all over the array.
     pub pages: u32,
     /// Classes of such pages; each lies in blocks of its own.
     pub classes: u32,
+}
+
+impl<'a> Above<'a> {
+    /// A mapping that keeps its map in RAM, and all the host's pages together.
+    pub fn titled(title: &'a str) -> Self {
+        Self { title, data_classes: 1, pages: 0, classes: 0 }
+    }
 }
 
 /// Pages that a unit can hold so that collection always gains something. It keeps its reserve and
@@ -42,6 +52,17 @@ impl Store {
         if !(1..=8).contains(&gc.regions) {
             return Err(format!("ftl.gc.regions: found {}, expected 1 to 8", gc.regions));
         }
+        if above.data_classes > 1 && gc.regions > 1 {
+            return Err(format!(
+                "ftl.gc.regions: found {}, but {} tells pages apart in its own way; use 1",
+                gc.regions, above.title
+            ));
+        }
+        let (regions, region_pages) = match above.data_classes {
+            1 => (gc.regions, gc.region_pages.unwrap_or(u64::from(shape.logical_pages))),
+            // Pages stay in their class until the mapping says otherwise.
+            classes => (classes, u64::MAX),
+        };
         if g.pages() > Table::MOST {
             return Err(format!(
                 "ftl.mapping: {} takes arrays of up to {} pages",
@@ -111,9 +132,9 @@ impl Store {
             grain: gc.grain,
             gc_step_pages: if gc.grain == Grain::Steps { gc.step_pages } else { u32::MAX }
                 .min(g.pages_per_block),
-            regions: gc.regions,
-            region_pages: gc.region_pages.unwrap_or(u64::from(shape.logical_pages)),
-            classes: gc.regions + above.classes,
+            regions,
+            region_pages,
+            classes: regions + above.classes,
             spread: gc.copies == Copies::Spread,
             data_pages: g.pages_per_block,
             one_open: false,

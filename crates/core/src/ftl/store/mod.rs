@@ -386,7 +386,7 @@ impl Store {
         Some(self.next_page(write_point, owner))
     }
 
-    /// Gives the empty write_point of an open block of `unit` a block.
+    /// Gives a write point of `unit` that has no open block one.
     #[inline(never)]
     fn open_block(
         &mut self,

@@ -52,27 +52,20 @@ impl Store {
         Self { alloc: None, ..self }
     }
 
-    /// The only chip that a logical page can go to, if its number says which.
+    /// The only unit that the allocator can pick for a logical page, if its number says which.
+    pub fn home(&self, lpn: u32) -> Option<u32> {
+        self.alloc.as_ref().and_then(|_| self.pools.home(lpn))
+    }
+
+    /// The same of chips.
     pub fn home_chip(&self, lpn: u32) -> Option<u32> {
-        self.pools.home_chip(lpn, self.geometry.chips())
+        self.alloc.as_ref().and_then(|_| self.pools.home_chip(lpn, self.geometry.chips()))
     }
 
-    /// The unit that the host's next page of `class` goes to, one of `pool`; `None` while none
-    /// takes it.
+    /// The unit that the host's next page of `class` goes to, one of `pool`, where its version
+    /// before lies at `old`; `None` while none takes it.
     #[inline]
-    pub fn pick(&mut self, cx: &Cx<'_>, pool: u32, class: u32) -> Option<u32> {
-        self.pick_over(cx, pool, class, None)
-    }
-
-    /// The same for a page whose version before lies at `old`.
-    #[inline]
-    pub fn pick_over(
-        &mut self,
-        cx: &Cx<'_>,
-        pool: u32,
-        class: u32,
-        old: Option<Ppn>,
-    ) -> Option<u32> {
+    pub fn pick(&mut self, cx: &Cx<'_>, pool: u32, class: u32, old: Option<Ppn>) -> Option<u32> {
         let Some(mut alloc) = self.alloc.take() else {
             let unit = self.pick_in_turn(cx.engine, pool, class)?;
             self.turn = (self.turn + 1) % self.pools.units_each();

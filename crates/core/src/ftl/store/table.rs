@@ -122,7 +122,7 @@ impl Table {
                 break;
             }
             while !self.trimmed[pool as usize].is_empty() {
-                let Some(unit) = store.pick(cx, pool, DATA) else { return false };
+                let Some(unit) = store.pick(cx, pool, DATA, None) else { return false };
                 let (ranges, blocks) = self.take_trimmed(pool, store.geometry.page_bytes);
                 let (tomb, out) = self.tombstone(cx, &ranges);
                 store.hold_back(cx, (unit, DATA), &blocks);
