@@ -4,7 +4,7 @@
 //!
 //! [`Mapping`]: super::Mapping
 
-use super::cx::Cx;
+use super::context::Cx;
 use crate::metrics::Counters;
 use crate::pattern::{Hint, Pattern, Policy, Route};
 

@@ -1,7 +1,7 @@
 //! What every mapping does.
 
 use super::advice::Advice;
-use super::cx::{Cx, PageOut};
+use super::context::{Cx, PageOut};
 use crate::nand::{Flash, Media, Ppn};
 
 /// How a call for more room went.

@@ -4,34 +4,20 @@
 //! It never asks for the time. What it may ask is what is under way on the flash, which an untimed
 //! run shows as nothing.
 
-pub mod advice;
+mod advice;
 pub mod alloc;
-pub mod bast;
-pub mod blas;
-pub mod block;
-mod blocks;
+pub mod block_level;
 pub mod config;
-pub mod cx;
-pub mod dftl;
-pub mod fast;
+pub mod context;
 pub mod gc;
-pub mod hybrid;
 mod mapping;
-pub mod mnk;
-pub mod page;
-mod page_level;
-pub mod pattern;
+pub mod page_level;
 pub mod pool;
-pub mod replacement;
-pub mod sftl;
-pub mod ssd_model;
-pub mod store;
-pub mod superblock;
 pub mod victim;
 pub mod wear;
 
 pub use advice::Advice;
-pub use cx::{Cx, PageOut, Waiter};
+pub use context::{Cx, PageOut, Waiter};
 pub use mapping::{Mapping, Reclaim};
 
 use crate::nand::Geometry;
@@ -53,19 +39,19 @@ pub struct Shape<'a> {
 crate::registry! {
     /// How logical pages are found: a name, or a table with `kind` and the mapping's options.
     "mapping" MappingConfig builds Box<dyn Mapping>, from Shape<'_>;
-    "page" => Page in page,
-    "ssd-model" => SsdModel in ssd_model,
-    "dftl" => Dftl in dftl,
-    "bast" => Bast in bast,
-    "fast" => Fast in fast,
-    "mnk" => Mnk in mnk,
-    "block" => Block in block,
-    "hybrid" => Hybrid in hybrid,
-    "replacement" => Replacement in replacement,
-    "superblock" => Superblock in superblock,
-    "pattern" => Pattern in pattern,
-    "blas" => Blas in blas,
-    "sftl" => Sftl in sftl,
+    "page" => Page in page_level::page,
+    "ssd-model" => SsdModel in page_level::ssd_model,
+    "dftl" => Dftl in page_level::dftl,
+    "bast" => Bast in block_level::bast,
+    "fast" => Fast in block_level::fast,
+    "mnk" => Mnk in block_level::mnk,
+    "block" => Block in block_level::block,
+    "hybrid" => Hybrid in block_level::hybrid,
+    "replacement" => Replacement in block_level::replacement,
+    "superblock" => Superblock in block_level::superblock,
+    "pattern" => Pattern in block_level::pattern,
+    "blas" => Blas in page_level::blas,
+    "sftl" => Sftl in block_level::sftl,
 }
 
 impl MappingConfig {

@@ -5,6 +5,11 @@
 //! hold its map. All else is the mapping's that it becomes ([`PageLevel`]): the map of pages, trims
 //! and their tombstones, collection, recovery, and the comparison of what is known twice.
 
+pub mod blas;
+pub mod dftl;
+pub mod page;
 mod scheme;
+pub mod ssd_model;
+pub mod store;
 
 pub use scheme::{PageLevel, PageScheme};

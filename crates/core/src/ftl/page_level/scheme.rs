@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::ftl::cx::{Cx, PageOut};
-use crate::ftl::store::table::{OWN, Table};
-use crate::ftl::store::{Owners, Store};
+use crate::ftl::context::{Cx, PageOut};
+use crate::ftl::page_level::store::table::{OWN, Table};
+use crate::ftl::page_level::store::{Owners, Store};
 use crate::ftl::{Advice, Mapping, Reclaim};
 use crate::metrics::Counters;
 use crate::nand::{Cause, Flash, Media, Ppn};
