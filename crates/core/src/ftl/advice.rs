@@ -43,8 +43,8 @@ pub trait Advice {
         None
     }
 
-    /// What was done to a block while it was buffered. Its pages are written next, or none if it
-    /// was `clean`.
+    /// What was done to a logical block while it was buffered. Its pages are written next, or
+    /// none if it was `clean`.
     fn on_hint(&mut self, _hint: Hint, _clean: bool, _counters: &mut Counters) {}
 
     /// Whether it is told what the host reads, and when the drive has nothing to do

@@ -57,8 +57,10 @@ use crate::support::registry::{About, Choice, Needs};
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "BAST",
-    summary: "Block mapping with log blocks of one logical block each; switch, partial and full merges.",
-    paper: "Kim et al., A space-efficient flash translation layer for CompactFlash systems, IEEE TCE 48(2)",
+    summary: "Block mapping with log blocks of one logical block each; switch, partial and full \
+        merges.",
+    paper: "Kim et al., A space-efficient flash translation layer for CompactFlash systems, IEEE \
+        TCE 48(2)",
     year: Some(2002),
     described_in: "Kim and Ahn, section 2.3, and Gong's thesis, section 2.2",
     choices: &[

@@ -40,7 +40,8 @@ use crate::support::registry::About;
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "block mapping",
-    summary: "One physical block for each logical block, pages at their own offsets; writing over a page copies its block.",
+    summary: "One physical block for each logical block, pages at their own offsets; writing over \
+        a page copies its block.",
     paper: "SmartMedia logical format, as in Kim and Ahn, BPLRU, FAST 2008, section 2.2",
     choices: &[MERGE_ERASE],
     source: include_str!("block.rs"),

@@ -40,7 +40,8 @@ use crate::support::registry::About;
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "hybrid mapping",
-    summary: "One physical block for each logical block, pages in it in the order of writing; a full block is written anew.",
+    summary: "One physical block for each logical block, pages in it in the order of writing; a \
+        full block is written anew.",
     paper: "Kim and Lee, US Patent 6,381,176, as in Kim and Ahn, BPLRU, FAST 2008, section 2.2",
     year: Some(2002),
     reconstruction: true,

@@ -51,7 +51,8 @@ use crate::support::registry::{About, Choice, Cost};
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "replacement blocks",
-    summary: "A chain of physical blocks for each logical block, pages at their own offsets; the longest chain is folded.",
+    summary: "A chain of physical blocks for each logical block, pages at their own offsets; the \
+        longest chain is folded.",
     paper: "Ban, US Patent 5,404,485, as in Kim and Ahn, BPLRU, FAST 2008, section 2.2",
     year: Some(1995),
     reconstruction: true,

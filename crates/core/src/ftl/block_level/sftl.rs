@@ -52,7 +52,8 @@ use crate::support::registry::{About, Choice};
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "S-FTL",
-    summary: "Long writes go to chained blocks over all channels, short ones to log blocks in a single channel.",
+    summary: "Long writes go to chained blocks over all channels, short ones to log blocks in a \
+        single channel.",
     paper: "Park et al., A pattern adaptive NAND flash memory storage structure, IEEE TC 61(1)",
     year: Some(2012),
     described_in: "Kim, Park and Youn, SUPA, section 3.3",

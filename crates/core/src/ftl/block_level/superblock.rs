@@ -58,7 +58,8 @@ use crate::support::registry::{About, Choice};
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "superblock",
-    summary: "Adjacent logical blocks share data and update blocks, with pages anywhere in them and garbage collection inside.",
+    summary: "Adjacent logical blocks share data and update blocks, with pages anywhere in them \
+        and garbage collection inside.",
     paper: "Kang et al., A superblock-based flash translation layer for NAND flash memory, EMSOFT",
     year: Some(2006),
     reconstruction: true,

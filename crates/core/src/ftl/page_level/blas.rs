@@ -66,8 +66,10 @@ use crate::support::registry::{About, Choice, Cost, Needs};
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "BLAS",
-    summary: "Page mapping; a logical block lies in one channel until it is read a lot, then is scattered while all is idle.",
-    paper: "Chang et al., BLAS: block-level adaptive striping for solid-state drives, ACM TODAES 19(2)",
+    summary: "Page mapping; a logical block lies in one channel until it is read a lot, then is \
+        scattered while all is idle.",
+    paper: "Chang et al., BLAS: block-level adaptive striping for solid-state drives, ACM TODAES \
+        19(2)",
     year: Some(2014),
     described_in: "Kim, Park and Youn, SUPA, section 3.3",
     reconstruction: true,
@@ -171,18 +173,19 @@ impl Config {
             ready: BTreeSet::new(),
             scattering: None,
             turn: 0,
-            stream: Stream { group: u64::MAX, block: NONE, unit: NONE, next: NONE, run: 0 },
+            stream: Stream { group: u64::MAX, lbn: NONE, unit: NONE, next: NONE, run: 0 },
             hint: None,
         };
         Ok(PageLevel::boxed(store, shape.logical_pages, scheme))
     }
 }
 
-/// The pages of a block that are being written together.
+/// The pages of a logical block that are being written together.
 #[derive(Debug, Clone, Copy)]
 struct Stream {
     group: u64,
-    block: u32,
+    /// The logical block.
+    lbn: u32,
     unit: u32,
     /// The page that would go on with the run, and how long that is.
     next: u32,
@@ -196,11 +199,11 @@ struct Blas {
     /// Unit to which pages of each logical block were written last, or [`NONE`].
     home: Vec<u32>,
     scores: Vec<u32>,
-    /// Blocks that have been scattered since they were written.
+    /// Logical blocks that have been scattered since they were written.
     striped: Bits,
-    /// Blocks that wait to be scattered.
+    /// Those that wait to be scattered.
     ready: BTreeSet<(Reverse<u32>, u32)>,
-    /// The block that is being scattered, and the page at which that goes on.
+    /// The one that is being scattered, and the page at which that goes on.
     scattering: Option<(u32, u32)>,
     /// The unit whose turn it is.
     turn: u32,
@@ -209,32 +212,32 @@ struct Blas {
 }
 
 impl Blas {
-    /// A block has been written: it is no longer read-intensive.
-    fn on_written(&mut self, block: u32) {
-        self.forget_score(block);
-        self.striped.clear(block as usize);
-        self.scattering = self.scattering.filter(|&(scattering, _)| scattering != block);
+    /// A logical block has been written: it is no longer read-intensive.
+    fn on_written(&mut self, lbn: u32) {
+        self.forget_score(lbn);
+        self.striped.clear(lbn as usize);
+        self.scattering = self.scattering.filter(|&(scattering, _)| scattering != lbn);
     }
 
-    fn forget_score(&mut self, block: u32) {
-        let score = std::mem::take(&mut self.scores[block as usize]);
+    fn forget_score(&mut self, lbn: u32) {
+        let score = std::mem::take(&mut self.scores[lbn as usize]);
         if score >= self.config.threshold {
-            self.ready.remove(&(Reverse(score), block));
+            self.ready.remove(&(Reverse(score), lbn));
         }
     }
 
-    fn set_score(&mut self, block: u32, score: u32) {
-        self.forget_score(block);
-        self.scores[block as usize] = score;
+    fn set_score(&mut self, lbn: u32, score: u32) {
+        self.forget_score(lbn);
+        self.scores[lbn as usize] = score;
         if score >= self.config.threshold {
-            self.ready.insert((Reverse(score), block));
+            self.ready.insert((Reverse(score), lbn));
         }
     }
 
-    /// The unit that the next page of `block` goes to; `None` while none takes it.
-    fn unit_for(&mut self, store: &mut Store, cx: &Cx<'_>, block: u32, class: u32) -> Option<u32> {
-        let (stream, home) = (self.stream, self.home[block as usize]);
-        let together = stream.group == cx.group && stream.block == block;
+    /// The unit that the next page of `lbn` goes to; `None` while none takes it.
+    fn unit_for(&mut self, store: &mut Store, cx: &Cx<'_>, lbn: u32, class: u32) -> Option<u32> {
+        let (stream, home) = (self.stream, self.home[lbn as usize]);
+        let together = stream.group == cx.group && stream.lbn == lbn;
         let mut units = store.units(cx.engine, class);
         let kept = if together {
             stream.unit
@@ -246,7 +249,7 @@ impl Blas {
         if kept != NONE && units.takes(kept) {
             return Some(kept);
         }
-        let asked = self.hint.filter(|hint| hint.block == block).and_then(|hint| hint.channel);
+        let asked = self.hint.filter(|hint| hint.block == lbn).and_then(|hint| hint.channel);
         let there = asked.and_then(|channel| self.choose(store, cx, class, Some(channel)));
         let chosen = there.or_else(|| self.choose(store, cx, class, None))?;
         self.turn = (chosen + 1) % store.geometry().units;
@@ -363,18 +366,17 @@ impl PageScheme for Blas {
     }
 
     fn written(&mut self, store: &Store, cx: &mut Cx<'_>, lpn: u32, unit: u32) {
-        let block = lpn / store.geometry().pages_per_block;
+        let lbn = lpn / store.geometry().pages_per_block;
         let group = cx.group;
-        let goes_on =
-            (self.stream.group, self.stream.block, self.stream.next) == (group, block, lpn);
+        let goes_on = (self.stream.group, self.stream.lbn, self.stream.next) == (group, lbn, lpn);
         let run = if goes_on { self.stream.run + 1 } else { 1 };
-        self.stream = Stream { group, block, unit, next: lpn + 1, run };
-        self.home[block as usize] = unit;
-        self.on_written(block);
+        self.stream = Stream { group, lbn, unit, next: lpn + 1, run };
+        self.home[lbn as usize] = unit;
+        self.on_written(lbn);
         if let Some(threshold) = self.config.sequential.filter(|_| cx.timed) {
-            let hint = self.hint.filter(|hint| hint.block == block);
+            let hint = self.hint.filter(|hint| hint.block == lbn);
             if hint.map_or(run > threshold, |hint| hint.pattern.write == Access::Sequential) {
-                self.set_score(block, self.config.threshold);
+                self.set_score(lbn, self.config.threshold);
             }
         }
     }
@@ -383,16 +385,15 @@ impl PageScheme for Blas {
         self.config.placement == Placement::LeastBusy
     }
 
-    fn route(&self, store: &Store, block: u32, _pattern: Pattern) -> Option<Route> {
-        let home = self.home[block as usize];
+    fn route(&self, store: &Store, lbn: u32, _pattern: Pattern) -> Option<Route> {
+        let home = self.home[lbn as usize];
         let kept = self.config.placement == Placement::Kept && home != NONE;
         Some(if kept { Route::Channel(channel_of(store, home)) } else { Route::Anywhere })
     }
 
-    fn policy(&self, block: u32) -> Option<Policy> {
-        let written = self.home[block as usize] != NONE;
-        written
-            .then(|| if self.striped.get(block as usize) { Policy::Multi } else { Policy::Single })
+    fn policy(&self, lbn: u32) -> Option<Policy> {
+        let written = self.home[lbn as usize] != NONE;
+        written.then(|| if self.striped.get(lbn as usize) { Policy::Multi } else { Policy::Single })
     }
 
     fn on_hint(&mut self, hint: Hint, clean: bool, _counters: &mut Counters) {
@@ -403,11 +404,11 @@ impl PageScheme for Blas {
         true
     }
 
-    fn on_read(&mut self, block: u32, pages: u32) {
+    fn on_read(&mut self, lbn: u32, pages: u32) {
         let counts = self.config.score == Score::Reads || pages > self.config.long_read;
-        let under_way = self.scattering.is_some_and(|(scattering, _)| scattering == block);
-        if counts && !under_way && !self.striped.get(block as usize) {
-            self.set_score(block, self.scores[block as usize].saturating_add(1));
+        let under_way = self.scattering.is_some_and(|(scattering, _)| scattering == lbn);
+        if counts && !under_way && !self.striped.get(lbn as usize) {
+            self.set_score(lbn, self.scores[lbn as usize].saturating_add(1));
         }
     }
 
@@ -417,19 +418,19 @@ impl PageScheme for Blas {
         }
         let ppb = store.geometry().pages_per_block;
         loop {
-            let Some((block, from)) = self.scattering else {
-                let Some((_, block)) = self.ready.pop_first() else { return false };
-                self.scores[block as usize] = 0;
-                self.scattering = Some((block, block * ppb));
+            let Some((lbn, from)) = self.scattering else {
+                let Some((_, lbn)) = self.ready.pop_first() else { return false };
+                self.scores[lbn as usize] = 0;
+                self.scattering = Some((lbn, lbn * ppb));
                 continue;
             };
-            let end = ((block + 1) * ppb).min(self.logical_pages);
+            let end = ((lbn + 1) * ppb).min(self.logical_pages);
             let Some(run) = Self::next_run(store, table, cx.flash, from..end) else {
-                self.striped.set(block as usize);
+                self.striped.set(lbn as usize);
                 self.scattering = None;
                 continue;
             };
-            self.scattering = Some((block, run.0 + run.1));
+            self.scattering = Some((lbn, run.0 + run.1));
             if Self::scatter_run(store, cx, table, run) {
                 return true;
             }
@@ -439,8 +440,8 @@ impl PageScheme for Blas {
     fn recovered(&mut self, store: &Store, table: &Table, _found: &Media) {
         let g = store.geometry();
         let ppb = g.pages_per_block;
-        for (block, home) in (0..).zip(&mut self.home) {
-            let pages = block * ppb..((block + 1) * ppb).min(self.logical_pages);
+        for (lbn, home) in (0..).zip(&mut self.home) {
+            let pages = lbn * ppb..((lbn + 1) * ppb).min(self.logical_pages);
             let first = pages.into_iter().find_map(|lpn| table.lookup(lpn));
             *home = first.map_or(NONE, |ppn| g.unit_of(g.split(ppn).0));
         }
@@ -448,7 +449,7 @@ impl PageScheme for Blas {
 
     fn check(&self) -> Result<(), String> {
         let waiting = (0..).zip(&self.scores).filter(|&(_, &score)| score >= self.config.threshold);
-        let waiting: BTreeSet<_> = waiting.map(|(block, &score)| (Reverse(score), block)).collect();
+        let waiting: BTreeSet<_> = waiting.map(|(lbn, &score)| (Reverse(score), lbn)).collect();
         if waiting == self.ready {
             return Ok(());
         }

@@ -30,7 +30,8 @@ use crate::support::registry::About;
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "page mapping",
-    summary: "Any logical page in any flash page; units in turn, greedy garbage collection inside each unit.",
+    summary: "Any logical page in any flash page; units in turn, greedy garbage collection inside \
+        each unit.",
     paper: "Ban, US Patent 5,404,485 (1995)",
     year: Some(1995),
     composed: true,

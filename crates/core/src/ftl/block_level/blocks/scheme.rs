@@ -243,7 +243,8 @@ pub fn require(
     let g = shape.geometry;
     if g.program_pages > 1 {
         return Err(format!(
-            "{name} writes single pages, which a chip that programs {} mapped pages at once cannot do; use page mapping",
+            "{name} writes single pages, which a chip that programs {} mapped pages at once \
+             cannot do; use page mapping",
             g.program_pages
         ));
     }

@@ -68,8 +68,10 @@ use crate::support::registry::{About, Choice};
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "FAST",
-    summary: "Block mapping with log blocks that all logical blocks share, and one for a sequential run.",
-    paper: "Lee et al., A log buffer-based flash translation layer using fully-associative sector translation, ACM TECS 6(3)",
+    summary: "Block mapping with log blocks that all logical blocks share, and one for a \
+        sequential run.",
+    paper: "Lee et al., A log buffer-based flash translation layer using fully-associative sector \
+        translation, ACM TECS 6(3)",
     year: Some(2007),
     described_in: "Pennsylvania State University's FlashSim",
     choices: &[

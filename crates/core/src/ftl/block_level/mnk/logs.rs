@@ -98,7 +98,7 @@ impl Logs {
     }
 
     /// Takes blocks for a new log of `group`; for each the data block that it should lie near, and
-    /// the logical_block that is recorded. There has to be an unused one.
+    /// the logical block that is recorded. There has to be an unused one.
     pub(super) fn attach(
         &mut self,
         blocks: &mut Blocks,

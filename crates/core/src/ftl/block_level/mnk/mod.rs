@@ -76,8 +76,10 @@ use logs::{Entry, Logs};
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "MNK",
-    summary: "Blocks striped over M units, N of them with K log blocks; BAST, FAST's random area and more by three numbers.",
-    paper: "Shim et al., MNK: configurable hybrid flash translation layer for multi-channel SSD, IEEE CSE",
+    summary: "Blocks striped over M units, N of them with K log blocks; BAST, FAST's random area \
+        and more by three numbers.",
+    paper: "Shim et al., MNK: configurable hybrid flash translation layer for multi-channel SSD, \
+        IEEE CSE",
     year: Some(2012),
     described_in: "Kim, Park and Youn, SUPA, section 3.2",
     reconstruction: true,

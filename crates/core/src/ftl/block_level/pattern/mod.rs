@@ -101,8 +101,10 @@ use areas::Areas;
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "SUPA's FTL",
-    summary: "Blocks striped over all channels or kept in one by their patterns, with logs, and a handler of changing patterns.",
-    paper: "Kim, Park and Youn, SUPA: a single unified read-write buffer and pattern-change-aware FTL, ACM TOS 13(4)",
+    summary: "Blocks striped over all channels or kept in one by their patterns, with logs, and a \
+        handler of changing patterns.",
+    paper: "Kim, Park and Youn, SUPA: a single unified read-write buffer and pattern-change-aware \
+        FTL, ACM TOS 13(4)",
     year: Some(2017),
     choices: &[
         Choice {
@@ -113,7 +115,8 @@ pub const ABOUT: About = About {
         Choice {
             option: "in_place",
             others: &[r#""any-order""#],
-            open: "whether a log whose pages lie in any order becomes a data block: section 5.4.1 maps data blocks as wholes",
+            open: "whether a log whose pages lie in any order becomes a data block: section 5.4.1 \
+                maps data blocks as wholes",
         },
         Choice {
             option: "mixed_writes",

@@ -184,7 +184,10 @@ impl Directory {
             let said = stored.media.maps.entries(number).map(|entries| entries[offset]);
             if said != Some(truth.unwrap_or(NONE)) {
                 stored.report(|| {
-                    format!("translation page {number} says {said:?} of logical page {lpn}, which lies at {truth:?}")
+                    format!(
+                        "translation page {number} says {said:?} of logical page {lpn}, which \
+                        lies at {truth:?}"
+                    )
                 });
             }
         }

@@ -81,7 +81,8 @@ use directory::{Directory, Truth};
 pub const ABOUT: About = About {
     title: "DFTL",
     summary: "Page mapping with the map on flash and the entries in use cached in RAM.",
-    paper: "Gupta, Kim, Urgaonkar, DFTL: a flash translation layer employing demand-based selective caching, ASPLOS 2009",
+    paper: "Gupta, Kim, Urgaonkar, DFTL: a flash translation layer employing demand-based \
+        selective caching, ASPLOS 2009",
     year: Some(2009),
     described_in: "the authors' FlashSim, and summaries of the paper",
     choices: &[
@@ -98,7 +99,8 @@ pub const ABOUT: About = About {
         Choice {
             option: "batch_evict",
             others: &["true"],
-            open: "whether an eviction cleans all cached entries of its translation page, as the paper is said to recommend",
+            open: "whether an eviction cleans all cached entries of its translation page, as the \
+                paper is said to recommend",
         },
     ],
     composed: true,

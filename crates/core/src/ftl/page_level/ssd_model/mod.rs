@@ -100,7 +100,8 @@ use elements::Numbering;
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "Microsoft SSD model",
-    summary: "Pages striped over elements, a summary page in each block, every plane cleaned on its own.",
+    summary: "Pages striped over elements, a summary page in each block, every plane cleaned on \
+        its own.",
     paper: "Agrawal et al., Design tradeoffs for SSD performance, USENIX ATC",
     year: Some(2008),
     described_in: "the sources of the SSD extension for DiskSim",
@@ -110,12 +111,14 @@ pub const ABOUT: About = About {
         Choice {
             option: "active",
             others: &[r#""element""#],
-            open: "whether planes or elements have active blocks; the paper has both, the example planes",
+            open: "whether planes or elements have active blocks; the paper has both, the example \
+                planes",
         },
         Choice {
             option: "pool",
             others: &[r#""plane""#],
-            open: "which planes a page may be written to; the paper names the pools, the sources call them allocation pool logic",
+            open: "which planes a page may be written to; the paper names the pools, the sources \
+                call them allocation pool logic",
         },
         Choice {
             option: "cleaning",

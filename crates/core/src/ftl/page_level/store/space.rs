@@ -216,7 +216,8 @@ impl Store {
             n => format!("{n} blocks are worn out, "),
         };
         format!(
-            "{worn}{valid} of {} flash pages hold valid data, {} of {} blocks are erased, {starved} of {} units can take no host page",
+            "{worn}{valid} of {} flash pages hold valid data, {} of {} blocks are erased, \
+             {starved} of {} units can take no host page",
             self.geometry.pages(),
             self.pool.total(),
             self.geometry.blocks(),
