@@ -217,7 +217,7 @@ fn static_placement_keeps_every_page_at_home() {
             assert!(report.flash.erases.gc > 0);
             let g = device.geometry();
             for page in 0..pages as u32 {
-                let home = device.mapping().home(page).unwrap();
+                let home = device.mapping().advice().unwrap().home(page).unwrap();
                 let at =
                     device.mapping().lookup(page).map(|ppn| g.unit_of(ppn / g.pages_per_block));
                 assert!(
@@ -252,7 +252,7 @@ fn pages_stay_in_their_pool() {
         assert!((0..pages).all(|page| u64::from(unit(page)) % pools == page % pools), "{pool}");
         let used: std::collections::BTreeSet<u32> = (0..pages).map(unit).collect();
         assert_eq!(used.len(), 8, "{pool}");
-        assert_eq!(device.mapping().home(0).is_some(), pool == "plane");
+        assert_eq!(device.mapping().advice().unwrap().home(0).is_some(), pool == "plane");
     }
 }
 

@@ -135,7 +135,9 @@ fn a_full_set_of_logs_makes_no_channel_unready() {
         for log in 0..8 {
             support::write(&mut drive, &[log * PAGES + 1]);
         }
-        assert!((0..4).all(|unit| drive.mapping().is_ready(unit)));
+        assert!((0..4).all(|unit| {
+            drive.mapping().advice().unwrap().is_ready(unit, drive.mapping().free_blocks(unit))
+        }));
         let channel = |drive: &Device, page: u64| {
             drive.geometry().unit_of(drive.mapping().lookup(page as u32).unwrap() / PAGES as u32)
         };

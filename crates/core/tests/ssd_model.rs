@@ -337,7 +337,8 @@ fn stripes_lie_on_consecutive_elements() {
     let mut config = config(&json!({"stride": 2}), 2, "untimed", 64);
     config.nand.channels = 3;
     let device = Device::new(&config, Options::default()).unwrap();
-    let elements: Vec<_> = (0..8).map(|lpn| device.mapping().home_chip(lpn).unwrap()).collect();
+    let elements: Vec<_> =
+        (0..8).map(|lpn| device.mapping().advice().unwrap().home_chip(lpn).unwrap()).collect();
     assert_eq!(elements, [0, 0, 1, 1, 2, 2, 0, 0]);
 }
 

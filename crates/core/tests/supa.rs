@@ -257,7 +257,11 @@ fn table_2_every_cell_by_a_run_that_lands_in_it() {
                 submit(&mut drive, Op::Write, far + 16, 8);
                 assert!(!drive.buffer().holds(8), "{before:?}, then {pattern}");
             }
-            assert_eq!(drive.mapping().policy(1), policy, "{before:?}, then {pattern}");
+            assert_eq!(
+                drive.mapping().advice().unwrap().policy(1),
+                policy,
+                "{before:?}, then {pattern}"
+            );
             drive.finish().unwrap();
         }
     }
@@ -277,7 +281,7 @@ fn mixed_blocks_are_written_where_they_are_told_to() {
         submit(&mut drive, Op::Write, 176, 8);
         let found = channels(&drive, 8..10);
         assert_eq!(
-            (found[0] != found[1], drive.mapping().policy(1)),
+            (found[0] != found[1], drive.mapping().advice().unwrap().policy(1)),
             (striped, Some(Policy::Hybrid))
         );
         drive.finish().unwrap();
@@ -291,12 +295,12 @@ fn patterns_of_clean_blocks_are_heard() {
     let mut drive = drive(8, &json!({}), &json!("supa"));
     submit(&mut drive, Op::Write, 8, 2);
     submit(&mut drive, Op::Flush, 0, 0);
-    assert_eq!(drive.mapping().policy(1), Some(Policy::Single));
+    assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Single));
     submit(&mut drive, Op::Read, 8, 6);
     submit(&mut drive, Op::Read, 160, 8);
     submit(&mut drive, Op::Read, 176, 8);
     assert!(!drive.buffer().holds(8));
-    assert_eq!(drive.mapping().policy(1), Some(Policy::Hybrid));
+    assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Hybrid));
     drive.finish().unwrap();
 }
 
@@ -315,7 +319,7 @@ fn a_block_that_turned_read_intensive_waits_for_its_next_pattern() {
         leave(&mut drive);
         submit(&mut drive, Op::Read, 8, 6);
         leave(&mut drive);
-        assert_eq!(drive.mapping().policy(1), Some(Policy::Hybrid));
+        assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Hybrid));
         submit(&mut drive, Op::Write, 8, 2);
         if reads {
             submit(&mut drive, Op::Read, 8, 2);
@@ -348,10 +352,10 @@ fn random_reads_settle_nothing_and_unsettle_nothing() {
     for (turn, pattern) in (0..).zip(["RW", "SW", "RR", "SW"]) {
         use_block_1(&mut drive, pattern, turn);
         let policy = if turn == 0 { Policy::Single } else { Policy::Hybrid };
-        assert_eq!(drive.mapping().policy(1), Some(policy), "{turn}");
+        assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(policy), "{turn}");
     }
     drive.finish().unwrap();
-    assert_eq!(drive.mapping().policy(1), Some(Policy::Multi));
+    assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Multi));
 }
 
 /// Without the handler a block that is written at random and read in a run goes where its writes
@@ -360,7 +364,7 @@ fn random_reads_settle_nothing_and_unsettle_nothing() {
 fn without_the_handler_mixed_blocks_are_single() {
     let mut drive = drive(8, &json!({"handler": false}), &json!("supa"));
     use_block_1(&mut drive, "RW-SR", 0);
-    assert_eq!(drive.mapping().policy(1), Some(Policy::Single));
+    assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Single));
     let found = channels(&drive, 8..10);
     assert_eq!(found[0], found[1]);
     drive.finish().unwrap();
@@ -435,20 +439,23 @@ fn figure_11a_new_pages_of_changed_blocks_go_where_their_pattern_wants_them() {
     // In MULTI, then written at random.
     submit(&mut drive, Op::Write, 0, 4);
     assert_eq!(
-        (channels(&drive, 0..4), drive.mapping().policy(0)),
+        (channels(&drive, 0..4), drive.mapping().advice().unwrap().policy(0)),
         (vec![0, 1, 2, 3], Some(Policy::Multi))
     );
     submit(&mut drive, Op::Write, 0, 2);
     let now = channels(&drive, 0..4);
     assert_eq!((now[0] == now[1], &now[2..]), (true, &[2, 3][..]));
-    assert_eq!(drive.mapping().policy(0), Some(Policy::Hybrid));
+    assert_eq!(drive.mapping().advice().unwrap().policy(0), Some(Policy::Hybrid));
     // In SINGLE, then written in a run.
     submit(&mut drive, Op::Write, 4, 2);
     let before = channels(&drive, 4..6);
-    assert_eq!((before[0] == before[1], drive.mapping().policy(1)), (true, Some(Policy::Single)));
+    assert_eq!(
+        (before[0] == before[1], drive.mapping().advice().unwrap().policy(1)),
+        (true, Some(Policy::Single))
+    );
     submit(&mut drive, Op::Write, 5, 3);
     assert_eq!(channels(&drive, 4..8), [before[0], 1, 2, 3]);
-    assert_eq!(drive.mapping().policy(1), Some(Policy::Hybrid));
+    assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Hybrid));
     drive.finish().unwrap();
 }
 
@@ -460,11 +467,14 @@ fn figure_11b_merges_settle_blocks_whose_pattern_changes_no_more() {
     for (page, count) in [(0, 4), (0, 2), (4, 2), (5, 3), (4, 4), (8, 4), (8, 2), (9, 1)] {
         submit(&mut drive, Op::Write, page, count);
     }
-    assert_eq!([0, 1, 2].map(|block| drive.mapping().policy(block)), [Some(Policy::Hybrid); 3]);
+    assert_eq!(
+        [0, 1, 2].map(|block| drive.mapping().advice().unwrap().policy(block)),
+        [Some(Policy::Hybrid); 3]
+    );
     assert_eq!(drive.counters().policy_switches, 3);
     // Two of them settle when they are merged.
     assert_eq!(drive.finish().unwrap().policy_switches, 5);
-    let policies = [0, 1, 2].map(|block| drive.mapping().policy(block).unwrap());
+    let policies = [0, 1, 2].map(|block| drive.mapping().advice().unwrap().policy(block).unwrap());
     assert_eq!(policies, [Policy::Hybrid, Policy::Multi, Policy::Single]);
     let striped = |pages| {
         let mut found = channels(&drive, pages);
@@ -486,7 +496,10 @@ fn variants_keep_one_policy_or_rewrite_at_once() {
             submit(&mut drive, Op::Write, page, count);
         }
         drive.finish().unwrap();
-        assert_eq!([0, 1].map(|block| drive.mapping().policy(block)), [Some(expected); 2]);
+        assert_eq!(
+            [0, 1].map(|block| drive.mapping().advice().unwrap().policy(block)),
+            [Some(expected); 2]
+        );
         assert_eq!(
             channels(&drive, 0..4).windows(2).all(|pair| pair[0] == pair[1]),
             policy == "single"
@@ -500,14 +513,14 @@ fn variants_keep_one_policy_or_rewrite_at_once() {
             submit(&mut drive, Op::Write, block * 4, 4);
         }
         assert_eq!(
-            (drive.mapping().policy(0), channels(&drive, 0..4)),
+            (drive.mapping().advice().unwrap().policy(0), channels(&drive, 0..4)),
             (Some(Policy::Multi), vec![0, 1, 2, 3])
         );
         submit(&mut drive, Op::Write, 0, 1);
         let found = channels(&drive, 0..4);
         assert_eq!(found[1..].iter().all(|channel| *channel == found[0]), !handler, "{found:?}");
         let policy = if handler { Policy::Hybrid } else { Policy::Single };
-        assert_eq!(drive.mapping().policy(0), Some(policy));
+        assert_eq!(drive.mapping().advice().unwrap().policy(0), Some(policy));
         drive.finish().unwrap();
     }
 }
@@ -553,10 +566,13 @@ fn a_settled_block_leaves_its_log() {
         submit(&mut drive, Op::Read, 8, 6);
         leave(&mut drive);
     }
-    assert_eq!(drive.mapping().policy(1), Some(Policy::Hybrid));
+    assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Hybrid));
     drive.finish().unwrap();
     let found = channels(&drive, 8..10);
-    assert_eq!((drive.mapping().policy(1), found[0] != found[1]), (Some(Policy::Multi), true));
+    assert_eq!(
+        (drive.mapping().advice().unwrap().policy(1), found[0] != found[1]),
+        (Some(Policy::Multi), true)
+    );
 }
 
 /// Buffers that say nothing of patterns leave the FTL to see for itself, and SUPA's buffer works on
@@ -630,9 +646,9 @@ fn a_rewritten_block_goes_to_the_channel_that_the_buffer_names() {
     ] {
         let mut drive = drive(8, &json!({"handler": false}), &buffer);
         use_block_1(&mut drive, "SW", 0);
-        assert_eq!(drive.mapping().policy(1), Some(Policy::Multi), "{buffer}");
+        assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Multi), "{buffer}");
         use_block_1(&mut drive, "RW", 1);
-        assert_eq!(drive.mapping().policy(1), Some(Policy::Single), "{buffer}");
+        assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Single), "{buffer}");
         // Block 1 would lie on channel 1 if blocks took turns.
         assert_eq!(channels(&drive, 8..14), [0; 6], "{buffer}");
         drive.finish().unwrap();
@@ -648,12 +664,12 @@ fn a_block_that_settles_in_one_channel_goes_where_its_log_lies() {
         use_block_1(&mut drive, pattern, turn);
     }
     assert_eq!(
-        (drive.mapping().policy(1), channels(&drive, 8..10)),
+        (drive.mapping().advice().unwrap().policy(1), channels(&drive, 8..10)),
         (Some(Policy::Hybrid), vec![0, 0])
     );
     drive.finish().unwrap();
     assert_eq!(
-        (drive.mapping().policy(1), channels(&drive, 8..14)),
+        (drive.mapping().advice().unwrap().policy(1), channels(&drive, 8..14)),
         (Some(Policy::Single), vec![0; 6])
     );
 }
@@ -668,7 +684,7 @@ fn a_stay_in_the_buffer_counts_as_one_pattern() {
         for stay in 0..stays {
             submit(&mut drive, Op::Write, 8, 2);
             submit(&mut drive, Op::Flush, 0, 0);
-            assert_eq!(drive.mapping().policy(1), Some(Policy::Hybrid));
+            assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Hybrid));
             // It leaves clean; block 20 and the others come and go without being written.
             for far in [160, 176, 192, 208] {
                 submit(&mut drive, Op::Read, far, 8);
@@ -677,7 +693,7 @@ fn a_stay_in_the_buffer_counts_as_one_pattern() {
         }
         drive.finish().unwrap();
         let expected = if stays == 1 { Policy::Hybrid } else { Policy::Single };
-        assert_eq!(drive.mapping().policy(1), Some(expected), "{stays} stays");
+        assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(expected), "{stays} stays");
     }
 }
 
@@ -689,10 +705,10 @@ fn a_pattern_after_a_flush_command_replaces_the_one_before() {
     let mut drive = drive(8, &json!({}), &json!("supa"));
     use_block_1(&mut drive, "RW", 0);
     use_block_1(&mut drive, "SW", 1);
-    assert_eq!(drive.mapping().policy(1), Some(Policy::Hybrid));
+    assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Hybrid));
     change_in_the_buffer(&mut drive);
     drive.finish().unwrap();
-    assert_eq!(drive.mapping().policy(1), Some(Policy::Multi));
+    assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Multi));
 }
 
 /// One stay of block 1 in the buffer, in the middle of which a flush command comes: RW until then,
@@ -717,10 +733,10 @@ fn a_flush_command_makes_no_change_of_pattern() {
             use_block_1(&mut drive, "SW", 1);
         }
         change_in_the_buffer(&mut drive);
-        assert_eq!(drive.mapping().policy(1), Some(Policy::Multi), "{before}");
+        assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Multi), "{before}");
         let report = drive.finish().unwrap();
         assert_eq!(
-            (drive.mapping().policy(1), report.policy_switches),
+            (drive.mapping().advice().unwrap().policy(1), report.policy_switches),
             (Some(Policy::Multi), 0),
             "{before}"
         );
@@ -770,7 +786,7 @@ fn a_block_that_was_trimmed_is_not_rewritten() {
         submit(&mut drive, Op::Write, 4, 4);
         submit(&mut drive, Op::Trim, 4, trimmed);
         submit(&mut drive, Op::Write, 4, 1);
-        assert_eq!(drive.mapping().policy(1), Some(Policy::Single));
+        assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Single));
         assert_eq!(drive.counters().full_merges, merges, "{trimmed} pages trimmed");
         drive.finish().unwrap();
     }
@@ -829,7 +845,7 @@ fn random_writes_to_a_striped_block_that_is_read_in_a_run_go_to_one_channel() {
     let before = channels(&drive, 8..14);
     use_block_1(&mut drive, "RW-SR", 1);
     let now = channels(&drive, 8..14);
-    assert_eq!(drive.mapping().policy(1), Some(Policy::Hybrid));
+    assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Hybrid));
     assert_eq!((now[0] == now[1], before[0] == before[1], &now[2..]), (true, false, &before[2..]));
     drive.finish().unwrap();
 }

@@ -43,7 +43,9 @@ impl Device {
         self.timed = timed;
         self.counters = Counters::default();
         self.flash.reset_erases(self.config.nand.endurance);
-        self.mapping.forget_wear();
+        if let Some(advice) = self.mapping.advice_mut() {
+            advice.forget_wear();
+        }
         if let Some(media) = self.engine.media_mut() {
             media.reset_erases();
         }

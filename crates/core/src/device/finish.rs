@@ -21,7 +21,8 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
 impl Device {
     /// Folds all log blocks, at once.
     pub(super) fn merge_all(&mut self) {
-        self.unmerged = !self.mapping.merge_all(&mut cx!(self, plan, NOBODY));
+        let advice = self.mapping.advice_mut();
+        self.unmerged = !advice.is_none_or(|advice| advice.merge_all(&mut cx!(self, plan, NOBODY)));
         self.issue();
     }
 

@@ -28,8 +28,10 @@ impl Device {
 
     /// Tells the mapping what was done to the block that leaves, where the buffer says so.
     fn pass_hint(&mut self, eviction: &Eviction, out: &Outcome, clean: bool) {
-        if let Some(hint) = eviction.hint {
-            self.mapping.on_hint(hint, clean, &mut self.counters);
+        if let Some(hint) = eviction.hint
+            && let Some(advice) = self.mapping.advice_mut()
+        {
+            advice.on_hint(hint, clean, &mut self.counters);
         }
         if let Some(patterns) = &mut self.patterns {
             match eviction.hint.filter(|_| self.buffer.classifies_writes()) {

@@ -37,7 +37,7 @@ pub use watch::{Decision, Occasion, Watcher};
 use crate::buffer::{self, Buffer, Outcome};
 use crate::config::{DeviceConfig, EndOfRun, Replay};
 use crate::ftl::gc::{GcConfig, GcCost};
-use crate::ftl::{self, Cx, Mapping, PageOut, Waiter};
+use crate::ftl::{self, Advice, Cx, Mapping, PageOut, Waiter};
 use crate::metrics::bounds::{Bounds, Limits};
 use crate::metrics::report::Preconditioning;
 use crate::metrics::{Counters, Latency, Patterns, Series};
@@ -243,7 +243,7 @@ impl Device {
             Some(buffer) => buffer,
             None => config.buffer.scheme.build(shape).map_err(DeviceError::Config)?,
         };
-        if buffer.needs_home() && mapping.home(0).is_none() {
+        if buffer.needs_home() && mapping.advice().and_then(|advice| advice.home(0)).is_none() {
             return Err(DeviceError::Config(format!(
                 "buffer.scheme: `{}` has to know to which unit each page will go, which takes static placement: \
                  ftl.mapping = \"page\" with ftl.allocator = \"static\"",
@@ -253,10 +253,10 @@ impl Device {
         check_host(config)?;
         let chip = Chip::new(&config.nand, &geometry).map_err(DeviceError::Config)?;
         let mut engine = Engine::new(chip, &geometry);
-        if mapping.needs_work_estimates() {
+        if mapping.advice().is_some_and(Advice::needs_work_estimates) {
             engine.watch_work();
         }
-        let watched = mapping.watches();
+        let watched = mapping.advice().is_some_and(Advice::watches_reads);
         if options.verify {
             engine.keep(Stored::compared(&geometry, logical_pages));
         }

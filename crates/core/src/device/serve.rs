@@ -35,7 +35,7 @@ impl View for Below<'_> {
     }
 
     fn home(&self, lpn: u32) -> Option<u32> {
-        self.mapping.home(lpn)
+        self.mapping.advice()?.home(lpn)
     }
 
     fn chips(&self) -> u32 {
@@ -43,7 +43,7 @@ impl View for Below<'_> {
     }
 
     fn home_chip(&self, lpn: u32) -> Option<u32> {
-        self.mapping.home_chip(lpn)
+        self.mapping.advice()?.home_chip(lpn)
     }
 
     fn free_blocks(&self, unit: u32) -> u32 {
@@ -56,11 +56,15 @@ impl View for Below<'_> {
 
     fn channel_ready(&self, channel: u32) -> bool {
         let units = (channel..self.geometry.units).step_by(self.geometry.channels as usize);
-        units.into_iter().any(|unit| self.mapping.is_ready(unit))
+        units.into_iter().any(|unit| {
+            let erased = self.mapping.free_blocks(unit);
+            self.mapping.advice().map_or(erased > 0, |advice| advice.is_ready(unit, erased))
+        })
     }
 
     fn route(&self, block: u32, pattern: Pattern) -> Route {
-        self.mapping.route(block, pattern).unwrap_or_else(|| {
+        let advice = self.mapping.advice();
+        advice.and_then(|advice| advice.route(block, pattern)).unwrap_or_else(|| {
             // Where its first page lies tells where a block is kept whose mapping keeps it in one
             // place.
             match self.unit_of(block * self.geometry.pages_per_block) {
@@ -163,8 +167,10 @@ impl Device {
                 *answer != Answer::Hit && self.mapping.lookup(lpn).is_some()
             };
             let pages = (first..).zip(&out.answers).filter(is_read).count() as u32;
-            if pages > 0 {
-                self.mapping.read(first / self.geometry.pages_per_block, pages);
+            if pages > 0
+                && let Some(advice) = self.mapping.advice_mut()
+            {
+                advice.on_read(first / self.geometry.pages_per_block, pages);
             }
         }
         let leaves_nothing = out.evictions.is_empty();

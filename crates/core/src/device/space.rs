@@ -49,7 +49,7 @@ impl Device {
 
     /// Plans what makes everything durable that has been handed to the FTL.
     pub(super) fn make_durable(&mut self, own: Waiter) -> Result<(), DeviceError> {
-        while !self.mapping.flush(&mut cx!(self, plan, own)) {
+        while !self.mapping.make_durable(&mut cx!(self, plan, own)) {
             self.make_room()?;
         }
         self.fruitless = 0;
@@ -112,7 +112,7 @@ impl Device {
     /// Erases wait for the pages that replace what they take away. Those may sit in program units
     /// that are not full: completes them, and says whether anything is under way again.
     pub(super) fn complete_units(&mut self) -> bool {
-        self.mapping.flush(&mut cx!(self, plan, NOBODY));
+        self.mapping.make_durable(&mut cx!(self, plan, NOBODY));
         self.issue();
         self.engine.next_event() != NEVER
     }
@@ -153,7 +153,8 @@ impl Device {
             service.begin(None);
         }
         for unit in 0..self.geometry.units {
-            if self.mapping.reclaims_when_idle(unit) {
+            let advice = self.mapping.advice_mut();
+            if advice.is_some_and(|advice| advice.reclaims_when_idle(unit)) {
                 self.jobs += 1;
                 self.next_job_step(unit);
             }
@@ -162,7 +163,8 @@ impl Device {
 
     /// Nothing is under way: the mapping does what it has put off.
     pub(super) fn work_ahead(&mut self) -> Result<(), DeviceError> {
-        if self.mapping.idle(&mut cx!(self, plan, NOBODY)) {
+        let advice = self.mapping.advice_mut();
+        if advice.is_some_and(|advice| advice.idle(&mut cx!(self, plan, NOBODY))) {
             if let Some(service) = &mut self.service {
                 service.begin(None);
             }
@@ -187,7 +189,9 @@ impl Device {
 
     /// The last step of a collection job has ended: plans and issues the next one.
     pub(super) fn next_job_step(&mut self, unit: u32) {
-        let paused = self.collects_when_idle && self.outstanding > 0 && self.mapping.pause(unit);
+        let paused = self.collects_when_idle
+            && self.outstanding > 0
+            && self.mapping.advice_mut().is_some_and(|advice| advice.pause(unit));
         if paused || self.gains_nothing() {
             self.jobs -= 1;
             return;

@@ -125,7 +125,8 @@ impl GcConfig {
             return Ok(number as u32);
         }
         Err(format!(
-            "ftl.gc.{key}: found {given}, expected a whole number of blocks of at least 1, or below 1 a share of a unit's blocks"
+            "ftl.gc.{key}: found {given}, expected a whole number of blocks of at least 1, or \
+             below 1 a share of a unit's blocks"
         ))
     }
 }

@@ -183,19 +183,19 @@ pub fn options<T: DeserializeOwned>(table: Map<String, Value>) -> Result<T, Stri
 
 /// Declares a stage's configuration enum, its registry and its builder from one line a scheme.
 ///
-/// Each module named in a line offers `Config` (serde, `JsonSchema`, `Default`) and `ABOUT`;
+/// Each module named in a line, by its path from the registry's own, offers `Config` (serde, `JsonSchema`, `Default`) and `ABOUT`;
 /// `Config::build` takes what the stage hands to its builders.
 #[macro_export]
 macro_rules! registry {
     (
         $(#[$meta:meta])*
         $stage:literal $enum:ident builds $built:ty, from $given:ty;
-        $($name:literal => $variant:ident in $module:ident,)*
+        $($name:literal => $variant:ident in $($module:ident)::+,)*
     ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq)]
         pub enum $enum {
-            $(#[doc = $name] $variant($module::Config),)*
+            $(#[doc = $name] $variant($($module)::+::Config),)*
         }
 
         impl $enum {
@@ -209,7 +209,7 @@ macro_rules! registry {
 
             /// A scheme with its defaults, by name.
             pub fn by_name(name: &str) -> Option<Self> {
-                match name { $($name => Some(Self::$variant($module::Config::default())),)* _ => None }
+                match name { $($name => Some(Self::$variant($($module)::+::Config::default())),)* _ => None }
             }
 
             /// Builds the scheme.
@@ -254,7 +254,7 @@ macro_rules! registry {
             fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
                 let mut kinds = vec![schemars::json_schema!({"enum": Self::NAMES})];
                 $({
-                    let mut table = $module::Config::json_schema(generator);
+                    let mut table = $($module)::+::Config::json_schema(generator);
                     let object = table.ensure_object();
                     let properties = object.entry("properties").or_insert_with(|| serde_json::json!({}));
                     if let Some(properties) = properties.as_object_mut() {
@@ -271,9 +271,9 @@ macro_rules! registry {
         pub fn registry() -> &'static [$crate::support::registry::Entry] {
             const ENTRIES: &[$crate::support::registry::Entry] = &[$($crate::support::registry::Entry {
                 name: $name,
-                about: &$module::ABOUT,
-                schema: || schemars::schema_for!($module::Config),
-                defaults: || serde_json::to_value($module::Config::default()).unwrap_or_default(),
+                about: &$($module)::+::ABOUT,
+                schema: || schemars::schema_for!($($module)::+::Config),
+                defaults: || serde_json::to_value($($module)::+::Config::default()).unwrap_or_default(),
             }),*];
             ENTRIES
         }

@@ -287,8 +287,8 @@ macro_rules! forward_to_inner {
             self.inner.trim(cx, first, count);
         }
 
-        fn flush(&mut self, cx: &mut eraseblock_core::ftl::Cx<'_>) -> bool {
-            self.inner.flush(cx)
+        fn make_durable(&mut self, cx: &mut eraseblock_core::ftl::Cx<'_>) -> bool {
+            self.inner.make_durable(cx)
         }
 
         fn recover(

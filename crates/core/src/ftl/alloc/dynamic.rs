@@ -35,7 +35,8 @@ use crate::support::registry::{About, Choice};
 pub const ABOUT: About = About {
     title: "dynamic striping",
     summary: "Each stripe of a request goes to the unit of its pool that will be free first.",
-    paper: "Li, Analysis of data allocation on multi-bank flash storage system, thesis, section 3.1",
+    paper: "Li, Analysis of data allocation on multi-bank flash storage system, thesis, section \
+        3.1",
     year: Some(2009),
     choices: &[
         Choice {

@@ -27,7 +27,8 @@ use crate::support::registry::About;
 pub const ABOUT: About = About {
     title: "no striping",
     summary: "All pages of a request go to the one unit that will be free first.",
-    paper: "Li, Analysis of data allocation on multi-bank flash storage system, thesis, section 3.2",
+    paper: "Li, Analysis of data allocation on multi-bank flash storage system, thesis, section \
+        3.2",
     year: Some(2009),
     choices: &[TIE],
     source: include_str!("non_striping.rs"),

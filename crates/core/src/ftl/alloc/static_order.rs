@@ -28,8 +28,10 @@ use crate::support::registry::About;
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "static striping",
-    summary: "A page's number says where it lies: stripes over channels, chips, dies and planes in any of 24 orders.",
-    paper: "Shin et al., FTL design exploration in reconfigurable high-performance SSD for server applications, ICS",
+    summary: "A page's number says where it lies: stripes over channels, chips, dies and planes \
+        in any of 24 orders.",
+    paper: "Shin et al., FTL design exploration in reconfigurable high-performance SSD for server \
+        applications, ICS",
     year: Some(2009),
     source: include_str!("static_order.rs"),
     ..About::PLAIN
@@ -79,14 +81,20 @@ fn turns(order: &str, g: &Geometry) -> Result<Vec<u32>, String> {
     let mut left = levels.to_vec();
     let mut ordered = Vec::new();
     for letter in order.chars() {
-        let at = left.iter().position(|(name, ..)| name.eq_ignore_ascii_case(&letter)).ok_or_else(|| {
-            format!("ftl.allocator.order: found `{order}`, expected each of the letters C, W, D and P once, such as `CWDP`")
-        })?;
+        let at = left.iter().position(|(name, ..)| name.eq_ignore_ascii_case(&letter)).ok_or_else(
+            || {
+                format!(
+                    "ftl.allocator.order: found `{order}`, expected each of the letters C, W, D \
+                and P once, such as `CWDP`"
+                )
+            },
+        )?;
         ordered.push(left.remove(at));
     }
     if !left.is_empty() {
         return Err(format!(
-            "ftl.allocator.order: found `{order}`, which lacks {}; expected each of the letters C, W, D and P once, such as `CWDP`",
+            "ftl.allocator.order: found `{order}`, which lacks {}; expected each of the letters \
+             C, W, D and P once, such as `CWDP`",
             left.iter().map(|(name, ..)| name.to_string()).collect::<Vec<_>>().join(" and ")
         ));
     }

@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn scores_are_those_of_both_formulas() {
         let near = |found: f64, expected: f64| {
-            assert!((found - expected).abs() < 0.05, "{found} {expected}")
+            assert!((found - expected).abs() < 0.05, "{found} {expected}");
         };
         near(Formula::Lfs.score(25, 100, 100), 60.0);
         near(Formula::Lfs.score(50, 100, 1000), 333.3);

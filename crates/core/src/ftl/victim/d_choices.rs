@@ -30,7 +30,8 @@ use crate::support::registry::About;
 pub const ABOUT: About = About {
     title: "d-choices",
     summary: "The block with the fewest valid pages among d drawn at random.",
-    paper: "Van Houdt, A mean field model for a class of garbage collection algorithms in flash-based SSDs, SIGMETRICS",
+    paper: "Van Houdt, A mean field model for a class of garbage collection algorithms in \
+        flash-based SSDs, SIGMETRICS",
     year: Some(2013),
     source: include_str!("d_choices.rs"),
     ..About::PLAIN

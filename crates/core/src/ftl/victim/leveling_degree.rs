@@ -26,7 +26,8 @@ use crate::support::registry::{About, Choice};
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "leveling degree",
-    summary: "The block with fewest valid pages while wear is even, with fewest erases the more uneven it gets.",
+    summary: "The block with fewest valid pages while wear is even, with fewest erases the more \
+        uneven it gets.",
     paper: "Kim and Lee, A new flash memory management for flash storage system, COMPSAC",
     year: Some(1999),
     reconstruction: true,

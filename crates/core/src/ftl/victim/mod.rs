@@ -34,19 +34,6 @@ pub trait VictimPolicy: std::fmt::Debug + Send {
         None
     }
 
-    /// The average of the erases that are left of blocks which were erased so often, for
-    /// [`Self::accepts`]. Asked once, when blocks that are cleaned one after the other are put in
-    /// order.
-    fn average_left(&self, _erases: &mut dyn Iterator<Item = u32>) -> f64 {
-        0.0
-    }
-
-    /// Whether a block that has come to its turn and was erased so often is collected, or passed
-    /// over.
-    fn accepts(&mut self, _erases: u32, _average_left: f64) -> bool {
-        true
-    }
-
     /// What it asks about blocks, beside their valid pages.
     fn looks_at(&self) -> Looks {
         Looks::default()

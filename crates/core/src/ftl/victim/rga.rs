@@ -25,7 +25,8 @@ use crate::support::registry::About;
 pub const ABOUT: About = About {
     title: "RGA",
     summary: "The block with the fewest valid pages among log2(blocks) drawn at random.",
-    paper: "Li, Lee and Lui, Stochastic modeling of large-scale solid-state storage systems, SIGMETRICS",
+    paper: "Li, Lee and Lui, Stochastic modeling of large-scale solid-state storage systems, \
+        SIGMETRICS",
     year: Some(2013),
     source: include_str!("rga.rs"),
     ..About::PLAIN

@@ -61,7 +61,8 @@ impl Config {
             || (self.window >= 1.0 && self.window.fract() != 0.0)
         {
             return Err(format!(
-                "ftl.victim.window: found {}, expected a whole number of blocks, or below 1 a share of the unit's blocks",
+                "ftl.victim.window: found {}, expected a whole number of blocks, or below 1 a \
+                 share of the unit's blocks",
                 self.window
             ));
         }

@@ -67,7 +67,8 @@ use crate::support::registry::{About, Choice};
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "dual pool",
-    summary: "A hot and a cold pool of blocks; worn hot blocks get the coldest data and change pools.",
+    summary: "A hot and a cold pool of blocks; worn hot blocks get the coldest data and change \
+        pools.",
     paper: "Chang, On efficient wear leveling for large-scale flash-memory storage systems, SAC",
     year: Some(2007),
     reconstruction: true,

@@ -33,8 +33,10 @@ use crate::support::registry::{About, Choice};
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "hot-cold swapping",
-    summary: "When erase counts lie too far apart, the least worn block's data moves to a worn block.",
-    paper: "Chang and Kuo, Efficient management for large-scale flash-memory storage systems, ACM TOS 1(4)",
+    summary: "When erase counts lie too far apart, the least worn block's data moves to a worn \
+        block.",
+    paper: "Chang and Kuo, Efficient management for large-scale flash-memory storage systems, ACM \
+        TOS 1(4)",
     year: Some(2005),
     choices: &[
         Choice {

@@ -29,7 +29,8 @@ use crate::support::registry::{About, Choice};
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "two-level wear levelling",
-    summary: "New data to the least worn erased block; cold data to worn blocks when erase counts lie too far apart.",
+    summary: "New data to the least worn erased block; cold data to worn blocks when erase counts \
+        lie too far apart.",
     paper: "STMicroelectronics, Wear leveling in single level cell NAND flash memories, AN1822",
     year: Some(2006),
     choices: &[

@@ -1,0 +1,259 @@
+//! Writing: host pages, tombstones, and what a block is folded from.
+
+use std::ops::Range;
+
+use super::{Blocks, DEAD, Placement};
+use crate::ftl::context::{After, Cx, Label, PageOut, Place, Run};
+use crate::nand::{Cause, Flash, Role};
+use crate::support::NONE;
+
+impl Blocks {
+    /// Programs pages at `at` and following, after join `waits`.
+    pub fn program(&mut self, cx: &mut Cx<'_>, at: Place, pages: &[PageOut], waits: u32) {
+        let ppb = self.ppb();
+        let waits = self.after_erases(cx, waits);
+        let mut done = 0;
+        while done < pages.len() {
+            // One operation holds back one block's erase.
+            let guard = self.holder(pages[done].lpn);
+            let rest = &pages[done..];
+            let count =
+                1 + rest[1..].iter().take_while(|out| self.holder(out.lpn) == guard).count();
+            let page = at.page + done as u32;
+            let after =
+                After { guard: if guard == at.block { NONE } else { guard }, ..After::join(waits) };
+            let place = Place { page, ..at };
+            if self.striping.is_plain() {
+                cx.program(place, &rest[..count], after);
+            } else {
+                let lpn = |out: &PageOut| PageOut { lpn: self.striping.lpn(out.lpn), ..*out };
+                let named: Vec<PageOut> = rest[..count].iter().map(lpn).collect();
+                cx.program(place, &named, after);
+            }
+            for (ppn, out) in (at.block * ppb + page..).zip(&rest[..count]) {
+                self.last[out.lpn as usize] = ppn;
+                self.owed.clear(out.lpn as usize);
+            }
+            done += count;
+        }
+    }
+
+    /// Join `waits`, and where the host's pages come after them all erases that the step has
+    /// planned so far. None that is planned later belongs to it: that may be of a block which this
+    /// program's pages leave.
+    fn after_erases(&mut self, cx: &mut Cx<'_>, waits: u32) -> u32 {
+        let erased = std::mem::replace(&mut self.erased, NONE);
+        if erased != NONE {
+            let mut all = None;
+            for join in [waits, self.awaited, erased] {
+                cx.feed_unit(join, &mut all);
+            }
+            self.awaited = cx.unit_is_fed(all);
+        }
+        if self.awaited == NONE { waits } else { self.awaited }
+    }
+
+    /// Writes pages straight to their erased slots in the data block, which is taken where there is
+    /// none: the first one and those that follow it. `None` where the first cannot go there, no
+    /// page while there is no block to take.
+    pub fn write_direct(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pages: &[PageOut],
+        waits: u32,
+    ) -> Option<usize> {
+        let (lbn, offset) = self.split(pages[0].lpn);
+        let room = (self.ppb() - offset) as usize;
+        let run = pages
+            .iter()
+            .zip(pages[0].lpn..)
+            .take(room)
+            .take_while(|(out, lpn)| out.lpn == *lpn)
+            .count();
+        let count = self.direct(cx.flash, pages[0].lpn, run as u32) as usize;
+        if count == 0 {
+            return None;
+        }
+        let Some(block) = self.data_block(cx, lbn) else { return Some(0) };
+        self.program(
+            cx,
+            Place { block, page: offset, label: Self::data_label(lbn) },
+            &pages[..count],
+            waits,
+        );
+        Some(count)
+    }
+
+    /// The data block of `lbn`, which is taken where there is none; `None` while there is no block
+    /// to take.
+    pub fn data_block(&mut self, cx: &Cx<'_>, lbn: u32) -> Option<u32> {
+        if self.data[lbn as usize] == NONE {
+            if !self.can_take(cx, 1) {
+                return None;
+            }
+            self.data[lbn as usize] = self.take(self.home(lbn));
+        }
+        Some(self.data[lbn as usize])
+    }
+
+    /// Programs a page that says that `pages` have been trimmed.
+    pub fn write_tombstones(&mut self, cx: &mut Cx<'_>, at: Place, pages: &[u32]) {
+        let mut holders: Vec<u32> = pages.iter().map(|&lpn| self.holder(lpn)).collect();
+        holders.retain(|&block| block != at.block && block != NONE);
+        holders.sort_unstable();
+        holders.dedup();
+        let mut pins = Vec::new();
+        for block in holders {
+            cx.pin(block, &mut pins);
+        }
+        let list = cx.write_down_trims(pages.iter().map(|&slot| (self.striping.lpn(slot), 1)));
+        cx.program(at, &[PageOut::tombstone(list, Cause::Mapping)], After::join(NONE));
+        cx.unpin(&mut pins);
+        for &lpn in pages {
+            self.last[lpn as usize] = DEAD | (at.block * self.ppb() + at.page);
+            self.owed.clear(lpn as usize);
+        }
+    }
+
+    /// Whether folding can complete `block` as it is: what it holds of `lbn` lies in place, and
+    /// there is room for the rest in its place.
+    pub fn can_complete(&self, flash: &Flash, lbn: u32, block: u32) -> bool {
+        let ppb = self.ppb();
+        let (first, base) = ((lbn * ppb) as usize, block * ppb);
+        let words = &self.last[first..first + ppb as usize];
+        (0..ppb).zip(words).all(|(offset, &word)| {
+            word == NONE
+                || word == base + offset
+                || if self.split(word & !DEAD).0 == block {
+                    word & DEAD != 0
+                } else {
+                    flash.accepts(block, offset)
+                }
+        })
+    }
+
+    /// Whether a page of `lbn`, live or trimmed, has its last word outside `block`.
+    pub fn has_more(&self, lbn: u32, block: u32) -> bool {
+        let ppb = self.ppb();
+        let base = block * ppb;
+        let words = &self.last[(lbn * ppb) as usize..((lbn + 1) * ppb) as usize];
+        words.iter().any(|&word| word != NONE && !(base..base + ppb).contains(&(word & !DEAD)))
+    }
+
+    /// Makes `block` the data block of `lbn`: copies the newest version of each page that lies
+    /// elsewhere, writes `fresh` pages of the host (in ascending order, after join `waits`) in the
+    /// place of copies, and leaves one tombstone for the trimmed ones. The copies signal `join`.
+    pub fn fold(
+        &mut self,
+        cx: &mut Cx<'_>,
+        lbn: u32,
+        block: u32,
+        (fresh, waits): (&[PageOut], u32),
+        join: u32,
+    ) {
+        let ppb = self.ppb();
+        let (first, label) = (lbn * ppb, cx.label(Role::Data, lbn));
+        let (mut fresh, mut offset) = (fresh, 0);
+        let mut cursor = cx.flash.write_ptr(block);
+        while offset < ppb {
+            let page = if self.placement == Placement::Fixed { offset } else { cursor };
+            let at = Place { block, page, label };
+            let stop = fresh.first().map_or(ppb, |out| out.lpn - first);
+            if offset == stop {
+                let count = fresh
+                    .iter()
+                    .zip(first + offset..)
+                    .take_while(|(out, lpn)| out.lpn == *lpn)
+                    .count();
+                self.program(cx, at, &fresh[..count], waits);
+                fresh = &fresh[count..];
+                (offset, cursor) = (offset + count as u32, cursor + count as u32);
+                continue;
+            }
+            let word = self.last[(first + offset) as usize];
+            let source = self.split(word & !DEAD);
+            if word == NONE || source.0 == block {
+                offset += 1;
+            } else if word & DEAD != 0 {
+                // One tombstone speaks of all of them; they then lie in this block.
+                let trimmed = self.trimmed_of(first + offset..first + ppb, fresh, block);
+                self.write_tombstones(cx, at, &trimmed);
+                (offset, cursor) = (offset + 1, cursor + 1);
+            } else {
+                let count = self.copy_run(cx, first + offset..first + stop, at, Cause::Merge, join);
+                (offset, cursor) = (offset + count, cursor + count);
+            }
+        }
+        self.data[lbn as usize] = block;
+    }
+
+    /// Copies the newest versions of the first of `pages`, and of the next ones as long as they
+    /// follow it in its block, to `at` and following. Returns how many. They signal `join`.
+    fn copy_run(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pages: Range<u32>,
+        at: Place,
+        cause: Cause,
+        join: u32,
+    ) -> u32 {
+        let first = self.last[pages.start as usize];
+        let source = self.split(first);
+        let most = pages.len().min((self.ppb() - source.1.max(at.page)) as usize);
+        let words = &mut self.last[pages.start as usize..][..most];
+        let count = words.iter().zip(first..).take_while(|(word, next)| **word == *next).count();
+        let target = at.block * self.geometry.pages_per_block + at.page;
+        for (word, ppn) in words[..count].iter_mut().zip(target..) {
+            *word = ppn;
+        }
+        let step = self.striping.step(self.split(pages.start).0);
+        let named = Run { first: self.striping.lpn(pages.start), step, count: count as u32 };
+        cx.copy(source, at, named, cause, join);
+        count as u32
+    }
+
+    /// Copies the newest version of a page to `at`.
+    pub fn move_page(&mut self, cx: &mut Cx<'_>, page: u32, at: Place, cause: Cause) {
+        let source = self.split(self.last[page as usize]);
+        let named = Run { first: self.striping.lpn(page), step: 1, count: 1 };
+        cx.copy(source, at, named, cause, NONE);
+        self.last[page as usize] = at.block * self.ppb() + at.page;
+    }
+
+    /// Moves what `pages` have in block `from` to `at` and following, to the end of that block;
+    /// trimmed pages leave one tombstone. Returns the page at which it stopped.
+    pub fn gather(&mut self, cx: &mut Cx<'_>, pages: Range<u32>, from: u32, at: Place) -> u32 {
+        let (mut lpn, mut page) = (pages.start, at.page);
+        while lpn < pages.end && page < self.ppb() {
+            let to = Place { page, ..at };
+            if self.holder(lpn) != from {
+                lpn += 1;
+            } else if self.lookup(lpn).is_some() {
+                let count = self.copy_run(cx, lpn..pages.end, to, Cause::Gc, NONE);
+                (lpn, page) = (lpn + count, page + count);
+            } else {
+                let trimmed: Vec<u32> = (lpn..pages.end)
+                    .filter(|&lpn| self.holder(lpn) == from && self.lookup(lpn).is_none())
+                    .collect();
+                self.write_tombstones(cx, to, &trimmed);
+                (lpn, page) = (lpn + 1, page + 1);
+            }
+        }
+        lpn
+    }
+
+    /// Pages among `pages` whose last word outside `block` is that they have been trimmed, and
+    /// which `fresh` does not bring back.
+    fn trimmed_of(&self, pages: Range<u32>, fresh: &[PageOut], block: u32) -> Vec<u32> {
+        let is_dead = |lpn: &u32| {
+            let word = self.last[*lpn as usize];
+            word != NONE && word & DEAD != 0 && self.holder(*lpn) != block
+        };
+        pages.filter(is_dead).filter(|lpn| fresh.iter().all(|out| out.lpn != *lpn)).collect()
+    }
+
+    /// A label for pages that go straight into the data block of `lbn`.
+    pub fn data_label(lbn: u32) -> Label {
+        Label { role: Role::Data, logical_block: lbn, opened: 0 }
+    }
+}

@@ -1,0 +1,343 @@
+//! Rebuilding after a power cut: the newest record of each page counts, and each logical block ends
+//! in one data block.
+//!
+//! A block that holds the last words on all pages of its logical block becomes its data block as it
+//! is. Any other logical block is folded into an erased block, and what it was folded from goes.
+//! Logical blocks that own blocks come first: each gives back as many blocks as it takes. Power may
+//! fail again at any time: nothing is erased that holds a last word which is nowhere else. A fold
+//! that power cut short begins anew, unless a page of the host went into it.
+//!
+//! Where so many blocks are worn out that none is left to fold into, the logical block stays as it
+//! is: it can be read, and nothing can be written any more.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::{Blocks, DEAD, Placement, Striping};
+use crate::ftl::context::Cx;
+use crate::ftl::pool::Pool;
+use crate::nand::media::Content;
+use crate::nand::{Cause, Media, Oob, PageState};
+use crate::support::NONE;
+use crate::support::bits::Bits;
+
+/// What a block says of a page: when it was said in the order of writes, whether it is that the
+/// page has been trimmed, and where.
+#[derive(Debug, Clone, Copy)]
+struct Word {
+    seq: u64,
+    dead: bool,
+    ppn: u32,
+}
+
+const SILENCE: Word = Word { seq: 0, dead: true, ppn: NONE };
+
+impl Word {
+    fn entry(self) -> u32 {
+        if self.ppn == NONE { NONE } else { self.ppn | if self.dead { DEAD } else { 0 } }
+    }
+}
+
+/// The readable records of a block, each with its page.
+fn records(media: &Media, block: u32) -> impl Iterator<Item = (u32, &Oob)> {
+    media.block(block).iter().enumerate().filter_map(|(page, state)| match state {
+        PageState::Done(oob) => Some((page as u32, oob)),
+        _ => None,
+    })
+}
+
+/// What a record says of which pages: `(page, whether it has been trimmed)`.
+fn says<'a>(media: &'a Media, oob: &'a Oob) -> impl Iterator<Item = (u32, bool)> + 'a {
+    let (host, trims): (_, &[(u32, u32)]) = match oob.content {
+        Content::Host => (Some(oob.lpn), &[]),
+        Content::Tombstone => (None, media.trims(oob.lpn)),
+        Content::Filler | Content::Map => (None, &[]),
+    };
+    let trimmed = trims.iter().flat_map(|&(first, count)| first..first + count);
+    host.into_iter().map(|lpn| (lpn, false)).chain(trimmed.map(|lpn| (lpn, true)))
+}
+
+/// The last word on each logical page, and the last one of any other block.
+#[derive(Debug)]
+struct Words {
+    ppb: u32,
+    first: Vec<Word>,
+    second: Vec<Word>,
+}
+
+impl Words {
+    /// Among copies of one record the one in the later of `blocks` counts.
+    fn read(
+        media: &Media,
+        blocks: impl Iterator<Item = u32>,
+        striping: Striping,
+        ppb: u32,
+        pages: usize,
+    ) -> Self {
+        let mut words = Self { ppb, first: vec![SILENCE; pages], second: vec![SILENCE; pages] };
+        for block in blocks {
+            for (page, oob) in records(media, block) {
+                for (lpn, dead) in says(media, oob) {
+                    words.note(
+                        striping.placed(lpn) as usize,
+                        Word { seq: oob.seq, dead, ppn: block * ppb + page },
+                    );
+                }
+            }
+        }
+        words
+    }
+
+    fn note(&mut self, lpn: usize, word: Word) {
+        let (first, second) = (&mut self.first[lpn], &mut self.second[lpn]);
+        if word.seq >= first.seq {
+            if first.ppn / self.ppb != word.ppn / self.ppb {
+                *second = *first;
+            }
+            *first = word;
+        } else if word.seq >= second.seq && first.ppn / self.ppb != word.ppn / self.ppb {
+            *second = word;
+        }
+    }
+
+    /// Whether each page of which one of `blocks` has the last word has another word that says the
+    /// same.
+    fn may_spare(&self, blocks: &[u32]) -> bool {
+        let said_again = |(first, second): (&Word, &Word)| {
+            first.ppn == NONE
+                || !blocks.contains(&(first.ppn / self.ppb))
+                || if first.dead { second.dead } else { second.seq == first.seq }
+        };
+        self.first.iter().zip(&self.second).all(said_again)
+    }
+
+    /// Whether `other` says the same of each page.
+    fn agrees(&self, other: &Self) -> bool {
+        let same = |(one, two): (&Word, &Word)| {
+            if one.dead { two.dead } else { !two.dead && two.seq == one.seq }
+        };
+        self.first.iter().zip(&other.first).all(same)
+    }
+
+    /// Whether the other blocks say the same of these pages as all with `block` do. If so, they
+    /// count from now on.
+    fn without(&mut self, pages: Range<usize>, block: u32) -> bool {
+        let ppb = self.ppb;
+        let here = move |word: &Word| word.ppn != NONE && word.ppn / ppb == block;
+        let same = pages.clone().all(|lpn| {
+            let (first, second) = (&self.first[lpn], &self.second[lpn]);
+            !here(first) || if first.dead { second.dead } else { second.seq == first.seq }
+        });
+        if same {
+            for (first, second) in self.first[pages.clone()].iter_mut().zip(&self.second[pages]) {
+                if here(first) {
+                    *first = *second;
+                }
+            }
+        }
+        same
+    }
+}
+
+impl Blocks {
+    /// Rebuilds the state of a fresh mapping from what the flash holds; no log block is left.
+    pub(super) fn fold_back(&mut self, cx: &mut Cx<'_>, media: &Media) {
+        let ppb = self.ppb();
+        let (mut owned, shared) = self.sort_out(cx, media, self.data.len());
+        let all = owned.iter().flatten().chain(&shared).copied();
+        let mut words = Words::read(media, all, self.striping, ppb, self.last.len());
+        let logical = 0..self.data.len() as u32;
+        let pages_of = |lbn: u32| (lbn * ppb) as usize..((lbn + 1) * ppb) as usize;
+        for lbn in logical.clone() {
+            let mine = &mut owned[lbn as usize];
+            if let Some(place) =
+                mine.iter().position(|&block| self.adopt(media, &words, lbn, block))
+            {
+                self.data[lbn as usize] = mine.remove(place);
+                mine.drain(..).for_each(|other| self.discard(cx, other));
+            } else if let Some(&newest) = mine.last()
+                && words.without(pages_of(lbn), newest)
+            {
+                self.discard(cx, newest);
+                mine.pop();
+            }
+        }
+        for (last, word) in
+            self.last.iter_mut().zip(&words.first).filter(|(last, _)| **last == NONE)
+        {
+            *last = word.entry();
+        }
+        let mut shared = self.discard_unused(cx, shared);
+        for with_blocks in [true, false] {
+            for lbn in logical.clone() {
+                let blank = self.last[pages_of(lbn)].iter().all(|&word| word == NONE);
+                let later = owned[lbn as usize].is_empty() == with_blocks;
+                if blank || later || self.data[lbn as usize] != NONE {
+                    continue;
+                }
+                let mine = std::mem::take(&mut owned[lbn as usize]);
+                if self.pool.total() == 0 {
+                    self.stranded.extend(mine);
+                    continue;
+                }
+                let unit =
+                    mine.first().map_or_else(|| self.home(lbn), |&b| self.geometry.unit_of(b));
+                let target = self.take(unit);
+                self.fold(cx, lbn, target, (&[], NONE), NONE);
+                for block in mine {
+                    self.discard(cx, block);
+                }
+            }
+        }
+        shared.append(&mut self.stranded);
+        self.stranded = self.discard_unused(cx, shared);
+    }
+
+    /// Erases those of `blocks` that hold no last word; the others.
+    fn discard_unused(&mut self, cx: &mut Cx<'_>, blocks: Vec<u32>) -> Vec<u32> {
+        let mut used = Bits::new(self.geometry.blocks() as usize);
+        for (block, _) in self.words(0..self.last.len() as u32) {
+            used.set(block as usize);
+        }
+        let (used, unused): (Vec<u32>, Vec<u32>) =
+            blocks.into_iter().partition(|&block| used.get(block as usize));
+        for block in unused {
+            self.discard(cx, block);
+        }
+        used
+    }
+
+    /// The same where the pages of each owner, `pages`, may lie anywhere in its blocks: nothing is
+    /// folded. Returns the blocks of each owner that hold a last word, in the order in which they
+    /// were opened.
+    pub fn read_back(
+        &mut self,
+        cx: &mut Cx<'_>,
+        media: &Media,
+        pages: &[Range<u32>],
+    ) -> Vec<Vec<u32>> {
+        let (mut owned, _) = self.sort_out(cx, media, pages.len());
+        let mut words = Words::read(
+            media,
+            owned.iter().flatten().copied(),
+            self.striping,
+            self.ppb(),
+            self.last.len(),
+        );
+        for (mine, pages) in owned.iter_mut().zip(pages) {
+            let range = pages.start as usize..pages.end as usize;
+            if let Some(newest) = mine.pop_if(|newest| words.without(range.clone(), *newest)) {
+                self.discard(cx, newest);
+            }
+            for lpn in range {
+                self.last[lpn] = words.first[lpn].entry();
+            }
+            let in_use: Vec<u32> = self.words(pages.clone()).map(|(block, _)| block).collect();
+            mine.retain(|block| {
+                let keep = in_use.contains(block);
+                if !keep {
+                    self.discard(cx, *block);
+                }
+                keep
+            });
+        }
+        owned
+    }
+
+    /// The same where blocks that were opened at the same time make an area and belong to nobody:
+    /// nothing is folded. Copying that power cut short is undone. Returns the areas that hold a
+    /// last word, in the order in which they were opened.
+    pub fn read_areas(&mut self, cx: &mut Cx<'_>, media: &Media) -> Vec<Vec<u32>> {
+        let (_, shared) = self.sort_out(cx, media, 0);
+        let mut by_age: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
+        for block in shared {
+            let opened = records(media, block).map(|(_, oob)| oob.opened).max().unwrap_or(0);
+            by_age.entry(opened).or_default().push(block);
+        }
+        let mut areas: Vec<Vec<u32>> = by_age.into_values().collect();
+        let (striping, ppb, pages) = (self.striping, self.ppb(), self.last.len());
+        let read = |areas: &[Vec<u32>]| {
+            Words::read(media, areas.iter().flatten().copied(), striping, ppb, pages)
+        };
+        let mut words = read(&areas);
+        for at in (0..areas.len()).rev() {
+            if words.may_spare(&areas[at]) {
+                let area = areas.remove(at);
+                let rest = read(&areas);
+                if words.agrees(&rest) {
+                    for block in area {
+                        self.discard(cx, block);
+                    }
+                    words = rest;
+                } else {
+                    areas.insert(at, area);
+                }
+            }
+        }
+        for (last, word) in self.last.iter_mut().zip(&words.first) {
+            *last = word.entry();
+        }
+        areas
+    }
+
+    /// Erases what holds nothing readable. The other blocks: those of each owner in the order in
+    /// which they were opened, and those that belong to none.
+    fn sort_out(
+        &mut self,
+        cx: &mut Cx<'_>,
+        media: &Media,
+        owners: usize,
+    ) -> (Vec<Vec<u32>>, Vec<u32>) {
+        self.pool = Pool::empty(&self.geometry);
+        let mut owned: Vec<Vec<(u64, u32)>> = vec![Vec::new(); owners];
+        let mut shared = Vec::new();
+        for block in 0..self.geometry.blocks() {
+            let opened = records(media, block).map(|(_, oob)| oob.opened).max();
+            match records(media, block).next().zip(opened) {
+                Some(((_, oob), _)) if oob.logical_block == NONE => shared.push(block),
+                Some(((_, oob), opened)) => owned[oob.logical_block as usize].push((opened, block)),
+                // The last erase of a worn-out block may have been cut short.
+                None if cx.flash.is_worn_out(block) => self.retired += 1,
+                None if media.block(block).iter().any(|page| *page != PageState::Erased) => {
+                    self.discard(cx, block);
+                }
+                None => self.give(cx.flash, block),
+            }
+        }
+        let in_order = |mut blocks: Vec<(u64, u32)>| {
+            blocks.sort_unstable();
+            blocks.into_iter().map(|(_, block)| block).collect()
+        };
+        (owned.into_iter().map(in_order).collect(), shared)
+    }
+
+    /// Whether `block` holds the last word on every page of `lbn`, in its place; they then count as
+    /// lying there.
+    fn adopt(&mut self, media: &Media, words: &Words, lbn: u32, block: u32) -> bool {
+        let ppb = self.ppb();
+        let pages = (lbn * ppb) as usize..((lbn + 1) * ppb) as usize;
+        let mut found = vec![SILENCE; ppb as usize];
+        for (page, oob) in records(media, block) {
+            for (lpn, dead) in says(media, oob) {
+                let slot = self.striping.placed(lpn);
+                let offset = slot % ppb;
+                let in_place = dead || self.placement == Placement::Free || offset == page;
+                if in_place && oob.seq == words.first[slot as usize].seq {
+                    found[offset as usize] = Word { seq: oob.seq, dead, ppn: block * ppb + page };
+                }
+            }
+        }
+        let complete =
+            words.first[pages.clone()].iter().zip(&found).all(|(word, at)| word.seq == at.seq);
+        if complete {
+            for (last, word) in self.last[pages].iter_mut().zip(&found) {
+                *last = word.entry();
+            }
+        }
+        complete
+    }
+
+    fn discard(&mut self, cx: &mut Cx<'_>, block: u32) {
+        self.erase(cx, block, Cause::Mapping, NONE);
+    }
+}

@@ -1,0 +1,120 @@
+//! Merges: the run in the sequential log block, and the logical blocks of the oldest random one.
+
+use super::{Entry, Fast, Random, Sequential};
+use crate::ftl::block_level::blocks::{Blocks, Way};
+use crate::ftl::context::{Cx, PageOut};
+use crate::nand::Cause;
+use crate::support::NONE;
+
+impl Fast {
+    fn way(&self, blocks: &Blocks, cx: &Cx<'_>, run: Sequential) -> Way {
+        blocks.way(cx.flash, run.lbn, run.block, self.config.partial_merge)
+    }
+
+    /// Finishes the run in the sequential log block, which is then empty; `false` while there is no
+    /// block to take.
+    pub(super) fn finish(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, at_last: bool) -> bool {
+        let Some(run) = self.sequential else { return true };
+        let way = self.way(blocks, cx, run);
+        let can = way != Way::Full || blocks.can_fold(cx, at_last);
+        if can {
+            self.merge(blocks, cx, run.lbn, way, (&[], NONE));
+        }
+        can
+    }
+
+    /// A page that breaks the run is folded into a data block together with it; `false` while there
+    /// is no block to take.
+    pub(super) fn fold_in(
+        &mut self,
+        blocks: &mut Blocks,
+        cx: &mut Cx<'_>,
+        run: Sequential,
+        fresh: (&[PageOut], u32),
+    ) -> bool {
+        let (_, offset) = blocks.split(fresh.0[0].lpn);
+        let way = match self.way(blocks, cx, run) {
+            Way::Switch | Way::Partial if offset > run.next => Way::Partial,
+            _ => Way::Full,
+        };
+        if way == Way::Full && !blocks.can_take(cx, 1) {
+            return false;
+        }
+        self.merge(blocks, cx, run.lbn, way, fresh);
+        true
+    }
+
+    /// Folds a logical block into one.
+    fn merge(
+        &mut self,
+        blocks: &mut Blocks,
+        cx: &mut Cx<'_>,
+        lbn: u32,
+        way: Way,
+        fresh: (&[PageOut], u32),
+    ) {
+        let run = self.sequential.take_if(|run| run.lbn == lbn);
+        let own = [blocks.data[lbn as usize], run.map_or(NONE, |run| run.block)];
+        blocks.merge(cx, lbn, &own, way, fresh);
+    }
+
+    /// The logical block of the next page in the oldest random log block that is the last word on
+    /// something, `coming` left out; from entry `scanned` on.
+    fn next_in_victim(&self, blocks: &Blocks, coming: u32, scanned: &mut usize) -> Option<u32> {
+        let log = self.random.front()?;
+        let base = log.block * blocks.ppb();
+        let rest = log.entries.iter().enumerate().skip(*scanned);
+        let found = rest.map(|(page, entry)| (page, base + page as u32, *entry)).find_map(
+            |(page, ppn, entry)| match entry {
+                Entry::Page(lpn) => {
+                    (lpn != coming && blocks.is_last(lpn, ppn)).then(|| (page, blocks.split(lpn).0))
+                }
+                Entry::Tombstone(lbn) => blocks.speaks_of(lbn, ppn).then_some((page, lbn)),
+            },
+        );
+        *scanned = found.map_or(log.entries.len(), |(page, _)| page);
+        found.map(|(_, lbn)| lbn)
+    }
+
+    /// Empties and erases the oldest random log block, to make room for logical page `coming` (or
+    /// for nothing, [`NONE`]); `false` while there is no block to take, then it goes on from there
+    /// the next time.
+    pub(super) fn reclaim(
+        &mut self,
+        blocks: &mut Blocks,
+        cx: &mut Cx<'_>,
+        coming: u32,
+        at_last: bool,
+    ) -> bool {
+        let mut scanned = 0;
+        while let Some(lbn) = self.next_in_victim(blocks, coming, &mut scanned) {
+            if self.sequential.is_some_and(|run| run.lbn == lbn) {
+                if !self.finish(blocks, cx, at_last) {
+                    return false;
+                }
+            } else if blocks.can_fold(cx, at_last) {
+                self.merge(blocks, cx, lbn, Way::Full, (&[], NONE));
+            } else {
+                return false;
+            }
+        }
+        let holds_coming = |log: &Random| {
+            coming != NONE && blocks.lookup(coming).is_some() && blocks.holder(coming) == log.block
+        };
+        let is_replaced = self.random.front().is_some_and(holds_coming);
+        if is_replaced && !blocks.can_take(cx, 1) {
+            // Nothing may come in between: until it is written, the victim holds the newest
+            // version.
+            return false;
+        }
+        if let Some(log) = self.random.pop_front() {
+            if is_replaced {
+                self.leaving = log.block;
+            } else {
+                // Whatever took over its pages holds the erase back.
+                blocks.erase(cx, log.block, Cause::Merge, NONE);
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,215 @@
+//! S-FTL: two FTLs in one, chained blocks for what is written sequentially and log blocks for the
+//! rest.
+//!
+//! **What it does.** Each write belongs to one of two classes. A buffer that knows the class says
+//! so with each eviction (`sftl` does); else more than `threshold` pages of a block that are
+//! written together, upwards, are sequential. Every logical block lies in one channel, page by page
+//! in its place, and adjacent logical blocks lie on adjacent channels: as many as there are
+//! channels make a *chained block*, whose parts are read, written and erased at the same time.
+//!
+//! - *Sequential* pages go straight to their places in the data block. Where these are written
+//!   already, the block is written anew: the pages of the request, and copies of those that it
+//!   lacks, go to an erased block, and the old one is erased.
+//! - *Random* pages go to log blocks of one logical block each, as under BAST.
+//!
+//! A block that turns from random to sequential has its log merged into its data block before the
+//! new write; one that turns the other way has no log yet.
+//!
+//! **When it wins**: long requests, which go to all channels without merges, beside short ones.
+//! **When it loses**: long requests that overlap blocks only in part, each of which copies the
+//! rest; random writes over more blocks than there are log blocks.
+//!
+//! S.-H. Park et al., "A pattern adaptive NAND flash memory storage structure", IEEE Trans.
+//! Computers 61(1), 2012; as told by Kim, Park and Youn 2017 (SUPA), section 3.3.
+//!
+//! **Where the paper is silent**, as far as it could be read: what is sequential (`threshold`,
+//! SUPA's 4 pages), how sequential pages replace older ones (the block is written anew), which log
+//! block is merged (`victim`, as under `bast`), and whether a request waits for the erases that it
+//! causes (`merge_erase`: it does not). Log blocks make 5 % of the exported ones, as in SUPA. A
+//! flush makes trims durable with a tombstone in the log, or in the sequential block, which is
+//! written anew for it at once; so does whatever else writes a block with trimmed pages anew or
+//! merges it. A block written anew counts as a full merge. After a power cut all blocks are random,
+//! without logs.
+//!
+//! Cost of a page write: O(1), but for merges, which visit each page of a block once.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::bast::{self, Bast, LogVictim, SPARE};
+use super::block::{group, rewrite};
+use super::blocks::{
+    BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, Placement, log_blocks, require,
+};
+use crate::ftl::context::{Cx, PageOut};
+use crate::ftl::{Mapping, Shape};
+use crate::metrics::Counters;
+use crate::pattern::{Access, Hint};
+use crate::support::NONE;
+use crate::support::bits::Bits;
+use crate::support::registry::{About, Choice};
+
+/// What `list` says.
+pub const ABOUT: About = About {
+    title: "S-FTL",
+    summary: "Long writes go to chained blocks over all channels, short ones to log blocks in a \
+        single channel.",
+    paper: "Park et al., A pattern adaptive NAND flash memory storage structure, IEEE TC 61(1)",
+    year: Some(2012),
+    described_in: "Kim, Park and Youn, SUPA, section 3.3",
+    reconstruction: true,
+    choices: &[
+        Choice {
+            option: "threshold",
+            others: &["1"],
+            open: "how many pages are written together without being sequential",
+        },
+        Choice {
+            option: "victim",
+            others: &[r#""fifo""#],
+            open: "which log block goes when all are in use",
+        },
+        MERGE_ERASE,
+    ],
+    source: include_str!("sftl.rs"),
+    ..About::PLAIN
+};
+
+/// Options.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// More pages of a block than this written together are sequential, where the buffer does not
+    /// say what they are.
+    pub threshold: u32,
+    /// Log blocks of the random blocks: their number, or below 1 their share of the exported
+    /// blocks.
+    pub log_blocks: f64,
+    /// Which log block goes when all are in use.
+    pub victim: LogVictim,
+    /// When the erases that a request causes come: after the host's write, or before it, so that
+    /// the request waits for them.
+    pub merge_erase: MergeErase,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            threshold: 4,
+            log_blocks: 0.05,
+            victim: LogVictim::Lru,
+            merge_erase: MergeErase::After,
+        }
+    }
+}
+
+impl Config {
+    /// Builds the mapping, or says what it lacks.
+    ///
+    /// # Errors
+    /// Too few blocks, a chip that it cannot work with, or impossible options.
+    pub fn build(&self, shape: Shape<'_>) -> Result<Box<dyn Mapping>, String> {
+        let logs = log_blocks(self.log_blocks, shape)?;
+        let what = format!("{logs} log blocks, {SPARE} to merge into");
+        require(Sftl::NAME, shape, true, (logs.saturating_add(SPARE), &what))?;
+        let data = shape.logical_pages.div_ceil(shape.geometry.pages_per_block);
+        let of_logs = bast::Config { victim: self.victim, ..bast::Config::default() };
+        let sftl = Sftl {
+            threshold: self.threshold as usize,
+            random: Bast::new(&of_logs, logs, data),
+            sequential: Bits::new(data as usize),
+            heard: None,
+            now: Now { group: u64::MAX, lbn: NONE, sequential: false },
+        };
+        Ok(Folded::boxed(shape, Placement::Fixed, self.merge_erase, sftl))
+    }
+}
+
+#[derive(Debug)]
+struct Sftl {
+    threshold: usize,
+    /// The log blocks of random blocks.
+    random: Bast,
+    /// Logical blocks that were written sequentially.
+    sequential: Bits,
+    /// What came last of what a buffer says, and has not been used.
+    heard: Option<Hint>,
+    now: Now,
+}
+
+/// The pages that are being written together.
+#[derive(Debug, Clone, Copy)]
+struct Now {
+    group: u64,
+    lbn: u32,
+    sequential: bool,
+}
+
+impl Sftl {
+    /// Whether the next `count` pages of `lbn`, of those written together, belong to the sequential
+    /// class.
+    fn is_sequential(&mut self, group: u64, lbn: u32, count: usize) -> bool {
+        let heard = self.heard.take().filter(|hint| hint.block == lbn);
+        if let Some(hint) = heard {
+            self.now = Now { group, lbn, sequential: hint.pattern.write == Access::Sequential };
+        } else if (self.now.group, self.now.lbn) != (group, lbn) {
+            self.now = Now { group, lbn, sequential: count > self.threshold };
+        }
+        self.now.sequential
+    }
+}
+
+impl BlockScheme for Sftl {
+    const NAME: &'static str = "sftl";
+
+    fn write(
+        &mut self,
+        blocks: &mut Blocks,
+        cx: &mut Cx<'_>,
+        pages: &[PageOut],
+        waits: u32,
+    ) -> usize {
+        let (lbn, _) = blocks.split(pages[0].lpn);
+        let together = group(blocks, pages);
+        if !self.is_sequential(cx.group, lbn, together.len()) {
+            self.sequential.clear(lbn as usize);
+            return self.random.write(blocks, cx, pages, waits);
+        }
+        if !self.random.fold_log(blocks, cx, lbn) {
+            return 0;
+        }
+        self.sequential.set(lbn as usize);
+        if together.iter().all(|out| blocks.direct(cx.flash, out.lpn, 1) == 1) {
+            return blocks.write_direct(cx, together, waits).unwrap_or(0);
+        }
+        if rewrite(blocks, cx, lbn, (together, waits)) { together.len() } else { 0 }
+    }
+
+    fn on_hint(&mut self, hint: Hint, clean: bool, _counters: &mut Counters) {
+        self.heard = Some(hint).filter(|hint| !clean && hint.pattern.write != Access::Never);
+    }
+
+    fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
+        let (lbn, _) = blocks.split(pages[0]);
+        if self.sequential.get(lbn as usize) {
+            return rewrite(blocks, cx, lbn, (&[], NONE));
+        }
+        self.random.write_tombstones(blocks, cx, pages)
+    }
+
+    fn merge_all(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>) -> bool {
+        self.random.merge_all(blocks, cx)
+    }
+
+    fn others(&self) -> Vec<u32> {
+        self.random.others()
+    }
+
+    fn describe(&self) -> String {
+        self.random.describe()
+    }
+
+    fn bytes(&self) -> usize {
+        self.random.bytes() + self.sequential.bytes()
+    }
+}

@@ -1,0 +1,85 @@
+//! What every mapping does.
+
+use super::advice::Advice;
+use super::context::{Cx, PageOut};
+use crate::nand::{Flash, Media, Ppn};
+
+/// How a call for more room went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reclaim {
+    /// A step has been planned; there is more to do.
+    More,
+    /// The same, and the next step is planned at once: it goes on from this one without anything in
+    /// between.
+    Together,
+    /// The unit has room again.
+    Done,
+    /// Nothing in the unit can be reclaimed now.
+    Stuck,
+}
+
+/// A mapping: where each logical page lives, where the next write goes, and how space is won back.
+pub trait Mapping: std::fmt::Debug + Send {
+    /// Where a logical page is, or `None` if it was never written or has been trimmed. May plan
+    /// what it takes to read the map; then `known` of the [`Cx`] says when it has been read. O(1).
+    fn translate(&mut self, cx: &mut Cx<'_>, lpn: u32) -> Option<Ppn>;
+
+    /// Whether it can say where a page is without reading flash. O(1).
+    fn knows(&self, _lpn: u32) -> bool {
+        true
+    }
+
+    /// The same as [`Self::translate`] without planning anything. O(1).
+    fn lookup(&self, lpn: u32) -> Option<Ppn>;
+
+    /// Writes the pages in order, each after join `waits` of the plan. Returns how many it took:
+    /// fewer than all when space has to be reclaimed first.
+    fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize;
+
+    /// The host no longer needs these pages.
+    fn trim(&mut self, cx: &mut Cx<'_>, first: u32, count: u32);
+
+    /// Plans what is missing for everything written and trimmed so far to survive a power cut.
+    /// `false` when space has to be reclaimed first; then it is called again.
+    fn make_durable(&mut self, cx: &mut Cx<'_>) -> bool;
+
+    /// A unit that needs space and is not being worked on, if there is one.
+    fn needs_reclaim(&mut self) -> Option<u32> {
+        None
+    }
+
+    /// Plans the next step of winning back space in `unit`: some copies, or an erase.
+    fn reclaim(&mut self, _cx: &mut Cx<'_>, _unit: u32) -> Reclaim {
+        Reclaim::Stuck
+    }
+
+    /// Rebuilds the state of a fresh mapping from the medium as it was `found` when power came
+    /// back, and from nothing else. What is planned meanwhile changes the drive's own medium, not
+    /// this one.
+    fn recover(&mut self, cx: &mut Cx<'_>, found: Media);
+
+    /// Compares redundant state.
+    ///
+    /// # Errors
+    /// What does not agree.
+    fn check(&self, flash: &Flash) -> Result<(), String>;
+
+    /// One sentence with the numbers that tell why there is no room.
+    fn space(&self) -> String;
+
+    /// Erased blocks in `unit`.
+    fn free_blocks(&self, unit: u32) -> u32;
+
+    /// Bytes of mapping state held.
+    fn bytes(&self) -> usize;
+
+    /// What it can tell beyond this, if anything.
+    fn advice(&self) -> Option<&dyn Advice> {
+        None
+    }
+
+    /// The same, to be told something.
+    fn advice_mut(&mut self) -> Option<&mut dyn Advice> {
+        None
+    }
+}

@@ -1,0 +1,196 @@
+//! The cached part of the map: which entries lie in RAM, which of them the flash does not have yet,
+//! and which one goes next.
+
+use hashbrown::HashTable;
+
+use crate::support::NONE;
+use crate::support::bits::Bits;
+use crate::support::list::{Links, List};
+
+/// The entries in RAM, in two segments. A new entry is on probation; one that is used again is
+/// protected; what the protected segment has no room for goes back on probation. The entry that
+/// goes is the one on probation that was used longest ago. Without a protected segment that is
+/// plain LRU.
+#[derive(Debug)]
+pub struct Cache {
+    /// Logical page of each entry.
+    lpn: Vec<u32>,
+    links: Links,
+    probation: List,
+    protected: List,
+    /// Which entries are protected, how many are, and how many may be.
+    is_protected: Bits,
+    protected_len: u32,
+    protected_most: u32,
+    /// Slots that hold nothing.
+    free: Vec<u32>,
+    /// Slot of each page that is held.
+    entries: HashTable<u32>,
+    /// Pages whose entry the flash does not have.
+    dirty: Bits,
+}
+
+/// Spreads page numbers over the table.
+fn hash(lpn: u32) -> u64 {
+    u64::from(lpn).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+impl Cache {
+    /// No entries yet; at most `capacity`, of which `protected_most` protected.
+    pub fn new(capacity: u32, protected_most: u32, logical_pages: u32) -> Self {
+        Self {
+            lpn: vec![NONE; capacity as usize],
+            links: Links::new(capacity as usize),
+            probation: List::default(),
+            protected: List::default(),
+            is_protected: Bits::new(capacity as usize),
+            protected_len: 0,
+            protected_most,
+            free: (0..capacity).rev().collect(),
+            // Twice as many, so that the table never grows for the sake of what has been taken out.
+            entries: HashTable::with_capacity(2 * (capacity as usize + 1)),
+            dirty: Bits::new(logical_pages as usize),
+        }
+    }
+
+    #[inline]
+    fn entry_at(&self, lpn: u32) -> Option<u32> {
+        self.entries.find(hash(lpn), |&entry_at| self.lpn[entry_at as usize] == lpn).copied()
+    }
+
+    /// Whether the entry of `lpn` is held.
+    #[inline]
+    pub fn holds(&self, lpn: u32) -> bool {
+        self.entry_at(lpn).is_some()
+    }
+
+    /// Entries that can be taken in before one has to go.
+    pub fn room(&self) -> usize {
+        self.free.len()
+    }
+
+    /// Uses the entry of `lpn`; says whether it was held. O(1).
+    #[inline]
+    pub fn touch(&mut self, lpn: u32) -> bool {
+        let Some(entry_at) = self.entry_at(lpn) else { return false };
+        if self.is_protected.get(entry_at as usize) {
+            self.protected.touch(&mut self.links, entry_at);
+        } else if self.protected_most == 0 {
+            self.probation.touch(&mut self.links, entry_at);
+        } else {
+            self.probation.remove(&mut self.links, entry_at);
+            self.protected.push_front(&mut self.links, entry_at);
+            self.is_protected.set(entry_at as usize);
+            self.protected_len += 1;
+            if self.protected_len > self.protected_most
+                && let Some(last) = self.protected.pop_back(&mut self.links)
+            {
+                self.is_protected.clear(last as usize);
+                self.protected_len -= 1;
+                self.probation.push_front(&mut self.links, last);
+            }
+        }
+        true
+    }
+
+    /// The page whose entry goes next, if any is held.
+    pub fn victim(&self) -> Option<u32> {
+        let list = if self.probation.is_empty() { &self.protected } else { &self.probation };
+        (!list.is_empty()).then(|| self.lpn[list.back() as usize])
+    }
+
+    /// Lets the entry of `lpn` go, which is held. O(1).
+    pub fn remove(&mut self, lpn: u32) {
+        let found =
+            self.entries.find_entry(hash(lpn), |&entry_at| self.lpn[entry_at as usize] == lpn);
+        let Ok(entry) = found else { return };
+        let (entry_at, _) = entry.remove();
+        if self.is_protected.clear(entry_at as usize) {
+            self.protected.remove(&mut self.links, entry_at);
+            self.protected_len -= 1;
+        } else {
+            self.probation.remove(&mut self.links, entry_at);
+        }
+        self.free.push(entry_at);
+    }
+
+    /// Takes in the entry of `lpn`, which is not held; there is room. O(1).
+    pub fn insert(&mut self, lpn: u32) {
+        let Some(entry_at) = self.free.pop() else { return };
+        self.lpn[entry_at as usize] = lpn;
+        self.probation.push_front(&mut self.links, entry_at);
+        let lpns = &self.lpn;
+        self.entries.insert_unique(hash(lpn), entry_at, |&entry_at| hash(lpns[entry_at as usize]));
+    }
+
+    /// Whether the flash lacks the entry of `lpn`, which is held.
+    #[inline]
+    pub fn is_dirty(&self, lpn: u32) -> bool {
+        self.dirty.get(lpn as usize)
+    }
+
+    /// The entry of `lpn`, which is held, has changed.
+    #[inline]
+    pub fn set_dirty(&mut self, lpn: u32) {
+        self.dirty.set(lpn as usize);
+    }
+
+    /// The flash has the entries of pages `from..to`.
+    pub fn clean(&mut self, from: u32, to: u32) {
+        self.dirty.clear_range(from as usize, to as usize);
+    }
+
+    /// The pages whose entries are held: the segment on probation and the protected one, each from
+    /// the entry used last to the one that was used longest ago.
+    pub fn dump(&self) -> [Vec<u32>; 2] {
+        [&self.probation, &self.protected].map(|list| {
+            list.iter(&self.links).map(|entry_at| self.lpn[entry_at as usize]).collect()
+        })
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        (self.lpn.len() + self.free.capacity()) * 4
+            + self.links.bytes()
+            + self.is_protected.bytes()
+            + self.dirty.bytes()
+            + self.entries.allocation_size()
+    }
+
+    /// Compares redundant state.
+    ///
+    /// # Errors
+    /// What does not agree.
+    pub fn check(&self) -> Result<(), String> {
+        let [probation, protected] = self.dump();
+        let held = probation.len() + protected.len();
+        if protected.len() != self.protected_len as usize
+            || self.protected_len > self.protected_most
+        {
+            return Err(format!(
+                "dftl: {} entries are protected, {} counted, at most {}",
+                protected.len(),
+                self.protected_len,
+                self.protected_most
+            ));
+        }
+        if held + self.free.len() != self.lpn.len() || held != self.entries.len() {
+            return Err(format!(
+                "dftl: {held} entries held and {} entries free of {}, {} in the table",
+                self.free.len(),
+                self.lpn.len(),
+                self.entries.len()
+            ));
+        }
+        if let Some(lpn) = probation.iter().chain(&protected).find(|&&lpn| !self.holds(lpn)) {
+            return Err(format!("dftl: the entry of page {lpn} is in a list, but not found"));
+        }
+        let dirty = self.dirty.count_range(0, self.dirty.bytes() * 8) as usize;
+        let dirty_held =
+            probation.iter().chain(&protected).filter(|&&lpn| self.is_dirty(lpn)).count();
+        if dirty != dirty_held {
+            return Err(format!("dftl: {dirty} entries are dirty, {dirty_held} of them held"));
+        }
+        Ok(())
+    }
+}

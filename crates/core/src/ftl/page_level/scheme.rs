@@ -1,0 +1,365 @@
+//! What a page-level scheme decides itself, and the mapping that it becomes.
+
+use std::ops::Range;
+
+use crate::ftl::context::{Cx, PageOut};
+use crate::ftl::page_level::store::table::{OWN, Table};
+use crate::ftl::page_level::store::{Owners, Store};
+use crate::ftl::{Advice, Mapping, Reclaim};
+use crate::metrics::Counters;
+use crate::nand::{Cause, Flash, Media, Ppn};
+use crate::pattern::{Hint, Pattern, Policy, Route};
+
+/// What a scheme does otherwise than page mapping, which by default it is. It is told of each page
+/// before and after it is written, looked up or moved; the page's place is kept in the table.
+pub trait PageScheme: std::fmt::Debug + Send {
+    // Where the host's pages go.
+
+    /// The class of a page that is going to be written, whose present version lies at `old`. Each
+    /// class lies in blocks of its own. By default the one that `ftl.gc.regions` makes of it.
+    #[inline]
+    fn class_of(&mut self, store: &Store, _lpn: u32, old: Option<Ppn>) -> u32 {
+        store.class_of_write(old)
+    }
+
+    /// The unit that this page goes to, which takes pages of `class`; `None` while none does. By
+    /// default the allocator's choice.
+    #[inline]
+    fn pick(
+        &mut self,
+        store: &mut Store,
+        cx: &mut Cx<'_>,
+        (lpn, class): (u32, u32),
+        old: Option<Ppn>,
+    ) -> Option<u32> {
+        store.pick(cx, store.pools().of_page(lpn), class, old)
+    }
+
+    /// The page has been written to `unit`.
+    #[inline]
+    fn written(&mut self, _store: &Store, _cx: &mut Cx<'_>, _lpn: u32, _unit: u32) {}
+
+    /// These pages are going to be trimmed; some may hold nothing.
+    fn on_trim(&mut self, _table: &Table, _pages: Range<u32>) {}
+
+    /// A page is moved by the collection of `unit`.
+    #[inline]
+    fn on_move(&mut self, _lpn: u32, _unit: u32) {}
+
+    // What it tells, and is told.
+
+    /// Whether it asks how long dies have to work, as its allocator may do.
+    fn needs_work_estimates(&self) -> bool {
+        false
+    }
+
+    /// See [`Advice::route`].
+    fn route(&self, _store: &Store, _logical_block: u32, _pattern: Pattern) -> Option<Route> {
+        None
+    }
+
+    /// See [`Advice::policy`].
+    fn policy(&self, _logical_block: u32) -> Option<Policy> {
+        None
+    }
+
+    /// See [`Advice::on_hint`].
+    fn on_hint(&mut self, _hint: Hint, _clean: bool, _counters: &mut Counters) {}
+
+    /// See [`Advice::watches_reads`].
+    fn watches_reads(&self) -> bool {
+        false
+    }
+
+    /// See [`Advice::on_read`].
+    fn on_read(&mut self, _logical_block: u32, _pages: u32) {}
+
+    /// See [`Advice::idle`]. What it moves goes by [`Store::transfer`].
+    fn idle(&mut self, _store: &mut Store, _cx: &mut Cx<'_>, _table: &mut Table) -> bool {
+        false
+    }
+
+    // A map that is not all in RAM. Its pages on flash are numbered from 0, and lie in a class of
+    // their own (`Store::own_class`).
+
+    /// Whether it can say where a page is without reading flash.
+    #[inline]
+    fn knows(&self, _lpn: u32) -> bool {
+        true
+    }
+
+    /// The host looks a page up: plans what it takes to read the map.
+    #[inline]
+    fn before_lookup(&mut self, _store: &mut Store, _cx: &mut Cx<'_>, _table: &Table, _lpn: u32) {}
+
+    /// The host is going to write a page: plans what that takes of the map. `false` while there is
+    /// no room for it.
+    #[inline]
+    fn before_write(
+        &mut self,
+        _store: &mut Store,
+        _cx: &mut Cx<'_>,
+        _table: &Table,
+        _lpn: u32,
+    ) -> bool {
+        true
+    }
+
+    /// Nothing valid is left in the victim of `unit`, which is going to be erased.
+    #[inline]
+    fn on_emptied(&mut self, _unit: u32) {}
+
+    /// Writes the pages of the map that are due, as far as there is room; says whether there was
+    /// enough. Called before each page of the host, after each step of collection, before an erase,
+    /// and after trims.
+    #[inline]
+    fn write_map(&mut self, _store: &mut Store, _cx: &mut Cx<'_>, _table: &Table) -> bool {
+        true
+    }
+
+    /// A page of the map has been moved to `ppn`.
+    fn map_page_moved(&mut self, _number: u32, _ppn: Ppn) {}
+
+    /// Whether a page of the map lies at `ppn`.
+    fn map_page_lies(&self, _number: u32, _ppn: Ppn) -> bool {
+        false
+    }
+
+    /// Pages of the map that lie on flash.
+    fn map_pages(&self) -> u32 {
+        0
+    }
+
+    /// Power is back: finds the pages of the map, and tells the store ([`Store::adopt`]).
+    fn find_map(&mut self, _store: &mut Store, _found: &Media) {}
+
+    // Itself.
+
+    /// Power is back, and the table has been rebuilt: sets up what is known of the pages.
+    fn recovered(&mut self, _store: &Store, _table: &Table, _found: &Media) {}
+
+    /// Compares redundant state.
+    ///
+    /// # Errors
+    /// What does not agree.
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Bytes held.
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
+/// A page-level mapping.
+#[derive(Debug)]
+pub struct PageLevel<S> {
+    store: Store,
+    table: Table,
+    scheme: S,
+}
+
+/// Whose pages collection moves.
+struct Moves<'a, S> {
+    table: &'a mut Table,
+    scheme: &'a mut S,
+    /// The unit that is collected.
+    unit: u32,
+}
+
+impl<S: PageScheme> Owners for Moves<'_, S> {
+    #[inline]
+    fn moved(&mut self, owner: u32, ppn: Ppn) -> PageOut {
+        if owner >= OWN {
+            self.scheme.map_page_moved(owner - OWN, ppn);
+            return PageOut::map(owner - OWN, Cause::Gc);
+        }
+        if Table::is_page(owner) {
+            self.scheme.on_move(owner, self.unit);
+        }
+        self.table.moved(owner, ppn)
+    }
+
+    fn before_erase(&mut self, store: &mut Store, cx: &mut Cx<'_>, unit: u32, victim: u32) -> bool {
+        if !self.table.before_erase(store, cx, unit, victim) {
+            return false;
+        }
+        self.scheme.on_emptied(unit);
+        // What finds no room now finds it after the erase.
+        self.scheme.write_map(store, cx, self.table);
+        true
+    }
+}
+
+impl<S: PageScheme + 'static> PageLevel<S> {
+    /// The mapping of an erased array.
+    pub fn new(store: Store, logical_pages: u32, scheme: S) -> Self {
+        let table = Table::new(logical_pages, store.pools().count());
+        Self { store, table, scheme }
+    }
+
+    /// The same, as the registry takes it.
+    pub fn boxed(store: Store, logical_pages: u32, scheme: S) -> Box<dyn Mapping> {
+        Box::new(Self::new(store, logical_pages, scheme))
+    }
+
+    /// The scheme.
+    #[cfg(test)]
+    pub(in crate::ftl) fn scheme(&self) -> &S {
+        &self.scheme
+    }
+}
+
+impl<S: PageScheme + 'static> Mapping for PageLevel<S> {
+    #[inline]
+    fn translate(&mut self, cx: &mut Cx<'_>, lpn: u32) -> Option<Ppn> {
+        self.scheme.before_lookup(&mut self.store, cx, &self.table, lpn);
+        self.table.lookup(lpn)
+    }
+
+    #[inline]
+    fn knows(&self, lpn: u32) -> bool {
+        self.scheme.knows(lpn)
+    }
+
+    #[inline]
+    fn lookup(&self, lpn: u32) -> Option<Ppn> {
+        self.table.lookup(lpn)
+    }
+
+    fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
+        let Self { store, table, scheme } = self;
+        for (i, out) in pages.iter().enumerate() {
+            let lpn = out.lpn;
+            if !scheme.write_map(store, cx, table) || !scheme.before_write(store, cx, table, lpn) {
+                return i;
+            }
+            let old = table.lookup(lpn);
+            let class = scheme.class_of(store, lpn, old);
+            let Some(unit) = scheme.pick(store, cx, (lpn, class), old) else { return i };
+            let guard = table.forget(store, lpn);
+            let Some(ppn) = store.append(cx, (unit, class), *out, lpn, guard, waits) else {
+                return i;
+            };
+            table.set(lpn, ppn);
+            scheme.written(store, cx, lpn, unit);
+        }
+        pages.len()
+    }
+
+    fn trim(&mut self, cx: &mut Cx<'_>, first: u32, count: u32) {
+        let Self { store, table, scheme } = self;
+        scheme.on_trim(table, first..first + count);
+        table.trim(store, first, count);
+        scheme.write_map(store, cx, table);
+    }
+
+    fn make_durable(&mut self, cx: &mut Cx<'_>) -> bool {
+        let all_told = self.table.write_tombstones(&mut self.store, cx);
+        self.store.fill_up(cx);
+        all_told
+    }
+
+    fn needs_reclaim(&mut self) -> Option<u32> {
+        self.store.needs_reclaim()
+    }
+
+    fn reclaim(&mut self, cx: &mut Cx<'_>, unit: u32) -> Reclaim {
+        let Self { store, table, scheme } = self;
+        let step = store.collect(cx, unit, &mut Moves { table, scheme, unit });
+        // Where collection gained nothing, asking again would only have it begin anew.
+        if matches!(step, Reclaim::More | Reclaim::Together) {
+            scheme.write_map(store, cx, table);
+        }
+        step
+    }
+
+    fn recover(&mut self, cx: &mut Cx<'_>, mut found: Media) {
+        let Self { store, table, scheme } = self;
+        store.before_recovery(cx.flash, &mut found);
+        table.rebuild(store, &found);
+        scheme.find_map(store, &found);
+        store.reopen(cx, &found);
+        scheme.recovered(store, table, &found);
+    }
+
+    fn check(&self, flash: &Flash) -> Result<(), String> {
+        let valid = self.store.check(flash, |owner, ppn| match owner {
+            OWN.. => self.scheme.map_page_lies(owner - OWN, ppn),
+            _ => self.table.lies(owner, ppn),
+        })?;
+        self.scheme.check()?;
+        self.table.check(valid - self.scheme.map_pages())
+    }
+
+    fn space(&self) -> String {
+        self.store.space()
+    }
+
+    fn free_blocks(&self, unit: u32) -> u32 {
+        self.store.free_blocks(unit)
+    }
+
+    fn bytes(&self) -> usize {
+        self.table.bytes() + self.store.bytes() + self.scheme.bytes()
+    }
+
+    fn advice(&self) -> Option<&dyn Advice> {
+        Some(self)
+    }
+
+    fn advice_mut(&mut self) -> Option<&mut dyn Advice> {
+        Some(self)
+    }
+}
+
+impl<S: PageScheme + 'static> Advice for PageLevel<S> {
+    fn home(&self, lpn: u32) -> Option<u32> {
+        self.store.home(lpn)
+    }
+
+    fn home_chip(&self, lpn: u32) -> Option<u32> {
+        self.store.home_chip(lpn)
+    }
+
+    fn needs_work_estimates(&self) -> bool {
+        self.store.needs_work_estimates() || self.scheme.needs_work_estimates()
+    }
+
+    fn route(&self, logical_block: u32, pattern: Pattern) -> Option<Route> {
+        self.scheme.route(&self.store, logical_block, pattern)
+    }
+
+    fn policy(&self, logical_block: u32) -> Option<Policy> {
+        self.scheme.policy(logical_block)
+    }
+
+    fn on_hint(&mut self, hint: Hint, clean: bool, counters: &mut Counters) {
+        self.scheme.on_hint(hint, clean, counters);
+    }
+
+    fn watches_reads(&self) -> bool {
+        self.scheme.watches_reads()
+    }
+
+    fn on_read(&mut self, logical_block: u32, pages: u32) {
+        self.scheme.on_read(logical_block, pages);
+    }
+
+    fn idle(&mut self, cx: &mut Cx<'_>) -> bool {
+        self.scheme.idle(&mut self.store, cx, &mut self.table)
+    }
+
+    fn reclaims_when_idle(&mut self, unit: u32) -> bool {
+        self.store.collects_when_idle(unit)
+    }
+
+    fn pause(&mut self, unit: u32) -> bool {
+        self.store.pause(unit)
+    }
+
+    fn forget_wear(&mut self) {
+        self.store.forget_wear();
+    }
+}

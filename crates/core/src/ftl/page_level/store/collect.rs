@@ -1,0 +1,416 @@
+//! Garbage collection of one unit, in steps or in one go; and the swaps of a wear leveller, which
+//! go the same way.
+
+use super::table::TOMB;
+use super::{Discipline, Owners, Store};
+use crate::ftl::Reclaim;
+use crate::ftl::context::{Cx, Move, PageOut, Place};
+use crate::ftl::gc::Grain;
+use crate::ftl::victim::Candidates;
+use crate::ftl::wear::Swap;
+use crate::metrics::Counters;
+use crate::nand::{Cause, Engine, Kind};
+use crate::support::NONE;
+use crate::support::minima::ABSENT;
+
+/// What a victim is emptied for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Job {
+    /// Its unit needs erased blocks.
+    Collect,
+    /// The same; then it gets the pages of a swap.
+    Clean(Swap),
+    /// It is the block that is going to get the pages of a swap.
+    Clear(Swap),
+    /// Its pages move into the swap's other block.
+    Swap(Swap),
+}
+
+impl Job {
+    /// On whose account it is: a victim that then takes cold data would have been collected without
+    /// them, too.
+    fn cause(self) -> Cause {
+        match self {
+            Self::Collect | Self::Clean(_) => Cause::Gc,
+            Self::Clear(_) | Self::Swap(_) => Cause::Wear,
+        }
+    }
+}
+
+impl Store {
+    /// Collects `unit` as far as one plan goes. What has to go on without anything in between says
+    /// so.
+    pub fn collect(&mut self, cx: &mut Cx<'_>, unit: u32, owners: &mut impl Owners) -> Reclaim {
+        let grain = self.limits.grain;
+        cx.plan.together |= grain != Grain::Steps;
+        let erases = Counters::total(&cx.counters.erases);
+        let step = self.collect_some(cx, unit, owners);
+        let goes_on = match grain {
+            Grain::Steps => false,
+            Grain::Victim => Counters::total(&cx.counters.erases) == erases,
+            Grain::All => !self.ends(unit) && !Self::waits_for_host(cx),
+        };
+        if step == Reclaim::More && goes_on { Reclaim::Together } else { step }
+    }
+
+    /// Whether the erase that was planned last comes after pages of a program unit which only the
+    /// host's next writes fill. Where more was planned behind it, reads of what that moves would
+    /// wait for those writes, too.
+    fn waits_for_host(cx: &Cx<'_>) -> bool {
+        let last = cx.plan.ops.last().filter(|op| op.kind == Kind::Erase);
+        last.is_some_and(|erase| cx.engine.has_open_pin(erase.block))
+    }
+
+    /// Whether all that `unit` needs now has been planned. What is written while that goes on does
+    /// not prolong a cleaning.
+    fn ends(&mut self, unit: u32) -> bool {
+        // A swap needs a reserve that is really erased: it begins when the rest has ended.
+        let is_over = self.wear.is_due(unit) || self.has_enough(unit);
+        let ends = self.units[unit as usize].victim == NONE && is_over;
+        if ends {
+            self.ask_discipline(|discipline, _| discipline.ended(unit));
+        }
+        ends
+    }
+
+    /// Whether `unit`, which has no victim, need not be collected any further.
+    fn has_enough(&self, unit: u32) -> bool {
+        let u = &self.units[unit as usize];
+        if let Some(discipline) = self.discipline.as_ref().filter(|_| u.cleaned) {
+            return !discipline.goes_on(self, unit);
+        }
+        let idle = if u.idle { self.limits.idle_free_blocks } else { 0 };
+        self.erased(unit) > idle.max(self.limits.gc_free_blocks)
+    }
+
+    /// One step of collecting `unit`.
+    fn collect_some(&mut self, cx: &mut Cx<'_>, unit: u32, owners: &mut impl Owners) -> Reclaim {
+        if self.units[unit as usize].victim == NONE && !self.begin_swap(cx, unit) {
+            if self.has_enough(unit) {
+                self.units[unit as usize].collecting = false;
+                return Reclaim::Done;
+            }
+            let Some(victim) = self.choose_victim(cx, unit) else {
+                return self.nothing_to_collect(unit);
+            };
+            match self.victim.cold().filter(|_| self.can_open(cx.engine, unit)) {
+                Some(cold) => {
+                    let from = unit * self.geometry.blocks_per_unit + cold;
+                    self.unlist(from);
+                    self.empty(unit, victim, Job::Clean(Swap { from, into: victim }));
+                }
+                None => self.empty(unit, victim, Job::Collect),
+            }
+        }
+        let (victim, job) = (self.units[unit as usize].victim, self.units[unit as usize].job);
+        let before = self.valid_of[victim as usize];
+        self.copy_some(cx, unit, owners);
+        if let Job::Swap(swap) = job
+            && self.valid_of[victim as usize] > 0
+            && self.is_full(swap)
+        {
+            self.continue_swap(cx, unit, swap);
+            return Reclaim::More;
+        }
+        if before > 0 && self.valid_of[victim as usize] == before {
+            return self.give_up(cx, unit);
+        }
+        if self.valid_of[victim as usize] == 0 {
+            if !owners.before_erase(self, cx, unit, victim) {
+                return self.give_up(cx, unit);
+            }
+            cx.erase(victim, job.cause(), NONE, NONE);
+            self.history.erase(victim);
+            self.wear.count(victim, cx.flash.erases()[victim as usize]);
+            self.rested(self.geometry.unit_of(victim));
+            self.units[unit as usize].victim = NONE;
+            match job {
+                Job::Collect => {
+                    self.units[unit as usize].cleaned = true;
+                    self.give(cx, victim);
+                    self.level(cx, unit, victim);
+                }
+                Job::Clean(swap) => {
+                    self.units[unit as usize].cleaned = true;
+                    self.cleared(cx, unit, swap);
+                }
+                Job::Clear(swap) => self.cleared(cx, unit, swap),
+                Job::Swap(swap) => {
+                    self.give(cx, victim);
+                    self.end_swap(cx, unit, swap);
+                }
+            }
+        }
+        Reclaim::More
+    }
+
+    /// The block that the policy names.
+    fn choose_victim(&mut self, cx: &Cx<'_>, unit: u32) -> Option<u32> {
+        if self.limits.pools_as_one {
+            let begins = !self.units[unit as usize].cleaned;
+            let pick = |discipline: &mut dyn Discipline, store: &mut Self| {
+                discipline.picks_victim(store, cx, unit, begins)
+            };
+            return self.ask_discipline(pick).flatten();
+        }
+        if self.pool.free(unit) == 0 {
+            self.wake_all(unit);
+        }
+        let chosen = self.choose_awake(cx, unit);
+        if chosen.is_none() && self.wake_all(unit) { self.choose_awake(cx, unit) } else { chosen }
+    }
+
+    /// The same, those left out that rest.
+    fn choose_awake(&mut self, cx: &Cx<'_>, unit: u32) -> Option<u32> {
+        let first = unit * self.geometry.blocks_per_unit;
+        let blocks = Candidates {
+            closed: &self.units[unit as usize].closed,
+            first,
+            count: self.geometry.blocks_per_unit,
+            pages: self.data_pages(),
+            program: self.geometry.program_pages,
+            erases: cx.flash.erases(),
+            regions: &self.class_of,
+            history: self.history.view(),
+        };
+        // Without a reserve, which only power cuts and wear take away, what is valid has to fit
+        // into what is open.
+        let chosen = if self.pool.free(unit) == 0 {
+            blocks.emptiest()?
+        } else {
+            self.victim.choose(&blocks)?
+        };
+        debug_assert!(
+            blocks.closed(chosen).is_some_and(|valid| blocks.gains(valid)),
+            "{chosen} gains nothing"
+        );
+        Some(first + chosen)
+    }
+
+    /// Begins to empty a closed block on account of `unit`.
+    pub(super) fn empty(&mut self, unit: u32, victim: u32, job: Job) {
+        self.unlist(victim);
+        let u = &mut self.units[unit as usize];
+        (u.victim, u.scan, u.job) = (victim, 0, job);
+    }
+
+    /// A block is no longer among the closed ones.
+    pub(super) fn unlist(&mut self, block: u32) {
+        let unit = self.geometry.unit_of(block);
+        let leaf = (block - unit * self.geometry.blocks_per_unit) as usize;
+        self.units[unit as usize].closed.set(leaf, ABSENT);
+    }
+
+    /// No closed block gains anything.
+    fn nothing_to_collect(&mut self, unit: u32) -> Reclaim {
+        self.units[unit as usize].collecting = false;
+        let wants = self.units[unit as usize].wants;
+        let Some((from, to)) = self.lendable(unit, wants) else { return Reclaim::Stuck };
+        // All closed blocks are fully valid: what is not lies in an open block. Fresh pages are not
+        // cold: what of them gets out of date is room that collection lacks already.
+        self.rest.give_up(self.open[from].block);
+        self.open.swap(from, to);
+        Reclaim::Done
+    }
+
+    /// A block whose erase has been planned can be written again, unless it is worn out.
+    pub(super) fn give(&mut self, cx: &Cx<'_>, block: u32) {
+        if cx.flash.is_worn_out(block) {
+            self.wear.retire(block);
+        } else {
+            self.pool.give(self.geometry.unit_of(block), block);
+        }
+    }
+
+    /// Copies the next valid pages of the victim. All of one step fit, by the reserve.
+    fn copy_some(&mut self, cx: &mut Cx<'_>, unit: u32, owners: &mut impl Owners) {
+        let (ppb, program_pages) = (self.ppb(), self.geometry.program_pages);
+        let data_pages = self.data_pages();
+        let (victim, job) = (self.units[unit as usize].victim, self.units[unit as usize].job);
+        let base = (victim * ppb) as usize;
+        // Whole program units: the rest of one is lost to fillers.
+        let mut budget = (self.limits.gc_step_pages / program_pages).max(1) * program_pages;
+        let mut moves = std::mem::take(&mut self.moves);
+        while budget > 0 && self.valid_of[victim as usize] > 0 {
+            let Some(class) = self.class_of_next(unit, victim) else { break };
+            // One run: as many pages of one class as fit the budget and what is left of the open
+            // block, or a program.
+            let to = if self.limits.spread && job == Job::Collect {
+                self.spread_to(cx.engine, unit, class)
+            } else {
+                self.moves_to(unit)
+            };
+            let mut run = if self.limits.spread { program_pages.min(budget) } else { budget };
+            let swap = match job {
+                Job::Swap(swap) if self.is_full(swap) => break,
+                Job::Swap(swap) => Some(self.swap_point(self.geometry.unit_of(swap.into))),
+                _ => None,
+            };
+            moves.clear();
+            let (mut first, mut into) = (0, NONE);
+            let mut from = base + self.units[unit as usize].scan as usize;
+            while run > 0
+                && self.valid_of[victim as usize] > 0
+                && (into == NONE || (moves.len() as u32) + first < data_pages)
+            {
+                let of = if swap.is_some() { None } else { Some(class) };
+                let Some(at) = self.next_valid(victim, from, of) else { break };
+                let owner = self.reverse[at];
+                if self.costs_reserve(cx, (unit, class), job) {
+                    break;
+                }
+                let placed = match swap {
+                    Some(write_point) => Some(self.next_page(write_point, owner)),
+                    None => self.place(cx, (to, class), true, owner),
+                };
+                let Some((block, page)) = placed else { break };
+                if into == NONE {
+                    (into, first) = (block, page);
+                }
+                let out = owners.moved(owner, block * ppb + page);
+                moves.push(Move { page: (at - base) as u32, out });
+                self.invalidate(at as u32);
+                from = at + 1;
+                (run, budget) = (run - 1, budget - 1);
+            }
+            if moves.is_empty() {
+                break;
+            }
+            let write_point = swap.unwrap_or_else(|| self.write_point(to, class, true));
+            self.fill_unit(write_point, &mut moves);
+            let label = self.open[write_point].label;
+            for chunk in
+                moves.chunks(if program_pages == 1 { moves.len() } else { program_pages as usize })
+            {
+                cx.relocate(
+                    victim,
+                    chunk,
+                    Place { block: into, page: first, label },
+                    job.cause(),
+                    NONE,
+                );
+                first += chunk.len() as u32;
+            }
+            if swap.is_none() {
+                self.close_if_full(cx, to, class, true);
+            }
+        }
+        self.moves = moves;
+    }
+
+    /// Whether the next page that has to make way for those of another unit would take the last
+    /// erased block: the block that it leaves does not become free again, and without a reserve
+    /// collection could run dry.
+    fn costs_reserve(&self, cx: &Cx<'_>, (unit, class): (u32, u32), job: Job) -> bool {
+        let Job::Clear(swap) = job else { return false };
+        let open = &self.open[self.write_point(unit, class, true)];
+        self.geometry.unit_of(swap.into) == unit
+            && self.geometry.unit_of(swap.from) != unit
+            && open.block == NONE
+            && !self.can_open(cx.engine, unit)
+    }
+
+    /// Goes to the victim's next valid page; says which class it moves to.
+    fn class_of_next(&mut self, unit: u32, victim: u32) -> Option<u32> {
+        let base = (victim * self.ppb()) as usize;
+        let scan = base + self.units[unit as usize].scan as usize;
+        let at = self.valid.first_set(scan, base + self.ppb() as usize);
+        debug_assert!(at.is_some(), "valid pages of the victim lie before the scan");
+        self.units[unit as usize].scan = (at? - base) as u32;
+        Some(self.class_of_moved(victim, self.reverse[at?]))
+    }
+
+    /// The victim's next valid page, from flash page `from` on, that moves to the class, or to any.
+    /// Others are passed over, for a later run: a block holds pages of two classes only if one had
+    /// to do with the other's.
+    fn next_valid(&self, victim: u32, mut from: usize, class: Option<u32>) -> Option<usize> {
+        loop {
+            let at = self.valid.first_set(from, ((victim + 1) * self.ppb()) as usize)?;
+            if class.is_none_or(|class| self.class_of_moved(victim, self.reverse[at]) == class) {
+                return Some(at);
+            }
+            from = at + 1;
+        }
+    }
+
+    /// The next unit of the pool that has room to spare for copies from `unit`, or that one itself.
+    fn spread_to(&mut self, engine: &Engine, unit: u32, class: u32) -> u32 {
+        let pool = self.pools.of_unit(unit);
+        let each = self.pools.units_each();
+        for _ in 0..each {
+            let to = self.pools.nth(pool, self.spread_turn);
+            self.spread_turn = (self.spread_turn + 1) % each;
+            if to == unit || self.takes_copies(engine, to, class) {
+                return to;
+            }
+        }
+        unit
+    }
+
+    /// Completes the program unit that `moves` end in with fillers.
+    pub(super) fn fill_unit(&mut self, write_point: usize, moves: &mut Vec<Move>) {
+        while !(moves.len() as u32).is_multiple_of(self.geometry.program_pages) {
+            let (block, page) = self.next_page(write_point, NONE);
+            self.invalidate(block * self.ppb() + page);
+            moves.push(Move { page: NONE, out: PageOut::filler() });
+        }
+    }
+
+    /// Whether there is room for a tombstone by [`Self::append_moved`].
+    pub(super) fn has_room_beside(&self, unit: u32, victim: u32) -> bool {
+        self.has_moved_room(self.moves_to(unit), self.class_of_moved(victim, TOMB))
+    }
+
+    /// Writes one page of `owner` among those that collection moves out of `victim`: it is stored
+    /// before the erase. Blocks in `pins` are not erased before that either.
+    pub fn append_moved(
+        &mut self,
+        cx: &mut Cx<'_>,
+        unit: u32,
+        victim: u32,
+        out: PageOut,
+        owner: u32,
+        pins: &[u32],
+    ) -> Option<u32> {
+        let class = self.class_of_moved(victim, owner);
+        let unit = self.moves_to(unit);
+        let (block, page) = self.place(cx, (unit, class), true, owner)?;
+        let write_point = self.write_point(unit, class, true);
+        let mut moves = vec![Move { page: NONE, out }];
+        self.fill_unit(write_point, &mut moves);
+        let label = self.open[write_point].label;
+        let mut pinned = Vec::new();
+        for &block in pins.iter().filter(|&&block| block != NONE) {
+            cx.pin(block, &mut pinned);
+        }
+        cx.relocate(victim, &moves, Place { block, page, label }, Cause::Mapping, NONE);
+        cx.unpin(&mut pinned);
+        self.close_if_full(cx, unit, class, true);
+        Some(block * self.ppb() + page)
+    }
+
+    /// There is no room to collect `unit` now, or for a swap; the victim goes back among the closed
+    /// blocks.
+    fn give_up(&mut self, cx: &mut Cx<'_>, unit: u32) -> Reclaim {
+        let victim = std::mem::replace(&mut self.units[unit as usize].victim, NONE);
+        self.list(self.geometry.unit_of(victim), victim);
+        match self.units[unit as usize].job {
+            Job::Collect => {
+                self.units[unit as usize].collecting = false;
+                return Reclaim::Stuck;
+            }
+            Job::Clean(swap) => {
+                self.list(self.geometry.unit_of(swap.from), swap.from);
+                self.units[unit as usize].collecting = false;
+                return Reclaim::Stuck;
+            }
+            Job::Clear(swap) => {
+                self.expect_no_more(unit, swap.into);
+                self.list(self.geometry.unit_of(swap.from), swap.from);
+            }
+            Job::Swap(swap) => self.close_swap(cx, unit, swap),
+        }
+        // Collection goes on without the swap.
+        Reclaim::More
+    }
+}

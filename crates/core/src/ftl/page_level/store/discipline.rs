@@ -1,0 +1,72 @@
+//! What a mapping whose blocks keep rules of their own decides in place of the store.
+
+use super::Store;
+use crate::ftl::context::{Cx, Place};
+use crate::nand::{Flash, Media};
+
+/// The rules by which blocks are opened, ended and collected, where they are not the store's own.
+/// While it is asked with the store to itself, it is out of the store.
+pub trait Discipline: std::fmt::Debug + Send {
+    /// Takes the erased block that `unit` opens next.
+    fn opens(&mut self, store: &mut Store, unit: u32) -> Option<u32>;
+
+    /// The data pages of a block are full: plans what ends it, from page `end` on.
+    fn ends_block(&self, cx: &mut Cx<'_>, end: Place);
+
+    /// A fresh page has been written to `unit`, or found no room there: puts in line for collection
+    /// what is short of room.
+    fn asks_for_room(&mut self, store: &mut Store, unit: u32);
+
+    /// Where units are collected as one, the block that is collected next on account of `unit`; its
+    /// collection `begins` with it.
+    fn picks_victim(&mut self, store: &Store, cx: &Cx<'_>, unit: u32, begins: bool) -> Option<u32>;
+
+    /// Whether the collection of `unit` goes on after it has erased a block.
+    fn goes_on(&self, store: &Store, unit: u32) -> bool;
+
+    /// The collection of `unit` has ended.
+    fn ended(&mut self, unit: u32);
+
+    /// The unit to whose open block a victim's pages go from `unit`.
+    fn moves_to(&self, store: &Store, unit: u32) -> u32;
+
+    /// The unit of the open block that `unit` shares with others, or of the one that is opened
+    /// next.
+    fn active(&self, store: &Store, unit: u32) -> u32;
+
+    /// Before a mapping is rebuilt from the medium: forgets there what need not be kept.
+    fn before_recovery(&self, store: &Store, flash: &Flash, found: &mut Media);
+}
+
+impl Store {
+    /// Asks the discipline, if there is one.
+    #[inline]
+    pub(super) fn ask_discipline<T>(
+        &mut self,
+        ask: impl FnOnce(&mut dyn Discipline, &mut Self) -> T,
+    ) -> Option<T> {
+        let mut discipline = self.discipline.take()?;
+        let answer = ask(&mut *discipline, self);
+        self.discipline = Some(discipline);
+        Some(answer)
+    }
+
+    /// The unit whose open block takes the next pages of the units that are written as one with
+    /// `unit`.
+    pub(super) fn active(&self, unit: u32) -> u32 {
+        self.discipline.as_ref().map_or(unit, |discipline| discipline.active(self, unit))
+    }
+
+    /// Where a victim's pages go from `unit`.
+    #[inline]
+    pub(super) fn moves_to(&self, unit: u32) -> u32 {
+        self.discipline.as_ref().map_or(unit, |discipline| discipline.moves_to(self, unit))
+    }
+
+    /// Before a mapping is rebuilt from the medium: forgets there what need not be kept.
+    pub fn before_recovery(&self, flash: &Flash, found: &mut Media) {
+        if let Some(discipline) = &self.discipline {
+            discipline.before_recovery(self, flash, found);
+        }
+    }
+}

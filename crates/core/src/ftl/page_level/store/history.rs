@@ -1,0 +1,109 @@
+//! What is kept of each block beside its valid pages.
+
+use crate::ftl::victim::{HistoryView, Looks};
+
+/// What is kept of each block beside its valid pages, as far as somebody asks.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    /// Pages that the host has written so far.
+    pub now: u64,
+    /// When a page of each block was last written or became invalid.
+    changed: Vec<u64>,
+    /// When each block was opened.
+    opened: Vec<u64>,
+    /// The order in which blocks were opened.
+    pub sequence: Vec<u64>,
+    pub openings: u64,
+    /// The order in which blocks were closed.
+    closed: Vec<u64>,
+    order: u64,
+    /// The order in which blocks were erased last; 0 for those that never were.
+    erased: Vec<u64>,
+    erasures: u64,
+}
+
+impl History {
+    pub fn new(looks: Looks, regions: bool, sequence: bool, blocks: u32) -> Self {
+        let kept = |wanted: bool| vec![0; if wanted { blocks as usize } else { 0 }];
+        Self {
+            changed: kept(looks.age),
+            opened: kept(regions),
+            sequence: kept(sequence),
+            closed: kept(looks.order),
+            erased: kept(looks.erased),
+            ..Self::default()
+        }
+    }
+
+    /// A page of `block` has been written or has become invalid.
+    #[inline]
+    pub fn change(&mut self, block: u32) {
+        if let Some(at) = self.changed.get_mut(block as usize) {
+            *at = self.now;
+        }
+    }
+
+    pub fn open(&mut self, block: u32) {
+        if let Some(at) = self.opened.get_mut(block as usize) {
+            *at = self.now;
+        }
+        if let Some(at) = self.sequence.get_mut(block as usize) {
+            self.openings += 1;
+            *at = self.openings;
+        }
+    }
+
+    /// Recovery has found that `block` was opened at `at`, counted in any way that grows.
+    pub fn found(&mut self, block: u32, at: u64) {
+        if let Some(sequence) = self.sequence.get_mut(block as usize) {
+            *sequence = at;
+            self.openings = self.openings.max(at);
+        }
+    }
+
+    /// `into` gets the pages of `from`: where the order of blocks is kept, it counts as having been
+    /// opened when that was.
+    pub fn stand_for(&mut self, into: u32, from: u32) {
+        if let Some(&sequence) = self.sequence.get(from as usize) {
+            self.sequence[into as usize] = sequence;
+        }
+    }
+
+    pub fn close(&mut self, block: u32) {
+        if let Some(at) = self.closed.get_mut(block as usize) {
+            self.order += 1;
+            *at = self.order;
+        }
+    }
+
+    pub fn erase(&mut self, block: u32) {
+        if let Some(at) = self.erased.get_mut(block as usize) {
+            self.erasures += 1;
+            *at = self.erasures;
+        }
+    }
+
+    /// Pages that the host has written since `block` was opened.
+    pub fn since_opened(&self, block: u32) -> u64 {
+        self.opened.get(block as usize).map_or(0, |at| self.now - at)
+    }
+
+    pub fn bytes(&self) -> usize {
+        (self.changed.len()
+            + self.opened.len()
+            + self.sequence.len()
+            + self.closed.len()
+            + self.erased.len())
+            * 8
+    }
+
+    /// What a policy looks at.
+    pub fn view(&self) -> HistoryView<'_> {
+        HistoryView {
+            now: self.now,
+            changed: &self.changed,
+            closed: &self.closed,
+            erased: &self.erased,
+        }
+    }
+}

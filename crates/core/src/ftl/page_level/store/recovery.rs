@@ -1,0 +1,141 @@
+//! Rebuilding after a power cut, from the records of the pages alone.
+
+use super::table::{OWN, TOMB, Table, Tombstone};
+use super::{DATA, Open, Store};
+use crate::ftl::context::{Cx, Label};
+use crate::ftl::pool::Pool;
+use crate::nand::media::{Content, Media, PageState};
+use crate::nand::{Cause, Ppn, Role};
+use crate::support::NONE;
+
+impl Table {
+    /// Finds the newest version of each page, and the tombstones that still count, and tells the
+    /// store.
+    pub fn rebuild(&mut self, store: &mut Store, media: &Media) {
+        // The newest record of each logical page wins. A copy has the record of its source; the one
+        // in the block that was opened later wins, so that a collection which was cut short does
+        // not begin anew.
+        let pages = store.geometry.pages();
+        let mut newest = vec![((0u64, 0u64), NONE); self.map.len()];
+        let mut dead = vec![0u64; self.map.len()];
+        for ppn in 0..pages {
+            let Some(oob) = media.oob(ppn) else { continue };
+            match oob.content {
+                Content::Host if (oob.seq, oob.opened) > newest[oob.lpn as usize].0 => {
+                    newest[oob.lpn as usize] = ((oob.seq, oob.opened), ppn);
+                }
+                Content::Tombstone => {
+                    for &(first, count) in media.trims(oob.lpn) {
+                        for seq in &mut dead[first as usize..(first + count) as usize] {
+                            *seq = (*seq).max(oob.seq);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        for (lpn, &((seq, _), ppn)) in newest.iter().enumerate() {
+            if ppn != NONE && seq > dead[lpn] {
+                self.map[lpn] = ppn;
+                store.adopt(ppn, lpn as u32);
+            }
+        }
+        // A tombstone is kept while it is the last word on one of its pages.
+        for ppn in 0..pages {
+            let Some(oob) = media.oob(ppn).filter(|oob| oob.content == Content::Tombstone) else {
+                continue;
+            };
+            let tomb = self.tombs.len() as u32;
+            let mut live = 0;
+            for &(first, count) in media.trims(oob.lpn) {
+                for lpn in first..first + count {
+                    if self.map[lpn as usize] == NONE && dead[lpn as usize] == oob.seq {
+                        self.map[lpn as usize] = TOMB | tomb;
+                        live += 1;
+                    }
+                }
+            }
+            if live > 0 {
+                self.tombs.push(Tombstone { ppn, live, list: oob.lpn });
+                store.adopt(ppn, TOMB | tomb);
+            }
+        }
+    }
+}
+
+impl Store {
+    /// Flash page `ppn` holds the valid page of `owner`: to be said of all of them before
+    /// [`Self::reopen`].
+    pub fn adopt(&mut self, ppn: Ppn, owner: u32) {
+        let (block, _) = self.geometry.split(ppn);
+        self.reverse[ppn as usize] = owner;
+        self.valid.set(ppn as usize);
+        self.valid_of[block as usize] += 1;
+        self.units[self.geometry.unit_of(block) as usize].valid += 1;
+    }
+
+    /// Erases what holds nothing valid, and finds the blocks that go on being written: in each unit
+    /// the two of each class with most room, as the collection that power cut short may need it.
+    pub fn reopen(&mut self, cx: &mut Cx<'_>, media: &Media) {
+        self.pool = Pool::empty(&self.geometry);
+        for block in 0..self.geometry.blocks() {
+            let unit = self.geometry.unit_of(block);
+            if self.valid_of[block as usize] == 0 {
+                let dirty = media.block(block).iter().any(|page| *page != PageState::Erased);
+                if dirty && !cx.flash.is_worn_out(block) {
+                    cx.erase(block, Cause::Mapping, NONE, NONE);
+                }
+                self.give(cx, block);
+                continue;
+            }
+            let class = self.class_found(block);
+            if let Some(of) = self.class_of.get_mut(block as usize) {
+                *of = class as u8;
+            }
+            let opened = media.block(block).iter().find_map(|p| match p {
+                PageState::Done(oob) => Some(oob.opened),
+                _ => None,
+            });
+            let opened = opened.unwrap_or(0);
+            self.history.found(block, opened);
+            let room = self.data_pages().saturating_sub(cx.flash.write_ptr(block));
+            let (fresh, moved) =
+                (self.write_point(unit, class, false), self.write_point(unit, class, true));
+            let most = match &self.open[moved] {
+                open if open.block == NONE => 0,
+                open => self.data_pages() - open.page,
+            };
+            if room <= most {
+                self.close(unit, block);
+                continue;
+            }
+            let label = Label { role: Role::Data, logical_block: NONE, opened };
+            let page = self.data_pages() - room;
+            let former = std::mem::replace(
+                &mut self.open[moved],
+                Open { block, page, label, ..Open::default() },
+            );
+            let former = if fresh == moved {
+                former
+            } else {
+                std::mem::replace(&mut self.open[fresh], former)
+            };
+            if former.block != NONE {
+                self.close(unit, former.block);
+            }
+        }
+        for unit in 0..self.geometry.units {
+            self.ask_for_room(unit, DATA);
+        }
+    }
+
+    /// The class of what is valid in a block: the mapping's own pages, or data of whatever region.
+    fn class_found(&self, block: u32) -> u32 {
+        let first = (block * self.ppb()) as usize;
+        let own = |ppn: usize| self.reverse[ppn] >= OWN;
+        match self.valid.first_set(first, first + self.ppb() as usize) {
+            Some(ppn) if own(ppn) => self.own_class(0),
+            _ => DATA,
+        }
+    }
+}

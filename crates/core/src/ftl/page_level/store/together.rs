@@ -1,0 +1,81 @@
+//! Units that are written and collected as one: all of a pool, or each by itself.
+
+use super::{DATA, Store};
+use crate::nand::Engine;
+use crate::support::NONE;
+use crate::support::minima::ABSENT;
+
+impl Store {
+    /// The units that are written and collected as one with `unit`.
+    pub(in crate::ftl) fn together(&self, unit: u32) -> impl Iterator<Item = u32> + Clone + use<> {
+        let (first, step, end) = if self.limits.pools_as_one {
+            (self.pools.of_unit(unit), self.pools.count(), self.geometry.units)
+        } else {
+            (unit, 1, unit + 1)
+        };
+        (first..end).step_by(step as usize)
+    }
+
+    /// The one of them that stands for all.
+    #[inline]
+    pub(in crate::ftl) fn lead(&self, unit: u32) -> u32 {
+        if self.limits.pools_as_one { self.pools.nth(self.pools.of_unit(unit), 0) } else { unit }
+    }
+
+    /// Their erased blocks.
+    #[inline]
+    pub(in crate::ftl) fn erased(&self, unit: u32) -> u32 {
+        if !self.limits.pools_as_one {
+            return self.pool.free(unit);
+        }
+        self.together(unit).map(|unit| self.pool.free(unit)).sum()
+    }
+
+    /// Those of them whose erase has ended, counted up to two: mostly the first two are.
+    #[inline]
+    pub(super) fn really_erased(&self, engine: &Engine, unit: u32) -> usize {
+        // As in an untimed run, and while a drive is filled.
+        if engine.under_way() == 0 {
+            return self.erased(unit).min(2) as usize;
+        }
+        let erased = self.together(unit).flat_map(|unit| self.pool.of(unit));
+        erased.filter(|&block| !engine.is_changing(block)).take(2).count()
+    }
+
+    /// Whether a block of `unit` is open for fresh data.
+    pub(in crate::ftl) fn is_open(&self, unit: u32) -> bool {
+        self.open[self.write_point(unit, DATA, false)].block != NONE
+    }
+
+    /// Whether a page could be written to `unit` if it was the last one.
+    pub(in crate::ftl) fn has_room(&self, unit: u32) -> bool {
+        self.is_open(unit) || self.pool.free(unit) > 0
+    }
+
+    /// Whether `unit` waits for, or is under, collection.
+    pub(in crate::ftl) fn is_collecting(&self, unit: u32) -> bool {
+        self.units[unit as usize].collecting
+    }
+
+    /// The valid pages of a closed block; `None` for one that is open, erased or being emptied.
+    pub(in crate::ftl) fn closed(&self, block: u32) -> Option<u32> {
+        let closed = &self.units[self.geometry.unit_of(block) as usize].closed;
+        let valid = closed.get((block % self.geometry.blocks_per_unit) as usize);
+        (valid != ABSENT).then_some(u32::from(valid))
+    }
+
+    /// The blocks of a unit.
+    pub(in crate::ftl) fn blocks_of(&self, unit: u32) -> std::ops::Range<u32> {
+        unit * self.geometry.blocks_per_unit..(unit + 1) * self.geometry.blocks_per_unit
+    }
+
+    /// The erased blocks of a unit.
+    pub(in crate::ftl) fn erased_blocks(&self, unit: u32) -> impl Iterator<Item = u32> + '_ {
+        self.pool.of(unit)
+    }
+
+    /// Takes this erased block; says whether it was there.
+    pub(in crate::ftl) fn take_erased(&mut self, block: u32) -> bool {
+        self.pool.take_this(self.geometry.unit_of(block), block)
+    }
+}
