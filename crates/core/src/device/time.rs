@@ -5,6 +5,7 @@ use super::{Device, DeviceError, Pending, ReadGroup};
 use crate::config::Replay;
 use crate::host::{Op, Request};
 use crate::metrics::Latency;
+use crate::metrics::observer::{Admission, Answered, Moment};
 use crate::support::NONE;
 use crate::support::tournament::NEVER;
 use std::cmp::Reverse;
@@ -177,21 +178,21 @@ impl Device {
             let now = self.engine.now();
             if self.first_arrival.is_none() {
                 self.first_arrival = Some(arrival);
-                self.series.start(arrival);
             }
             self.count_area();
             let id = self.admit(request, arrival, now);
-            self.series.admitted(self.outstanding, now - arrival);
+            self.observers.on_admit(&Admission { arrival, now, under_way: self.outstanding });
             self.serve(id, request)?;
             self.finish_issue(id);
         } else {
             self.serve_untimed(request)?;
         }
         self.taken_pages = self.counters.pages_written;
-        if self.series.is_due(self.counters.submitted) {
-            let totals = self.totals(self.engine.now());
-            self.series.note(totals);
-        }
+        self.observers.on_serve(&Moment {
+            now: self.engine.now(),
+            counters: &self.counters,
+            responses: &self.latency,
+        });
         if self.flash.violation().is_some() || self.engine.stored().is_some() {
             self.check_faults()?;
         }
@@ -210,9 +211,14 @@ impl Device {
         }
         self.serve(0, request)?;
         self.counters.completed += 1;
+        let number = self.counters.submitted - 1;
         if let Some(answers) = &mut self.answers {
-            answers.push(self.counters.submitted - 1);
+            answers.push(number);
         }
+        let kind = (request.op as u8).min(2);
+        let bypassed = std::mem::take(&mut self.pending[0].bypassed);
+        let (arrival, admitted, now) = (0, 0, 0);
+        self.observers.on_answer(&Answered { number, kind, arrival, admitted, now, bypassed });
         Ok(())
     }
 
@@ -311,9 +317,8 @@ impl Device {
             self.count_area();
             self.sum_admitted += u128::from(now - admitted);
             self.latency[kind as usize].record(now - arrival);
-            if bypassed {
-                self.flushed.latency.record(now - arrival);
-            }
+            let answered = Answered { number, kind, arrival, admitted, now, bypassed };
+            self.observers.on_answer(&answered);
             self.backlog.note(now - arrival);
             if let Some(arrival) = self.backlog.waiting.pop_front() {
                 self.backlog.waited(arrival, now);
