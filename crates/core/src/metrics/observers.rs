@@ -92,15 +92,19 @@ impl Observers {
 
     #[inline]
     fn tell(&mut self, event: Event, mut of: impl FnMut(&mut dyn Observer) -> Hears) {
-        let Self { all, listeners, .. } = self;
-        let listeners = &mut listeners[event as usize];
         let mut at = 0;
-        while let Some(&place) = listeners.get(at) {
-            match of(&mut *all[place as usize].observer) {
+        while let Some(&place) = self.listeners[event as usize].get(at) {
+            match of(&mut *self.all[place as usize].observer) {
                 Hears::Yes => at += 1,
-                Hears::No => _ = listeners.remove(at),
+                Hears::No => self.dismiss(event, at),
             }
         }
+    }
+
+    /// The one at this place of the list need not hear of the event again.
+    #[cold]
+    fn dismiss(&mut self, event: Event, at: usize) {
+        self.listeners[event as usize].remove(at);
     }
 
     /// Whether somebody reads the buffer's notes.
