@@ -118,9 +118,9 @@ fn metrics_tell_how_they_are_asked_for() {
     for item in section("metrics") {
         let (name, asked_by) = (&item["name"], item["asked_by"].as_str().unwrap());
         assert_eq!(asked_by.is_empty(), item["always"] == true, "{name}");
-        let sets = ["preset=nvme-tlc", "precondition.state=empty", workload, asked_by];
-        let sets = sets.into_iter().filter(|set| !set.is_empty()).map(str::to_owned);
-        let sets: Vec<_> = sets.collect();
+        let drive = ["preset=nvme-tlc", "precondition.state=empty", "buffer.scheme=none"];
+        let sets = drive.into_iter().chain([workload, asked_by]).filter(|set| !set.is_empty());
+        let sets: Vec<_> = sets.map(str::to_owned).collect();
         let experiments = resolve(None, "", &sets).unwrap();
         assert_eq!(experiments.len(), 1, "a list of metrics is no axis");
         let record =

@@ -26,7 +26,7 @@ pub const ABOUT: About = About {
         key: "bound",
         below: ".{hit_ratio,flash_programs,waf,erases}",
         what: "what no buffer of this size could better on this workload and drive, each for \
-               itself ([proofs](bounds.md)); null with `bounds = false`",
+               itself; null only with `bounds = false`",
     }],
 };
 

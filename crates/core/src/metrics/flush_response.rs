@@ -18,8 +18,8 @@ pub const ABOUT: About = About {
             key: "flush_response_ns",
             below: "",
             what: "what the flash writes for a request that makes the buffer let pages go, from \
-                   that request's arrival until all of it is stored: the same figures as of \
-                   `response_ns` ([below](#three-readings-of-a-response-time))",
+                   that request's arrival until all of it is stored: the same figures as those of \
+                   `response_ns`",
         },
         Figure {
             key: "flush_response_per_write_ns",

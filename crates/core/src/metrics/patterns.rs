@@ -22,13 +22,13 @@ pub const ABOUT: About = About {
             key: "co_hit.read",
             below: "",
             what: "of the pages of reads found in the buffer, those that had been written since \
-                   they came there; null without `patterns = true`",
+                   they came there",
         },
         Figure {
             key: "co_hit.write",
             below: "",
             what: "of the pages of writes found in the buffer, those that had been read since they \
-                   came there; null without `patterns = true`",
+                   came there",
         },
         Figure {
             key: "patterns",
@@ -37,9 +37,8 @@ pub const ABOUT: About = About {
                    read (R) or written (W), in sequence (S) or at random (R) (SUPA, table 1). The \
                    buffer says so (`supa`), or else more than 4 pages written in a row are \
                    sequential, and a block that is read past the buffer a second time since it was \
-                   written is read-intensive. What a flush command or a forced write stores counts, \
-                   too, and where pages leave one by one each of them; null without \
-                   `patterns = true`",
+                   written is read-intensive. What a flush command or a forced write stores \
+                   counts, too, and where pages leave one by one each of them",
         },
         Figure {
             key: "patterns",

@@ -25,7 +25,7 @@ pub const ABOUT: About = About {
         what: "how long what a request triggers would take on a drive that has nothing else to do: \
                the host's own pages and the mapping (`io`), and what collection, merges and wear \
                levelling add (`gc`). A request triggers all that is planned until the next one \
-               comes, idle work left out; null without `service_times = true`",
+               comes, idle work left out",
     }],
 };
 
