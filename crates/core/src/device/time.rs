@@ -202,23 +202,27 @@ impl Device {
     /// A request of an untimed run: it is answered at once, and nobody looks at what it waits for.
     #[inline]
     fn serve_untimed(&mut self, request: &Request) -> Result<(), DeviceError> {
-        if self.pending.is_empty() {
+        if let Some(pending) = self.pending.first_mut() {
+            pending.bypassed = false;
+            self.count_request(request);
+        } else {
             let id = self.admit(request, 0, 0);
             debug_assert_eq!(id, 0);
             self.outstanding -= 1;
-        } else {
-            self.count_request(request);
         }
         self.serve(0, request)?;
         self.counters.completed += 1;
-        let number = self.counters.submitted - 1;
         if let Some(answers) = &mut self.answers {
-            answers.push(number);
+            answers.push(self.counters.submitted - 1);
         }
-        let kind = (request.op as u8).min(2);
-        let bypassed = std::mem::take(&mut self.pending[0].bypassed);
-        let (arrival, admitted, now) = (0, 0, 0);
-        self.observers.on_answer(&Answered { number, kind, arrival, admitted, now, bypassed });
+        self.observers.on_answer(|| Answered {
+            number: self.counters.submitted - 1,
+            kind: (request.op as u8).min(2),
+            arrival: 0,
+            admitted: 0,
+            now: 0,
+            bypassed: self.pending[0].bypassed,
+        });
         Ok(())
     }
 
@@ -317,8 +321,8 @@ impl Device {
             self.count_area();
             self.sum_admitted += u128::from(now - admitted);
             self.latency[kind as usize].record(now - arrival);
-            let answered = Answered { number, kind, arrival, admitted, now, bypassed };
-            self.observers.on_answer(&answered);
+            let answered = || Answered { number, kind, arrival, admitted, now, bypassed };
+            self.observers.on_answer(answered);
             self.backlog.note(now - arrival);
             if let Some(arrival) = self.backlog.waiting.pop_front() {
                 self.backlog.waited(arrival, now);

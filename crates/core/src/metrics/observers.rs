@@ -143,17 +143,14 @@ impl Observers {
         let occasion = occasion();
         let request = (occasion != Occasion::End).then_some(number);
         let decision = Decision { request, occasion, outcome };
-        let mut found = Ok(());
-        self.tell(Event::Access, |one| match one.on_access(&decision, buffer) {
-            Ok(hears) => hears,
-            Err(fault) => {
-                if found.is_ok() {
-                    found = Err(fault);
-                }
-                Hears::Yes
+        let mut at = 0;
+        while let Some(&place) = self.listeners[Event::Access as usize].get(at) {
+            match self.all[place as usize].observer.on_access(&decision, buffer)? {
+                Hears::Yes => at += 1,
+                Hears::No => self.dismiss(Event::Access, at),
             }
-        });
-        found
+        }
+        Ok(())
     }
 
     /// [`Observer::on_evict`].
@@ -182,8 +179,11 @@ impl Observers {
 
     /// [`Observer::on_answer`].
     #[inline]
-    pub fn on_answer(&mut self, answered: &Answered) {
-        self.tell(Event::Answer, |one| one.on_answer(answered));
+    pub fn on_answer(&mut self, answered: impl FnOnce() -> Answered) {
+        if self.is_heard(Event::Answer) {
+            let answered = answered();
+            self.tell(Event::Answer, |one| one.on_answer(&answered));
+        }
     }
 
     /// [`Observer::on_serve`].
