@@ -169,6 +169,7 @@ def draw(dice: random.Random) -> Json:
         "workload": _workload(dice, drawer),
         "seed": dice.randrange(1000),
         "bounds": dice.random() < 0.5,
+        "metrics": [name for name in schema()["$defs"]["Metric"]["enum"] if dice.random() < 0.2],
     }
     if dice.random() < 0.15:
         spoil(dice, experiment)

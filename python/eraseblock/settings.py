@@ -141,6 +141,8 @@ def _type(node: Node) -> str:
     if constants or "enum" in node:
         return f"one of {', '.join(constants or node['enum'])}"
     kind = node.get("type", "any")
+    if kind == "array":
+        return f"list: any of {_type(node['items']).removeprefix('one of ')}"
     return next(k for k in kind if k != "null") if isinstance(kind, list) else str(kind)
 
 

@@ -5,10 +5,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use serde_json::{Map, Value, json};
 
-use crate::buffer::{BufferConfig, Outcome};
+use crate::buffer::{Buffer, BufferConfig, Outcome};
 use crate::config::DeviceConfig;
-use crate::device::{Decision, Device, DeviceError, Occasion, Options, Watcher};
+use crate::device::{Device, DeviceError, Options};
 use crate::host::{Op, Request};
+use crate::metrics::observer::{Decision, Fault, Hears, Observer, Occasion};
 use crate::support::registry::Example;
 
 /// A decision that was kept.
@@ -50,7 +51,7 @@ pub fn play(name: &str, example: &Example) -> Result<Vec<Step>, String> {
         device.foresee(requests().map(Ok)).map_err(fault)?;
     }
     let (sender, decisions) = channel();
-    device.watch(Box::new(Keeper(sender)));
+    device.observe(Box::new(Keeper(sender)));
     let mut steps = Vec::new();
     for (text, request) in &asked {
         device.submit(request).map_err(fault)?;
@@ -136,8 +137,8 @@ fn request(text: &str) -> Result<Request, String> {
 #[derive(Debug)]
 struct Keeper(Sender<Decided>);
 
-impl Watcher for Keeper {
-    fn decided(&mut self, decision: &Decision<'_>) -> Result<(), String> {
+impl Observer for Keeper {
+    fn on_access(&mut self, decision: &Decision<'_>, _: &dyn Buffer) -> Result<Hears, Fault> {
         let Decision { request, occasion, outcome } = decision;
         // Nobody listens any more once the steps have been played.
         let _ = self.0.send(Decided {
@@ -145,7 +146,11 @@ impl Watcher for Keeper {
             occasion: occasion.clone(),
             outcome: (*outcome).clone(),
         });
-        Ok(())
+        Ok(Hears::Yes)
+    }
+
+    fn reads_details(&self) -> bool {
+        true
     }
 }
 

@@ -19,6 +19,7 @@ mod large_fills;
 mod leaving_order;
 mod levelling;
 mod merges_by_the_book;
+mod metrics;
 mod mnk;
 mod modules;
 mod no_room;

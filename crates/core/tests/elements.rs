@@ -5,6 +5,7 @@ use crate::support;
 use crate::support::request;
 use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::{Op, Request};
+use eraseblock_core::metrics::latency::LatencySummary;
 use serde_json::{Value, json};
 
 /// A drive of two chips with two planes each, and EPO with four slots.
@@ -74,7 +75,7 @@ fn a_batch_works_on_all_chips_at_once() {
         .unwrap();
     let report = device.finish().unwrap();
     // Both pages arrive with the write that made room: 100 us on its bus each, 200 us in the array.
-    let flushed = report.flush_response_ns.unwrap();
+    let flushed = report.figures.read::<LatencySummary>("flush_response_ns").unwrap();
     assert_eq!((flushed.count, flushed.max), (2, 300_000));
     assert_eq!(
         report.response_ns.all.unwrap().max,

@@ -6,6 +6,7 @@ use crate::support;
 use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Report;
+use eraseblock_core::metrics::latency::LatencySummary;
 use serde_json::{Value, json};
 
 /// A page on the bus and into the array.
@@ -40,15 +41,25 @@ fn writes(pages: &[u64]) -> Vec<(u64, Op, u64, u64)> {
     pages.iter().enumerate().map(|(n, &page)| (time(n), Op::Write, page, 1)).collect()
 }
 
+/// Times of what was flushed.
+fn flushed(report: &Report) -> Option<LatencySummary> {
+    report.figures.read("flush_response_ns")
+}
+
+/// Their sum over the host's writes.
+fn per_write(report: &Report) -> Option<f64> {
+    report.figures.read("flush_response_per_write_ns")
+}
+
 /// Mean of the host's writes, number and mean of what was flushed, and its sum over the host's
 /// writes, in ns.
 fn readings(report: &Report) -> (f64, u64, f64, f64) {
-    let flushed = report.flush_response_ns.as_ref().unwrap();
+    let times = flushed(report).unwrap();
     (
         report.response_ns.write.as_ref().unwrap().mean,
-        flushed.count,
-        flushed.mean,
-        report.flush_response_per_write_ns.unwrap(),
+        times.count,
+        times.mean,
+        per_write(report).unwrap(),
     )
 }
 
@@ -59,7 +70,7 @@ fn the_pages_of_a_batch_are_requests_of_their_own() {
     // Pages 0 and 1 go to two chips, and the fifth write waits for one of them.
     let report = run(&json!("epo"), &json!({}), &five);
     assert_eq!(readings(&report), (write / 5.0, 2, write, 2.0 * write / 5.0));
-    assert_eq!(report.flush_pages.before_padding.unwrap().p50, 2);
+    assert_eq!(report.figures.read("flush_pages.before_padding.p50"), Some(2));
     // On one bus the second page comes a transfer later.
     let shared = json!({"nand": {"channels": 1, "chips_per_channel": 2}});
     let report = run(&json!("epo"), &shared, &five);
@@ -94,10 +105,10 @@ fn what_leaves_together_is_one_request_otherwise() {
     let bplru = json!("bplru");
     let requests = [(0, Op::Write, 0, 2), (0, Op::Write, 4, 2), (1000, Op::Write, 8, 1)];
     let report = run(&bplru, &json!({}), &requests);
-    let flushed = report.flush_response_ns.clone().unwrap();
-    assert_eq!((flushed.count, report.padded_pages), (1, 2));
-    assert_eq!(flushed.max, 125_000 + 2 * WRITE);
-    assert_eq!(report.flush_response_per_write_ns, Some(flushed.mean / 3.0));
+    let times = flushed(&report).unwrap();
+    assert_eq!((times.count, report.padded_pages), (1, 2));
+    assert_eq!(times.max, 125_000 + 2 * WRITE);
+    assert_eq!(per_write(&report), Some(times.mean / 3.0));
 }
 
 /// A request that goes past the buffer is what the flash is asked for: two times are one.
@@ -116,11 +127,11 @@ fn flush_commands_and_the_end_are_left_out() {
     let requests = [(0, Op::Write, 0, 2), (1000, Op::Flush, 0, 0), (5000, Op::Write, 2, 2)];
     let report = run(&json!("epo"), &json!({"host": {"end_of_run": "flush"}}), &requests);
     assert_eq!(report.flash.programs.host, 4);
-    assert!(report.flush_response_ns.is_none());
-    assert_eq!(report.flush_response_per_write_ns, Some(0.0));
+    assert!(flushed(&report).is_none());
+    assert_eq!(per_write(&report), Some(0.0));
     let report =
         run(&json!("epo"), &json!({"host": {"replay": "untimed"}}), &writes(&[0, 1, 2, 3, 4]));
-    assert_eq!((report.flush_response_ns, report.flush_response_per_write_ns), (None, None));
+    assert_eq!((flushed(&report), per_write(&report)), (None, None));
 }
 
 /// A page that waits for its program to become full is stored when that has ended.
@@ -129,17 +140,17 @@ fn a_page_in_an_open_program_unit_is_not_stored() {
     let nand = json!({"nand": {"channels": 1, "chips_per_channel": 2, "pages_per_program": 2, "program_order": "sequential"}});
     // Two pages leave a millisecond apart, at 1 ms and at 2 ms, and share a program.
     let report = run(&json!("lru"), &nand, &writes(&[0, 1, 2, 3, 4, 5]));
-    let flushed = report.flush_response_ns.clone().unwrap();
+    let times = flushed(&report).unwrap();
     let both = WRITE + TRANSFER;
-    assert_eq!((flushed.count, flushed.max), (2, 1_000_000 + both));
-    assert!((flushed.mean - (500_000 + both) as f64).abs() < 1.0, "{flushed:?}");
+    assert_eq!((times.count, times.max), (2, 1_000_000 + both));
+    assert!((times.mean - (500_000 + both) as f64).abs() < 1.0, "{times:?}");
     // The fifth write finds room, as the page that left for it lies in the FTL's RAM; the sixth
     // waits for the program of both.
     let host = report.response_ns.write.unwrap();
     assert_eq!((host.max, host.p50), (both, 0));
     // Of three the last is not stored by the end of the run.
     let report = run(&json!("lru"), &nand, &writes(&[0, 1, 2, 3, 4, 5, 6]));
-    assert_eq!(report.flush_response_ns.unwrap().count, 2);
+    assert_eq!(flushed(&report).unwrap().count, 2);
 }
 
 /// Keeping what the flash holds to compare reads with changes nothing: chips that program four
@@ -170,7 +181,7 @@ fn checking_reads_changes_no_time() {
         device.finish().unwrap()
     };
     let (plain, checked) = (report(false), report(true));
-    assert!(plain.flush_response_ns.is_some());
-    assert_eq!(plain.flush_response_ns, checked.flush_response_ns);
+    assert!(flushed(&plain).is_some());
+    assert_eq!(flushed(&plain), flushed(&checked));
     assert_eq!(plain.response_ns, checked.response_ns);
 }

@@ -8,6 +8,7 @@ use eraseblock_core::buffer::{Buffer, BufferConfig, Outcome, Shape, Span, View};
 use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Report;
+use eraseblock_core::metrics::latency::LatencySummary;
 use eraseblock_core::pattern::{Pattern, Route};
 use serde_json::{Value, json};
 
@@ -56,7 +57,7 @@ fn run(scheme: &Value, capacity: u64, pages: &[u64]) -> (Report, Vec<u64>) {
 }
 
 fn flushed(report: &Report) -> (u64, u64) {
-    let flushed = report.flush_response_ns.as_ref().unwrap();
+    let flushed = report.figures.read::<LatencySummary>("flush_response_ns").unwrap();
     (flushed.count, flushed.max)
 }
 

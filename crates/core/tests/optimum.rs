@@ -8,6 +8,7 @@ use eraseblock_core::buffer::{Answer, Buffer, BufferConfig, Outcome, Shape, Span
 use eraseblock_core::config::{DeviceConfig, EndOfRun};
 use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::host::{Op, Request};
+use eraseblock_core::metrics::Metric;
 use eraseblock_core::metrics::bounds::{Bound, Bounds, Limits};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
@@ -115,7 +116,7 @@ fn fewest_writes(steps: &[Step], pages: u32, capacity: u32, flushed_at_end: bool
 }
 
 fn bound(steps: &[Step], limits: Limits) -> Bound {
-    let mut bounds = Bounds::new(limits);
+    let mut bounds = Bounds::within(limits);
     for (number, step) in steps.iter().enumerate() {
         match *step {
             Step::Access(span) => {
@@ -270,7 +271,7 @@ fn no_scheme_beats_the_bounds_on_the_recorded_workload() {
             requests = recorded(&drive, 20_000);
         }
         support::foresee(&mut drive, &requests).unwrap();
-        drive.keep_bounds();
+        drive.keep(Metric::Bounds);
         for request in &requests {
             drive.submit(request).unwrap_or_else(|error| panic!("{name}: {error}"));
         }
@@ -291,12 +292,12 @@ fn the_bound_on_erases_is_met() {
         for rounds in [5, 50] {
             let mut drive = Device::new(&config, Options::default()).unwrap();
             drive.precondition().unwrap();
-            drive.keep_bounds();
+            drive.keep(Metric::Bounds);
             for page in (0..32).cycle().take(32 * rounds) {
                 drive.submit(&support::request(Op::Write, page, 1)).unwrap();
             }
             let report = drive.finish().unwrap();
-            let bound = report.bound.unwrap();
+            let bound: Bound = report.figures.read("bound").unwrap();
             assert_eq!(report.flash.programs.total, bound.flash_programs);
             assert_eq!(bound.flash_programs, 32 * rounds as u64);
             assert_eq!(report.flash.erases.total, bound.erases + kept, "{mapping}");
@@ -407,14 +408,14 @@ fn flush_commands_cost_programs_unless_a_battery_holds_the_buffer_up() {
         config.host.end_of_run = end_of_run;
         let mut drive = Device::new(&config, Options::default()).unwrap();
         drive.precondition().unwrap();
-        drive.keep_bounds();
+        drive.keep(Metric::Bounds);
         for _ in 0..3 {
             drive.submit(&support::request(Op::Write, 0, 4)).unwrap();
             drive.submit(&support::request(Op::Flush, 0, 0)).unwrap();
         }
         drive.submit(&Request { fua: true, ..support::request(Op::Write, 0, 1) }).unwrap();
         let report = drive.finish().unwrap();
-        (report.bound.unwrap().flash_programs, report.flash.programs.total)
+        (report.figures.read::<u64>("bound.flash_programs").unwrap(), report.flash.programs.total)
     };
     assert_eq!(run(false, EndOfRun::Keep), (13, 13));
     assert_eq!(run(true, EndOfRun::Keep), (0, 0));

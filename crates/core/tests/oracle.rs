@@ -8,6 +8,7 @@ use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::ftl::{self, Cx, Mapping, MappingConfig, PageOut, Reclaim};
 use eraseblock_core::host::{Op, Request};
+use eraseblock_core::metrics::Metric;
 use eraseblock_core::nand::{Flash, Ppn};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -132,7 +133,7 @@ fn run(config: &DeviceConfig, steps: &[Step]) -> Result<u64, DeviceError> {
     device.precondition()?;
     let requests = requests(steps, device.exported_bytes());
     support::foresee(&mut device, &requests)?;
-    device.keep_bounds();
+    device.keep(Metric::Bounds);
     for request in &requests {
         device.submit(request)?;
     }

@@ -7,6 +7,7 @@ use eraseblock_core::config::{Bytes, DeviceConfig, EndOfRun, Precondition, Repla
 use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::Op;
 use eraseblock_core::metrics::Report;
+use eraseblock_core::metrics::series::SeriesReport;
 
 fn run(config: &DeviceConfig, requests: u64) -> Report {
     let mut device = Device::new(config, Options { verify: false }).unwrap();
@@ -31,7 +32,7 @@ fn config() -> DeviceConfig {
 fn steps_add_up_to_the_whole_run() {
     for (config, requests) in [(config(), 5000), (config(), 7), (closed(config(), 4), 3000)] {
         let report = run(&config, requests);
-        let series = &report.series;
+        let series: SeriesReport = report.figures.read("series").unwrap();
         let sum = |column: &[u64]| column.iter().sum::<u64>();
         assert_eq!(sum(&series.requests), report.requests.submitted);
         assert_eq!(sum(&series.answers), report.requests.completed);
@@ -64,7 +65,7 @@ fn untimed_runs_have_no_times() {
     let mut config = config();
     config.host.replay = Replay::Untimed;
     let report = run(&config, 500);
-    let series = &report.series;
+    let series: SeriesReport = report.figures.read("series").unwrap();
     assert_eq!(series.requests.iter().sum::<u64>(), 500);
     assert!(
         series.end_ns.is_none() && series.response_sum_ns.is_none() && series.backlog_max.is_none()

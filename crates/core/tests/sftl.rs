@@ -6,6 +6,7 @@ use crate::support::{cost, request};
 use eraseblock_core::buffer::{BufferConfig, Idle, Outcome, Shape, Span};
 use eraseblock_core::device::Device;
 use eraseblock_core::host::Op;
+use eraseblock_core::metrics::latency::LatencySummary;
 use serde_json::{Value, json};
 
 /// One unit, 8 blocks of 4 pages exported and full, 2 log blocks; more than `threshold` pages
@@ -101,7 +102,7 @@ fn a_chained_block_takes_the_time_of_one_block() {
         |page: u32| drive.geometry().unit_of(drive.mapping().lookup(page).expect("stored") / 4);
     assert_eq!([0, 3, 4, 7, 8, 12, 15].map(unit), [0, 0, 1, 1, 2, 3, 3]);
     let report = drive.finish().unwrap();
-    let flushed = report.flush_response_ns.unwrap();
+    let flushed = report.figures.read::<LatencySummary>("flush_response_ns").unwrap();
     assert_eq!((flushed.count, flushed.p50, flushed.max), (4, 4 * 200_000, 4 * 200_000));
 }
 

@@ -6,6 +6,8 @@ use eraseblock_core::buffer::{
 };
 use eraseblock_core::device::Device;
 use eraseblock_core::host::Op;
+use eraseblock_core::metrics::Metric;
+use eraseblock_core::metrics::patterns::PatternReport;
 use eraseblock_core::pattern::{Hint, Pattern, Policy, Route};
 use serde_json::{Value, json};
 
@@ -728,7 +730,7 @@ fn change_in_the_buffer(drive: &mut Device) {
 fn a_flush_command_makes_no_change_of_pattern() {
     for (before, sequential) in [(false, 3), (true, 6)] {
         let mut drive = drive(8, &json!({}), &json!("supa"));
-        drive.keep_patterns();
+        drive.keep(Metric::Patterns);
         if before {
             use_block_1(&mut drive, "SW", 1);
         }
@@ -741,7 +743,7 @@ fn a_flush_command_makes_no_change_of_pattern() {
             "{before}"
         );
         // The other blocks are all written in runs.
-        let patterns = report.patterns.unwrap();
+        let patterns: PatternReport = report.figures.read("patterns").unwrap();
         assert_eq!((patterns.counts.sw, patterns.blocks), (sequential, sequential), "{before}");
         assert_eq!(patterns.change_ratio.sequential_random, Some(0.0), "{before}");
         let mut found = channels(&drive, 8..12);

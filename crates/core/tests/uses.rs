@@ -3,7 +3,9 @@
 use crate::support;
 use eraseblock_core::device::Device;
 use eraseblock_core::host::{Op, Request};
-use eraseblock_core::metrics::patterns::{ChangeRatio, CoHit, Counts};
+use eraseblock_core::metrics::Metric;
+use eraseblock_core::metrics::patterns::{ChangeRatio, CoHit, Counts, PatternReport};
+use eraseblock_core::metrics::service_times::ServiceByKind;
 use serde_json::{Value, json};
 
 /// Four channels of blocks of 8 pages; reads take 50 us, programs 800 us and erases 1500 us, the
@@ -23,13 +25,17 @@ fn drive(changes: &[(&str, Value)]) -> Device {
         *config.pointer_mut(pointer).unwrap() = value.clone();
     }
     let mut drive = support::device(&config);
-    drive.keep_patterns();
-    drive.keep_service_times();
+    drive.keep(Metric::Patterns);
+    drive.keep(Metric::ServiceTimes);
     drive
 }
 
 fn submit(drive: &mut Device, op: Op, page: u64, count: u64) {
     drive.submit(&support::request(op, page, count)).unwrap();
+}
+
+fn patterns(drive: &mut Device) -> PatternReport {
+    drive.finish().unwrap().figures.read("patterns").unwrap()
 }
 
 #[test]
@@ -48,8 +54,9 @@ fn hits_on_pages_used_the_other_way_are_told_apart() {
         ] {
             submit(&mut drive, op, page, 1);
         }
-        let found = drive.finish().unwrap().co_hit;
-        assert_eq!(found, CoHit { read: Some(2.0 / 3.0), write: Some(2.0 / 3.0) }, "{scheme}");
+        let found = drive.finish().unwrap().figures.read("co_hit");
+        let each = CoHit { read: Some(2.0 / 3.0), write: Some(2.0 / 3.0) };
+        assert_eq!(found, Some(each), "{scheme}");
     }
 }
 
@@ -62,7 +69,7 @@ fn a_page_that_left_the_buffer_begins_anew() {
     submit(&mut drive, Op::Write, 176, 8);
     submit(&mut drive, Op::Read, 8, 2);
     submit(&mut drive, Op::Read, 8, 2);
-    assert_eq!(drive.finish().unwrap().co_hit.read, Some(0.0));
+    assert_eq!(drive.finish().unwrap().figures.read("co_hit.read"), Some(0.0));
 }
 
 #[test]
@@ -78,7 +85,7 @@ fn blocks_are_counted_by_pattern_as_the_buffer_tells_them() {
         submit(&mut drive, Op::Write, far + 16, 8);
         assert!(!drive.buffer().holds(8));
     }
-    let found = drive.finish().unwrap().patterns.unwrap();
+    let found = patterns(&mut drive);
     // The others are always written in sequence; the last two stay.
     assert_eq!(found.counts, Counts { rw: 1, sw: 1 + 6, rr: 1, sr: 1, ..Counts::default() });
     assert_eq!(found.blocks, 10);
@@ -95,7 +102,7 @@ fn blocks_are_told_apart_where_the_buffer_says_nothing() {
     for (op, count) in [(Op::Write, 4), (Op::Write, 5), (Op::Read, 2), (Op::Read, 3)] {
         submit(&mut drive, op, 8, count);
     }
-    let found = drive.finish().unwrap().patterns.unwrap();
+    let found = patterns(&mut drive);
     assert_eq!(found.counts, Counts { rw: 1, sw: 1, rr: 1, sr: 1, ..Counts::default() });
     assert_eq!(
         found.change_ratio,
@@ -115,7 +122,7 @@ fn service_times_are_those_of_an_idle_drive() {
         }
     }
     let report = drive.finish().unwrap();
-    let service = report.service_ns.unwrap();
+    let service: ServiceByKind = report.figures.read("service_ns").unwrap();
     let [write, read] = [service.write.io, service.read.io].map(|times| times.unwrap());
     assert_eq!((write.count, write.max, write.mean), (2, 1_600_000, 1_200_000.0));
     assert_eq!((read.count, read.max, read.mean), (2, 100_000, 75_000.0));
@@ -140,7 +147,8 @@ fn collection_is_told_apart() {
             Request { arrival_ns: number * 10_000_000, ..support::request(Op::Write, page, 1) };
         drive.submit(&request).unwrap();
     }
-    let service = drive.finish().unwrap().service_ns.unwrap().write;
+    let report = drive.finish().unwrap();
+    let service = report.figures.read::<ServiceByKind>("service_ns").unwrap().write;
     let (io, gc) = (service.io.unwrap(), service.gc.unwrap());
     assert_eq!((io.count, io.max), (3, 800_000));
     assert_eq!(gc.p50, 0, "only the last write merges");

@@ -1,8 +1,8 @@
 //! The examples of buffer schemes, played, as JSON: for the documentation and for `list`.
 
 use eraseblock_core::buffer;
-use eraseblock_core::device::Decision;
 use eraseblock_core::example::{self, Step};
+use eraseblock_core::metrics::observer::Decision;
 use serde_json::{Value as Json, json};
 
 use crate::run::push_line;

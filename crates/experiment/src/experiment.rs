@@ -3,6 +3,7 @@
 use eraseblock_core::config::{
     BufferSection, DeviceConfig, FtlConfig, HostConfig, NandConfig, PreconditionConfig,
 };
+use eraseblock_core::metrics::Metric;
 use eraseblock_traces::WorkloadConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -56,7 +57,14 @@ pub struct Experiment {
     /// apart.
     #[serde(default)]
     pub service_times: bool,
+    /// Report these metrics, too, beside those that every run has. The list is one value, and no
+    /// axis.
+    #[serde(default)]
+    pub metrics: Vec<Metric>,
 }
+
+/// Keys whose value is a list; a list in the place of any other value is an axis.
+pub(crate) const LISTS: [&str; 1] = ["metrics"];
 
 fn one() -> u64 {
     1
@@ -67,6 +75,18 @@ fn yes() -> bool {
 }
 
 impl Experiment {
+    /// The metrics that have a switch of their own, which bears their name.
+    pub(crate) const SWITCHED: [Metric; 3] =
+        [Metric::Bounds, Metric::Patterns, Metric::ServiceTimes];
+
+    /// The metrics that it asks for.
+    pub(crate) fn asked_metrics(&self) -> impl Iterator<Item = Metric> {
+        let on = [self.bounds, self.patterns, self.service_times];
+        let switched = Self::SWITCHED.into_iter().zip(on);
+        let switched = switched.filter_map(|(metric, on)| on.then_some(metric));
+        switched.chain(self.metrics.iter().copied())
+    }
+
     /// The drive alone.
     pub fn device(&self) -> DeviceConfig {
         DeviceConfig {

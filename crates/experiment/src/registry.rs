@@ -2,11 +2,13 @@
 //! its options.
 
 use eraseblock_core::ftl::gc::{CHOICES, GcConfig};
+use eraseblock_core::metrics::Metric;
 use eraseblock_core::support::registry::{Choice, Cost, Entry};
 use eraseblock_core::{buffer, ftl};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
+use crate::experiment::Experiment;
 use crate::presets;
 
 /// Everything that `eraseblock list` shows.
@@ -23,6 +25,31 @@ struct Registry {
     arrivals: Vec<Item>,
     #[serde(rename = "stand-ins")]
     stand_ins: Vec<Item>,
+    metrics: Vec<MetricItem>,
+}
+
+/// A metric, and what it adds to a record.
+#[derive(Debug, Serialize)]
+struct MetricItem {
+    name: &'static str,
+    title: &'static str,
+    summary: &'static str,
+    /// Every run has it; else `asked_by` says how to get it.
+    always: bool,
+    asked_by: String,
+    /// A run without time has none.
+    needs_time: bool,
+    figures: Vec<FigureItem>,
+    /// None: there for those who read all items alike.
+    options: [(); 0],
+}
+
+/// Figures of a record.
+#[derive(Debug, Serialize)]
+struct FigureItem {
+    /// Such as `service_ns.{read,write}.{io,gc}`.
+    path: String,
+    what: &'static str,
 }
 
 /// One thing that has a name in a configuration.
@@ -99,6 +126,7 @@ pub fn registry_json() -> String {
         generators: eraseblock_traces::generators().iter().map(scheme).collect(),
         arrivals: eraseblock_traces::arrivals().iter().map(scheme).collect(),
         stand_ins: eraseblock_traces::stand_ins().iter().map(stand_in).collect(),
+        metrics: Metric::all().map(metric).collect(),
     };
     serde_json::to_string(&registry).expect("names and documents are texts")
 }
@@ -173,6 +201,32 @@ fn device(preset: &presets::Preset) -> Item {
         choices: about.choices.into_iter().map(choice).collect(),
         reading: None,
         values: Some(values),
+    }
+}
+
+fn metric(metric: Metric) -> MetricItem {
+    let (name, about) = (metric.name(), metric.about());
+    let switch = Experiment::SWITCHED.contains(&metric);
+    MetricItem {
+        name,
+        title: about.title,
+        summary: about.summary,
+        always: about.always,
+        asked_by: match (about.always, switch) {
+            (true, _) => String::new(),
+            (false, true) => format!("{name} = true"),
+            (false, false) => format!("metrics = [\"{name}\"]"),
+        },
+        needs_time: about.needs_time,
+        figures: about
+            .figures
+            .iter()
+            .map(|figure| FigureItem {
+                path: format!("{}{}", figure.key, figure.below),
+                what: figure.what,
+            })
+            .collect(),
+        options: [],
     }
 }
 

@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, LISTS};
 
 /// The JSON Schema of an experiment file, for editors and generators.
 ///
 /// It differs from the schema of a resolved experiment in two ways: every value may be a list of
-/// values, an axis; and nothing is required, since a preset or `--set` may give it.
+/// values, an axis, unless it is a list itself; and nothing is required, since a preset or `--set` may give it.
 pub fn schema_json() -> String {
     let mut schema = schemars::schema_for!(Experiment).to_value();
     let defaults = schema.get_mut("$defs").map(std::mem::take);
@@ -42,8 +42,11 @@ fn file_form(mut schema: Json) -> Json {
     if let Some(Json::Object(properties)) = table.get_mut("properties") {
         for (key, property) in properties {
             // A scheme's name tells its other keys; an axis over schemes lists whole schemes.
-            *property =
-                if key == "kind" { property.take() } else { axis(file_form(property.take())) };
+            *property = if key == "kind" || LISTS.contains(&key.as_str()) {
+                property.take()
+            } else {
+                axis(file_form(property.take()))
+            };
         }
         table.remove("required");
     }

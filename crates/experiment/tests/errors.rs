@@ -30,7 +30,7 @@ fn unknown_keys_name_the_nearest_right_one() {
         (
             "[bufer]\nsize = \"1 MiB\"",
             "exp.toml:5: unknown key `bufer`; did you mean `buffer`? \
-             (known here: name, preset, case, workload, nand, ftl, buffer, host, precondition, seed, bounds, patterns, service_times)",
+             (known here: name, preset, case, workload, nand, ftl, buffer, host, precondition, seed, bounds, patterns, service_times, metrics)",
         ),
         (
             "[host]\nscheme = \"lru\"",

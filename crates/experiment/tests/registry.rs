@@ -1,6 +1,8 @@
 //! The registry tells every name that a configuration may hold, and every option with its default.
 
-use eraseblock_experiment::{preset_names, registry_json, resolve};
+use std::ops::ControlFlow;
+
+use eraseblock_experiment::{preset_names, registry_json, resolve, run};
 use serde_json::Value;
 
 fn section(name: &str) -> Vec<Value> {
@@ -25,6 +27,7 @@ fn every_item_is_described() {
         "generators",
         "arrivals",
         "stand-ins",
+        "metrics",
     ] {
         let items = section(name);
         assert!(!items.is_empty(), "{name}");
@@ -106,4 +109,47 @@ fn options_have_short_types() {
         .find(|option| option["name"] == "padding")
         .unwrap();
     assert_eq!((&padding["type"], &padding["default"]), (&"boolean".into(), &true.into()));
+}
+
+/// A metric tells what it adds to a record, and how to ask for it; asked for so, it is there.
+#[test]
+fn metrics_tell_how_they_are_asked_for() {
+    let workload = "workload.generate={kind=\"uniform\",requests=50,footprint=\"1 MiB\"}";
+    for item in section("metrics") {
+        let (name, asked_by) = (&item["name"], item["asked_by"].as_str().unwrap());
+        assert_eq!(asked_by.is_empty(), item["always"] == true, "{name}");
+        let drive = ["preset=nvme-tlc", "precondition.state=empty", "buffer.scheme=none"];
+        let sets = drive.into_iter().chain([workload, asked_by]).filter(|set| !set.is_empty());
+        let sets: Vec<_> = sets.map(str::to_owned).collect();
+        let experiments = resolve(None, "", &sets).unwrap();
+        assert_eq!(experiments.len(), 1, "a list of metrics is no axis");
+        let record =
+            run(&experiments[0], ".".as_ref(), false, &mut |_| ControlFlow::Continue(())).unwrap();
+        let figures = item["figures"].as_array().unwrap();
+        assert!(!figures.is_empty(), "{name}");
+        for figure in figures {
+            let path = figure["path"].as_str().unwrap();
+            let top = path.split('.').next().unwrap();
+            assert!(!record.value()[top].is_null(), "{name}: {path} with `{asked_by}`");
+        }
+    }
+}
+
+#[test]
+fn metrics_are_asked_for_by_name() {
+    let asked = |value: &str| {
+        let sets = ["preset=nvme-tlc", "workload.path=w", &format!("metrics={value}")];
+        resolve(None, "", &sets.map(str::to_owned))
+    };
+    let one = asked("[patterns, service_times]").unwrap().remove(0);
+    let config: Value = serde_json::from_str(&one.to_json()).unwrap();
+    assert_eq!(config["metrics"], serde_json::json!(["patterns", "service_times"]));
+    assert_eq!(asked("[]").unwrap().len(), 1);
+    let error = asked("[pattern]").unwrap_err().to_string();
+    assert!(
+        error.contains("`metrics`: unknown name `pattern`; did you mean `patterns`? (known: "),
+        "{error}"
+    );
+    let error = asked("patterns").unwrap_err().to_string();
+    assert!(error.ends_with("`metrics`: found the text \"patterns\", expected a list"), "{error}");
 }

@@ -55,6 +55,9 @@ fn every_key_is_documented_and_may_be_an_axis() {
         seen += 1;
         let document = property["description"].as_str().unwrap_or_default();
         assert!(document.len() > 3, "{path} has no description: {property}");
+        if property["type"] == "array" {
+            return;
+        }
         let list = &property["anyOf"][1];
         assert_eq!((&list["type"], &list["minItems"]), (&"array".into(), &1.into()), "{path}");
         assert_eq!(

@@ -27,6 +27,7 @@ _TITLES = {
     "generators": "Generators",
     "arrivals": "Arrival processes of generators",
     "stand-ins": "Stand-ins for published workloads",
+    "metrics": "Metrics of a record",
     "settings": "Settings of an experiment's file",
 }
 
@@ -50,7 +51,7 @@ def listing(kind: str | None = None, name: str | None = None, /, *, as_json: AsJ
 
     Args:
         kind: buffers, ftls, allocators, victims, levellers, devices, formats, generators, arrivals,
-            stand-ins, settings or papers; all but the papers if left out.
+            stand-ins, metrics, settings or papers; all but the papers if left out.
         name: One of that kind. A buffer or an FTL has a page: rules, options, choices, worked examples.
             A device shows its values, a section of the settings its keys.
     """
@@ -155,6 +156,8 @@ def _describe(item: dict[str, Any], *, values: bool) -> Text:
 
     lines = [Text(f"{item['title']}: {item['summary']}" if item["summary"] else item["title"])]
     lines += [Text(f"{key}: {item[key]}") for key in ("columns", "units") if item.get(key)]
+    lines += [Text(f"{figure['path']}: {figure['what']}") for figure in item.get("figures", [])]
+    lines += [Text(f"kept with {item['asked_by']}", "dim")] if item.get("asked_by") else []
     if values:
         lines += [Text(f"{key} = {json.dumps(value)}") for key, value in dotted(item.get("values", {}))]
     given = [(f"{option['name']} = {json.dumps(option['default'])}", option) for option in item["options"]]

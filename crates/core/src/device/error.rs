@@ -46,9 +46,9 @@ pub enum DeviceError {
     /// The accounts do not balance.
     #[error("the accounts of the run do not balance: {0}. This is a fault of the simulator")]
     Law(String),
-    /// Whoever watches the buffer's decisions cannot go on.
+    /// An observer of the run cannot go on.
     #[error("{0}")]
-    Watcher(String),
+    Observer(String),
     /// Power has failed, as was asked for.
     #[error("power failed")]
     PowerCut,

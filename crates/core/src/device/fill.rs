@@ -37,9 +37,10 @@ impl Device {
         let timed = std::mem::replace(&mut self.timed, false);
         // Nothing wears out before the run begins.
         self.flash.reset_erases(0);
-        self.quiet = true;
+        // Nor does anybody look on.
+        let observers = std::mem::take(&mut self.observers);
         let result = self.fill(state, &mut done, progress);
-        self.quiet = false;
+        self.observers = observers;
         self.timed = timed;
         self.counters = Counters::default();
         self.flash.reset_erases(self.config.nand.endurance);
@@ -50,6 +51,7 @@ impl Device {
             media.reset_erases();
         }
         self.preconditioning = done;
+        self.observers.restart(&self.as_observed());
         let finished = result?;
         self.check_faults()?;
         Ok(finished)

@@ -4,12 +4,11 @@
 use super::{Cx, Device, DeviceError, NOBODY, Occasion, cx};
 use crate::buffer::Outcome;
 use crate::config::{EndOfRun, Precondition, Replay};
-use crate::metrics::patterns::CoHit;
+use crate::metrics::observer::Moment;
 use crate::metrics::report::{
-    ByKind, EndOfLife, EndOfRun as EndOfRunFigures, Flash, FlashWork, FlushPages, FlushSizes,
-    HostPages, Merges, MultiPlane, Report, Requests, Suspensions, Throughput,
+    ByKind, EndOfLife, EndOfRun as EndOfRunFigures, Flash, FlashWork, HostPages, Merges,
+    MultiPlane, Report, Requests, Suspensions, Throughput,
 };
-use crate::metrics::series::{SeriesReport, Totals};
 use crate::metrics::{Counters, Latency, Wear};
 use crate::nand::Shadow;
 use crate::support::tournament::NEVER;
@@ -51,8 +50,8 @@ impl Device {
     /// # Errors
     /// The simulation has found itself wrong.
     pub fn finish(&mut self) -> Result<Report, DeviceError> {
-        let (end, series, paper_bytes) = self.conclude()?;
-        Ok(self.report(end, series, paper_bytes))
+        let (end, paper_bytes) = self.conclude()?;
+        Ok(self.report(end, paper_bytes))
     }
 
     /// Ends the run and checks its accounts, without the work of a report.
@@ -63,16 +62,17 @@ impl Device {
         self.conclude().map(|_| ())
     }
 
-    fn conclude(&mut self) -> Result<(EndOfRunFigures, SeriesReport, Option<u64>), DeviceError> {
+    fn conclude(&mut self) -> Result<(EndOfRunFigures, Option<u64>), DeviceError> {
         if self.failed {
             return Err(DeviceError::Failed);
         }
         self.fruitless = 0;
         self.drain()?;
-        if let Some(service) = &mut self.service {
-            service.begin(None);
-        }
-        let series = self.series.report(self.timed, self.totals(self.last_answer));
+        self.observers.on_end(&Moment {
+            now: self.last_answer,
+            counters: &self.counters,
+            responses: &self.latency,
+        });
         let paper_bytes = self.buffer.paper_bytes();
         let end = self.end_of_run()?;
         self.check_faults()?;
@@ -81,7 +81,7 @@ impl Device {
             DeviceError::Law(fault)
         })?;
         self.check_stored()?;
-        Ok((end, series, paper_bytes))
+        Ok((end, paper_bytes))
     }
 
     /// What the configuration asks for after the last request.
@@ -107,24 +107,6 @@ impl Device {
             erases: erases(&self.counters) - erases(&before),
             seconds: self.timed.then(|| (self.engine.now() - started) as f64 / 1e9),
         })
-    }
-
-    /// Where the counts stand.
-    pub(super) fn totals(&self, now_ns: u64) -> Totals {
-        let c = &self.counters;
-        let [_, _, gc, merge, _, wear, _, placement] = c.programs;
-        Totals {
-            now_ns,
-            requests: c.submitted,
-            answers: c.completed,
-            host_pages: c.pages_read + c.pages_written,
-            hit_pages: c.read_hits + c.write_hits,
-            host_pages_written: c.pages_written,
-            programs: c.programmed,
-            gc_programs: gc + merge + wear + placement,
-            erases: Counters::total(&c.erases),
-            response_ns: self.latency.iter().map(Latency::sum).sum(),
-        }
     }
 
     /// What must hold at the end of every run.
@@ -229,12 +211,7 @@ impl Device {
         self.geometry.program_pages > 1 && ppn % ppb >= self.flash.write_ptr(ppn / ppb)
     }
 
-    fn report(
-        &self,
-        end_of_run: EndOfRunFigures,
-        series: SeriesReport,
-        paper_bytes: Option<u64>,
-    ) -> Report {
+    fn report(&self, end_of_run: EndOfRunFigures, paper_bytes: Option<u64>) -> Report {
         let c = &self.counters;
         let mut all = Latency::default();
         self.latency.iter().for_each(|l| all.add(l));
@@ -263,10 +240,6 @@ impl Device {
                 read: self.latency[0].summary(),
                 write: self.latency[1].summary(),
             },
-            flush_response_ns: self.flushed.latency.summary(),
-            flush_response_per_write_ns: (self.timed && c.by_op[1] > 0)
-                .then(|| self.flushed.latency.sum() as f64 / c.by_op[1] as f64),
-            service_ns: self.service.as_ref().map(|service| service.report()),
             throughput: seconds.map(|s| Throughput {
                 iops: c.completed as f64 / s,
                 bytes_per_s: c.bytes as f64 / s,
@@ -278,11 +251,6 @@ impl Device {
                 write: ratio(c.write_hits, c.pages_written),
             },
             inflight_hits: c.inflight_hits,
-            co_hit: self
-                .patterns
-                .as_ref()
-                .map_or_else(CoHit::default, |patterns| patterns.co_hit()),
-            patterns: self.patterns.as_ref().map(|patterns| patterns.report()),
             unmapped_reads: c.unmapped_reads,
             host_pages: HostPages {
                 read: c.pages_read,
@@ -291,7 +259,6 @@ impl Device {
             },
             map_hit_ratio: ratio(c.map_hits, c.map_lookups),
             padded_pages: c.padded_pages,
-            bound: self.bounds.as_ref().map(|bounds| bounds.bound()),
             flash: Flash {
                 reads: FlashWork::new(c.reads),
                 programs: FlashWork::new(c.programs),
@@ -310,16 +277,11 @@ impl Device {
             },
             policy_switches: c.policy_switches,
             waf: ratio(c.programmed, c.pages_written),
-            flush_pages: FlushPages {
-                before_padding: FlushSizes::new(&self.flush_sizes[0]),
-                after_padding: FlushSizes::new(&self.flush_sizes[1]),
-            },
             wear: Wear::new(self.flash.erases(), &self.geometry),
             end_of_life: self.worn_out.then(|| EndOfLife {
                 host_bytes: self.taken_pages * self.geometry.page_bytes,
                 unanswered: c.submitted - c.completed,
             }),
-            series,
             energy_mj: c.array_reads as f64 * energy.read_mj
                 + c.program_ops as f64 * energy.program_mj
                 + erases as f64 * energy.erase_mj,
@@ -331,6 +293,7 @@ impl Device {
             end_of_run,
             verified_reads: self.engine.shadow().map(Shadow::checked_reads),
             flash_ops: c.flash_ops(),
+            figures: self.observers.figures(&self.moment(self.engine.now())),
         }
     }
 

@@ -1,15 +1,11 @@
-//! How long the flash takes over what leaves the buffer: from the arrival of the request that made
-//! room until all of it is stored.
-//!
-//! Papers that feed a simulated drive with nothing but what a buffer evicts (EPO) print these times
-//! as response times. A request that goes past the buffer counts with its own.
+//! When what leaves the buffer is stored: a join for each write of the buffer. Observers are told
+//! of its end.
 
 use super::time::FLUSHED;
 use super::{Device, Waiter};
-use crate::metrics::Latency;
 use crate::support::NONE;
 
-/// Writes of the buffer that are under way, and the times of those that have ended.
+/// Writes of the buffer that are under way.
 #[derive(Debug)]
 pub(super) struct Flushed {
     /// When the request came for which each of them made room; the next free place, where there is
@@ -18,12 +14,11 @@ pub(super) struct Flushed {
     free: u32,
     /// Joins of writes that have been planned and not issued.
     planned: Vec<u32>,
-    pub latency: Latency,
 }
 
 impl Default for Flushed {
     fn default() -> Self {
-        Self { arrivals: Vec::new(), free: NONE, planned: Vec::new(), latency: Latency::default() }
+        Self { arrivals: Vec::new(), free: NONE, planned: Vec::new() }
     }
 }
 
@@ -84,6 +79,6 @@ impl Device {
     pub(super) fn timed_eviction_ended(&mut self, place: u32) {
         let free = u64::from(std::mem::replace(&mut self.flushed.free, place));
         let arrival = std::mem::replace(&mut self.flushed.arrivals[place as usize], free);
-        self.flushed.latency.record(self.engine.now() - arrival);
+        self.observers.on_store(arrival, self.engine.now());
     }
 }

@@ -4,6 +4,7 @@
 use super::{Cx, Device, DeviceError, NOBODY, Occasion, PageOut, ReadGroup, Waiter, cx};
 use crate::buffer::config::WriteBack;
 use crate::buffer::{Action, Answer, Evicted, Eviction, Outcome, Span};
+use crate::metrics::observer::{Leaving, Written};
 use crate::nand::Cause;
 use crate::nand::op::ENGINE_JOIN;
 use crate::support::NONE;
@@ -33,13 +34,7 @@ impl Device {
         {
             advice.on_hint(hint, clean, &mut self.counters);
         }
-        if let Some(patterns) = &mut self.patterns {
-            match eviction.hint.filter(|_| self.buffer.classifies_writes()) {
-                Some(hint) => patterns.note_stay(hint.block, hint.pattern, hint.again),
-                None if clean => {}
-                None => patterns.leave(out.pages_of(eviction)),
-            }
-        }
+        self.observers.on_evict(&Leaving { eviction, pages: out.pages_of(eviction), clean });
     }
 
     /// Writes the pages of one eviction, for request `id` if it was one that asked for it.
@@ -65,7 +60,11 @@ impl Device {
             self.end_timed_eviction(join);
             written += self.batch.len();
         }
-        self.note_flush_size(leaving.len(), written);
+        self.observers.on_write(&Written {
+            pages: leaving.len(),
+            with_padding: written,
+            bypassed: false,
+        });
         Ok(())
     }
 
@@ -115,7 +114,8 @@ impl Device {
         let bypasses =
             out.answers.iter().enumerate().filter(|(_, answer)| **answer == Answer::Bypass);
         self.batch.extend(bypasses.map(|(i, _)| PageOut::host(span.first + i as u32)));
-        self.note_flush_size(self.batch.len(), self.batch.len());
+        let pages = self.batch.len();
+        self.observers.on_write(&Written { pages, with_padding: pages, bypassed: true });
         let fills = self.join_of_fills(span.first..span.first + span.count);
         let own = self.writes_join(id);
         self.pending[id as usize].bypassed = true;
@@ -177,18 +177,6 @@ impl Device {
         if !cx.is_in_ram(block, page) {
             cx.known = known;
             cx.read(block, page, lpn, Cause::Padding, join, waiter);
-        }
-    }
-
-    fn note_flush_size(&mut self, before: usize, after: usize) {
-        if self.quiet {
-            return;
-        }
-        for (sizes, size) in self.flush_sizes.iter_mut().zip([before, after]) {
-            if sizes.len() <= size {
-                sizes.resize(size + 1, 0);
-            }
-            sizes[size] += 1;
         }
     }
 

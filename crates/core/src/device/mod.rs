@@ -10,6 +10,7 @@
 //! - buffer slots: an evicted page keeps its slot until it is stored, and a write that finds all
 //!   slots taken is answered when as many have become free as it needs, in the order of arrival.
 
+mod answers;
 mod battery;
 mod error;
 mod fill;
@@ -18,12 +19,11 @@ mod flushed;
 mod foresee;
 pub mod idle;
 mod leave;
+mod observe;
 mod power;
 mod serve;
-mod service;
 mod space;
 mod time;
-mod watch;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -32,15 +32,14 @@ use hashbrown::HashMap;
 
 pub use error::DeviceError;
 pub use power::{Crash, Fate};
-pub use watch::{Decision, Occasion, Watcher};
 
 use crate::buffer::{self, Buffer, Outcome};
-use crate::config::{DeviceConfig, EndOfRun, Replay};
+use crate::config::{DeviceConfig, Replay};
 use crate::ftl::gc::{GcConfig, GcCost};
 use crate::ftl::{self, Advice, Cx, Mapping, PageOut, Waiter};
-use crate::metrics::bounds::{Bounds, Limits};
+use crate::metrics::observer::Occasion;
 use crate::metrics::report::Preconditioning;
-use crate::metrics::{Counters, Latency, Patterns, Series};
+use crate::metrics::{Counters, Latency, Observers};
 use crate::nand::{Chip, Engine, Flash, Geometry, Plan, Stored};
 
 /// How a drive is built, beside its configuration.
@@ -103,11 +102,9 @@ pub struct Device {
     job_plan: Plan,
     /// The buffer's decisions on the span being served; taken out meanwhile.
     out: Option<Box<Outcome>>,
-    /// Is told of these decisions.
-    watcher: Option<Box<dyn Watcher>>,
+    /// Who is told of what happens.
+    observers: Observers,
     batch: Vec<PageOut>,
-    /// The drive's own work: no request waits for it.
-    quiet: bool,
     /// What the pages handed to the mapping belong to together.
     group: u64,
     /// Evictions written so far.
@@ -173,16 +170,7 @@ pub struct Device {
     area_at: u64,
     sum_admitted: u128,
     backlog: time::Backlog,
-    series: Series,
-    /// Writes to the FTL by size, before and after padding.
-    flush_sizes: [Vec<u64>; 2],
     preconditioning: Preconditioning,
-    /// The best that any buffer could do, where somebody asked for it.
-    bounds: Option<Box<Bounds>>,
-    /// What is done to blocks and pages, where somebody asked for it.
-    patterns: Option<Box<Patterns>>,
-    /// What requests take on an idle drive, where somebody asked for it.
-    service: Option<Box<service::Service>>,
     /// Numbers of the requests answered, in order, where somebody asked for them.
     answers: Option<Vec<u64>>,
     /// Completions of flash operations after which power fails.
@@ -265,7 +253,7 @@ impl Device {
         }
         let mut flash = Flash::new(geometry.clone(), config.nand.program_order);
         flash.reset_erases(config.nand.endurance);
-        Ok(Self {
+        let mut device = Self {
             flash,
             timed: config.host.replay != Replay::Untimed,
             capacity,
@@ -279,9 +267,8 @@ impl Device {
             plan: Plan::default(),
             job_plan: Plan::default(),
             out: Some(Box::default()),
-            watcher: None,
+            observers: Observers::default(),
             batch: Vec::new(),
-            quiet: false,
             group: 0,
             evictions: 0,
             forced: false,
@@ -319,46 +306,17 @@ impl Device {
             area_at: 0,
             sum_admitted: 0,
             backlog: time::Backlog::default(),
-            series: Series::default(),
-            flush_sizes: Default::default(),
             preconditioning: Preconditioning::default(),
-            bounds: None,
-            patterns: None,
-            service: None,
             answers: None,
             cut_after: u64::MAX,
             failed: false,
             offline: false,
-        })
-    }
-
-    /// From now on, follow what the best buffer of this size could make of the requests; the report
-    /// will have it. To be called when the drive has been filled.
-    pub fn keep_bounds(&mut self) {
-        let flushed_at_end = self.config.host.end_of_run != EndOfRun::Keep;
-        let (units, program_pages) =
-            (u64::from(self.geometry.units), u64::from(self.geometry.program_pages));
-        self.bounds = Some(Box::new(Bounds::new(Limits {
-            capacity: self.capacity,
-            logical_pages: self.logical_pages,
-            pages_per_block: self.geometry.pages_per_block,
-            free_pages: self.flash.free_pages(),
-            flushed_at_end,
-            unprogrammed: if flushed_at_end { 0 } else { units * (program_pages - 1) },
-        })));
-    }
-
-    /// From now on, count what is done to blocks and pages; the report will have it. To be called
-    /// when the drive has been filled.
-    pub fn keep_patterns(&mut self) {
-        self.patterns =
-            Some(Box::new(Patterns::new(self.logical_pages, self.geometry.pages_per_block)));
-    }
-
-    /// From now on, work out what each request would take on an idle drive; the report will have
-    /// it. To be called when the drive has been filled. A run that takes no time has none.
-    pub fn keep_service_times(&mut self) {
-        self.service = self.timed.then(Box::default);
+        };
+        device.observers = Observers::new(&device.as_observed());
+        if options.verify {
+            device.observe(Box::new(answers::Answers { capacity }));
+        }
+        Ok(device)
     }
 
     /// Flash operations planned so far, filling left out: pages read and programmed, and blocks

@@ -3,7 +3,7 @@
 use super::time::READS;
 use super::{Cx, Device, DeviceError, NOBODY, Occasion, ReadGroup, Waiter, cx};
 use crate::buffer::Part;
-use crate::buffer::{Action, Answer, Outcome, Span, View};
+use crate::buffer::{Answer, Outcome, Span, View};
 use crate::config::{PartialPage, WriteBack};
 use crate::ftl::Mapping;
 use crate::host::split::{self, Pages};
@@ -78,9 +78,7 @@ impl View for Below<'_> {
 impl Device {
     /// Does at once all that a request does to the drive's state, and issues the flash operations.
     pub(super) fn serve(&mut self, id: u32, request: &Request) -> Result<(), DeviceError> {
-        if let Some(service) = &mut self.service {
-            service.begin(Some(request.op));
-        }
+        self.observers.on_begin(Some(request.op));
         match request.op {
             Op::Flush => self.serve_flush(id),
             Op::Trim => {
@@ -133,33 +131,24 @@ impl Device {
     #[expect(clippy::unnecessary_box_returns, reason = "the box is what is put back")]
     pub(super) fn take_outcome(&mut self) -> Box<Outcome> {
         let mut out = self.out.take().unwrap_or_default();
-        out.watched = self.watcher.is_some();
+        out.watched = self.observers.read_details();
         out.clear();
         out
     }
 
     fn serve_span(&mut self, id: u32, span: Span, pages: &Pages) -> Result<(), DeviceError> {
-        if let Some(bounds) = &mut self.bounds {
-            bounds.access(span.first, span.count, span.write, self.forced);
-        }
         let mut out = self.take_outcome();
         self.plan.last_read = None;
         let below =
             Below { mapping: &*self.mapping, engine: &self.engine, geometry: &self.geometry };
         self.buffer.access(&span, &below, &mut out);
-        if self.engine.shadow().is_some() {
-            self.check_answers(&span, &out);
-        }
         if span.write {
             self.counters.pages_written += u64::from(span.count);
         } else {
             self.counters.pages_read += u64::from(span.count);
         }
-        if let Some(patterns) = &mut self.patterns {
-            patterns.request(&span, &out.answers, self.buffer.reports_patterns());
-        }
-        let Span { first, count, write, .. } = span;
-        let notified = self.notify(|| Occasion::Access { first, count, write }, &out);
+        let (Span { first, count, write, .. }, forced) = (span, self.forced);
+        let notified = self.notify(|| Occasion::Access { first, count, write, forced }, &out);
         let result = notified.and_then(|()| self.follow(id, &span, pages, &out));
         if self.watched && !write {
             // Of pages that hold nothing flash is not read.
@@ -182,9 +171,6 @@ impl Device {
                 out.answers.iter().filter(|answer| **answer != Answer::Bypass).count() as u64;
             let ns = self.config.nand.timing.ram.0 * through_ram;
             self.pending[id as usize].ram_ns += ns;
-            if let Some(service) = &mut self.service {
-                service.ram_ns += ns;
-            }
         }
         self.out = Some(out);
         result?;
@@ -205,9 +191,7 @@ impl Device {
 
     /// Hands the plan to the engine.
     pub(super) fn issue(&mut self) {
-        if let Some(service) = &mut self.service {
-            self.engine.do_alone(&self.plan, &mut service.drive);
-        }
+        self.observers.on_issue(&self.plan, &self.engine);
         self.engine.issue(&self.plan);
         self.plan.clear();
         self.release_timed_evictions();
@@ -415,9 +399,6 @@ impl Device {
         if self.config.buffer.battery {
             return self.notify(|| Occasion::Flush { battery: true }, &Outcome::default());
         }
-        if let Some(bounds) = &mut self.bounds {
-            bounds.flush();
-        }
         self.empty_buffer(Occasion::Flush { battery: false })?;
         self.make_durable(NOBODY)?;
         if self.timed {
@@ -430,9 +411,6 @@ impl Device {
     fn serve_trim(&mut self, pages: Pages) -> Result<(), DeviceError> {
         self.notify_trim(pages.first, pages.count)?;
         self.counters.pages_trimmed += u64::from(pages.count);
-        if let Some(bounds) = &mut self.bounds {
-            bounds.trim(pages.first, pages.count);
-        }
         self.buffer.trim(pages.first, pages.count);
         if let Some(shadow) = self.engine.shadow_mut() {
             for lpn in pages.first..pages.first + pages.count {
@@ -442,40 +420,5 @@ impl Device {
         self.mapping.trim(&mut cx!(self, plan, NOBODY), pages.first, pages.count);
         self.issue();
         Ok(())
-    }
-
-    /// A buffer that claims to hold a page must hold it, and must not lose a dirty one.
-    fn check_answers(&mut self, span: &Span, out: &Outcome) {
-        let wrong = if out.answers.len() == span.count as usize {
-            let held = |lpn| self.buffer.holds(lpn);
-            let left = |lpn| out.pages.iter().any(|page| page.lpn == lpn);
-            (span.first..).zip(&out.answers).find_map(|(lpn, answer)| match answer {
-                Answer::Bypass if held(lpn) => {
-                    Some(format!("it answers Bypass for page {lpn}, which it holds"))
-                }
-                Answer::Hit | Answer::Insert | Answer::Fill if !held(lpn) && !left(lpn) => {
-                    Some(format!("it answers {answer:?} for page {lpn}, which it does not hold"))
-                }
-                _ => None,
-            })
-        } else {
-            Some(format!("it gives {} answers for {} pages", out.answers.len(), span.count))
-        };
-        let dropped =
-            out.evictions.iter().filter(|e| e.action == Action::Drop).flat_map(|e| out.pages_of(e));
-        let wrong = wrong.or_else(|| {
-            dropped
-                .clone()
-                .find(|p| p.dirty)
-                .map(|p| format!("it drops page {}, which is dirty", p.lpn))
-        });
-        let over = (self.buffer.len() > self.capacity).then(|| {
-            format!("it holds {} pages, more than its {}", self.buffer.len(), self.capacity)
-        });
-        if let Some(fault) = wrong.or(over).or_else(|| self.buffer.check().err())
-            && let Some(stored) = self.engine.stored_mut()
-        {
-            stored.report(|| format!("buffer: {fault} (span {span:?})"));
-        }
     }
 }

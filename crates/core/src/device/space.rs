@@ -148,10 +148,8 @@ impl Device {
     /// No request is under way: begins to collect what is worth it, until one comes.
     pub(super) fn use_idle_time(&mut self) {
         self.idle_begins = false;
-        if let Some(service) = &mut self.service {
-            // What is done now is on nobody's account.
-            service.begin(None);
-        }
+        // What is done now is on nobody's account.
+        self.observers.on_begin(None);
         for unit in 0..self.geometry.units {
             let advice = self.mapping.advice_mut();
             if advice.is_some_and(|advice| advice.reclaims_when_idle(unit)) {
@@ -165,9 +163,7 @@ impl Device {
     pub(super) fn work_ahead(&mut self) -> Result<(), DeviceError> {
         let advice = self.mapping.advice_mut();
         if advice.is_some_and(|advice| advice.idle(&mut cx!(self, plan, NOBODY))) {
-            if let Some(service) = &mut self.service {
-                service.begin(None);
-            }
+            self.observers.on_begin(None);
             self.issue();
             self.start_jobs()?;
         }
@@ -201,9 +197,7 @@ impl Device {
         let mut step = Reclaim::Together;
         while step == Reclaim::Together && !self.gains_nothing() {
             step = self.job_step(unit, Waiter::All(join));
-            if let Some(service) = &mut self.service {
-                self.engine.do_alone(&self.job_plan, &mut service.drive);
-            }
+            self.observers.on_issue(&self.job_plan, &self.engine);
             self.engine.issue(&self.job_plan);
             self.job_plan.clear();
         }

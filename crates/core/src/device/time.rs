@@ -5,6 +5,7 @@ use super::{Device, DeviceError, Pending, ReadGroup};
 use crate::config::Replay;
 use crate::host::{Op, Request};
 use crate::metrics::Latency;
+use crate::metrics::observer::{Admission, Answered, Moment};
 use crate::support::NONE;
 use crate::support::tournament::NEVER;
 use std::cmp::Reverse;
@@ -178,21 +179,21 @@ impl Device {
             let now = self.engine.now();
             if self.first_arrival.is_none() {
                 self.first_arrival = Some(arrival);
-                self.series.start(arrival);
             }
             self.count_area();
             let id = self.admit(request, arrival, now);
-            self.series.admitted(self.outstanding, now - arrival);
+            self.observers.on_admit(&Admission { arrival, now, under_way: self.outstanding });
             self.serve(id, request)?;
             self.finish_issue(id);
         } else {
             self.serve_untimed(request)?;
         }
         self.taken_pages = self.counters.pages_written;
-        if self.series.is_due(self.counters.submitted) {
-            let totals = self.totals(self.engine.now());
-            self.series.note(totals);
-        }
+        self.observers.on_serve(&Moment {
+            now: self.engine.now(),
+            counters: &self.counters,
+            responses: &self.latency,
+        });
         if self.flash.violation().is_some() || self.engine.stored().is_some() {
             self.check_faults()?;
         }
@@ -202,18 +203,27 @@ impl Device {
     /// A request of an untimed run: it is answered at once, and nobody looks at what it waits for.
     #[inline]
     fn serve_untimed(&mut self, request: &Request) -> Result<(), DeviceError> {
-        if self.pending.is_empty() {
+        if let Some(pending) = self.pending.first_mut() {
+            pending.bypassed = false;
+            self.count_request(request);
+        } else {
             let id = self.admit(request, 0, 0);
             debug_assert_eq!(id, 0);
             self.outstanding -= 1;
-        } else {
-            self.count_request(request);
         }
         self.serve(0, request)?;
         self.counters.completed += 1;
         if let Some(answers) = &mut self.answers {
             answers.push(self.counters.submitted - 1);
         }
+        self.observers.on_answer(|| Answered {
+            number: self.counters.submitted - 1,
+            kind: (request.op as u8).min(2),
+            arrival: 0,
+            admitted: 0,
+            now: 0,
+            bypassed: self.pending[0].bypassed,
+        });
         Ok(())
     }
 
@@ -312,9 +322,8 @@ impl Device {
             self.count_area();
             self.sum_admitted += u128::from(now - admitted);
             self.latency[kind as usize].record(now - arrival);
-            if bypassed {
-                self.flushed.latency.record(now - arrival);
-            }
+            let answered = || Answered { number, kind, arrival, admitted, now, bypassed };
+            self.observers.on_answer(answered);
             self.backlog.note(now - arrival);
             if let Some(arrival) = self.backlog.waiting.pop_front() {
                 self.backlog.waited(arrival, now);

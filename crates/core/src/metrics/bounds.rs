@@ -8,10 +8,27 @@
 //! intervals is larger. That needs no future and O(1) for each page. `docs/bounds.md` has the
 //! proofs.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use super::observer::{About, Decision, Drive, Fault, Figure, Hears, Moment, Observer, Occasion};
+use super::{Figures, share};
+use crate::buffer::Buffer;
 use crate::support::bits::Bits;
 use crate::support::marks::Marks;
+
+/// What the file says of the metric.
+pub const ABOUT: About = About {
+    title: "Bounds",
+    summary: "what no buffer of this size could better",
+    always: false,
+    needs_time: false,
+    figures: &[Figure {
+        key: "bound",
+        below: ".{hit_ratio,flash_programs,waf,erases}",
+        what: "what no buffer of this size could better on this workload and drive, each for \
+               itself; null only with `bounds = false`",
+    }],
+};
 
 /// Slots of a buffer, and when each became free: an interval starts at an access to a page and ends
 /// at another.
@@ -56,7 +73,7 @@ pub struct Limits {
 }
 
 /// What no buffer could better.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bound {
     /// Most pages found in the buffer / pages requested; null where none were.
     pub hit_ratio: Option<f64>,
@@ -92,7 +109,20 @@ pub struct Bounds {
 
 impl Bounds {
     /// Bounds for a drive that no request has reached.
-    pub fn new(limits: Limits) -> Self {
+    pub fn new(drive: &Drive) -> Self {
+        let waiting = u64::from(drive.units) * u64::from(drive.program_pages - 1);
+        Self::within(Limits {
+            capacity: drive.capacity,
+            logical_pages: drive.logical_pages,
+            pages_per_block: drive.pages_per_block,
+            free_pages: drive.free_pages,
+            flushed_at_end: drive.flushed_at_end,
+            unprogrammed: if drive.flushed_at_end { 0 } else { waiting },
+        })
+    }
+
+    /// The same, where nothing else is known of the drive.
+    pub fn within(limits: Limits) -> Self {
         let slots = Slots { fresh: limits.capacity, ends: Marks::default() };
         Self {
             last: vec![[0; 2]; limits.logical_pages as usize],
@@ -168,14 +198,31 @@ impl Bounds {
         }
         let stored = self.written - saved;
         let programs = stored.saturating_sub(limits.unprogrammed);
-        let ratio = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
         Bound {
-            hit_ratio: ratio(self.hit, self.asked),
+            hit_ratio: share(self.hit, self.asked),
             flash_programs: programs,
-            waf: ratio(programs, self.written),
+            waf: share(programs, self.written),
             erases: programs
                 .saturating_sub(limits.free_pages)
                 .div_ceil(u64::from(limits.pages_per_block)),
         }
+    }
+}
+
+impl Observer for Bounds {
+    fn on_access(&mut self, decision: &Decision<'_>, _: &dyn Buffer) -> Result<Hears, Fault> {
+        match decision.occasion {
+            Occasion::Access { first, count, write, forced } => {
+                self.access(first, count, write, forced);
+            }
+            Occasion::Trim { first, count, .. } => self.trim(first, count),
+            Occasion::Flush { battery: false } => self.flush(),
+            Occasion::Flush { battery: true } | Occasion::Force { .. } | Occasion::End => {}
+        }
+        Ok(Hears::Yes)
+    }
+
+    fn report(&self, _: &Moment<'_>, figures: &mut Figures) {
+        figures.set("bound", self.bound());
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Response times of one kind of request, in ns.
 #[derive(Debug, Clone, Default)]
@@ -17,7 +17,7 @@ pub struct Latency {
 }
 
 /// What is reported of them, in ns.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LatencySummary {
     /// Requests.
     pub count: u64,

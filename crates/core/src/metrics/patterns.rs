@@ -1,11 +1,53 @@
 //! What is done to blocks and pages: the patterns of blocks, how often these change, and hits on
 //! pages that were used the other way.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::buffer::{Answer, Evicted, Span};
+use super::observer::{
+    About, Decision, Drive, Fault, Figure, Hears, Leaving, Moment, Observer, Occasion,
+};
+use super::{Figures, share};
+use crate::buffer::{Answer, Buffer, Evicted};
 use crate::pattern::{Access, Pattern};
 use crate::support::bits::Bits;
+
+/// What the file says of the metric.
+pub const ABOUT: About = About {
+    title: "Patterns",
+    summary: "how blocks and pages are used while they are buffered",
+    always: false,
+    needs_time: false,
+    figures: &[
+        Figure {
+            key: "co_hit.read",
+            below: "",
+            what: "of the pages of reads found in the buffer, those that had been written since \
+                   they came there",
+        },
+        Figure {
+            key: "co_hit.write",
+            below: "",
+            what: "of the pages of writes found in the buffer, those that had been read since they \
+                   came there",
+        },
+        Figure {
+            key: "patterns",
+            below: ".{blocks,counts}",
+            what: "blocks that left the buffer or were read past it, and how each had been used: \
+                   read (R) or written (W), in sequence (S) or at random (R) (SUPA, table 1). The \
+                   buffer says so (`supa`), or else more than 4 pages written in a row are \
+                   sequential, and a block that is read past the buffer a second time since it was \
+                   written is read-intensive. What a flush command or a forced write stores \
+                   counts, too, and where pages leave one by one each of them",
+        },
+        Figure {
+            key: "patterns",
+            below: ".change_ratio.{sequential_random,read_write}",
+            what: "of these, blocks written in the other way than last time, and blocks that \
+                   became read- or write-intensive",
+        },
+    ],
+};
 
 /// Where a buffer says nothing of patterns: a write of more pages than this that follow one another
 /// is sequential, and a block that has been read so many times since it was written is
@@ -19,6 +61,9 @@ const QUESTIONS: usize = 2;
 #[derive(Debug)]
 pub struct Patterns {
     pages_per_block: u32,
+    /// The buffer's hints say how blocks were used, or at least how they were written.
+    reported: bool,
+    classified: bool,
     /// Pages that have been read, and written, since they came into the buffer.
     read: Bits,
     written: Bits,
@@ -46,7 +91,7 @@ struct Counted {
 }
 
 /// How often blocks were used in each way when they came to the FTL.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "named as the patterns are: Random or Sequential, Write or Read")]
 pub struct Counts {
     pub rw: u64,
@@ -60,7 +105,7 @@ pub struct Counts {
 }
 
 /// Blocks that came to the FTL otherwise than before / blocks that came.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct ChangeRatio {
     /// Between written in sequence and at random.
     pub sequential_random: Option<f64>,
@@ -69,7 +114,7 @@ pub struct ChangeRatio {
 }
 
 /// What the report has of it.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct PatternReport {
     /// Blocks that left the buffer, and blocks whose reads bypassed it.
     pub blocks: u64,
@@ -81,7 +126,7 @@ pub struct PatternReport {
 
 /// Share of the hits that fell on pages which had been used the other way since they came into the
 /// buffer.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct CoHit {
     /// Of read hits: on written pages.
     pub read: Option<f64>,
@@ -90,11 +135,14 @@ pub struct CoHit {
 }
 
 impl Patterns {
-    /// Of a drive of so many logical pages.
-    pub fn new(logical_pages: u32, pages_per_block: u32) -> Self {
+    /// Of a drive that no request has reached.
+    pub fn new(drive: &Drive) -> Self {
+        let Drive { logical_pages, pages_per_block, .. } = *drive;
         let blocks = logical_pages.div_ceil(pages_per_block);
         Self {
             pages_per_block,
+            reported: drive.reports_patterns,
+            classified: drive.classifies_writes,
             read: Bits::new(logical_pages as usize),
             written: Bits::new(logical_pages as usize),
             hits: [0; 2],
@@ -109,11 +157,11 @@ impl Patterns {
 
     /// What the buffer answered to a part of a request within a block. If it does not tell
     /// patterns, pages that it does not hold are a use of the block.
-    pub fn request(&mut self, span: &Span, answers: &[Answer], reported: bool) {
-        let kind = usize::from(span.write);
+    fn request(&mut self, first: u32, write: bool, answers: &[Answer]) {
+        let kind = usize::from(write);
         let (mut run, mut longest) = (0, 0);
-        for (lpn, answer) in (span.first as usize..).zip(answers) {
-            let (own, other) = if span.write {
+        for (lpn, answer) in (first as usize..).zip(answers) {
+            let (own, other) = if write {
                 (&mut self.written, &mut self.read)
             } else {
                 (&mut self.read, &mut self.written)
@@ -134,23 +182,20 @@ impl Patterns {
                 own.set(lpn);
             }
         }
-        if longest > 0 && !span.write && !reported {
-            let block = span.first / self.pages_per_block;
+        if longest > 0 && !write && !self.reported {
+            let block = first / self.pages_per_block;
             let reads = &mut self.reads[block as usize];
             *reads = reads.saturating_add(1);
             let read = if *reads >= THRESHOLDS.1 { Access::Sequential } else { Access::Random };
             self.note(block, Pattern::new(Access::Never, read));
         }
-        if longest > 0 && span.write && answers.contains(&Answer::Bypass) {
-            self.note(
-                span.first / self.pages_per_block,
-                Pattern::of_runs(longest, 0, THRESHOLDS.0),
-            );
+        if longest > 0 && write && answers.contains(&Answer::Bypass) {
+            self.note(first / self.pages_per_block, Pattern::of_runs(longest, 0, THRESHOLDS.0));
         }
     }
 
     /// Pages leave the buffer, which does not say what was done to their blocks.
-    pub fn leave(&mut self, pages: &[Evicted]) {
+    fn leave(&mut self, pages: &[Evicted]) {
         let ppb = self.pages_per_block;
         for block in pages.chunk_by(|one, next| one.lpn / ppb == next.lpn / ppb) {
             let runs = block.chunk_by(|one, next| one.lpn + 1 == next.lpn);
@@ -161,7 +206,7 @@ impl Patterns {
 
     /// A block comes to the FTL from the buffer, which says that it was used so; `again` if that
     /// stands in the place of what it said of the same stay before.
-    pub fn note_stay(&mut self, block: u32, pattern: Pattern, again: bool) {
+    fn note_stay(&mut self, block: u32, pattern: Pattern, again: bool) {
         let stay = self.stays[block as usize].take();
         if let Some(Counted { number, changed, before }) = stay.filter(|_| again) {
             self.counts[usize::from(number)] -= 1;
@@ -201,7 +246,7 @@ impl Patterns {
     }
 
     /// What the report has of blocks.
-    pub fn report(&self) -> PatternReport {
+    fn pattern_report(&self) -> PatternReport {
         let [rw, sw, rr, rw_rr, sw_rr, sr, rw_sr, sw_sr] = self.counts;
         let blocks = self.counts.iter().sum();
         let [sequential_random, read_write] = self.changes.map(|changes| share(changes, blocks));
@@ -213,12 +258,33 @@ impl Patterns {
     }
 
     /// What the report has of pages.
-    pub fn co_hit(&self) -> CoHit {
+    fn co_hit(&self) -> CoHit {
         let [read, write] = [0, 1].map(|kind| share(self.co_hits[kind], self.hits[kind]));
         CoHit { read, write }
     }
 }
 
-fn share(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64)
+impl Observer for Patterns {
+    fn on_access(&mut self, decision: &Decision<'_>, _: &dyn Buffer) -> Result<Hears, Fault> {
+        if let Occasion::Access { first, write, .. } = decision.occasion {
+            self.request(first, write, &decision.outcome.answers);
+        }
+        Ok(Hears::Yes)
+    }
+
+    fn on_evict(&mut self, leaving: &Leaving<'_>) -> Hears {
+        match leaving.eviction.hint.filter(|_| self.classified) {
+            Some(hint) => self.note_stay(hint.block, hint.pattern, hint.again),
+            None if leaving.clean => {}
+            None => self.leave(leaving.pages),
+        }
+        Hears::Yes
+    }
+
+    fn report(&self, _: &Moment<'_>, figures: &mut Figures) {
+        let CoHit { read, write } = self.co_hit();
+        figures.set("co_hit.read", read);
+        figures.set("co_hit.write", write);
+        figures.set("patterns", self.pattern_report());
+    }
 }

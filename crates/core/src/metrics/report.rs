@@ -3,10 +3,8 @@
 
 use serde::Serialize;
 
-use super::bounds::Bound;
+use super::Figures;
 use super::latency::LatencySummary;
-use super::patterns::{CoHit, PatternReport};
-use super::series::SeriesReport;
 use super::wear::Wear;
 use crate::nand::op::ByCause;
 
@@ -45,24 +43,6 @@ pub struct Throughput {
     pub iops: f64,
     /// Bytes of reads and writes a second.
     pub bytes_per_s: f64,
-}
-
-/// How long what a request triggers takes on a drive that has nothing else to do, in ns.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Service {
-    /// The host's pages and the mapping.
-    pub io: Option<LatencySummary>,
-    /// What collection, merges and wear levelling add.
-    pub gc: Option<LatencySummary>,
-}
-
-/// By kind of request.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ServiceTimes {
-    /// Reads.
-    pub read: Service,
-    /// Writes.
-    pub write: Service,
 }
 
 /// Pages of the host's requests.
@@ -166,59 +146,6 @@ pub struct Merges {
     pub full: u64,
 }
 
-/// Sizes of the writes that reach the FTL together, in pages.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct FlushSizes {
-    /// Mean.
-    pub mean: f64,
-    /// Median.
-    pub p50: u64,
-    /// 90th percentile.
-    pub p90: u64,
-    /// `(size, share of writes of at most that size)`.
-    pub cdf_by_write: Vec<(u64, f64)>,
-    /// `(size, share of pages in writes of at most that size)`.
-    pub cdf_by_page: Vec<(u64, f64)>,
-}
-
-impl FlushSizes {
-    /// From the number of writes of each size (index = size); `None` where there were none.
-    pub fn new(counts: &[u64]) -> Option<Self> {
-        let writes: u64 = counts.iter().sum();
-        let pages: u64 = counts.iter().enumerate().map(|(size, n)| size as u64 * n).sum();
-        if writes == 0 {
-            return None;
-        }
-        let (mut by_write, mut by_page) = (Vec::new(), Vec::new());
-        let (mut seen, mut seen_pages) = (0, 0);
-        for (size, &n) in counts.iter().enumerate().filter(|(_, n)| **n > 0) {
-            seen += n;
-            seen_pages += size as u64 * n;
-            by_write.push((size as u64, seen as f64 / writes as f64));
-            by_page.push((size as u64, seen_pages as f64 / pages as f64));
-        }
-        let at = |share: f64| {
-            by_write.iter().find(|(_, cdf)| *cdf >= share).map_or(0, |(size, _)| *size)
-        };
-        Some(Self {
-            mean: pages as f64 / writes as f64,
-            p50: at(0.5),
-            p90: at(0.9),
-            cdf_by_write: by_write,
-            cdf_by_page: by_page,
-        })
-    }
-}
-
-/// Sizes of the writes to the FTL.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct FlushPages {
-    /// As they left the buffer.
-    pub before_padding: Option<FlushSizes>,
-    /// As they reached the FTL.
-    pub after_padding: Option<FlushSizes>,
-}
-
 /// What was done to the drive before the first request.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Preconditioning {
@@ -271,13 +198,6 @@ pub struct Report {
     pub offline: bool,
     /// From arrival to answer.
     pub response_ns: ByKind<Option<LatencySummary>>,
-    /// What the flash writes for a request that makes the buffer let pages go, or that bypasses it:
-    /// from the arrival of that request until all of it is stored.
-    pub flush_response_ns: Option<LatencySummary>,
-    /// The sum of these times / write requests of the host.
-    pub flush_response_per_write_ns: Option<f64>,
-    /// On a drive that has nothing else to do; null unless asked for.
-    pub service_ns: Option<ServiceTimes>,
     /// Over the simulated time.
     pub throughput: Option<Throughput>,
     /// From the first arrival to the last answer, in s.
@@ -286,10 +206,6 @@ pub struct Report {
     pub hit_ratio: ByKind<Option<f64>>,
     /// Read pages served on their way to flash.
     pub inflight_hits: u64,
-    /// Hits on pages that had been used the other way; null unless asked for.
-    pub co_hit: CoHit,
-    /// How blocks were used when they came to the FTL; null unless asked for.
-    pub patterns: Option<PatternReport>,
     /// Read pages that were never written.
     pub unmapped_reads: u64,
     /// Pages of requests.
@@ -298,8 +214,6 @@ pub struct Report {
     pub map_hit_ratio: Option<f64>,
     /// Pages that flushes added.
     pub padded_pages: u64,
-    /// What no buffer of this size could better; null unless asked for.
-    pub bound: Option<Bound>,
     /// Flash work.
     pub flash: Flash,
     /// Merges.
@@ -309,14 +223,10 @@ pub struct Report {
     pub policy_switches: u64,
     /// Pages programmed / pages written by the host; null where it wrote none.
     pub waf: Option<f64>,
-    /// Sizes of writes to the FTL.
-    pub flush_pages: FlushPages,
     /// Erases over the array.
     pub wear: Wear,
     /// Where so many blocks were worn out that the run ended early; else null.
     pub end_of_life: Option<EndOfLife>,
-    /// The run in steps.
-    pub series: SeriesReport,
     /// Energy of all flash operations, in mJ.
     pub energy_mj: f64,
     /// State of the buffer, without data, as it is kept here.
@@ -336,4 +246,7 @@ pub struct Report {
     pub verified_reads: Option<u64>,
     /// Flash operations, in pages and blocks.
     pub flash_ops: u64,
+    /// What the registered metrics say, each under its own keys.
+    #[serde(flatten)]
+    pub figures: Figures,
 }

@@ -1,10 +1,28 @@
 //! How a run went: the same counts for each of at most 128 steps of equally many requests.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use super::observer::{About, Admission, Drive, Figure, Hears, Moment, Observer};
+use super::{Counters, Figures, Latency};
+
+/// What the file says of the metric.
+pub const ABOUT: About = About {
+    title: "Series",
+    summary: "how the run went, in steps",
+    always: true,
+    needs_time: false,
+    figures: &[Figure {
+        key: "series",
+        below: "",
+        what: "the run in at most 128 steps of equally many requests: what each step asked for, \
+               hit, programmed, erased; most requests under way and longest wait for admission. \
+               The end of the run is not in it",
+    }],
+};
 
 /// Running totals at one moment of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Totals {
+struct Totals {
     /// Time, in ns.
     pub now_ns: u64,
     /// Requests submitted.
@@ -27,6 +45,25 @@ pub struct Totals {
     pub response_ns: u128,
 }
 
+impl Totals {
+    fn at(moment: &Moment<'_>) -> Self {
+        let c = moment.counters;
+        let [_, _, gc, merge, _, wear, _, placement] = c.programs;
+        Self {
+            now_ns: moment.now,
+            requests: c.submitted,
+            answers: c.completed,
+            host_pages: c.pages_read + c.pages_written,
+            hit_pages: c.read_hits + c.write_hits,
+            host_pages_written: c.pages_written,
+            programs: c.programmed,
+            gc_programs: gc + merge + wear + placement,
+            erases: Counters::total(&c.erases),
+            response_ns: moment.responses.iter().map(Latency::sum).sum(),
+        }
+    }
+}
+
 /// The largest values within a step.
 #[derive(Debug, Clone, Copy, Default)]
 struct Peaks {
@@ -36,45 +73,31 @@ struct Peaks {
 
 /// Notes totals at the end of each step; where the steps become too many, two neighbours become
 /// one.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Series {
+    timed: bool,
+    /// Requests of a step.
     per_step: u64,
     /// Requests submitted at which the present step ends.
     next: u64,
     ends: Vec<(Totals, Peaks)>,
-    start_ns: u64,
+    /// When the first request came.
+    start_ns: Option<u64>,
     peaks: Peaks,
-}
-
-impl Default for Series {
-    fn default() -> Self {
-        Self { per_step: 1, next: 1, ends: Vec::new(), start_ns: 0, peaks: Peaks::default() }
-    }
+    /// Where the run stood after the last answer.
+    end: Totals,
 }
 
 impl Series {
     const STEPS: usize = 128;
 
-    /// Times are reported from here on.
-    pub fn start(&mut self, now_ns: u64) {
-        self.start_ns = now_ns;
-    }
-
-    /// A request has been admitted; `under_way` now are, and it waited for that.
-    #[inline]
-    pub fn admitted(&mut self, under_way: u32, waited_ns: u64) {
-        self.peaks.under_way = self.peaks.under_way.max(under_way);
-        self.peaks.admission_wait_ns = self.peaks.admission_wait_ns.max(waited_ns);
-    }
-
-    /// Whether a step ends with this request.
-    #[inline]
-    pub fn is_due(&self, submitted: u64) -> bool {
-        submitted >= self.next
+    /// Of a run that begins.
+    pub fn new(drive: &Drive) -> Self {
+        Self { timed: drive.timed, per_step: 1, next: 1, ..Self::default() }
     }
 
     /// Ends a step.
-    pub fn note(&mut self, totals: Totals) {
+    fn note(&mut self, totals: Totals) {
         self.ends.push((totals, std::mem::take(&mut self.peaks)));
         if self.ends.len() == Self::STEPS {
             self.ends = self
@@ -96,8 +119,10 @@ impl Series {
         self.next = totals.requests + self.per_step;
     }
 
-    /// The steps, the last one ending with `totals`.
-    pub fn report(&self, timed: bool, totals: Totals) -> SeriesReport {
+    /// The steps, the last one ending with the run.
+    fn steps(&self) -> SeriesReport {
+        let (timed, totals) = (self.timed, self.end);
+        let start_ns = self.start_ns.unwrap_or(0);
         let mut ends = self.ends.clone();
         match ends.last_mut() {
             // All requests are in; the last ones have been answered since.
@@ -121,9 +146,8 @@ impl Series {
         }
         SeriesReport {
             requests_per_step: self.per_step,
-            end_ns: timed.then(|| {
-                ends.iter().map(|(t, _)| t.now_ns.saturating_sub(self.start_ns)).collect()
-            }),
+            end_ns: timed
+                .then(|| ends.iter().map(|(t, _)| t.now_ns.saturating_sub(start_ns)).collect()),
             requests: column(|t| t.requests),
             answers: column(|t| t.answers),
             host_pages: column(|t| t.host_pages),
@@ -142,7 +166,7 @@ impl Series {
 
 /// A run in steps, one value a step in each list; null where the run was not timed. What comes
 /// after the last request ([`super::report::EndOfRun`]) is not in it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SeriesReport {
     /// Requests of a step; the last one may have fewer.
     pub requests_per_step: u64,
@@ -172,13 +196,43 @@ pub struct SeriesReport {
     pub response_sum_ns: Option<Vec<u64>>,
 }
 
+impl Observer for Series {
+    fn on_admit(&mut self, admission: &Admission) -> Hears {
+        self.start_ns.get_or_insert(admission.arrival);
+        let Peaks { under_way, admission_wait_ns } = &mut self.peaks;
+        *under_way = (*under_way).max(admission.under_way);
+        *admission_wait_ns = (*admission_wait_ns).max(admission.now - admission.arrival);
+        Hears::Yes
+    }
+
+    #[inline]
+    fn on_serve(&mut self, moment: &Moment<'_>) -> Hears {
+        if moment.counters.submitted >= self.next {
+            self.note(Totals::at(moment));
+        }
+        Hears::Yes
+    }
+
+    fn on_end(&mut self, moment: &Moment<'_>) -> Hears {
+        self.end = Totals::at(moment);
+        Hears::Yes
+    }
+
+    fn report(&self, _: &Moment<'_>, figures: &mut Figures) {
+        figures.set("series", self.steps());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn empty(timed: bool) -> Series {
+        Series { timed, per_step: 1, next: 1, ..Series::default() }
+    }
+
     fn run(requests: u64) -> SeriesReport {
-        let mut series = Series::default();
-        series.start(7);
+        let mut series = empty(true);
         let totals = |n: u64| Totals {
             now_ns: 7 + 10 * n,
             requests: n,
@@ -188,12 +242,13 @@ mod tests {
             ..Totals::default()
         };
         for n in 1..=requests {
-            series.admitted(n as u32, n);
-            if series.is_due(n) {
+            let _ = series.on_admit(&Admission { arrival: 7, now: 7 + n, under_way: n as u32 });
+            if n >= series.next {
                 series.note(totals(n));
             }
         }
-        series.report(true, totals(requests))
+        series.end = totals(requests);
+        series.steps()
     }
 
     #[test]
@@ -216,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_run_of_nothing_has_no_steps() {
-        let report = Series::default().report(false, Totals::default());
+        let report = empty(false).steps();
         assert!(report.requests.is_empty() && report.end_ns.is_none());
     }
 }

@@ -14,6 +14,7 @@ use eraseblock_core::ftl::victim::VictimConfig;
 use eraseblock_core::ftl::wear::WearConfig;
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Report;
+use eraseblock_core::metrics::bounds::Bound;
 use serde_json::{Value, json};
 
 /// Numbers from a seed.
@@ -153,7 +154,7 @@ fn names(root: &Value, property: &Value) -> Vec<Value> {
 /// they allow.
 pub fn keeps_to_its_bounds(config: &DeviceConfig, report: &Report) {
     let (name, bound) =
-        (config.buffer.scheme.name(), report.bound.as_ref().expect("bounds that were asked for"));
+        (config.buffer.scheme.name(), report.figures.read::<Bound>("bound").expect("asked for"));
     let (programs, erases) = (report.flash.programs.total, report.flash.erases.total);
     assert!(
         report.hit_ratio.all <= bound.hit_ratio,

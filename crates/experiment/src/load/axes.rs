@@ -1,6 +1,7 @@
 //! Expands the lists of a tree, its axes, into their cross product.
 
 use crate::error::ConfigError;
+use crate::experiment::LISTS;
 use crate::syntax::{Node, Value};
 
 /// No more experiments than this from one configuration.
@@ -23,7 +24,7 @@ pub(super) fn points(tree: Node) -> Result<Vec<Node>, ConfigError> {
 /// The number of points, and that no axis is empty.
 fn count(node: &Node, path: &str) -> Result<u128, ConfigError> {
     match &node.value {
-        Value::Table(entries) => entries.iter().try_fold(1_u128, |product, (key, node)| {
+        Value::Table(entries) => axes(entries).try_fold(1_u128, |product, (key, node)| {
             let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
             Ok(product.saturating_mul(count(node, &path)?))
         }),
@@ -57,12 +58,17 @@ fn expand(mut tree: Node, points: &mut Vec<Node>) {
     }
 }
 
+/// The entries of a table whose lists are axes.
+fn axes(entries: &[(String, Node)]) -> impl Iterator<Item = &(String, Node)> {
+    entries.iter().filter(|(key, _)| !LISTS.contains(&key.as_str()))
+}
+
 /// The list that was written first.
 fn first_list(node: &Node) -> Option<&Node> {
     match &node.value {
         Value::List(_) => Some(node),
         Value::Table(entries) => {
-            entries.iter().filter_map(|(_, node)| first_list(node)).min_by_key(|list| list.order)
+            axes(entries).filter_map(|(_, node)| first_list(node)).min_by_key(|list| list.order)
         }
         _ => None,
     }

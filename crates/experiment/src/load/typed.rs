@@ -174,6 +174,7 @@ impl Fault<'_> {
             "f64" | "f32" => "a number".to_owned(),
             "a boolean" => "true or false".to_owned(),
             "a string" => "a text".to_owned(),
+            "a sequence" => "a list".to_owned(),
             "string or map" => self.names().unwrap_or_else(|| "a name".to_owned()),
             other if other.starts_with("struct ") || other.contains(" map") => "a table".to_owned(),
             other => other.to_owned(),

@@ -137,7 +137,7 @@ impl Runner {
         if let Some(path) = how.events {
             let mut log = EventLog::create(path)?;
             log.start(experiment, &workload, device.buffer_shape(), device.page_bytes())?;
-            device.watch(Box::new(log));
+            device.observe(Box::new(log));
         }
 
         report("fill", 0, 1)?;
@@ -160,14 +160,8 @@ impl Runner {
             }))?;
         }
 
-        if experiment.bounds {
-            device.keep_bounds();
-        }
-        if experiment.patterns {
-            device.keep_patterns();
-        }
-        if experiment.service_times {
-            device.keep_service_times();
+        for metric in experiment.asked_metrics() {
+            device.keep(metric);
         }
         let start = Instant::now();
         let mut submitted = 0;
@@ -230,7 +224,11 @@ fn idle_settings(experiment: &Experiment, mut idle: Vec<Idle>) -> Option<String>
         idle.push(Idle::new("workload.time_scale", "host.replay takes no arrival times"));
     }
     if experiment.host.replay == Replay::Untimed {
-        idle.push(Idle::new("service_times", "host.replay = \"untimed\" knows no time"));
+        let untimed = "host.replay = \"untimed\" knows no time";
+        idle.push(Idle::new("service_times", untimed));
+        if experiment.metrics.iter().any(|metric| metric.about().needs_time) {
+            idle.push(Idle::new("metrics", untimed));
+        }
     }
     if idle.is_empty() {
         return None;

@@ -86,6 +86,9 @@ fn inline(root: &Json, schema: &Json) -> Json {
     if let Some(name) = target {
         schema["$name"] = name.rsplit('/').next().into();
     }
+    if let Some(items) = schema.get("items") {
+        schema["items"] = inline(root, items);
+    }
     for key in ["anyOf", "oneOf", "allOf"] {
         if let Some(Json::Array(some)) = schema.get_mut(key) {
             for one in some {
@@ -140,6 +143,10 @@ fn collect(schema: &Json, now: &Json, found: &mut Vec<String>) {
         let now = now.as_f64();
         found.extend(now.into_iter().flat_map(|now| [now / 2.0, now * 2.0]).map(|n| n.to_string()));
         found.extend(["0.5", "0.1", "0.9", "2", "4", "16", "1", "0"].map(str::to_owned));
+    }
+    if has("array") {
+        found.push(format!("[{}]", text(&schema["items"]["enum"][0])));
+        found.push(schema["items"]["enum"].to_string());
     }
     // An optional table, with its defaults.
     if schema.get("properties").is_some_and(|keys| keys.get("kind").is_none())

@@ -2,7 +2,7 @@
 //! little.
 
 use eraseblock_core::buffer::{Action, Answer, Evicted, Eviction, Note, Outcome};
-use eraseblock_core::device::{Decision, Occasion};
+use eraseblock_core::metrics::observer::{Decision, Occasion};
 
 /// Appends the line of a decision, with its end.
 pub(crate) fn push_line(out: &mut Vec<u8>, decision: &Decision<'_>) {
@@ -15,8 +15,8 @@ pub(crate) fn push_line(out: &mut Vec<u8>, decision: &Decision<'_>) {
     }
     out.extend_from_slice(b"\"op\":\"");
     let (op, pages) = match &decision.occasion {
-        Occasion::Access { first, count, write: false } => ("read", Some((first, count))),
-        Occasion::Access { first, count, write: true } => ("write", Some((first, count))),
+        Occasion::Access { first, count, write: false, .. } => ("read", Some((first, count))),
+        Occasion::Access { first, count, write: true, .. } => ("write", Some((first, count))),
         Occasion::Force { first, count } => ("force", Some((first, count))),
         Occasion::Trim { first, count, .. } => ("trim", Some((first, count))),
         Occasion::Flush { .. } => ("flush", None),
@@ -166,7 +166,7 @@ mod tests {
         out.evict_page(Evicted { lpn: 4_294_967_294, dirty: false }, "last");
         let pattern = Pattern::new(Access::Random, Access::Sequential);
         out.with_hint(Hint { block: 0, pattern, channel: Some(3), again: false });
-        let access = Occasion::Access { first: 8, count: 4, write: true };
+        let access = Occasion::Access { first: 8, count: 4, write: true, forced: false };
         assert_eq!(
             line(Some(7), access, &out),
             concat!(

@@ -6,8 +6,8 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use eraseblock_core::buffer::Shape;
-use eraseblock_core::device::{Decision, Occasion, Watcher};
+use eraseblock_core::buffer::{Buffer, Shape};
+use eraseblock_core::metrics::observer::{Decision, Fault, Hears, Observer, Occasion};
 use eraseblock_traces::{PackedWriter, Packing, Place, Workload, unpacked};
 use serde_json::{Value as Json, json};
 
@@ -107,17 +107,21 @@ impl EventLog {
     }
 }
 
-impl Watcher for EventLog {
-    fn decided(&mut self, decision: &Decision<'_>) -> Result<(), String> {
+impl Observer for EventLog {
+    fn on_access(&mut self, decision: &Decision<'_>, _: &dyn Buffer) -> Result<Hears, Fault> {
         push_line(&mut self.lines, decision);
         let done = if decision.occasion == Occasion::End {
             self.end()
         } else if self.lines.len() >= CHUNK {
             self.write()
         } else {
-            return Ok(());
+            return Ok(Hears::Yes);
         };
-        done.map_err(|error| self.failed(&error))
+        done.map(|()| Hears::Yes).map_err(|error| Fault::Observer(self.failed(&error)))
+    }
+
+    fn reads_details(&self) -> bool {
+        true
     }
 }
 

@@ -1,0 +1,70 @@
+//! Tells observers of what happens in the drive.
+
+use super::{Device, DeviceError};
+use crate::buffer::Outcome;
+use crate::config::EndOfRun;
+use crate::metrics::observer::{Drive, Fault, Moment, Occasion};
+use crate::metrics::{Metric, Observer};
+
+impl Device {
+    /// Keeps a metric from now on; the report will have its figures. To be called when the drive
+    /// has been filled.
+    pub fn keep(&mut self, metric: Metric) {
+        let drive = self.as_observed();
+        self.observers.keep(metric, &drive);
+    }
+
+    /// Tells an observer that is no metric what happens from now on.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.observers.add(observer);
+    }
+
+    /// What observers may know of the drive.
+    pub(super) fn as_observed(&self) -> Drive {
+        Drive {
+            capacity: self.capacity,
+            logical_pages: self.logical_pages,
+            pages_per_block: self.geometry.pages_per_block,
+            units: self.geometry.units,
+            program_pages: self.geometry.program_pages,
+            free_pages: self.flash.free_pages(),
+            ram_ns: self.config.nand.timing.ram.0,
+            timed: self.timed,
+            flushed_at_end: self.config.host.end_of_run != EndOfRun::Keep,
+            reports_patterns: self.buffer.reports_patterns(),
+            classifies_writes: self.buffer.classifies_writes(),
+        }
+    }
+
+    /// The run as it stands at time `now`.
+    pub(super) fn moment(&self, now: u64) -> Moment<'_> {
+        Moment { now, counters: &self.counters, responses: &self.latency }
+    }
+
+    /// Tells whoever looks what the buffer has decided.
+    #[inline]
+    pub(super) fn notify(
+        &mut self,
+        occasion: impl FnOnce() -> Occasion,
+        outcome: &Outcome,
+    ) -> Result<(), DeviceError> {
+        let number = self.counters.submitted.wrapping_sub(1);
+        let told = self.observers.on_access(number, occasion, outcome, &*self.buffer);
+        told.map_err(|fault| match fault {
+            Fault::Observer(why) => DeviceError::Observer(why),
+            Fault::Wrong(why) => {
+                self.failed = true;
+                DeviceError::Verify(why)
+            }
+        })
+    }
+
+    /// Tells whoever looks that the host trims pages, before they are gone.
+    pub(super) fn notify_trim(&mut self, first: u32, count: u32) -> Result<(), DeviceError> {
+        let mut dropped = Vec::new();
+        if self.observers.read_details() {
+            dropped.extend((first..first + count).filter(|&lpn| self.buffer.holds(lpn)));
+        }
+        self.notify(|| Occasion::Trim { first, count, dropped }, &Outcome::default())
+    }
+}

@@ -1,0 +1,66 @@
+//! How long the flash takes over what leaves the buffer: from the arrival of the request that made
+//! room until all of it is stored.
+//!
+//! Papers that feed a simulated drive with nothing but what a buffer evicts (EPO) print these times
+//! as response times. A request that goes past the buffer counts with its own.
+
+use super::observer::{About, Answered, Drive, Figure, Hears, Moment, Observer};
+use super::{Figures, Latency};
+
+/// What the file says of the metric.
+pub const ABOUT: About = About {
+    title: "Response times of the flash",
+    summary: "how long what leaves the buffer takes to be stored",
+    always: true,
+    needs_time: true,
+    figures: &[
+        Figure {
+            key: "flush_response_ns",
+            below: "",
+            what: "what the flash writes for a request that makes the buffer let pages go, from \
+                   that request's arrival until all of it is stored: the same figures as those of \
+                   `response_ns`",
+        },
+        Figure {
+            key: "flush_response_per_write_ns",
+            below: "",
+            what: "the sum of these times / write requests of the host",
+        },
+    ],
+};
+
+/// Times of what has been stored.
+#[derive(Debug, Default)]
+pub struct FlushResponse {
+    latency: Latency,
+}
+
+impl FlushResponse {
+    /// Of a run that begins.
+    pub fn new(_: &Drive) -> Self {
+        Self::default()
+    }
+}
+
+impl Observer for FlushResponse {
+    fn on_store(&mut self, arrival: u64, now: u64) -> Hears {
+        self.latency.record(now - arrival);
+        Hears::Yes
+    }
+
+    fn on_answer(&mut self, answered: &Answered) -> Hears {
+        if answered.bypassed {
+            self.latency.record(answered.now - answered.arrival);
+        }
+        Hears::Yes
+    }
+
+    fn report(&self, moment: &Moment<'_>, figures: &mut Figures) {
+        let writes = moment.counters.by_op[1];
+        figures.set("flush_response_ns", self.latency.summary());
+        figures.set(
+            "flush_response_per_write_ns",
+            (writes > 0).then(|| self.latency.sum() as f64 / writes as f64),
+        );
+    }
+}

@@ -1,0 +1,302 @@
+//! All observers of a run, and who of them hears of what.
+
+use super::observer::{
+    Admission, Answered, Decision, Drive, Fault, Hears, Leaving, Moment, Observer, Occasion,
+    Written,
+};
+use super::{Figures, Metric};
+use crate::buffer::{Buffer, Outcome};
+use crate::host::Op;
+use crate::nand::{Engine, Plan};
+
+/// What observers are told of.
+#[derive(Debug, Clone, Copy)]
+enum Event {
+    Begin,
+    Admit,
+    Access,
+    Evict,
+    Write,
+    Issue,
+    Store,
+    Answer,
+    Serve,
+    End,
+}
+
+const EVENTS: usize = Event::End as usize + 1;
+
+/// An observer; a metric, or somebody who is not in the registry.
+#[derive(Debug)]
+struct Seat {
+    metric: Option<Metric>,
+    observer: Box<dyn Observer>,
+}
+
+/// The observers of a run. An event that nobody hears of costs a look at an empty list.
+#[derive(Debug, Default)]
+pub struct Observers {
+    all: Vec<Seat>,
+    /// By event, the places of those who hear of it.
+    listeners: [Vec<u32>; EVENTS],
+    details: bool,
+}
+
+impl Observers {
+    /// With the metrics that every run has.
+    pub fn new(drive: &Drive) -> Self {
+        let mut observers = Self::default();
+        for metric in Metric::all().filter(|metric| metric.about().always) {
+            observers.keep(metric, drive);
+        }
+        observers
+    }
+
+    /// Keeps a metric from now on, if it is not there already.
+    pub fn keep(&mut self, metric: Metric, drive: &Drive) {
+        let there = self.all.iter().any(|seat| seat.metric == Some(metric));
+        if there || (metric.about().needs_time && !drive.timed) {
+            return;
+        }
+        self.all.push(Seat { metric: Some(metric), observer: metric.begin(drive) });
+        self.listen();
+    }
+
+    /// Adds an observer that is no metric. It hears of each event before all others.
+    pub fn add(&mut self, observer: Box<dyn Observer>) {
+        self.all.insert(0, Seat { metric: None, observer });
+        self.listen();
+    }
+
+    /// Metrics begin anew: what they have seen does not count.
+    pub fn restart(&mut self, drive: &Drive) {
+        for Seat { metric, observer } in &mut self.all {
+            if let Some(metric) = metric {
+                *observer = metric.begin(drive);
+            }
+        }
+        self.listen();
+    }
+
+    /// Everybody hears of everything until he says that he need not.
+    fn listen(&mut self) {
+        let everybody: Vec<u32> = (0..self.all.len() as u32).collect();
+        self.listeners.fill(everybody);
+        self.details = self.all.iter().any(|seat| seat.observer.reads_details());
+    }
+
+    #[inline]
+    fn is_heard(&self, event: Event) -> bool {
+        !self.listeners[event as usize].is_empty()
+    }
+
+    #[inline]
+    fn tell(&mut self, event: Event, mut of: impl FnMut(&mut dyn Observer) -> Hears) {
+        let mut at = 0;
+        while let Some(&place) = self.listeners[event as usize].get(at) {
+            match of(&mut *self.all[place as usize].observer) {
+                Hears::Yes => at += 1,
+                Hears::No => self.dismiss(event, at),
+            }
+        }
+    }
+
+    /// The one at this place of the list need not hear of the event again.
+    #[cold]
+    fn dismiss(&mut self, event: Event, at: usize) {
+        self.listeners[event as usize].remove(at);
+    }
+
+    /// Whether somebody reads the buffer's notes.
+    #[inline]
+    pub fn read_details(&self) -> bool {
+        self.details
+    }
+
+    /// [`Observer::on_begin`].
+    #[inline]
+    pub fn on_begin(&mut self, request: Option<Op>) {
+        self.tell(Event::Begin, |one| one.on_begin(request));
+    }
+
+    /// [`Observer::on_admit`].
+    #[inline]
+    pub fn on_admit(&mut self, admission: &Admission) {
+        self.tell(Event::Admit, |one| one.on_admit(admission));
+    }
+
+    /// [`Observer::on_access`]; the request is the one of that number, but for the end.
+    ///
+    /// # Errors
+    /// The first fault that somebody finds.
+    #[inline]
+    pub fn on_access(
+        &mut self,
+        number: u64,
+        occasion: impl FnOnce() -> Occasion,
+        outcome: &Outcome,
+        buffer: &dyn Buffer,
+    ) -> Result<(), Fault> {
+        if !self.is_heard(Event::Access) {
+            return Ok(());
+        }
+        let occasion = occasion();
+        let request = (occasion != Occasion::End).then_some(number);
+        let decision = Decision { request, occasion, outcome };
+        let mut at = 0;
+        while let Some(&place) = self.listeners[Event::Access as usize].get(at) {
+            match self.all[place as usize].observer.on_access(&decision, buffer)? {
+                Hears::Yes => at += 1,
+                Hears::No => self.dismiss(Event::Access, at),
+            }
+        }
+        Ok(())
+    }
+
+    /// [`Observer::on_evict`].
+    #[inline]
+    pub fn on_evict(&mut self, leaving: &Leaving<'_>) {
+        self.tell(Event::Evict, |one| one.on_evict(leaving));
+    }
+
+    /// [`Observer::on_write`].
+    #[inline]
+    pub fn on_write(&mut self, written: &Written) {
+        self.tell(Event::Write, |one| one.on_write(written));
+    }
+
+    /// [`Observer::on_issue`].
+    #[inline]
+    pub fn on_issue(&mut self, plan: &Plan, engine: &Engine) {
+        self.tell(Event::Issue, |one| one.on_issue(plan, engine));
+    }
+
+    /// [`Observer::on_store`].
+    #[inline]
+    pub fn on_store(&mut self, arrival: u64, now: u64) {
+        self.tell(Event::Store, |one| one.on_store(arrival, now));
+    }
+
+    /// [`Observer::on_answer`].
+    #[inline]
+    pub fn on_answer(&mut self, answered: impl FnOnce() -> Answered) {
+        if self.is_heard(Event::Answer) {
+            let answered = answered();
+            self.tell(Event::Answer, |one| one.on_answer(&answered));
+        }
+    }
+
+    /// [`Observer::on_serve`].
+    #[inline]
+    pub fn on_serve(&mut self, moment: &Moment<'_>) {
+        self.tell(Event::Serve, |one| one.on_serve(moment));
+    }
+
+    /// [`Observer::on_end`].
+    pub fn on_end(&mut self, moment: &Moment<'_>) {
+        self.tell(Event::End, |one| one.on_end(moment));
+    }
+
+    /// The figures of all registered metrics, null where one is not kept.
+    pub fn figures(&self, moment: &Moment<'_>) -> Figures {
+        let mut figures = Figures::default();
+        for metric in Metric::all() {
+            match self.all.iter().find(|seat| seat.metric == Some(metric)) {
+                Some(seat) => seat.observer.report(moment, &mut figures),
+                None => metric.about().figures.iter().for_each(|one| figures.set(one.key, ())),
+            }
+        }
+        figures
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    const DRIVE: Drive = Drive {
+        capacity: 8,
+        logical_pages: 64,
+        pages_per_block: 4,
+        units: 2,
+        program_pages: 1,
+        free_pages: 80,
+        ram_ns: 1,
+        timed: false,
+        flushed_at_end: true,
+        reports_patterns: false,
+        classifies_writes: false,
+    };
+    const STORE: Written = Written { pages: 1, with_padding: 4, bypassed: false };
+
+    /// Counts writes, and refuses to hear of anything but the first request's begin.
+    #[derive(Debug, Default)]
+    struct Probe(Arc<[AtomicU32; 2]>);
+
+    impl Observer for Probe {
+        fn on_begin(&mut self, _: Option<Op>) -> Hears {
+            self.0[0].fetch_add(1, Ordering::Relaxed);
+            Hears::No
+        }
+
+        fn on_write(&mut self, _: &Written) -> Hears {
+            self.0[1].fetch_add(1, Ordering::Relaxed);
+            Hears::Yes
+        }
+    }
+
+    #[test]
+    fn nobody_is_told_twice_of_what_he_does_not_hear() {
+        let probe = Probe::default();
+        let counts = Arc::clone(&probe.0);
+        let mut observers = Observers::default();
+        observers.add(Box::new(probe));
+        for _ in 0..3 {
+            observers.on_begin(Some(Op::Read));
+            observers.on_write(&STORE);
+            observers.on_store(1, 2);
+        }
+        let counts = [0, 1].map(|at| counts[at].load(Ordering::Relaxed));
+        assert_eq!(counts, [1, 3]);
+        assert!(!observers.is_heard(Event::Begin) && !observers.is_heard(Event::Store));
+    }
+
+    #[test]
+    fn only_what_is_asked_for_or_always_kept_is_there() {
+        let mut observers = Observers::new(&DRIVE);
+        let kept = |observers: &Observers| {
+            observers.all.iter().filter_map(|seat| seat.metric).collect::<Vec<_>>()
+        };
+        let always = |metric: &Metric| metric.about().always && !metric.about().needs_time;
+        assert_eq!(kept(&observers), Metric::all().filter(always).collect::<Vec<_>>());
+        for metric in Metric::all().chain(Metric::all()) {
+            observers.keep(metric, &DRIVE);
+        }
+        let mut all = kept(&observers);
+        all.sort_unstable_by_key(|metric| metric.name());
+        let mut expected: Vec<_> =
+            Metric::all().filter(|metric| !metric.about().needs_time).collect();
+        expected.sort_unstable_by_key(|metric| metric.name());
+        assert_eq!(all, expected, "each once, and none that needs time in a run without");
+    }
+
+    #[test]
+    fn what_was_seen_before_a_restart_does_not_count() {
+        let mut observers = Observers::new(&DRIVE);
+        let (counters, responses) = (super::super::Counters::default(), []);
+        let moment = Moment { now: 0, counters: &counters, responses: &responses };
+        let sizes = |observers: &Observers| {
+            let found = observers.figures(&moment);
+            found.at("flush_pages.after_padding").is_some_and(|sizes| !sizes.is_null())
+        };
+        observers.on_write(&STORE);
+        assert!(sizes(&observers));
+        observers.restart(&DRIVE);
+        assert!(!sizes(&observers));
+        observers.on_write(&STORE);
+        assert!(sizes(&observers));
+    }
+}
