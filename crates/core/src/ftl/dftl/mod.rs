@@ -298,7 +298,7 @@ impl Partial {
             return false;
         }
         // A write that is tried again has been counted.
-        if self.fetched == lpn && self.cache.holds(lpn) {
+        if (self.fetched == lpn || cx.tried == lpn) && self.cache.holds(lpn) {
             return true;
         }
         let fetched = self.fetch(store, cx, table, lpn, false);
