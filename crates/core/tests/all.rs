@@ -26,6 +26,7 @@ mod no_room;
 mod optimum;
 mod oracle;
 mod page_schemes;
+mod parked;
 mod pattern_merges;
 mod power;
 mod preconditions;

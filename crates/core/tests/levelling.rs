@@ -197,7 +197,14 @@ fn a_drive_may_wear_out_while_its_buffer_is_emptied() {
             let ends = (0..200).map(after).take_while(Result::is_ok).flatten();
             let worn: Vec<_> = ends.filter(|report| report.end_of_life.is_some()).collect();
             assert!(!worn.is_empty(), "{mapping}, {replay}: never at the end");
-            assert!(worn.iter().all(|report| report.end_of_life.as_ref().unwrap().unanswered == 0));
+            // Where requests are left without an answer, one of them had waited for room before.
+            let late: Vec<_> =
+                worn.iter().filter(|r| r.requests.submitted == r.requests.completed).collect();
+            assert!(
+                late.iter().any(|report| report.end_of_run.flushed_pages > 0),
+                "{mapping}, {replay}"
+            );
+            assert!(replay == "closed" || late.len() == worn.len(), "{mapping}");
         }
     }
 }
@@ -278,7 +285,13 @@ fn only_whole_requests_count_as_written() {
                 }
             };
             let report = device.finish().unwrap();
-            assert_eq!(told, taken * 5 * 4096, "{mapping}, {replay}");
+            // Requests that waited for room are not answered, and not all of their pages are taken.
+            let whole = report.requests.completed;
+            assert!(
+                whole <= taken && taken <= whole + 32,
+                "{mapping}, {replay}: {whole} of {taken}"
+            );
+            assert_eq!(told, whole * 5 * 4096, "{mapping}, {replay}");
             assert_eq!(report.end_of_life.unwrap().host_bytes, told, "{mapping}, {replay}");
         }
     }

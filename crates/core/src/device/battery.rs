@@ -40,8 +40,11 @@ impl Device {
             self.batch.iter().filter(|out| out.content == Content::Host).map(|out| out.lpn);
         let open = |lpn: &u32| self.mapping.lookup(*lpn).is_some_and(|ppn| self.in_open_unit(ppn));
         let buffered = (0..self.logical_pages).filter(|&lpn| self.buffer.holds(lpn));
-        for lpn in
-            leaving.chain(waiting).chain(buffered).chain((0..self.logical_pages).filter(open))
+        for lpn in leaving
+            .chain(waiting)
+            .chain(self.parked.pages())
+            .chain(buffered)
+            .chain((0..self.logical_pages).filter(open))
         {
             held[lpn as usize] = shadow.version(lpn);
         }

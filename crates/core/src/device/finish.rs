@@ -35,7 +35,7 @@ impl Device {
             return Ok(());
         }
         loop {
-            while self.outstanding > 0 || self.next_time() != NEVER {
+            while self.outstanding > 0 || self.next_time() != NEVER || !self.parked.is_empty() {
                 self.advance()?;
             }
             // Erases may wait for pages in program units that are not full.
@@ -67,7 +67,11 @@ impl Device {
             return Err(DeviceError::Failed);
         }
         self.fruitless = 0;
-        self.drain()?;
+        match self.drain() {
+            // As in the middle of a run, that is a result.
+            Err(DeviceError::EndOfLife { .. }) => self.drain()?,
+            drained => drained?,
+        }
         self.observers.on_end(&Moment {
             now: self.last_answer,
             counters: &self.counters,
@@ -90,8 +94,10 @@ impl Device {
         if self.config.host.end_of_run == EndOfRun::Keep || self.worn_out {
             self.notify(|| Occasion::End, &Outcome::default())?;
         } else {
-            match self.empty_buffer(Occasion::End).and_then(|()| self.make_durable(NOBODY)) {
-                // As in the middle of a run, that is a result.
+            (self.parked_before, self.serving) = (0, None);
+            let emptied = self.empty_buffer(Occasion::End).and_then(|()| self.place_all());
+            let stored = emptied.and_then(|()| self.make_durable(NOBODY));
+            match stored.and_then(|()| self.place_all()) {
                 Ok(()) | Err(DeviceError::EndOfLife { .. }) => {}
                 Err(error) => return Err(error),
             }

@@ -20,6 +20,7 @@ mod foresee;
 pub mod idle;
 mod leave;
 mod observe;
+mod parked;
 mod power;
 mod serve;
 mod space;
@@ -41,6 +42,7 @@ use crate::metrics::observer::Occasion;
 use crate::metrics::report::Preconditioning;
 use crate::metrics::{Counters, Latency, Observers};
 use crate::nand::{Chip, Engine, Flash, Geometry, Plan, Stored};
+use crate::pattern::Hint;
 
 /// How a drive is built, beside its configuration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -152,6 +154,18 @@ pub struct Device {
     unmerged: bool,
     /// Erases of all blocks before the last power cut, and those of the recovery.
     erased_before: u64,
+    /// Writes that wait for room.
+    parked: parked::Parked,
+    /// Number of the next parked write when the request being served came.
+    parked_before: u64,
+    /// The request being served, and the pages that it writes.
+    serving: Option<(u64, u32)>,
+    /// The FTL places pages, not whole logical blocks.
+    places_pages: bool,
+    /// A hint that comes with the next parked write.
+    late_hint: Option<Hint>,
+    /// How often collection had made room, and erases ended, when parked writes were tried last.
+    room_seen: (u64, u64),
     /// How often collection has made room.
     room_made: u64,
     /// Erases by collection, collections that ended and times that the host waited for room, since
@@ -219,6 +233,7 @@ impl Device {
         check_parts(config)?;
         let mapping = config.ftl.mapping.build(shape).map_err(DeviceError::Config)?;
         let mapping = wrap(mapping)?;
+        let places_pages = mapping.advice().is_some_and(Advice::places_pages);
         let capacity = u32::try_from(config.buffer.size.0 / geometry.page_bytes).map_err(|_| {
             DeviceError::Config(format!(
                 "buffer.size: {} is more than the engine counts pages for",
@@ -294,6 +309,12 @@ impl Device {
             unmerged: false,
             kept: battery::Ram::new(),
             erased_before: 0,
+            parked: parked::Parked::default(),
+            parked_before: 0,
+            serving: None,
+            places_pages,
+            late_hint: None,
+            room_seen: (0, 0),
             room_made: 0,
             fruitless: 0,
             finished: Vec::new(),
@@ -361,6 +382,11 @@ impl Device {
         self.flash.erases()
     }
 
+    /// Writes that have had to wait for room, each as often as its pages go to units that lack it.
+    pub fn parked_writes(&self) -> u64 {
+        self.parked.next()
+    }
+
     /// The engine, to look at.
     pub fn engine(&self) -> &Engine {
         &self.engine
@@ -415,6 +441,7 @@ macro_rules! cx {
             own: $own,
             group: $device.group,
             known: crate::support::NONE,
+            tried: crate::support::NONE,
         }
     };
 }

@@ -1,5 +1,6 @@
 //! One request through buffer, FTL and flash.
 
+use super::parked::Newest;
 use super::time::READS;
 use super::{Cx, Device, DeviceError, NOBODY, Occasion, ReadGroup, Waiter, cx};
 use crate::buffer::Part;
@@ -79,6 +80,8 @@ impl Device {
     /// Does at once all that a request does to the drive's state, and issues the flash operations.
     pub(super) fn serve(&mut self, id: u32, request: &Request) -> Result<(), DeviceError> {
         self.observers.on_begin(Some(request.op));
+        self.parked_before = self.parked.next();
+        self.serving = None;
         match request.op {
             Op::Flush => self.serve_flush(id),
             Op::Trim => {
@@ -98,6 +101,7 @@ impl Device {
                 let number = self.counters.submitted - 1;
                 self.forced = request.fua && write && !self.config.buffer.battery;
                 if write {
+                    self.serving = Some((number, pages.count));
                     self.buffer.writes(number, pages.count);
                 }
                 for (first, count) in pages.spans(&self.geometry) {
@@ -153,7 +157,9 @@ impl Device {
         if self.watched && !write {
             // Of pages that hold nothing flash is not read.
             let is_read = |&(lpn, answer): &(u32, &Answer)| {
-                *answer != Answer::Hit && self.mapping.lookup(lpn).is_some()
+                *answer != Answer::Hit
+                    && self.mapping.lookup(lpn).is_some()
+                    && self.parked.newest(lpn).is_none()
             };
             let pages = (first..).zip(&out.answers).filter(is_read).count() as u32;
             if pages > 0
@@ -214,6 +220,13 @@ impl Device {
 
     /// ReadGroup a page for the host; whether that takes a flash read.
     fn read_page(&mut self, id: u32, lpn: u32, span: (u32, u32)) -> bool {
+        if let Some(newest) = self.parked.newest(lpn) {
+            match newest {
+                Newest::Written => self.counters.inflight_hits += 1,
+                Newest::Trimmed => self.counters.unmapped_reads += 1,
+            }
+            return false;
+        }
         let reads_map = !self.mapping.knows(lpn);
         self.read_map |= reads_map;
         let own =
@@ -386,7 +399,7 @@ impl Device {
         if !self.timed || self.capacity == 0 {
             return;
         }
-        let flying = self.counters.slots_taken - self.engine.freed_slots();
+        let flying = self.counters.slots_taken - self.engine.freed_slots() + self.parked.slots();
         let over = (u64::from(self.buffer.len()) + flying).saturating_sub(u64::from(self.capacity));
         if over > 0 {
             self.pending[id as usize].conditions += 1;
@@ -400,11 +413,10 @@ impl Device {
             return self.notify(|| Occasion::Flush { battery: true }, &Outcome::default());
         }
         self.empty_buffer(Occasion::Flush { battery: false })?;
-        self.make_durable(NOBODY)?;
         if self.timed {
             self.pending[id as usize].conditions += 1;
-            self.engine.barrier(id);
         }
+        self.make_durable_from(0, NOBODY, self.timed.then_some(id))?;
         self.start_jobs()
     }
 
@@ -417,8 +429,7 @@ impl Device {
                 shadow.host_trim(lpn);
             }
         }
-        self.mapping.trim(&mut cx!(self, plan, NOBODY), pages.first, pages.count);
-        self.issue();
+        self.trim_pages(pages.first, pages.count);
         Ok(())
     }
 }

@@ -1,10 +1,13 @@
 //! Room for writes: handing pages to the FTL, and collecting garbage step by step while the host
 //! goes on.
 
-use super::{Cx, Device, DeviceError, NOBODY, Waiter, cx};
+use super::parked::{AHEAD, Durable, Key, Newest, Work, Write};
+use super::{Cx, Device, DeviceError, NOBODY, PageOut, Waiter, cx};
 use crate::ftl::Reclaim;
 use crate::metrics::Counters;
 use crate::nand::Cause;
+use crate::nand::op::ENGINE_JOIN;
+use crate::support::NONE;
 use crate::support::tournament::NEVER;
 
 /// Tag of a collection job's join, beside the unit's number.
@@ -16,18 +19,17 @@ pub(super) const JOB: u32 = 1 << 31;
 const PASSES: u64 = 8;
 
 impl Device {
-    /// Writes `self.batch` to flash after join `waits`. Waits for garbage collection where there is
-    /// no room.
+    /// Writes `self.batch` to flash after join `waits`. Without time, collection makes room at once;
+    /// else pages for which there is none wait, and everything else goes on.
     pub(super) fn write_batch(&mut self, own: Waiter, waits: u32) -> Result<(), DeviceError> {
-        if let Some(shadow) = self.engine.shadow_mut() {
-            for out in &self.batch {
-                shadow.issue_write(out.lpn);
-            }
+        if self.timed && !self.parked.is_empty() {
+            return self.write_around(own, waits);
         }
-        let mut waits = waits;
+        self.note_issued();
         let mut at = 0;
         loop {
-            let taken = self.mapping.write(&mut cx!(self, plan, own), &self.batch[at..], waits);
+            let mut cx = cx!(self, plan, own);
+            let taken = self.mapping.write(&mut cx, &self.batch[at..], waits);
             if taken > 0 {
                 self.fruitless = 0;
             }
@@ -35,29 +37,374 @@ impl Device {
             if at == self.batch.len() {
                 return Ok(());
             }
+            if self.timed {
+                return self.write_rest(at, own, waits);
+            }
             let batch = std::mem::take(&mut self.batch);
             let result = self.make_room();
             self.batch = batch;
             result?;
-            // The rest has to wait for the same reads; no new ones come while there is no room.
-            while waits != crate::support::NONE && self.engine.reading() > 0 {
-                self.advance()?;
-            }
-            waits = crate::support::NONE;
         }
     }
 
-    /// Plans what makes everything durable that has been handed to the FTL.
-    pub(super) fn make_durable(&mut self, own: Waiter) -> Result<(), DeviceError> {
-        while !self.mapping.make_durable(&mut cx!(self, plan, own)) {
-            self.make_room()?;
+    /// The FTL is about to get the batch as the host has written it last.
+    fn note_issued(&mut self) {
+        if let Some(shadow) = self.engine.shadow_mut() {
+            for out in &self.batch {
+                shadow.issue_write(out.lpn);
+            }
         }
-        self.fruitless = 0;
+    }
+
+    /// What orders a write of a page among the parked ones, and the queue in which it waits: that of
+    /// its unit, of its chip, or of all pages that have neither.
+    pub(super) fn order_of(&self, lpn: u32) -> (Key, u32) {
+        let (units, advice) = (self.geometry.units, self.mapping.advice());
+        if let Some(unit) = advice.and_then(|advice| advice.home(lpn)) {
+            return (Key::Page(lpn), unit);
+        }
+        if let Some(chip) = advice.and_then(|advice| advice.home_chip(lpn)) {
+            return (Key::Page(lpn), units + 1 + chip);
+        }
+        if self.places_pages {
+            return (Key::Page(lpn), units);
+        }
+        (Key::LogicalBlock(lpn / self.geometry.pages_per_block), units)
+    }
+
+    /// Whether a page has to wait behind what is parked.
+    fn comes_after_parked(&self, lpn: u32) -> bool {
+        let (key, queue) = self.order_of(lpn);
+        self.parked.orders(key) || (self.places_pages && self.parked.has_waiting(queue))
+    }
+
+    /// Writes the batch while other writes are parked: pages that come after one of those are
+    /// parked behind it.
+    #[cold]
+    fn write_around(&mut self, own: Waiter, waits: u32) -> Result<(), DeviceError> {
+        let batch = std::mem::take(&mut self.batch);
+        let (behind, ahead): (Vec<PageOut>, Vec<PageOut>) =
+            batch.iter().partition(|out| self.comes_after_parked(out.lpn));
+        let join = if behind.is_empty() { None } else { self.keep_join(waits) };
+        let waits = join.map_or(waits, |join| join | ENGINE_JOIN);
+        self.park(&behind, own, join, false);
+        let mut result = Ok(());
+        if !ahead.is_empty() {
+            self.batch = ahead;
+            self.note_issued();
+            let taken = self.mapping.write(&mut cx!(self, plan, own), &self.batch, waits);
+            if taken > 0 {
+                self.fruitless = 0;
+            }
+            if taken < self.batch.len() {
+                result = self.write_rest(taken, own, waits);
+            }
+        }
+        if let Some(join) = join {
+            self.issue();
+            self.engine.release(join);
+        }
+        self.batch = batch;
+        result
+    }
+
+    /// Writes what is left of the batch from page `at` on, for the first of which there is no room:
+    /// parks it, and others that wait for the same.
+    #[cold]
+    fn write_rest(&mut self, at: usize, own: Waiter, waits: u32) -> Result<(), DeviceError> {
+        let batch = std::mem::take(&mut self.batch);
+        let mut rest = batch[at..].to_vec();
+        let join = self.keep_join(waits);
         self.issue();
+        let waits = join.map_or(NONE, |join| join | ENGINE_JOIN);
+        let result = loop {
+            match self.make_room_now() {
+                Ok(true) => {}
+                Ok(false) => self.park_first(&mut rest, own, join),
+                Err(error) => break Err(error),
+            }
+            if rest.is_empty() {
+                break Ok(());
+            }
+            let taken = self.mapping.write(&mut cx!(self, plan, own), &rest, waits);
+            if taken > 0 {
+                self.fruitless = 0;
+            }
+            rest.drain(..taken);
+            self.issue();
+            if rest.is_empty() {
+                break Ok(());
+            }
+        };
+        self.release_held_erases();
+        if let Some(join) = join {
+            self.engine.release(join);
+        }
+        self.batch = batch;
+        result
+    }
+
+    /// Parks the first of these pages and those that go to the same unit; all, where it has none of
+    /// its own.
+    fn park_first(&mut self, rest: &mut Vec<PageOut>, own: Waiter, join: Option<u32>) {
+        let (_, queue) = self.order_of(rest[0].lpn);
+        let (parked, others) = rest.iter().partition(|out| self.order_of(out.lpn).1 == queue);
+        *rest = others;
+        self.park(&parked, own, join, true);
+    }
+
+    /// Parks pages, the first of them `tried` or not, in a queue for each unit.
+    fn park(&mut self, pages: &[PageOut], own: Waiter, join: Option<u32>, tried: bool) {
+        let mut queues: Vec<u32> = pages.iter().map(|out| self.order_of(out.lpn).1).collect();
+        queues.sort_unstable();
+        queues.dedup();
+        for queue in queues {
+            let pages: Vec<PageOut> =
+                pages.iter().filter(|out| self.order_of(out.lpn).1 == queue).copied().collect();
+            let keys = pages.iter().map(|out| self.order_of(out.lpn).0).collect();
+            let shadow = self.engine.shadow();
+            let versions = shadow
+                .map(|shadow| pages.iter().map(|out| shadow.version(out.lpn)).collect())
+                .unwrap_or_default();
+            if let Waiter::Writes(join) = own {
+                self.engine.hold(join);
+            }
+            let after = join.map(|join| {
+                let after = self.engine.join(NONE);
+                self.engine.hold(after);
+                self.engine.link(join, after);
+                after
+            });
+            let (hint, request) = (self.late_hint.take(), self.serving);
+            let (group, waiter) = (self.group, own);
+            let write = Write { pages, versions, group, waiter, after, hint, tried, request };
+            self.parked.park(write, queue, keys);
+        }
+    }
+
+    /// A join of the engine, held, that ends with join `waits` of the plan or the engine.
+    fn keep_join(&mut self, waits: u32) -> Option<u32> {
+        if waits == NONE {
+            return None;
+        }
+        let mut join = None;
+        cx!(self, plan, NOBODY).feed_unit(waits, &mut join);
+        join
+    }
+
+    /// Begins collection, and says whether that may have made room at once: a block counts as erased
+    /// when its erase is issued, and collection may take no time.
+    fn make_room_now(&mut self) -> Result<bool, DeviceError> {
+        self.fruitless += 1;
+        let (made, erased) = (self.room_made, self.engine.erased());
+        self.start_jobs()?;
+        while self.free_collection && self.engine.has_finished() {
+            self.collect_finished();
+            self.start_jobs()?;
+        }
+        Ok((self.room_made, self.engine.erased()) != (made, erased))
+    }
+
+    /// Collection has made room, or an erase has ended: writes what is parked, as far as that goes.
+    pub(super) fn place_parked(&mut self) -> Result<(), DeviceError> {
+        let room = (self.room_made, self.engine.erased());
+        if self.parked.is_empty() || room == self.room_seen || self.worn_out {
+            return Ok(());
+        }
+        self.room_seen = room;
+        self.try_parked()
+    }
+
+    /// Tries to write what is parked.
+    #[cold]
+    fn try_parked(&mut self) -> Result<(), DeviceError> {
+        for queue in self.parked.queues() {
+            let mut tries = if self.places_pages { 1 } else { AHEAD };
+            let mut from = 0;
+            while let Some(number) = self.parked.first(queue, from)
+                && tries > 0
+            {
+                if !self.try_write(number) {
+                    (from, tries) = (number + 1, tries - 1);
+                }
+            }
+        }
+        self.try_durable();
+        self.start_jobs()?;
+        self.release_held_erases();
         Ok(())
     }
 
-    /// Issues what is planned and goes on until collection has made room, or an erase has ended.
+    /// Writes are parked: erases that wait for pages in program units which are not full must not
+    /// wait for the host to fill these.
+    fn release_held_erases(&mut self) {
+        if self.geometry.program_pages > 1
+            && !self.parked.is_empty()
+            && self.engine.has_held_erase()
+        {
+            self.complete_units();
+        }
+    }
+
+    /// Does what is parked under a number; whether the FTL has taken all of it.
+    fn try_write(&mut self, number: u64) -> bool {
+        let write = match self.parked.work_mut(number) {
+            Some(Work::Write(write)) => write,
+            Some(&mut Work::Trim(lpn)) => {
+                self.mapping.trim(&mut cx!(self, plan, NOBODY), lpn, 1);
+                self.parked.trimmed(number);
+                self.issue();
+                return true;
+            }
+            None => return true,
+        };
+        if let Some(hint) = write.hint.take() {
+            if let Some(advice) = self.mapping.advice_mut() {
+                advice.on_hint(hint, false, &mut self.counters);
+            }
+        }
+        if let Some(shadow) = self.engine.shadow_mut() {
+            for (out, &version) in write.pages.iter().zip(&write.versions) {
+                shadow.issue_version(out.lpn, version);
+            }
+        }
+        let after = write.after.filter(|&join| !self.engine.release(join));
+        let mut cx = cx!(self, plan, write.waiter);
+        cx.group = write.group;
+        if write.tried {
+            cx.tried = write.pages[0].lpn;
+        }
+        write.tried = true;
+        let waits = after.map_or(NONE, |join| join | ENGINE_JOIN);
+        let taken = self.mapping.write(&mut cx, &write.pages, waits);
+        // What comes after the same reads waits for a join of its own: no program waits for one that
+        // is held until there is room.
+        write.after = after.filter(|_| taken < write.pages.len()).map(|join| {
+            let rest = self.engine.join(NONE);
+            self.engine.hold(rest);
+            self.engine.link(join, rest);
+            rest
+        });
+        if taken > 0 {
+            self.fruitless = 0;
+        }
+        let ended = self.parked.taken(number, taken);
+        self.issue();
+        if let Some(Write { waiter: Waiter::Writes(join), .. }) = ended {
+            self.engine.release(join);
+        }
+        ended.is_some()
+    }
+
+    /// Plans what makes everything durable that has been handed to the FTL since the request came
+    /// that is being served; what is parked of it first.
+    pub(super) fn make_durable(&mut self, own: Waiter) -> Result<(), DeviceError> {
+        self.make_durable_from(self.parked_before, own, None)
+    }
+
+    /// The same from parked write `from` on, and answers a flush command when it has ended.
+    pub(super) fn make_durable_from(
+        &mut self,
+        from: u64,
+        own: Waiter,
+        flush: Option<u32>,
+    ) -> Result<(), DeviceError> {
+        let to = self.parked.next();
+        loop {
+            if !self.parked.has_between(from, to)
+                && self.mapping.make_durable(&mut cx!(self, plan, own))
+            {
+                self.fruitless = 0;
+                self.issue();
+                if let Some(id) = flush {
+                    self.engine.barrier(id);
+                }
+                return Ok(());
+            }
+            if !self.timed {
+                self.make_room()?;
+                continue;
+            }
+            self.issue();
+            if self.make_room_now()? {
+                continue;
+            }
+            if let Waiter::Writes(join) = own {
+                self.engine.hold(join);
+            }
+            self.parked.park_durable(Durable { from, to, waiter: own, flush });
+            return Ok(());
+        }
+    }
+
+    /// Makes durable what waits for that, where all of it has been written.
+    fn try_durable(&mut self) {
+        while let Some(Durable { waiter, flush, .. }) = self.parked.next_durable() {
+            if !self.mapping.make_durable(&mut cx!(self, plan, waiter)) {
+                return self.issue();
+            }
+            self.fruitless = 0;
+            self.parked.durable_planned();
+            self.issue();
+            if let Some(id) = flush {
+                self.engine.barrier(id);
+            }
+            if let Waiter::Writes(join) = waiter {
+                self.engine.release(join);
+            }
+        }
+    }
+
+    /// The host trims pages: those that are parked once they have been written.
+    pub(super) fn trim_pages(&mut self, first: u32, count: u32) {
+        let end = first + count;
+        let mut from = first;
+        if !self.parked.is_empty() {
+            for lpn in first..end {
+                let Some(newest) = self.parked.newest(lpn) else { continue };
+                self.trim_now(from, lpn);
+                from = lpn + 1;
+                if newest == Newest::Written {
+                    let (key, queue) = self.order_of(lpn);
+                    self.parked.park_trim(lpn, queue, key);
+                }
+            }
+        }
+        self.trim_now(from, end);
+        self.issue();
+    }
+
+    fn trim_now(&mut self, from: u32, to: u32) {
+        if from < to {
+            self.mapping.trim(&mut cx!(self, plan, NOBODY), from, to - from);
+        }
+    }
+
+    /// Nothing is under way, and writes are parked: tries all of them, and completes program units
+    /// that hold erases up.
+    pub(super) fn unpark(&mut self) -> Result<(), DeviceError> {
+        let before = (self.counters.programmed, self.parked.next(), self.fruitless);
+        self.try_parked()?;
+        if self.next_time() != NEVER || self.complete_units() {
+            return Ok(());
+        }
+        self.try_parked()?;
+        let moved = self.counters.programmed != before.0;
+        if self.next_time() == NEVER && !self.parked.is_empty() && !moved {
+            return Err(self.no_space(""));
+        }
+        Ok(())
+    }
+
+    /// Lets time pass until nothing is parked.
+    pub(super) fn place_all(&mut self) -> Result<(), DeviceError> {
+        while !self.parked.is_empty() {
+            self.advance()?;
+        }
+        Ok(())
+    }
+
+    /// Without time: collects until there is room, or an erase has been done.
     fn make_room(&mut self) -> Result<(), DeviceError> {
         self.issue();
         self.fruitless += 1;
@@ -106,6 +453,7 @@ impl Device {
     fn wear_out(&mut self) -> DeviceError {
         self.worn_out = true;
         self.plan.clear();
+        self.taken_pages = self.taken_pages.saturating_sub(self.parked.requested_pages());
         DeviceError::EndOfLife { host_bytes: self.taken_pages * self.geometry.page_bytes }
     }
 

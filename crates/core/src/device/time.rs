@@ -345,9 +345,15 @@ impl Device {
     /// comes at `time`.
     fn run_until(&mut self, time: u64) -> Result<(), DeviceError> {
         self.note_idleness()?;
+        if self.next_time() == NEVER && !self.parked.is_empty() {
+            self.unpark()?;
+        }
         while self.next_time() <= time && self.next_time() != NEVER && !self.only_starts_at(time) {
             self.next()?;
             self.note_idleness()?;
+            if self.next_time() == NEVER && !self.parked.is_empty() {
+                self.unpark()?;
+            }
         }
         Ok(())
     }
@@ -409,13 +415,10 @@ impl Device {
             self.collect_finished();
             self.start_jobs()?;
         }
-        while let Some(&(id, threshold)) = self.tickets.front() {
-            if self.engine.freed_slots() < threshold {
-                break;
-            }
-            self.tickets.pop_front();
-            self.condition_met(id);
+        if !self.parked.is_empty() {
+            self.place_parked()?;
         }
+        self.answer_tickets();
         if let Some(stored) = self.engine.stored() {
             if stored.fault().is_some() {
                 self.check_faults()?;
@@ -428,8 +431,23 @@ impl Device {
         Ok(())
     }
 
+    /// Answers those who wait for slots, in order of arrival, as far as slots are free.
+    #[inline]
+    pub(super) fn answer_tickets(&mut self) {
+        while let Some(&(id, threshold)) = self.tickets.front() {
+            if self.engine.freed_slots() < threshold {
+                break;
+            }
+            self.tickets.pop_front();
+            self.condition_met(id);
+        }
+    }
+
     /// Nothing is under way, but somebody waits: pages may sit in program units that are not full.
     fn unstick(&mut self) -> Result<(), DeviceError> {
+        if !self.parked.is_empty() {
+            return self.unpark();
+        }
         let before = self.counters.programmed;
         self.make_durable(super::NOBODY)?;
         if self.counters.programmed == before && self.engine.next_event() == NEVER {

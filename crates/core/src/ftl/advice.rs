@@ -21,6 +21,12 @@ pub trait Advice {
         None
     }
 
+    /// Whether it places pages one by one, so that one without room says that there is none for the
+    /// others either which may go to the same units; else it places whole logical blocks.
+    fn places_pages(&self) -> bool {
+        false
+    }
+
     /// Whether it asks how long dies have to work.
     fn needs_work_estimates(&self) -> bool {
         false

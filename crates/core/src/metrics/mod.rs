@@ -108,8 +108,9 @@ mod tests {
         let mut paths = vec![figure.key.to_owned()];
         for part in figure.below.split('.').skip(1) {
             let names = part.trim_start_matches('{').trim_end_matches('}');
-            let longer = |path: &String| names.split(',').map(move |name| format!("{path}.{name}"));
-            paths = paths.iter().flat_map(|path| longer(path).collect::<Vec<_>>()).collect();
+            let longer =
+                paths.iter().map(|path| names.split(',').map(move |name| format!("{path}.{name}")));
+            paths = longer.flatten().collect();
         }
         paths
     }

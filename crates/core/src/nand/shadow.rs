@@ -91,6 +91,11 @@ impl Shadow {
         page.issued
     }
 
+    /// The FTL takes over a page as the host had written it by `version`.
+    pub fn issue_version(&mut self, lpn: u32, version: u32) {
+        self.pages[lpn as usize].issued = version;
+    }
+
     /// The host reads page `lpn` from flash; `found` says whether the FTL knows a place for it.
     ///
     /// # Errors

@@ -135,6 +135,8 @@ pub struct Cx<'a> {
     pub group: u64,
     /// Reads come after this join of the plan: only then is it known where the page lies.
     pub known: u32,
+    /// The page to be written that there was no room for before, or [`NONE`].
+    pub tried: u32,
 }
 
 #[cfg(test)]
@@ -158,6 +160,7 @@ impl<'a> Cx<'a> {
             own,
             group: 0,
             known: NONE,
+            tried: NONE,
         }
     }
 }

@@ -323,6 +323,10 @@ impl<S: PageScheme + 'static> Advice for PageLevel<S> {
         self.store.home_chip(lpn)
     }
 
+    fn places_pages(&self) -> bool {
+        true
+    }
+
     fn needs_work_estimates(&self) -> bool {
         self.store.needs_work_estimates() || self.scheme.needs_work_estimates()
     }

@@ -356,6 +356,12 @@ impl Engine {
         pins > 0 && self.tokens.values().any(|&pinned| pinned == (block, life))
     }
 
+    /// Whether an erase waits for a page in a program unit that is not full yet. O(pages in such
+    /// units).
+    pub fn has_held_erase(&self) -> bool {
+        self.tokens.values().any(|&(block, life)| self.blocks[block as usize].life != life)
+    }
+
     /// What was in `block` during `life` is needed once less.
     #[inline]
     pub(super) fn unpin(&mut self, block: u32, life: u32) {

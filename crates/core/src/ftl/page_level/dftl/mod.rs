@@ -333,7 +333,7 @@ impl PageScheme for Dftl {
         lpn: u32,
     ) -> bool {
         // A write that is tried again has been counted.
-        if self.fetched == lpn && self.cache.holds(lpn) {
+        if (self.fetched == lpn || cx.tried == lpn) && self.cache.holds(lpn) {
             return true;
         }
         let fetched = self.fetch(store, cx, table, lpn, false);

@@ -1,0 +1,301 @@
+//! Writes that wait for room, each on its own.
+//!
+//! A write for which the FTL has no erased block is *parked*: its pages stay in RAM, with their
+//! buffer slots, until collection has made room. Requests that need nothing of it go on. What keeps
+//! its order:
+//!
+//! - Writes and trims of one page. Where an FTL places whole logical blocks, those of one logical
+//!   block. A page that waits is written before it is trimmed: the FTL may have begun to place it.
+//! - Writes to one unit or chip, where the page's number says to which it goes; of a page-level FTL
+//!   all others. Where an FTL places whole logical blocks, a few may go ahead of one for which there
+//!   is no room yet ([`AHEAD`]).
+//! - A flush command, and whatever else makes writes durable, comes after those parked before it.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use hashbrown::HashMap;
+
+use crate::ftl::{PageOut, Waiter};
+use crate::pattern::Hint;
+
+/// Writes of whole logical blocks that are tried after one for which there is no room.
+pub(super) const AHEAD: usize = 16;
+
+/// What waits for room.
+#[derive(Debug)]
+pub(super) struct Write {
+    /// Pages that the FTL has not taken.
+    pub pages: Vec<PageOut>,
+    /// Their versions, where the host's writes are compared with what is read.
+    pub versions: Vec<u32>,
+    /// What they belong to together.
+    pub group: u64,
+    /// Who waits for them; the join is held until they are written.
+    pub waiter: Waiter,
+    /// A join of the engine that their programs come after, held until they are written.
+    pub after: Option<u32>,
+    /// What the FTL is told of their block before it gets them.
+    pub hint: Option<Hint>,
+    /// The FTL has been given the first of them, and had no room.
+    pub tried: bool,
+    /// The request that brought them, or made the buffer let them go, and the pages that it writes.
+    pub request: Option<(u64, u32)>,
+}
+
+/// A page as far as writes and trims of it are parked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Newest {
+    /// The last of them writes it.
+    Written,
+    /// The last of them trims it.
+    Trimmed,
+}
+
+#[derive(Debug)]
+pub(super) enum Work {
+    Write(Write),
+    /// This page is trimmed.
+    Trim(u32),
+}
+
+/// Everything from one parked write up to another is to be made durable once it is written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Durable {
+    /// The first of these writes.
+    pub from: u64,
+    /// The first write after them.
+    pub to: u64,
+    /// Who waits for it; the join is held until it is planned.
+    pub waiter: Waiter,
+    /// The flush command that is answered when it has ended.
+    pub flush: Option<u32>,
+}
+
+/// What orders two writes: their page, or their logical block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Key {
+    Page(u32),
+    LogicalBlock(u32),
+}
+
+#[derive(Debug)]
+struct Entry {
+    work: Work,
+    queue: u32,
+    keys: Vec<Key>,
+    /// Keys that an earlier write has as well.
+    blocked: u32,
+}
+
+/// All that is parked.
+#[derive(Debug, Default)]
+pub(super) struct Parked {
+    /// Number of the next write.
+    next: u64,
+    /// By number, which is the order of parking.
+    entries: BTreeMap<u64, Entry>,
+    /// Writes that have each key, the first one in front.
+    by_key: HashMap<Key, VecDeque<u64>>,
+    /// How often a page is parked, and what is done to it last.
+    pages: HashMap<u32, (u32, Newest)>,
+    /// How much waits in each queue.
+    waiting: HashMap<u32, u32>,
+    /// Writes that nothing but room is missing for, by unit.
+    ready: BTreeMap<u32, BTreeSet<u64>>,
+    durable: Vec<Durable>,
+    slots: u64,
+}
+
+impl Parked {
+    /// Whether nothing waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty() && self.durable.is_empty()
+    }
+
+    /// The number that the next parked write will have.
+    #[inline]
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Buffer slots of parked pages.
+    #[inline]
+    pub fn slots(&self) -> u64 {
+        self.slots
+    }
+
+    /// Pages of which something is parked, in no order.
+    pub fn pages(&self) -> impl Iterator<Item = u32> {
+        self.pages.keys().copied()
+    }
+
+    /// Pages of the write requests of which something is parked.
+    pub fn requested_pages(&self) -> u64 {
+        let writes = self.entries.values().filter_map(|entry| match &entry.work {
+            Work::Write(write) => write.request,
+            Work::Trim(_) => None,
+        });
+        let requests: BTreeMap<u64, u32> = writes.collect();
+        requests.values().map(|&pages| u64::from(pages)).sum()
+    }
+
+    /// What is parked of a page. O(1).
+    #[inline]
+    pub fn newest(&self, lpn: u32) -> Option<Newest> {
+        if self.pages.is_empty() {
+            return None;
+        }
+        self.pages.get(&lpn).map(|&(_, newest)| newest)
+    }
+
+    /// Whether something waits in a queue. O(1).
+    pub fn has_waiting(&self, queue: u32) -> bool {
+        self.waiting.contains_key(&queue)
+    }
+
+    /// Whether a write with this key has to come after a parked one. O(1).
+    #[inline]
+    pub fn orders(&self, key: Key) -> bool {
+        self.by_key.contains_key(&key)
+    }
+
+    /// Parks a write in a queue.
+    pub fn park(&mut self, write: Write, queue: u32, mut keys: Vec<Key>) {
+        keys.sort_unstable();
+        keys.dedup();
+        for out in &write.pages {
+            let (count, newest) = self.pages.entry(out.lpn).or_insert((0, Newest::Written));
+            (*count, *newest) = (*count + 1, Newest::Written);
+            self.slots += u64::from(out.slot);
+        }
+        self.insert(Work::Write(write), queue, keys);
+    }
+
+    /// Parks the trim of a page that is parked.
+    pub fn park_trim(&mut self, lpn: u32, queue: u32, key: Key) {
+        let (count, newest) = self.pages.entry(lpn).or_insert((0, Newest::Trimmed));
+        (*count, *newest) = (*count + 1, Newest::Trimmed);
+        self.insert(Work::Trim(lpn), queue, vec![key]);
+    }
+
+    fn insert(&mut self, work: Work, queue: u32, keys: Vec<Key>) {
+        let number = self.next;
+        self.next += 1;
+        let mut blocked = 0;
+        for &key in &keys {
+            let others = self.by_key.entry(key).or_default();
+            blocked += u32::from(!others.is_empty());
+            others.push_back(number);
+        }
+        if blocked == 0 {
+            self.ready.entry(queue).or_default().insert(number);
+        }
+        *self.waiting.entry(queue).or_insert(0) += 1;
+        self.entries.insert(number, Entry { work, queue, keys, blocked });
+    }
+
+    /// Queues with writes that only room is missing for.
+    pub fn queues(&self) -> Vec<u32> {
+        self.ready.keys().copied().collect()
+    }
+
+    /// The first of these writes from number `from` on.
+    pub fn first(&self, queue: u32, from: u64) -> Option<u64> {
+        self.ready.get(&queue)?.range(from..).next().copied()
+    }
+
+    /// What is parked under a number.
+    pub fn work_mut(&mut self, number: u64) -> Option<&mut Work> {
+        self.entries.get_mut(&number).map(|entry| &mut entry.work)
+    }
+
+    /// The FTL has taken the first `count` pages of a write. Returns it if that was all.
+    pub fn taken(&mut self, number: u64, count: usize) -> Option<Write> {
+        let Work::Write(write) = &mut self.entries.get_mut(&number)?.work else { return None };
+        for out in write.pages.drain(..count) {
+            self.slots -= u64::from(out.slot);
+            forget(&mut self.pages, out.lpn);
+        }
+        write.versions.drain(..count.min(write.versions.len()));
+        if !write.pages.is_empty() {
+            return None;
+        }
+        match self.remove(number) {
+            Some(Work::Write(write)) => Some(write),
+            _ => None,
+        }
+    }
+
+    /// The FTL has trimmed a page whose trim was parked.
+    pub fn trimmed(&mut self, number: u64) {
+        if let Some(Work::Trim(lpn)) = self.remove(number) {
+            forget(&mut self.pages, lpn);
+        }
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Work> {
+        let Entry { work, queue, keys, .. } = self.entries.remove(&number)?;
+        if let Some(count) = self.waiting.get_mut(&queue) {
+            *count -= 1;
+            if *count == 0 {
+                self.waiting.remove(&queue);
+            }
+        }
+        if let Some(ready) = self.ready.get_mut(&queue) {
+            ready.remove(&number);
+            if ready.is_empty() {
+                self.ready.remove(&queue);
+            }
+        }
+        for key in keys {
+            let Some(others) = self.by_key.get_mut(&key) else { continue };
+            let was_first = others.front() == Some(&number);
+            others.retain(|&other| other != number);
+            let next = others.front().copied();
+            if others.is_empty() {
+                self.by_key.remove(&key);
+            }
+            let Some(next) = next.filter(|_| was_first) else { continue };
+            let Some(entry) = self.entries.get_mut(&next) else { continue };
+            entry.blocked -= 1;
+            if entry.blocked == 0 {
+                self.ready.entry(entry.queue).or_default().insert(next);
+            }
+        }
+        Some(work)
+    }
+
+    /// Parks what makes writes durable.
+    pub fn park_durable(&mut self, durable: Durable) {
+        self.durable.push(durable);
+    }
+
+    /// Whether a write from `from` on, and before `to`, is still parked.
+    pub fn has_between(&self, from: u64, to: u64) -> bool {
+        from < to && self.entries.range(from..to).next().is_some()
+    }
+
+    /// The first of what makes writes durable that none of them is missing for any more.
+    pub fn next_durable(&self) -> Option<Durable> {
+        self.durable.iter().find(|durable| !self.has_between(durable.from, durable.to)).copied()
+    }
+
+    /// What [`Self::next_durable`] returned is planned.
+    pub fn durable_planned(&mut self) {
+        let at =
+            self.durable.iter().position(|durable| !self.has_between(durable.from, durable.to));
+        if let Some(at) = at {
+            self.durable.remove(at);
+        }
+    }
+}
+
+fn forget(pages: &mut HashMap<u32, (u32, Newest)>, lpn: u32) {
+    if let Some((count, _)) = pages.get_mut(&lpn) {
+        *count -= 1;
+        if *count == 0 {
+            pages.remove(&lpn);
+        }
+    }
+}
