@@ -158,6 +158,7 @@ impl Device {
         let mut queues: Vec<u32> = pages.iter().map(|out| self.order_of(out.lpn).1).collect();
         queues.sort_unstable();
         queues.dedup();
+        self.room_seen = (self.room_made, self.engine.erased());
         for queue in queues {
             let pages: Vec<PageOut> =
                 pages.iter().filter(|out| self.order_of(out.lpn).1 == queue).copied().collect();
