@@ -45,6 +45,8 @@ impl Store {
         &mut self,
         ask: impl FnOnce(&mut dyn Discipline, &mut Self) -> T,
     ) -> Option<T> {
+        // Most stores have none: nothing is written for them.
+        self.discipline.as_ref()?;
         let mut discipline = self.discipline.take()?;
         let answer = ask(&mut *discipline, self);
         self.discipline = Some(discipline);

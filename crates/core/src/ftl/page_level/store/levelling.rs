@@ -340,7 +340,7 @@ impl Store {
     /// Whether a swap that is over has left a block of `unit` part-filled.
     pub(super) fn has_part_filled(&self, unit: u32) -> bool {
         let is_open = self.open[self.swap_point(unit)].block != NONE;
-        is_open && !self.wear.swapping.get(unit as usize)
+        is_open && !self.wear.swapping.get(unit as usize) && !self.limits.one_open
     }
 
     /// Whether the block that gets the pages of a swap has no room for more.

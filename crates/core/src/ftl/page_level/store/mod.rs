@@ -17,6 +17,9 @@
 //! one invalid page and goes to one open block, so that what is valid always fits into what is left
 //! there and the reserve, and the erase gives back what that took: collection cannot run dry. If
 //! all closed blocks are fully valid, fresh pages go on in whatever open block has room.
+//!
+//! **Other rules.** A mapping whose blocks are opened, ended or collected in another way brings a
+//! [`Discipline`], which is asked in place of the rules above.
 
 mod check;
 mod collect;
