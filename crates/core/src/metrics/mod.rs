@@ -108,8 +108,11 @@ mod tests {
         let mut paths = vec![figure.key.to_owned()];
         for part in figure.below.split('.').skip(1) {
             let names = part.trim_start_matches('{').trim_end_matches('}');
-            let longer = |path: &String| names.split(',').map(move |name| format!("{path}.{name}"));
-            paths = paths.iter().flat_map(|path| longer(path).collect::<Vec<_>>()).collect();
+            let mut longer = Vec::new();
+            for path in &paths {
+                longer.extend(names.split(',').map(|name| format!("{path}.{name}")));
+            }
+            paths = longer;
         }
         paths
     }
