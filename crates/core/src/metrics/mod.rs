@@ -108,9 +108,11 @@ mod tests {
         let mut paths = vec![figure.key.to_owned()];
         for part in figure.below.split('.').skip(1) {
             let names = part.trim_start_matches('{').trim_end_matches('}');
-            let longer =
-                paths.iter().map(|path| names.split(',').map(move |name| format!("{path}.{name}")));
-            paths = longer.flatten().collect();
+            let mut longer = Vec::new();
+            for path in &paths {
+                longer.extend(names.split(',').map(|name| format!("{path}.{name}")));
+            }
+            paths = longer;
         }
         paths
     }
