@@ -378,7 +378,7 @@ fn wear_aware_cleaning_comes_back() {
             config.host.max_outstanding = 1;
             config.ftl.mapping = serde_json::from_value(mapping).unwrap();
             let (name, seed) = (format!("wear-aware, {active}, over {array}"), 400 + seed as u64);
-            let how = Cuts { requests: 150, apart: 2, fates: in_turn(seed % 4) };
+            let how = Cuts { requests: 220, apart: 3, fates: in_turn(seed % 4) };
             assert!(exhaust_each(&name, &config, seed, &how) > 20, "{name}");
             levelled += u32::from(is_levelled(&config, seed, &how));
         }

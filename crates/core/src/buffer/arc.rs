@@ -19,7 +19,7 @@
 //! has been; here trims can empty places. Then nothing leaves, and the lists of remembered pages
 //! are still kept within the paper's bounds: |T1| + |B1| within the buffer's size, all four within
 //! twice that. A trimmed page is not remembered; one remembered before stays so. A flush command
-//! writes T1 from its end, then T2. ReadPolicy allocate; `reads = "bypass"` makes it a write
+//! writes T1 from its end, then T2. Reads allocate; `reads = "bypass"` makes it a write
 //! buffer.
 //!
 //! Cost of a page access: O(1).

@@ -10,7 +10,7 @@
 //! written upwards. Where the block list is empty, the last page of the page list leaves, with the
 //! others of its block. The share adapts: a new write to a page that fell out of the page list and
 //! then left makes it larger by a page, a write of another page of a block that left lately makes
-//! it smaller. ReadPolicy are served from the buffer where it has the page; they move nothing and
+//! it smaller. Reads are served from the buffer where it has the page; they move nothing and
 //! allocate nothing.
 //!
 //! **When it wins**: writes of which some return page by page and some fill blocks, on log-block

@@ -4,7 +4,7 @@
 //! by writing the block at the end completely: the pages that it lacks are read from flash first
 //! (*page padding*), so that the FTL gets one sequential block and can switch. A block that was
 //! written from its first to its last page in order goes to the end at once (*LRU compensation*).
-//! ReadPolicy are served from the buffer where it has the page, move nothing and allocate nothing.
+//! Reads are served from the buffer where it has the page, move nothing and allocate nothing.
 //!
 //! **When it wins**: random writes with block locality on BAST-like FTLs. **When it loses**:
 //! scattered small writes, where padding reads and writes whole blocks for a page; FTLs that don't

@@ -6,7 +6,7 @@
 //! size. A cluster that falls out of that list goes to a list of clusters of its size; a write to
 //! it brings it back to the front of the first. The largest cluster of the size lists leaves, the
 //! one that came there first among equals; where these are empty, the last one of the first list.
-//! All its pages are written upwards. ReadPolicy are served from the buffer where it has the page,
+//! All its pages are written upwards. Reads are served from the buffer where it has the page,
 //! move nothing and allocate nothing.
 //!
 //! **When it wins**: FTLs with log blocks, where full blocks are cheap to write but the popular

@@ -14,7 +14,7 @@
 //! **Where the paper is silent.** It is about RAM pages, with the processor setting the bit. Here
 //! the access that brings a page in does not count (`enters_used = false`), so that a page used
 //! once leaves in the first round; with `true` it has a round more. Wider counters (`bits`) are
-//! later work. ReadPolicy allocate; `reads = "bypass"` makes it a write buffer. A flush command
+//! later work. Reads allocate; `reads = "bypass"` makes it a write buffer. A flush command
 //! writes pages in the order in which the hand would choose them, one by one, and a forced write
 //! its own; a write buffer lets them go.
 //!

@@ -5,7 +5,7 @@
 //! request of several pages is divided into its pages. A page that is held moves to the front of
 //! its list. One that is not held takes a free slot; where there is none, the last page of *every*
 //! list leaves first, all in one batch, so that all elements work at the same time. The slots that
-//! the new page does not need stay free, and the next writes find room. ReadPolicy are served from
+//! the new page does not need stay free, and the next writes find room. Reads are served from
 //! the buffer where it has the page; they move nothing and take nothing in.
 //!
 //! **When it wins**: random writes in bursts on drives with many elements, where page LRU keeps one

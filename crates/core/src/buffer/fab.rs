@@ -2,7 +2,7 @@
 //!
 //! **What it does.** Blocks of pages; reading, writing or adding a page makes its block the most
 //! recent. The block that holds most pages leaves, the least recently used among equals: its dirty
-//! pages are written upwards, its clean ones dropped. ReadPolicy allocate.
+//! pages are written upwards, its clean ones dropped. Reads allocate.
 //!
 //! **When it wins**: long sequential writes, pure random writes. **When it loses**: popular pages
 //! in well-filled blocks leave early; with one page a block it is page LRU.

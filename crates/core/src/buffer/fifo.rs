@@ -4,7 +4,7 @@
 //! page that leaves is written, a clean one dropped. The least that a scheme can do: what another
 //! gains over it, it gains by looking at use.
 //!
-//! ReadPolicy allocate; `reads = "bypass"` makes it a write buffer. Flush commands and forced
+//! Reads allocate; `reads = "bypass"` makes it a write buffer. Flush commands and forced
 //! writes store pages one by one; a write buffer lets them go.
 //!
 //! Cost of a page access: O(1).

@@ -6,7 +6,7 @@
 //! most pages; all of it is written, in order. A new block is put in where the hand was before,
 //! with its bit set. When the last page of a block is written, the block is not expected back soon:
 //! if all its pages are there, or more than the last victim had, its bit is cleared at once.
-//! ReadPolicy are served from the buffer where it has the page, and allocate nothing.
+//! Reads are served from the buffer where it has the page, and allocate nothing.
 //!
 //! **When it wins**: write streams where recency matters more than full blocks. **When it loses**:
 //! where reads and writes share pages.

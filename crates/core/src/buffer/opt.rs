@@ -2,7 +2,7 @@
 //!
 //! **What it does.** Belady's MIN with bypass. Of the pages held and the one that comes, the page
 //! that is used again last has to go; if that is the one that comes, it goes past the buffer.
-//! ReadPolicy and writes are uses; a trim ends a page's use. Dirty pages that leave are written.
+//! Reads and writes are uses; a trim ends a page's use. Dirty pages that leave are written.
 //! Flush commands and forced unit access write pages and keep them, clean. Among pages that are
 //! never used again clean ones go first, and a page that comes goes past if it would be no better
 //! to hold. Which of several equal ones goes makes no difference to hits: the one in the lowest

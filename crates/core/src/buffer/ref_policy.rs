@@ -5,7 +5,7 @@
 //! blocks that pages were lately evicted of are the *victim blocks*, for which the FTL has log
 //! blocks open. The last page of the window that belongs to a victim block leaves, alone. If there
 //! is none, the block with most pages in the window becomes a victim block, in place of the one
-//! that has been one for longest. ReadPolicy are served from the buffer where it has the page; they
+//! that has been one for longest. Reads are served from the buffer where it has the page; they
 //! move nothing and allocate nothing.
 //!
 //! **When it wins**: FTLs with few log blocks, which it keeps to a few logical blocks at a time.

@@ -3,7 +3,7 @@
 //!
 //! **What it does.** One list of written pages, the most recent first, each with the request that
 //! wrote it last. Room is made by the pages at the end that one request wrote: they go to flash
-//! together, in the order in which they were written. ReadPolicy are served from the buffer where
+//! together, in the order in which they were written. Reads are served from the buffer where
 //! it has the page; they move nothing and take nothing in.
 //!
 //! **When it wins**: it is what EPO is compared with; a request of several pages keeps as many

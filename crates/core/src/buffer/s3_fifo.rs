@@ -22,7 +22,7 @@
 //! those beyond its size pass through at once; with `"both"` they go to M while S is full. Whether
 //! G is asked before or after room is made: before, so that the page that leaves cannot push the
 //! one that comes out of G. A trimmed page is not remembered; one remembered before stays so. A
-//! flush command writes S from its end, then M, whatever hits they counted. ReadPolicy allocate;
+//! flush command writes S from its end, then M, whatever hits they counted. Reads allocate;
 //! `reads = "bypass"` makes it a write buffer.
 //!
 //! Cost of a page access: O(1), on average over accesses: each page that is spared uses up a hit.

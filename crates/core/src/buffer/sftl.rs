@@ -7,7 +7,7 @@
 //! pages that are held of it. A class that has no room left lets blocks go from its end: the random
 //! one the block written longest ago, the sequential one that block and all others of its *chain*
 //! that it holds (`together`): a chain is as many adjacent logical blocks as there are channels,
-//! one for each. ReadPolicy are served where the buffer has the page, move nothing and allocate
+//! one for each. Reads are served where the buffer has the page, move nothing and allocate
 //! nothing.
 //!
 //! Each block goes with the hint which class it was in; the FTL `sftl` treats them apart.

@@ -25,7 +25,7 @@
 //! down, but has at least a page. An access counts before candidate and victim are compared. Where
 //! all of the main part is protected, the last page there is the victim. A trimmed page keeps its
 //! counts. A flush command writes the window from its end, then probation, then the protected
-//! segment. ReadPolicy allocate; with `reads = "bypass"`, which makes it a write buffer, they are
+//! segment. Reads allocate; with `reads = "bypass"`, which makes it a write buffer, they are
 //! not counted either.
 //!
 //! **The sketch.** It has blocks of four rows of 32 counters, one block for each eight pages of the

@@ -173,7 +173,7 @@ impl Device {
         Ok(())
     }
 
-    /// ReadGroup a page that a flush lacks. One that was never written needs no read.
+    /// Reads a page that a flush lacks. One that was never written needs no read.
     fn pad(&mut self, lpn: u32, join: u32, waiter: u32) {
         if self.parked.newest(lpn).is_some() {
             return;

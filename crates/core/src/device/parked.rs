@@ -130,14 +130,14 @@ impl Parked {
         self.pages.keys().copied()
     }
 
-    /// Pages of the write requests of which something is parked.
-    pub fn requested_pages(&self) -> u64 {
+    /// Pages of the write requests with these numbers of which something is parked.
+    pub fn requested_pages(&self, wanted: impl Fn(u64) -> bool) -> u64 {
         let writes = self.entries.values().filter_map(|entry| match &entry.work {
             Work::Write(write) => write.request,
             Work::Trim(_) => None,
         });
         let requests: BTreeMap<u64, u32> = writes.collect();
-        requests.values().map(|&pages| u64::from(pages)).sum()
+        requests.iter().filter(|(number, _)| wanted(**number)).map(|(_, &n)| u64::from(n)).sum()
     }
 
     /// What is parked of a page. O(1).

@@ -218,7 +218,7 @@ impl Device {
         }
     }
 
-    /// ReadGroup a page for the host; whether that takes a flash read.
+    /// Reads a page for the host; whether that takes a flash read.
     fn read_page(&mut self, id: u32, lpn: u32, span: (u32, u32)) -> bool {
         if let Some(newest) = self.parked.newest(lpn) {
             match newest {

@@ -386,10 +386,12 @@ impl Device {
     pub(super) fn unpark(&mut self) -> Result<(), DeviceError> {
         let before = (self.counters.programmed, self.parked.next(), self.fruitless);
         self.try_parked()?;
+        self.collect_finished();
         if self.next_time() != NEVER || self.complete_units() {
             return Ok(());
         }
         self.try_parked()?;
+        self.collect_finished();
         let moved = self.counters.programmed != before.0;
         if self.next_time() == NEVER && !self.parked.is_empty() && !moved {
             return Err(self.no_space(""));
@@ -454,7 +456,11 @@ impl Device {
     fn wear_out(&mut self) -> DeviceError {
         self.worn_out = true;
         self.plan.clear();
-        self.taken_pages = self.taken_pages.saturating_sub(self.parked.requested_pages());
+        self.taken_pages = {
+            let unanswered =
+                |number| self.pending.iter().any(|p| p.conditions > 0 && p.number == number);
+            self.taken_pages - self.parked.requested_pages(unanswered).min(self.taken_pages)
+        };
         DeviceError::EndOfLife { host_bytes: self.taken_pages * self.geometry.page_bytes }
     }
 

@@ -411,12 +411,12 @@ impl Device {
 
     #[inline]
     fn after_event(&mut self) -> Result<(), DeviceError> {
-        if self.engine.has_finished() {
+        while self.engine.has_finished() {
             self.collect_finished();
             self.start_jobs()?;
-        }
-        if !self.parked.is_empty() {
-            self.place_parked()?;
+            if !self.parked.is_empty() {
+                self.place_parked()?;
+            }
         }
         self.answer_tickets();
         if let Some(stored) = self.engine.stored() {

@@ -1,7 +1,7 @@
 //! What write buffers of pages have in common whose pages leave in batches: a table of pages, and
 //! an order that says which ones.
 //!
-//! Every page held is dirty. ReadPolicy are served from the buffer where it has the page; they move
+//! Every page held is dirty. Reads are served from the buffer where it has the page; they move
 //! nothing and take nothing in.
 
 use super::pages::PageTable;

@@ -1,5 +1,7 @@
 //! Rebuilding after a power cut, from the records of the pages alone.
 
+use std::collections::BTreeMap;
+
 use super::table::{OWN, TOMB, Table, Tombstone};
 use super::{DATA, Open, Store};
 use crate::ftl::context::{Cx, Label};
@@ -18,6 +20,7 @@ impl Table {
         let pages = store.geometry.pages();
         let mut newest = vec![((0u64, 0u64), NONE); self.map.len()];
         let mut dead = vec![0u64; self.map.len()];
+        let mut tombstones = BTreeMap::new();
         for ppn in 0..pages {
             let Some(oob) = media.oob(ppn) else { continue };
             match oob.content {
@@ -25,6 +28,8 @@ impl Table {
                     newest[oob.lpn as usize] = ((oob.seq, oob.opened), ppn);
                 }
                 Content::Tombstone => {
+                    let latest = tombstones.entry((oob.seq, oob.lpn)).or_insert((0, ppn));
+                    *latest = (*latest).max((oob.opened, ppn));
                     for &(first, count) in media.trims(oob.lpn) {
                         for seq in &mut dead[first as usize..(first + count) as usize] {
                             *seq = (*seq).max(oob.seq);
@@ -45,6 +50,9 @@ impl Table {
             let Some(oob) = media.oob(ppn).filter(|oob| oob.content == Content::Tombstone) else {
                 continue;
             };
+            if tombstones[&(oob.seq, oob.lpn)].1 != ppn {
+                continue;
+            }
             let tomb = self.tombs.len() as u32;
             let mut live = 0;
             for &(first, count) in media.trims(oob.lpn) {
