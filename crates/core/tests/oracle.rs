@@ -12,6 +12,7 @@ use eraseblock_core::metrics::Metric;
 use eraseblock_core::nand::{Flash, Ppn};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use std::sync::LazyLock;
 
 /// Arrays that pull at different corners: one die; many units; two buses; several mapped pages a
 /// flash page.
@@ -61,27 +62,49 @@ fn merge(into: &mut Value, from: &Value) {
 /// All drives that the registries can make of an array, or the sentence with which they are
 /// refused.
 fn drives(array: &Value, replay: &str, write_back: &str) -> Vec<(String, DeviceConfig)> {
-    let buffers = BufferConfig::NAMES.iter().map(|name| BufferConfig::by_name(name).unwrap());
-    buffers.flat_map(|buffer| drives_with(&buffer, array, replay, write_back)).collect()
+    let mut all = Vec::new();
+    for buffer in BufferConfig::NAMES {
+        let buffer = BufferConfig::by_name(buffer).unwrap();
+        for mapping in MappingConfig::NAMES {
+            all.push(drive(&buffer, mapping, array, replay, write_back));
+        }
+    }
+    all
 }
 
-/// The same with one buffer.
-fn drives_with(
+/// One of them.
+fn drive(
     buffer: &BufferConfig,
+    mapping: &str,
     array: &Value,
     replay: &str,
     write_back: &str,
-) -> Vec<(String, DeviceConfig)> {
-    let drive = |mapping: &str| {
-        let rest = json!({
-            "buffer": {"size": "32 KiB", "scheme": buffer, "write_back": write_back},
-            "ftl": {"mapping": support::mapping(mapping, 3)},
-            "host": {"replay": replay, "partial_page": "read-modify-write", "max_outstanding": 4, "end_of_run": "flush"},
-        });
-        (format!("{} on {mapping}", buffer.name()), merged(&[array, &rest]))
-    };
-    MappingConfig::NAMES.iter().map(|mapping| drive(mapping)).collect()
+) -> (String, DeviceConfig) {
+    let rest = json!({
+        "buffer": {"size": "32 KiB", "scheme": buffer, "write_back": write_back},
+        "ftl": {"mapping": support::mapping(mapping, 3)},
+        "host": {"replay": replay, "partial_page": "read-modify-write", "max_outstanding": 4, "end_of_run": "flush"},
+    });
+    (format!("{} on {mapping}", buffer.name()), merged(&[array, &rest]))
 }
+
+/// Ways of replay and of writing back.
+const WAYS: [(&str, &str); 6] = [
+    ("open", "background"),
+    ("closed", "background"),
+    ("untimed", "background"),
+    ("open", "foreground"),
+    ("closed", "foreground"),
+    ("untimed", "foreground"),
+];
+
+/// The drives of each array, in each of these ways: to make them takes as long as to run them.
+static DRIVES: LazyLock<Vec<(&str, [Vec<(String, DeviceConfig)>; WAYS.len()])>> =
+    LazyLock::new(|| {
+        let in_all_ways =
+            |array| WAYS.map(|(replay, write_back)| drives(array, replay, write_back));
+        arrays().iter().map(|(name, array)| (*name, in_all_ways(array))).collect()
+    });
 
 /// The buffer of these drives.
 const SMALL: Shape = Shape { capacity: 8, pages_per_block: 4, logical_pages: 32 };
@@ -173,18 +196,15 @@ proptest! {
     /// Every pair over every array; the ways of replay and of writing back take turns.
     #[test]
     fn every_pair_keeps_every_write(steps in steps(160), turn in 0usize..6) {
-        let ways = [
-            ("open", "background"), ("closed", "background"), ("untimed", "background"),
-            ("open", "foreground"), ("closed", "foreground"), ("untimed", "foreground"),
-        ];
-        for (name, array) in arrays() {
-            for (way, (replay, write_back)) in ways.into_iter().enumerate() {
-                let drives = drives(&array, replay, write_back).into_iter().enumerate();
-                for (_, (pair, config)) in drives.filter(|(number, _)| (number + turn) % ways.len() == way) {
-                    if is_refused(name, &config) {
+        for (name, in_all_ways) in DRIVES.iter() {
+            for (way, drives) in in_all_ways.iter().enumerate() {
+                let first = (way + WAYS.len() - turn) % WAYS.len();
+                for (pair, config) in drives.iter().skip(first).step_by(WAYS.len()) {
+                    if is_refused(name, config) {
                         continue;
                     }
-                    if let Err(error) = run(&config, &steps) {
+                    if let Err(error) = run(config, &steps) {
+                        let (replay, write_back) = WAYS[way];
                         prop_assert!(false, "{pair} over {name}, {write_back}, {replay}: {error}");
                     }
                 }
@@ -198,9 +218,9 @@ proptest! {
     fn every_reading_keeps_every_write(steps in steps(160), turn in 0usize..12) {
         let (name, array) = &arrays()[2];
         for (number, (variant, buffer)) in support::variants(SMALL).into_iter().enumerate() {
-            let drives = drives_with(&buffer, array, "open", "background");
-            let (pair, config) = &drives[(number + turn) % drives.len()];
-            if let Err(error) = run(config, &steps) {
+            let mapping = MappingConfig::NAMES[(number + turn) % MappingConfig::NAMES.len()];
+            let (pair, config) = drive(&buffer, mapping, array, "open", "background");
+            if let Err(error) = run(&config, &steps) {
                 prop_assert!(false, "{variant}, {pair} over {name}: {error}");
             }
         }
@@ -231,8 +251,8 @@ proptest! {
     /// from one to the next.
     #[test]
     fn every_composition_keeps_every_write(steps in steps(160)) {
-        for (name, composition, config) in composed() {
-            if let Err(error) = run(&config, &steps) {
+        for (name, composition, config) in COMPOSED.iter() {
+            if let Err(error) = run(config, &steps) {
                 prop_assert!(false, "{composition} over {name}: {error}");
             }
         }
@@ -241,14 +261,13 @@ proptest! {
     /// The oracle looks on; it changes nothing. The arrays take turns.
     #[test]
     fn verification_changes_no_figure(steps in steps(160), turn in 0usize..5) {
-        for (offset, (name, array)) in arrays().into_iter().enumerate() {
-            let drives = drives(&array, "open", "background").into_iter().enumerate();
-            for (_, (pair, config)) in drives.filter(|(number, _)| (number + offset + turn) % 5 == 0) {
-                if is_refused(name, &config) {
+        for (offset, (name, [drives, ..])) in DRIVES.iter().enumerate() {
+            for (pair, config) in drives.iter().skip((10 - offset - turn) % 5).step_by(5) {
+                if is_refused(name, config) {
                     continue;
                 }
                 let report = |verify| {
-                    let mut device = Device::new(&config, Options { verify }).unwrap();
+                    let mut device = Device::new(config, Options { verify }).unwrap();
                     device.precondition().unwrap();
                     let requests = requests(&steps, device.exported_bytes());
                     support::foresee(&mut device, &requests).unwrap();
@@ -267,6 +286,8 @@ proptest! {
 }
 
 /// Drives of page-level mappings in every composition.
+static COMPOSED: LazyLock<Vec<(&str, Value, DeviceConfig)>> = LazyLock::new(composed);
+
 fn composed() -> Vec<(&'static str, Value, DeviceConfig)> {
     let (arrays, buffers) = (arrays(), ["none", "lru", "fab", "bplru"]);
     let compositions = support::compositions();

@@ -1,7 +1,5 @@
 //! Response times: exact count, sum and maximum, quantiles from an HDR histogram with three digits.
 
-use std::borrow::Cow;
-
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
@@ -80,21 +78,21 @@ impl Latency {
         }
     }
 
-    /// All of them.
-    fn histogram(&self) -> Cow<'_, Histogram<u64>> {
-        match &self.histogram {
-            Some(histogram) => Cow::Borrowed(histogram),
-            None => Cow::Owned(histogram_of(&self.few)),
-        }
-    }
-
     /// Adds what another has noted.
     pub fn add(&mut self, other: &Self) {
-        let mut all = self.histogram().into_owned();
-        // It grows as needed, so that adding cannot fail.
-        let _ = all.add(&*other.histogram());
-        self.histogram = Some(Box::new(all));
-        self.few = Vec::new();
+        if let Some(histogram) = &other.histogram {
+            let few = std::mem::take(&mut self.few);
+            let all = self.histogram.get_or_insert_with(|| Box::new(histogram_of(&few)));
+            // It grows as needed, so that adding cannot fail.
+            let _ = all.add(&**histogram);
+        } else {
+            for &ns in &other.few {
+                match &mut self.histogram {
+                    Some(histogram) => _ = histogram.record(ns),
+                    None => self.keep(ns),
+                }
+            }
+        }
         self.count += other.count;
         self.sum += other.sum;
         self.max = self.max.max(other.max);
@@ -110,11 +108,35 @@ impl Latency {
         self.count
     }
 
+    /// Times in ascending order, each the largest of a step of the histogram, and how many there are.
+    fn steps(&self) -> Vec<(u64, u64)> {
+        if let Some(histogram) = &self.histogram {
+            let recorded = histogram.iter_recorded();
+            return recorded
+                .map(|step| (step.value_iterated_to(), step.count_at_value()))
+                .collect();
+        }
+        let mut few: Vec<u64> = self.few.iter().map(|&ns| end_of_step(ns)).collect();
+        few.sort_unstable();
+        few.chunk_by(|a, b| a == b).map(|equal| (equal[0], equal.len() as u64)).collect()
+    }
+
     /// What is reported; `None` where nothing was noted.
     pub fn summary(&self) -> Option<LatencySummary> {
-        let histogram = self.histogram();
-        let at = |q| histogram.value_at_quantile(q).min(self.max);
-        (self.count > 0).then(|| LatencySummary {
+        if self.count == 0 {
+            return None;
+        }
+        let steps = self.steps();
+        let at = |quantile: f64| {
+            let rank = (quantile * self.count as f64).ceil() as u64;
+            let mut below = 0;
+            let reached = steps.iter().find(|(_, count)| {
+                below += count;
+                below >= rank
+            });
+            reached.map_or(self.max, |(ns, _)| (*ns).min(self.max))
+        };
+        Some(LatencySummary {
             count: self.count,
             mean: self.sum as f64 / self.count as f64,
             p50: at(0.5),
@@ -122,22 +144,29 @@ impl Latency {
             p99: at(0.99),
             p999: at(0.999),
             max: self.max,
-            histogram: coarse(&histogram),
+            histogram: coarse(&steps),
         })
     }
 }
 
-/// A histogram in steps that are coarse enough to be written down.
-fn coarse(histogram: &Histogram<u64>) -> Vec<(u64, u64)> {
+/// Steps that are coarse enough to be written down.
+fn coarse(fine: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let mut steps: Vec<(u64, u64)> = Vec::new();
-    for step in histogram.iter_recorded() {
-        let (upper, count) = (octave_step(step.value_iterated_to()), step.count_at_value());
+    for &(ns, count) in fine {
+        let upper = octave_step(ns);
         match steps.last_mut() {
             Some(last) if last.0 == upper => last.1 += count,
             _ => steps.push((upper, count)),
         }
     }
     steps
+}
+
+/// The largest time in the step of the histogram that `ns` lies in: three digits are kept, which
+/// takes eleven bits.
+fn end_of_step(ns: u64) -> u64 {
+    let shift = ns.max(1 << 10).ilog2() - 10;
+    (((ns >> shift) + 1) << shift) - 1
 }
 
 /// The end of the eighth of an octave that `value` lies in; the histogram's own steps lie wholly in
@@ -167,6 +196,54 @@ mod tests {
         }
         assert_eq!(histogram.iter().map(|step| step.1).sum::<u64>(), 5000);
         assert!(histogram.len() < 8 * 30);
+    }
+
+    /// Few times, which are summed up as they are, are reported as the histogram reports them.
+    #[test]
+    fn few_times_are_reported_as_a_histogram_of_them_is() {
+        for count in 1..FEW as u64 {
+            let mut latency = Latency::default();
+            let times: Vec<u64> =
+                (1..=count).map(|i| (i * i * 7919).pow(1 + i as u32 % 2)).collect();
+            for &ns in &times {
+                latency.record(ns);
+            }
+            let (summary, histogram) = (latency.summary().unwrap(), histogram_of(&latency.few));
+            assert_eq!(histogram.len(), count);
+            let at = |quantile| histogram.value_at_quantile(quantile).min(summary.max);
+            assert_eq!(
+                [summary.p50, summary.p90, summary.p99, summary.p999],
+                [0.5, 0.9, 0.99, 0.999].map(at)
+            );
+            let many = Latency { few: Vec::new(), histogram: Some(Box::new(histogram)), ..latency };
+            assert_eq!(many.summary().unwrap(), summary);
+        }
+    }
+
+    /// Few and many, added to one another, are all of them.
+    #[test]
+    fn what_is_added_is_reported_as_if_it_had_been_noted() {
+        let noted = |times: std::ops::Range<u64>| {
+            let mut latency = Latency::default();
+            times.for_each(|i| latency.record(i * i * 1009));
+            latency
+        };
+        for (few, all) in [(3, 7), (100, 127), (100, 128), (100, 300), (200, 210), (200, 500)] {
+            let mut sum = noted(0..few);
+            sum.add(&noted(few..all));
+            assert_eq!(sum.summary(), noted(0..all).summary());
+        }
+    }
+
+    #[test]
+    fn steps_keep_three_digits() {
+        let histogram = histogram_of(&[]);
+        for bit in 0..52 {
+            for ns in [1 << bit, (1 << bit) + 1, (1 << bit) * 3 / 2, (2 << bit) - 1] {
+                assert_eq!(end_of_step(ns), histogram.highest_equivalent(ns), "{ns}");
+            }
+        }
+        assert_eq!(end_of_step(0), histogram.highest_equivalent(0));
     }
 
     #[test]
