@@ -88,6 +88,18 @@ fn two_planes_program_in_the_time_of_one() {
     assert_eq!(both, [2 * pair + one, 2 * pair]);
 }
 
+/// Of planes that read together each brings what is wanted of its flash page: one mapped page of
+/// two here, and both there.
+#[test]
+fn planes_that_read_together_transfer_what_is_wanted_of_each() {
+    let mut nand = planes(2, TwoPlaneConfig::default());
+    nand.mapping_unit = Some(nand.page_size);
+    nand.page_size = Bytes(2 * nand.page_size.0);
+    let fetch = |block, page, count| FlashOp { array_reads: 1, ..read(block, page, count) };
+    assert_eq!(together(&nand, &[fetch(0, 3, 1), fetch(BLOCKS, 2, 2)]), [READ + 3 * TRANSFER; 2]);
+    assert_eq!(together(&nand, &[fetch(0, 2, 2), fetch(BLOCKS, 3, 1)]), [READ + 3 * TRANSFER; 2]);
+}
+
 #[test]
 fn the_rules_of_a_chip_say_what_goes_together() {
     let rules = |change: fn(&mut TwoPlaneConfig)| {

@@ -349,6 +349,29 @@ fn swaps_between_units_leave_each_its_reserve() {
     }
 }
 
+/// Of three units in clusters of two the last is a cluster by itself, levelled as it is without
+/// clusters: under round robin nothing moves between units, and all get the same pages.
+#[test]
+fn a_unit_left_over_is_a_cluster_of_one() {
+    let of_the_last = |name: &str, cluster: u32| {
+        let config = drive(
+            &json!("none"),
+            json!({
+                "nand": {"channels": 3, "blocks_per_plane": 32, "pages_per_block": 4},
+                "ftl": {"exported": "768 KiB", "allocator": "round-robin",
+                        "wear": {"kind": name, "threshold": 2, "cluster": cluster}},
+            }),
+        );
+        let mut device = Device::new(&config, Options { verify: true }).unwrap();
+        device.precondition().unwrap();
+        skewed(&mut device, 5_000).unwrap();
+        device.erases()[64..].to_vec()
+    };
+    for name in WearConfig::NAMES.iter().filter(|name| **name != "none") {
+        assert_eq!(of_the_last(name, 2), of_the_last(name, 1), "{name}");
+    }
+}
+
 /// More units than there are cannot be levelled together.
 #[test]
 fn clusters_are_no_larger_than_the_array() {

@@ -4,6 +4,7 @@
 use crate::support;
 use eraseblock_core::device::Device;
 use eraseblock_core::host::Op;
+use eraseblock_core::pattern::{Access, Pattern, Route};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
@@ -146,4 +147,23 @@ fn a_full_set_of_logs_makes_no_channel_unready() {
         assert_eq!((channel(&drive, 1), channel(&drive, block * PAGES)), (0, block as u32 % 4));
         drive.finish().unwrap();
     }
+}
+
+/// A tombstone takes the last page of a log: the next write finds it full, so that a block of which
+/// all is written may go anywhere.
+#[test]
+fn a_log_that_a_tombstone_fills_is_full() {
+    let mut drive =
+        drive(&json!({"kind": "pattern", "policy": "single", "log_blocks": 4}), "empty");
+    let route = |drive: &Device| {
+        drive
+            .mapping()
+            .advice()
+            .and_then(|advice| advice.route(0, Pattern::new(Access::Random, Access::Never)))
+    };
+    support::write(&mut drive, &[0, 1, 2, 3, 4, 5, 6]);
+    let Some(Route::Channel(channel)) = route(&drive) else { panic!("{:?}", route(&drive)) };
+    drive.submit(&support::request(Op::Trim, 3, 1)).unwrap();
+    drive.submit(&support::request(Op::Flush, 0, 0)).unwrap();
+    assert_eq!(route(&drive), Some(Route::Home(channel)));
 }

@@ -163,7 +163,8 @@ fn time_changes_no_counts() {
             "host": {"replay": replay, "max_outstanding": 1},
         }));
         let requests: Vec<Request> = (0..200)
-            // Within a logical block each: what of a request waits for room with time goes on together.
+            // Within a logical block each: what of a request waits for room with time goes on
+            // together.
             .map(|i| {
                 let first = i * 7 % 12 * 16 + i % 5;
                 at(if i % 2 == 0 { Op::Read } else { Op::Write }, first, 1 + i % 11, 0)

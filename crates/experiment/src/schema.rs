@@ -7,7 +7,8 @@ use crate::experiment::{Experiment, LISTS};
 /// The JSON Schema of an experiment file, for editors and generators.
 ///
 /// It differs from the schema of a resolved experiment in two ways: every value may be a list of
-/// values, an axis, unless it is a list itself; and nothing is required, since a preset or `--set` may give it.
+/// values, an axis, unless it is a list itself; and nothing is required, since a preset or `--set`
+/// may give it.
 pub fn schema_json() -> String {
     let mut schema = schemars::schema_for!(Experiment).to_value();
     let defaults = schema.get_mut("$defs").map(std::mem::take);

@@ -7,8 +7,8 @@
 //! - Writes and trims of one page. Where an FTL places whole logical blocks, those of one logical
 //!   block. A page that waits is written before it is trimmed: the FTL may have begun to place it.
 //! - Writes to one unit or chip, where the page's number says to which it goes; of a page-level FTL
-//!   all others. Where an FTL places whole logical blocks, a few may go ahead of one for which there
-//!   is no room yet ([`AHEAD`]).
+//!   all others. Where an FTL places whole logical blocks, a few may go ahead of one for which
+//!   there is no room yet ([`AHEAD`]).
 //! - A flush command, and whatever else makes writes durable, comes after those parked before it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -19,8 +19,8 @@ pub(super) const JOB: u32 = 1 << 31;
 const PASSES: u64 = 8;
 
 impl Device {
-    /// Writes `self.batch` to flash after join `waits`. Without time, collection makes room at once;
-    /// else pages for which there is none wait, and everything else goes on.
+    /// Writes `self.batch` to flash after join `waits`. Without time, collection makes room at
+    /// once; else pages for which there is none wait, and everything else goes on.
     pub(super) fn write_batch(&mut self, own: Waiter, waits: u32) -> Result<(), DeviceError> {
         if self.timed && !self.parked.is_empty() {
             return self.write_around(own, waits);
@@ -56,8 +56,8 @@ impl Device {
         }
     }
 
-    /// What orders a write of a page among the parked ones, and the queue in which it waits: that of
-    /// its unit, of its chip, or of all pages that have neither.
+    /// What orders a write of a page among the parked ones, and the queue in which it waits: that
+    /// of its unit, of its chip, or of all pages that have neither.
     pub(super) fn order_of(&self, lpn: u32) -> (Key, u32) {
         let (units, advice) = (self.geometry.units, self.mapping.advice());
         if let Some(unit) = advice.and_then(|advice| advice.home(lpn)) {
@@ -193,8 +193,8 @@ impl Device {
         join
     }
 
-    /// Begins collection, and says whether that may have made room at once: a block counts as erased
-    /// when its erase is issued, and collection may take no time.
+    /// Begins collection, and says whether that may have made room at once: a block counts as
+    /// erased when its erase is issued, and collection may take no time.
     fn make_room_now(&mut self) -> Result<bool, DeviceError> {
         self.fruitless += 1;
         let (made, erased) = (self.room_made, self.engine.erased());
@@ -278,8 +278,8 @@ impl Device {
         write.tried = true;
         let waits = after.map_or(NONE, |join| join | ENGINE_JOIN);
         let taken = self.mapping.write(&mut cx, &write.pages, waits);
-        // What comes after the same reads waits for a join of its own: no program waits for one that
-        // is held until there is room.
+        // What comes after the same reads waits for a join of its own: no program waits for one
+        // that is held until there is room.
         write.after = after.filter(|_| taken < write.pages.len()).map(|join| {
             let rest = self.engine.join(NONE);
             self.engine.hold(rest);

@@ -37,7 +37,9 @@ pub struct GcConfig {
     /// before collection begins; it goes on until the unit has more. Where no closed block gains
     /// anything, fresh pages go on in the open block of those that collection moves.
     pub free_blocks: Option<f64>,
-    /// How much of a collection is done before host requests of its die come in between.
+    /// How much of a collection is done before host requests of its die come in between. Units that
+    /// are collected at the same moment for no time (`cost = "free"`) take turns, so much each; one
+    /// that has enough is looked at again after the others.
     pub grain: Grain,
     /// With `grain = "steps"`: pages that one step of collection copies at most.
     pub step_pages: u32,
@@ -79,7 +81,8 @@ impl Default for GcConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grain {
-    /// `step_pages` copies, or an erase: requests that came in the meantime go first.
+    /// `step_pages` copies, and the erase behind the last one of a block: requests that came in the
+    /// meantime go first.
     #[default]
     Steps,
     /// A block: its copies and its erase.

@@ -108,7 +108,8 @@ impl Latency {
         self.count
     }
 
-    /// Times in ascending order, each the largest of a step of the histogram, and how many there are.
+    /// Times in ascending order, each the largest of a step of the histogram, and how many there
+    /// are.
     fn steps(&self) -> Vec<(u64, u64)> {
         if let Some(histogram) = &self.histogram {
             let recorded = histogram.iter_recorded();

@@ -203,13 +203,13 @@ impl Chip {
         self.step(op, done).iter().sum()
     }
 
-    /// The same where `planes` planes do it together: commands and data one after the other, the
-    /// array once.
-    pub(super) fn together(&self, kind: Kind, step: [u64; 4], planes: u64) -> [u64; 4] {
-        let [bus, array, bus2, array2] = step;
-        let delay = self.two_plane.as_ref().map_or(0, |rules| rules.delay.0) * (planes - 1);
+    /// A step that another plane does its own together with: commands and data one after the other,
+    /// as much as each has of them, the array once.
+    pub(super) fn together(&self, kind: Kind, step: [u64; 4], other: [u64; 4]) -> [u64; 4] {
+        let delay = self.two_plane.as_ref().map_or(0, |rules| rules.delay.0);
         let between = if kind == Kind::Program { delay } else { 0 };
-        [bus * planes + between, array, bus2 * planes, array2]
+        let [bus, array, bus2, array2] = step;
+        [bus + between + other[0], array.max(other[1]), bus2 + other[2], array2.max(other[3])]
     }
 }
 

@@ -183,8 +183,9 @@ pub fn options<T: DeserializeOwned>(table: Map<String, Value>) -> Result<T, Stri
 
 /// Declares a stage's configuration enum, its registry and its builder from one line a scheme.
 ///
-/// Each module named in a line, by its path from the registry's own, offers `Config` (serde, `JsonSchema`, `Default`) and `ABOUT`;
-/// `Config::build` takes what the stage hands to its builders.
+/// Each module named in a line, by its path from the registry's own, offers `Config` (serde,
+/// `JsonSchema`, `Default`) and `ABOUT`; `Config::build` takes what the stage hands to its
+/// builders.
 #[macro_export]
 macro_rules! registry {
     (

@@ -1,9 +1,9 @@
 //! BLAS in runs with time, in which the drive is idle after each request for as long as it likes:
 //! what was read a lot is scattered.
 //!
-//! Written from the page of BLAS (docs/ftls/blas.md) and SUPA, sections 3.3 and 4.2. No two requests
-//! are under way at once, and copies of collection stay in their units: so the order is known without
-//! a clock.
+//! Written from the page of BLAS (docs/ftls/blas.md) and SUPA, sections 3.3 and 4.2. No two
+//! requests are under way at once, and collection takes no time: units that are collected take
+//! turns, so much each as `ftl.gc.grain` says. So the order is known without a clock.
 
 use eraseblock_core::device::DeviceError;
 use eraseblock_core::host::{Op, Request};

@@ -1,5 +1,6 @@
-//! The fast schemes against slow ones written from the papers alone: every answer and every eviction is the same, under
-//! thousands of random request sequences and under the recorded workloads.
+//! The fast schemes against slow ones written from the papers alone: every answer and every
+//! eviction is the same, under thousands of random request sequences and under the recorded
+//! workloads.
 
 use crate::references::{Buffer, BufferReference, Decisions, Left, is_chosen, seeds};
 use eraseblock_core::buffer::Part;

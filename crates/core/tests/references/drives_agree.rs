@@ -1,5 +1,6 @@
-//! Small drives against slow ones written from the rules of their parts alone: every random workload, on full drives and on
-//! empty ones, with little spare space and with much, costs the same after each request.
+//! Small drives against slow ones written from the rules of their parts alone: every random
+//! workload, on full drives and on empty ones, with little spare space and with much, costs the
+//! same after each request.
 
 use std::collections::BTreeSet;
 
@@ -78,7 +79,8 @@ fn compare(reference: &DriveReference, seed: u64) {
         };
         let request = support::request(op, u64::from(first), u64::from(count));
         let at = format!("seed {seed}, step {step}, {op:?} {first}+{count}: {over} of {config:?}");
-        // Whatever is drawn has room: a drive that is too small for its rules is refused when it is built.
+        // Whatever is drawn has room: a drive that is too small for its rules is refused when it is
+        // built.
         quick.submit(&request).unwrap_or_else(|error| panic!("{at}: {error}"));
         match op {
             Op::Write => slow.write(first, count),

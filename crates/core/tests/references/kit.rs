@@ -49,8 +49,8 @@ pub fn leaves(out: &mut Decisions, dirty: &mut BTreeSet<u32>, page: u32) {
     out.leave(if was { Action::Flush } else { Action::Drop }, vec![(page, was)]);
 }
 
-/// The host wants the dirty ones among these pages stored: they are written one by one, in this order. A buffer that takes in
-/// pages that are read keeps them, clean. Returns what left.
+/// The host wants the dirty ones among these pages stored: they are written one by one, in this
+/// order. A buffer that takes in pages that are read keeps them, clean. Returns what left.
 pub fn store(
     out: &mut Decisions,
     dirty: &mut BTreeSet<u32>,

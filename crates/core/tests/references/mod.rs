@@ -1,4 +1,5 @@
-//! Schemes written a second time, from their papers and pages alone: plain lists, scans, no speed. README.md says how.
+//! Schemes written a second time, from their papers and pages alone: plain lists, scans, no speed.
+//! README.md says how.
 
 /// One file for each buffer scheme.
 pub mod buffers {
@@ -45,7 +46,8 @@ pub struct BufferReference {
     pub from: &'static str,
     /// Fewest pages that the scheme can work with.
     pub least_capacity: u32,
-    /// The scheme's configuration (`{"kind": ..}`) with options drawn at random, and the reference with the same ones.
+    /// The scheme's configuration (`{"kind": ..}`) with options drawn at random, and the reference
+    /// with the same ones.
     pub pair: fn(Shape, &mut Pcg64Mcg) -> BufferPair,
 }
 
@@ -59,7 +61,8 @@ pub struct Left {
     pub hint: Option<Hint>,
 }
 
-/// What one call made a scheme do: for each page of the span whether it was a hit, and what left, in order.
+/// What one call made a scheme do: for each page of the span whether it was a hit, and what left,
+/// in order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Decisions {
     pub hits: Vec<bool>,
@@ -98,12 +101,14 @@ pub trait Buffer {
 
 /// A small drive written a second time: a mapping with all that belongs to it.
 pub struct DriveReference {
-    /// What it covers: the name of a registry ("mapping", "allocator", "victim", "leveller") and a name in it.
+    /// What it covers: the name of a registry ("mapping", "allocator", "victim", "leveller") and a
+    /// name in it.
     pub covers: &'static [(&'static str, &'static str)],
     /// What it was written from.
     pub from: &'static str,
-    /// Sections of a drive's configuration, laid over the small default of `support::config`, with options drawn at random;
-    /// and the reference for the same drive, in the state after `precondition`.
+    /// Sections of a drive's configuration, laid over the small default of `support::config`, with
+    /// options drawn at random; and the reference for the same drive, in the state after
+    /// `precondition`.
     pub pair: fn(&mut Pcg64Mcg) -> DrivePair,
 }
 
@@ -129,7 +134,8 @@ pub struct Counts {
     pub map_hits: u64,
 }
 
-/// A drive from the rules of its parts. There is no buffer and no time: each request is done before the next comes.
+/// A drive from the rules of its parts. There is no buffer and no time: each request is done before
+/// the next comes.
 pub trait Drive {
     /// The host writes consecutive pages.
     fn write(&mut self, first: u32, count: u32);
@@ -141,11 +147,13 @@ pub trait Drive {
     fn flush(&mut self);
     /// What has been done so far.
     fn counts(&self) -> Counts;
-    /// Erases of each block of the array, if the reference follows where each block lies; the order does not matter.
+    /// Erases of each block of the array, if the reference follows where each block lies; the order
+    /// does not matter.
     fn erases(&self) -> Option<Vec<u32>> {
         None
     }
-    /// The unit (plane, in the order of the array) of each logical page, if the reference follows that.
+    /// The unit (plane, in the order of the array) of each logical page, if the reference follows
+    /// that.
     fn units(&self) -> Option<Vec<Option<u32>>> {
         None
     }

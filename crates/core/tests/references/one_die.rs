@@ -1,9 +1,11 @@
-//! A die that is never idle: a run lasts as long as all its commands together, copies and erases too.
+//! A die that is never idle: a run lasts as long as all its commands together, copies and erases
+//! too.
 //!
-//! Written from the table of commands of Samsung's and Micron's chips (multi-bank thesis, section 2) and docs/reference.md
-//! (`nand`): a read is a command, the array's time and a transfer; a program a command, a transfer and the array's time; an erase
-//! a command and the array's time. A copy inside the plane (copy-back) has both array times and both commands, and no transfer.
-//! Which commands there are is the FTL's to say, and compared elsewhere: they are counted here.
+//! Written from the table of commands of Samsung's and Micron's chips (multi-bank thesis, section
+//! 2) and docs/reference.md (`nand`): a read is a command, the array's time and a transfer; a
+//! program a command, a transfer and the array's time; an erase a command and the array's time. A
+//! copy inside the plane (copy-back) has both array times and both commands, and no transfer. Which
+//! commands there are is the FTL's to say, and compared elsewhere: they are counted here.
 
 use eraseblock_core::host::Op;
 use eraseblock_core::metrics::Counters;
@@ -47,7 +49,8 @@ fn compare(seed: u64) -> (u64, u64) {
         let request = support::request(op, first, random.random_range(1..=4));
         device.submit(&request).unwrap_or_else(|error| panic!("seed {seed}: {error}: {over}"));
     }
-    // The second one comes behind all that the last write has caused; an erase may wait for the first.
+    // The second one comes behind all that the last write has caused; an erase may wait for the
+    // first.
     for _ in 0..2 {
         device.submit(&support::request(Op::Read, 0, 1)).expect("a read");
     }

@@ -1,12 +1,12 @@
 //! What lies on the flash of a drive whose mapping is about whole blocks.
 //!
-//! The last word on a page is its newest version, even once it has been trimmed, or the tombstone that says so. A block is
-//! erased only when all the last words in it have gone elsewhere, those on trimmed pages too: as a tombstone. So nothing
-//! comes back after a power cut.
+//! The last word on a page is its newest version, even once it has been trimmed, or the tombstone
+//! that says so. A block is erased only when all the last words in it have gone elsewhere, those on
+//! trimmed pages too: as a tombstone. So nothing comes back after a power cut.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use rand::RngExt as _;
+use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 
@@ -254,8 +254,9 @@ impl Flash {
         self.trimmed.iter().copied().filter(in_ram).collect()
     }
 
-    /// How the blocks of a logical block, whose `pages` in the order of their offsets these are, become one (Gong's thesis,
-    /// section 2.2): whether `last` can still become the data block, and what it lacks.
+    /// How the blocks of a logical block, whose `pages` in the order of their offsets these are,
+    /// become one (Gong's thesis, section 2.2): whether `last` can still become the data block, and
+    /// what it lacks.
     pub fn way(&self, pages: &[u32], last: u32, completes: bool) -> Merge {
         let lacks = |page: &u32| self.word(*page).is_some_and(|word| word.block != last);
         let can = (0..).zip(pages).all(|(slot, page)| {
@@ -280,8 +281,9 @@ impl Flash {
         }
     }
 
-    /// What the last words say that lie elsewhere goes to `block`, each page at its own offset, and `written` pages of the
-    /// host with them. One tombstone, in the place of the first trimmed page, speaks of all of them.
+    /// What the last words say that lie elsewhere goes to `block`, each page at its own offset, and
+    /// `written` pages of the host with them. One tombstone, in the place of the first trimmed
+    /// page, speaks of all of them.
     pub fn gather(&mut self, pages: &[u32], block: u32, written: &[u32]) {
         for (slot, &page) in (0..).zip(pages) {
             self.gather_one(pages, page, (block, slot), written);
@@ -309,5 +311,32 @@ impl Flash {
             });
             self.bury(&dead, block, slot);
         }
+    }
+}
+
+/// Places of log blocks of which one is drawn when all are taken: the page of BAST, "random
+/// victims".
+pub struct Places {
+    /// Those that are free, the one left last at the end.
+    free: Vec<u32>,
+    count: u32,
+    draws: Pcg64Mcg,
+}
+
+impl Places {
+    pub fn new(count: u32, seed: u64) -> Self {
+        Self { free: (0..count).rev().collect(), count, draws: Pcg64Mcg::seed_from_u64(seed) }
+    }
+
+    pub fn take(&mut self) -> u32 {
+        self.free.pop().expect("a log block that is not in use")
+    }
+
+    pub fn leave(&mut self, place: u32) {
+        self.free.push(place);
+    }
+
+    pub fn draw(&mut self) -> u32 {
+        self.draws.random_range(0..self.count)
     }
 }

@@ -18,15 +18,22 @@
 //! **Where the papers are silent.** The first write to an erased slot of the data block goes to a
 //! log block, as BPLRU says of all writes (`first_write = "direct"` for the other reading). The
 //! victim is the log block written longest ago (`victim = "fifo"`: attached longest ago;
-//! `"random"`: any). Updating the block map costs nothing, as in the papers. A merge that finds
-//! nothing to copy is a switch. What lies in place is told from the newest versions alone: a log
-//! block can be completed if those in it are in place, and the slots of all others are still erased
-//! in it. Pages never written are neither read nor programmed. A new block is taken from the plane
-//! of the old one where there is one. With `"direct"`, each page of a request goes its own way. The
-//! erases of a merge come after the host's write, which does not wait for them (`merge_erase =
-//! "before"`: it does, as where all that a request causes is added up to its response time). Three
-//! erased blocks are needed beside data and log blocks: to merge into, for the new log, and one
-//! that stays erased in case power fails.
+//! `"random"`: one drawn). Updating the block map costs nothing, as in the papers. A merge that
+//! finds nothing to copy is a switch. What lies in place is told from the newest versions alone: a
+//! log block can be completed if those in it are in place, and the slots of all others are still
+//! erased in it. Pages never written are neither read nor programmed. A new block is taken from the
+//! plane of the old one where there is one. With `"direct"`, each page of a request goes its own
+//! way. The erases of a merge come after the host's write, which does not wait for them
+//! (`merge_erase = "before"`: it does, as where all that a request causes is added up to its
+//! response time). Three erased blocks are needed beside data and log blocks: to merge into, for
+//! the new log, and one that stays erased in case power fails.
+//!
+//! **Random victims.** Log blocks have places 0, 1 and so on. One that is attached takes the place
+//! that was left last, and as long as none has been left the lowest. The victim is the log block at
+//! a place drawn among all, as all are taken: by `Pcg64Mcg` of the crate `rand_pcg`, made by
+//! `seed_from_u64`, whose `random_range` (crate `rand`) goes over the places as `u32`. Nothing else
+//! is drawn. The writes that fill a drive before the run draw as well; then the log blocks that are
+//! left are merged, the one attached first goes first.
 //!
 //! **Trims.** A trim costs nothing at once. So that trimmed pages do not come back after a power
 //! cut, one page, a *tombstone*, speaks of all those of a logical block. A flush writes it to the

@@ -47,7 +47,7 @@ use crate::metrics::Counters;
 use crate::pattern::{Access, Hint};
 use crate::support::NONE;
 use crate::support::bits::Bits;
-use crate::support::registry::{About, Choice};
+use crate::support::registry::{About, Choice, Needs};
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -71,6 +71,7 @@ pub const ABOUT: About = About {
         },
         MERGE_ERASE,
     ],
+    needs: &[Needs { option: "seed", beside: "victim", values: &[r#""random""#] }],
     source: include_str!("sftl.rs"),
     ..About::PLAIN
 };
@@ -90,6 +91,8 @@ pub struct Config {
     /// When the erases that a request causes come: after the host's write, or before it, so that
     /// the request waits for them.
     pub merge_erase: MergeErase,
+    /// Seed of the draws of random victims.
+    pub seed: u64,
 }
 
 impl Default for Config {
@@ -99,6 +102,7 @@ impl Default for Config {
             log_blocks: 0.05,
             victim: LogVictim::Lru,
             merge_erase: MergeErase::After,
+            seed: 1,
         }
     }
 }
@@ -113,7 +117,8 @@ impl Config {
         let what = format!("{logs} log blocks, {SPARE} to merge into");
         require(Sftl::NAME, shape, true, (logs.saturating_add(SPARE), &what))?;
         let data = shape.logical_pages.div_ceil(shape.geometry.pages_per_block);
-        let of_logs = bast::Config { victim: self.victim, ..bast::Config::default() };
+        let of_logs =
+            bast::Config { victim: self.victim, seed: self.seed, ..bast::Config::default() };
         let sftl = Sftl {
             threshold: self.threshold as usize,
             random: Bast::new(&of_logs, logs, data),

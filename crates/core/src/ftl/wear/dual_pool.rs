@@ -18,14 +18,20 @@
 //! Chang: "On efficient wear leveling for large-scale flash-memory storage systems", SAC 2007.
 //!
 //! **Where the paper is silent.** This is a reconstruction from descriptions. The threshold: 16.
-//! Which blocks are hot at first: those with the lower numbers. If the least worn cold block holds
-//! nothing, the two just change their pools; if one of them is being written, is being collected or
-//! rests, no data move until the next erase. Rules 2 and 3 apply all the same, to one block each;
-//! only a swap that is due puts them off. A swap's pages first fill up what an earlier one has left
-//! of a block; if all of them find room there, the hot block has got nothing, and the two do not
-//! change their pools yet. Ties: the lowest number. The pools lie in RAM: after a power cut they
-//! are halves again. What the drive was filled with leaves blocks in the pools that they had come
-//! to.
+//! Which blocks are hot at first: those with the lower numbers, so that of two units in a cluster
+//! one begins hot and the other cold. If the least worn cold block holds nothing, the two just
+//! change their pools; if one of them is being written, is being collected or rests, no data move
+//! until the next erase. Rules 2 and 3 apply all the same, to one block each; only a swap that is
+//! due puts them off. A swap's pages first fill up what an earlier one has left of a block; if all
+//! of them find room there, the hot block has got nothing, and the two do not change their pools
+//! yet. In a cluster of several units the cold block is the least worn one whose data may move into
+//! the hot block, by the rules of hot-cold swapping. If no swap is due, all three rules are gone
+//! through again, for the blocks of the unit that was collected alone. What has to leave the hot
+//! block stays in its unit where that was the one collected, or goes to the unit that gives the
+//! cold data, if that was collected and gives no fewer pages, whatever `ftl.gc.copies` says;
+//! otherwise, or if it would take a unit's last erased block, the swap does not take place. Ties:
+//! the lowest number. The pools lie in RAM: after a power cut they are halves again. What the drive
+//! was filled with leaves blocks in the pools that they had come to.
 //!
 //! **Uniform random writes** are levelled less than by hot-cold swapping, and less and less in a
 //! long run: it is the most worn cold blocks that run ahead, and no rule compares their erases with

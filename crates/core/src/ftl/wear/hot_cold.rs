@@ -4,8 +4,8 @@
 //! `threshold` apart, the valid pages of the block with the fewest erases move into the erased
 //! block with the most, and the former is erased: it holds cold data, or it would have been erased
 //! more often. One swap at most for each block that collection erases. From unit to unit data move
-//! only as long as that does not make one fuller than the other, and not under an allocator that
-//! gives all units the same.
+//! only into one that is no fuller than the other, and not under an allocator that gives all units
+//! the same.
 //!
 //! **When it wins**: much of the data is never rewritten. **When it loses**: all data is rewritten
 //! about equally often; then its copies are for nothing.
@@ -18,8 +18,12 @@
 //! has to be more worn than the one that they leave by more than the threshold, too. The block that
 //! is left is the least worn one that is closed, does not rest and holds valid pages: the fewest
 //! erases of all only say whether a swap is due. Pages first fill up what an earlier swap has left
-//! of a block, and the named one gets the rest, if any. Ties: the lowest number. What is left of
-//! the block is filled up, and it then rests, as under all levellers: `rest = 0` collects it as any
+//! of a block, and the named one gets the rest, if any. In a cluster of several units the erased
+//! block is the most worn one of all, and the least worn is looked for among those whose pages may
+//! move into it: a unit that gets some has no more valid pages than the other, and keeps an erased
+//! block and a block's worth of pages that are not valid. If no such swap is due, one inside the
+//! unit that collection erased a block of may be. Ties: the lowest number. What is left of the
+//! block is filled up, and it then rests, as under all levellers: `rest = 0` collects it as any
 //! other, and uniform random writes wear it on.
 //!
 //! Cost of a page write: O(1); of an erase O(blocks of the cluster) while wear is uneven.

@@ -61,9 +61,10 @@ pub trait Blocks {
     fn erases(&self, block: u32) -> u32;
     /// What a block is used for.
     fn state(&self, block: u32) -> State;
-    /// Whether data may move between two blocks. From unit to unit it may as long as that does not
-    /// make one fuller than the other, and not where units take turns: a unit that is full of cold
-    /// data copies more, and wears the faster for it unless the host's pages go elsewhere.
+    /// Whether data may move between two blocks. From unit to unit it may as long as the one that
+    /// gets it is no fuller than the other and has room for it, and not where units take turns: a
+    /// unit that is full of cold data copies more, and wears the faster for it unless the host's
+    /// pages go elsewhere.
     fn may_move(&self, from: u32, into: u32) -> bool;
     /// The same as far as it depends on the unit of `from`: if not, no block of that may.
     fn may_give(&self, from: u32, into: u32) -> bool;
@@ -149,7 +150,8 @@ pub struct Options {
     /// Erases that the blocks that are compared may lie apart: the most and the least worn one of a
     /// cluster; under `dual-pool` the most worn hot and the least worn cold one.
     threshold: u32,
-    /// Units among which wear is levelled, where the allocator lets pages move between them.
+    /// Units, in the order of their numbers, among which wear is levelled; several only where the
+    /// allocator may put any page on any unit. What is left of the units is a cluster, too.
     /// Default: each unit by itself.
     cluster: Option<u32>,
     /// How long collection passes over a worn block that a swap has filled: until its unit has

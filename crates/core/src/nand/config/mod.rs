@@ -118,7 +118,9 @@ pub struct TwoPlaneConfig {
     pub delay: Nanos,
     /// Waiting operations of a die that are looked at for one that goes together with the next, in
     /// the order in which they would be taken. Each plane keeps its order: only the operation that
-    /// waits first for a plane can go along.
+    /// waits first for a plane can go along. What a request reads of adjacent pages of a block is
+    /// one operation, or one for each flash page where that holds several mapped pages; what has
+    /// gone along and has pages left is taken up before the others.
     pub lookahead: u32,
 }
 

@@ -65,11 +65,8 @@ impl Engine {
                 for index in 0..companions {
                     let other = &self.ops[self.dies[die as usize].companions[index] as usize];
                     let theirs = self.chip.step(&other.op, other.steps_done);
-                    for (ours, theirs) in step.iter_mut().zip(theirs) {
-                        *ours = (*ours).max(theirs);
-                    }
+                    step = self.chip.together(kind, step, theirs);
                 }
-                step = self.chip.together(kind, step, companions as u64 + 1);
             }
         }
         let cached = self.is_cached(die);

@@ -60,8 +60,8 @@ impl Arc {
         }
     }
 
-    /// Subroutine REPLACE: T1 gives up its last page if it is above its target, else T2 does. Where a trim has emptied a
-    /// place there is nothing to do.
+    /// Subroutine REPLACE: T1 gives up its last page if it is above its target, else T2 does. Where
+    /// a trim has emptied a place there is nothing to do.
     fn replace(&mut self, in_b2: bool, out: &mut Decisions) {
         if self.t1.len() + self.t2.len() < self.c {
             return;

@@ -1,4 +1,5 @@
-//! BLAS's write buffer, as its page tells it: blocks in the order of their last write, one marked for each channel.
+//! BLAS's write buffer, as its page tells it: blocks in the order of their last write, one marked
+//! for each channel.
 
 use eraseblock_core::buffer::{Action, Shape, Span, View};
 use eraseblock_core::pattern::{Pattern, Route};

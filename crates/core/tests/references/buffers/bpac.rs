@@ -1,4 +1,5 @@
-//! BPAC, block-page adaptive cache (Wu, Eckart and He 2010), as the scheme's page and section 2.4.4 of Gong's thesis tell it.
+//! BPAC, block-page adaptive cache (Wu, Eckart and He 2010), as the scheme's page and section 2.4.4
+//! of Gong's thesis tell it.
 
 use std::collections::BTreeSet;
 
@@ -91,8 +92,9 @@ impl Bpac {
         true
     }
 
-    /// The fullest block of the block list, the one that changed longest ago among equals; where there is none, the last page
-    /// of the page list with the others of its block. Returns the block.
+    /// The fullest block of the block list, the one that changed longest ago among equals; where
+    /// there is none, the last page of the page list with the others of its block. Returns the
+    /// block.
     fn evict(&mut self, out: &mut Decisions) -> u32 {
         let most = self.block_list.iter().map(|(_, pages)| pages.len()).max();
         let (block, pages) = if let Some(at) =

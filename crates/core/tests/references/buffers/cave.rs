@@ -1,4 +1,5 @@
-//! CAVE, as its page tells it: of a host policy's order one block (or page) for each module leaves at once.
+//! CAVE, as its page tells it: of a host policy's order one block (or page) for each module leaves
+//! at once.
 
 use std::collections::BTreeMap;
 
@@ -187,7 +188,8 @@ impl Cave {
     }
 
     fn evict(&mut self, view: &dyn View, out: &mut Decisions) {
-        // CFLRU: the clean page nearest the end of the window leaves alone; plain LRU: the page at the end.
+        // CFLRU: the clean page nearest the end of the window leaves alone; plain LRU: the page at
+        // the end.
         let is_clean = |item: &&Item| item.pages.values().all(|dirty| !dirty);
         let clean = self.list.iter().rev().take(self.clean_first.max(1)).find(is_clean);
         if let Some(key) = clean.map(|item| item.key) {

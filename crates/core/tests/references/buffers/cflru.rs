@@ -1,5 +1,5 @@
-//! CFLRU (Park et al. 2006), as the SUPA paper describes it in sections 2 and 5.3: page LRU, "clean pages will always be
-//! evicted first in the window".
+//! CFLRU (Park et al. 2006), as the SUPA paper describes it in sections 2 and 5.3: page LRU, "clean
+//! pages will always be evicted first in the window".
 
 use std::collections::BTreeSet;
 

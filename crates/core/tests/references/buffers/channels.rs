@@ -1,5 +1,5 @@
-//! What several references of schemes for many channels share: blocks in an order, and how a drive's units make up its
-//! chips and channels.
+//! What several references of schemes for many channels share: blocks in an order, and how a
+//! drive's units make up its chips and channels.
 
 use std::collections::BTreeSet;
 
@@ -77,7 +77,8 @@ pub fn hint(block: u32, pattern: Pattern, channel: Option<u32>) -> Option<Hint> 
     Some(Hint { block, pattern, channel, again: false })
 }
 
-/// Which of so many chips (channels) a unit belongs to: units are numbered channel by channel, chip by chip.
+/// Which of so many chips (channels) a unit belongs to: units are numbered channel by channel, chip
+/// by chip.
 pub fn part_of(view: &dyn View, unit: u32, parts: u32) -> u32 {
     unit * parts / view.units()
 }

@@ -48,7 +48,8 @@ impl Clc {
         to_front(&mut self.hot, block);
     }
 
-    /// The largest of the cold clusters, that which came first among equals; else the last of the hot ones.
+    /// The largest of the cold clusters, that which came first among equals; else the last of the
+    /// hot ones.
     fn evict(&mut self, out: &mut Decisions) {
         let size = |block: &u32| self.clusters[block].len();
         let largest = self.cold.iter().map(size).max();

@@ -51,7 +51,8 @@ impl Epo {
         element as usize
     }
 
-    /// Steps 18 to 21: the tail of every queue. Empty ones are passed over, or the queues are gone through again.
+    /// Steps 18 to 21: the tail of every queue. Empty ones are passed over, or the queues are gone
+    /// through again.
     fn batch(&mut self) -> Vec<(u32, bool)> {
         let (elements, mut batch) = (self.queues.len(), Vec::new());
         loop {

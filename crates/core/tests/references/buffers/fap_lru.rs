@@ -1,4 +1,5 @@
-//! FAP-LRU, as its page tells it: block LRU, of which a block leaves for every channel that has nothing to do.
+//! FAP-LRU, as its page tells it: block LRU, of which a block leaves for every channel that has
+//! nothing to do.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! GB, as its page tells it: page LRU, of whose end the page leaves whose channel has the least to do.
+//! GB, as its page tells it: page LRU, of whose end the page leaves whose channel has the least to
+//! do.
 
 use eraseblock_core::buffer::{Action, Shape, Span, View};
 use rand::RngExt as _;

@@ -266,8 +266,8 @@ impl Regions {
         }
     }
 
-    /// Algorithm 3.4, after each part of a request; `N_block` is changed if it is another than after
-    /// the part before, or if any page has come to it or left it.
+    /// Algorithm 3.4, after each part of a request; `N_block` is changed if it is another than
+    /// after the part before, or if any page has come to it or left it.
     pub fn adjust(&mut self, request: u64) {
         let in_block_region =
             self.nodes.values().filter(|node| node.migrated).map(|node| node.pages.len()).sum();

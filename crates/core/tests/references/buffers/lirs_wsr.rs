@@ -1,5 +1,5 @@
-//! LIRS-WSR (Jung et al. 2007): LIRS (Jiang and Zhang, SIGMETRICS 2002, section 3.3) with a second chance for dirty pages,
-//! as the scheme's page tells it; and LRU-WSR, the same on one list.
+//! LIRS-WSR (Jung et al. 2007): LIRS (Jiang and Zhang, SIGMETRICS 2002, section 3.3) with a second
+//! chance for dirty pages, as the scheme's page tells it; and LRU-WSR, the same on one list.
 
 use std::collections::BTreeSet;
 

@@ -59,7 +59,8 @@ impl Ref {
         let of_victim =
             window.iter().copied().find(|&page| self.victims.contains(&self.block(page)));
         let page = of_victim.unwrap_or_else(|| {
-            // The block with most pages in the window; among equals that whose last page was used longest ago.
+            // The block with most pages in the window; among equals that whose last page was used
+            // longest ago.
             let mut pages: BTreeMap<u32, usize> = BTreeMap::new();
             for &page in &window {
                 *pages.entry(self.block(page)).or_default() += 1;

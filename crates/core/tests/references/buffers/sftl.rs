@@ -95,7 +95,8 @@ impl Buffer for Sftl {
         let class = if request > self.threshold { SEQUENTIAL } else { RANDOM };
         let other = 1 - class;
         if span.write && self.classes[other].has(block) {
-            // The block changes its class, with the pages that are held of it; then room is made for them.
+            // The block changes its class, with the pages that are held of it; then room is made
+            // for them.
             let pages = self.classes[other].take(block);
             self.classes[class].0.insert(0, (block, pages));
             while self.classes[class].len() > self.room[class] {

@@ -1,5 +1,5 @@
-//! The separated buffer of Kim, Park and Youn (SUPA, 2017), section 4.1 and figure 2(a): two LRU lists, of clean and of
-//! dirty blocks.
+//! The separated buffer of Kim, Park and Youn (SUPA, 2017), section 4.1 and figure 2(a): two LRU
+//! lists, of clean and of dirty blocks.
 
 use std::collections::BTreeSet;
 

@@ -119,7 +119,8 @@ impl Supa {
         self.blocks.iter().find_map(|block| block.pages.get(&page)).copied()
     }
 
-    /// Section 5.3.1: the longest run of flags in a block (L), which goes on from the block before (LP) and to the next (LN).
+    /// Section 5.3.1: the longest run of flags in a block (L), which goes on from the block before
+    /// (LP) and to the next (LN).
     fn longest(&self, number: u32, flag: fn(&Page) -> bool) -> u32 {
         let size = self.pages_per_block;
         let (first, end) = (number * size, (number + 1) * size);
@@ -165,7 +166,8 @@ impl Supa {
         }
     }
 
-    /// Dirty pages among these are written, and stay with their flags; the FTL hears of their block.
+    /// Dirty pages among these are written, and stay with their flags; the FTL hears of their
+    /// block.
     fn write_back(&mut self, at: usize, pages: std::ops::Range<u32>, out: &mut Decisions) {
         let number = self.blocks[at].number;
         let hint = hint(number, self.pattern(number), None);
@@ -212,7 +214,8 @@ impl Supa {
         }
     }
 
-    /// The channel for a dirty block, if it can be written in parallel with the other victims: none if it is striped.
+    /// The channel for a dirty block, if it can be written in parallel with the other victims: none
+    /// if it is striped.
     fn place(
         &mut self,
         block: usize,
@@ -322,7 +325,8 @@ impl Buffer for Supa {
         }
         let own = span.first / self.pages_per_block;
         let pages = || span.first..span.first + span.count;
-        // A block that is held moves to the MRU position; a new one comes there with its first page.
+        // A block that is held moves to the MRU position; a new one comes there with its first
+        // page.
         if let Some(at) = self.position(own) {
             let hits = pages().filter(|&page| self.page(page).is_some()).count();
             self.hits.extend(std::iter::repeat_n(at, hits));

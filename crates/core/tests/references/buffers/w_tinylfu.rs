@@ -1,5 +1,5 @@
-//! W-TinyLFU: Einziger, Friedman and Manes (ACM TOS 13(4), 2017), sections 3 (the sketch, its reset, the doorkeeper)
-//! and 4 (the window before a segmented LRU).
+//! W-TinyLFU: Einziger, Friedman and Manes (ACM TOS 13(4), 2017), sections 3 (the sketch, its
+//! reset, the doorkeeper) and 4 (the window before a segmented LRU).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -170,7 +170,8 @@ impl WTinyLfu {
         out
     }
 
-    /// The page that drops out of the window wants to enter the main part. Returns the one that leaves the buffer.
+    /// The page that drops out of the window wants to enter the main part. Returns the one that
+    /// leaves the buffer.
     fn admit(&mut self, candidate: u32) -> Option<u32> {
         if self.probation.len() + self.protected.len() < self.main_size {
             self.probation.insert(0, candidate);

@@ -4,7 +4,7 @@ use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 
-use super::super::records::{Flash, Merge, Shape};
+use super::super::records::{Flash, Merge, Places, Shape};
 use super::super::{Counts, Drive, DriveReference};
 
 inventory::submit! {
@@ -19,31 +19,40 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     let limit = random.random_range(1..=4);
     let shape = Shape::draw(random, limit + 3);
     let is_eager = random.random();
-    let is_fifo = random.random();
+    let victim = ["lru", "fifo", "random"][random.random_range(0..3)];
+    let seed = random.random_range(0..100);
     let completes = random.random();
     let is_direct = random.random();
-    let mut flash = Flash::new(&shape);
-    let block = |number| shape.full.then(|| flash.take_full(number * shape.pages));
-    let data = (0..shape.exported).map(block).collect();
+    let flash = Flash::new(&shape);
+    let data = vec![None; shape.exported as usize];
     let mapping = json!({
         "kind": "bast", "log_blocks": limit,
         "merge_timing": if is_eager { "eager" } else { "lazy" },
-        "victim": if is_fifo { "fifo" } else { "lru" },
+        "victim": victim, "seed": if victim == "random" { seed } else { 1 },
         "partial_merge": completes,
         "first_write": if is_direct { "direct" } else { "log" },
     });
     let logs = Vec::new();
-    let drive = Mapping {
+    let mut drive = Mapping {
         flash,
         data,
         logs,
+        places: Places::new(limit, seed),
         limit: limit as usize,
         is_eager,
-        is_fifo,
+        victim,
         completes,
         is_direct,
         clock: 0,
     };
+    if shape.full {
+        // Every page was written once, in order; no log is left.
+        drive.write(0, shape.exported * shape.pages);
+        while let Some(log) = drive.logs.first() {
+            drive.merge(log.owner);
+        }
+        drive.flash.counts = Counts::default();
+    }
     (shape.config(&mapping), Box::new(drive))
 }
 
@@ -51,17 +60,18 @@ struct Log {
     block: u32,
     owner: u32,
     last_write: u64,
+    place: u32,
 }
 
-#[expect(clippy::struct_excessive_bools, reason = "one for each option of the page")]
 struct Mapping {
     flash: Flash,
     data: Vec<Option<u32>>,
     /// In the order in which they were attached.
     logs: Vec<Log>,
+    places: Places,
     limit: usize,
     is_eager: bool,
-    is_fifo: bool,
+    victim: &'static str,
     completes: bool,
     is_direct: bool,
     clock: u64,
@@ -93,16 +103,18 @@ impl Mapping {
         }
         if self.log_of(number).is_none() {
             if self.logs.len() == self.limit {
-                let oldest = if self.is_fifo {
-                    self.logs.first()
-                } else {
-                    self.logs.iter().min_by_key(|log| log.last_write)
+                let drawn = (self.victim == "random").then(|| self.places.draw());
+                let victim = match self.victim {
+                    "lru" => self.logs.iter().min_by_key(|log| log.last_write),
+                    "fifo" => self.logs.first(),
+                    _ => self.logs.iter().find(|log| Some(log.place) == drawn),
                 };
-                self.merge(oldest.unwrap().owner);
+                self.merge(victim.unwrap().owner);
             }
             let block = self.flash.take();
             self.clock += 1;
-            self.logs.push(Log { block, owner: number, last_write: self.clock });
+            let place = self.places.take();
+            self.logs.push(Log { block, owner: number, last_write: self.clock, place });
         }
         self.log_of(number).unwrap()
     }
@@ -123,7 +135,8 @@ impl Mapping {
 
     /// Switch, partial or full.
     fn merge(&mut self, number: u32) {
-        let log = self.logs.remove(self.log_of(number).unwrap()).block;
+        let Log { block: log, place, .. } = self.logs.remove(self.log_of(number).unwrap());
+        self.places.leave(place);
         let old = self.data[number as usize].take();
         let pages: Vec<u32> =
             (number * self.flash.pages..(number + 1) * self.flash.pages).collect();

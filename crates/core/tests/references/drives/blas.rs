@@ -1,5 +1,5 @@
-//! BLAS: page mapping in which each logical block is written to one unit, collection, and scattering
-//! in idle moments. Runs without time have none: `blas_idle.rs` compares those that do.
+//! BLAS: page mapping in which each logical block is written to one unit, collection, and
+//! scattering in idle moments. Runs without time have none: `blas_idle.rs` compares those that do.
 
 use std::cmp::Reverse;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::super::{Counts, Drive, DriveReference};
 use super::page::draw_victim;
-use super::page_store::{Owner, Rules, Store, Stream};
+use super::page_store::{Owner, Rules, Store, Stream, Turn};
 
 inventory::submit! {
     DriveReference {
@@ -24,8 +24,8 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     (over, Box::new(drive))
 }
 
-/// A drive with options drawn at random. With time, collection takes none, and each unit is collected
-/// at once and by itself, so that the order is known.
+/// A drive with options drawn at random. With time, collection takes none, so that the order is
+/// known.
 pub fn draw(random: &mut Pcg64Mcg, timed: bool) -> (Value, Gathered) {
     let (channels, chips) = (random.random_range(1..=4usize), random.random_range(1..=2usize));
     let units = channels * chips;
@@ -40,13 +40,18 @@ pub fn draw(random: &mut Pcg64Mcg, timed: bool) -> (Value, Gathered) {
         if !timed && random.random_range(0..4) == 0 { random.random_range(2..=3) } else { 1 };
     let region_pages = random.random_range(1..=2 * exported * size);
     let free_blocks = random.random_range(1..=3);
-    let spread = !timed && units > 1 && random.random_range(0..3) == 0;
-    // Blocks that hold data, one for each unit that may be given more than the others, the reserve; and more.
+    let spread = units > 1 && random.random_range(0..3) == 0;
+    // Blocks that hold data, one for each unit that may be given more than the others, the reserve;
+    // and more.
     let data = exported.div_ceil(units) + usize::from(units > 1);
     let blocks = data + free_blocks + 1 + random.random_range(0..=4);
     let (threshold, long_read) = (random.random_range(1..=3), random.random_range(1..=2));
     let all_reads = random.random();
     let sequential = (timed && random.random()).then(|| random.random_range(1..=4));
+    let step_pages = random.random_range(1..=8);
+    let (grain, turn) =
+        [("steps", Turn::Copies(step_pages)), ("victim", Turn::Block), ("all", Turn::Blocks)]
+            [random.random_range(0..3)];
     let mut over = json!({
         "nand": {
             "channels": channels, "chips_per_channel": chips, "pages_per_block": size, "blocks_per_plane": blocks,
@@ -61,8 +66,8 @@ pub fn draw(random: &mut Pcg64Mcg, timed: bool) -> (Value, Gathered) {
             "victim": victim,
             "gc": {
                 "free_blocks": free_blocks,
-                "step_pages": random.random_range(1..=8),
-                "grain": (["steps", "victim", "all"][random.random_range(0..3)]),
+                "step_pages": step_pages,
+                "grain": grain,
                 "cost": if !timed && random.random() { "full" } else { "free" },
                 "copies": if spread { "spread" } else { "unit" },
                 "regions": regions,
@@ -73,16 +78,12 @@ pub fn draw(random: &mut Pcg64Mcg, timed: bool) -> (Value, Gathered) {
     });
     if timed {
         over["host"] = json!({"replay": "open"});
-        over["ftl"]["gc"]["grain"] = json!("all");
     }
     let pages = exported * size;
-    // A unit may run ahead of the others by half of its spare pages.
-    let even = pages.div_ceil(units);
-    let usable = (blocks - free_blocks - 1) * size - usize::from(units > 1);
     let rules = Rules {
         pages_per_block: size,
         free_blocks,
-        share: (even + (blocks * size - even) / 2).min(usable).max(even),
+        share: Rules::share(pages, units, blocks, free_blocks, size),
         regions,
         region_pages: region_pages as u64,
         spread,
@@ -105,6 +106,7 @@ pub fn draw(random: &mut Pcg64Mcg, timed: bool) -> (Value, Gathered) {
         of_block: vec![None; exported],
         store: Store::new(rules, blocks, vec![0; units], vec![0; pages]),
     };
+    drive.store.turns = timed.then_some(turn);
     if full {
         drive.write(0, pages as u32);
         drive.store.counts = Counts::default();
@@ -141,7 +143,8 @@ impl Gathered {
         (first..first + units).map(|unit| unit % units).find(|&unit| self.store.takes(unit, stream))
     }
 
-    /// A page of a block goes to the block's unit, and where that has no room, to the next in turn that has.
+    /// A page of a block goes to the block's unit, and where that has no room, to the next in turn
+    /// that has.
     fn try_unit(&mut self, unit: Option<usize>, stream: Stream) -> Option<usize> {
         if let Some(unit) = unit.filter(|&unit| self.store.takes(unit, stream)) {
             return Some(unit);
@@ -170,7 +173,8 @@ impl Gathered {
         }
     }
 
-    /// Of each run of adjacent pages on one channel the first stays, the second moves one channel on, and so forth.
+    /// Of each run of adjacent pages on one channel the first stays, the second moves one channel
+    /// on, and so forth.
     fn scatter(&mut self, start: u32) {
         let (mut page, end) = (start, start + self.size);
         while page < end {

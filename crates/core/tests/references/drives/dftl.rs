@@ -1,4 +1,5 @@
-//! DFTL on one unit: translation pages on flash, and a cache of entries in the order of segmented LRU.
+//! DFTL on one unit: translation pages on flash, and a cache of entries in the order of segmented
+//! LRU.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -41,7 +42,8 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     let (victim, policy) = draw_victim(random, seed);
     let step_pages: usize = random.random_range(1..=8);
     let ample = random.random_range(0..4) == 0;
-    // Blocks that hold data and map, the reserve, one that is left part empty for the map's pages; and more.
+    // Blocks that hold data and map, the reserve, one that is left part empty for the map's pages;
+    // and more.
     let data = (pages + map_pages).div_ceil(pages_per_block);
     let more = if ample { 3_000 / pages_per_block } else { random.random_range(0..=6) };
     let blocks = data + free_blocks + 2 + more;
@@ -117,7 +119,8 @@ struct Entry {
     dirty: bool,
 }
 
-/// The cached part of the map: what was used once and what was used again, each from the entry used longest ago on.
+/// The cached part of the map: what was used once and what was used again, each from the entry used
+/// longest ago on.
 struct Cache {
     entries: usize,
     most_protected: usize,
@@ -138,7 +141,8 @@ impl Cache {
         self.probationary.len() + self.protected.len() >= self.entries
     }
 
-    /// An entry is used again: it is protected now, and what that leaves no room for is so no longer.
+    /// An entry is used again: it is protected now, and what that leaves no room for is so no
+    /// longer.
     fn touch(&mut self, page: u32) {
         let list = if self.probationary.iter().any(|entry| entry.page == page) {
             &mut self.probationary
@@ -197,7 +201,8 @@ impl Mapping {
         }
     }
 
-    /// Moves what is valid in a block, a few pages a step, has the map changed, and erases the block.
+    /// Moves what is valid in a block, a few pages a step, has the map changed, and erases the
+    /// block.
     fn empty(&mut self, victim: usize) {
         // It cannot be chosen again.
         self.store.units[0].blocks[victim].closed = None;
@@ -244,7 +249,8 @@ impl Mapping {
         moved
     }
 
-    /// A page has moved or is no more: lazy copying where its entry is cached; others are listed by translation page.
+    /// A page has moved or is no more: lazy copying where its entry is cached; others are listed by
+    /// translation page.
     fn changed(&mut self, page: u32, list: &mut Vec<u32>) {
         let number = page / self.per_page;
         if self.in_ram {
@@ -273,7 +279,8 @@ impl Mapping {
         true
     }
 
-    /// Reads a translation page, if it was ever written, and writes it anew; `false` while there is no room.
+    /// Reads a translation page, if it was ever written, and writes it anew; `false` while there is
+    /// no room.
     fn rewrite(&mut self, number: u32) -> bool {
         let stream = self.store.fresh(Owner::Map(number));
         if !self.store.takes(0, stream) {
@@ -312,7 +319,8 @@ impl Mapping {
         true
     }
 
-    /// Looks a page up and caches its entry; `false`, and nothing done, where there is no room for it.
+    /// Looks a page up and caches its entry; `false`, and nothing done, where there is no room for
+    /// it.
     fn fetch(&mut self, page: u32) -> bool {
         if self.cache.get(page).is_some() {
             self.cache.touch(page);

@@ -108,7 +108,8 @@ impl Mapping {
         self.tidy();
     }
 
-    /// The block of RW that takes a page of a logical block; the old version of a page that is `coming` is out of date.
+    /// The block of RW that takes a page of a logical block; the old version of a page that is
+    /// `coming` is out of date.
     fn open(&mut self, number: u32, coming: Option<u32>) -> u32 {
         if self.random.last().is_none_or(|log| self.flash.is_full(log.block)) {
             if self.random.len() == self.limit {
@@ -170,7 +171,8 @@ impl Mapping {
         }
     }
 
-    /// The newest pages of a logical block go to one block, from wherever they are: its run, or an erased block.
+    /// The newest pages of a logical block go to one block, from wherever they are: its run, or an
+    /// erased block.
     fn merge(&mut self, number: u32, way: Merge, written: &[u32]) {
         let run = self.run.take_if(|(owner, _)| *owner == number).map(|(_, block)| block);
         let old = self.data[number as usize].take();

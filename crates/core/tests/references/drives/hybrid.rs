@@ -28,8 +28,8 @@ struct Mapping {
 }
 
 impl Mapping {
-    /// Pages of one logical block are written one after the other while there is room; a full block is written anew, with those
-    /// that are left.
+    /// Pages of one logical block are written one after the other while there is room; a full block
+    /// is written anew, with those that are left.
     fn write_block(&mut self, pages: &[u32]) {
         let number = pages[0] / self.flash.pages;
         let block = *self.blocks[number as usize].get_or_insert_with(|| self.flash.take());

@@ -83,7 +83,8 @@ pub fn draw_victim(random: &mut Pcg64Mcg, seed: u64) -> (Value, Policy) {
 fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     let seed = random.random_range(1..=3);
     let (victim, policy) = draw_victim(random, seed);
-    let (allocator, chooses) = draw_allocator(random);
+    let shape = if random.random() { [1; 4] } else { draw_shape(random) };
+    let (allocator, chooses) = draw_allocator(random, shape);
     let units = chooses.units();
     let pages_per_block = random.random_range(1..=8);
     let exported = units * random.random_range(2..=if units > 1 { 4 } else { 8 });
@@ -94,7 +95,8 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
         .map(|unit| chooses.pages_of(unit, exported * pages_per_block))
         .max()
         .unwrap_or(0);
-    // Blocks that hold data, one for each unit that may be given more than the others, the reserve; and more.
+    // Blocks that hold data, one for each unit that may be given more than the others, the reserve;
+    // and more.
     let data = most.div_ceil(pages_per_block * pool) + usize::from(pool > 1);
     let blocks = data + free_blocks + 1 + random.random_range(0..=4);
     let region_pages = random.random_range(1..=2 * exported * pages_per_block);
@@ -126,14 +128,10 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     if random.random_range(0..4) == 0 {
         over["ftl"]["wear"] = json!("none");
     }
-    // A unit may run ahead of the others by half of its spare pages.
-    let even = most.div_ceil(pool);
-    let usable = (blocks - free_blocks - 1) * pages_per_block - usize::from(pool > 1);
-    let share = (even + (blocks * pages_per_block - even) / 2).min(usable).max(even);
     let rules = Rules {
         pages_per_block,
         free_blocks,
-        share,
+        share: Rules::share(most, pool, blocks, free_blocks, pages_per_block),
         regions,
         region_pages: region_pages as u64,
         spread,
@@ -143,10 +141,13 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     (over, Box::new(Mapping::new(rules, chooses, blocks, exported * pages_per_block, full)))
 }
 
+/// Channels, chips a channel, dies a chip, planes a die: one unit to sixteen.
+pub fn draw_shape(random: &mut Pcg64Mcg) -> [u32; 4] {
+    std::array::from_fn(|_| random.random_range(1..=2))
+}
+
 /// An allocator with options drawn at random, over one unit or several.
-fn draw_allocator(random: &mut Pcg64Mcg) -> (Value, Allocator) {
-    let shape =
-        if random.random() { [1; 4] } else { std::array::from_fn(|_| random.random_range(1..=2)) };
+pub fn draw_allocator(random: &mut Pcg64Mcg, shape: [u32; 4]) -> (Value, Allocator) {
     let stripe = random.random_range(1..=5);
     let (tie, named) =
         [(Tie::Turn, "turn"), (Tie::FreePages, "free-pages"), (Tie::Lowest, "lowest")]
@@ -228,9 +229,9 @@ impl Mapping {
         self.store.pool_of_page.len() as u32
     }
 
-    /// Swaps of the wear leveller.
-    pub fn swaps(&self) -> u64 {
-        self.store.wear.as_ref().map_or(0, |wear| wear.swaps)
+    /// Swaps of the wear leveller, and those from one unit to another.
+    pub fn swaps(&self) -> (u64, u64) {
+        self.store.wear.as_ref().map_or((0, 0), |wear| (wear.swaps, wear.crossings))
     }
 
     /// The unit for a fresh page of a pool, after collection where there is no room.

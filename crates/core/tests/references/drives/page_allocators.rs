@@ -114,8 +114,8 @@ impl Allocator {
         self.now.fill(None);
     }
 
-    /// The unit of a pool for the next page of a request; `None` while none takes it. Those that are asked and have no
-    /// room are put in line for collection.
+    /// The unit of a pool for the next page of a request; `None` while none takes it. Those that
+    /// are asked and have no room are put in line for collection.
     pub fn pick(&mut self, store: &mut Store, pool: usize, stream: Stream) -> Option<usize> {
         let (members, units) = (self.pool_of_unit(pool), self.units());
         if let Some((unit, _)) = self.now[pool]

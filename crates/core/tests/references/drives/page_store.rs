@@ -20,7 +20,8 @@ pub enum Owner {
     Map(u32),
 }
 
-/// Which open block a page goes to: by region, whether collection moves it, and whether it is a part of the map.
+/// Which open block a page goes to: by region, whether collection moves it, and whether it is a
+/// part of the map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stream {
     pub region: usize,
@@ -76,6 +77,32 @@ pub struct Rules {
     pub seed: u64,
 }
 
+impl Rules {
+    /// A unit may run ahead of the others of its pool by half of its spare pages.
+    pub fn share(
+        pages: usize,
+        pool: usize,
+        blocks: usize,
+        free_blocks: usize,
+        per_block: usize,
+    ) -> usize {
+        let even = pages.div_ceil(pool);
+        let usable = (blocks - free_blocks - 1) * per_block - usize::from(pool > 1);
+        (even + (blocks * per_block - even) / 2).min(usable).max(even)
+    }
+}
+
+/// What a unit does of its collection before another has its turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// So many copies, and the erase if those were the last ones.
+    Copies(usize),
+    /// A block.
+    Block,
+    /// As many blocks as it needs.
+    Blocks,
+}
+
 pub struct Store {
     pub rules: Rules,
     pub units: Vec<Unit>,
@@ -92,12 +119,16 @@ pub struct Store {
     spread_turn: usize,
     /// Units in line for collection.
     line: VecDeque<usize>,
+    /// Units take turns at it; else each goes on until it needs no more, and is not looked at
+    /// again.
+    pub turns: Option<Turn>,
+    /// The victim that each unit is emptying.
+    victims: Vec<Option<usize>>,
     /// Pages trimmed since the last tombstone.
     pub trimmed: BTreeSet<u32>,
     /// Pages that each tombstone lists and that were not written since.
     tombstones: BTreeMap<u32, BTreeSet<u32>>,
     next_tombstone: u32,
-    /// Of one unit.
     pub wear: Option<Wear>,
 }
 
@@ -127,6 +158,8 @@ impl Store {
             closings: 0,
             spread_turn: 0,
             line: VecDeque::new(),
+            turns: None,
+            victims: Vec::new(),
             trimmed: BTreeSet::new(),
             tombstones: BTreeMap::new(),
             next_tombstone: 0,
@@ -143,7 +176,8 @@ impl Store {
         }
     }
 
-    /// The stream of a fresh page: a region up if the block that it lies in was opened a short time ago.
+    /// The stream of a fresh page: a region up if the block that it lies in was opened a short time
+    /// ago.
     pub fn fresh(&self, owner: Owner) -> Stream {
         if matches!(owner, Owner::Map(_)) {
             return self.map_stream(false);
@@ -198,8 +232,8 @@ impl Store {
         self.is_open(unit, stream) || self.units[unit].erased.len() > 1
     }
 
-    /// Whether a fresh page may go to this unit: it has room, and has not run ahead of the others. A unit that is asked
-    /// in vain is put in line for collection.
+    /// Whether a fresh page may go to this unit: it has room, and has not run ahead of the others.
+    /// A unit that is asked in vain is put in line for collection.
     pub fn takes(&mut self, unit: usize, stream: Stream) -> bool {
         let takes = self.has_room(unit, stream) && self.valid(unit) <= self.rules.share;
         if !takes {
@@ -227,14 +261,15 @@ impl Store {
         open.keys().min_by_key(order).copied().filter(|_| !open.contains_key(&stream))
     }
 
-    /// Puts a unit in line for collection if it has few erased blocks and something can be done about that.
+    /// Puts a unit in line for collection if it has few erased blocks and something can be done
+    /// about that.
     pub fn ask(&mut self, unit: usize, stream: Stream) {
         if self.units[unit].asks.is_some() {
             self.units[unit].asks = Some(stream);
         } else if self.units[unit].erased.len() <= self.rules.free_blocks
             && (self.gains(unit)
                 || self.lendable(unit, stream).is_some()
-                || self.filling().is_some())
+                || (self.filling(unit).is_some() && !self.is_open(unit, stream)))
         {
             self.units[unit].asks = Some(stream);
             self.line.push_back(unit);
@@ -268,7 +303,7 @@ impl Store {
         // What a swap has left of a block takes what collection moves, in place of a new one.
         if stream.moved
             && !self.is_open(unit, stream)
-            && let Some(block) = self.wear.as_mut().and_then(|wear| wear.filling.take())
+            && let Some(block) = self.take_filling(unit)
         {
             self.units[unit].open.insert(stream, block);
         }
@@ -298,7 +333,7 @@ impl Store {
             block.closed = Some(self.closings);
             let blocks = self.units[unit].blocks.len();
             if let Some(wear) = &mut self.wear {
-                wear.filled(number, blocks);
+                wear.rests[unit].filled(number, blocks);
             }
         }
         full
@@ -351,8 +386,12 @@ impl Store {
         Some(Owner::Tombstone(self.next_tombstone - 1))
     }
 
-    /// Collects the units that are in line, each until it has enough erased blocks or nothing is gained.
+    /// Collects the units that are in line, each until it has enough erased blocks or nothing is
+    /// gained.
     pub fn collect(&mut self) {
+        if let Some(turn) = self.turns {
+            return self.collect_in_turns(turn);
+        }
         while let Some(unit) = self.line.pop_front() {
             let mut rounds = 0;
             while self.units[unit].erased.len() <= self.rules.free_blocks {
@@ -370,25 +409,58 @@ impl Store {
         }
     }
 
+    /// The same in turns. A unit that has had one is looked at again: copies from others may have
+    /// come.
+    fn collect_in_turns(&mut self, turn: Turn) {
+        let pages = if let Turn::Copies(pages) = turn { pages } else { usize::MAX };
+        self.victims.resize(self.units.len(), None);
+        while let Some(unit) = self.line.pop_front() {
+            if self.victims[unit].is_none() {
+                let is_short = self.units[unit].erased.len() <= self.rules.free_blocks;
+                let victim = if is_short { self.victim(unit) } else { None };
+                let Some(victim) = victim else {
+                    if is_short {
+                        self.lend(unit);
+                    }
+                    self.units[unit].asks = None;
+                    continue;
+                };
+                self.units[unit].blocks[victim].closed = None;
+                self.victims[unit] = Some(victim);
+            }
+            let victim = self.victims[unit].expect("chosen");
+            self.empty_some(unit, victim, pages);
+            if self.units[unit].blocks[victim].valid() == 0 {
+                self.free(unit, victim);
+                self.victims[unit] = None;
+            }
+            if turn == Turn::Blocks && self.units[unit].erased.len() <= self.rules.free_blocks {
+                self.line.push_front(unit);
+            } else {
+                self.line.push_back(unit);
+            }
+        }
+    }
+
     /// All closed blocks are fully valid: fresh pages go on in whatever block is open.
     pub fn lend(&mut self, unit: usize) {
         let stream = self.units[unit].asks.expect("who asked");
         if let Some(from) = self.lendable(unit, stream) {
             let block = self.units[unit].open.remove(&from).expect("it is open");
             self.units[unit].open.insert(stream, block);
-            self.lent(block);
+            self.lent(unit, block);
         } else if !self.is_open(unit, stream)
-            && let Some(block) = self.wear.as_mut().and_then(|wear| wear.filling.take())
+            && let Some(block) = self.take_filling(unit)
         {
-            self.lent(block);
+            self.lent(unit, block);
             self.units[unit].open.insert(stream, block);
         }
     }
 
     /// A block that takes fresh pages in place of others does not rest.
-    fn lent(&mut self, block: usize) {
+    fn lent(&mut self, unit: usize, block: usize) {
         if let Some(wear) = &mut self.wear {
-            wear.lent(block);
+            wear.rests[unit].unplan(block);
         }
     }
 
@@ -399,12 +471,23 @@ impl Store {
 
     /// Moves what is valid in a block, and erases it.
     pub fn empty(&mut self, unit: usize, victim: usize) {
-        for owner in self.units[unit].blocks[victim].pages.clone().into_iter().flatten() {
+        self.empty_some(unit, victim, usize::MAX);
+        self.free(unit, victim);
+    }
+
+    /// Moves so many of its valid pages.
+    fn empty_some(&mut self, unit: usize, victim: usize, pages: usize) {
+        let owners = self.units[unit].blocks[victim].pages.clone().into_iter().flatten();
+        for owner in owners.take(pages) {
             let stream = self.leaving(unit, victim);
             let target = self.target(unit, stream);
             self.counts.reads += 1;
             self.place(target, stream, owner);
         }
+    }
+
+    /// Erases a block that holds nothing valid.
+    fn free(&mut self, unit: usize, victim: usize) {
         // What is erased may hold the last version of trimmed pages, and older ones lie elsewhere.
         let stream = self.leaving(unit, victim);
         if let Some(tombstone) = self.tombstone(self.pool_of_unit[unit]) {
@@ -439,8 +522,8 @@ impl Store {
         to_spare && self.valid(unit) < self.rules.share
     }
 
-    pub fn erase(&mut self, unit: usize, number: usize) {
-        let unit = &mut self.units[unit];
+    pub fn erase(&mut self, of: usize, number: usize) {
+        let unit = &mut self.units[of];
         let share = 1.0 / unit.blocks.len() as f64;
         unit.erased_of_late.iter_mut().for_each(|rate| *rate *= 1.0 - share);
         let block = &mut unit.blocks[number];
@@ -450,7 +533,7 @@ impl Store {
         unit.erased.push_back(number);
         self.counts.erases += 1;
         if let Some(wear) = &mut self.wear {
-            wear.erased(number);
+            wear.erased(of, number);
         }
     }
 

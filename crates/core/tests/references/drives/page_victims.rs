@@ -1,4 +1,5 @@
-//! Victim policies of page-level mappings, from their pages: scans over the blocks of one unit. No reference of its own.
+//! Victim policies of page-level mappings, from their pages: scans over the blocks of one unit. No
+//! reference of its own.
 
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;

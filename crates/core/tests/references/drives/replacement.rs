@@ -1,4 +1,5 @@
-//! Replacement blocks: a chain of physical blocks for each logical block, every page at its own offset in each.
+//! Replacement blocks: a chain of physical blocks for each logical block, every page at its own
+//! offset in each.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! S-FTL: data blocks of which long writes fill the places directly, and BAST's log blocks for short writes.
+//! S-FTL: data blocks of which long writes fill the places directly, and BAST's log blocks for
+//! short writes.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -7,6 +8,7 @@ use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 
+use super::super::records::Places;
 use super::super::{Counts, Drive, DriveReference};
 
 inventory::submit! {
@@ -23,7 +25,8 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     let blocks = random.random_range(3..=9u32);
     let log_blocks = random.random_range(1..=4u32);
     let threshold = random.random_range(0..=size);
-    let is_lru: bool = random.random();
+    let victim = ["lru", "fifo", "random"][random.random_range(0..3)];
+    let seed = random.random_range(0..100);
     let full: bool = random.random();
     let over = json!({
         "nand": {"channels": channels, "pages_per_block": size, "blocks_per_plane": 32},
@@ -31,26 +34,42 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
             "exported": format!("{} KiB", blocks * size * 4),
             "mapping": {
                 "kind": "sftl", "threshold": threshold, "log_blocks": log_blocks,
-                "victim": if is_lru { "lru" } else { "fifo" },
+                "victim": victim, "seed": if victim == "random" { seed } else { 1 },
             },
         },
         "precondition": {"state": if full { "full" } else { "empty" }},
     });
-    let home = Record { in_log: false, slot: 0, is_trimmed: false };
     let block = || Block {
-        newest: (0..size).map(|slot| full.then_some(Record { slot, ..home })).collect(),
-        programmed: full.then_some(size),
+        newest: vec![None; size as usize],
+        programmed: None,
         log: None,
-        is_sequential: full && size > threshold,
+        is_sequential: false,
     };
-    let blocks = (0..blocks).map(|_| block()).collect();
+    let number = blocks;
+    let blocks = (0..number).map(|_| block()).collect();
     let (clock, counts) = (0, Counts::default());
     let untold = BTreeSet::new();
-    let drive = Chained { size, log_blocks, threshold, is_lru, blocks, untold, clock, counts };
+    let places = Places::new(log_blocks, seed);
+    let mut drive =
+        Chained { size, log_blocks, threshold, victim, places, blocks, untold, clock, counts };
+    if full {
+        // Every block was written once, in order; no log is left.
+        drive.write(0, number * size);
+        let first_log = |drive: &Chained| {
+            let logs = drive.blocks.iter().enumerate().filter(|(_, block)| block.log.is_some());
+            logs.min_by_key(|(_, block)| block.log.as_ref().unwrap().attached)
+                .map(|(number, _)| number)
+        };
+        while let Some(number) = first_log(&drive) {
+            drive.merge(number);
+        }
+        drive.counts = Counts::default();
+    }
     (over, Box::new(drive))
 }
 
-/// Where the newest record of a page lies: the page, or what is left of it when it was trimmed, or a tombstone.
+/// Where the newest record of a page lies: the page, or what is left of it when it was trimmed, or
+/// a tombstone.
 #[derive(Clone, Copy)]
 struct Record {
     in_log: bool,
@@ -71,13 +90,15 @@ struct Log {
     written: u32,
     attached: u64,
     used: u64,
+    place: u32,
 }
 
 struct Chained {
     size: u32,
     log_blocks: u32,
     threshold: u32,
-    is_lru: bool,
+    victim: &'static str,
+    places: Places,
     blocks: Vec<Block>,
     /// Trimmed pages of which nothing durable says so yet.
     untold: BTreeSet<u32>,
@@ -91,7 +112,8 @@ impl Chained {
         self.untold.remove(&(number as u32 * self.size + offset));
     }
 
-    /// Pages of a long write go to their places in the data block. If these are written already, the block is written anew.
+    /// Pages of a long write go to their places in the data block. If these are written already,
+    /// the block is written anew.
     fn write_sequentially(&mut self, number: usize, pages: Range<u32>) {
         if self.blocks[number].log.is_some() {
             self.merge(number);
@@ -120,8 +142,9 @@ impl Chained {
         self.bring(number, &lacks);
     }
 
-    /// These pages are copied to their places in what is the data block from now on, where they have not been; one tombstone,
-    /// in the place of the first trimmed one, speaks of all that were trimmed.
+    /// These pages are copied to their places in what is the data block from now on, where they
+    /// have not been; one tombstone, in the place of the first trimmed one, speaks of all that were
+    /// trimmed.
     fn bring(&mut self, number: usize, lacks: &[u32]) {
         let mut tombstone = None;
         for &offset in lacks {
@@ -154,11 +177,17 @@ impl Chained {
                     .filter_map(|(n, block)| Some((n, block.log.as_ref()?)))
             };
             if logs().count() == self.log_blocks as usize {
-                let key = |log: &Log| if self.is_lru { log.used } else { log.attached };
-                let victim = logs().min_by_key(|(_, log)| key(log)).unwrap().0;
+                let drawn = (self.victim == "random").then(|| self.places.draw());
+                let victim = match self.victim {
+                    "lru" => logs().min_by_key(|(_, log)| log.used),
+                    "fifo" => logs().min_by_key(|(_, log)| log.attached),
+                    _ => logs().find(|(_, log)| Some(log.place) == drawn),
+                };
+                let (victim, _) = victim.unwrap();
                 self.merge(victim);
             }
-            self.blocks[number].log = Some(Log { written: 0, attached: clock, used: clock });
+            let place = self.places.take();
+            self.blocks[number].log = Some(Log { written: 0, attached: clock, used: clock, place });
         }
         let log = self.blocks[number].log.as_mut().unwrap();
         let slot = log.written;
@@ -176,7 +205,8 @@ impl Chained {
     /// As BAST merges: switch, partial, or full.
     fn merge(&mut self, number: usize) {
         let block = &mut self.blocks[number];
-        let written = block.log.take().unwrap().written;
+        let Log { written, place, .. } = block.log.take().unwrap();
+        self.places.leave(place);
         let in_log = |record: &Option<Record>| record.is_none_or(|record| record.in_log);
         let lacks: Vec<u32> =
             (0..).zip(&block.newest).filter(|(_, r)| !in_log(r)).map(|(o, _)| o).collect();

@@ -1,8 +1,9 @@
 //! The Microsoft SSD model: the page map of Agrawal et al.'s add-on for `DiskSim`.
 //!
-//! Facts of the add-on as its page and the description of its sources give them: "OSR page map", "allocation pool logic",
-//! the two paths of cleaning, and cleaning that looks at wear. What is left to chance there is not compared: blocks are
-//! passed over always or never, as those whose life is one erase are.
+//! Facts of the add-on as its page and the description of its sources give them: "OSR page map",
+//! "allocation pool logic", the two paths of cleaning, and cleaning that looks at wear. What is
+//! left to chance there is not compared: blocks are passed over always or never, as those whose
+//! life is one erase are.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -86,7 +87,8 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     let reserve = [0.21, 0.3, 0.4][random.random_range(0..3)];
     // What is left beside the reserve and the summaries, or less; but whole logical blocks.
     let hidden = (reserve * blocks as f64).floor() as usize;
-    // Besides, the watermark and two blocks are kept of each plane, or of each element; the fullest element counts.
+    // Besides, the watermark and two blocks are kept of each plane, or of each element; the fullest
+    // element counts.
     let kept = if by_plane {
         planes * hidden.max(plan.low + 2)
     } else {
@@ -200,8 +202,8 @@ struct Model {
     elements: Vec<Element>,
     /// Element, room, block, page in it.
     places: BTreeMap<Owner, (usize, usize, usize, usize)>,
-    /// Element and die of what is in line to be cleaned, in the order in which it was asked for, and which plane it is; 0 for an
-    /// element with one active block.
+    /// Element and die of what is in line to be cleaned, in the order in which it was asked for,
+    /// and which plane it is; 0 for an element with one active block.
     asked: Vec<((usize, usize), usize)>,
     /// Trimmed since the last flush.
     trimmed: BTreeSet<u32>,
@@ -358,7 +360,8 @@ impl Model {
         self.ask(e);
     }
 
-    /// A page has been written: each die gets one plane that is short in line to be cleaned, if none is; they take turns.
+    /// A page has been written: each die gets one plane that is short in line to be cleaned, if
+    /// none is; they take turns.
     fn ask(&mut self, e: usize) {
         if !self.plan.by_plane {
             let is_asked = self.asked.iter().any(|&(of, _)| of == (e, 0));
@@ -407,7 +410,8 @@ impl Model {
             self.counts.reads += 1;
             self.append(e, r, owner);
         }
-        // Before anything is erased it is kept what the host has trimmed: an older version may lie elsewhere.
+        // Before anything is erased it is kept what the host has trimmed: an older version may lie
+        // elsewhere.
         if let Some(list) = self.take_trims(e) {
             self.append(e, r, list);
         }
@@ -460,8 +464,8 @@ impl Model {
         }
     }
 
-    /// "Migrate cold data": the worn block is cleaned and takes what is valid in the block that was erased longest ago, which
-    /// is erased in its place.
+    /// "Migrate cold data": the worn block is cleaned and takes what is valid in the block that was
+    /// erased longest ago, which is erased in its place.
     fn migrate(&mut self, e: usize, r: usize, worn: usize) {
         let sealed = self.elements[e].rooms[r]
             .blocks
@@ -488,7 +492,8 @@ impl Model {
         self.erase(e, r, cold);
     }
 
-    /// The other path: blocks in the order of what they held at the start, until there are two more than the low mark.
+    /// The other path: blocks in the order of what they held at the start, until there are two more
+    /// than the low mark.
     fn clean_element(&mut self, e: usize) {
         let room = &self.elements[e].rooms[0];
         if room.erased() > self.plan.low {
@@ -502,7 +507,8 @@ impl Model {
             .map(|(b, block)| (block.valid(), b))
             .collect();
         order.sort_unstable();
-        // "Here wear-aware only rate-limits": by the average of the beginning. Its page: "the last in order is cleaned".
+        // "Here wear-aware only rate-limits": by the average of the beginning. Its page: "the last
+        // in order is cleaned".
         let lives: Option<(f64, u32)> = self.plan.wear.as_ref().map(|wear| {
             let life = |block: &Block| f64::from(wear.lifetime.saturating_sub(block.erases));
             let average = room.blocks.iter().map(life).sum::<f64>() / room.blocks.len() as f64;

@@ -76,7 +76,8 @@ impl Mapping {
                 // 1. An erased block; one is kept to collect into, and one in case power fails.
                 self.append_block(number);
             } else {
-                // 3. The superblock written longest ago, of those with update blocks, is to give one up.
+                // 3. The superblock written longest ago, of those with update blocks, is to give
+                //    one up.
                 let with_updates =
                     |&number: &usize| self.groups[number].blocks.len() > self.groups[number].data;
                 let oldest = (0..self.groups.len()).filter(with_updates);
@@ -101,7 +102,8 @@ impl Mapping {
         self.groups[number].last_write = self.clock;
     }
 
-    /// Pages that have to leave a block before it can be erased: one tombstone speaks of all that have been trimmed.
+    /// Pages that have to leave a block before it can be erased: one tombstone speaks of all that
+    /// have been trimmed.
     fn needed(&self, number: usize, block: u32) -> usize {
         let mut pages = self.pages_of(number);
         pages.retain(|&page| self.flash.is_in(page, block));
@@ -109,7 +111,8 @@ impl Mapping {
         live + usize::from(live < pages.len())
     }
 
-    /// The block with fewest pages still needed is emptied into the rest of the open block, and an erased one.
+    /// The block with fewest pages still needed is emptied into the rest of the open block, and an
+    /// erased one.
     fn collect(&mut self, number: usize) {
         let open = self.room(number);
         let mut closed = self.groups[number].blocks.clone();

@@ -9,7 +9,6 @@ use crate::ftl::block_level::blocks::Blocks;
 use crate::ftl::context::{Cx, Label, Place};
 use crate::nand::{Cause, Flash, Role};
 use crate::support::NONE;
-use crate::support::classes::Classes;
 use crate::support::list::{Links, List};
 
 /// Flash blocks that are written and erased together.
@@ -23,7 +22,8 @@ pub(super) struct Area {
     /// Logical blocks of which it has taken pages, while it is a log.
     pub(super) guests: Vec<u32>,
     pub(super) is_log: bool,
-    /// Takes no more pages, as far as the host has written it full.
+    /// Takes no more pages, as far as the host, or a tombstone where it is one flash block, has
+    /// written it full.
     pub(super) is_full: bool,
 }
 
@@ -38,8 +38,12 @@ pub(super) struct Areas {
     logs: List,
     links: Links,
     pub(super) log_blocks: u32,
-    /// Striped areas that are no logs and could have more residents, by how many they have.
-    sparse: Classes<u32>,
+    /// Striped areas that are no logs and could have more residents: a list for each number of
+    /// them, with the area that came to have so few last in front; and the number by which each
+    /// area is in one, or 0.
+    sparse: Vec<List>,
+    sparse_links: Links,
+    sparse_count: Vec<u32>,
     /// Flash blocks of a striped area, and residents that it has room for.
     width: u32,
 }
@@ -54,7 +58,9 @@ impl Areas {
             logs: List::default(),
             links: Links::new(most),
             log_blocks: 0,
-            sparse: Classes::new(most),
+            sparse: vec![List::default(); width as usize],
+            sparse_links: Links::new(most),
+            sparse_count: vec![0; most],
             width,
         }
     }
@@ -173,23 +179,33 @@ impl Areas {
     pub(super) fn rank(&mut self, area: u32, open: u32) {
         let Area { residents, is_log, .. } = &self.all[area as usize];
         let count = residents.len() as u32;
-        if !is_log && area != open && self.is_striped(area) && count > 0 && count < self.width {
-            self.sparse.set(area, count);
-        } else {
-            self.sparse.remove(area);
+        let is_sparse = !is_log && area != open && self.is_striped(area) && count < self.width;
+        self.set_sparse(area, if is_sparse { count } else { 0 });
+    }
+
+    fn set_sparse(&mut self, area: u32, count: u32) {
+        let was = std::mem::replace(&mut self.sparse_count[area as usize], count);
+        if was == count {
+            return;
+        }
+        if was > 0 {
+            self.sparse[was as usize].remove(&mut self.sparse_links, area);
+        }
+        if count > 0 {
+            self.sparse[count as usize].push_front(&mut self.sparse_links, area);
         }
     }
 
     /// The striped area with fewest residents, if one could have more: of several the one that came
-    /// to have so few last. O(1).
+    /// to have so few last. O(`width`).
     pub(super) fn sparsest(&self) -> Option<u32> {
-        self.sparse.least().last().copied()
+        self.sparse.iter().find(|areas| !areas.is_empty()).map(List::front)
     }
 
     /// Erases an area that holds nothing any more.
     pub(super) fn erase(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, area: u32, cause: Cause) {
         self.end_log(area);
-        self.sparse.remove(area);
+        self.set_sparse(area, 0);
         for block in std::mem::take(&mut self.all[area as usize]).blocks {
             self.of_block[block as usize] = NONE;
             if cx.flash.write_ptr(block) > 0 {
@@ -215,7 +231,9 @@ impl Areas {
             + self.unused.capacity() * 4
             + self.of_block.len() * 4
             + self.links.bytes()
-            + self.sparse.bytes()
+            + self.sparse.len() * size_of::<List>()
+            + self.sparse_links.bytes()
+            + self.sparse_count.len() * 4
     }
 }
 
@@ -250,5 +268,9 @@ mod tests {
         }
         set(&mut areas, made[2], 2, NONE);
         assert_eq!(areas.sparsest(), Some(made[4]));
+        // Those that go meanwhile do not change who came last.
+        set(&mut areas, made[2], 1, NONE);
+        set(&mut areas, made[3], 3, NONE);
+        assert_eq!(areas.sparsest(), Some(made[2]));
     }
 }

@@ -70,6 +70,9 @@ impl PatternFtl {
             && area != self.target
             && !found.blocks.is_empty()
         {
+            if area == self.emptying {
+                self.emptying = NONE;
+            }
             self.areas.erase(blocks, cx, area, cause);
         }
     }
@@ -180,21 +183,36 @@ impl PatternFtl {
                 return true;
             }
         }
-        // Where there is no room for the one there may be for the other, until the next merge.
         let near = (log, channel);
-        let area = if single {
-            self.single_target(blocks, cx, lbn, near, at_last)
-                .or_else(|| self.striped_target(blocks, cx, at_last))
-        } else {
-            self.striped_target(blocks, cx, at_last)
-                .or_else(|| self.single_target(blocks, cx, lbn, near, at_last))
-        };
+        let mut area = self.target(blocks, cx, lbn, single, near, at_last);
+        // Where there is no room for the one there may be for the other, until the next merge; but
+        // erases that are under way make room for the one.
+        if area.is_none() && (at_last || cx.erasing() == 0) {
+            area = self.target(blocks, cx, lbn, !single, near, at_last);
+        }
         let Some(area) = area else { return false };
         // Emptying a sparse area is collection, and no merge of a log.
         cx.counters.full_merges += u64::from(cause == Cause::Merge);
         self.gather(blocks, cx, lbn, area, cause);
         self.move_in(blocks, cx, lbn, area, cause);
         true
+    }
+
+    /// Where a logical block is copied to, under SINGLE or MULTI; none while there is no room.
+    fn target(
+        &mut self,
+        blocks: &mut Blocks,
+        cx: &mut Cx<'_>,
+        lbn: u32,
+        single: bool,
+        near: (u32, Option<u32>),
+        at_last: bool,
+    ) -> Option<u32> {
+        if single {
+            self.single_target(blocks, cx, lbn, near, at_last)
+        } else {
+            self.striped_target(blocks, cx, at_last)
+        }
     }
 
     fn single_target(
@@ -254,6 +272,7 @@ impl PatternFtl {
                 }
             }
         }
+        self.merging = log;
         while let Some(&lbn) = self.areas.all[log as usize].guests.last() {
             let ppb = blocks.ppb();
             let has = blocks
@@ -264,6 +283,7 @@ impl PatternFtl {
             }
             self.areas.all[log as usize].guests.pop();
         }
+        self.merging = NONE;
         self.areas.end_log(log);
         self.areas.rank(log, self.target);
         self.drop_if_empty(blocks, cx, log, Cause::Merge);
@@ -294,12 +314,16 @@ impl PatternFtl {
         cx: &mut Cx<'_>,
         at_last: bool,
     ) -> Option<bool> {
-        let area = self.areas.sparsest()?;
+        if self.emptying == NONE {
+            self.emptying = self.areas.sparsest()?;
+        }
+        let area = self.emptying;
         while let Some(&lbn) = self.areas.all[area as usize].residents.last() {
             if !self.merge(blocks, cx, lbn, (NONE, None), (Cause::Gc, at_last)) {
                 return Some(false);
             }
         }
+        self.emptying = NONE;
         Some(true)
     }
 }

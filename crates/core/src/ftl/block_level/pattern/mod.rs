@@ -48,22 +48,25 @@
 //! (`mixed_writes`). A block that was never written and has only been read keeps no policy. A block
 //! that turns read-intensive under SINGLE stays where it is until it is written or merged; if it is
 //! read again until it is written, the written pages go to MULTI, as the paper says, but not the
-//! ones that were only read, which the buffer does not write. Patterns of random reads alone say
-//! nothing of where a block should be, and are passed over among its last two. A channel is ready
-//! for a block if it has an erased one and collection need not win others back first. Merges that a
-//! full set of logs forces make none unready: section 5.3.3 passes over channels "without enough
-//! free blocks", and such a merge comes with the next log on whichever channel that is, where the
-//! log written longest ago lies. A block that moves to SINGLE goes to the channel where its log
-//! lies, or else to the one that the buffer names, as a block of p-CAVE does (section 3.3). A
-//! striped area takes its blocks on each channel from the chip that has most erased ones. Without a
-//! pattern handler a block that only random reads were made to keeps its policy, and one that
-//! random writes and sequential reads were made to follows its writes. The policies lie in RAM:
-//! after a power cut a block has that under which it lies. A block has one pattern for each stay in
-//! the buffer, as its flags are cleared only when it leaves (section 5.2): one that a flush command
-//! has written in between is told of twice, and counts as if only what is told last had been, but
-//! for the pages that lie where the first pattern wanted them until they are merged. Updating the
-//! maps costs nothing. A request does not wait for the erases that it causes, of merges or of
-//! sparse areas (`merge_erase`).
+//! ones that were only read, which the buffer does not write. What counts is the pattern with which
+//! it is written; a merge before that ends the wait only if it takes the block off the list.
+//! Patterns of random reads alone say nothing of where a block should be, and are passed over among
+//! its last two. A channel is ready for a block if it has an erased one and collection need not win
+//! others back first. Merges that a full set of logs forces make none unready: section 5.3.3 passes
+//! over channels "without enough free blocks", and such a merge comes with the next log on
+//! whichever channel that is, where the log written longest ago lies. A block that moves to SINGLE
+//! goes to the channel where its log lies, or else to the one that the buffer names, as a block of
+//! p-CAVE does (section 3.3). A striped area takes its blocks on each channel from the chip that
+//! has most erased ones. Without a pattern handler a block of which no page is written keeps its
+//! policy and stays where it is, whatever is told of it, and one that random writes and sequential
+//! reads were made to follows its writes. The policies lie in RAM: after a power cut a block has
+//! that under which it lies. A block has one pattern for each stay in the buffer, as its flags are
+//! cleared only when it leaves (section 5.2): one that a flush command has written in between is
+//! told of twice, and counts as if only what is told last had been, but for the pages that lie
+//! where the first pattern wanted them until they are merged. A merge in between that takes the
+//! block off the list is not taken back: what is told then is held against the policy to which the
+//! block has moved. Updating the maps costs nothing. A request does not wait for the erases that it
+//! causes, of merges or of sparse areas (`merge_erase`).
 //!
 //! In a striped log page p goes to flash block p modulo `striping`, as under `mnk`: the log is full
 //! when that one is. The logical blocks of a log are merged from the one that came to it last to
@@ -71,6 +74,17 @@
 //! after another, however few pages they have; pages of theirs that lie in it already are not
 //! copied again. It is erased when the next one is begun, if all of them have left it. Flash blocks
 //! of an area to which nothing was written need no erase.
+//!
+//! Erased blocks run short where fewer than three striped areas' worth of them are left: before
+//! each merge, and beside the blocks that a new log is going to take. Then areas of several flash
+//! blocks are emptied that hold fewer logical blocks than `striping`, but no logs, nor the one that
+//! takes those that are copied. Among areas with as few, the one that came to have so few last goes
+//! first; its blocks leave it from the one that came last to the one that came first. A merge that
+//! needs a new striped area finds room for it if two areas' worth of blocks are erased, and a flash
+//! block under SINGLE if there are more than one area has; where there is no room for the one, not
+//! even once all erases under way have ended, the logical block goes to the other until its next
+//! merge. A merge that waits for an erase goes on before anything else is begun: where blocks lie
+//! does not depend on how long erases take.
 //!
 //! A flush makes trims durable with a tombstone in a log for each logical block, under SINGLE if
 //! its pattern changes; that does not count as writing to the log. A merge writes one, too, if
@@ -239,6 +253,8 @@ impl Config {
             striped_logs: vec![NONE; data.div_ceil(width) as usize],
             target: NONE,
             slots: 0,
+            merging: NONE,
+            emptying: NONE,
             turns: vec![turn; data as usize],
             before: vec![turn; data as usize],
             heard: None,
@@ -289,6 +305,10 @@ struct PatternFtl {
     /// Striped area that takes merged blocks, or [`NONE`], and how many it has taken.
     target: u32,
     slots: u32,
+    /// Log that is being merged and area that is being emptied while an erase has to end first, or
+    /// [`NONE`].
+    merging: u32,
+    emptying: u32,
     turns: Vec<Turn>,
     /// The same before the stay in the buffer that was told of last.
     before: Vec<Turn>,
@@ -421,7 +441,7 @@ impl PatternFtl {
 
     /// Wins erased blocks back until so many can be taken; `false` while an erase has to end first.
     fn make_room(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, count: u32) -> bool {
-        while blocks.pool.total() < count + 3 * self.width {
+        while self.emptying != NONE || blocks.pool.total() < count + 3 * self.width {
             match self.clean(blocks, cx, false) {
                 None => break,
                 Some(false) => return false,
@@ -434,6 +454,9 @@ impl PatternFtl {
     /// The log for a page of `lbn`, or `None` while there is no block to take.
     fn open(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, now: Now, lpn: u32) -> Option<u32> {
         let lbn = now.lbn;
+        if self.merging != NONE && !self.merge_log(blocks, cx, self.merging, false) {
+            return None;
+        }
         let index = (if now.striped { lbn / self.width } else { lbn }) as usize;
         let open = if now.striped { self.striped_logs[index] } else { self.single_logs[index] };
         if open != NONE {
@@ -590,6 +613,8 @@ impl BlockScheme for PatternFtl {
         self.areas.take_in(log, lbn);
         if let Some(at) = self.areas.next(cx.flash, log, pages[0]) {
             blocks.write_tombstones(cx, at, pages);
+            let area = &mut self.areas.all[log as usize];
+            area.is_full |= area.blocks.len() == 1 && at.page + 1 == blocks.ppb();
         }
         true
     }

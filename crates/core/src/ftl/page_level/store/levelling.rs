@@ -134,10 +134,10 @@ impl Blocks for Cluster<'_> {
 }
 
 impl Store {
-    /// Whether data may move between two blocks without making one unit fuller than the other, or
-    /// than collection can do with. Where units take turns, a unit that gets cold data for good
-    /// goes on getting as many of the host's pages with less room for them, and wears the faster
-    /// for it.
+    /// Whether data may move between two blocks: not into a unit that is fuller than the one that
+    /// gives, nor so that it becomes fuller than collection can do with. Where units take turns, a
+    /// unit that gets cold data for good goes on getting as many of the host's pages with less room
+    /// for them, and wears the faster for it.
     fn may_move(&self, from: u32, into: u32) -> bool {
         let [home, away] = [from, into].map(|block| self.geometry.unit_of(block));
         let gets = &self.units[away as usize];
@@ -179,38 +179,45 @@ impl Store {
         }
     }
 
-    /// Calls the leveller with the cluster of `block`, of so many blocks.
+    /// Calls the leveller with the blocks of a cluster.
     fn ask<T>(
         &mut self,
         cx: &Cx<'_>,
-        (block, size): (u32, u32),
+        range: Range<u32>,
         ask: impl FnOnce(&mut dyn Leveller, &dyn Blocks) -> T,
     ) -> Option<T> {
         let mut leveller = self.wear.leveller.take()?;
-        let first = block / size * size;
-        let range = first..(first + size).min(self.geometry.blocks());
         let answer = ask(&mut *leveller, &Cluster { store: self, flash: cx.flash, range });
         self.wear.leveller = Some(leveller);
         Some(answer)
+    }
+
+    /// The blocks of the cluster and of the unit that `block` belongs to.
+    fn around(&self, block: u32) -> (Range<u32>, Range<u32>) {
+        let of = |size: u32| {
+            let first = block / size * size;
+            first..(first + size).min(self.geometry.blocks())
+        };
+        (of(self.wear.cluster), of(self.geometry.blocks_per_unit))
     }
 
     /// Collection on account of `unit` has erased `block`: asks for the swap that is due. One at a
     /// time. Where none is due in the cluster, one inside the unit of the block may be.
     pub(super) fn level(&mut self, cx: &Cx<'_>, unit: u32, block: u32) {
         if self.wear.leveller.is_some() && self.wear.due.is_empty() {
-            let (cluster, alone) = (self.wear.cluster, self.geometry.blocks_per_unit);
+            let (cluster, alone) = self.around(block);
+            let is_wider = cluster != alone;
             let mut ask =
-                |size| self.ask(cx, (block, size), |leveller, all| leveller.erased(block, all));
-            let mut swap = ask(cluster).flatten();
-            if swap.is_none() && cluster > alone {
-                swap = ask(alone).flatten();
-            }
+                |range| self.ask(cx, range, |leveller, all| leveller.erased(block, all)).flatten();
+            // What is left of the units is a cluster, too, and may be one unit alone.
+            let swap = ask(cluster).or_else(|| if is_wider { ask(alone) } else { None });
             self.wear.due.extend(swap.map(|swap| (unit, swap)));
         }
     }
 
     /// Begins the swap that is due in `unit`, if there is one and there is room for it: an erased
-    /// block stays in reserve wherever one is taken, and no unit becomes fuller than another by it.
+    /// block stays in reserve wherever one is taken, and the unit that gets the pages is still no
+    /// fuller than the other.
     pub(super) fn begin_swap(&mut self, cx: &mut Cx<'_>, unit: u32) -> bool {
         let Some(swap) = self.wear.take_due(unit) else { return false };
         let holds_data =
@@ -297,8 +304,8 @@ impl Store {
         self.close_swap(cx, unit, swap);
         // Where the pages found room in the block of an earlier swap, this one's has got none.
         if filled == swap.into {
-            let cluster = self.wear.cluster;
-            self.ask(cx, (swap.into, cluster), |leveller, blocks| leveller.swapped(swap, blocks));
+            let (cluster, _) = self.around(swap.into);
+            self.ask(cx, cluster, |leveller, blocks| leveller.swapped(swap, blocks));
         }
     }
 
