@@ -1,7 +1,6 @@
 //! What leaves the buffer, or bypasses it, on its way to the FTL: evictions, padding, pages that
 //! are forced out.
 
-use super::parked::Key;
 use super::{Cx, Device, DeviceError, NOBODY, Occasion, PageOut, ReadGroup, Waiter, cx};
 use crate::buffer::config::WriteBack;
 use crate::buffer::{Action, Answer, Evicted, Eviction, Outcome, Span};
@@ -31,12 +30,7 @@ impl Device {
     /// Tells the mapping what was done to the block that leaves, where the buffer says so.
     fn pass_hint(&mut self, eviction: &Eviction, out: &Outcome, clean: bool) {
         if let Some(hint) = eviction.hint {
-            // The FTL hears of a block's pages in the order in which it gets them.
-            if !clean && self.parked.orders(Key::LogicalBlock(hint.block)) {
-                self.late_hint = Some(hint);
-            } else if let Some(advice) = self.mapping.advice_mut() {
-                advice.on_hint(hint, clean, &mut self.counters);
-            }
+            self.tell_ftl(hint, clean);
         }
         self.observers.on_evict(&Leaving { eviction, pages: out.pages_of(eviction), clean });
     }

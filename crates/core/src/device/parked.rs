@@ -4,11 +4,13 @@
 //! buffer slots, until collection has made room. Requests that need nothing of it go on. What keeps
 //! its order:
 //!
-//! - Writes and trims of one page. Where an FTL places whole logical blocks, those of one logical
-//!   block. A page that waits is written before it is trimmed: the FTL may have begun to place it.
+//! - Writes and trims of one page. A page that waits is written before it is trimmed: the FTL may
+//!   have begun to place it.
 //! - Writes to one unit or chip, where the page's number says to which it goes; of a page-level FTL
-//!   all others. Where an FTL places whole logical blocks, a few may go ahead of one for which
-//!   there is no room yet ([`AHEAD`]).
+//!   all others among themselves.
+//! - Of an FTL that places whole logical blocks everything that it is given or told, but for reads:
+//!   what it has begun to do for a write that found no room is for that write, and the blocks that
+//!   it merges into are the drive's.
 //! - A flush command, and whatever else makes writes durable, comes after those parked before it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -17,9 +19,6 @@ use hashbrown::HashMap;
 
 use crate::ftl::{PageOut, Waiter};
 use crate::pattern::Hint;
-
-/// Writes of whole logical blocks that are tried after one for which there is no room.
-pub(super) const AHEAD: usize = 16;
 
 /// What waits for room.
 #[derive(Debug)]
@@ -56,6 +55,8 @@ pub(super) enum Work {
     Write(Write),
     /// This page is trimmed.
     Trim(u32),
+    /// The FTL is told of a block that the buffer has dropped.
+    Hint(Hint),
 }
 
 /// Everything from one parked write up to another is to be made durable once it is written.
@@ -71,19 +72,12 @@ pub(super) struct Durable {
     pub flush: Option<u32>,
 }
 
-/// What orders two writes: their page, or their logical block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Key {
-    Page(u32),
-    LogicalBlock(u32),
-}
-
 #[derive(Debug)]
 struct Entry {
     work: Work,
     queue: u32,
-    keys: Vec<Key>,
-    /// Keys that an earlier write has as well.
+    keys: Vec<u32>,
+    /// Pages of which something is parked before.
     blocked: u32,
 }
 
@@ -94,8 +88,8 @@ pub(super) struct Parked {
     next: u64,
     /// By number, which is the order of parking.
     entries: BTreeMap<u64, Entry>,
-    /// Writes that have each key, the first one in front.
-    by_key: HashMap<Key, VecDeque<u64>>,
+    /// What is parked of each page, the first one in front.
+    by_page: HashMap<u32, VecDeque<u64>>,
     /// How often a page is parked, and what is done to it last.
     pages: HashMap<u32, (u32, Newest)>,
     /// How much waits in each queue.
@@ -134,7 +128,7 @@ impl Parked {
     pub fn requested_pages(&self, wanted: impl Fn(u64) -> bool) -> u64 {
         let writes = self.entries.values().filter_map(|entry| match &entry.work {
             Work::Write(write) => write.request,
-            Work::Trim(_) => None,
+            Work::Trim(_) | Work::Hint(_) => None,
         });
         let requests: BTreeMap<u64, u32> = writes.collect();
         requests.iter().filter(|(number, _)| wanted(**number)).map(|(_, &n)| u64::from(n)).sum()
@@ -154,14 +148,9 @@ impl Parked {
         self.waiting.contains_key(&queue)
     }
 
-    /// Whether a write with this key has to come after a parked one. O(1).
-    #[inline]
-    pub fn orders(&self, key: Key) -> bool {
-        self.by_key.contains_key(&key)
-    }
-
     /// Parks a write in a queue.
-    pub fn park(&mut self, write: Write, queue: u32, mut keys: Vec<Key>) {
+    pub fn park(&mut self, write: Write, queue: u32) {
+        let mut keys: Vec<u32> = write.pages.iter().map(|out| out.lpn).collect();
         keys.sort_unstable();
         keys.dedup();
         for out in &write.pages {
@@ -172,19 +161,24 @@ impl Parked {
         self.insert(Work::Write(write), queue, keys);
     }
 
-    /// Parks the trim of a page that is parked.
-    pub fn park_trim(&mut self, lpn: u32, queue: u32, key: Key) {
-        let (count, newest) = self.pages.entry(lpn).or_insert((0, Newest::Trimmed));
-        (*count, *newest) = (*count + 1, Newest::Trimmed);
-        self.insert(Work::Trim(lpn), queue, vec![key]);
+    /// Parks a hint that comes with no pages.
+    pub fn park_hint(&mut self, hint: Hint, queue: u32) {
+        self.insert(Work::Hint(hint), queue, Vec::new());
     }
 
-    fn insert(&mut self, work: Work, queue: u32, keys: Vec<Key>) {
+    /// Parks the trim of a page.
+    pub fn park_trim(&mut self, lpn: u32, queue: u32) {
+        let (count, newest) = self.pages.entry(lpn).or_insert((0, Newest::Trimmed));
+        (*count, *newest) = (*count + 1, Newest::Trimmed);
+        self.insert(Work::Trim(lpn), queue, vec![lpn]);
+    }
+
+    fn insert(&mut self, work: Work, queue: u32, keys: Vec<u32>) {
         let number = self.next;
         self.next += 1;
         let mut blocked = 0;
         for &key in &keys {
-            let others = self.by_key.entry(key).or_default();
+            let others = self.by_page.entry(key).or_default();
             blocked += u32::from(!others.is_empty());
             others.push_back(number);
         }
@@ -200,9 +194,14 @@ impl Parked {
         self.ready.keys().copied().collect()
     }
 
-    /// The first of these writes from number `from` on.
-    pub fn first(&self, queue: u32, from: u64) -> Option<u64> {
-        self.ready.get(&queue)?.range(from..).next().copied()
+    /// The first of what waits in a queue and for nothing but room.
+    pub fn first(&self, queue: u32) -> Option<u64> {
+        self.ready.get(&queue)?.first().copied()
+    }
+
+    /// The first of all that is parked.
+    pub fn first_of_all(&self) -> Option<u64> {
+        self.entries.keys().next().copied()
     }
 
     /// What is parked under a number.
@@ -249,12 +248,12 @@ impl Parked {
             }
         }
         for key in keys {
-            let Some(others) = self.by_key.get_mut(&key) else { continue };
+            let Some(others) = self.by_page.get_mut(&key) else { continue };
             let was_first = others.front() == Some(&number);
             others.retain(|&other| other != number);
             let next = others.front().copied();
             if others.is_empty() {
-                self.by_key.remove(&key);
+                self.by_page.remove(&key);
             }
             let Some(next) = next.filter(|_| was_first) else { continue };
             let Some(entry) = self.entries.get_mut(&next) else { continue };
@@ -264,6 +263,11 @@ impl Parked {
             }
         }
         Some(work)
+    }
+
+    /// A hint has been passed on.
+    pub fn told(&mut self, number: u64) {
+        self.remove(number);
     }
 
     /// Parks what makes writes durable.
@@ -279,6 +283,11 @@ impl Parked {
     /// The first of what makes writes durable that none of them is missing for any more.
     pub fn next_durable(&self) -> Option<Durable> {
         self.durable.iter().find(|durable| !self.has_between(durable.from, durable.to)).copied()
+    }
+
+    /// The first of what makes writes durable.
+    pub fn first_durable(&self) -> Option<Durable> {
+        self.durable.first().copied()
     }
 
     /// What [`Self::next_durable`] returned is planned.

@@ -1,12 +1,13 @@
 //! Room for writes: handing pages to the FTL, and collecting garbage step by step while the host
 //! goes on.
 
-use super::parked::{AHEAD, Durable, Key, Newest, Work, Write};
+use super::parked::{Durable, Newest, Work, Write};
 use super::{Cx, Device, DeviceError, NOBODY, PageOut, Waiter, cx};
 use crate::ftl::Reclaim;
 use crate::metrics::Counters;
 use crate::nand::Cause;
 use crate::nand::op::ENGINE_JOIN;
+use crate::pattern::Hint;
 use crate::support::NONE;
 use crate::support::tournament::NEVER;
 
@@ -56,26 +57,36 @@ impl Device {
         }
     }
 
-    /// What orders a write of a page among the parked ones, and the queue in which it waits: that
-    /// of its unit, of its chip, or of all pages that have neither.
-    pub(super) fn order_of(&self, lpn: u32) -> (Key, u32) {
+    /// The queue in which a write of a page waits: that of its unit, of its chip, or of all pages that
+    /// have neither.
+    pub(super) fn queue_of(&self, lpn: u32) -> u32 {
         let (units, advice) = (self.geometry.units, self.mapping.advice());
         if let Some(unit) = advice.and_then(|advice| advice.home(lpn)) {
-            return (Key::Page(lpn), unit);
+            return unit;
         }
-        if let Some(chip) = advice.and_then(|advice| advice.home_chip(lpn)) {
-            return (Key::Page(lpn), units + 1 + chip);
-        }
-        if self.places_pages {
-            return (Key::Page(lpn), units);
-        }
-        (Key::LogicalBlock(lpn / self.geometry.pages_per_block), units)
+        let chip = advice.and_then(|advice| advice.home_chip(lpn));
+        chip.map_or(units, |chip| units + 1 + chip)
     }
 
-    /// Whether a page has to wait behind what is parked.
+    /// Whether what the FTL is given next of a page has to wait behind what is parked.
     fn comes_after_parked(&self, lpn: u32) -> bool {
-        let (key, queue) = self.order_of(lpn);
-        self.parked.orders(key) || (self.places_pages && self.parked.has_waiting(queue))
+        if !self.places_pages {
+            return !self.parked.is_empty();
+        }
+        self.parked.newest(lpn).is_some() || self.parked.has_waiting(self.queue_of(lpn))
+    }
+
+    /// Tells the FTL of a block that leaves the buffer, in the order in which it gets its pages.
+    pub(super) fn tell_ftl(&mut self, hint: Hint, clean: bool) {
+        if !self.places_pages && !self.parked.is_empty() {
+            if clean {
+                self.parked.park_hint(hint, self.geometry.units);
+            } else {
+                self.late_hint = Some(hint);
+            }
+        } else if let Some(advice) = self.mapping.advice_mut() {
+            advice.on_hint(hint, clean, &mut self.counters);
+        }
     }
 
     /// Writes the batch while other writes are parked: pages that come after one of those are
@@ -147,22 +158,21 @@ impl Device {
     /// Parks the first of these pages and those that go to the same unit; all, where it has none of
     /// its own.
     fn park_first(&mut self, rest: &mut Vec<PageOut>, own: Waiter, join: Option<u32>) {
-        let (_, queue) = self.order_of(rest[0].lpn);
-        let (parked, others) = rest.iter().partition(|out| self.order_of(out.lpn).1 == queue);
+        let queue = self.queue_of(rest[0].lpn);
+        let (parked, others) = rest.iter().partition(|out| self.queue_of(out.lpn) == queue);
         *rest = others;
         self.park(&parked, own, join, true);
     }
 
     /// Parks pages, the first of them `tried` or not, in a queue for each unit.
     fn park(&mut self, pages: &[PageOut], own: Waiter, join: Option<u32>, tried: bool) {
-        let mut queues: Vec<u32> = pages.iter().map(|out| self.order_of(out.lpn).1).collect();
+        let mut queues: Vec<u32> = pages.iter().map(|out| self.queue_of(out.lpn)).collect();
         queues.sort_unstable();
         queues.dedup();
         self.room_seen = (self.room_made, self.engine.erased());
         for queue in queues {
             let pages: Vec<PageOut> =
-                pages.iter().filter(|out| self.order_of(out.lpn).1 == queue).copied().collect();
-            let keys = pages.iter().map(|out| self.order_of(out.lpn).0).collect();
+                pages.iter().filter(|out| self.queue_of(out.lpn) == queue).copied().collect();
             let shadow = self.engine.shadow();
             let versions = shadow
                 .map(|shadow| pages.iter().map(|out| shadow.version(out.lpn)).collect())
@@ -179,7 +189,7 @@ impl Device {
             let (hint, request) = (self.late_hint.take(), self.serving);
             let (group, waiter) = (self.group, own);
             let write = Write { pages, versions, group, waiter, after, hint, tried, request };
-            self.parked.park(write, queue, keys);
+            self.parked.park(write, queue);
         }
     }
 
@@ -219,21 +229,32 @@ impl Device {
     /// Tries to write what is parked.
     #[cold]
     fn try_parked(&mut self) -> Result<(), DeviceError> {
-        for queue in self.parked.queues() {
-            let mut tries = if self.places_pages { 1 } else { AHEAD };
-            let mut from = 0;
-            while let Some(number) = self.parked.first(queue, from)
-                && tries > 0
-            {
-                if !self.try_write(number) {
-                    (from, tries) = (number + 1, tries - 1);
-                }
+        if self.places_pages {
+            for queue in self.parked.queues() {
+                while let Some(number) = self.parked.first(queue)
+                    && self.try_work(number)
+                {}
             }
+            while let Some(durable) = self.parked.next_durable()
+                && self.try_durable(durable)
+            {}
+        } else {
+            while self.try_next() {}
         }
-        self.try_durable();
         self.start_jobs()?;
         self.release_held_erases();
         Ok(())
+    }
+
+    /// Does the first of all that is parked; whether that was possible.
+    fn try_next(&mut self) -> bool {
+        let (work, durable) = (self.parked.first_of_all(), self.parked.first_durable());
+        match (work, durable) {
+            (Some(number), None) => self.try_work(number),
+            (Some(number), Some(durable)) if number < durable.to => self.try_work(number),
+            (_, Some(durable)) => self.try_durable(durable),
+            (None, None) => false,
+        }
     }
 
     /// Writes are parked: erases that wait for pages in program units which are not full must not
@@ -248,13 +269,20 @@ impl Device {
     }
 
     /// Does what is parked under a number; whether the FTL has taken all of it.
-    fn try_write(&mut self, number: u64) -> bool {
+    fn try_work(&mut self, number: u64) -> bool {
         let write = match self.parked.work_mut(number) {
             Some(Work::Write(write)) => write,
             Some(&mut Work::Trim(lpn)) => {
                 self.mapping.trim(&mut cx!(self, plan, NOBODY), lpn, 1);
                 self.parked.trimmed(number);
                 self.issue();
+                return true;
+            }
+            Some(&mut Work::Hint(hint)) => {
+                self.parked.told(number);
+                if let Some(advice) = self.mapping.advice_mut() {
+                    advice.on_hint(hint, true, &mut self.counters);
+                }
                 return true;
             }
             None => return true,
@@ -311,10 +339,10 @@ impl Device {
         flush: Option<u32>,
     ) -> Result<(), DeviceError> {
         let to = self.parked.next();
+        let waits =
+            self.parked.has_between(from, to) || (!self.places_pages && !self.parked.is_empty());
         loop {
-            if !self.parked.has_between(from, to)
-                && self.mapping.make_durable(&mut cx!(self, plan, own))
-            {
+            if !waits && self.mapping.make_durable(&mut cx!(self, plan, own)) {
                 self.fruitless = 0;
                 self.issue();
                 if let Some(id) = flush {
@@ -327,7 +355,7 @@ impl Device {
                 continue;
             }
             self.issue();
-            if self.make_room_now()? {
+            if !waits && self.make_room_now()? {
                 continue;
             }
             if let Waiter::Writes(join) = own {
@@ -338,15 +366,13 @@ impl Device {
         }
     }
 
-    /// Makes durable what waits for that, where all of it has been written.
-    fn try_durable(&mut self) {
-        while let Some(Durable { waiter, flush, .. }) = self.parked.next_durable() {
-            if !self.mapping.make_durable(&mut cx!(self, plan, waiter)) {
-                return self.issue();
-            }
+    /// Makes durable what waits for that; whether that was possible.
+    fn try_durable(&mut self, Durable { waiter, flush, .. }: Durable) -> bool {
+        let planned = self.mapping.make_durable(&mut cx!(self, plan, waiter));
+        self.issue();
+        if planned {
             self.fruitless = 0;
             self.parked.durable_planned();
-            self.issue();
             if let Some(id) = flush {
                 self.engine.barrier(id);
             }
@@ -354,20 +380,23 @@ impl Device {
                 self.engine.release(join);
             }
         }
+        planned
     }
 
-    /// The host trims pages: those that are parked once they have been written.
+    /// The host trims pages: those that come after something parked once that has been done.
     pub(super) fn trim_pages(&mut self, first: u32, count: u32) {
         let end = first + count;
         let mut from = first;
         if !self.parked.is_empty() {
             for lpn in first..end {
-                let Some(newest) = self.parked.newest(lpn) else { continue };
+                let newest = self.parked.newest(lpn);
+                if newest.is_none() && (self.places_pages || !self.comes_after_parked(lpn)) {
+                    continue;
+                }
                 self.trim_now(from, lpn);
                 from = lpn + 1;
-                if newest == Newest::Written {
-                    let (key, queue) = self.order_of(lpn);
-                    self.parked.park_trim(lpn, queue, key);
+                if newest != Some(Newest::Trimmed) {
+                    self.parked.park_trim(lpn, self.queue_of(lpn));
                 }
             }
         }
