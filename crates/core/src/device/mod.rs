@@ -82,7 +82,9 @@ struct ReadGroup {
     /// Pages of the span that they belong to: `first..first + count`.
     first: u32,
     count: u32,
-    /// Next free slot.
+    /// First and last of those who wait for these pages, in `fill_waiters`, or none.
+    waiters: (u32, u32),
+    /// Next free place.
     next: u32,
 }
 
@@ -131,8 +133,9 @@ pub struct Device {
     free_reads: u32,
     /// Pages being filled, and the reads that fill them.
     filling: HashMap<u32, u32>,
-    /// `(reads, request that waits for them)`.
-    dependents: Vec<(u32, u32)>,
+    /// Requests that wait for pages which another one is filling, and the next one on the same list.
+    fill_waiters: Vec<(u32, u32)>,
+    free_fill_waiter: u32,
     /// Units being collected.
     jobs: u32,
     /// Collection takes no time.
@@ -298,7 +301,8 @@ impl Device {
             reads: Vec::new(),
             free_reads: crate::support::NONE,
             filling: HashMap::new(),
-            dependents: Vec::new(),
+            fill_waiters: Vec::new(),
+            free_fill_waiter: crate::support::NONE,
             jobs: 0,
             free_collection: config.ftl.gc.cost == GcCost::Free,
             collects_when_idle: config.ftl.gc.idle_free_blocks.is_some(),

@@ -148,11 +148,14 @@ impl Parked {
         self.waiting.contains_key(&queue)
     }
 
-    /// Parks a write in a queue.
-    pub fn park(&mut self, write: Write, queue: u32) {
-        let mut keys: Vec<u32> = write.pages.iter().map(|out| out.lpn).collect();
-        keys.sort_unstable();
-        keys.dedup();
+    /// Parks a write in a queue. Where everything keeps its order, `by_page` need not.
+    pub fn park(&mut self, write: Write, queue: u32, by_page: bool) {
+        let mut keys = Vec::new();
+        if by_page {
+            keys.extend(write.pages.iter().map(|out| out.lpn));
+            keys.sort_unstable();
+            keys.dedup();
+        }
         for out in &write.pages {
             let (count, newest) = self.pages.entry(out.lpn).or_insert((0, Newest::Written));
             (*count, *newest) = (*count + 1, Newest::Written);
@@ -167,10 +170,10 @@ impl Parked {
     }
 
     /// Parks the trim of a page.
-    pub fn park_trim(&mut self, lpn: u32, queue: u32) {
+    pub fn park_trim(&mut self, lpn: u32, queue: u32, by_page: bool) {
         let (count, newest) = self.pages.entry(lpn).or_insert((0, Newest::Trimmed));
         (*count, *newest) = (*count + 1, Newest::Trimmed);
-        self.insert(Work::Trim(lpn), queue, vec![lpn]);
+        self.insert(Work::Trim(lpn), queue, if by_page { vec![lpn] } else { Vec::new() });
     }
 
     fn insert(&mut self, work: Work, queue: u32, keys: Vec<u32>) {

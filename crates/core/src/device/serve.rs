@@ -271,7 +271,8 @@ impl Device {
         let index = if self.free_reads == NONE { self.reads.len() as u32 } else { self.free_reads };
         let join = self.engine.join(READS | index);
         self.engine.hold(join);
-        let reads = ReadGroup { request: id, join, first: span.0, count: span.1, next: NONE };
+        let (first, count, waiters) = (span.0, span.1, (NONE, NONE));
+        let reads = ReadGroup { request: id, join, first, count, waiters, next: NONE };
         if index as usize == self.reads.len() {
             self.reads.push(reads);
         } else {
@@ -314,13 +315,29 @@ impl Device {
 
     /// A hit on a page that another request is filling waits for it.
     fn wait_for_fill(&mut self, id: u32, lpn: u32) {
-        if let Some(&reads) = self.filling.get(&lpn)
-            && self.reads[reads as usize].request != id
-            && !self.dependents.contains(&(reads, id))
-        {
-            self.dependents.push((reads, id));
-            self.pending[id as usize].conditions += 1;
+        let Some(&reads) = self.filling.get(&lpn) else { return };
+        let group = &mut self.reads[reads as usize];
+        let last = group.waiters.1;
+        // A request whose pages are being served is the last one that can have begun to wait.
+        if group.request == id || (last != NONE && self.fill_waiters[last as usize].0 == id) {
+            return;
         }
+        let waiter = self.free_fill_waiter;
+        let waiter = if waiter == NONE {
+            self.fill_waiters.push((id, NONE));
+            self.fill_waiters.len() as u32 - 1
+        } else {
+            self.free_fill_waiter =
+                std::mem::replace(&mut self.fill_waiters[waiter as usize], (id, NONE)).1;
+            waiter
+        };
+        if last == NONE {
+            group.waiters.0 = waiter;
+        } else {
+            self.fill_waiters[last as usize].1 = waiter;
+        }
+        group.waiters.1 = waiter;
+        self.pending[id as usize].conditions += 1;
     }
 
     /// Page `lpn` is being filled by the reads that request `id` has just planned.

@@ -94,6 +94,16 @@ impl Device {
     #[cold]
     fn write_around(&mut self, own: Waiter, waits: u32) -> Result<(), DeviceError> {
         let batch = std::mem::take(&mut self.batch);
+        if !self.places_pages {
+            let join = self.keep_join(waits);
+            self.park(&batch, own, join, false);
+            if let Some(join) = join {
+                self.issue();
+                self.engine.release(join);
+            }
+            self.batch = batch;
+            return Ok(());
+        }
         let (behind, ahead): (Vec<PageOut>, Vec<PageOut>) =
             batch.iter().partition(|out| self.comes_after_parked(out.lpn));
         let join = if behind.is_empty() { None } else { self.keep_join(waits) };
@@ -166,31 +176,47 @@ impl Device {
 
     /// Parks pages, the first of them `tried` or not, in a queue for each unit.
     fn park(&mut self, pages: &[PageOut], own: Waiter, join: Option<u32>, tried: bool) {
+        self.room_seen = (self.room_made, self.engine.erased());
+        if !self.places_pages {
+            if !pages.is_empty() {
+                self.park_in(self.geometry.units, pages.to_vec(), own, join, tried);
+            }
+            return;
+        }
         let mut queues: Vec<u32> = pages.iter().map(|out| self.queue_of(out.lpn)).collect();
         queues.sort_unstable();
         queues.dedup();
-        self.room_seen = (self.room_made, self.engine.erased());
         for queue in queues {
-            let pages: Vec<PageOut> =
-                pages.iter().filter(|out| self.queue_of(out.lpn) == queue).copied().collect();
-            let shadow = self.engine.shadow();
-            let versions = shadow
-                .map(|shadow| pages.iter().map(|out| shadow.version(out.lpn)).collect())
-                .unwrap_or_default();
-            if let Waiter::Writes(join) = own {
-                self.engine.hold(join);
-            }
-            let after = join.map(|join| {
-                let after = self.engine.join(NONE);
-                self.engine.hold(after);
-                self.engine.link(join, after);
-                after
-            });
-            let (hint, request) = (self.late_hint.take(), self.serving);
-            let (group, waiter) = (self.group, own);
-            let write = Write { pages, versions, group, waiter, after, hint, tried, request };
-            self.parked.park(write, queue);
+            let pages = pages.iter().filter(|out| self.queue_of(out.lpn) == queue).copied();
+            self.park_in(queue, pages.collect(), own, join, tried);
         }
+    }
+
+    fn park_in(
+        &mut self,
+        queue: u32,
+        pages: Vec<PageOut>,
+        waiter: Waiter,
+        join: Option<u32>,
+        tried: bool,
+    ) {
+        let shadow = self.engine.shadow();
+        let versions = shadow
+            .map(|shadow| pages.iter().map(|out| shadow.version(out.lpn)).collect())
+            .unwrap_or_default();
+        if let Waiter::Writes(join) = waiter {
+            self.engine.hold(join);
+        }
+        let after = join.map(|join| {
+            let after = self.engine.join(NONE);
+            self.engine.hold(after);
+            self.engine.link(join, after);
+            after
+        });
+        let (hint, request) = (self.late_hint.take(), self.serving);
+        let group = self.group;
+        let write = Write { pages, versions, group, waiter, after, hint, tried, request };
+        self.parked.park(write, queue, self.places_pages);
     }
 
     /// A join of the engine, held, that ends with join `waits` of the plan or the engine.
@@ -396,7 +422,7 @@ impl Device {
                 self.trim_now(from, lpn);
                 from = lpn + 1;
                 if newest != Some(Newest::Trimmed) {
-                    self.parked.park_trim(lpn, self.queue_of(lpn));
+                    self.parked.park_trim(lpn, self.queue_of(lpn), self.places_pages);
                 }
             }
         }

@@ -482,7 +482,8 @@ impl Device {
     /// Some reads of a request have ended: its pages are filled, and those who waited for that go
     /// on.
     fn reads_ended(&mut self, reads: u32) {
-        let ReadGroup { request, first, count, .. } = self.reads[reads as usize];
+        let ReadGroup { request, first, count, waiters: (mut waiter, _), .. } =
+            self.reads[reads as usize];
         if !self.filling.is_empty() {
             for lpn in first..first + count {
                 if self.filling.get(&lpn) == Some(&reads) {
@@ -492,14 +493,12 @@ impl Device {
         }
         self.reads[reads as usize].next = self.free_reads;
         self.free_reads = reads;
-        let mut at = 0;
-        while at < self.dependents.len() {
-            if self.dependents[at].0 == reads {
-                let (_, waiter) = self.dependents.remove(at);
-                self.condition_met(waiter);
-            } else {
-                at += 1;
-            }
+        while waiter != NONE {
+            let (id, next) = self.fill_waiters[waiter as usize];
+            self.fill_waiters[waiter as usize].1 = self.free_fill_waiter;
+            self.free_fill_waiter = waiter;
+            self.condition_met(id);
+            waiter = next;
         }
         self.condition_met(request);
     }
