@@ -86,8 +86,10 @@ struct Entry {
 pub(super) struct Parked {
     /// Number of the next write.
     next: u64,
-    /// By number, which is the order of parking.
-    entries: BTreeMap<u64, Entry>,
+    /// In the order of parking, up to `next`; gaps where one went ahead of others.
+    entries: VecDeque<Option<Entry>>,
+    /// Numbers of those that may go ahead of one another.
+    unordered: BTreeSet<u64>,
     /// What is parked of each page, the first one in front.
     by_page: HashMap<u32, VecDeque<u64>>,
     /// How often a page is parked, and what is done to it last.
@@ -126,7 +128,7 @@ impl Parked {
 
     /// Pages of the write requests with these numbers of which something is parked.
     pub fn requested_pages(&self, wanted: impl Fn(u64) -> bool) -> u64 {
-        let writes = self.entries.values().filter_map(|entry| match &entry.work {
+        let writes = self.entries.iter().flatten().filter_map(|entry| match &entry.work {
             Work::Write(write) => write.request,
             Work::Trim(_) | Work::Hint(_) => None,
         });
@@ -185,11 +187,15 @@ impl Parked {
             blocked += u32::from(!others.is_empty());
             others.push_back(number);
         }
-        if blocked == 0 {
-            self.ready.entry(queue).or_default().insert(number);
+        // Where everything keeps its order, nobody asks for queues.
+        if !keys.is_empty() {
+            if blocked == 0 {
+                self.ready.entry(queue).or_default().insert(number);
+            }
+            *self.waiting.entry(queue).or_insert(0) += 1;
+            self.unordered.insert(number);
         }
-        *self.waiting.entry(queue).or_insert(0) += 1;
-        self.entries.insert(number, Entry { work, queue, keys, blocked });
+        self.entries.push_back(Some(Entry { work, queue, keys, blocked }));
     }
 
     /// Queues with writes that only room is missing for.
@@ -204,17 +210,25 @@ impl Parked {
 
     /// The first of all that is parked.
     pub fn first_of_all(&self) -> Option<u64> {
-        self.entries.keys().next().copied()
+        (!self.entries.is_empty()).then(|| self.next - self.entries.len() as u64)
+    }
+
+    fn entry_mut(&mut self, number: u64) -> Option<&mut Entry> {
+        let first = self.next - self.entries.len() as u64;
+        let at = number.checked_sub(first)?;
+        self.entries.get_mut(at as usize)?.as_mut()
     }
 
     /// What is parked under a number.
     pub fn work_mut(&mut self, number: u64) -> Option<&mut Work> {
-        self.entries.get_mut(&number).map(|entry| &mut entry.work)
+        self.entry_mut(number).map(|entry| &mut entry.work)
     }
 
     /// The FTL has taken the first `count` pages of a write. Returns it if that was all.
     pub fn taken(&mut self, number: u64, count: usize) -> Option<Write> {
-        let Work::Write(write) = &mut self.entries.get_mut(&number)?.work else { return None };
+        let first = self.next - self.entries.len() as u64;
+        let entry = self.entries.get_mut((number - first) as usize)?.as_mut()?;
+        let Work::Write(write) = &mut entry.work else { return None };
         for out in write.pages.drain(..count) {
             self.slots -= u64::from(out.slot);
             forget(&mut self.pages, out.lpn);
@@ -237,7 +251,16 @@ impl Parked {
     }
 
     fn remove(&mut self, number: u64) -> Option<Work> {
-        let Entry { work, queue, keys, .. } = self.entries.remove(&number)?;
+        let first = self.next - self.entries.len() as u64;
+        let entry = self.entries.get_mut((number - first) as usize)?.take();
+        while matches!(self.entries.front(), Some(None)) {
+            self.entries.pop_front();
+        }
+        let Entry { work, queue, keys, .. } = entry?;
+        if keys.is_empty() {
+            return Some(work);
+        }
+        self.unordered.remove(&number);
         if let Some(count) = self.waiting.get_mut(&queue) {
             *count -= 1;
             if *count == 0 {
@@ -259,10 +282,11 @@ impl Parked {
                 self.by_page.remove(&key);
             }
             let Some(next) = next.filter(|_| was_first) else { continue };
-            let Some(entry) = self.entries.get_mut(&next) else { continue };
+            let Some(entry) = self.entry_mut(next) else { continue };
             entry.blocked -= 1;
-            if entry.blocked == 0 {
-                self.ready.entry(entry.queue).or_default().insert(next);
+            let (queue, blocked) = (entry.queue, entry.blocked);
+            if blocked == 0 {
+                self.ready.entry(queue).or_default().insert(next);
             }
         }
         Some(work)
@@ -280,7 +304,10 @@ impl Parked {
 
     /// Whether a write from `from` on, and before `to`, is still parked.
     pub fn has_between(&self, from: u64, to: u64) -> bool {
-        from < to && self.entries.range(from..to).next().is_some()
+        if self.unordered.is_empty() {
+            return self.first_of_all().is_some_and(|first| first.max(from) < to.min(self.next));
+        }
+        from < to && self.unordered.range(from..to).next().is_some()
     }
 
     /// The first of what makes writes durable that none of them is missing for any more.
