@@ -60,7 +60,8 @@ fn prepare() {
 /// The length of the input chooses how it is read, so that a find needs nothing but its bytes.
 fn read(ways: &[NamedFormat], data: &[u8]) {
     let length = data.len();
-    let config = WorkloadConfig { skip_bad_lines: !length.is_multiple_of(4), ..WorkloadConfig::default() };
+    let config =
+        WorkloadConfig { skip_bad_lines: !length.is_multiple_of(4), ..WorkloadConfig::default() };
     _ = fuzzing::read(&ways[length % ways.len()], data, &config);
 }
 

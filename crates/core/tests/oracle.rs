@@ -99,12 +99,12 @@ const WAYS: [(&str, &str); 6] = [
 ];
 
 /// The drives of each array, in each of these ways: to make them takes as long as to run them.
-static DRIVES: LazyLock<Vec<(&str, [Vec<(String, DeviceConfig)>; WAYS.len()])>> =
-    LazyLock::new(|| {
-        let in_all_ways =
-            |array| WAYS.map(|(replay, write_back)| drives(array, replay, write_back));
-        arrays().iter().map(|(name, array)| (*name, in_all_ways(array))).collect()
-    });
+type Named = Vec<(String, DeviceConfig)>;
+
+static DRIVES: LazyLock<Vec<(&str, [Named; WAYS.len()])>> = LazyLock::new(|| {
+    let in_all_ways = |array| WAYS.map(|(replay, write_back)| drives(array, replay, write_back));
+    arrays().iter().map(|(name, array)| (*name, in_all_ways(array))).collect()
+});
 
 /// The buffer of these drives.
 const SMALL: Shape = Shape { capacity: 8, pages_per_block: 4, logical_pages: 32 };

@@ -107,9 +107,7 @@ fn a_flush_command_waits_for_the_writes_parked_before_it() {
 fn requests_on_one_page_keep_their_order() {
     for allocator in ["static", "round-robin", "dynamic"] {
         for mapping in ["page", "dftl", "bast", "superblock"] {
-            if mapping == "bast" && allocator != "static"
-                || mapping == "superblock" && allocator != "static"
-            {
+            if matches!(mapping, "bast" | "superblock") && allocator != "static" {
                 continue;
             }
             let mut config = json!({

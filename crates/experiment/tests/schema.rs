@@ -38,7 +38,9 @@ fn properties(schema: &Value, path: &str, visit: &mut dyn FnMut(&str, &Value)) {
             }
         }
         Value::Array(elements) => {
-            elements.iter().for_each(|element| properties(element, path, visit))
+            for element in elements {
+                properties(element, path, visit);
+            }
         }
         _ => {}
     }

@@ -289,7 +289,7 @@ impl Buffer for Opt {
                 }
             }
             Foreseen::Trim(first, count) => {
-                self.last[first as usize..(first + count) as usize].fill(NONE)
+                self.last[first as usize..(first + count) as usize].fill(NONE);
             }
             Foreseen::Flush => {}
             Foreseen::End => {

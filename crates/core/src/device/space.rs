@@ -313,10 +313,10 @@ impl Device {
             }
             None => return true,
         };
-        if let Some(hint) = write.hint.take() {
-            if let Some(advice) = self.mapping.advice_mut() {
-                advice.on_hint(hint, false, &mut self.counters);
-            }
+        if let Some(hint) = write.hint.take()
+            && let Some(advice) = self.mapping.advice_mut()
+        {
+            advice.on_hint(hint, false, &mut self.counters);
         }
         if let Some(shadow) = self.engine.shadow_mut() {
             for (out, &version) in write.pages.iter().zip(&write.versions) {

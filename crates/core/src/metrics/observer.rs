@@ -86,13 +86,14 @@ pub struct Leaving<'a> {
     /// What the buffer says of it: the action, which may add pages to complete the block, the hint,
     /// the reason.
     pub eviction: &'a Eviction,
-    /// The pages.
+    /// The pages, each once, in the order in which they leave, before padding; they may be of
+    /// several logical blocks.
     pub pages: &'a [Evicted],
     /// They are clean, and nothing is written.
     pub clean: bool,
 }
 
-/// A write that the FTL has taken.
+/// A write to the FTL, which may have to wait for room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
     /// Pages of the host.
@@ -148,7 +149,7 @@ pub struct Moment<'a> {
 pub struct Drive {
     /// Pages of the buffer.
     pub capacity: u32,
-    /// Pages that the host sees.
+    /// Pages that the host sees: whole logical blocks.
     pub logical_pages: u32,
     /// Pages of an erase block, and of a logical block.
     pub pages_per_block: u32,
@@ -197,7 +198,8 @@ pub trait Observer: std::fmt::Debug + Send {
         Hears::No
     }
 
-    /// The FTL has taken pages that the buffer wrote together, or that a request wrote past it.
+    /// The FTL was given pages that the buffer wrote together, padding included, or that a request
+    /// wrote past it.
     fn on_write(&mut self, written: &Written) -> Hears {
         Hears::No
     }

@@ -99,7 +99,7 @@ fn push_eviction(out: &mut Vec<u8>, outcome: &Outcome, eviction: &Eviction) {
     push_list(out, "pages", pages, |out, page| push_number(out, page.lpn));
     out.extend_from_slice(b",\"dirty\":[");
     push_items(out, pages.iter().filter(|page| page.dirty), |out, page: &Evicted| {
-        push_number(out, page.lpn)
+        push_number(out, page.lpn);
     });
     out.extend_from_slice(b"]}");
 }
