@@ -118,7 +118,7 @@ fuzz-config: $(EXTENSION) ## Run random drives under random workloads, and look 
 	$(BIN)/python tools/fuzz_config.py --time $(TIME) --jobs $(JOBS) $(if $(SEED),--seed $(SEED)) $(if $(CASE),--case $(CASE))
 
 # BLESS=1 accepts what changed; the changelog says why.
-golden: $(DEPENDENCIES) ## Which of some 500 small runs give other results than before (BLESS=1 accepts them)
+golden: $(DEPENDENCIES) ## Which of some 650 small runs give other results than before (BLESS=1 accepts them)
 	$(if $(BLESS),BLESS=1) cargo test -p eraseblock-experiment --locked --quiet --test golden results_are
 
 soak: SEEDS ?= 300

@@ -98,9 +98,9 @@ const WAYS: [(&str, &str); 6] = [
     ("untimed", "foreground"),
 ];
 
-/// The drives of each array, in each of these ways: to make them takes as long as to run them.
 type Named = Vec<(String, DeviceConfig)>;
 
+/// The drives of each array, in each of these ways: to make them takes as long as to run them.
 static DRIVES: LazyLock<Vec<(&str, [Named; WAYS.len()])>> = LazyLock::new(|| {
     let in_all_ways = |array| WAYS.map(|(replay, write_back)| drives(array, replay, write_back));
     arrays().iter().map(|(name, array)| (*name, in_all_ways(array))).collect()

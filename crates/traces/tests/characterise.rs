@@ -165,7 +165,7 @@ fn a_footprint_beyond_the_limit_is_sampled() {
     let error = mean_error(&exact.miss_ratio, curve);
     assert!(error <= curve.expected_error, "{error} > {}", curve.expected_error);
     let near = |a: u64, b: u64, what: &str| {
-        assert!((a as f64 / b as f64 - 1.0).abs() < 0.05, "{what}: {a} and {b}")
+        assert!((a as f64 / b as f64 - 1.0).abs() < 0.05, "{what}: {a} and {b}");
     };
     near(sampled.footprint.pages, exact.footprint.pages, "footprint");
     near(sampled.footprint.written_pages, exact.footprint.written_pages, "pages written");

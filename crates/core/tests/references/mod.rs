@@ -27,9 +27,15 @@ pub fn seeds(everyday: u64) -> u64 {
     everyday * if std::env::var_os("ERASEBLOCK_SOAK").is_some() { 10 } else { 1 }
 }
 
-/// Whether a reference of this name is to run: `ERASEBLOCK_REFERENCE=fab` leaves out all others.
+/// Whether a reference of this name is to run: `ERASEBLOCK_REFERENCE=fab` leaves out all others. A
+/// name that none has fails.
 pub fn is_chosen(name: &str) -> bool {
-    std::env::var("ERASEBLOCK_REFERENCE").map_or(true, |only| only == name)
+    let Ok(only) = std::env::var("ERASEBLOCK_REFERENCE") else { return true };
+    let buffers = inventory::iter::<BufferReference>().any(|reference| reference.scheme == only);
+    let drives = inventory::iter::<DriveReference>()
+        .any(|reference| reference.covers.iter().any(|(_, covered)| *covered == only));
+    assert!(buffers || drives || only == "chips", "ERASEBLOCK_REFERENCE: no reference of `{only}`");
+    only == name
 }
 
 /// A scheme's configuration, and the reference that goes by it.

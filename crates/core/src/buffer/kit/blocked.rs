@@ -45,10 +45,12 @@ pub trait BlockOrder: std::fmt::Debug + Send {
     }
 
     /// A page is about to join a block that is held, which counts as use before room is made
-    /// ([`EvictOrder::TouchFirst`]).
+    /// ([`EvictOrder::TouchFirst`]). [`Self::insert`] follows for the same page, as `fresh` if the
+    /// block itself had to leave: an order that counts uses counts this one once.
     fn raise(&mut self, node: u32, blocks: &Directory);
 
-    /// The host uses page `lpn`, which is held.
+    /// The host uses page `lpn`, which is held: reads or writes it, but where reads move nothing
+    /// only writes come here.
     fn touch(&mut self, node: u32, lpn: u32, blocks: &Directory, out: &mut Outcome);
 
     /// Page `lpn` has come to a block, which is `fresh` if it was not held before.
@@ -68,6 +70,7 @@ pub trait BlockOrder: std::fmt::Debug + Send {
 
     /// The blocks with dirty pages, in the order in which they would have to make room.
     ///
+    /// Not called where reads bypass the buffer. An order of anything but use has its own (`fab.rs`).
     /// In an order of use those written since the last flush are behind no others than those used
     /// since. So all blocks are followed from the front until as many are found as there are: O(1)
     /// for each block used.
