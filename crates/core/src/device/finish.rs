@@ -35,7 +35,10 @@ impl Device {
             return Ok(());
         }
         loop {
-            while self.outstanding > 0 || self.next_time() != NEVER || !self.parked.is_empty() {
+            while self.requests.under_way() > 0
+                || self.next_time() != NEVER
+                || !self.parked.is_empty()
+            {
                 self.advance()?;
             }
             // Erases may wait for pages in program units that are not full.
@@ -73,9 +76,9 @@ impl Device {
             drained => drained?,
         }
         self.observers.on_end(&Moment {
-            now: self.last_answer,
+            now: self.requests.last_answer(),
             counters: &self.counters,
-            responses: &self.latency,
+            responses: self.requests.responses(),
         });
         let paper_bytes = self.buffer.paper_bytes();
         let end = self.end_of_run()?;
@@ -129,7 +132,7 @@ impl Device {
             // Without time there is never more than one under way, and none where the end came
             // after the last request.
             let given_up = if self.timed {
-                u64::from(self.outstanding)
+                u64::from(self.requests.under_way())
             } else {
                 u64::from(c.completed < c.submitted)
             };
@@ -167,13 +170,14 @@ impl Device {
         if self.timed {
             // Little's law, exactly: requests under way summed over time = their times from
             // admission to answer.
-            if self.area != self.sum_admitted {
+            let (area, times) = self.requests.littles_law();
+            if area != times {
                 return Err(format!(
                     "requests under way over time add up to {} ns, their times to {} ns",
-                    self.area, self.sum_admitted
+                    area, times
                 ));
             }
-            let answered: u64 = self.latency.iter().map(Latency::count).sum();
+            let answered: u64 = self.requests.responses().iter().map(Latency::count).sum();
             law("answers = response times", c.completed, answered)?;
             law("slots taken = slots freed", self.counters.slots_taken, self.engine.freed_slots())?;
             self.engine.check_idle(&self.flash)?;
@@ -220,8 +224,8 @@ impl Device {
     fn report(&self, end_of_run: EndOfRunFigures, paper_bytes: Option<u64>) -> Report {
         let c = &self.counters;
         let mut all = Latency::default();
-        self.latency.iter().for_each(|l| all.add(l));
-        let run_ns = self.last_answer.saturating_sub(self.first_arrival.unwrap_or(0));
+        self.requests.responses().iter().for_each(|l| all.add(l));
+        let run_ns = self.requests.run_ns();
         let seconds = (self.timed && run_ns > 0).then_some(run_ns as f64 / 1e9);
         let energy = &self.config.nand.energy;
         let erases = Counters::total(&c.erases);
@@ -243,8 +247,8 @@ impl Device {
             offline: self.offline,
             response_ns: ByKind {
                 all: all.summary(),
-                read: self.latency[0].summary(),
-                write: self.latency[1].summary(),
+                read: self.requests.responses()[0].summary(),
+                write: self.requests.responses()[1].summary(),
             },
             throughput: seconds.map(|s| Throughput {
                 iops: c.completed as f64 / s,
@@ -309,14 +313,14 @@ impl Device {
         // Only arrivals that do not wait for the drive can leave it behind: in a closed loop each
         // waits for an answer.
         let paced = self.timed && self.config.host.replay == Replay::Open;
-        let behind_ns = self.last_answer.saturating_sub(self.last_arrival);
-        if paced && let Some(mean) = self.backlog.grew(run_ns) {
+        let behind_ns = self.requests.last_answer().saturating_sub(self.requests.last_arrival());
+        if paced && let Some(mean) = self.requests.backlog().grew(run_ns) {
             reasons.push(format!(
                 "the backlog kept growing: in the last quarter of the run requests took {:.3} s on average, so response times depend on \
                  its length; slow the workload down (host.speedup below 1) or replay it closed-loop (host.replay = \"closed\")",
                 mean as f64 / 1e9
             ));
-        } else if paced && self.backlog.has_enough_samples() && behind_ns > run_ns / 16 {
+        } else if paced && self.requests.backlog().has_enough_samples() && behind_ns > run_ns / 16 {
             reasons.push(format!(
                 "the drive did not keep up: it was {:.3} s behind when the last request arrived, in a run of {:.3} s, so response times \
                  depend on the length of the run; slow the workload down (host.speedup below 1) or replay it closed-loop \
@@ -325,9 +329,9 @@ impl Device {
                 run_ns as f64 / 1e9
             ));
         } else if paced
-            && let Some(burst) = self.backlog.burst(
+            && let Some(burst) = self.requests.backlog().burst(
                 self.config.host.max_outstanding,
-                self.latency.iter().map(Latency::sum).sum(),
+                self.requests.responses().iter().map(Latency::sum).sum(),
             )
         {
             reasons.push(format!(

@@ -49,7 +49,7 @@ impl Device {
         // Evictions are numbered apart from requests.
         self.evictions += 1;
         self.group = (self.evictions << 1) | 1;
-        let arrival = id.map(|id| self.pending[id as usize].arrival);
+        let arrival = id.map(|id| self.requests.arrival(id));
         let requests = if self.buffer.splits_evictions() { 1 } else { leaving.len().max(1) };
         let mut written = 0;
         for leaving in leaving.chunks(requests) {
@@ -116,7 +116,7 @@ impl Device {
         self.observers.on_write(&Written { pages, with_padding: pages, bypassed: true });
         let fills = self.join_of_fills(span.first..span.first + span.count);
         let own = self.writes_join(id);
-        self.pending[id as usize].bypassed = true;
+        self.requests.bypass(id);
         self.write_after(own, fills, NONE)?;
         if self.geometry.program_pages > 1 {
             // The host waits for these very pages; a program unit that is not full is completed.
@@ -143,7 +143,7 @@ impl Device {
         for reads in fills {
             let ReadGroup { request, join, .. } = self.reads[reads as usize];
             self.engine.link(join, all);
-            if self.pending[request as usize].reads == reads {
+            if self.requests.reads(request) == reads {
                 self.close_reads(request);
             }
         }

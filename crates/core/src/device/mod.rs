@@ -22,12 +22,10 @@ mod leave;
 mod observe;
 mod parked;
 mod power;
+mod requests;
 mod serve;
 mod space;
 mod time;
-
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
 
 use hashbrown::HashMap;
 
@@ -40,7 +38,7 @@ use crate::ftl::gc::{GcConfig, GcCost};
 use crate::ftl::{self, Advice, Cx, Mapping, PageOut, Waiter};
 use crate::metrics::observer::Occasion;
 use crate::metrics::report::Preconditioning;
-use crate::metrics::{Counters, Latency, Observers};
+use crate::metrics::{Counters, Observers};
 use crate::nand::{Chip, Engine, Flash, Geometry, Plan, Stored};
 use crate::pattern::Hint;
 
@@ -49,29 +47,6 @@ use crate::pattern::Hint;
 pub struct Options {
     /// Keep what the flash holds, and compare every read with the host's last write.
     pub verify: bool,
-}
-
-/// A request that has been admitted and not answered.
-#[derive(Debug, Clone, Copy)]
-struct Pending {
-    arrival: u64,
-    admitted: u64,
-    /// Index of its latency histogram: read, write, other.
-    kind: u8,
-    /// Its number in the workload.
-    number: u64,
-    /// What the answer waits for.
-    conditions: u32,
-    /// Flash reads that more may be added to, an index into `reads`, or none.
-    reads: u32,
-    /// Join of its flash writes, while it has any.
-    writes: u32,
-    /// Pages of it bypassed the buffer.
-    bypassed: bool,
-    /// Time in RAM.
-    ram_ns: u64,
-    /// Next free slot.
-    next: u32,
 }
 
 /// Flash reads of one request, as far as they were planned together.
@@ -121,14 +96,7 @@ pub struct Device {
     peak_pages: u32,
     /// The buffer has had to make room.
     made_room: bool,
-    /// Requests that only wait for their copies in RAM: `(end, request)`.
-    timers: BinaryHeap<Reverse<(u64, u32)>>,
 
-    pending: Vec<Pending>,
-    free_pending: u32,
-    outstanding: u32,
-    /// Writes that wait for slots: `(request, freed slots that let it go on)`.
-    tickets: VecDeque<(u32, u64)>,
     reads: Vec<ReadGroup>,
     free_reads: u32,
     /// Pages being filled, and the reads that fill them.
@@ -143,6 +111,8 @@ pub struct Device {
     /// Units may be collected ahead of need while no request is under way; and it is time to see
     /// which.
     collects_when_idle: bool,
+    /// Requests under way, and what their answers wait for.
+    requests: requests::Requests,
     /// The mapping is told what the host reads, and when there is nothing to do.
     watched: bool,
     idle_begins: bool,
@@ -176,20 +146,8 @@ pub struct Device {
     fruitless: u64,
     finished: Vec<u32>,
 
-    /// Response times: read, write, other.
-    latency: [Latency; 3],
     flushed: flushed::Flushed,
-    first_arrival: Option<u64>,
-    last_arrival: u64,
-    last_answer: u64,
-    /// Sum over time of requests under way, and when it was last brought up to date: Little's law.
-    area: u128,
-    area_at: u64,
-    sum_admitted: u128,
-    backlog: time::Backlog,
     preconditioning: Preconditioning,
-    /// Numbers of the requests answered, in order, where somebody asked for them.
-    answers: Option<Vec<u64>>,
     /// Completions of flash operations after which power fails.
     cut_after: u64,
     failed: bool,
@@ -293,11 +251,6 @@ impl Device {
             read_map: false,
             peak_pages: 0,
             made_room: false,
-            timers: BinaryHeap::new(),
-            pending: Vec::new(),
-            free_pending: crate::support::NONE,
-            outstanding: 0,
-            tickets: VecDeque::new(),
             reads: Vec::new(),
             free_reads: crate::support::NONE,
             filling: HashMap::new(),
@@ -313,6 +266,7 @@ impl Device {
             unmerged: false,
             kept: battery::Ram::new(),
             erased_before: 0,
+            requests: requests::Requests::new(config.host.replay != Replay::Untimed),
             parked: parked::Parked::default(),
             parked_before: 0,
             serving: None,
@@ -322,17 +276,8 @@ impl Device {
             room_made: 0,
             fruitless: 0,
             finished: Vec::new(),
-            latency: Default::default(),
             flushed: flushed::Flushed::default(),
-            first_arrival: None,
-            last_arrival: 0,
-            last_answer: 0,
-            area: 0,
-            area_at: 0,
-            sum_admitted: 0,
-            backlog: time::Backlog::default(),
             preconditioning: Preconditioning::default(),
-            answers: None,
             cut_after: u64::MAX,
             failed: false,
             offline: false,

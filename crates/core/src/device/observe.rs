@@ -38,7 +38,7 @@ impl Device {
 
     /// The run as it stands at time `now`.
     pub(super) fn moment(&self, now: u64) -> Moment<'_> {
-        Moment { now, counters: &self.counters, responses: &self.latency }
+        Moment { now, counters: &self.counters, responses: self.requests.responses() }
     }
 
     /// Tells whoever looks what the buffer has decided.

@@ -138,11 +138,11 @@ impl Device {
 
     /// Notes which requests are answered, from now on.
     pub fn note_answers(&mut self) {
-        self.answers = Some(Vec::new());
+        self.requests.keep_answers();
     }
 
     /// Numbers of the requests answered since then, counted from 0, in order.
     pub fn answers(&self) -> &[u64] {
-        self.answers.as_deref().unwrap_or(&[])
+        self.requests.answers()
     }
 }

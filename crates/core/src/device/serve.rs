@@ -176,7 +176,7 @@ impl Device {
             let through_ram =
                 out.answers.iter().filter(|answer| **answer != Answer::Bypass).count() as u64;
             let ns = self.config.nand.timing.ram.0 * through_ram;
-            self.pending[id as usize].ram_ns += ns;
+            self.requests.add_ram(id, ns);
         }
         self.out = Some(out);
         result?;
@@ -264,7 +264,7 @@ impl Device {
         if !self.timed {
             return NONE;
         }
-        let open = self.pending[id as usize].reads;
+        let open = self.requests.reads(id);
         if open != NONE {
             return self.reads[open as usize].join;
         }
@@ -279,8 +279,7 @@ impl Device {
             self.free_reads = self.reads[index as usize].next;
             self.reads[index as usize] = reads;
         }
-        self.pending[id as usize].reads = index;
-        self.pending[id as usize].conditions += 1;
+        self.requests.wait_for_reads(id, index);
         join
     }
 
@@ -288,7 +287,7 @@ impl Device {
     /// for reads may otherwise end up waiting for one that is planned later and waits, by way of
     /// its block, for the program.
     pub(super) fn close_reads(&mut self, id: u32) {
-        let open = std::mem::replace(&mut self.pending[id as usize].reads, NONE);
+        let open = self.requests.close_reads(id);
         if open != NONE {
             self.issue();
             self.engine.release(self.reads[open as usize].join);
@@ -304,13 +303,12 @@ impl Device {
         if !self.timed {
             return NOBODY;
         }
-        if self.pending[id as usize].writes == NONE {
+        if self.requests.writes(id) == NONE {
             let join = self.engine.join(id);
             self.engine.hold(join);
-            self.pending[id as usize].writes = join;
-            self.pending[id as usize].conditions += 1;
+            self.requests.wait_for_writes(id, join);
         }
-        Waiter::Writes(self.pending[id as usize].writes)
+        Waiter::Writes(self.requests.writes(id))
     }
 
     /// A hit on a page that another request is filling waits for it.
@@ -337,13 +335,13 @@ impl Device {
             self.fill_waiters[last as usize].1 = waiter;
         }
         group.waiters.1 = waiter;
-        self.pending[id as usize].conditions += 1;
+        self.requests.add_condition(id);
     }
 
     /// Page `lpn` is being filled by the reads that request `id` has just planned.
     fn mark_filling(&mut self, id: u32, lpn: u32) {
         if self.timed {
-            self.filling.insert(lpn, self.pending[id as usize].reads);
+            self.filling.insert(lpn, self.requests.reads(id));
         }
     }
 
@@ -419,8 +417,7 @@ impl Device {
         let flying = self.counters.slots_taken - self.engine.freed_slots() + self.parked.slots();
         let over = (u64::from(self.buffer.len()) + flying).saturating_sub(u64::from(self.capacity));
         if over > 0 {
-            self.pending[id as usize].conditions += 1;
-            self.tickets.push_back((id, self.engine.freed_slots() + over));
+            self.requests.wait_for_slots(id, self.engine.freed_slots() + over);
         }
     }
 
@@ -431,7 +428,7 @@ impl Device {
         }
         self.empty_buffer(Occasion::Flush { battery: false })?;
         if self.timed {
-            self.pending[id as usize].conditions += 1;
+            self.requests.add_condition(id);
         }
         self.make_durable_from(0, NOBODY, self.timed.then_some(id))?;
         self.start_jobs()

@@ -511,11 +511,8 @@ impl Device {
     fn wear_out(&mut self) -> DeviceError {
         self.worn_out = true;
         self.plan.clear();
-        self.taken_pages = {
-            let unanswered =
-                |number| self.pending.iter().any(|p| p.conditions > 0 && p.number == number);
-            self.taken_pages - self.parked.requested_pages(unanswered).min(self.taken_pages)
-        };
+        let unanswered = |number| self.requests.is_pending(number);
+        self.taken_pages -= self.parked.requested_pages(unanswered).min(self.taken_pages);
         DeviceError::EndOfLife { host_bytes: self.taken_pages * self.geometry.page_bytes }
     }
 
@@ -596,7 +593,7 @@ impl Device {
     /// The last step of a collection job has ended: plans and issues the next one.
     pub(super) fn next_job_step(&mut self, unit: u32) {
         let paused = self.collects_when_idle
-            && self.outstanding > 0
+            && self.requests.under_way() > 0
             && self.mapping.advice_mut().is_some_and(|advice| advice.pause(unit));
         if paused || self.gains_nothing() {
             self.jobs -= 1;

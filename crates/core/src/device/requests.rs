@@ -1,0 +1,423 @@
+//! The host's requests that are under way, and how long they take.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use crate::metrics::Latency;
+use crate::metrics::observer::Answered;
+use crate::support::NONE;
+use crate::support::tournament::NEVER;
+
+/// A request that has been admitted and not answered.
+#[derive(Debug, Clone, Copy)]
+struct Pending {
+    arrival: u64,
+    admitted: u64,
+    /// Index of its latency histogram: read, write, other.
+    kind: u8,
+    /// Its number in the workload.
+    number: u64,
+    /// What the answer waits for.
+    conditions: u32,
+    /// Flash reads that more may be added to, or none.
+    reads: u32,
+    /// Join of its flash writes, while it has any.
+    writes: u32,
+    /// Pages of it bypassed the buffer.
+    bypassed: bool,
+    /// Time in RAM.
+    ram_ns: u64,
+    /// Next free place.
+    next: u32,
+}
+
+/// How long requests took from arrival to answer, sampled evenly over the run in constant memory.
+#[derive(Debug, Default)]
+pub(super) struct Backlog {
+    samples: Vec<u64>,
+    /// Requests between two samples, a power of two, less one.
+    skip: u64,
+    seen: u64,
+    /// How long each request waited for its turn.
+    waits: Latency,
+    /// Arrivals of requests that are under way and wait, since more come before them than a host
+    /// keeps under way.
+    waiting: VecDeque<u64>,
+    /// How long there was one that waited, and up to when that is known.
+    behind_ns: u64,
+    behind_until: u64,
+}
+
+/// A run whose requests spent their time waiting for their turn, in ns.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Burst {
+    /// One request in ten waited so long or longer.
+    pub wait: u64,
+    /// How long somebody waited.
+    pub behind: u64,
+}
+
+impl Backlog {
+    const SAMPLES: usize = 128;
+    /// No host keeps more requests under way: what comes behind them waits, whether it has been
+    /// admitted or not.
+    const HOST: u32 = 256;
+    /// What waits at least so many times as long as it then takes is not in a short burst, however
+    /// many are under way.
+    const FAR: u64 = 4;
+
+    /// A request that arrived then is admitted now, as one of so many.
+    fn admitted(&mut self, arrival: u64, now: u64, outstanding: u32) {
+        if outstanding > Self::HOST {
+            self.waiting.push_back(arrival);
+        } else {
+            self.waited(arrival, now);
+        }
+    }
+
+    /// A request that arrived then need not wait any more.
+    fn waited(&mut self, arrival: u64, now: u64) {
+        self.waits.record(now - arrival);
+        self.behind_ns += now.saturating_sub(arrival.max(self.behind_until));
+        self.behind_until = now;
+    }
+
+    /// If one request in ten waited for its turn behind more requests than a host keeps under way:
+    /// with `slots` under way at a time, that takes as many times as long as one takes as the slots
+    /// go into those. `response_ns` is the sum of all response times.
+    pub(super) fn burst(&self, slots: u32, response_ns: u128) -> Option<Burst> {
+        let count = u128::from(self.waits.count());
+        if !self.has_enough_samples() || count == 0 {
+            return None;
+        }
+        let served_ns = (response_ns.saturating_sub(self.waits.sum()) / count) as u64;
+        let wait_ns = self.waits.summary()?.p90;
+        let far =
+            wait_ns > served_ns.saturating_mul(Self::FAR.max(u64::from(Self::HOST / slots.max(1))));
+        far.then_some(Burst { wait: wait_ns, behind: self.behind_ns })
+    }
+
+    /// A request is answered after so long.
+    fn answered(&mut self, took: u64, now: u64) {
+        self.note(took);
+        if let Some(arrival) = self.waiting.pop_front() {
+            self.waited(arrival, now);
+        }
+    }
+
+    fn note(&mut self, wait: u64) {
+        if self.seen & self.skip == 0 {
+            if self.samples.len() == Self::SAMPLES {
+                let mut keep = false;
+                self.samples.retain(|_| {
+                    keep = !keep;
+                    keep
+                });
+                self.skip = self.skip * 2 + 1;
+            }
+            if self.seen & self.skip == 0 {
+                self.samples.push(wait);
+            }
+        }
+        self.seen += 1;
+    }
+
+    /// Requests that tell enough of a run.
+    pub(super) fn has_enough_samples(&self) -> bool {
+        self.samples.len() >= 8
+    }
+
+    /// If it kept growing, the mean of the last quarter: each quarter of the run took longer than
+    /// the one before, and the last one longer than a sixteenth of the run.
+    pub(super) fn grew(&self, run_ns: u64) -> Option<u64> {
+        let quarter = self.samples.len() / 4;
+        if !self.has_enough_samples() {
+            return None;
+        }
+        let means: Vec<u64> = self
+            .samples
+            .chunks_exact(quarter)
+            .take(4)
+            .map(|c| c.iter().sum::<u64>() / quarter as u64)
+            .collect();
+        let growing = means.windows(2).all(|pair| pair[1] > pair[0]);
+        (growing && means[3] > run_ns / 16).then_some(means[3])
+    }
+}
+
+/// All requests under way. It alone knows what each answer waits for.
+#[derive(Debug)]
+pub(super) struct Requests {
+    timed: bool,
+    pending: Vec<Pending>,
+    free: u32,
+    under_way: u32,
+    /// Writes that wait for slots: `(request, freed slots that let it go on)`.
+    tickets: VecDeque<(u32, u64)>,
+    /// Requests that only wait for their copies in RAM: `(end, request)`.
+    timers: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Numbers of the requests answered, in order, where somebody asked for them.
+    answers: Option<Vec<u64>>,
+    /// Response times: read, write, other.
+    responses: [Latency; 3],
+    first_arrival: Option<u64>,
+    last_arrival: u64,
+    last_answer: u64,
+    /// Sum over time of requests under way, and when it was last brought up to date: Little's law.
+    area: u128,
+    area_at: u64,
+    sum_admitted: u128,
+    backlog: Backlog,
+}
+
+impl Requests {
+    /// None under way.
+    pub fn new(timed: bool) -> Self {
+        Self {
+            timed,
+            pending: Vec::new(),
+            free: NONE,
+            under_way: 0,
+            tickets: VecDeque::new(),
+            timers: BinaryHeap::new(),
+            answers: None,
+            responses: Default::default(),
+            first_arrival: None,
+            last_arrival: 0,
+            last_answer: 0,
+            area: 0,
+            area_at: 0,
+            sum_admitted: 0,
+            backlog: Backlog::default(),
+        }
+    }
+
+    /// Admitted and not answered.
+    #[inline]
+    pub fn under_way(&self) -> u32 {
+        self.under_way
+    }
+
+    /// When the last one came.
+    pub fn last_arrival(&self) -> u64 {
+        self.last_arrival
+    }
+
+    /// When the last answer was given.
+    pub fn last_answer(&self) -> u64 {
+        self.last_answer
+    }
+
+    /// From the first arrival to the last answer.
+    pub fn run_ns(&self) -> u64 {
+        self.last_answer.saturating_sub(self.first_arrival.unwrap_or(0))
+    }
+
+    /// Response times: read, write, other.
+    pub fn responses(&self) -> &[Latency; 3] {
+        &self.responses
+    }
+
+    /// How long requests took in the course of the run.
+    pub fn backlog(&self) -> &Backlog {
+        &self.backlog
+    }
+
+    /// Requests under way summed over time, and their times from admission to answer.
+    pub fn littles_law(&self) -> (u128, u128) {
+        (self.area, self.sum_admitted)
+    }
+
+    /// A request comes.
+    pub fn arrives(&mut self, arrival: u64) {
+        self.last_arrival = arrival;
+        self.first_arrival.get_or_insert(arrival);
+    }
+
+    /// Request `number` of a kind (read, write, other) is under way from now on. Its answer waits
+    /// until [`Self::condition_met`] is said of it for its having been issued.
+    pub fn admit(&mut self, number: u64, kind: u8, arrival: u64, now: u64) -> u32 {
+        self.count_area(now);
+        self.under_way += 1;
+        if self.timed {
+            self.backlog.admitted(arrival, now, self.under_way);
+        }
+        let pending = Pending {
+            arrival,
+            admitted: now,
+            number,
+            kind,
+            conditions: 1,
+            reads: NONE,
+            writes: NONE,
+            bypassed: false,
+            ram_ns: 0,
+            next: NONE,
+        };
+        if self.free == NONE {
+            self.pending.push(pending);
+            return self.pending.len() as u32 - 1;
+        }
+        let id = self.free;
+        self.free = self.pending[id as usize].next;
+        self.pending[id as usize] = pending;
+        id
+    }
+
+    /// A run without time has one request at a time, which is answered at once: the place of all.
+    #[inline]
+    pub fn untimed(&mut self) -> u32 {
+        match self.pending.first_mut() {
+            Some(pending) => pending.bypassed = false,
+            None => {
+                self.admit(0, 0, 0, 0);
+                self.under_way -= 1;
+            }
+        }
+        0
+    }
+
+    /// When a request came.
+    pub fn arrival(&self, id: u32) -> u64 {
+        self.pending[id as usize].arrival
+    }
+
+    /// Pages of it bypass the buffer.
+    pub fn bypass(&mut self, id: u32) {
+        self.pending[id as usize].bypassed = true;
+    }
+
+    /// Whether pages of it have.
+    pub fn has_bypassed(&self, id: u32) -> bool {
+        self.pending[id as usize].bypassed
+    }
+
+    /// The group of its flash reads that more may be added to, or [`NONE`].
+    #[inline]
+    pub fn reads(&self, id: u32) -> u32 {
+        self.pending[id as usize].reads
+    }
+
+    /// Its answer waits for a group of flash reads, which more may be added to.
+    pub fn wait_for_reads(&mut self, id: u32, reads: u32) {
+        self.pending[id as usize].reads = reads;
+        self.add_condition(id);
+    }
+
+    /// No more is added to the group of reads that is returned, or [`NONE`].
+    #[inline]
+    pub fn close_reads(&mut self, id: u32) -> u32 {
+        std::mem::replace(&mut self.pending[id as usize].reads, NONE)
+    }
+
+    /// The join of its flash writes, or [`NONE`].
+    #[inline]
+    pub fn writes(&self, id: u32) -> u32 {
+        self.pending[id as usize].writes
+    }
+
+    /// Its answer waits for this join of flash writes.
+    pub fn wait_for_writes(&mut self, id: u32, join: u32) {
+        self.pending[id as usize].writes = join;
+        self.add_condition(id);
+    }
+
+    /// Its answer waits for one thing more.
+    #[inline]
+    pub fn add_condition(&mut self, id: u32) {
+        self.pending[id as usize].conditions += 1;
+    }
+
+    /// Its copies in RAM take so much longer.
+    #[inline]
+    pub fn add_ram(&mut self, id: u32, ns: u64) {
+        self.pending[id as usize].ram_ns += ns;
+    }
+
+    /// Its answer waits until so many slots have been freed in all.
+    pub fn wait_for_slots(&mut self, id: u32, freed: u64) {
+        self.add_condition(id);
+        self.tickets.push_back((id, freed));
+    }
+
+    /// The first of those that wait for slots, if so many freed ones are enough: it waits no more.
+    #[inline]
+    pub fn take_ticket(&mut self, freed: u64) -> Option<u32> {
+        let &(id, wanted) = self.tickets.front()?;
+        if freed < wanted {
+            return None;
+        }
+        self.tickets.pop_front();
+        Some(id)
+    }
+
+    /// When the next copy in RAM ends, or [`NEVER`].
+    #[inline]
+    pub fn next_timer(&self) -> u64 {
+        self.timers.peek().map_or(NEVER, |Reverse((time, _))| *time)
+    }
+
+    /// The request whose copy in RAM ends next.
+    pub fn take_timer(&mut self) -> Option<(u64, u32)> {
+        self.timers.pop().map(|Reverse(timer)| timer)
+    }
+
+    /// One of the things that a request waits for has come. If that was the last one, it is
+    /// answered; where there is no time, its figures mean nothing.
+    pub fn condition_met(&mut self, id: u32, now: u64) -> Option<Answered> {
+        let pending = &mut self.pending[id as usize];
+        pending.conditions -= 1;
+        if pending.conditions > 0 {
+            return None;
+        }
+        if pending.ram_ns > 0 {
+            // Everything else is done; the copies in RAM take their time.
+            let end = now + std::mem::take(&mut pending.ram_ns);
+            pending.conditions = 1;
+            self.timers.push(Reverse((end, id)));
+            return None;
+        }
+        let Pending { arrival, admitted, number, kind, bypassed, .. } = *pending;
+        pending.next = self.free;
+        self.free = id;
+        self.note_answer(number);
+        if self.timed {
+            self.count_area(now);
+            self.sum_admitted += u128::from(now - admitted);
+            self.responses[kind as usize].record(now - arrival);
+            self.backlog.answered(now - arrival, now);
+            self.last_answer = self.last_answer.max(now);
+        }
+        self.under_way -= 1;
+        Some(Answered { number, kind, arrival, admitted, now, bypassed })
+    }
+
+    /// Notes which requests are answered, from now on.
+    pub fn keep_answers(&mut self) {
+        self.answers = Some(Vec::new());
+    }
+
+    /// Numbers of the requests answered since then, in order.
+    pub fn answers(&self) -> &[u64] {
+        self.answers.as_deref().unwrap_or(&[])
+    }
+
+    /// A request is answered.
+    #[inline]
+    pub fn note_answer(&mut self, number: u64) {
+        if let Some(answers) = &mut self.answers {
+            answers.push(number);
+        }
+    }
+
+    /// Whether a request is under way.
+    pub fn is_pending(&self, number: u64) -> bool {
+        self.pending.iter().any(|p| p.conditions > 0 && p.number == number)
+    }
+
+    /// Brings the sum of requests under way up to the present.
+    fn count_area(&mut self, now: u64) {
+        self.area += u128::from(now - self.area_at) * u128::from(self.under_way);
+        self.area_at = now;
+    }
+}
