@@ -1,7 +1,7 @@
 //! What leaves the buffer, or bypasses it, on its way to the FTL: evictions, padding, pages that
 //! are forced out.
 
-use super::{Cx, Device, DeviceError, NOBODY, Occasion, PageOut, ReadGroup, Waiter, cx};
+use super::{Cx, Device, DeviceError, NOBODY, Occasion, PageOut, Waiter, cx};
 use crate::buffer::config::WriteBack;
 use crate::buffer::{Action, Answer, Evicted, Eviction, Outcome, Span};
 use crate::metrics::observer::{Leaving, Written};
@@ -129,10 +129,10 @@ impl Device {
     /// `None` where no page is being filled. The caller releases it when it has issued what signals
     /// it.
     fn join_of_fills(&mut self, pages: impl Iterator<Item = u32>) -> Option<u32> {
-        if self.filling.is_empty() {
+        if self.fills.is_empty() {
             return None;
         }
-        let mut fills: Vec<u32> = pages.filter_map(|lpn| self.filling.get(&lpn).copied()).collect();
+        let mut fills: Vec<u32> = pages.filter_map(|lpn| self.fills.of(lpn)).collect();
         fills.sort_unstable();
         fills.dedup();
         if fills.is_empty() {
@@ -141,8 +141,8 @@ impl Device {
         let all = self.engine.join(NONE);
         self.engine.hold(all);
         for reads in fills {
-            let ReadGroup { request, join, .. } = self.reads[reads as usize];
-            self.engine.link(join, all);
+            let request = self.fills.request(reads);
+            self.engine.link(self.fills.join(reads), all);
             if self.requests.reads(request) == reads {
                 self.close_reads(request);
             }

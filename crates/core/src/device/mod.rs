@@ -14,6 +14,7 @@ mod answers;
 mod battery;
 mod error;
 mod fill;
+mod fills;
 mod finish;
 mod flushed;
 mod foresee;
@@ -26,8 +27,6 @@ mod requests;
 mod serve;
 mod space;
 mod time;
-
-use hashbrown::HashMap;
 
 pub use error::DeviceError;
 pub use power::{Crash, Fate};
@@ -47,20 +46,6 @@ use crate::pattern::Hint;
 pub struct Options {
     /// Keep what the flash holds, and compare every read with the host's last write.
     pub verify: bool,
-}
-
-/// Flash reads of one request, as far as they were planned together.
-#[derive(Debug, Clone, Copy)]
-struct ReadGroup {
-    request: u32,
-    join: u32,
-    /// Pages of the span that they belong to: `first..first + count`.
-    first: u32,
-    count: u32,
-    /// First and last of those who wait for these pages, in `fill_waiters`, or none.
-    waiters: (u32, u32),
-    /// Next free place.
-    next: u32,
 }
 
 /// A simulated drive.
@@ -97,13 +82,6 @@ pub struct Device {
     /// The buffer has had to make room.
     made_room: bool,
 
-    reads: Vec<ReadGroup>,
-    free_reads: u32,
-    /// Pages being filled, and the reads that fill them.
-    filling: HashMap<u32, u32>,
-    /// Requests that wait for pages which another one is filling, and the next one on the same list.
-    fill_waiters: Vec<(u32, u32)>,
-    free_fill_waiter: u32,
     /// Units being collected.
     jobs: u32,
     /// Collection takes no time.
@@ -113,6 +91,8 @@ pub struct Device {
     collects_when_idle: bool,
     /// Requests under way, and what their answers wait for.
     requests: requests::Requests,
+    /// Their flash reads, and the pages that these fill.
+    fills: fills::Fills,
     /// The mapping is told what the host reads, and when there is nothing to do.
     watched: bool,
     idle_begins: bool,
@@ -251,11 +231,6 @@ impl Device {
             read_map: false,
             peak_pages: 0,
             made_room: false,
-            reads: Vec::new(),
-            free_reads: crate::support::NONE,
-            filling: HashMap::new(),
-            fill_waiters: Vec::new(),
-            free_fill_waiter: crate::support::NONE,
             jobs: 0,
             free_collection: config.ftl.gc.cost == GcCost::Free,
             collects_when_idle: config.ftl.gc.idle_free_blocks.is_some(),
@@ -267,6 +242,7 @@ impl Device {
             kept: battery::Ram::new(),
             erased_before: 0,
             requests: requests::Requests::new(config.host.replay != Replay::Untimed),
+            fills: fills::Fills::default(),
             parked: parked::Parked::default(),
             parked_before: 0,
             serving: None,

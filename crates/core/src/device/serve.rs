@@ -2,7 +2,7 @@
 
 use super::parked::Newest;
 use super::time::READS;
-use super::{Cx, Device, DeviceError, NOBODY, Occasion, ReadGroup, Waiter, cx};
+use super::{Cx, Device, DeviceError, NOBODY, Occasion, Waiter, cx};
 use crate::buffer::Part;
 use crate::buffer::{Answer, Outcome, Span, View};
 use crate::config::{PartialPage, WriteBack};
@@ -208,7 +208,7 @@ impl Device {
     fn answer_read(&mut self, id: u32, lpn: u32, answer: Answer, span: (u32, u32)) {
         if answer == Answer::Hit {
             self.counters.read_hits += 1;
-            if !self.filling.is_empty() {
+            if !self.fills.is_empty() {
                 self.wait_for_fill(id, lpn);
             }
             return;
@@ -266,19 +266,12 @@ impl Device {
         }
         let open = self.requests.reads(id);
         if open != NONE {
-            return self.reads[open as usize].join;
+            return self.fills.join(open);
         }
-        let index = if self.free_reads == NONE { self.reads.len() as u32 } else { self.free_reads };
+        let index = self.fills.next();
         let join = self.engine.join(READS | index);
         self.engine.hold(join);
-        let (first, count, waiters) = (span.0, span.1, (NONE, NONE));
-        let reads = ReadGroup { request: id, join, first, count, waiters, next: NONE };
-        if index as usize == self.reads.len() {
-            self.reads.push(reads);
-        } else {
-            self.free_reads = self.reads[index as usize].next;
-            self.reads[index as usize] = reads;
-        }
+        self.fills.begin(id, join, span);
         self.requests.wait_for_reads(id, index);
         join
     }
@@ -290,7 +283,7 @@ impl Device {
         let open = self.requests.close_reads(id);
         if open != NONE {
             self.issue();
-            self.engine.release(self.reads[open as usize].join);
+            self.engine.release(self.fills.join(open));
             if self.engine.has_finished() {
                 // Time has passed while there was no room: the reads had ended before.
                 self.collect_finished();
@@ -313,35 +306,15 @@ impl Device {
 
     /// A hit on a page that another request is filling waits for it.
     fn wait_for_fill(&mut self, id: u32, lpn: u32) {
-        let Some(&reads) = self.filling.get(&lpn) else { return };
-        let group = &mut self.reads[reads as usize];
-        let last = group.waiters.1;
-        // A request whose pages are being served is the last one that can have begun to wait.
-        if group.request == id || (last != NONE && self.fill_waiters[last as usize].0 == id) {
-            return;
+        if self.fills.wait(id, lpn) {
+            self.requests.add_condition(id);
         }
-        let waiter = self.free_fill_waiter;
-        let waiter = if waiter == NONE {
-            self.fill_waiters.push((id, NONE));
-            self.fill_waiters.len() as u32 - 1
-        } else {
-            self.free_fill_waiter =
-                std::mem::replace(&mut self.fill_waiters[waiter as usize], (id, NONE)).1;
-            waiter
-        };
-        if last == NONE {
-            group.waiters.0 = waiter;
-        } else {
-            self.fill_waiters[last as usize].1 = waiter;
-        }
-        group.waiters.1 = waiter;
-        self.requests.add_condition(id);
     }
 
     /// Page `lpn` is being filled by the reads that request `id` has just planned.
     fn mark_filling(&mut self, id: u32, lpn: u32) {
         if self.timed {
-            self.filling.insert(lpn, self.requests.reads(id));
+            self.fills.fill(lpn, self.requests.reads(id));
         }
     }
 
@@ -350,7 +323,7 @@ impl Device {
     fn answer_write(&mut self, id: u32, lpn: u32, answer: Answer, partial: bool, span: (u32, u32)) {
         if answer == Answer::Hit {
             self.counters.write_hits += 1;
-            if partial && !self.filling.is_empty() {
+            if partial && !self.fills.is_empty() {
                 self.wait_for_fill(id, lpn);
             }
         } else {

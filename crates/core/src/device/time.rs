@@ -1,7 +1,7 @@
 //! How time passes: admission, answers, and the events in between.
 
 use super::space::JOB;
-use super::{Device, DeviceError, ReadGroup};
+use super::{Device, DeviceError};
 use crate::config::Replay;
 use crate::host::{Op, Request};
 use crate::metrics::observer::{Admission, Answered, Moment};
@@ -293,23 +293,9 @@ impl Device {
     /// Some reads of a request have ended: its pages are filled, and those who waited for that go
     /// on.
     fn reads_ended(&mut self, reads: u32) {
-        let ReadGroup { request, first, count, waiters: (mut waiter, _), .. } =
-            self.reads[reads as usize];
-        if !self.filling.is_empty() {
-            for lpn in first..first + count {
-                if self.filling.get(&lpn) == Some(&reads) {
-                    self.filling.remove(&lpn);
-                }
-            }
-        }
-        self.reads[reads as usize].next = self.free_reads;
-        self.free_reads = reads;
-        while waiter != NONE {
-            let (id, next) = self.fill_waiters[waiter as usize];
-            self.fill_waiters[waiter as usize].1 = self.free_fill_waiter;
-            self.free_fill_waiter = waiter;
-            self.condition_met(id);
-            waiter = next;
+        let request = self.fills.end(reads);
+        while let Some(waiter) = self.fills.take_waiter(reads) {
+            self.condition_met(waiter);
         }
         self.condition_met(request);
     }
