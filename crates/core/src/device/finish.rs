@@ -69,7 +69,7 @@ impl Device {
         if self.failed {
             return Err(DeviceError::Failed);
         }
-        self.fruitless = 0;
+        self.collection.bears_fruit();
         match self.drain() {
             // As in the middle of a run, that is a result.
             Err(DeviceError::EndOfLife { .. }) => self.drain()?,

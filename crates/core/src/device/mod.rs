@@ -12,6 +12,7 @@
 
 mod answers;
 mod battery;
+mod collection;
 mod error;
 mod fill;
 mod fills;
@@ -82,20 +83,12 @@ pub struct Device {
     /// The buffer has had to make room.
     made_room: bool,
 
-    /// Units being collected.
-    jobs: u32,
-    /// Collection takes no time.
-    free_collection: bool,
-    /// Units may be collected ahead of need while no request is under way; and it is time to see
-    /// which.
-    collects_when_idle: bool,
     /// Requests under way, and what their answers wait for.
     requests: requests::Requests,
     /// Their flash reads, and the pages that these fill.
     fills: fills::Fills,
     /// The mapping is told what the host reads, and when there is nothing to do.
     watched: bool,
-    idle_begins: bool,
     /// The flash wore out: no more requests.
     worn_out: bool,
     /// Pages of write requests that were taken whole.
@@ -107,6 +100,8 @@ pub struct Device {
     unmerged: bool,
     /// Erases of all blocks before the last power cut, and those of the recovery.
     erased_before: u64,
+    /// Garbage collection over the whole drive.
+    collection: collection::Collection,
     /// Writes that wait for room.
     parked: parked::Parked,
     /// Number of the next parked write when the request being served came.
@@ -117,13 +112,6 @@ pub struct Device {
     places_pages: bool,
     /// A hint that comes with the next parked write.
     late_hint: Option<Hint>,
-    /// How often collection had made room, and erases ended, when parked writes were tried last.
-    room_seen: (u64, u64),
-    /// How often collection has made room.
-    room_made: u64,
-    /// Erases by collection, collections that ended and times that the host waited for room, since
-    /// the mapping took a page last or a request came.
-    fruitless: u64,
     finished: Vec<u32>,
 
     flushed: flushed::Flushed,
@@ -231,11 +219,7 @@ impl Device {
             read_map: false,
             peak_pages: 0,
             made_room: false,
-            jobs: 0,
-            free_collection: config.ftl.gc.cost == GcCost::Free,
-            collects_when_idle: config.ftl.gc.idle_free_blocks.is_some(),
             watched,
-            idle_begins: false,
             worn_out: false,
             taken_pages: 0,
             unmerged: false,
@@ -243,14 +227,12 @@ impl Device {
             erased_before: 0,
             requests: requests::Requests::new(config.host.replay != Replay::Untimed),
             fills: fills::Fills::default(),
+            collection: collection::Collection::new(&config.ftl.gc),
             parked: parked::Parked::default(),
             parked_before: 0,
             serving: None,
             places_pages,
             late_hint: None,
-            room_seen: (0, 0),
-            room_made: 0,
-            fruitless: 0,
             finished: Vec::new(),
             flushed: flushed::Flushed::default(),
             preconditioning: Preconditioning::default(),

@@ -100,6 +100,8 @@ pub(super) struct Parked {
     ready: BTreeMap<u32, BTreeSet<u64>>,
     durable: Vec<Durable>,
     slots: u64,
+    /// How often collection had made room, and erases ended, when something was tried last.
+    room_seen: (u64, u64),
 }
 
 impl Parked {
@@ -107,6 +109,17 @@ impl Parked {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty() && self.durable.is_empty()
+    }
+
+    /// Room was looked for when collection had made room, and erases ended, so often.
+    pub fn saw_room(&mut self, room: (u64, u64)) {
+        self.room_seen = room;
+    }
+
+    /// Whether that has happened since.
+    #[inline]
+    pub fn is_new_room(&self, room: (u64, u64)) -> bool {
+        room != self.room_seen
     }
 
     /// The number that the next parked write will have.

@@ -27,7 +27,7 @@ impl Device {
             self.kept.clone()
         } else if self.config.buffer.battery {
             self.ram()
-        } else if self.free_collection {
+        } else if self.collection.is_instant() {
             self.open_units()
         } else {
             Ram::new()

@@ -1,23 +1,11 @@
-//! Room for writes: handing pages to the FTL, and collecting garbage step by step while the host
-//! goes on.
+//! Room for writes: handing pages to the FTL, and parking those for which there is none.
 
 use super::parked::{Durable, Newest, Work, Write};
 use super::{Cx, Device, DeviceError, NOBODY, PageOut, Waiter, cx};
-use crate::ftl::Reclaim;
-use crate::metrics::Counters;
-use crate::nand::Cause;
 use crate::nand::op::ENGINE_JOIN;
 use crate::pattern::Hint;
 use crate::support::NONE;
 use crate::support::tournament::NEVER;
-
-/// Tag of a collection job's join, beside the unit's number.
-pub(super) const JOB: u32 = 1 << 31;
-
-/// Collection that wins no room is given up when it has gone so many times over all blocks. Each
-/// time takes an erase of every block, and as often a new try to write; wear levelling may add two
-/// erases to one.
-const PASSES: u64 = 8;
 
 impl Device {
     /// Writes `self.batch` to flash after join `waits`. Without time, collection makes room at
@@ -32,7 +20,7 @@ impl Device {
             let mut cx = cx!(self, plan, own);
             let taken = self.mapping.write(&mut cx, &self.batch[at..], waits);
             if taken > 0 {
-                self.fruitless = 0;
+                self.collection.bears_fruit();
             }
             at += taken;
             if at == self.batch.len() {
@@ -115,7 +103,7 @@ impl Device {
             self.note_issued();
             let taken = self.mapping.write(&mut cx!(self, plan, own), &self.batch, waits);
             if taken > 0 {
-                self.fruitless = 0;
+                self.collection.bears_fruit();
             }
             if taken < self.batch.len() {
                 result = self.write_rest(taken, own, waits);
@@ -149,7 +137,7 @@ impl Device {
             }
             let taken = self.mapping.write(&mut cx!(self, plan, own), &rest, waits);
             if taken > 0 {
-                self.fruitless = 0;
+                self.collection.bears_fruit();
             }
             rest.drain(..taken);
             self.issue();
@@ -176,7 +164,7 @@ impl Device {
 
     /// Parks pages, the first of them `tried` or not, in a queue for each unit.
     fn park(&mut self, pages: &[PageOut], own: Waiter, join: Option<u32>, tried: bool) {
-        self.room_seen = (self.room_made, self.engine.erased());
+        self.parked.saw_room((self.collection.room_made(), self.engine.erased()));
         if !self.places_pages {
             if !pages.is_empty() {
                 self.park_in(self.geometry.units, pages.to_vec(), own, join, tried);
@@ -232,23 +220,23 @@ impl Device {
     /// Begins collection, and says whether that may have made room at once: a block counts as
     /// erased when its erase is issued, and collection may take no time.
     fn make_room_now(&mut self) -> Result<bool, DeviceError> {
-        self.fruitless += 1;
-        let (made, erased) = (self.room_made, self.engine.erased());
+        self.collection.found_no_room();
+        let (made, erased) = (self.collection.room_made(), self.engine.erased());
         self.start_jobs()?;
-        while self.free_collection && self.engine.has_finished() {
+        while self.collection.is_instant() && self.engine.has_finished() {
             self.collect_finished();
             self.start_jobs()?;
         }
-        Ok((self.room_made, self.engine.erased()) != (made, erased))
+        Ok((self.collection.room_made(), self.engine.erased()) != (made, erased))
     }
 
     /// Collection has made room, or an erase has ended: writes what is parked, as far as that goes.
     pub(super) fn place_parked(&mut self) -> Result<(), DeviceError> {
-        let room = (self.room_made, self.engine.erased());
-        if self.parked.is_empty() || room == self.room_seen || self.worn_out {
+        let room = (self.collection.room_made(), self.engine.erased());
+        if self.parked.is_empty() || !self.parked.is_new_room(room) || self.worn_out {
             return Ok(());
         }
-        self.room_seen = room;
+        self.parked.saw_room(room);
         self.try_parked()
     }
 
@@ -341,7 +329,7 @@ impl Device {
             rest
         });
         if taken > 0 {
-            self.fruitless = 0;
+            self.collection.bears_fruit();
         }
         let ended = self.parked.taken(number, taken);
         self.issue();
@@ -369,7 +357,7 @@ impl Device {
             self.parked.has_between(from, to) || (!self.places_pages && !self.parked.is_empty());
         loop {
             if !waits && self.mapping.make_durable(&mut cx!(self, plan, own)) {
-                self.fruitless = 0;
+                self.collection.bears_fruit();
                 self.issue();
                 if let Some(id) = flush {
                     self.engine.barrier(id);
@@ -397,7 +385,7 @@ impl Device {
         let planned = self.mapping.make_durable(&mut cx!(self, plan, waiter));
         self.issue();
         if planned {
-            self.fruitless = 0;
+            self.collection.bears_fruit();
             self.parked.durable_planned();
             if let Some(id) = flush {
                 self.engine.barrier(id);
@@ -439,7 +427,7 @@ impl Device {
     /// Nothing is under way, and writes are parked: tries all of them, and completes program units
     /// that hold erases up.
     pub(super) fn unpark(&mut self) -> Result<(), DeviceError> {
-        let before = (self.counters.programmed, self.parked.next(), self.fruitless);
+        let before = self.counters.programmed;
         self.try_parked()?;
         self.collect_finished();
         if self.next_time() != NEVER || self.complete_units() {
@@ -447,7 +435,7 @@ impl Device {
         }
         self.try_parked()?;
         self.collect_finished();
-        let moved = self.counters.programmed != before.0;
+        let moved = self.counters.programmed != before;
         if self.next_time() == NEVER && !self.parked.is_empty() && !moved {
             return Err(self.no_space(""));
         }
@@ -465,11 +453,11 @@ impl Device {
     /// Without time: collects until there is room, or an erase has been done.
     fn make_room(&mut self) -> Result<(), DeviceError> {
         self.issue();
-        self.fruitless += 1;
-        let (made, erased) = (self.room_made, self.engine.erased());
+        self.collection.found_no_room();
+        let (made, erased) = (self.collection.room_made(), self.engine.erased());
         self.start_jobs()?;
-        while self.room_made == made && self.engine.erased() == erased {
-            if self.engine.has_finished() && self.free_collection {
+        while self.collection.room_made() == made && self.engine.erased() == erased {
+            if self.engine.has_finished() && self.collection.is_instant() {
                 self.collect_finished();
                 self.start_jobs()?;
                 continue;
@@ -480,140 +468,5 @@ impl Device {
             self.advance()?;
         }
         Ok(())
-    }
-
-    /// Another write has no room, nor can any be made; a worn drive is at the end of its life then.
-    fn no_space(&mut self, why: &str) -> DeviceError {
-        if (0..self.geometry.blocks()).any(|block| self.flash.is_worn_out(block)) {
-            return self.wear_out();
-        }
-        self.failed = true;
-        DeviceError::NoSpace(self.mapping.space() + why + &self.engine.describe())
-    }
-
-    /// Whether collection has gone over all blocks again and again, and the mapping has taken no
-    /// page in between: it would go on without end.
-    #[inline]
-    fn gains_nothing(&self) -> bool {
-        self.fruitless > PASSES * u64::from(self.geometry.blocks())
-    }
-
-    /// Collection gains nothing, which ends the run unless it has ended already.
-    #[cold]
-    fn give_up(&mut self) -> Result<(), DeviceError> {
-        if self.worn_out {
-            return Ok(());
-        }
-        Err(self.no_space(", and collecting all blocks again and again has gained nothing"))
-    }
-
-    /// Too few blocks are left for another write.
-    fn wear_out(&mut self) -> DeviceError {
-        self.worn_out = true;
-        self.plan.clear();
-        let unanswered = |number| self.requests.is_pending(number);
-        self.taken_pages -= self.parked.requested_pages(unanswered).min(self.taken_pages);
-        DeviceError::EndOfLife { host_bytes: self.taken_pages * self.geometry.page_bytes }
-    }
-
-    /// Erases wait for the pages that replace what they take away. Those may sit in program units
-    /// that are not full: completes them, and says whether anything is under way again.
-    pub(super) fn complete_units(&mut self) -> bool {
-        self.mapping.make_durable(&mut cx!(self, plan, NOBODY));
-        self.issue();
-        self.engine.next_event() != NEVER
-    }
-
-    /// Begins collection in the units that ask for it. Without time it is done at once.
-    pub(super) fn start_jobs(&mut self) -> Result<(), DeviceError> {
-        while let Some(unit) = self.mapping.needs_reclaim() {
-            self.jobs += 1;
-            if self.timed {
-                self.next_job_step(unit);
-            } else {
-                while matches!(self.job_step(unit, NOBODY), Reclaim::More | Reclaim::Together)
-                    && !self.gains_nothing()
-                {}
-                self.jobs -= 1;
-            }
-            if self.gains_nothing() {
-                return self.give_up();
-            }
-        }
-        while self.free_collection && self.engine.has_finished() {
-            self.collect_finished();
-        }
-        if self.gains_nothing() {
-            return self.give_up();
-        }
-        if self.flash.violation().is_some() {
-            self.check_faults()?;
-        }
-        Ok(())
-    }
-
-    /// No request is under way: begins to collect what is worth it, until one comes.
-    pub(super) fn use_idle_time(&mut self) {
-        self.idle_begins = false;
-        // What is done now is on nobody's account.
-        self.observers.on_begin(None);
-        for unit in 0..self.geometry.units {
-            let advice = self.mapping.advice_mut();
-            if advice.is_some_and(|advice| advice.reclaims_when_idle(unit)) {
-                self.jobs += 1;
-                self.next_job_step(unit);
-            }
-        }
-    }
-
-    /// Nothing is under way: the mapping does what it has put off.
-    pub(super) fn work_ahead(&mut self) -> Result<(), DeviceError> {
-        let advice = self.mapping.advice_mut();
-        if advice.is_some_and(|advice| advice.idle(&mut cx!(self, plan, NOBODY))) {
-            self.observers.on_begin(None);
-            self.issue();
-            self.start_jobs()?;
-        }
-        Ok(())
-    }
-
-    fn job_step(&mut self, unit: u32, own: Waiter) -> Reclaim {
-        let erases = self.counters.erases;
-        let mut cx = cx!(self, job_plan, own);
-        cx.instant = self.free_collection;
-        let step = self.mapping.reclaim(&mut cx, unit);
-        let (now, gc) = (&self.counters.erases, Cause::Gc as usize);
-        self.room_made += u64::from(step == Reclaim::Done || now[gc] > erases[gc]);
-        self.fruitless += u64::from(matches!(step, Reclaim::Done | Reclaim::Stuck))
-            + Counters::total(now)
-            - Counters::total(&erases);
-        step
-    }
-
-    /// The last step of a collection job has ended: plans and issues the next one.
-    pub(super) fn next_job_step(&mut self, unit: u32) {
-        let paused = self.collects_when_idle
-            && self.requests.under_way() > 0
-            && self.mapping.advice_mut().is_some_and(|advice| advice.pause(unit));
-        if paused || self.gains_nothing() {
-            self.jobs -= 1;
-            return;
-        }
-        let join = self.engine.join(JOB | unit);
-        self.engine.hold(join);
-        let mut step = Reclaim::Together;
-        while step == Reclaim::Together && !self.gains_nothing() {
-            step = self.job_step(unit, Waiter::All(join));
-            self.observers.on_issue(&self.job_plan, &self.engine);
-            self.engine.issue(&self.job_plan);
-            self.job_plan.clear();
-        }
-        self.engine.end_group();
-        if matches!(step, Reclaim::More | Reclaim::Together) {
-            self.engine.release(join);
-        } else {
-            self.jobs -= 1;
-            self.engine.forget(join);
-        }
     }
 }

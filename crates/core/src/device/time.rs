@@ -1,6 +1,6 @@
 //! How time passes: admission, answers, and the events in between.
 
-use super::space::JOB;
+use super::collection::JOB;
 use super::{Device, DeviceError};
 use crate::config::Replay;
 use crate::host::{Op, Request};
@@ -24,7 +24,7 @@ impl Device {
         if self.failed || self.worn_out {
             return Err(DeviceError::Failed);
         }
-        self.fruitless = 0;
+        self.collection.bears_fruit();
         if self.counters.submitted == 0 && self.buffer.needs_future() {
             return Err(DeviceError::Config(
                 "buffer.scheme: it decides by what the host is going to do, and has not been told; it can replay a workload, \
@@ -157,7 +157,9 @@ impl Device {
         if self.timed {
             self.observers.on_answer(|| answered);
         }
-        self.idle_begins |= self.collects_when_idle && self.requests.under_way() == 0;
+        if self.requests.under_way() == 0 {
+            self.collection.may_begin_idle();
+        }
     }
 
     /// Lets everything happen that happens up to `time`, but for what waits for everything that
@@ -186,11 +188,14 @@ impl Device {
     /// is under way, the mapping may do what it has put off.
     #[inline]
     fn note_idleness(&mut self) -> Result<(), DeviceError> {
-        if self.idle_begins && self.requests.under_way() == 0 {
+        if self.collection.begins_idle() && self.requests.under_way() == 0 {
             self.use_idle_time();
         }
-        let idle =
-            || self.requests.under_way() == 0 && self.jobs == 0 && self.engine.under_way() == 0;
+        let idle = || {
+            self.requests.under_way() == 0
+                && !self.collection.is_under_way()
+                && self.engine.under_way() == 0
+        };
         if self.watched && idle() { self.work_ahead() } else { Ok(()) }
     }
 
