@@ -1,7 +1,6 @@
 //! What a battery holds up when power fails, and how it gets to flash afterwards.
 
 use super::{Cx, Device, DeviceError, NOBODY, PageOut, cx};
-use crate::buffer::Action;
 use crate::nand::media::Content;
 
 /// The newest word on a page that the RAM knows, as a version of the host's.
@@ -30,22 +29,9 @@ impl Device {
             let version = &mut held[oob.lpn as usize];
             *version = (*version).max(oob.version);
         }
-        // A request in the middle of its evictions: these pages have left the buffer, and need not
-        // have reached the engine.
-        let leaving = self.out.iter().flat_map(|out| {
-            let flushes = out.evictions.iter().filter(|eviction| eviction.action != Action::Drop);
-            flushes.flat_map(|eviction| out.pages_of(eviction)).map(|page| page.lpn)
-        });
-        let waiting =
-            self.batch.iter().filter(|out| out.content == Content::Host).map(|out| out.lpn);
         let open = |lpn: &u32| self.mapping.lookup(*lpn).is_some_and(|ppn| self.in_open_unit(ppn));
         let buffered = (0..self.logical_pages).filter(|&lpn| self.buffer.holds(lpn));
-        for lpn in leaving
-            .chain(waiting)
-            .chain(self.parked.pages())
-            .chain(buffered)
-            .chain((0..self.logical_pages).filter(open))
-        {
+        for lpn in self.parked.pages().chain(buffered).chain((0..self.logical_pages).filter(open)) {
             held[lpn as usize] = shadow.version(lpn);
         }
         let last_word = |(lpn, &version): (usize, &u32)| {

@@ -173,8 +173,7 @@ impl Device {
             let (area, times) = self.requests.littles_law();
             if area != times {
                 return Err(format!(
-                    "requests under way over time add up to {} ns, their times to {} ns",
-                    area, times
+                    "requests under way over time add up to {area} ns, their times to {times} ns"
                 ));
             }
             let answered: u64 = self.requests.responses().iter().map(Latency::count).sum();

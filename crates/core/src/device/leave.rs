@@ -29,6 +29,7 @@ impl Device {
 
     /// Tells the mapping what was done to the block that leaves, where the buffer says so.
     fn pass_hint(&mut self, eviction: &Eviction, out: &Outcome, clean: bool) {
+        self.late_hint = None;
         if let Some(hint) = eviction.hint {
             self.tell_ftl(hint, clean);
         }
@@ -108,6 +109,7 @@ impl Device {
         out: &Outcome,
     ) -> Result<(), DeviceError> {
         self.group = span.request << 1;
+        self.late_hint = None;
         self.batch.clear();
         let bypasses =
             out.answers.iter().enumerate().filter(|(_, answer)| **answer == Answer::Bypass);

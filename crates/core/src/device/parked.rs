@@ -33,7 +33,7 @@ pub(super) struct Write {
     pub waiter: Waiter,
     /// A join of the engine that their programs come after, held until they are written.
     pub after: Option<u32>,
-    /// What the FTL is told of their block before it gets them.
+    /// What the FTL is told of their block before it is given them.
     pub hint: Option<Hint>,
     /// The FTL has been given the first of them, and had no room.
     pub tried: bool,
@@ -98,7 +98,7 @@ pub(super) struct Parked {
     waiting: HashMap<u32, u32>,
     /// Writes that nothing but room is missing for, by unit.
     ready: BTreeMap<u32, BTreeSet<u64>>,
-    durable: Vec<Durable>,
+    durable: VecDeque<Durable>,
     slots: u64,
     /// How often collection had made room, and erases ended, when something was tried last.
     room_seen: (u64, u64),
@@ -289,7 +289,11 @@ impl Parked {
         for key in keys {
             let Some(others) = self.by_page.get_mut(&key) else { continue };
             let was_first = others.front() == Some(&number);
-            others.retain(|&other| other != number);
+            if was_first {
+                others.pop_front();
+            } else {
+                others.retain(|&other| other != number);
+            }
             let next = others.front().copied();
             if others.is_empty() {
                 self.by_page.remove(&key);
@@ -312,7 +316,7 @@ impl Parked {
 
     /// Parks what makes writes durable.
     pub fn park_durable(&mut self, durable: Durable) {
-        self.durable.push(durable);
+        self.durable.push_back(durable);
     }
 
     /// Whether a write from `from` on, and before `to`, is still parked.
@@ -330,7 +334,7 @@ impl Parked {
 
     /// The first of what makes writes durable.
     pub fn first_durable(&self) -> Option<Durable> {
-        self.durable.first().copied()
+        self.durable.front().copied()
     }
 
     /// What [`Self::next_durable`] returned is planned.

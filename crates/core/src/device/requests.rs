@@ -267,12 +267,11 @@ impl Requests {
     /// A run without time has one request at a time, which is answered at once: the place of all.
     #[inline]
     pub fn untimed(&mut self) -> u32 {
-        match self.pending.first_mut() {
-            Some(pending) => pending.bypassed = false,
-            None => {
-                self.admit(0, 0, 0, 0);
-                self.under_way -= 1;
-            }
+        if let Some(pending) = self.pending.first_mut() {
+            pending.bypassed = false;
+        } else {
+            self.admit(0, 0, 0, 0);
+            self.under_way -= 1;
         }
         0
     }

@@ -416,7 +416,6 @@ impl Device {
                 shadow.host_trim(lpn);
             }
         }
-        self.trim_pages(pages.first, pages.count);
-        Ok(())
+        self.trim_pages(pages.first, pages.count)
     }
 }

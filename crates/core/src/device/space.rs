@@ -45,15 +45,14 @@ impl Device {
         }
     }
 
-    /// The queue in which a write of a page waits: that of its unit, of its chip, or of all pages that
-    /// have neither.
+    /// The queue in which a write of a page waits: that of its unit, of its pool of units, or of all
+    /// pages that have neither.
     pub(super) fn queue_of(&self, lpn: u32) -> u32 {
         let (units, advice) = (self.geometry.units, self.mapping.advice());
         if let Some(unit) = advice.and_then(|advice| advice.home(lpn)) {
             return unit;
         }
-        let chip = advice.and_then(|advice| advice.home_chip(lpn));
-        chip.map_or(units, |chip| units + 1 + chip)
+        advice.and_then(|advice| advice.pool(lpn)).map_or(units, |pool| units + 1 + pool)
     }
 
     /// Whether what the FTL is given next of a page has to wait behind what is parked.
@@ -74,6 +73,8 @@ impl Device {
             }
         } else if let Some(advice) = self.mapping.advice_mut() {
             advice.on_hint(hint, clean, &mut self.counters);
+            // Told again with each try, as others may have been told of meanwhile.
+            self.late_hint = Some(hint).filter(|_| self.places_pages && !clean);
         }
     }
 
@@ -201,7 +202,8 @@ impl Device {
             self.engine.link(join, after);
             after
         });
-        let (hint, request) = (self.late_hint.take(), self.serving);
+        let hint = if self.places_pages { self.late_hint } else { self.late_hint.take() };
+        let request = self.serving;
         let group = self.group;
         let write = Write { pages, versions, group, waiter, after, hint, tried, request };
         self.parked.park(write, queue, self.places_pages);
@@ -243,6 +245,8 @@ impl Device {
     /// Tries to write what is parked.
     #[cold]
     fn try_parked(&mut self) -> Result<(), DeviceError> {
+        // What this takes is on no request's account.
+        self.observers.on_begin(None);
         if self.places_pages {
             for queue in self.parked.queues() {
                 while let Some(number) = self.parked.first(queue)
@@ -301,7 +305,8 @@ impl Device {
             }
             None => return true,
         };
-        if let Some(hint) = write.hint.take()
+        let hint = if self.places_pages { write.hint } else { write.hint.take() };
+        if let Some(hint) = hint
             && let Some(advice) = self.mapping.advice_mut()
         {
             advice.on_hint(hint, false, &mut self.counters);
@@ -398,7 +403,7 @@ impl Device {
     }
 
     /// The host trims pages: those that come after something parked once that has been done.
-    pub(super) fn trim_pages(&mut self, first: u32, count: u32) {
+    pub(super) fn trim_pages(&mut self, first: u32, count: u32) -> Result<(), DeviceError> {
         let end = first + count;
         let mut from = first;
         if !self.parked.is_empty() {
@@ -416,6 +421,8 @@ impl Device {
         }
         self.trim_now(from, end);
         self.issue();
+        // What is trimmed need not be moved any more, and so makes room.
+        if self.parked.is_empty() { Ok(()) } else { self.try_parked() }
     }
 
     fn trim_now(&mut self, from: u32, to: u32) {
@@ -427,19 +434,21 @@ impl Device {
     /// Nothing is under way, and writes are parked: tries all of them, and completes program units
     /// that hold erases up.
     pub(super) fn unpark(&mut self) -> Result<(), DeviceError> {
-        let before = self.counters.programmed;
-        self.try_parked()?;
-        self.collect_finished();
-        if self.next_time() != NEVER || self.complete_units() {
-            return Ok(());
+        let state = |device: &Self| {
+            let room = (device.collection.room_made(), device.engine.erased());
+            (room, device.counters.programmed, device.parked.next())
+        };
+        loop {
+            let before = state(self);
+            self.try_parked()?;
+            self.collect_finished();
+            if self.parked.is_empty() || self.next_time() != NEVER || self.complete_units() {
+                return Ok(());
+            }
+            if state(self) == before {
+                return Err(self.no_space(""));
+            }
         }
-        self.try_parked()?;
-        self.collect_finished();
-        let moved = self.counters.programmed != before;
-        if self.next_time() == NEVER && !self.parked.is_empty() && !moved {
-            return Err(self.no_space(""));
-        }
-        Ok(())
     }
 
     /// Lets time pass until nothing is parked.

@@ -59,20 +59,15 @@ impl Device {
             // Times run on from what came before the workload; an arrival before the last one
             // counts as simultaneous.
             let arrival = arrival.max(self.requests.last_arrival());
-            self.run_until(arrival)?;
-            self.engine.advance_to(arrival);
-            while self.requests.under_way() >= self.config.host.max_outstanding {
-                self.advance()?;
+            let waited = self.wait_for_turn(arrival);
+            if matches!(waited, Err(DeviceError::EndOfLife { .. })) {
+                // It has come, and will not be answered.
+                self.admit(request, arrival.min(self.engine.now()));
             }
+            waited?;
             let arrival =
                 if self.config.host.replay == Replay::Closed { self.engine.now() } else { arrival };
-            self.requests.arrives(arrival);
-            let now = self.engine.now();
-            self.count_request(request);
-            let (number, kind) = (self.counters.submitted - 1, (request.op as u8).min(2));
-            let id = self.requests.admit(number, kind, arrival, now);
-            let under_way = self.requests.under_way();
-            self.observers.on_admit(&Admission { arrival, now, under_way });
+            let id = self.admit(request, arrival);
             self.serve(id, request)?;
             self.finish_issue(id);
         } else {
@@ -88,6 +83,28 @@ impl Device {
             self.check_faults()?;
         }
         Ok(())
+    }
+
+    /// Lets time pass until a request that comes at `arrival` can be admitted.
+    fn wait_for_turn(&mut self, arrival: u64) -> Result<(), DeviceError> {
+        self.run_until(arrival)?;
+        self.engine.advance_to(arrival);
+        while self.requests.under_way() >= self.config.host.max_outstanding {
+            self.advance()?;
+        }
+        Ok(())
+    }
+
+    /// A request is under way from now on.
+    fn admit(&mut self, request: &Request, arrival: u64) -> u32 {
+        self.requests.arrives(arrival);
+        let now = self.engine.now();
+        self.count_request(request);
+        let (number, kind) = (self.counters.submitted - 1, (request.op as u8).min(2));
+        let id = self.requests.admit(number, kind, arrival, now);
+        let under_way = self.requests.under_way();
+        self.observers.on_admit(&Admission { arrival, now, under_way });
+        id
     }
 
     /// A request of an untimed run: it is answered at once, and nobody looks at what it waits for.
@@ -193,6 +210,7 @@ impl Device {
         }
         let idle = || {
             self.requests.under_way() == 0
+                && self.parked.is_empty()
                 && !self.collection.is_under_way()
                 && self.engine.under_way() == 0
         };
@@ -231,11 +249,17 @@ impl Device {
 
     #[inline]
     fn after_event(&mut self) -> Result<(), DeviceError> {
-        while self.engine.has_finished() {
-            self.collect_finished();
-            self.start_jobs()?;
+        loop {
+            if self.engine.has_finished() {
+                self.collect_finished();
+                self.start_jobs()?;
+            }
+            // The end of an erase need not be anybody's to be told of.
             if !self.parked.is_empty() {
                 self.place_parked()?;
+            }
+            if !self.engine.has_finished() {
+                break;
             }
         }
         self.answer_tickets();

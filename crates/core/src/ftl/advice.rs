@@ -21,6 +21,12 @@ pub trait Advice {
         None
     }
 
+    /// The pool of units that a page can be written to, where its number says to which of several.
+    /// O(1).
+    fn pool(&self, _lpn: u32) -> Option<u32> {
+        None
+    }
+
     /// Whether it places pages one by one, so that one without room says that there is none for the
     /// others either which may go to the same units; else it places whole logical blocks.
     fn places_pages(&self) -> bool {

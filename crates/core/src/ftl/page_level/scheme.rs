@@ -328,6 +328,11 @@ impl<S: PageScheme + 'static> Advice for PageLevel<S> {
         self.store.home_chip(lpn)
     }
 
+    fn pool(&self, lpn: u32) -> Option<u32> {
+        let pools = self.store.pools();
+        (pools.count() > 1).then(|| pools.of_page(lpn))
+    }
+
     fn places_pages(&self) -> bool {
         true
     }
