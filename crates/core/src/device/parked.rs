@@ -4,16 +4,16 @@
 //! buffer slots, until collection has made room. Requests that need nothing of it go on. What keeps
 //! its order:
 //!
-//! - Writes and trims of one page. A page that waits is written before it is trimmed: the FTL may
-//!   have begun to place it.
-//! - Writes to one unit or chip, where the page's number says to which it goes; of a page-level FTL
-//!   all others among themselves.
+//! - Writes to one unit, or to one pool of units, where the page's number says to which it goes; of
+//!   a page-level FTL all others among themselves. So do writes and trims of one page, which wait in
+//!   one queue: a page that waits is written before it is trimmed, as the FTL may have begun to place
+//!   it.
 //! - Of an FTL that places whole logical blocks everything that it is given or told, but for reads:
 //!   what it has begun to do for a write that found no room is for that write, and the blocks that
 //!   it merges into are the drive's.
 //! - A flush command, and whatever else makes writes durable, comes after those parked before it.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use hashbrown::HashMap;
 
@@ -50,6 +50,7 @@ pub(super) enum Newest {
     Trimmed,
 }
 
+/// What the FTL is to be given, or told.
 #[derive(Debug)]
 pub(super) enum Work {
     Write(Write),
@@ -72,32 +73,16 @@ pub(super) struct Durable {
     pub flush: Option<u32>,
 }
 
-#[derive(Debug)]
-struct Entry {
-    work: Work,
-    queue: u32,
-    keys: Vec<u32>,
-    /// Pages of which something is parked before.
-    blocked: u32,
-}
-
 /// All that is parked.
 #[derive(Debug, Default)]
 pub(super) struct Parked {
-    /// Number of the next write.
+    /// Number of what is parked next.
     next: u64,
-    /// In the order of parking, up to `next`; gaps where one went ahead of others.
-    entries: VecDeque<Option<Entry>>,
-    /// Numbers of those that may go ahead of one another.
-    unordered: BTreeSet<u64>,
-    /// What is parked of each page, the first one in front.
-    by_page: HashMap<u32, VecDeque<u64>>,
+    /// What waits in each queue, with its number, the first in front; no queue is empty.
+    queues: BTreeMap<u32, VecDeque<(u64, Work)>>,
     /// How often a page is parked, and what is done to it last.
     pages: HashMap<u32, (u32, Newest)>,
-    /// How much waits in each queue.
-    waiting: HashMap<u32, u32>,
-    /// Writes that nothing but room is missing for, by unit.
-    ready: BTreeMap<u32, BTreeSet<u64>>,
+    /// What makes writes durable, in order.
     durable: VecDeque<Durable>,
     slots: u64,
     /// How often collection had made room, and erases ended, when something was tried last.
@@ -108,7 +93,7 @@ impl Parked {
     /// Whether nothing waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty() && self.durable.is_empty()
+        self.queues.is_empty() && self.durable.is_empty()
     }
 
     /// Room was looked for when collection had made room, and erases ended, so often.
@@ -122,7 +107,7 @@ impl Parked {
         room != self.room_seen
     }
 
-    /// The number that the next parked write will have.
+    /// The number that will be parked next.
     #[inline]
     pub fn next(&self) -> u64 {
         self.next
@@ -141,7 +126,8 @@ impl Parked {
 
     /// Pages of the write requests with these numbers of which something is parked.
     pub fn requested_pages(&self, wanted: impl Fn(u64) -> bool) -> u64 {
-        let writes = self.entries.iter().flatten().filter_map(|entry| match &entry.work {
+        let all = self.queues.values().flatten();
+        let writes = all.filter_map(|(_, work)| match work {
             Work::Write(write) => write.request,
             Work::Trim(_) | Work::Hint(_) => None,
         });
@@ -158,160 +144,87 @@ impl Parked {
         self.pages.get(&lpn).map(|&(_, newest)| newest)
     }
 
-    /// Whether something waits in a queue. O(1).
+    /// Whether something waits in a queue.
     pub fn has_waiting(&self, queue: u32) -> bool {
-        self.waiting.contains_key(&queue)
+        self.queues.contains_key(&queue)
     }
 
-    /// Parks a write in a queue. Where everything keeps its order, `by_page` need not.
-    pub fn park(&mut self, write: Write, queue: u32, by_page: bool) {
-        let mut keys = Vec::new();
-        if by_page {
-            keys.extend(write.pages.iter().map(|out| out.lpn));
-            keys.sort_unstable();
-            keys.dedup();
-        }
+    /// Parks a write in a queue.
+    pub fn park(&mut self, write: Write, queue: u32) {
         for out in &write.pages {
-            let (count, newest) = self.pages.entry(out.lpn).or_insert((0, Newest::Written));
-            (*count, *newest) = (*count + 1, Newest::Written);
+            self.note(out.lpn, Newest::Written);
             self.slots += u64::from(out.slot);
         }
-        self.insert(Work::Write(write), queue, keys);
+        self.push(Work::Write(write), queue);
     }
 
     /// Parks a hint that comes with no pages.
     pub fn park_hint(&mut self, hint: Hint, queue: u32) {
-        self.insert(Work::Hint(hint), queue, Vec::new());
+        self.push(Work::Hint(hint), queue);
     }
 
     /// Parks the trim of a page.
-    pub fn park_trim(&mut self, lpn: u32, queue: u32, by_page: bool) {
-        let (count, newest) = self.pages.entry(lpn).or_insert((0, Newest::Trimmed));
-        (*count, *newest) = (*count + 1, Newest::Trimmed);
-        self.insert(Work::Trim(lpn), queue, if by_page { vec![lpn] } else { Vec::new() });
+    pub fn park_trim(&mut self, lpn: u32, queue: u32) {
+        self.note(lpn, Newest::Trimmed);
+        self.push(Work::Trim(lpn), queue);
     }
 
-    fn insert(&mut self, work: Work, queue: u32, keys: Vec<u32>) {
-        let number = self.next;
+    fn push(&mut self, work: Work, queue: u32) {
+        self.queues.entry(queue).or_default().push_back((self.next, work));
         self.next += 1;
-        let mut blocked = 0;
-        for &key in &keys {
-            let others = self.by_page.entry(key).or_default();
-            blocked += u32::from(!others.is_empty());
-            others.push_back(number);
-        }
-        // Where everything keeps its order, nobody asks for queues.
-        if !keys.is_empty() {
-            if blocked == 0 {
-                self.ready.entry(queue).or_default().insert(number);
-            }
-            *self.waiting.entry(queue).or_insert(0) += 1;
-            self.unordered.insert(number);
-        }
-        self.entries.push_back(Some(Entry { work, queue, keys, blocked }));
     }
 
-    /// Queues with writes that only room is missing for.
+    fn note(&mut self, lpn: u32, done: Newest) {
+        let (count, newest) = self.pages.entry(lpn).or_insert((0, done));
+        (*count, *newest) = (*count + 1, done);
+    }
+
+    /// Queues in which something waits.
     pub fn queues(&self) -> Vec<u32> {
-        self.ready.keys().copied().collect()
+        self.queues.keys().copied().collect()
     }
 
-    /// The first of what waits in a queue and for nothing but room.
+    /// The number of the first in a queue.
     pub fn first(&self, queue: u32) -> Option<u64> {
-        self.ready.get(&queue)?.first().copied()
+        Some(self.queues.get(&queue)?.front()?.0)
     }
 
-    /// The first of all that is parked.
-    pub fn first_of_all(&self) -> Option<u64> {
-        (!self.entries.is_empty()).then(|| self.next - self.entries.len() as u64)
+    /// The first in a queue.
+    pub fn first_mut(&mut self, queue: u32) -> Option<&mut Work> {
+        Some(&mut self.queues.get_mut(&queue)?.front_mut()?.1)
     }
 
-    fn entry_mut(&mut self, number: u64) -> Option<&mut Entry> {
-        let first = self.next - self.entries.len() as u64;
-        let at = number.checked_sub(first)?;
-        self.entries.get_mut(at as usize)?.as_mut()
-    }
-
-    /// What is parked under a number.
-    pub fn work_mut(&mut self, number: u64) -> Option<&mut Work> {
-        self.entry_mut(number).map(|entry| &mut entry.work)
-    }
-
-    /// The FTL has taken the first `count` pages of a write. Returns it if that was all.
-    pub fn taken(&mut self, number: u64, count: usize) -> Option<Write> {
-        let first = self.next - self.entries.len() as u64;
-        let entry = self.entries.get_mut((number - first) as usize)?.as_mut()?;
-        let Work::Write(write) = &mut entry.work else { return None };
+    /// The FTL has taken so many pages of the write that is the first in a queue. Returns it if that
+    /// was all.
+    pub fn taken(&mut self, queue: u32, count: usize) -> Option<Write> {
+        let Self { queues, pages, slots, .. } = self;
+        let (_, Work::Write(write)) = queues.get_mut(&queue)?.front_mut()? else { return None };
         for out in write.pages.drain(..count) {
-            self.slots -= u64::from(out.slot);
-            forget(&mut self.pages, out.lpn);
+            *slots -= u64::from(out.slot);
+            forget(pages, out.lpn);
         }
         write.versions.drain(..count.min(write.versions.len()));
-        if !write.pages.is_empty() {
-            return None;
-        }
-        match self.remove(number) {
+        let is_done = write.pages.is_empty();
+        match is_done.then(|| self.remove(queue)).flatten() {
             Some(Work::Write(write)) => Some(write),
             _ => None,
         }
     }
 
-    /// The FTL has trimmed a page whose trim was parked.
-    pub fn trimmed(&mut self, number: u64) {
-        if let Some(Work::Trim(lpn)) = self.remove(number) {
+    /// The FTL has been given, or told, the first in a queue.
+    pub fn done(&mut self, queue: u32) {
+        if let Some(Work::Trim(lpn)) = self.remove(queue) {
             forget(&mut self.pages, lpn);
         }
     }
 
-    fn remove(&mut self, number: u64) -> Option<Work> {
-        let first = self.next - self.entries.len() as u64;
-        let entry = self.entries.get_mut((number - first) as usize)?.take();
-        while matches!(self.entries.front(), Some(None)) {
-            self.entries.pop_front();
-        }
-        let Entry { work, queue, keys, .. } = entry?;
-        if keys.is_empty() {
-            return Some(work);
-        }
-        self.unordered.remove(&number);
-        if let Some(count) = self.waiting.get_mut(&queue) {
-            *count -= 1;
-            if *count == 0 {
-                self.waiting.remove(&queue);
-            }
-        }
-        if let Some(ready) = self.ready.get_mut(&queue) {
-            ready.remove(&number);
-            if ready.is_empty() {
-                self.ready.remove(&queue);
-            }
-        }
-        for key in keys {
-            let Some(others) = self.by_page.get_mut(&key) else { continue };
-            let was_first = others.front() == Some(&number);
-            if was_first {
-                others.pop_front();
-            } else {
-                others.retain(|&other| other != number);
-            }
-            let next = others.front().copied();
-            if others.is_empty() {
-                self.by_page.remove(&key);
-            }
-            let Some(next) = next.filter(|_| was_first) else { continue };
-            let Some(entry) = self.entry_mut(next) else { continue };
-            entry.blocked -= 1;
-            let (queue, blocked) = (entry.queue, entry.blocked);
-            if blocked == 0 {
-                self.ready.entry(queue).or_default().insert(next);
-            }
+    fn remove(&mut self, queue: u32) -> Option<Work> {
+        let waiting = self.queues.get_mut(&queue)?;
+        let (_, work) = waiting.pop_front()?;
+        if waiting.is_empty() {
+            self.queues.remove(&queue);
         }
         Some(work)
-    }
-
-    /// A hint has been passed on.
-    pub fn told(&mut self, number: u64) {
-        self.remove(number);
     }
 
     /// Parks what makes writes durable.
@@ -319,34 +232,34 @@ impl Parked {
         self.durable.push_back(durable);
     }
 
-    /// Whether a write from `from` on, and before `to`, is still parked.
+    /// Whether something from number `from` on, and before `to`, is still parked. O(queues), and
+    /// O(log) of what waits in each.
     pub fn has_between(&self, from: u64, to: u64) -> bool {
-        if self.unordered.is_empty() {
-            return self.first_of_all().is_some_and(|first| first.max(from) < to.min(self.next));
-        }
-        from < to && self.unordered.range(from..to).next().is_some()
+        let first = |queue: &VecDeque<(u64, Work)>| {
+            let at = queue.partition_point(|&(number, _)| number < from);
+            queue.get(at).is_some_and(|&(number, _)| number < to)
+        };
+        from < to && self.queues.values().any(first)
     }
 
-    /// The first of what makes writes durable that none of them is missing for any more.
-    pub fn next_durable(&self) -> Option<Durable> {
-        self.durable.iter().find(|durable| !self.has_between(durable.from, durable.to)).copied()
+    /// The place of the first of what makes writes durable that none of them is missing for any
+    /// more.
+    pub fn ready_durable(&self) -> Option<usize> {
+        self.durable.iter().position(|durable| !self.has_between(durable.from, durable.to))
     }
 
-    /// The first of what makes writes durable.
-    pub fn first_durable(&self) -> Option<Durable> {
-        self.durable.front().copied()
+    /// What makes writes durable, at a place.
+    pub fn durable(&self, at: usize) -> Option<Durable> {
+        self.durable.get(at).copied()
     }
 
-    /// What [`Self::next_durable`] returned is planned.
-    pub fn durable_planned(&mut self) {
-        let at =
-            self.durable.iter().position(|durable| !self.has_between(durable.from, durable.to));
-        if let Some(at) = at {
-            self.durable.remove(at);
-        }
+    /// That is planned.
+    pub fn durable_planned(&mut self, at: usize) {
+        self.durable.remove(at);
     }
 }
 
+/// A page is parked once less.
 fn forget(pages: &mut HashMap<u32, (u32, Newest)>, lpn: u32) {
     if let Some((count, _)) = pages.get_mut(&lpn) {
         *count -= 1;

@@ -46,9 +46,12 @@ impl Device {
     }
 
     /// The queue in which a write of a page waits: that of its unit, of its pool of units, or of all
-    /// pages that have neither.
+    /// pages that have neither. Of whole logical blocks there is one.
     pub(super) fn queue_of(&self, lpn: u32) -> u32 {
         let (units, advice) = (self.geometry.units, self.mapping.advice());
+        if !self.places_pages {
+            return units;
+        }
         if let Some(unit) = advice.and_then(|advice| advice.home(lpn)) {
             return unit;
         }
@@ -83,16 +86,6 @@ impl Device {
     #[cold]
     fn write_around(&mut self, own: Waiter, waits: u32) -> Result<(), DeviceError> {
         let batch = std::mem::take(&mut self.batch);
-        if !self.places_pages {
-            let join = self.keep_join(waits);
-            self.park(&batch, own, join, false);
-            if let Some(join) = join {
-                self.issue();
-                self.engine.release(join);
-            }
-            self.batch = batch;
-            return Ok(());
-        }
         let (behind, ahead): (Vec<PageOut>, Vec<PageOut>) =
             batch.iter().partition(|out| self.comes_after_parked(out.lpn));
         let join = if behind.is_empty() { None } else { self.keep_join(waits) };
@@ -166,12 +159,6 @@ impl Device {
     /// Parks pages, the first of them `tried` or not, in a queue for each unit.
     fn park(&mut self, pages: &[PageOut], own: Waiter, join: Option<u32>, tried: bool) {
         self.parked.saw_room((self.collection.room_made(), self.engine.erased()));
-        if !self.places_pages {
-            if !pages.is_empty() {
-                self.park_in(self.geometry.units, pages.to_vec(), own, join, tried);
-            }
-            return;
-        }
         let mut queues: Vec<u32> = pages.iter().map(|out| self.queue_of(out.lpn)).collect();
         queues.sort_unstable();
         queues.dedup();
@@ -206,7 +193,7 @@ impl Device {
         let request = self.serving;
         let group = self.group;
         let write = Write { pages, versions, group, waiter, after, hint, tried, request };
-        self.parked.park(write, queue, self.places_pages);
+        self.parked.park(write, queue);
     }
 
     /// A join of the engine, held, that ends with join `waits` of the plan or the engine.
@@ -249,12 +236,10 @@ impl Device {
         self.observers.on_begin(None);
         if self.places_pages {
             for queue in self.parked.queues() {
-                while let Some(number) = self.parked.first(queue)
-                    && self.try_work(number)
-                {}
+                while self.parked.has_waiting(queue) && self.try_work(queue) {}
             }
-            while let Some(durable) = self.parked.next_durable()
-                && self.try_durable(durable)
+            while let Some(at) = self.parked.ready_durable()
+                && self.try_durable(at)
             {}
         } else {
             while self.try_next() {}
@@ -266,11 +251,11 @@ impl Device {
 
     /// Does the first of all that is parked; whether that was possible.
     fn try_next(&mut self) -> bool {
-        let (work, durable) = (self.parked.first_of_all(), self.parked.first_durable());
-        match (work, durable) {
-            (Some(number), None) => self.try_work(number),
-            (Some(number), Some(durable)) if number < durable.to => self.try_work(number),
-            (_, Some(durable)) => self.try_durable(durable),
+        let queue = self.geometry.units;
+        match (self.parked.first(queue), self.parked.durable(0)) {
+            (Some(number), Some(durable)) if number < durable.to => self.try_work(queue),
+            (_, Some(_)) => self.try_durable(0),
+            (Some(_), None) => self.try_work(queue),
             (None, None) => false,
         }
     }
@@ -286,18 +271,18 @@ impl Device {
         }
     }
 
-    /// Does what is parked under a number; whether the FTL has taken all of it.
-    fn try_work(&mut self, number: u64) -> bool {
-        let write = match self.parked.work_mut(number) {
+    /// Does the first in a queue; whether the FTL has taken all of it.
+    fn try_work(&mut self, queue: u32) -> bool {
+        let write = match self.parked.first_mut(queue) {
             Some(Work::Write(write)) => write,
             Some(&mut Work::Trim(lpn)) => {
                 self.mapping.trim(&mut cx!(self, plan, NOBODY), lpn, 1);
-                self.parked.trimmed(number);
+                self.parked.done(queue);
                 self.issue();
                 return true;
             }
             Some(&mut Work::Hint(hint)) => {
-                self.parked.told(number);
+                self.parked.done(queue);
                 if let Some(advice) = self.mapping.advice_mut() {
                     advice.on_hint(hint, true, &mut self.counters);
                 }
@@ -336,7 +321,7 @@ impl Device {
         if taken > 0 {
             self.collection.bears_fruit();
         }
-        let ended = self.parked.taken(number, taken);
+        let ended = self.parked.taken(queue, taken);
         self.issue();
         if let Some(Write { waiter: Waiter::Writes(join), .. }) = ended {
             self.engine.release(join);
@@ -385,13 +370,14 @@ impl Device {
         }
     }
 
-    /// Makes durable what waits for that; whether that was possible.
-    fn try_durable(&mut self, Durable { waiter, flush, .. }: Durable) -> bool {
+    /// Makes durable what waits for that, at a place; whether that was possible.
+    fn try_durable(&mut self, at: usize) -> bool {
+        let Some(Durable { waiter, flush, .. }) = self.parked.durable(at) else { return false };
         let planned = self.mapping.make_durable(&mut cx!(self, plan, waiter));
         self.issue();
         if planned {
             self.collection.bears_fruit();
-            self.parked.durable_planned();
+            self.parked.durable_planned(at);
             if let Some(id) = flush {
                 self.engine.barrier(id);
             }
@@ -415,7 +401,7 @@ impl Device {
                 self.trim_now(from, lpn);
                 from = lpn + 1;
                 if newest != Some(Newest::Trimmed) {
-                    self.parked.park_trim(lpn, self.queue_of(lpn), self.places_pages);
+                    self.parked.park_trim(lpn, self.queue_of(lpn));
                 }
             }
         }
