@@ -81,6 +81,30 @@ fn writes_to_a_unit_with_room_go_on() {
     }
 }
 
+/// A page whose number names a pool of units waits for that pool alone.
+#[test]
+fn writes_to_a_pool_with_room_go_on() {
+    let mut device = two_units(&json!({
+        "nand": {"chips_per_channel": 2, "blocks_per_plane": 8},
+        "ftl": {"allocator": {"kind": "dynamic", "pool": "channel"}},
+    }));
+    device.note_answers();
+    let writes = (0..6).map(|i| at(Op::Write, i * 2 + 1, 1, 4_000 * US + i * 400 * US));
+    let mut requests: Vec<_> = flood(300).into_iter().chain(writes).collect();
+    requests.sort_by_key(|request| request.arrival_ns);
+    for request in &requests {
+        device.submit(request).unwrap();
+    }
+    device.finish().unwrap();
+    assert!(device.parked_writes() > 50, "{}", device.parked_writes());
+    let answers = device.answers();
+    for (number, _) in (0..).zip(&requests).filter(|(_, r)| r.offset / 4096 % 2 == 1) {
+        let turn = answers.iter().position(|&answer| answer == number).unwrap() as u64;
+        // Those that came before them have not all been answered yet.
+        assert!(turn < number, "write {number} is answered as number {turn}");
+    }
+}
+
 #[test]
 fn a_flush_command_waits_for_the_writes_parked_before_it() {
     for buffer in [json!({"scheme": "none"}), json!({"scheme": "lru", "size": "16 KiB"})] {

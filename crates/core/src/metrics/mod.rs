@@ -80,26 +80,12 @@ mod tests {
     use super::observer::{Drive, Figure, Moment};
     use super::*;
 
-    const DRIVE: Drive = Drive {
-        capacity: 8,
-        logical_pages: 64,
-        pages_per_block: 4,
-        units: 2,
-        program_pages: 1,
-        free_pages: 80,
-        ram_ns: 1,
-        timed: true,
-        flushed_at_end: true,
-        reports_patterns: false,
-        classifies_writes: false,
-    };
-
     /// What a metric reports that has seen nothing.
     fn reported(metric: Metric) -> Figures {
         let (counters, responses) = (Counters::default(), []);
         let moment = Moment { now: 0, counters: &counters, responses: &responses };
         let mut figures = Figures::default();
-        metric.begin(&DRIVE).report(&moment, &mut figures);
+        metric.begin(&Drive::EXAMPLE).report(&moment, &mut figures);
         figures
     }
 

@@ -171,6 +171,24 @@ pub struct Drive {
     pub classifies_writes: bool,
 }
 
+#[cfg(test)]
+impl Drive {
+    /// A small drive, for tests of metrics.
+    pub(crate) const EXAMPLE: Self = Self {
+        capacity: 8,
+        logical_pages: 64,
+        pages_per_block: 4,
+        units: 2,
+        program_pages: 1,
+        free_pages: 80,
+        ram_ns: 1,
+        timed: true,
+        flushed_at_end: true,
+        reports_patterns: false,
+        classifies_writes: false,
+    };
+}
+
 /// Looks at a run. Every method may be left out.
 #[expect(unused_variables, reason = "what is not looked at")]
 pub trait Observer: std::fmt::Debug + Send {

@@ -217,19 +217,7 @@ mod tests {
 
     use super::*;
 
-    const DRIVE: Drive = Drive {
-        capacity: 8,
-        logical_pages: 64,
-        pages_per_block: 4,
-        units: 2,
-        program_pages: 1,
-        free_pages: 80,
-        ram_ns: 1,
-        timed: false,
-        flushed_at_end: true,
-        reports_patterns: false,
-        classifies_writes: false,
-    };
+    const DRIVE: Drive = Drive { timed: false, ..Drive::EXAMPLE };
     const STORE: Written = Written { pages: 1, with_padding: 4, bypassed: false };
 
     /// Counts writes, and refuses to hear of anything but the first request's begin.
