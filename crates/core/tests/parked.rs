@@ -100,8 +100,8 @@ fn writes_to_a_pool_with_room_go_on() {
     let answers = device.answers();
     for (number, _) in (0..).zip(&requests).filter(|(_, r)| r.offset / 4096 % 2 == 1) {
         let turn = answers.iter().position(|&answer| answer == number).unwrap() as u64;
-        // Those that came before them have not all been answered yet.
-        assert!(turn < number, "write {number} is answered as number {turn}");
+        // Most of those that came before them have not been answered yet.
+        assert!(turn < number / 4, "write {number} is answered as number {turn}");
     }
 }
 

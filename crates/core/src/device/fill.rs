@@ -5,9 +5,8 @@
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 
-use super::{Device, DeviceError, NOBODY, PageOut};
+use super::{Device, DeviceError};
 use crate::config::Precondition;
-use crate::metrics::Counters;
 use crate::metrics::report::Preconditioning;
 
 impl Device {
@@ -34,22 +33,16 @@ impl Device {
             state: format!("{state:?}").to_lowercase(),
             ..Preconditioning::default()
         };
-        let timed = std::mem::replace(&mut self.timed, false);
+        let timed = self.backend.set_timed(false);
         // Nothing wears out before the run begins.
-        self.flash.reset_erases(0);
+        self.backend.start_counting(0);
         // Nor does anybody look on.
         let observers = std::mem::take(&mut self.observers);
         let result = self.fill(state, &mut done, progress);
         self.observers = observers;
-        self.timed = timed;
-        self.counters = Counters::default();
-        self.flash.reset_erases(self.config.nand.endurance);
-        if let Some(advice) = self.mapping.advice_mut() {
-            advice.forget_wear();
-        }
-        if let Some(media) = self.engine.media_mut() {
-            media.reset_erases();
-        }
+        self.backend.set_timed(timed);
+        self.backend.start_counting(self.config.nand.endurance);
+        self.backend.forget_wear();
         self.preconditioning = done;
         self.observers.restart(&self.as_observed());
         let finished = result?;
@@ -75,9 +68,7 @@ impl Device {
         };
         let most = pages * (1 + rounds);
         for first in (0..self.logical_pages).step_by(ppb as usize) {
-            self.batch.clear();
-            self.batch.extend((first..first + ppb).map(PageOut::host));
-            self.write_now()?;
+            self.write_now(first..first + ppb)?;
             done.pages_written += u64::from(ppb);
             if (first / ppb) % 1024 == 0 && !progress(done.pages_written, most) {
                 return Ok(false);
@@ -91,18 +82,17 @@ impl Device {
             && done.drive_writes < self.config.precondition.max_drive_writes
             && !done.settled
         {
-            let before = self.counters.programmed;
+            let before = self.backend.counters().programmed;
             for i in 0..pages {
-                self.batch.clear();
-                self.batch.push(PageOut::host(rng.random_range(0..self.logical_pages)));
-                self.write_now()?;
+                let lpn = rng.random_range(0..self.logical_pages);
+                self.write_now(lpn..lpn + 1)?;
                 if i % (1 << 16) == 0 && !progress(done.pages_written + i, most) {
                     return Ok(false);
                 }
             }
             done.pages_written += pages;
             done.drive_writes += 1;
-            let waf = (self.counters.programmed - before) as f64 / pages as f64;
+            let waf = (self.backend.counters().programmed - before) as f64 / pages as f64;
             done.settled = last.is_some_and(|last: f64| {
                 (waf - last).abs() <= self.config.precondition.tolerance * last
             });
@@ -111,21 +101,5 @@ impl Device {
         }
         done.settled |= state == Precondition::Full;
         Ok(true)
-    }
-
-    /// Writes the batch at once.
-    fn write_now(&mut self) -> Result<(), DeviceError> {
-        // Numbered like what leaves the buffer, so that no request goes on with a stripe of the
-        // fill.
-        self.evictions += 1;
-        self.group = (self.evictions << 1) | 1;
-        if let Some(shadow) = self.engine.shadow_mut() {
-            for out in &self.batch {
-                shadow.host_write(out.lpn);
-            }
-        }
-        self.write_batch(NOBODY, crate::support::NONE)?;
-        self.plan.clear();
-        self.start_jobs()
     }
 }

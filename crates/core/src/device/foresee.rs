@@ -7,7 +7,7 @@ use crate::host::{Op, Request, split};
 impl Device {
     /// Whether the buffer has to be told the future ([`Self::foresee`]) before the first request.
     pub fn needs_future(&self) -> bool {
-        self.buffer.needs_future()
+        self.pipeline.buffer().needs_future()
     }
 
     /// Tells the buffer all requests that are going to be submitted, cut as they will be.
@@ -24,21 +24,21 @@ impl Device {
             self.foresee_one(number as u64, &request).map_err(DeviceError::Config)?;
         }
         self.offline = true;
-        Ok(self.buffer.foresee(Foreseen::End).map_err(DeviceError::Config)?)
+        Ok(self.pipeline.buffer_mut().foresee(Foreseen::End).map_err(DeviceError::Config)?)
     }
 
     fn foresee_one(&mut self, number: u64, request: &Request) -> Result<(), String> {
         let pages = split::pages(request, self.geometry.by_page());
         match (request.op, pages) {
-            (Op::Flush, _) => self.buffer.foresee(Foreseen::Flush),
+            (Op::Flush, _) => self.pipeline.buffer_mut().foresee(Foreseen::Flush),
             (_, None) => Ok(()),
             (Op::Trim, Some(pages)) => {
-                self.buffer.foresee(Foreseen::Trim(pages.first, pages.count))
+                self.pipeline.buffer_mut().foresee(Foreseen::Trim(pages.first, pages.count))
             }
             (Op::Read | Op::Write, Some(pages)) => {
                 let write = request.op == Op::Write;
                 pages.spans(&self.geometry).try_for_each(|(first, count)| {
-                    self.buffer.foresee(Foreseen::Access(Span {
+                    self.pipeline.buffer_mut().foresee(Foreseen::Access(Span {
                         first,
                         count,
                         write,

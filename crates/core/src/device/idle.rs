@@ -171,7 +171,8 @@ fn capacity(config: &DeviceConfig, geometry: &Geometry, found: &mut Vec<Idle>) {
         |idle: bool, why: &str| found.extend(idle.then(|| Idle::new("ftl.over_provisioning", why)));
     let raw = u64::from(geometry.pages()) * geometry.page_bytes;
     let reserved = config.ftl.exported.is_none()
-        && super::most_exported(config, geometry) <= super::beside_spare(config, raw);
+        && super::assemble::most_exported(config, geometry)
+            <= super::assemble::beside_spare(config, raw);
     note(reserved, "ftl.mapping.reserve leaves the host no more than that");
 }
 

@@ -22,23 +22,23 @@ impl Device {
     /// What observers may know of the drive.
     pub(super) fn as_observed(&self) -> Drive {
         Drive {
-            capacity: self.capacity,
+            capacity: self.pipeline.capacity(),
             logical_pages: self.logical_pages,
             pages_per_block: self.geometry.pages_per_block,
             units: self.geometry.units,
             program_pages: self.geometry.program_pages,
-            free_pages: self.flash.free_pages(),
+            free_pages: self.backend.flash().free_pages(),
             ram_ns: self.config.nand.timing.ram.0,
-            timed: self.timed,
+            timed: self.backend.is_timed(),
             flushed_at_end: self.config.host.end_of_run != EndOfRun::Keep,
-            reports_patterns: self.buffer.reports_patterns(),
-            classifies_writes: self.buffer.classifies_writes(),
+            reports_patterns: self.pipeline.buffer().reports_patterns(),
+            classifies_writes: self.pipeline.buffer().classifies_writes(),
         }
     }
 
     /// The run as it stands at time `now`.
     pub(super) fn moment(&self, now: u64) -> Moment<'_> {
-        Moment { now, counters: &self.counters, responses: self.requests.responses() }
+        Moment { now, counters: self.backend.counters(), responses: self.requests.responses() }
     }
 
     /// Tells whoever looks what the buffer has decided.
@@ -48,8 +48,8 @@ impl Device {
         occasion: impl FnOnce() -> Occasion,
         outcome: &Outcome,
     ) -> Result<(), DeviceError> {
-        let number = self.counters.submitted.wrapping_sub(1);
-        let told = self.observers.on_access(number, occasion, outcome, &*self.buffer);
+        let number = self.backend.counters().submitted.wrapping_sub(1);
+        let told = self.observers.on_access(number, occasion, outcome, self.pipeline.buffer());
         told.map_err(|fault| match fault {
             Fault::Observer(why) => DeviceError::Observer(why),
             Fault::Wrong(why) => {
@@ -63,7 +63,7 @@ impl Device {
     pub(super) fn notify_trim(&mut self, first: u32, count: u32) -> Result<(), DeviceError> {
         let mut dropped = Vec::new();
         if self.observers.read_details() {
-            dropped.extend((first..first + count).filter(|&lpn| self.buffer.holds(lpn)));
+            dropped.extend((first..first + count).filter(|&lpn| self.pipeline.buffer().holds(lpn)));
         }
         self.notify(|| Occasion::Trim { first, count, dropped }, &Outcome::default())
     }

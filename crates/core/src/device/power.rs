@@ -1,10 +1,11 @@
 //! Power cuts: what is left of a drive, and how it comes back.
 
-use super::battery::{Kept, Ram};
-use super::{Cx, Device, DeviceError, NOBODY, Options, cx};
+use super::pipeline::{Kept, Ram};
+use super::{Device, DeviceError, Options};
 use crate::config::DeviceConfig;
+use crate::metrics::Counters;
 pub use crate::nand::engine::Fate;
-use crate::nand::{FlashOp, Media, PageState, Stored};
+use crate::nand::{FlashOp, Media, Stored};
 
 /// What a power cut leaves: the flash, and what was in RAM where a battery holds it up.
 #[derive(Debug, Clone)]
@@ -27,12 +28,13 @@ impl Device {
             self.kept.clone()
         } else if self.config.buffer.battery {
             self.ram()
-        } else if self.collection.is_instant() {
+        } else if self.backend.collects_at_once() {
             self.open_units()
         } else {
             Ram::new()
         };
-        let Some(Stored { media, shadow: Some(shadow), .. }) = self.engine.cut(fate) else {
+        let Some(Stored { media, shadow: Some(shadow), .. }) = self.backend.engine().cut(fate)
+        else {
             return Err(DeviceError::Config("a power cut needs a drive built with verify".into()));
         };
         Ok(Crash { media, trims: shadow.trims(), ram })
@@ -59,11 +61,11 @@ impl Device {
     pub fn recovery_cuts(config: &DeviceConfig, crash: Crash) -> Result<Vec<Crash>, DeviceError> {
         let mut device = Self::new(config, Options { verify: true })?;
         let (trims, ram) = (crash.trims.clone(), crash.ram.clone());
-        if let Some(stored) = device.engine.stored_mut() {
+        if let Some(stored) = device.backend.stored_mut() {
             stored.keep_moments();
         }
         device.rebuild(crash)?;
-        let moments = device.engine.stored_mut().map(Stored::moments).unwrap_or_default();
+        let moments = device.backend.stored_mut().map(Stored::moments).unwrap_or_default();
         Ok(moments
             .into_iter()
             .map(|media| Crash { media, trims: trims.clone(), ram: ram.clone() })
@@ -74,27 +76,13 @@ impl Device {
         debug_assert_eq!(crash.trims.len(), self.logical_pages as usize);
         let mut found = crash.media;
         found.power_up();
-        for block in 0..self.geometry.blocks() {
-            let written = found
-                .block(block)
-                .iter()
-                .enumerate()
-                .filter(|(_, page)| **page != PageState::Erased);
-            self.flash.restore(block, written.map(|(page, _)| page as u32));
-        }
-        self.flash.restore_erases(found.erases());
-        if let Some(stored) = self.engine.stored_mut() {
-            stored.restart(found.clone(), &crash.trims);
-        }
-        let timed = std::mem::replace(&mut self.timed, false);
-        self.mapping.recover(&mut cx!(self, plan, NOBODY), found);
+        let timed = self.backend.set_timed(false);
+        self.backend.recover(found, &crash.trims);
         self.start_jobs()?;
-        self.plan.clear();
+        self.backend.forget_plan();
         self.check_faults()?;
-        self.mapping.check(&self.flash).map_err(DeviceError::Law)?;
-        if let Some(shadow) = self.engine.shadow_mut() {
-            shadow.recovered(|lpn| self.mapping.lookup(lpn).is_some());
-        }
+        self.backend.check().map_err(DeviceError::Law)?;
+        self.backend.has_recovered();
         if !crash.ram.is_empty() {
             match self.store_ram(&crash.ram) {
                 // The drive can only be read, and the battery goes on holding up what the flash has
@@ -102,13 +90,13 @@ impl Device {
                 Err(DeviceError::EndOfLife { .. }) => self.kept = crash.ram,
                 stored => stored?,
             }
-            self.plan.clear();
+            self.backend.forget_plan();
             self.check_faults()?;
-            self.mapping.check(&self.flash).map_err(DeviceError::Law)?;
+            self.backend.check().map_err(DeviceError::Law)?;
         }
-        self.timed = timed;
-        self.counters = crate::metrics::Counters::default();
-        self.erased_before = self.flash.erases().iter().map(|&e| u64::from(e)).sum();
+        self.backend.set_timed(timed);
+        *self.backend.count() = Counters::default();
+        self.erased_before = self.backend.flash().erases().iter().map(|&e| u64::from(e)).sum();
         Ok(())
     }
 
@@ -121,13 +109,17 @@ impl Device {
                 Kept::Trimmed(_) => 0,
             };
         }
-        let found = self.mapping.lookup(lpn).and_then(|ppn| self.engine.media()?.oob(ppn));
+        let found = self
+            .backend
+            .mapping()
+            .lookup(lpn)
+            .and_then(|ppn| self.backend.engine().media()?.oob(ppn));
         found.filter(|oob| oob.lpn == lpn).map_or(0, |oob| oob.version)
     }
 
     /// Steps of flash operations that have ended.
     pub fn completions(&self) -> u64 {
-        self.engine.stored().map_or(0, Stored::completions)
+        self.backend.engine().stored().map_or(0, Stored::completions)
     }
 
     /// Power will fail when so many steps of flash operations have ended: [`Device::submit`] and

@@ -1,18 +1,12 @@
 //! How time passes: admission, answers, and the events in between.
 
-use super::collection::JOB;
+use super::backend::{NOBODY, Tag};
 use super::{Device, DeviceError};
 use crate::config::Replay;
 use crate::host::{Op, Request};
 use crate::metrics::observer::{Admission, Answered, Moment};
 use crate::support::NONE;
 use crate::support::tournament::NEVER;
-
-/// Tag of a join of reads; that of a request's writes is the request's number alone.
-pub(super) const READS: u32 = 1 << 30;
-/// Tag of a join of what leaves the buffer.
-pub(super) const FLUSHED: u32 = READS | JOB;
-const TAG: u32 = READS | JOB;
 
 impl Device {
     /// Takes the next request of the workload. Time passes up to its admission.
@@ -24,15 +18,15 @@ impl Device {
         if self.failed || self.worn_out {
             return Err(DeviceError::Failed);
         }
-        self.collection.bears_fruit();
-        if self.counters.submitted == 0 && self.buffer.needs_future() {
+        self.backend.bears_fruit();
+        if self.backend.counters().submitted == 0 && self.pipeline.buffer().needs_future() {
             return Err(DeviceError::Config(
                 "buffer.scheme: it decides by what the host is going to do, and has not been told; it can replay a workload, \
                  not serve a host"
                     .into(),
             ));
         }
-        self.check_request(self.counters.submitted, request)?;
+        self.check_request(self.backend.counters().submitted, request)?;
         let arrival = match self.config.host.replay {
             Replay::Open if (self.config.host.speedup - 1.0).abs() < f64::EPSILON => {
                 request.arrival_ns
@@ -44,7 +38,7 @@ impl Device {
         };
         if arrival > 1 << 62 {
             return Err(DeviceError::Request {
-                number: self.counters.submitted,
+                number: self.backend.counters().submitted,
                 what: format!("{:?} at {} ns", request.op, request.arrival_ns),
                 why: format!(
                     "divided by host.speedup ({}) it arrives after more than a century",
@@ -52,34 +46,39 @@ impl Device {
                 ),
             });
         }
-        if self.timed {
+        if self.backend.is_timed() {
             let (first, _) = self.geometry.by_page().split(request.offset);
             // The memory's latency passes while the events before the request are served.
-            std::hint::black_box(self.mapping.lookup((first as u32).min(self.logical_pages - 1)));
+            std::hint::black_box(
+                self.backend.mapping().lookup((first as u32).min(self.logical_pages - 1)),
+            );
             // Times run on from what came before the workload; an arrival before the last one
             // counts as simultaneous.
             let arrival = arrival.max(self.requests.last_arrival());
             let waited = self.wait_for_turn(arrival);
             if matches!(waited, Err(DeviceError::EndOfLife { .. })) {
                 // It has come, and will not be answered.
-                self.admit(request, arrival.min(self.engine.now()));
+                self.admit(request, arrival.min(self.backend.engine().now()));
             }
             waited?;
-            let arrival =
-                if self.config.host.replay == Replay::Closed { self.engine.now() } else { arrival };
+            let arrival = if self.config.host.replay == Replay::Closed {
+                self.backend.engine().now()
+            } else {
+                arrival
+            };
             let id = self.admit(request, arrival);
             self.serve(id, request)?;
             self.finish_issue(id);
         } else {
             self.serve_untimed(request)?;
         }
-        self.taken_pages = self.counters.pages_written;
+        self.taken_pages = self.backend.counters().pages_written;
         self.observers.on_serve(&Moment {
-            now: self.engine.now(),
-            counters: &self.counters,
+            now: self.backend.engine().now(),
+            counters: self.backend.counters(),
             responses: self.requests.responses(),
         });
-        if self.flash.violation().is_some() || self.engine.stored().is_some() {
+        if self.backend.flash().violation().is_some() || self.backend.engine().stored().is_some() {
             self.check_faults()?;
         }
         Ok(())
@@ -88,7 +87,7 @@ impl Device {
     /// Lets time pass until a request that comes at `arrival` can be admitted.
     fn wait_for_turn(&mut self, arrival: u64) -> Result<(), DeviceError> {
         self.run_until(arrival)?;
-        self.engine.advance_to(arrival);
+        self.backend.advance_to(arrival);
         while self.requests.under_way() >= self.config.host.max_outstanding {
             self.advance()?;
         }
@@ -98,9 +97,9 @@ impl Device {
     /// A request is under way from now on.
     fn admit(&mut self, request: &Request, arrival: u64) -> u32 {
         self.requests.arrives(arrival);
-        let now = self.engine.now();
+        let now = self.backend.engine().now();
         self.count_request(request);
-        let (number, kind) = (self.counters.submitted - 1, (request.op as u8).min(2));
+        let (number, kind) = (self.backend.counters().submitted - 1, (request.op as u8).min(2));
         let id = self.requests.admit(number, kind, arrival, now);
         let under_way = self.requests.under_way();
         self.observers.on_admit(&Admission { arrival, now, under_way });
@@ -113,10 +112,10 @@ impl Device {
         self.count_request(request);
         let id = self.requests.untimed();
         self.serve(id, request)?;
-        self.counters.completed += 1;
-        self.requests.note_answer(self.counters.submitted - 1);
+        self.backend.count().completed += 1;
+        self.requests.note_answer(self.backend.counters().submitted - 1);
         self.observers.on_answer(|| Answered {
-            number: self.counters.submitted - 1,
+            number: self.backend.counters().submitted - 1,
             kind: (request.op as u8).min(2),
             arrival: 0,
             admitted: 0,
@@ -147,10 +146,10 @@ impl Device {
 
     #[inline]
     fn count_request(&mut self, request: &Request) {
-        self.counters.submitted += 1;
-        self.counters.by_op[request.op as usize] += 1;
+        self.backend.count().submitted += 1;
+        self.backend.count().by_op[request.op as usize] += 1;
         if matches!(request.op, Op::Read | Op::Write) {
-            self.counters.bytes += request.len;
+            self.backend.count().bytes += request.len;
         }
     }
 
@@ -158,9 +157,9 @@ impl Device {
     pub(super) fn finish_issue(&mut self, id: u32) {
         let writes = self.requests.writes(id);
         if writes != NONE {
-            self.engine.release(writes);
+            self.backend.release(writes);
         }
-        if self.engine.has_finished() {
+        if self.backend.engine().has_finished() {
             // Tags of joins that had already ended; jobs are not among them.
             self.collect_finished();
         }
@@ -169,13 +168,15 @@ impl Device {
 
     /// One of the things that a request waits for has come.
     pub(super) fn condition_met(&mut self, id: u32) {
-        let Some(answered) = self.requests.condition_met(id, self.engine.now()) else { return };
-        self.counters.completed += 1;
-        if self.timed {
+        let Some(answered) = self.requests.condition_met(id, self.backend.engine().now()) else {
+            return;
+        };
+        self.backend.count().completed += 1;
+        if self.backend.is_timed() {
             self.observers.on_answer(|| answered);
         }
         if self.requests.under_way() == 0 {
-            self.collection.may_begin_idle();
+            self.backend.may_begin_idle();
         }
     }
 
@@ -183,13 +184,13 @@ impl Device {
     /// comes at `time`.
     fn run_until(&mut self, time: u64) -> Result<(), DeviceError> {
         self.note_idleness()?;
-        if self.next_time() == NEVER && !self.parked.is_empty() {
+        if self.next_time() == NEVER && self.pipeline.has_parked() {
             self.unpark()?;
         }
         while self.next_time() <= time && self.next_time() != NEVER && !self.only_starts_at(time) {
             self.next()?;
             self.note_idleness()?;
-            if self.next_time() == NEVER && !self.parked.is_empty() {
+            if self.next_time() == NEVER && self.pipeline.has_parked() {
                 self.unpark()?;
             }
         }
@@ -198,23 +199,23 @@ impl Device {
 
     #[inline]
     fn only_starts_at(&self, time: u64) -> bool {
-        self.engine.only_starts_at(time) && self.requests.next_timer() > time
+        self.backend.engine().only_starts_at(time) && self.requests.next_timer() > time
     }
 
     /// Once all requests have been answered, collection may run ahead of need; once nothing at all
     /// is under way, the mapping may do what it has put off.
     #[inline]
     fn note_idleness(&mut self) -> Result<(), DeviceError> {
-        if self.collection.begins_idle() && self.requests.under_way() == 0 {
-            self.use_idle_time();
+        if self.backend.begins_idle() && self.requests.under_way() == 0 {
+            self.backend.use_idle_time(&mut self.observers);
         }
         let idle = || {
             self.requests.under_way() == 0
-                && self.parked.is_empty()
-                && !self.collection.is_under_way()
-                && self.engine.under_way() == 0
+                && !self.pipeline.has_parked()
+                && !self.backend.is_collecting()
+                && self.backend.engine().under_way() == 0
         };
-        if self.watched && idle() { self.work_ahead() } else { Ok(()) }
+        if self.backend.watches_reads() && idle() { self.work_ahead() } else { Ok(()) }
     }
 
     /// Lets the next thing happen.
@@ -229,45 +230,48 @@ impl Device {
     #[inline]
     pub(super) fn next_time(&self) -> u64 {
         let timer = self.requests.next_timer();
-        self.engine.next_event().min(timer)
+        self.backend.engine().next_event().min(timer)
     }
 
     /// The next thing happens: flash operations first, among equals.
     #[inline]
     fn next(&mut self) -> Result<(), DeviceError> {
         let time = self.requests.next_timer();
-        if time != NEVER && (time < self.engine.next_event() || self.engine.only_starts_at(time)) {
+        if time != NEVER
+            && (time < self.backend.engine().next_event()
+                || self.backend.engine().only_starts_at(time))
+        {
             if let Some((time, id)) = self.requests.take_timer() {
-                self.engine.advance_to(time);
+                self.backend.advance_to(time);
                 self.condition_met(id);
             }
             return Ok(());
         }
-        self.engine.step();
+        self.backend.step();
         self.after_event()
     }
 
     #[inline]
     fn after_event(&mut self) -> Result<(), DeviceError> {
         loop {
-            if self.engine.has_finished() {
+            if self.backend.engine().has_finished() {
                 self.collect_finished();
                 self.start_jobs()?;
             }
             // The end of an erase need not be anybody's to be told of.
-            if !self.parked.is_empty() {
+            if self.pipeline.has_parked() {
                 self.place_parked()?;
             }
-            if !self.engine.has_finished() {
+            if !self.backend.engine().has_finished() {
                 break;
             }
         }
         self.answer_tickets();
-        if let Some(stored) = self.engine.stored() {
+        if let Some(stored) = self.backend.engine().stored() {
             if stored.fault().is_some() {
                 self.check_faults()?;
             }
-            if self.engine.stored().is_some_and(|s| s.completions() >= self.cut_after) {
+            if self.backend.engine().stored().is_some_and(|s| s.completions() >= self.cut_after) {
                 self.failed = true;
                 return Err(DeviceError::PowerCut);
             }
@@ -278,27 +282,29 @@ impl Device {
     /// Answers those who wait for slots, in order of arrival, as far as slots are free.
     #[inline]
     pub(super) fn answer_tickets(&mut self) {
-        while let Some(id) = self.requests.take_ticket(self.engine.freed_slots()) {
+        while let Some(id) = self.requests.take_ticket(self.backend.engine().freed_slots()) {
             self.condition_met(id);
         }
     }
 
     /// Nothing is under way, but somebody waits: pages may sit in program units that are not full.
     fn unstick(&mut self) -> Result<(), DeviceError> {
-        if !self.parked.is_empty() {
+        if self.pipeline.has_parked() {
             return self.unpark();
         }
-        let before = self.counters.programmed;
-        self.make_durable(super::NOBODY)?;
-        if self.counters.programmed == before && self.engine.next_event() == NEVER {
+        let before = self.backend.counters().programmed;
+        self.make_durable(NOBODY)?;
+        if self.backend.counters().programmed == before
+            && self.backend.engine().next_event() == NEVER
+        {
             self.failed = true;
             return Err(DeviceError::Stuck(format!(
                 "{} requests wait and nothing is under way; {} slots taken, {} freed, {}{}",
                 self.requests.under_way(),
-                self.counters.slots_taken,
-                self.engine.freed_slots(),
-                self.mapping.space(),
-                self.engine.describe()
+                self.backend.counters().slots_taken,
+                self.backend.engine().freed_slots(),
+                self.backend.mapping().space(),
+                self.backend.engine().describe()
             )));
         }
         Ok(())
@@ -307,25 +313,18 @@ impl Device {
     /// Serves the tags of joins that have ended.
     pub(super) fn collect_finished(&mut self) {
         let mut finished = std::mem::take(&mut self.finished);
-        self.engine.take_finished(&mut finished);
+        self.backend.take_finished(&mut finished);
         for tag in finished.drain(..) {
-            match tag & TAG {
-                JOB => self.next_job_step(tag & !TAG),
-                READS => self.reads_ended(tag & !TAG),
-                FLUSHED => self.timed_eviction_ended(tag & !TAG),
-                _ => self.condition_met(tag),
+            match Tag::of(tag) {
+                Tag::Job(unit) => {
+                    let busy = self.requests.under_way() > 0;
+                    self.backend.next_job_step(unit, busy, &mut self.observers);
+                }
+                Tag::Reads(group) => self.reads_ended(group),
+                Tag::Flushed(place) => self.timed_eviction_ended(place),
+                Tag::Request(id) => self.condition_met(id),
             }
         }
         self.finished = finished;
-    }
-
-    /// Some reads of a request have ended: its pages are filled, and those who waited for that go
-    /// on.
-    fn reads_ended(&mut self, reads: u32) {
-        let request = self.fills.end(reads);
-        while let Some(waiter) = self.fills.take_waiter(reads) {
-            self.condition_met(waiter);
-        }
-        self.condition_met(request);
     }
 }

@@ -105,6 +105,12 @@ impl Flash {
         }
     }
 
+    /// The array's numbers.
+    #[inline]
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
     /// Next page of `block` that may be programmed.
     #[inline]
     pub fn write_ptr(&self, block: u32) -> u32 {

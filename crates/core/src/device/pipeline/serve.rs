@@ -1,22 +1,22 @@
 //! One request through buffer, FTL and flash.
 
 use super::parked::Newest;
-use super::time::READS;
-use super::{Cx, Device, DeviceError, NOBODY, Occasion, Waiter, cx};
 use crate::buffer::Part;
 use crate::buffer::{Answer, Outcome, Span, View};
 use crate::config::{PartialPage, WriteBack};
-use crate::ftl::Mapping;
+use crate::device::backend::{Backend, NOBODY, Tag};
+use crate::device::{Device, DeviceError};
+use crate::ftl::Waiter;
 use crate::host::split::{self, Pages};
 use crate::host::{Op, Request};
-use crate::nand::{Cause, Engine, Geometry, Ppn};
+use crate::metrics::observer::Occasion;
+use crate::nand::{Cause, Geometry};
 use crate::pattern::{Pattern, Route};
 use crate::support::NONE;
 
 /// The window that a buffer has on the drive below it.
 struct Below<'a> {
-    mapping: &'a dyn Mapping,
-    engine: &'a Engine,
+    backend: &'a Backend,
     geometry: &'a Geometry,
 }
 
@@ -26,17 +26,18 @@ impl View for Below<'_> {
     }
 
     fn unit_of(&self, lpn: u32) -> Option<u32> {
-        self.mapping
+        self.backend
+            .mapping()
             .lookup(lpn)
             .map(|ppn| self.geometry.unit_of(ppn / self.geometry.pages_per_block))
     }
 
     fn queued(&self, unit: u32) -> u32 {
-        self.engine.load(self.geometry.die_of(unit))
+        self.backend.engine().load(self.geometry.die_of(unit))
     }
 
     fn home(&self, lpn: u32) -> Option<u32> {
-        self.mapping.advice()?.home(lpn)
+        self.backend.advice()?.home(lpn)
     }
 
     fn chips(&self) -> u32 {
@@ -44,11 +45,11 @@ impl View for Below<'_> {
     }
 
     fn home_chip(&self, lpn: u32) -> Option<u32> {
-        self.mapping.advice()?.home_chip(lpn)
+        self.backend.advice()?.home_chip(lpn)
     }
 
     fn free_blocks(&self, unit: u32) -> u32 {
-        self.mapping.free_blocks(unit)
+        self.backend.mapping().free_blocks(unit)
     }
 
     fn channels(&self) -> u32 {
@@ -58,13 +59,13 @@ impl View for Below<'_> {
     fn channel_ready(&self, channel: u32) -> bool {
         let units = (channel..self.geometry.units).step_by(self.geometry.channels as usize);
         units.into_iter().any(|unit| {
-            let erased = self.mapping.free_blocks(unit);
-            self.mapping.advice().map_or(erased > 0, |advice| advice.is_ready(unit, erased))
+            let erased = self.backend.mapping().free_blocks(unit);
+            self.backend.advice().map_or(erased > 0, |advice| advice.is_ready(unit, erased))
         })
     }
 
     fn route(&self, block: u32, pattern: Pattern) -> Route {
-        let advice = self.mapping.advice();
+        let advice = self.backend.advice();
         advice.and_then(|advice| advice.route(block, pattern)).unwrap_or_else(|| {
             // Where its first page lies tells where a block is kept whose mapping keeps it in one
             // place.
@@ -78,10 +79,14 @@ impl View for Below<'_> {
 
 impl Device {
     /// Does at once all that a request does to the drive's state, and issues the flash operations.
-    pub(super) fn serve(&mut self, id: u32, request: &Request) -> Result<(), DeviceError> {
+    pub(in crate::device) fn serve(
+        &mut self,
+        id: u32,
+        request: &Request,
+    ) -> Result<(), DeviceError> {
         self.observers.on_begin(Some(request.op));
-        self.parked_before = self.parked.next();
-        self.serving = None;
+        self.pipeline.current.parked_before = self.pipeline.parked.next();
+        self.pipeline.current.write = None;
         match request.op {
             Op::Flush => self.serve_flush(id),
             Op::Trim => {
@@ -98,18 +103,18 @@ impl Device {
                 if self.config.host.partial_page == PartialPage::Round {
                     (pages.partial_first, pages.partial_last) = (false, false);
                 }
-                let number = self.counters.submitted - 1;
-                self.forced = request.fua && write && !self.config.buffer.battery;
+                let number = self.backend.counters().submitted - 1;
+                self.pipeline.current.forced = request.fua && write && !self.config.buffer.battery;
                 if write {
-                    self.serving = Some((number, pages.count));
-                    self.buffer.writes(number, pages.count);
+                    self.pipeline.current.write = Some((number, pages.count));
+                    self.pipeline.buffer.writes(number, pages.count);
                 }
                 for (first, count) in pages.spans(&self.geometry) {
                     if write && (pages.partial_first || pages.partial_last) {
                         self.pass_partial_writes(request, first, count, &pages);
                     }
                     self.serve_span(id, Span { first, count, write, request: number }, &pages)?;
-                    if self.forced {
+                    if self.pipeline.current.forced {
                         self.force(id, first, count)?;
                     }
                 }
@@ -126,15 +131,15 @@ impl Device {
             let (from, to) =
                 (request.offset.max(base), (request.offset + request.len).min(base + page));
             let part = Part { from: (from - base) as u32, to: (to - base) as u32, of: page as u32 };
-            self.buffer.writes_part(lpn, part);
+            self.pipeline.buffer.writes_part(lpn, part);
         }
     }
 
     /// An empty outcome, to be put back when it has been followed.
     #[inline]
     #[expect(clippy::unnecessary_box_returns, reason = "the box is what is put back")]
-    pub(super) fn take_outcome(&mut self) -> Box<Outcome> {
-        let mut out = self.out.take().unwrap_or_default();
+    pub(in crate::device) fn take_outcome(&mut self) -> Box<Outcome> {
+        let mut out = self.pipeline.out.take().unwrap_or_default();
         out.watched = self.observers.read_details();
         out.clear();
         out
@@ -142,64 +147,61 @@ impl Device {
 
     fn serve_span(&mut self, id: u32, span: Span, pages: &Pages) -> Result<(), DeviceError> {
         let mut out = self.take_outcome();
-        self.plan.last_read = None;
-        let below =
-            Below { mapping: &*self.mapping, engine: &self.engine, geometry: &self.geometry };
-        self.buffer.access(&span, &below, &mut out);
+        self.backend.end_run_of_reads();
+        let below = Below { backend: &self.backend, geometry: &self.geometry };
+        self.pipeline.buffer.access(&span, &below, &mut out);
         if span.write {
-            self.counters.pages_written += u64::from(span.count);
+            self.backend.count().pages_written += u64::from(span.count);
         } else {
-            self.counters.pages_read += u64::from(span.count);
+            self.backend.count().pages_read += u64::from(span.count);
         }
-        let (Span { first, count, write, .. }, forced) = (span, self.forced);
+        let (Span { first, count, write, .. }, forced) = (span, self.pipeline.current.forced);
         let notified = self.notify(|| Occasion::Access { first, count, write, forced }, &out);
         let result = notified.and_then(|()| self.follow(id, &span, pages, &out));
-        if self.watched && !write {
+        if self.backend.watches_reads() && !write {
             // Of pages that hold nothing flash is not read.
             let is_read = |&(lpn, answer): &(u32, &Answer)| {
                 *answer != Answer::Hit
-                    && self.mapping.lookup(lpn).is_some()
-                    && self.parked.newest(lpn).is_none()
+                    && self.backend.mapping().lookup(lpn).is_some()
+                    && self.pipeline.parked.newest(lpn).is_none()
             };
             let pages = (first..).zip(&out.answers).filter(is_read).count() as u32;
             if pages > 0
-                && let Some(advice) = self.mapping.advice_mut()
+                && let Some(advice) = self.backend.advice_mut()
             {
                 advice.on_read(first / self.geometry.pages_per_block, pages);
             }
         }
         let leaves_nothing = out.evictions.is_empty();
-        self.made_room |= !leaves_nothing;
+        self.pipeline.made_room |= !leaves_nothing;
         let takes_in =
             out.answers.iter().any(|answer| matches!(answer, Answer::Insert | Answer::Fill));
-        if self.timed && self.config.nand.timing.ram.0 > 0 {
+        if self.backend.is_timed() && self.config.nand.timing.ram.0 > 0 {
             let through_ram =
                 out.answers.iter().filter(|answer| **answer != Answer::Bypass).count() as u64;
             let ns = self.config.nand.timing.ram.0 * through_ram;
             self.requests.add_ram(id, ns);
         }
-        self.out = Some(out);
+        self.pipeline.out = Some(out);
         result?;
         self.close_reads(id);
-        if !self.plan.is_empty() || self.flushed.has_planned() {
+        if self.backend.has_planned() || self.pipeline.flushed.has_planned() {
             self.issue();
         }
         // To read the map a mapping may have had to write a part of it.
-        if span.write || !leaves_nothing || std::mem::take(&mut self.read_map) {
+        if span.write || !leaves_nothing || std::mem::take(&mut self.pipeline.current.read_map) {
             self.start_jobs()?;
         }
         if takes_in {
-            self.peak_pages = self.peak_pages.max(self.buffer.len());
+            self.pipeline.peak_pages = self.pipeline.peak_pages.max(self.pipeline.buffer.len());
             self.wait_for_slots(id);
         }
         Ok(())
     }
 
     /// Hands the plan to the engine.
-    pub(super) fn issue(&mut self) {
-        self.observers.on_issue(&self.plan, &self.engine);
-        self.engine.issue(&self.plan);
-        self.plan.clear();
+    pub(in crate::device) fn issue(&mut self) {
+        self.backend.issue(&mut self.observers);
         self.release_timed_evictions();
     }
 
@@ -207,8 +209,8 @@ impl Device {
     #[inline]
     fn answer_read(&mut self, id: u32, lpn: u32, answer: Answer, span: (u32, u32)) {
         if answer == Answer::Hit {
-            self.counters.read_hits += 1;
-            if !self.fills.is_empty() {
+            self.backend.count().read_hits += 1;
+            if !self.pipeline.fills.is_empty() {
                 self.wait_for_fill(id, lpn);
             }
             return;
@@ -220,58 +222,50 @@ impl Device {
 
     /// Reads a page for the host; whether that takes a flash read.
     fn read_page(&mut self, id: u32, lpn: u32, span: (u32, u32)) -> bool {
-        if let Some(newest) = self.parked.newest(lpn) {
+        if let Some(newest) = self.pipeline.parked.newest(lpn) {
             match newest {
-                Newest::Written => self.counters.inflight_hits += 1,
-                Newest::Trimmed => self.counters.unmapped_reads += 1,
+                Newest::Written => self.backend.count().inflight_hits += 1,
+                Newest::Trimmed => self.backend.count().unmapped_reads += 1,
             }
             return false;
         }
-        let reads_map = !self.mapping.knows(lpn);
-        self.read_map |= reads_map;
-        let own =
-            if reads_map && self.timed { Waiter::All(self.reads_join(id, span)) } else { NOBODY };
-        let (found, known) = self.translate(own, lpn);
-        if let Some(stored) = self.engine.stored_mut() {
+        let reads_map = !self.backend.mapping().knows(lpn);
+        self.pipeline.current.read_map |= reads_map;
+        let own = if reads_map && self.backend.is_timed() {
+            Waiter::All(self.reads_join(id, span))
+        } else {
+            NOBODY
+        };
+        let (found, known) = self.backend.translate(own, lpn);
+        if let Some(stored) = self.backend.stored_mut() {
             stored.check_host_read(lpn, found.is_some());
         }
         let Some(ppn) = found else {
-            self.counters.unmapped_reads += 1;
+            self.backend.count().unmapped_reads += 1;
             return reads_map;
         };
-        let (block, page) = self.geometry.split(ppn);
-        if cx!(self, plan, NOBODY).is_in_ram(block, page) {
-            self.counters.inflight_hits += 1;
+        if self.backend.is_in_ram(ppn) {
+            self.backend.count().inflight_hits += 1;
             return reads_map;
         }
         let waiter = self.reads_join(id, span);
-        let mut cx = cx!(self, plan, NOBODY);
-        cx.known = known;
-        cx.read(block, page, lpn, Cause::Host, NONE, waiter);
+        self.backend.read((lpn, ppn), known, Cause::Host, (NONE, waiter));
         true
-    }
-
-    /// Where a page lies, and the join of the plan after which that is known.
-    #[inline]
-    pub(super) fn translate(&mut self, own: Waiter, lpn: u32) -> (Option<Ppn>, u32) {
-        let mut cx = cx!(self, plan, own);
-        let found = self.mapping.translate(&mut cx, lpn);
-        (found, cx.known)
     }
 
     /// The join of the flash reads that a request plans for pages `span`.
     fn reads_join(&mut self, id: u32, span: (u32, u32)) -> u32 {
-        if !self.timed {
+        if !self.backend.is_timed() {
             return NONE;
         }
         let open = self.requests.reads(id);
         if open != NONE {
-            return self.fills.join(open);
+            return self.pipeline.fills.join(open);
         }
-        let index = self.fills.next();
-        let join = self.engine.join(READS | index);
-        self.engine.hold(join);
-        self.fills.begin(id, join, span);
+        let index = self.pipeline.fills.next();
+        let join = self.backend.join(Tag::Reads(index));
+        self.backend.hold(join);
+        self.pipeline.fills.begin(id, join, span);
         self.requests.wait_for_reads(id, index);
         join
     }
@@ -279,26 +273,36 @@ impl Device {
     /// Issues a request's reads; what it reads from now on is none of theirs. A program that waits
     /// for reads may otherwise end up waiting for one that is planned later and waits, by way of
     /// its block, for the program.
-    pub(super) fn close_reads(&mut self, id: u32) {
+    pub(in crate::device) fn close_reads(&mut self, id: u32) {
         let open = self.requests.close_reads(id);
         if open != NONE {
             self.issue();
-            self.engine.release(self.fills.join(open));
-            if self.engine.has_finished() {
+            self.backend.release(self.pipeline.fills.join(open));
+            if self.backend.engine().has_finished() {
                 // Time has passed while there was no room: the reads had ended before.
                 self.collect_finished();
             }
         }
     }
 
+    /// Some reads of a request have ended: its pages are filled, and those who waited for that go
+    /// on.
+    pub(in crate::device) fn reads_ended(&mut self, reads: u32) {
+        let request = self.pipeline.fills.end(reads);
+        while let Some(waiter) = self.pipeline.fills.take_waiter(reads) {
+            self.condition_met(waiter);
+        }
+        self.condition_met(request);
+    }
+
     /// The join of the flash writes that a request waits for.
-    pub(super) fn writes_join(&mut self, id: u32) -> Waiter {
-        if !self.timed {
+    pub(in crate::device) fn writes_join(&mut self, id: u32) -> Waiter {
+        if !self.backend.is_timed() {
             return NOBODY;
         }
         if self.requests.writes(id) == NONE {
-            let join = self.engine.join(id);
-            self.engine.hold(join);
+            let join = self.backend.join(Tag::Request(id));
+            self.backend.hold(join);
             self.requests.wait_for_writes(id, join);
         }
         Waiter::Writes(self.requests.writes(id))
@@ -306,15 +310,15 @@ impl Device {
 
     /// A hit on a page that another request is filling waits for it.
     fn wait_for_fill(&mut self, id: u32, lpn: u32) {
-        if self.fills.wait(id, lpn) {
+        if self.pipeline.fills.wait(id, lpn) {
             self.requests.add_condition(id);
         }
     }
 
     /// Page `lpn` is being filled by the reads that request `id` has just planned.
     fn mark_filling(&mut self, id: u32, lpn: u32) {
-        if self.timed {
-            self.fills.fill(lpn, self.requests.reads(id));
+        if self.backend.is_timed() {
+            self.pipeline.fills.fill(lpn, self.requests.reads(id));
         }
     }
 
@@ -322,8 +326,8 @@ impl Device {
     #[inline]
     fn answer_write(&mut self, id: u32, lpn: u32, answer: Answer, partial: bool, span: (u32, u32)) {
         if answer == Answer::Hit {
-            self.counters.write_hits += 1;
-            if partial && !self.fills.is_empty() {
+            self.backend.count().write_hits += 1;
+            if partial && !self.pipeline.fills.is_empty() {
                 self.wait_for_fill(id, lpn);
             }
         } else {
@@ -332,12 +336,12 @@ impl Device {
                 self.mark_filling(id, lpn);
             }
             if answer == Answer::Bypass {
-                self.counters.bypassed_writes += 1;
+                self.backend.count().bypassed_writes += 1;
             } else {
-                self.counters.inserted_writes += 1;
+                self.backend.count().inserted_writes += 1;
             }
         }
-        if let Some(shadow) = self.engine.shadow_mut() {
+        if let Some(shadow) = self.backend.shadow_mut() {
             shadow.host_write(lpn);
         }
     }
@@ -353,7 +357,8 @@ impl Device {
     ) -> Result<(), DeviceError> {
         let range = (span.first, span.count);
         let mut evictions = out.evictions.iter().peekable();
-        let (flushed, bypassed) = (self.counters.flushed_pages, self.counters.bypassed_writes);
+        let (flushed, bypassed) =
+            (self.backend.counters().flushed_pages, self.backend.counters().bypassed_writes);
         for (i, &answer) in out.answers.iter().enumerate() {
             while let Some(eviction) = evictions.next_if(|e| e.before <= i as u32) {
                 self.apply_eviction(id, eviction, out)?;
@@ -368,11 +373,11 @@ impl Device {
         for eviction in evictions {
             self.apply_eviction(id, eviction, out)?;
         }
-        if self.counters.bypassed_writes > bypassed {
+        if self.backend.counters().bypassed_writes > bypassed {
             self.write_bypassed(id, span, out)?;
         }
         if self.geometry.program_pages > 1
-            && self.counters.flushed_pages > flushed
+            && self.backend.counters().flushed_pages > flushed
             && self.config.buffer.write_back == WriteBack::Foreground
         {
             let own = self.writes_join(id);
@@ -384,13 +389,15 @@ impl Device {
     /// A request that puts pages into the buffer is answered when there are slots for all pages in
     /// the buffer and all on their way out of it.
     fn wait_for_slots(&mut self, id: u32) {
-        if !self.timed || self.capacity == 0 {
+        if !self.backend.is_timed() || self.pipeline.capacity == 0 {
             return;
         }
-        let flying = self.counters.slots_taken - self.engine.freed_slots() + self.parked.slots();
-        let over = (u64::from(self.buffer.len()) + flying).saturating_sub(u64::from(self.capacity));
+        let flying = self.backend.counters().slots_taken - self.backend.engine().freed_slots()
+            + self.pipeline.parked.slots();
+        let over = (u64::from(self.pipeline.buffer.len()) + flying)
+            .saturating_sub(u64::from(self.pipeline.capacity));
         if over > 0 {
-            self.requests.wait_for_slots(id, self.engine.freed_slots() + over);
+            self.requests.wait_for_slots(id, self.backend.engine().freed_slots() + over);
         }
     }
 
@@ -400,18 +407,18 @@ impl Device {
             return self.notify(|| Occasion::Flush { battery: true }, &Outcome::default());
         }
         self.empty_buffer(Occasion::Flush { battery: false })?;
-        if self.timed {
+        if self.backend.is_timed() {
             self.requests.add_condition(id);
         }
-        self.make_durable_from(0, NOBODY, self.timed.then_some(id))?;
+        self.make_durable_from(0, NOBODY, self.backend.is_timed().then_some(id))?;
         self.start_jobs()
     }
 
     fn serve_trim(&mut self, pages: Pages) -> Result<(), DeviceError> {
         self.notify_trim(pages.first, pages.count)?;
-        self.counters.pages_trimmed += u64::from(pages.count);
-        self.buffer.trim(pages.first, pages.count);
-        if let Some(shadow) = self.engine.shadow_mut() {
+        self.backend.count().pages_trimmed += u64::from(pages.count);
+        self.pipeline.buffer.trim(pages.first, pages.count);
+        if let Some(shadow) = self.backend.shadow_mut() {
             for lpn in pages.first..pages.first + pages.count {
                 shadow.host_trim(lpn);
             }

@@ -1,17 +1,19 @@
 //! What leaves the buffer, or bypasses it, on its way to the FTL: evictions, padding, pages that
 //! are forced out.
 
-use super::{Cx, Device, DeviceError, NOBODY, Occasion, PageOut, Waiter, cx};
 use crate::buffer::config::WriteBack;
 use crate::buffer::{Action, Answer, Evicted, Eviction, Outcome, Span};
-use crate::metrics::observer::{Leaving, Written};
+use crate::device::backend::NOBODY;
+use crate::device::{Device, DeviceError};
+use crate::ftl::{PageOut, Waiter};
+use crate::metrics::observer::{Leaving, Occasion, Written};
 use crate::nand::Cause;
 use crate::nand::op::ENGINE_JOIN;
 use crate::support::NONE;
 
 impl Device {
     /// Does what the buffer says of pages that leave it.
-    pub(super) fn apply_eviction(
+    pub(in crate::device) fn apply_eviction(
         &mut self,
         id: u32,
         eviction: &Eviction,
@@ -22,14 +24,15 @@ impl Device {
             return Ok(());
         }
         // Forced unit access: what leaves may be pages of this very request.
-        let waits = self.config.buffer.write_back == WriteBack::Foreground || self.forced;
+        let waits =
+            self.config.buffer.write_back == WriteBack::Foreground || self.pipeline.current.forced;
         let own = if waits { self.writes_join(id) } else { NOBODY };
         self.write_eviction(own, eviction, out, Some(id))
     }
 
     /// Tells the mapping what was done to the block that leaves, where the buffer says so.
     fn pass_hint(&mut self, eviction: &Eviction, out: &Outcome, clean: bool) {
-        self.late_hint = None;
+        self.pipeline.current.late_hint = None;
         if let Some(hint) = eviction.hint {
             self.tell_ftl(hint, clean);
         }
@@ -37,7 +40,7 @@ impl Device {
     }
 
     /// Writes the pages of one eviction, for request `id` if it was one that asked for it.
-    pub(super) fn write_eviction(
+    pub(in crate::device) fn write_eviction(
         &mut self,
         own: Waiter,
         eviction: &Eviction,
@@ -46,18 +49,17 @@ impl Device {
     ) -> Result<(), DeviceError> {
         self.pass_hint(eviction, out, false);
         let leaving = out.pages_of(eviction);
-        self.counters.flushed_pages += leaving.len() as u64;
-        // Evictions are numbered apart from requests.
-        self.evictions += 1;
-        self.group = (self.evictions << 1) | 1;
+        self.backend.count().flushed_pages += leaving.len() as u64;
+        self.backend.begin_group(self.pipeline.next_eviction());
         let arrival = id.map(|id| self.requests.arrival(id));
-        let requests = if self.buffer.splits_evictions() { 1 } else { leaving.len().max(1) };
+        let requests =
+            if self.pipeline.buffer.splits_evictions() { 1 } else { leaving.len().max(1) };
         let mut written = 0;
         for leaving in leaving.chunks(requests) {
             let (own, join) = self.begin_timed_eviction(own, arrival);
             self.write_evicted_pages(own, eviction.action, leaving)?;
             self.end_timed_eviction(join);
-            written += self.batch.len();
+            written += self.pipeline.batch.len();
         }
         self.observers.on_write(&Written {
             pages: leaving.len(),
@@ -79,42 +81,42 @@ impl Device {
         let mut padding = NONE;
         let slot = action != Action::WriteBack;
         let leaves = |lpn| PageOut { slot, ..PageOut::host(lpn) };
-        self.batch.clear();
+        self.pipeline.batch.clear();
         if action == Action::FlushPadded {
             let base = leaving[0].lpn / ppb * ppb;
-            if self.timed && fills.is_none() {
-                padding = self.plan.join();
+            if self.backend.is_timed() && fills.is_none() {
+                padding = self.backend.plan_join();
             }
             let mut next = leaving.iter().map(|page| page.lpn).peekable();
             for lpn in base..base + ppb {
                 if next.next_if_eq(&lpn).is_some() {
-                    self.batch.push(leaves(lpn));
+                    self.pipeline.batch.push(leaves(lpn));
                 } else {
                     self.pad(lpn, padding, fills.unwrap_or(NONE));
-                    self.batch.push(PageOut::data(lpn, Cause::Padding));
+                    self.pipeline.batch.push(PageOut::data(lpn, Cause::Padding));
                 }
             }
-            self.counters.padded_pages += u64::from(ppb) - count as u64;
+            self.backend.count().padded_pages += u64::from(ppb) - count as u64;
         } else {
-            self.batch.extend(leaving.iter().map(|page| leaves(page.lpn)));
+            self.pipeline.batch.extend(leaving.iter().map(|page| leaves(page.lpn)));
         }
         self.write_after(own, fills, padding)
     }
 
     /// Writes the pages of a span that bypass the buffer.
-    pub(super) fn write_bypassed(
+    pub(in crate::device) fn write_bypassed(
         &mut self,
         id: u32,
         span: &Span,
         out: &Outcome,
     ) -> Result<(), DeviceError> {
-        self.group = span.request << 1;
-        self.late_hint = None;
-        self.batch.clear();
+        self.backend.begin_group(span.request << 1);
+        self.pipeline.current.late_hint = None;
+        self.pipeline.batch.clear();
         let bypasses =
             out.answers.iter().enumerate().filter(|(_, answer)| **answer == Answer::Bypass);
-        self.batch.extend(bypasses.map(|(i, _)| PageOut::host(span.first + i as u32)));
-        let pages = self.batch.len();
+        self.pipeline.batch.extend(bypasses.map(|(i, _)| PageOut::host(span.first + i as u32)));
+        let pages = self.pipeline.batch.len();
         self.observers.on_write(&Written { pages, with_padding: pages, bypassed: true });
         let fills = self.join_of_fills(span.first..span.first + span.count);
         let own = self.writes_join(id);
@@ -131,20 +133,20 @@ impl Device {
     /// `None` where no page is being filled. The caller releases it when it has issued what signals
     /// it.
     fn join_of_fills(&mut self, pages: impl Iterator<Item = u32>) -> Option<u32> {
-        if self.fills.is_empty() {
+        if self.pipeline.fills.is_empty() {
             return None;
         }
-        let mut fills: Vec<u32> = pages.filter_map(|lpn| self.fills.of(lpn)).collect();
+        let mut fills: Vec<u32> = pages.filter_map(|lpn| self.pipeline.fills.of(lpn)).collect();
         fills.sort_unstable();
         fills.dedup();
         if fills.is_empty() {
             return None;
         }
-        let all = self.engine.join(NONE);
-        self.engine.hold(all);
+        let all = self.backend.silent_join();
+        self.backend.hold(all);
         for reads in fills {
-            let request = self.fills.request(reads);
-            self.engine.link(self.fills.join(reads), all);
+            let request = self.pipeline.fills.request(reads);
+            self.backend.link(self.pipeline.fills.join(reads), all);
             if self.requests.reads(request) == reads {
                 self.close_reads(request);
             }
@@ -163,7 +165,7 @@ impl Device {
         // The reads are issued, so that the join lives until the last of them has ended; that may
         // have been before now.
         self.issue();
-        let waits = if self.engine.release(join) { NONE } else { join | ENGINE_JOIN };
+        let waits = if self.backend.release(join) { NONE } else { join | ENGINE_JOIN };
         self.write_batch(own, waits)?;
         self.issue();
         Ok(())
@@ -171,28 +173,30 @@ impl Device {
 
     /// Reads a page that a flush lacks. One that was never written needs no read.
     fn pad(&mut self, lpn: u32, join: u32, waiter: u32) {
-        if self.parked.newest(lpn).is_some() {
+        if self.pipeline.parked.newest(lpn).is_some() {
             return;
         }
-        let (Some(ppn), known) = self.translate(NOBODY, lpn) else { return };
-        let (block, page) = self.geometry.split(ppn);
-        let mut cx = cx!(self, plan, NOBODY);
-        if !cx.is_in_ram(block, page) {
-            cx.known = known;
-            cx.read(block, page, lpn, Cause::Padding, join, waiter);
+        let (Some(ppn), known) = self.backend.translate(NOBODY, lpn) else { return };
+        if !self.backend.is_in_ram(ppn) {
+            self.backend.read((lpn, ppn), known, Cause::Padding, (join, waiter));
         }
     }
 
     /// Forced unit access: the pages of a write are stored before the answer.
-    pub(super) fn force(&mut self, id: u32, first: u32, count: u32) -> Result<(), DeviceError> {
+    pub(in crate::device) fn force(
+        &mut self,
+        id: u32,
+        first: u32,
+        count: u32,
+    ) -> Result<(), DeviceError> {
         let mut out = self.take_outcome();
-        self.buffer.flush_pages(first, count, &mut out);
+        self.pipeline.buffer.flush_pages(first, count, &mut out);
         let notified = self.notify(|| Occasion::Force { first, count }, &out);
         let own = self.writes_join(id);
         let mut leaving = out.evictions.iter().filter(|e| e.action != Action::Drop);
         let result = notified
             .and_then(|()| leaving.try_for_each(|e| self.write_eviction(own, e, &out, Some(id))));
-        self.out = Some(out);
+        self.pipeline.out = Some(out);
         result?;
         if self.geometry.program_pages > 1 {
             self.make_durable(own)?;
@@ -202,9 +206,12 @@ impl Device {
     }
 
     /// Writes everything dirty that the buffer holds.
-    pub(super) fn empty_buffer(&mut self, occasion: Occasion) -> Result<(), DeviceError> {
+    pub(in crate::device) fn empty_buffer(
+        &mut self,
+        occasion: Occasion,
+    ) -> Result<(), DeviceError> {
         let mut out = self.take_outcome();
-        self.buffer.flush(&mut out);
+        self.pipeline.buffer.flush(&mut out);
         let notified = self.notify(|| occasion, &out);
         let mut leaving = out.evictions.iter().filter(|e| e.action != Action::Drop);
         let result = notified.and_then(|()| {
@@ -214,7 +221,27 @@ impl Device {
                 self.start_jobs()
             })
         });
-        self.out = Some(out);
+        self.pipeline.out = Some(out);
         result
+    }
+
+    /// Writes pages without a request and without time, to fill the drive.
+    pub(in crate::device) fn write_now(
+        &mut self,
+        pages: std::ops::Range<u32>,
+    ) -> Result<(), DeviceError> {
+        // Numbered like what leaves the buffer, so that no request goes on with a stripe of the
+        // fill.
+        self.backend.begin_group(self.pipeline.next_eviction());
+        self.pipeline.batch.clear();
+        self.pipeline.batch.extend(pages.map(PageOut::host));
+        if let Some(shadow) = self.backend.shadow_mut() {
+            for out in &self.pipeline.batch {
+                shadow.host_write(out.lpn);
+            }
+        }
+        self.write_batch(NOBODY, NONE)?;
+        self.backend.forget_plan();
+        self.start_jobs()
     }
 }

@@ -1,8 +1,9 @@
 //! When what leaves the buffer is stored: a join for each write of the buffer. Observers are told
 //! of its end.
 
-use super::time::FLUSHED;
-use super::{Device, Waiter};
+use crate::device::Device;
+use crate::device::backend::Tag;
+use crate::ftl::Waiter;
 use crate::support::NONE;
 
 /// Writes of the buffer that are under way.
@@ -46,39 +47,39 @@ impl Device {
     /// to the join that is returned, and `own` waits for them, too. Nothing is timed without time,
     /// and what no request asked for.
     #[inline]
-    pub(super) fn begin_timed_eviction(
+    pub(in crate::device) fn begin_timed_eviction(
         &mut self,
         own: Waiter,
         arrival: Option<u64>,
     ) -> (Waiter, Option<u32>) {
-        let Some(arrival) = arrival.filter(|_| self.timed) else { return (own, None) };
-        let place = self.flushed.begin(arrival);
-        let join = self.engine.join(FLUSHED | place);
-        self.engine.hold(join);
+        let Some(arrival) = arrival.filter(|_| self.backend.is_timed()) else { return (own, None) };
+        let place = self.pipeline.flushed.begin(arrival);
+        let join = self.backend.join(Tag::Flushed(place));
+        self.backend.hold(join);
         if let Waiter::Writes(all) = own {
-            self.engine.link(join, all);
+            self.backend.link(join, all);
         }
         (Waiter::Writes(join), Some(join))
     }
 
     /// All of them are planned.
     #[inline]
-    pub(super) fn end_timed_eviction(&mut self, join: Option<u32>) {
-        self.flushed.planned.extend(join);
+    pub(in crate::device) fn end_timed_eviction(&mut self, join: Option<u32>) {
+        self.pipeline.flushed.planned.extend(join);
     }
 
     /// All that was planned is issued: joins end with their operations from now on.
     #[inline]
-    pub(super) fn release_timed_evictions(&mut self) {
-        while let Some(join) = self.flushed.planned.pop() {
-            self.engine.release(join);
+    pub(in crate::device) fn release_timed_evictions(&mut self) {
+        while let Some(join) = self.pipeline.flushed.planned.pop() {
+            self.backend.release(join);
         }
     }
 
     /// The pages that were written from `place` are stored.
-    pub(super) fn timed_eviction_ended(&mut self, place: u32) {
-        let free = u64::from(std::mem::replace(&mut self.flushed.free, place));
-        let arrival = std::mem::replace(&mut self.flushed.arrivals[place as usize], free);
-        self.observers.on_store(arrival, self.engine.now());
+    pub(in crate::device) fn timed_eviction_ended(&mut self, place: u32) {
+        let free = u64::from(std::mem::replace(&mut self.pipeline.flushed.free, place));
+        let arrival = std::mem::replace(&mut self.pipeline.flushed.arrivals[place as usize], free);
+        self.observers.on_store(arrival, self.backend.engine().now());
     }
 }

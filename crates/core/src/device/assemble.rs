@@ -1,0 +1,215 @@
+//! Building a drive of its parts, and what a configuration may not ask for.
+
+use super::answers::Answers;
+use super::backend::{Backend, Parts};
+use super::host::Requests;
+use super::pipeline::{Pipeline, Ram};
+use super::{Device, DeviceError, Options};
+use crate::buffer::{self, Buffer};
+use crate::config::{DeviceConfig, Replay};
+use crate::ftl::gc::GcConfig;
+use crate::ftl::{self, Mapping};
+use crate::metrics::Observers;
+use crate::metrics::report::Preconditioning;
+use crate::nand::{Chip, Engine, Flash, Geometry, Stored};
+
+impl Device {
+    pub(super) fn assemble(
+        config: &DeviceConfig,
+        options: Options,
+        wrap: impl FnOnce(Box<dyn Mapping>) -> Box<dyn Mapping>,
+        buffer: Option<Box<dyn Buffer>>,
+    ) -> Result<Self, DeviceError> {
+        let geometry = Geometry::new(&config.nand).map_err(DeviceError::Config)?;
+        let logical_pages = logical_pages(config, &geometry)?;
+        check_parts(config)?;
+        check_host(config)?;
+        let shape = ftl::Shape {
+            geometry: &geometry,
+            logical_pages,
+            order: config.nand.program_order,
+            parts: &config.ftl,
+        };
+        let mapping = wrap(config.ftl.mapping.build(shape).map_err(DeviceError::Config)?);
+        let pipeline = build_pipeline(config, &geometry, logical_pages, buffer)?;
+        check_home(config, pipeline.buffer(), &*mapping)?;
+        let chip = Chip::new(&config.nand, &geometry).map_err(DeviceError::Config)?;
+        let mut engine = Engine::new(chip, &geometry);
+        if options.verify {
+            engine.keep(Stored::compared(&geometry, logical_pages));
+        }
+        let mut flash = Flash::new(geometry.clone(), config.nand.program_order);
+        flash.reset_erases(config.nand.endurance);
+        let timed = config.host.replay != Replay::Untimed;
+        let (gc, copy_back) = (&config.ftl.gc, config.nand.copy_back);
+        let backend = Backend::new(Parts { flash, engine, mapping, gc, timed, copy_back });
+        let mut device = Self {
+            config: config.clone(),
+            geometry,
+            logical_pages,
+            requests: Requests::new(timed),
+            pipeline,
+            backend,
+            observers: Observers::default(),
+            finished: Vec::new(),
+            preconditioning: Preconditioning::default(),
+            taken_pages: 0,
+            kept: Ram::new(),
+            erased_before: 0,
+            cut_after: u64::MAX,
+            worn_out: false,
+            failed: false,
+            unmerged: false,
+            offline: false,
+        };
+        device.observers = Observers::new(&device.as_observed());
+        if options.verify {
+            device.observe(Box::new(Answers { capacity: device.pipeline.capacity() }));
+        }
+        Ok(device)
+    }
+}
+
+/// The buffer, with its RAM.
+fn build_pipeline(
+    config: &DeviceConfig,
+    geometry: &Geometry,
+    logical_pages: u32,
+    buffer: Option<Box<dyn Buffer>>,
+) -> Result<Pipeline, DeviceError> {
+    let capacity = u32::try_from(config.buffer.size.0 / geometry.page_bytes).map_err(|_| {
+        DeviceError::Config(format!(
+            "buffer.size: {} is more than the engine counts pages for",
+            config.buffer.size
+        ))
+    })?;
+    let pages_per_block = geometry.pages_per_block;
+    let shape = buffer::Shape { capacity, pages_per_block, logical_pages };
+    let build = || config.buffer.scheme.build(shape).map_err(DeviceError::Config);
+    Ok(Pipeline::new(buffer.map_or_else(build, Ok)?, capacity))
+}
+
+/// A buffer that has to know where pages will go, on an FTL that cannot say.
+fn check_home(
+    config: &DeviceConfig,
+    buffer: &dyn Buffer,
+    mapping: &dyn Mapping,
+) -> Result<(), DeviceError> {
+    let knows = || mapping.advice().and_then(|advice| advice.home(0)).is_some();
+    if !buffer.needs_home() || knows() {
+        return Ok(());
+    }
+    Err(DeviceError::Config(format!(
+        "buffer.scheme: `{}` has to know to which unit each page will go, which takes static placement: \
+         ftl.mapping = \"page\" with ftl.allocator = \"static\"",
+        config.buffer.scheme.name()
+    )))
+}
+
+/// Parts of an FTL that the mapping would not use.
+fn check_parts(config: &DeviceConfig) -> Result<(), DeviceError> {
+    let given = [
+        ("allocator", config.ftl.allocator.is_some()),
+        ("victim", config.ftl.victim.is_some()),
+        ("wear", config.ftl.wear.is_some()),
+        ("gc", config.ftl.gc != GcConfig::default()),
+    ];
+    let composed = ftl::is_composed(config.ftl.mapping.name());
+    match given.into_iter().find(|&(_, given)| given && !composed) {
+        Some((part, _)) => Err(DeviceError::Config(format!(
+            "ftl.{part}: `{}` decides that itself; leave it out, or use a page-level mapping such as `page`",
+            config.ftl.mapping.name()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// A request's numbers that would make no sense.
+fn check_host(config: &DeviceConfig) -> Result<(), DeviceError> {
+    if config.host.max_outstanding == 0 {
+        return Err(DeviceError::Config(
+            "host.max_outstanding: found 0, expected at least 1".into(),
+        ));
+    }
+    if !(config.host.speedup > 0.0 && config.host.speedup.is_finite()) {
+        return Err(DeviceError::Config(format!(
+            "host.speedup: found {}, expected a number above 0",
+            config.host.speedup
+        )));
+    }
+    let t = &config.nand.timing;
+    let pages = [("read", &t.read), ("program", &t.program)];
+    let pages = pages
+        .into_iter()
+        .flat_map(|(key, times)| times.each().iter().map(move |&time| (key, time)));
+    let others =
+        [("erase", t.erase), ("transfer", t.transfer), ("command", t.command), ("ram", t.ram)];
+    for (key, time) in pages.chain(others) {
+        if time.0 > 3_600_000_000_000 {
+            return Err(DeviceError::Config(format!(
+                "nand.timing.{key}: found {time}, expected at most one hour"
+            )));
+        }
+    }
+    let e = &config.nand.energy;
+    for (key, energy) in
+        [("read_mj", e.read_mj), ("program_mj", e.program_mj), ("erase_mj", e.erase_mj)]
+    {
+        if !(energy.is_finite() && energy >= 0.0) {
+            return Err(DeviceError::Config(format!(
+                "nand.energy.{key}: found {energy}, expected a number from 0"
+            )));
+        }
+    }
+    if config.precondition.tolerance.is_nan() || config.precondition.tolerance <= 0.0 {
+        return Err(DeviceError::Config(
+            "precondition.tolerance: expected a number above 0".into(),
+        ));
+    }
+    Ok(())
+}
+
+/// Bytes that over-provisioning leaves of so many of flash.
+pub(super) fn beside_spare(config: &DeviceConfig, raw: u64) -> u64 {
+    libm::floor(raw as f64 / (1.0 + config.ftl.spare())) as u64
+}
+
+/// Bytes that the mapping can export, unless it is told how many.
+pub(super) fn most_exported(config: &DeviceConfig, geometry: &Geometry) -> u64 {
+    config.ftl.mapping.exported_pages(geometry).saturating_mul(geometry.page_bytes)
+}
+
+/// Pages that the host sees: whole logical blocks.
+fn logical_pages(config: &DeviceConfig, geometry: &Geometry) -> Result<u32, DeviceError> {
+    let block_bytes = u64::from(geometry.pages_per_block) * geometry.page_bytes;
+    let raw = u64::from(geometry.blocks()) * block_bytes;
+    let spare = config.ftl.spare();
+    let bytes = match (config.ftl.exported, config.ftl.over_provisioning) {
+        (Some(_), Some(_)) => {
+            return Err(DeviceError::Config(
+                "ftl.exported: stands beside `ftl.over_provisioning`; give one of the two".into(),
+            ));
+        }
+        (Some(bytes), None) => bytes.0,
+        (None, _) if spare > 0.0 && spare.is_finite() => {
+            beside_spare(config, raw).min(most_exported(config, geometry))
+        }
+        (None, _) => {
+            return Err(DeviceError::Config(format!(
+                "ftl.over_provisioning: found {spare}, expected a number above 0"
+            )));
+        }
+    };
+    let blocks = bytes / block_bytes;
+    if blocks == 0 {
+        return Err(DeviceError::Config(format!(
+            "ftl.exported: {bytes} B is less than one logical block ({block_bytes} B)"
+        )));
+    }
+    if blocks >= u64::from(geometry.blocks()) {
+        return Err(DeviceError::Config(format!(
+            "ftl.exported: {bytes} B exported of {raw} B of flash leave no spare blocks; export less or add blocks (nand.blocks_per_plane)"
+        )));
+    }
+    Ok(blocks as u32 * geometry.pages_per_block)
+}

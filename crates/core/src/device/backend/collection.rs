@@ -1,0 +1,177 @@
+//! Collecting garbage, step by step while the host goes on.
+
+use super::{Backend, Cx, NOBODY, Room, Tag, cx};
+use crate::ftl::gc::{GcConfig, GcCost};
+use crate::ftl::{Reclaim, Waiter};
+use crate::metrics::{Counters, Observers};
+use crate::nand::Cause;
+use crate::support::NONE;
+
+/// Collection that wins no room is given up when it has gone so many times over all blocks. Each
+/// time takes an erase of every block, and as often a new try to write; wear levelling may add two
+/// erases to one.
+const PASSES: u64 = 8;
+
+/// What is known of collection over the whole drive.
+#[derive(Debug)]
+pub(in crate::device) struct Collection {
+    /// Units being collected.
+    jobs: u32,
+    /// It takes no time.
+    instant: bool,
+    /// Units may be collected ahead of need while no request is under way; and it is time to see
+    /// which.
+    when_idle: bool,
+    idle_begins: bool,
+    /// How often it has made room.
+    room_made: u64,
+    /// Erases by it, collections that ended and writes that found no room, since the FTL took a
+    /// page last or a request came.
+    fruitless: u64,
+}
+
+impl Collection {
+    /// Nothing is being collected.
+    pub fn new(config: &GcConfig) -> Self {
+        Self {
+            jobs: 0,
+            instant: config.cost == GcCost::Free,
+            when_idle: config.idle_free_blocks.is_some(),
+            idle_begins: false,
+            room_made: 0,
+            fruitless: 0,
+        }
+    }
+
+    /// Whether it takes no time.
+    pub fn is_instant(&self) -> bool {
+        self.instant
+    }
+
+    /// The FTL has taken a page, or a request has come: what was collected was not in vain.
+    #[inline]
+    pub fn bears_fruit(&mut self) {
+        self.fruitless = 0;
+    }
+}
+
+impl Backend {
+    /// Whether collection takes no time.
+    pub fn collects_at_once(&self) -> bool {
+        self.collection.instant
+    }
+
+    /// Whether units are being collected.
+    #[inline]
+    pub fn is_collecting(&self) -> bool {
+        self.collection.jobs > 0
+    }
+
+    /// What has been won so far.
+    #[inline]
+    pub fn room(&self) -> Room {
+        (self.collection.room_made, self.engine.erased())
+    }
+
+    /// A request has come, or the FTL has made durable what it has: what was collected was not in
+    /// vain.
+    #[inline]
+    pub fn bears_fruit(&mut self) {
+        self.collection.bears_fruit();
+    }
+
+    /// A write has found no room.
+    pub fn found_no_room(&mut self) {
+        self.collection.fruitless += 1;
+    }
+
+    /// No request is under way, after the last one was answered.
+    #[inline]
+    pub fn may_begin_idle(&mut self) {
+        self.collection.idle_begins |= self.collection.when_idle;
+    }
+
+    /// Whether it is time to see what is worth collecting while nothing else is to do.
+    #[inline]
+    pub fn begins_idle(&self) -> bool {
+        self.collection.idle_begins
+    }
+
+    /// Whether collection has gone over all blocks again and again, and the mapping has taken no
+    /// page in between: it would go on without end.
+    #[inline]
+    pub fn gains_nothing(&self) -> bool {
+        self.collection.fruitless > PASSES * u64::from(self.flash.geometry().blocks())
+    }
+
+    /// Begins to collect the next unit that asks for it, or does all of that where there is no
+    /// time; `false` if there is none. Requests are under way, or not.
+    pub fn collect_next(&mut self, busy: bool, observers: &mut Observers) -> bool {
+        let Some(unit) = self.mapping.needs_reclaim() else { return false };
+        self.collection.jobs += 1;
+        if self.timed {
+            self.next_job_step(unit, busy, observers);
+        } else {
+            while matches!(self.job_step(unit, NOBODY), Reclaim::More | Reclaim::Together)
+                && !self.gains_nothing()
+            {}
+            self.collection.jobs -= 1;
+        }
+        true
+    }
+
+    /// No request is under way: begins to collect what is worth it, until one comes.
+    pub fn use_idle_time(&mut self, observers: &mut Observers) {
+        self.collection.idle_begins = false;
+        // What is done now is on nobody's account.
+        observers.on_begin(None);
+        for unit in 0..self.flash.geometry().units {
+            let advice = self.mapping.advice_mut();
+            if advice.is_some_and(|advice| advice.reclaims_when_idle(unit)) {
+                self.collection.jobs += 1;
+                self.next_job_step(unit, false, observers);
+            }
+        }
+    }
+
+    /// The last step of a collection job has ended: plans and issues the next one.
+    pub fn next_job_step(&mut self, unit: u32, busy: bool, observers: &mut Observers) {
+        let paused = self.collection.when_idle
+            && busy
+            && self.mapping.advice_mut().is_some_and(|advice| advice.pause(unit));
+        if paused || self.gains_nothing() {
+            self.collection.jobs -= 1;
+            return;
+        }
+        let join = self.join(Tag::Job(unit));
+        self.engine.hold(join);
+        let mut step = Reclaim::Together;
+        while step == Reclaim::Together && !self.gains_nothing() {
+            step = self.job_step(unit, Waiter::All(join));
+            observers.on_issue(&self.job_plan, &self.engine);
+            self.engine.issue(&self.job_plan);
+            self.job_plan.clear();
+        }
+        self.engine.end_group();
+        if matches!(step, Reclaim::More | Reclaim::Together) {
+            self.engine.release(join);
+        } else {
+            self.collection.jobs -= 1;
+            self.engine.forget(join);
+        }
+    }
+
+    fn job_step(&mut self, unit: u32, own: Waiter) -> Reclaim {
+        let erases = self.counters.erases;
+        let mut cx = cx!(self, job_plan, own);
+        cx.instant = self.collection.instant;
+        let step = self.mapping.reclaim(&mut cx, unit);
+        let (now, gc) = (&self.counters.erases, Cause::Gc as usize);
+        let collection = &mut self.collection;
+        collection.room_made += u64::from(step == Reclaim::Done || now[gc] > erases[gc]);
+        collection.fruitless += u64::from(matches!(step, Reclaim::Done | Reclaim::Stuck))
+            + Counters::total(now)
+            - Counters::total(&erases);
+        step
+    }
+}

@@ -1,0 +1,445 @@
+//! The backend: flash, the engine that times it, the FTL, and what is planned for them.
+//!
+//! Nobody else plans an operation. What the FTL is asked to do is appended to one plan, which
+//! [`Backend::issue`] hands to the engine; collection, which goes on beside that, has a plan of its
+//! own.
+
+mod collection;
+mod tag;
+
+pub(super) use tag::Tag;
+
+use collection::Collection;
+
+use crate::ftl::gc::GcConfig;
+use crate::ftl::{Advice, Cx, Mapping, PageOut, Waiter};
+use crate::metrics::{Counters, Observers};
+use crate::nand::{Cause, Engine, Flash, Media, PageState, Plan, Ppn, Shadow, Stored};
+use crate::pattern::Hint;
+use crate::support::NONE;
+
+/// Nobody waits.
+pub(super) const NOBODY: Waiter = Waiter::Nobody;
+
+/// How often collection has made room, and how many erases have ended: what has changed when a
+/// write that found no room is worth another try.
+pub(super) type Room = (u64, u64);
+
+/// What a backend is built of.
+pub(super) struct Parts<'a> {
+    pub flash: Flash,
+    pub engine: Engine,
+    pub mapping: Box<dyn Mapping>,
+    pub gc: &'a GcConfig,
+    /// Times are wanted.
+    pub timed: bool,
+    /// Copies inside a plane stay off the bus.
+    pub copy_back: bool,
+}
+
+/// Flash, engine and FTL.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing to do with one another")]
+pub(super) struct Backend {
+    flash: Flash,
+    engine: Engine,
+    mapping: Box<dyn Mapping>,
+    /// What the run has done so far, also above the FTL: one account for all.
+    counters: Counters,
+    plan: Plan,
+    job_plan: Plan,
+    /// What the pages handed to the mapping belong to together.
+    group: u64,
+    collection: Collection,
+    timed: bool,
+    copy_back: bool,
+    /// The mapping is told what the host reads, and when there is nothing to do.
+    watches_reads: bool,
+    /// The FTL places pages, not whole logical blocks.
+    places_pages: bool,
+}
+
+/// Lends the parts of a backend to its mapping.
+macro_rules! cx {
+    ($backend:expr, $plan:ident, $own:expr) => {
+        Cx {
+            flash: &mut $backend.flash,
+            engine: &mut $backend.engine,
+            plan: &mut $backend.$plan,
+            counters: &mut $backend.counters,
+            timed: $backend.timed,
+            instant: false,
+            copy_back: $backend.copy_back,
+            own: $own,
+            group: $backend.group,
+            known: NONE,
+            tried: NONE,
+        }
+    };
+}
+use cx;
+
+impl Backend {
+    /// An empty drive's.
+    pub fn new(parts: Parts<'_>) -> Self {
+        let Parts { flash, mut engine, mapping, gc, timed, copy_back } = parts;
+        let collection = Collection::new(gc);
+        let advice = mapping.advice();
+        if advice.is_some_and(Advice::needs_work_estimates) {
+            engine.watch_work();
+        }
+        if collection.is_instant() {
+            engine.store_at_issue();
+        }
+        let watches_reads = advice.is_some_and(Advice::watches_reads);
+        let places_pages = advice.is_some_and(Advice::places_pages);
+        Self {
+            flash,
+            engine,
+            mapping,
+            counters: Counters::default(),
+            plan: Plan::default(),
+            job_plan: Plan::default(),
+            group: 0,
+            collection,
+            timed,
+            copy_back,
+            watches_reads,
+            places_pages,
+        }
+    }
+
+    /// The array as far as it has been issued.
+    #[inline]
+    pub fn flash(&self) -> &Flash {
+        &self.flash
+    }
+
+    /// The engine, to look at.
+    #[inline]
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// The FTL, to look at.
+    #[inline]
+    pub fn mapping(&self) -> &dyn Mapping {
+        &*self.mapping
+    }
+
+    /// What only some FTLs know or do.
+    #[inline]
+    pub fn advice(&self) -> Option<&dyn Advice> {
+        self.mapping.advice()
+    }
+
+    /// The same, to be told something.
+    #[inline]
+    pub fn advice_mut(&mut self) -> Option<&mut dyn Advice> {
+        self.mapping.advice_mut()
+    }
+
+    /// What has been counted.
+    #[inline]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The account, to count something.
+    #[inline]
+    pub fn count(&mut self) -> &mut Counters {
+        &mut self.counters
+    }
+
+    /// Everything counts from zero again, and blocks endure so many erases (0: all).
+    pub fn start_counting(&mut self, endurance: u32) {
+        self.counters = Counters::default();
+        self.flash.reset_erases(endurance);
+    }
+
+    /// Whether operations take time.
+    #[inline]
+    pub fn is_timed(&self) -> bool {
+        self.timed
+    }
+
+    /// Operations take time from now on, or none; says how it was.
+    pub fn set_timed(&mut self, timed: bool) -> bool {
+        std::mem::replace(&mut self.timed, timed)
+    }
+
+    /// Whether the FTL is told what the host reads, and when there is nothing to do.
+    #[inline]
+    pub fn watches_reads(&self) -> bool {
+        self.watches_reads
+    }
+
+    /// Whether the FTL places pages, not whole logical blocks.
+    #[inline]
+    pub fn places_pages(&self) -> bool {
+        self.places_pages
+    }
+
+    /// Bytes of state: mapping, array and engine.
+    pub fn bytes(&self) -> usize {
+        self.mapping.bytes() + self.flash.bytes() + self.engine.bytes()
+    }
+
+    /// Compares the FTL's redundant state.
+    pub fn check(&self) -> Result<(), String> {
+        self.mapping.check(&self.flash)
+    }
+
+    /// Whether a page waits in a program unit that is not full.
+    pub fn in_open_unit(&self, ppn: Ppn) -> bool {
+        let geometry = self.flash.geometry();
+        let (block, page) = geometry.split(ppn);
+        geometry.program_pages > 1 && page >= self.flash.write_ptr(block)
+    }
+}
+
+/// What the FTL is asked to do. It is planned, and begins when it is issued.
+impl Backend {
+    /// What is handed to the FTL from now on belongs together.
+    #[inline]
+    pub fn begin_group(&mut self, group: u64) {
+        self.group = group;
+    }
+
+    /// What is handed to the FTL now belongs to this.
+    #[inline]
+    pub fn group(&self) -> u64 {
+        self.group
+    }
+
+    /// Writes pages after join `waits`, for which `own` waits. Returns how many the FTL has taken;
+    /// for the next one there is no room.
+    #[inline]
+    pub fn write(&mut self, own: Waiter, pages: &[PageOut], waits: u32) -> usize {
+        let taken = self.mapping.write(&mut cx!(self, plan, own), pages, waits);
+        if taken > 0 {
+            self.collection.bears_fruit();
+        }
+        taken
+    }
+
+    /// The same for pages of a group that were parked, the first of them `tried` or not.
+    pub fn write_parked(
+        &mut self,
+        own: Waiter,
+        pages: &[PageOut],
+        waits: u32,
+        (group, tried): (u64, bool),
+    ) -> usize {
+        let mut cx = cx!(self, plan, own);
+        cx.group = group;
+        if tried {
+            cx.tried = pages[0].lpn;
+        }
+        let taken = self.mapping.write(&mut cx, pages, waits);
+        if taken > 0 {
+            self.collection.bears_fruit();
+        }
+        taken
+    }
+
+    /// Pages hold nothing any more.
+    pub fn trim(&mut self, first: u32, count: u32) {
+        self.mapping.trim(&mut cx!(self, plan, NOBODY), first, count);
+    }
+
+    /// Everything that the FTL has been given outlasts a power cut once it has ended; `false` if
+    /// there is no room for that.
+    pub fn make_durable(&mut self, own: Waiter) -> bool {
+        self.mapping.make_durable(&mut cx!(self, plan, own))
+    }
+
+    /// Tells the FTL of a block that leaves the buffer.
+    pub fn on_hint(&mut self, hint: Hint, clean: bool) {
+        if let Some(advice) = self.mapping.advice_mut() {
+            advice.on_hint(hint, clean, &mut self.counters);
+        }
+    }
+
+    /// Folds all log blocks, and says whether that could be done.
+    pub fn merge_all(&mut self) -> bool {
+        let advice = self.mapping.advice_mut();
+        advice.is_none_or(|advice| advice.merge_all(&mut cx!(self, plan, NOBODY)))
+    }
+
+    /// The FTL does what it has put off until nothing is under way; whether there was something.
+    pub fn work_ahead(&mut self) -> bool {
+        let advice = self.mapping.advice_mut();
+        advice.is_some_and(|advice| advice.idle(&mut cx!(self, plan, NOBODY)))
+    }
+
+    /// Where a page lies, and the join of the plan after which that is known.
+    #[inline]
+    pub fn translate(&mut self, own: Waiter, lpn: u32) -> (Option<Ppn>, u32) {
+        let mut cx = cx!(self, plan, own);
+        let found = self.mapping.translate(&mut cx, lpn);
+        (found, cx.known)
+    }
+
+    /// Whether a page is on its way to flash, and so in RAM.
+    #[inline]
+    pub fn is_in_ram(&mut self, ppn: Ppn) -> bool {
+        let (block, page) = self.flash.geometry().split(ppn);
+        cx!(self, plan, NOBODY).is_in_ram(block, page)
+    }
+
+    /// Reads logical page `lpn`, which lies at `ppn` once `known` has ended: it signals `join` of
+    /// the plan, and `waiter` waits.
+    #[inline]
+    pub fn read(
+        &mut self,
+        (lpn, ppn): (u32, Ppn),
+        known: u32,
+        cause: Cause,
+        (join, waiter): (u32, u32),
+    ) {
+        let (block, page) = self.flash.geometry().split(ppn);
+        let mut cx = cx!(self, plan, NOBODY);
+        cx.known = known;
+        cx.read(block, page, lpn, cause, join, waiter);
+    }
+
+    /// What comes next in the plan does not go on with the last read.
+    #[inline]
+    pub fn end_run_of_reads(&mut self) {
+        self.plan.last_read = None;
+    }
+
+    /// A join of the plan.
+    pub fn plan_join(&mut self) -> u32 {
+        self.plan.join()
+    }
+
+    /// A join of the engine, held, that ends with join `waits` of the plan or the engine.
+    pub fn keep_join(&mut self, waits: u32) -> Option<u32> {
+        if waits == NONE {
+            return None;
+        }
+        let mut join = None;
+        cx!(self, plan, NOBODY).feed_unit(waits, &mut join);
+        join
+    }
+
+    /// Whether something is planned and not issued.
+    #[inline]
+    pub fn has_planned(&self) -> bool {
+        !self.plan.is_empty()
+    }
+
+    /// Hands the plan to the engine.
+    #[inline]
+    pub fn issue(&mut self, observers: &mut Observers) {
+        observers.on_issue(&self.plan, &self.engine);
+        self.engine.issue(&self.plan);
+        self.plan.clear();
+    }
+
+    /// Forgets what is planned: without time it has been done.
+    pub fn forget_plan(&mut self) {
+        self.plan.clear();
+    }
+}
+
+/// What the engine is told.
+impl Backend {
+    /// A join that tells of its end with `tag`.
+    #[inline]
+    pub fn join(&mut self, tag: Tag) -> u32 {
+        self.engine.join(tag.bits())
+    }
+
+    /// A join that nobody is told of.
+    pub fn silent_join(&mut self) -> u32 {
+        self.engine.join(NONE)
+    }
+
+    /// A join does not end before it is released as often as it is held.
+    #[inline]
+    pub fn hold(&mut self, join: u32) {
+        self.engine.hold(join);
+    }
+
+    /// A join is held once less; whether that has ended it.
+    #[inline]
+    pub fn release(&mut self, join: u32) -> bool {
+        self.engine.release(join)
+    }
+
+    /// Join `all` waits for `join`.
+    #[inline]
+    pub fn link(&mut self, join: u32, all: u32) {
+        self.engine.link(join, all);
+    }
+
+    /// Request `id` waits for every program issued so far.
+    pub fn barrier(&mut self, id: u32) {
+        self.engine.barrier(id);
+    }
+
+    /// Lets the next event happen.
+    #[inline]
+    pub fn step(&mut self) {
+        self.engine.step();
+    }
+
+    /// Time passes up to `time`.
+    #[inline]
+    pub fn advance_to(&mut self, time: u64) {
+        self.engine.advance_to(time);
+    }
+
+    /// Tags of the joins that have ended since.
+    #[inline]
+    pub fn take_finished(&mut self, into: &mut Vec<u32>) {
+        self.engine.take_finished(into);
+    }
+
+    /// What the flash holds, where that is kept.
+    #[inline]
+    pub fn stored_mut(&mut self) -> Option<&mut Stored> {
+        self.engine.stored_mut()
+    }
+
+    /// What the host has written, where that is kept.
+    #[inline]
+    pub fn shadow_mut(&mut self) -> Option<&mut Shadow> {
+        self.engine.shadow_mut()
+    }
+
+    /// Brings the array back as a power cut left it, and the FTL from what it holds, at once.
+    pub fn recover(&mut self, found: Media, trims: &[u32]) {
+        for block in 0..self.flash.geometry().blocks() {
+            let pages = found.block(block).iter().enumerate();
+            let written = pages.filter(|(_, page)| **page != PageState::Erased);
+            self.flash.restore(block, written.map(|(page, _)| page as u32));
+        }
+        self.flash.restore_erases(found.erases());
+        if let Some(stored) = self.engine.stored_mut() {
+            stored.restart(found.clone(), trims);
+        }
+        self.mapping.recover(&mut cx!(self, plan, NOBODY), found);
+    }
+
+    /// The FTL is back: what it has not found again of the host's writes is gone.
+    pub fn has_recovered(&mut self) {
+        let Self { engine, mapping, .. } = self;
+        if let Some(shadow) = engine.shadow_mut() {
+            shadow.recovered(|lpn| mapping.lookup(lpn).is_some());
+        }
+    }
+
+    /// The drive was filled: nothing has worn out.
+    pub fn forget_wear(&mut self) {
+        if let Some(advice) = self.mapping.advice_mut() {
+            advice.forget_wear();
+        }
+        if let Some(media) = self.engine.media_mut() {
+            media.reset_erases();
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Whom the end of a join is for: a kind and a number in 32 bits.
+
+const READS: u32 = 1 << 30;
+const JOB: u32 = 1 << 31;
+const KIND: u32 = READS | JOB;
+
+/// Who is told that a join has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::device) enum Tag {
+    /// A request, of its flash writes.
+    Request(u32),
+    /// A group of flash reads.
+    Reads(u32),
+    /// A write of what leaves the buffer.
+    Flushed(u32),
+    /// Collection of a unit.
+    Job(u32),
+}
+
+impl Tag {
+    /// As the engine keeps it.
+    #[inline]
+    pub fn bits(self) -> u32 {
+        match self {
+            Self::Request(id) => id,
+            Self::Reads(group) => READS | group,
+            Self::Flushed(place) => KIND | place,
+            Self::Job(unit) => JOB | unit,
+        }
+    }
+
+    /// What the engine has kept.
+    #[inline]
+    pub fn of(bits: u32) -> Self {
+        let number = bits & !KIND;
+        match bits & KIND {
+            READS => Self::Reads(number),
+            JOB => Self::Job(number),
+            KIND => Self::Flushed(number),
+            _ => Self::Request(number),
+        }
+    }
+}
