@@ -4,8 +4,7 @@ use crate::support;
 use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::ftl::{Cx, Mapping, PageOut, Reclaim};
 use eraseblock_core::host::Op;
-use eraseblock_core::nand::{Cause, Ppn};
-use eraseblock_core::support::NONE;
+use eraseblock_core::nand::{Cause, JoinId, Ppn};
 use serde_json::json;
 
 /// How a mapping works without end and takes no page.
@@ -42,12 +41,12 @@ impl Mapping for Treadmill {
         self.inner.lookup(lpn)
     }
 
-    fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
+    fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: JoinId) -> usize {
         let taken = self.inner.write(cx, &pages[..pages.len().min(self.left)], waits);
         self.left -= taken;
         self.asks = taken < pages.len();
         if self.asks && self.way == Way::InTheWrite {
-            cx.erase(UNUSED, Cause::Merge, NONE, NONE);
+            cx.erase(UNUSED, Cause::Merge, JoinId::NONE, JoinId::NONE);
         }
         taken
     }
@@ -58,7 +57,7 @@ impl Mapping for Treadmill {
 
     fn reclaim(&mut self, cx: &mut Cx<'_>, _unit: u32) -> Reclaim {
         if self.way != Way::NoErases {
-            cx.erase(UNUSED, Cause::Gc, NONE, NONE);
+            cx.erase(UNUSED, Cause::Gc, JoinId::NONE, JoinId::NONE);
         }
         if self.way == Way::OneCollection { Reclaim::More } else { Reclaim::Done }
     }

@@ -9,7 +9,7 @@ use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::ftl::{self, Cx, Mapping, MappingConfig, PageOut, Reclaim};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Metric;
-use eraseblock_core::nand::{Flash, Ppn};
+use eraseblock_core::nand::{Flash, JoinId, Ppn};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
@@ -352,7 +352,7 @@ impl Mapping for Buggy {
         }
     }
 
-    fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
+    fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: JoinId) -> usize {
         let merges = cx.counters.full_merges;
         let old = self.inner.lookup(pages[0].lpn);
         let written = self.inner.write(cx, pages, waits);

@@ -5,7 +5,7 @@ use super::{Device, DeviceError};
 use crate::config::Replay;
 use crate::host::{Op, Request};
 use crate::metrics::observer::{Admission, Answered, Moment};
-use crate::support::NONE;
+use crate::support::ids::RequestId;
 use crate::support::tournament::NEVER;
 
 impl Device {
@@ -95,7 +95,7 @@ impl Device {
     }
 
     /// A request is under way from now on.
-    fn admit(&mut self, request: &Request, arrival: u64) -> u32 {
+    fn admit(&mut self, request: &Request, arrival: u64) -> RequestId {
         self.requests.arrives(arrival);
         let now = self.backend.engine().now();
         self.count_request(request);
@@ -154,9 +154,9 @@ impl Device {
     }
 
     /// All of a request has been issued: what it waits for may end it from now on.
-    pub(super) fn finish_issue(&mut self, id: u32) {
+    pub(super) fn finish_issue(&mut self, id: RequestId) {
         let writes = self.requests.writes(id);
-        if writes != NONE {
+        if !writes.is_none() {
             self.backend.release(writes);
         }
         if self.backend.engine().has_finished() {
@@ -167,7 +167,7 @@ impl Device {
     }
 
     /// One of the things that a request waits for has come.
-    pub(super) fn condition_met(&mut self, id: u32) {
+    pub(super) fn condition_met(&mut self, id: RequestId) {
         let Some(answered) = self.requests.condition_met(id, self.backend.engine().now()) else {
             return;
         };

@@ -2,7 +2,7 @@
 
 use super::advice::Advice;
 use super::context::{Cx, PageOut};
-use crate::nand::{Flash, Media, Ppn};
+use crate::nand::{Flash, JoinId, Media, Ppn};
 
 /// How a call for more room went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub trait Mapping: std::fmt::Debug + Send {
 
     /// Writes the pages in order, each after join `waits` of the plan. Returns how many it took:
     /// fewer than all when space has to be reclaimed first.
-    fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize;
+    fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: JoinId) -> usize;
 
     /// The host no longer needs these pages.
     fn trim(&mut self, cx: &mut Cx<'_>, first: u32, count: u32);

@@ -15,7 +15,7 @@ pub use engine::{Engine, IdleDrive};
 pub use flash::{Flash, Violation};
 pub use geometry::Geometry;
 pub use media::{Media, Oob, PageState, Role};
-pub use op::{Cause, FlashOp, Kind, Plan};
+pub use op::{Cause, FlashOp, JoinId, Kind, Plan};
 pub use shadow::Shadow;
 pub use stored::Stored;
 

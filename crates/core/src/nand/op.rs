@@ -64,8 +64,67 @@ impl Cause {
 /// A count for each cause, by its number.
 pub type ByCause = [u64; Cause::ALL.len()];
 
-/// Marks a join of the engine, one that is being waited for, where a join of the plan may stand.
-pub const ENGINE_JOIN: u32 = 1 << 31;
+/// "All of these operations have ended": of a plan, which knows its joins by numbers from 0 until it
+/// is issued, or of the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct JoinId(u32);
+
+impl JoinId {
+    /// Nothing to wait for, or nobody who waits.
+    pub const NONE: Self = Self(NONE);
+    const ENGINE: u32 = 1 << 31;
+
+    /// One of a plan.
+    #[inline]
+    pub const fn of_plan(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// One of the engine.
+    #[inline]
+    pub const fn of_engine(number: u32) -> Self {
+        Self(number | Self::ENGINE)
+    }
+
+    /// What an edge of the engine leads to, if that is a join and not an operation.
+    #[inline]
+    pub(super) const fn at_edge(edge: u32) -> Option<Self> {
+        if edge & Self::ENGINE == 0 { None } else { Some(Self(edge)) }
+    }
+
+    /// As an edge of the engine leads to it.
+    #[inline]
+    pub(super) const fn as_edge(self) -> u32 {
+        self.0
+    }
+
+    /// Whether this is no join.
+    #[inline]
+    pub const fn is_none(self) -> bool {
+        self.0 == NONE
+    }
+
+    /// Whether it is one of a plan.
+    #[inline]
+    pub const fn is_of_plan(self) -> bool {
+        self.0 & Self::ENGINE == 0
+    }
+
+    /// Its number among those of the plan, or of the engine.
+    #[inline]
+    pub const fn index(self) -> usize {
+        (self.0 & !Self::ENGINE) as usize
+    }
+}
+
+impl std::fmt::Display for JoinId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.is_none() {
+            return f.write_str("none");
+        }
+        write!(f, "{}{}", self.index(), if self.is_of_plan() { " of the plan" } else { "" })
+    }
+}
 
 /// One operation of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,13 +153,12 @@ pub struct FlashOp {
     pub guard: u32,
     /// Program: also begins only after what is under way on `guard`.
     pub ordered: bool,
-    /// Join of the plan to wait for, or a join of the engine marked with [`ENGINE_JOIN`], or
-    /// [`NONE`].
-    pub waits: u32,
-    /// Join of the plan to signal, or [`NONE`].
-    pub signals: u32,
-    /// Join of the engine to signal: the request or job on whose behalf this runs, or [`NONE`].
-    pub waiter: u32,
+    /// Join to wait for.
+    pub waits: JoinId,
+    /// Join of the plan to signal.
+    pub signals: JoinId,
+    /// Join of the engine to signal: the request or job on whose behalf this runs.
+    pub waiter: JoinId,
     /// Buffer slots that are free again when this has ended.
     pub slots: u32,
     /// First of the operation's records in the plan's `oob`, or [`NONE`].
@@ -127,12 +185,12 @@ pub struct Plan {
     /// order of `ops`.
     pub unpins: Vec<(u32, u32)>,
     /// Joins of the engine that were held until the operations which signal them are issued.
-    pub held: Vec<u32>,
+    pub held: Vec<JoinId>,
     /// The operations belong to a group, which holds its dies until it ends.
     pub together: bool,
     /// Joins of the engine that wait for one of the plan, and are held until it is issued: `(join
     /// of the plan, join of the engine)`.
-    pub links: Vec<(u32, u32)>,
+    pub links: Vec<(JoinId, JoinId)>,
 }
 
 impl Plan {
@@ -151,9 +209,9 @@ impl Plan {
     }
 
     /// A new join.
-    pub fn join(&mut self) -> u32 {
+    pub fn join(&mut self) -> JoinId {
         self.joins += 1;
-        self.joins - 1
+        JoinId::of_plan(self.joins - 1)
     }
 
     /// Whether nothing is to be done.
@@ -179,9 +237,9 @@ impl FlashOp {
             own_ns: 0,
             guard: NONE,
             ordered: false,
-            waits: NONE,
-            signals: NONE,
-            waiter: NONE,
+            waits: JoinId::NONE,
+            signals: JoinId::NONE,
+            waiter: JoinId::NONE,
             slots: 0,
             payload: NONE,
         }

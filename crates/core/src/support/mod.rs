@@ -6,6 +6,7 @@ pub mod classes;
 pub mod divide;
 pub mod frequency;
 pub mod heap;
+pub mod ids;
 pub mod list;
 pub mod marks;
 pub mod members;

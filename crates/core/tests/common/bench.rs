@@ -4,7 +4,7 @@
 #![allow(dead_code, reason = "each test file uses its part of this module")]
 
 use eraseblock_core::config::NandConfig;
-use eraseblock_core::nand::{Chip, Engine, FlashOp, Geometry, Plan, Stored};
+use eraseblock_core::nand::{Chip, Engine, FlashOp, Geometry, JoinId, Plan, Stored};
 use eraseblock_core::support::tournament::NEVER;
 
 /// When an operation is issued.
@@ -75,7 +75,7 @@ struct Stage<'a> {
     script: &'a [Item],
     play: Play,
     ends: Vec<u64>,
-    joins: Vec<u32>,
+    joins: Vec<JoinId>,
     engine: Engine,
 }
 
@@ -87,7 +87,7 @@ impl Stage<'_> {
         if let Some(other) = waits_for
             && self.ends[*other] == NEVER
         {
-            whole.waits = self.joins[*other] | eraseblock_core::nand::op::ENGINE_JOIN;
+            whole.waits = self.joins[*other];
         }
         let mut plan = Plan::default();
         if self.play == Play::Pages && op.count > 1 {

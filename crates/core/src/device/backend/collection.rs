@@ -4,7 +4,7 @@ use super::{Backend, Cx, NOBODY, Room, Tag, cx};
 use crate::ftl::gc::{GcConfig, GcCost};
 use crate::ftl::{Reclaim, Waiter};
 use crate::metrics::{Counters, Observers};
-use crate::nand::Cause;
+use crate::nand::{Cause, JoinId};
 use crate::support::NONE;
 
 /// Collection that wins no room is given up when it has gone so many times over all blocks. Each

@@ -14,9 +14,10 @@ use collection::Collection;
 use crate::ftl::gc::GcConfig;
 use crate::ftl::{Advice, Cx, Mapping, PageOut, Waiter};
 use crate::metrics::{Counters, Observers};
-use crate::nand::{Cause, Engine, Flash, Media, PageState, Plan, Ppn, Shadow, Stored};
+use crate::nand::{Cause, Engine, Flash, JoinId, Media, PageState, Plan, Ppn, Shadow, Stored};
 use crate::pattern::Hint;
 use crate::support::NONE;
+use crate::support::ids::RequestId;
 
 /// Nobody waits.
 pub(super) const NOBODY: Waiter = Waiter::Nobody;
@@ -72,7 +73,7 @@ macro_rules! cx {
             copy_back: $backend.copy_back,
             own: $own,
             group: $backend.group,
-            known: NONE,
+            known: JoinId::NONE,
             tried: NONE,
         }
     };
@@ -215,7 +216,7 @@ impl Backend {
     /// Writes pages after join `waits`, for which `own` waits. Returns how many the FTL has taken;
     /// for the next one there is no room.
     #[inline]
-    pub fn write(&mut self, own: Waiter, pages: &[PageOut], waits: u32) -> usize {
+    pub fn write(&mut self, own: Waiter, pages: &[PageOut], waits: JoinId) -> usize {
         let taken = self.mapping.write(&mut cx!(self, plan, own), pages, waits);
         if taken > 0 {
             self.collection.bears_fruit();
@@ -228,7 +229,7 @@ impl Backend {
         &mut self,
         own: Waiter,
         pages: &[PageOut],
-        waits: u32,
+        waits: JoinId,
         (group, tried): (u64, bool),
     ) -> usize {
         let mut cx = cx!(self, plan, own);
@@ -275,7 +276,7 @@ impl Backend {
 
     /// Where a page lies, and the join of the plan after which that is known.
     #[inline]
-    pub fn translate(&mut self, own: Waiter, lpn: u32) -> (Option<Ppn>, u32) {
+    pub fn translate(&mut self, own: Waiter, lpn: u32) -> (Option<Ppn>, JoinId) {
         let mut cx = cx!(self, plan, own);
         let found = self.mapping.translate(&mut cx, lpn);
         (found, cx.known)
@@ -294,9 +295,9 @@ impl Backend {
     pub fn read(
         &mut self,
         (lpn, ppn): (u32, Ppn),
-        known: u32,
+        known: JoinId,
         cause: Cause,
-        (join, waiter): (u32, u32),
+        (join, waiter): (JoinId, JoinId),
     ) {
         let (block, page) = self.flash.geometry().split(ppn);
         let mut cx = cx!(self, plan, NOBODY);
@@ -311,13 +312,13 @@ impl Backend {
     }
 
     /// A join of the plan.
-    pub fn plan_join(&mut self) -> u32 {
+    pub fn plan_join(&mut self) -> JoinId {
         self.plan.join()
     }
 
     /// A join of the engine, held, that ends with join `waits` of the plan or the engine.
-    pub fn keep_join(&mut self, waits: u32) -> Option<u32> {
-        if waits == NONE {
+    pub fn keep_join(&mut self, waits: JoinId) -> Option<JoinId> {
+        if waits.is_none() {
             return None;
         }
         let mut join = None;
@@ -349,36 +350,36 @@ impl Backend {
 impl Backend {
     /// A join that tells of its end with `tag`.
     #[inline]
-    pub fn join(&mut self, tag: Tag) -> u32 {
+    pub fn join(&mut self, tag: Tag) -> JoinId {
         self.engine.join(tag.bits())
     }
 
     /// A join that nobody is told of.
-    pub fn silent_join(&mut self) -> u32 {
+    pub fn silent_join(&mut self) -> JoinId {
         self.engine.join(NONE)
     }
 
     /// A join does not end before it is released as often as it is held.
     #[inline]
-    pub fn hold(&mut self, join: u32) {
+    pub fn hold(&mut self, join: JoinId) {
         self.engine.hold(join);
     }
 
     /// A join is held once less; whether that has ended it.
     #[inline]
-    pub fn release(&mut self, join: u32) -> bool {
+    pub fn release(&mut self, join: JoinId) -> bool {
         self.engine.release(join)
     }
 
     /// Join `all` waits for `join`.
     #[inline]
-    pub fn link(&mut self, join: u32, all: u32) {
+    pub fn link(&mut self, join: JoinId, all: JoinId) {
         self.engine.link(join, all);
     }
 
     /// Request `id` waits for every program issued so far.
-    pub fn barrier(&mut self, id: u32) {
-        self.engine.barrier(id);
+    pub fn barrier(&mut self, id: RequestId) {
+        self.engine.barrier(Tag::Request(id).bits());
     }
 
     /// Lets the next event happen.

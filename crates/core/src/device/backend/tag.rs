@@ -1,4 +1,5 @@
 //! Whom the end of a join is for: a kind and a number in 32 bits.
+use crate::support::ids::RequestId;
 
 const READS: u32 = 1 << 30;
 const JOB: u32 = 1 << 31;
@@ -8,7 +9,7 @@ const KIND: u32 = READS | JOB;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::device) enum Tag {
     /// A request, of its flash writes.
-    Request(u32),
+    Request(RequestId),
     /// A group of flash reads.
     Reads(u32),
     /// A write of what leaves the buffer.
@@ -22,7 +23,7 @@ impl Tag {
     #[inline]
     pub fn bits(self) -> u32 {
         match self {
-            Self::Request(id) => id,
+            Self::Request(id) => id.0,
             Self::Reads(group) => READS | group,
             Self::Flushed(place) => KIND | place,
             Self::Job(unit) => JOB | unit,
@@ -37,7 +38,7 @@ impl Tag {
             READS => Self::Reads(number),
             JOB => Self::Job(number),
             KIND => Self::Flushed(number),
-            _ => Self::Request(number),
+            _ => Self::Request(RequestId(number)),
         }
     }
 }

@@ -9,7 +9,9 @@ pub(super) use backlog::Backlog;
 
 use crate::metrics::Latency;
 use crate::metrics::observer::Answered;
+use crate::nand::JoinId;
 use crate::support::NONE;
+use crate::support::ids::RequestId;
 use crate::support::tournament::NEVER;
 
 /// A request that has been admitted and not answered.
@@ -26,7 +28,7 @@ struct Pending {
     /// Flash reads that more may be added to, or none.
     reads: u32,
     /// Join of its flash writes, while it has any.
-    writes: u32,
+    writes: JoinId,
     /// Pages of it bypassed the buffer.
     bypassed: bool,
     /// Time in RAM.
@@ -43,9 +45,9 @@ pub(super) struct Requests {
     free: u32,
     under_way: u32,
     /// Writes that wait for slots: `(request, freed slots that let it go on)`.
-    tickets: VecDeque<(u32, u64)>,
+    tickets: VecDeque<(RequestId, u64)>,
     /// Requests that only wait for their copies in RAM: `(end, request)`.
-    timers: BinaryHeap<Reverse<(u64, u32)>>,
+    timers: BinaryHeap<Reverse<(u64, RequestId)>>,
     /// Numbers of the requests answered, in order, where somebody asked for them.
     answers: Option<Vec<u64>>,
     /// Response times: read, write, other.
@@ -126,7 +128,7 @@ impl Requests {
 
     /// Request `number` of a kind (read, write, other) is under way from now on. Its answer waits
     /// until [`Self::condition_met`] is said of it for its having been issued.
-    pub fn admit(&mut self, number: u64, kind: u8, arrival: u64, now: u64) -> u32 {
+    pub fn admit(&mut self, number: u64, kind: u8, arrival: u64, now: u64) -> RequestId {
         self.count_area(now);
         self.under_way += 1;
         if self.timed {
@@ -139,99 +141,99 @@ impl Requests {
             kind,
             conditions: 1,
             reads: NONE,
-            writes: NONE,
+            writes: JoinId::NONE,
             bypassed: false,
             ram_ns: 0,
             next: NONE,
         };
         if self.free == NONE {
             self.pending.push(pending);
-            return self.pending.len() as u32 - 1;
+            return RequestId(self.pending.len() as u32 - 1);
         }
-        let id = self.free;
-        self.free = self.pending[id as usize].next;
-        self.pending[id as usize] = pending;
+        let id = RequestId(self.free);
+        self.free = self.pending[id.index()].next;
+        self.pending[id.index()] = pending;
         id
     }
 
     /// A run without time has one request at a time, which is answered at once: the place of all.
     #[inline]
-    pub fn untimed(&mut self) -> u32 {
+    pub fn untimed(&mut self) -> RequestId {
         if let Some(pending) = self.pending.first_mut() {
             pending.bypassed = false;
         } else {
             self.admit(0, 0, 0, 0);
             self.under_way -= 1;
         }
-        0
+        RequestId(0)
     }
 
     /// When a request came.
-    pub fn arrival(&self, id: u32) -> u64 {
-        self.pending[id as usize].arrival
+    pub fn arrival(&self, id: RequestId) -> u64 {
+        self.pending[id.index()].arrival
     }
 
     /// Pages of it bypass the buffer.
-    pub fn bypass(&mut self, id: u32) {
-        self.pending[id as usize].bypassed = true;
+    pub fn bypass(&mut self, id: RequestId) {
+        self.pending[id.index()].bypassed = true;
     }
 
     /// Whether pages of it have.
-    pub fn has_bypassed(&self, id: u32) -> bool {
-        self.pending[id as usize].bypassed
+    pub fn has_bypassed(&self, id: RequestId) -> bool {
+        self.pending[id.index()].bypassed
     }
 
     /// The group of its flash reads that more may be added to, or [`NONE`].
     #[inline]
-    pub fn reads(&self, id: u32) -> u32 {
-        self.pending[id as usize].reads
+    pub fn reads(&self, id: RequestId) -> u32 {
+        self.pending[id.index()].reads
     }
 
     /// Its answer waits for a group of flash reads, which more may be added to.
-    pub fn wait_for_reads(&mut self, id: u32, reads: u32) {
-        self.pending[id as usize].reads = reads;
+    pub fn wait_for_reads(&mut self, id: RequestId, reads: u32) {
+        self.pending[id.index()].reads = reads;
         self.add_condition(id);
     }
 
     /// No more is added to the group of reads that is returned, or [`NONE`].
     #[inline]
-    pub fn close_reads(&mut self, id: u32) -> u32 {
-        std::mem::replace(&mut self.pending[id as usize].reads, NONE)
+    pub fn close_reads(&mut self, id: RequestId) -> u32 {
+        std::mem::replace(&mut self.pending[id.index()].reads, NONE)
     }
 
     /// The join of its flash writes, or [`NONE`].
     #[inline]
-    pub fn writes(&self, id: u32) -> u32 {
-        self.pending[id as usize].writes
+    pub fn writes(&self, id: RequestId) -> JoinId {
+        self.pending[id.index()].writes
     }
 
     /// Its answer waits for this join of flash writes.
-    pub fn wait_for_writes(&mut self, id: u32, join: u32) {
-        self.pending[id as usize].writes = join;
+    pub fn wait_for_writes(&mut self, id: RequestId, join: JoinId) {
+        self.pending[id.index()].writes = join;
         self.add_condition(id);
     }
 
     /// Its answer waits for one thing more.
     #[inline]
-    pub fn add_condition(&mut self, id: u32) {
-        self.pending[id as usize].conditions += 1;
+    pub fn add_condition(&mut self, id: RequestId) {
+        self.pending[id.index()].conditions += 1;
     }
 
     /// Its copies in RAM take so much longer.
     #[inline]
-    pub fn add_ram(&mut self, id: u32, ns: u64) {
-        self.pending[id as usize].ram_ns += ns;
+    pub fn add_ram(&mut self, id: RequestId, ns: u64) {
+        self.pending[id.index()].ram_ns += ns;
     }
 
     /// Its answer waits until so many slots have been freed in all.
-    pub fn wait_for_slots(&mut self, id: u32, freed: u64) {
+    pub fn wait_for_slots(&mut self, id: RequestId, freed: u64) {
         self.add_condition(id);
         self.tickets.push_back((id, freed));
     }
 
     /// The first of those that wait for slots, if so many freed ones are enough: it waits no more.
     #[inline]
-    pub fn take_ticket(&mut self, freed: u64) -> Option<u32> {
+    pub fn take_ticket(&mut self, freed: u64) -> Option<RequestId> {
         let &(id, wanted) = self.tickets.front()?;
         if freed < wanted {
             return None;
@@ -247,14 +249,14 @@ impl Requests {
     }
 
     /// The request whose copy in RAM ends next.
-    pub fn take_timer(&mut self) -> Option<(u64, u32)> {
+    pub fn take_timer(&mut self) -> Option<(u64, RequestId)> {
         self.timers.pop().map(|Reverse(timer)| timer)
     }
 
     /// One of the things that a request waits for has come. If that was the last one, it is
     /// answered; where there is no time, its figures mean nothing.
-    pub fn condition_met(&mut self, id: u32, now: u64) -> Option<Answered> {
-        let pending = &mut self.pending[id as usize];
+    pub fn condition_met(&mut self, id: RequestId, now: u64) -> Option<Answered> {
+        let pending = &mut self.pending[id.index()];
         pending.conditions -= 1;
         if pending.conditions > 0 {
             return None;
@@ -268,7 +270,7 @@ impl Requests {
         }
         let Pending { arrival, admitted, number, kind, bypassed, .. } = *pending;
         pending.next = self.free;
-        self.free = id;
+        self.free = id.0;
         self.note_answer(number);
         if self.timed {
             self.count_area(now);

@@ -78,7 +78,7 @@ impl Device {
                     }
                     self.pipeline.batch.clear();
                     self.pipeline.batch.push(PageOut::host(lpn));
-                    self.write_batch(NOBODY, crate::support::NONE)?;
+                    self.write_batch(NOBODY, crate::nand::JoinId::NONE)?;
                 }
                 Kept::Trimmed(version) if self.backend.mapping().lookup(lpn).is_some() => {
                     if let Some(shadow) = self.backend.shadow_mut() {

@@ -2,13 +2,15 @@
 
 use hashbrown::HashMap;
 
+use crate::nand::JoinId;
 use crate::support::NONE;
+use crate::support::ids::RequestId;
 
 /// Flash reads of one request, as far as they were planned together.
 #[derive(Debug, Clone, Copy)]
 struct Group {
-    request: u32,
-    join: u32,
+    request: RequestId,
+    join: JoinId,
     /// Pages of the span that they belong to: `first..first + count`.
     first: u32,
     count: u32,
@@ -26,7 +28,7 @@ pub(super) struct Fills {
     /// Pages being filled, and the group of the reads that fill them.
     filling: HashMap<u32, u32>,
     /// Requests that wait for pages which another one is filling, and the next one on the same list.
-    waiters: Vec<(u32, u32)>,
+    waiters: Vec<(RequestId, u32)>,
     free_waiter: u32,
 }
 
@@ -44,7 +46,7 @@ impl Fills {
     }
 
     /// A group of reads of a request, for pages `first..first + count`; `join` waits for them.
-    pub fn begin(&mut self, request: u32, join: u32, (first, count): (u32, u32)) {
+    pub fn begin(&mut self, request: RequestId, join: JoinId, (first, count): (u32, u32)) {
         let group = Group { request, join, first, count, waiters: (NONE, NONE), next: NONE };
         if self.free == NONE {
             self.groups.push(group);
@@ -56,12 +58,12 @@ impl Fills {
 
     /// The join of a group.
     #[inline]
-    pub fn join(&self, group: u32) -> u32 {
+    pub fn join(&self, group: u32) -> JoinId {
         self.groups[group as usize].join
     }
 
     /// The request of a group.
-    pub fn request(&self, group: u32) -> u32 {
+    pub fn request(&self, group: u32) -> RequestId {
         self.groups[group as usize].request
     }
 
@@ -83,7 +85,7 @@ impl Fills {
 
     /// Request `id`, which is being served, hits a page that may be being filled: whether it has to
     /// wait for that, and does not do so already.
-    pub fn wait(&mut self, id: u32, lpn: u32) -> bool {
+    pub fn wait(&mut self, id: RequestId, lpn: u32) -> bool {
         let Some(&group) = self.filling.get(&lpn) else { return false };
         let group = &mut self.groups[group as usize];
         let last = group.waiters.1;
@@ -108,7 +110,7 @@ impl Fills {
     }
 
     /// The reads of a group have ended: its pages are filled. Returns its request.
-    pub fn end(&mut self, group: u32) -> u32 {
+    pub fn end(&mut self, group: u32) -> RequestId {
         let Group { request, first, count, .. } = self.groups[group as usize];
         if !self.filling.is_empty() {
             for lpn in first..first + count {
@@ -122,7 +124,7 @@ impl Fills {
 
     /// The first of those who wait for a group that has ended; when there is none left, the group's
     /// number is used again.
-    pub fn take_waiter(&mut self, group: u32) -> Option<u32> {
+    pub fn take_waiter(&mut self, group: u32) -> Option<RequestId> {
         let state = &mut self.groups[group as usize];
         let waiter = state.waiters.0;
         if waiter == NONE {

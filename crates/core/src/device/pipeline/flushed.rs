@@ -4,6 +4,7 @@
 use crate::device::Device;
 use crate::device::backend::Tag;
 use crate::ftl::Waiter;
+use crate::nand::JoinId;
 use crate::support::NONE;
 
 /// Writes of the buffer that are under way.
@@ -14,7 +15,7 @@ pub(super) struct Flushed {
     arrivals: Vec<u64>,
     free: u32,
     /// Joins of writes that have been planned and not issued.
-    planned: Vec<u32>,
+    planned: Vec<JoinId>,
 }
 
 impl Default for Flushed {
@@ -51,7 +52,7 @@ impl Device {
         &mut self,
         own: Waiter,
         arrival: Option<u64>,
-    ) -> (Waiter, Option<u32>) {
+    ) -> (Waiter, Option<JoinId>) {
         let Some(arrival) = arrival.filter(|_| self.backend.is_timed()) else { return (own, None) };
         let place = self.pipeline.flushed.begin(arrival);
         let join = self.backend.join(Tag::Flushed(place));
@@ -64,7 +65,7 @@ impl Device {
 
     /// All of them are planned.
     #[inline]
-    pub(in crate::device) fn end_timed_eviction(&mut self, join: Option<u32>) {
+    pub(in crate::device) fn end_timed_eviction(&mut self, join: Option<JoinId>) {
         self.pipeline.flushed.planned.extend(join);
     }
 

@@ -7,15 +7,14 @@ use crate::device::backend::NOBODY;
 use crate::device::{Device, DeviceError};
 use crate::ftl::{PageOut, Waiter};
 use crate::metrics::observer::{Leaving, Occasion, Written};
-use crate::nand::Cause;
-use crate::nand::op::ENGINE_JOIN;
-use crate::support::NONE;
+use crate::nand::{Cause, JoinId};
+use crate::support::ids::RequestId;
 
 impl Device {
     /// Does what the buffer says of pages that leave it.
     pub(in crate::device) fn apply_eviction(
         &mut self,
-        id: u32,
+        id: RequestId,
         eviction: &Eviction,
         out: &Outcome,
     ) -> Result<(), DeviceError> {
@@ -45,7 +44,7 @@ impl Device {
         own: Waiter,
         eviction: &Eviction,
         out: &Outcome,
-        id: Option<u32>,
+        id: Option<RequestId>,
     ) -> Result<(), DeviceError> {
         self.pass_hint(eviction, out, false);
         let leaving = out.pages_of(eviction);
@@ -78,7 +77,7 @@ impl Device {
     ) -> Result<(), DeviceError> {
         let (ppb, count) = (self.geometry.pages_per_block, leaving.len());
         let fills = self.join_of_fills(leaving.iter().map(|page| page.lpn));
-        let mut padding = NONE;
+        let mut padding = JoinId::NONE;
         let slot = action != Action::WriteBack;
         let leaves = |lpn| PageOut { slot, ..PageOut::host(lpn) };
         self.pipeline.batch.clear();
@@ -92,7 +91,7 @@ impl Device {
                 if next.next_if_eq(&lpn).is_some() {
                     self.pipeline.batch.push(leaves(lpn));
                 } else {
-                    self.pad(lpn, padding, fills.unwrap_or(NONE));
+                    self.pad(lpn, padding, fills.unwrap_or(JoinId::NONE));
                     self.pipeline.batch.push(PageOut::data(lpn, Cause::Padding));
                 }
             }
@@ -106,7 +105,7 @@ impl Device {
     /// Writes the pages of a span that bypass the buffer.
     pub(in crate::device) fn write_bypassed(
         &mut self,
-        id: u32,
+        id: RequestId,
         span: &Span,
         out: &Outcome,
     ) -> Result<(), DeviceError> {
@@ -121,7 +120,7 @@ impl Device {
         let fills = self.join_of_fills(span.first..span.first + span.count);
         let own = self.writes_join(id);
         self.requests.bypass(id);
-        self.write_after(own, fills, NONE)?;
+        self.write_after(own, fills, JoinId::NONE)?;
         if self.geometry.program_pages > 1 {
             // The host waits for these very pages; a program unit that is not full is completed.
             self.make_durable(own)?;
@@ -132,7 +131,7 @@ impl Device {
     /// A join of all reads that fill any of these pages, for a program that has to come after them;
     /// `None` where no page is being filled. The caller releases it when it has issued what signals
     /// it.
-    fn join_of_fills(&mut self, pages: impl Iterator<Item = u32>) -> Option<u32> {
+    fn join_of_fills(&mut self, pages: impl Iterator<Item = u32>) -> Option<JoinId> {
         if self.pipeline.fills.is_empty() {
             return None;
         }
@@ -158,21 +157,21 @@ impl Device {
     fn write_after(
         &mut self,
         own: Waiter,
-        fills: Option<u32>,
-        waits: u32,
+        fills: Option<JoinId>,
+        waits: JoinId,
     ) -> Result<(), DeviceError> {
         let Some(join) = fills else { return self.write_batch(own, waits) };
         // The reads are issued, so that the join lives until the last of them has ended; that may
         // have been before now.
         self.issue();
-        let waits = if self.backend.release(join) { NONE } else { join | ENGINE_JOIN };
+        let waits = if self.backend.release(join) { JoinId::NONE } else { join };
         self.write_batch(own, waits)?;
         self.issue();
         Ok(())
     }
 
     /// Reads a page that a flush lacks. One that was never written needs no read.
-    fn pad(&mut self, lpn: u32, join: u32, waiter: u32) {
+    fn pad(&mut self, lpn: u32, join: JoinId, waiter: JoinId) {
         if self.pipeline.parked.newest(lpn).is_some() {
             return;
         }
@@ -185,7 +184,7 @@ impl Device {
     /// Forced unit access: the pages of a write are stored before the answer.
     pub(in crate::device) fn force(
         &mut self,
-        id: u32,
+        id: RequestId,
         first: u32,
         count: u32,
     ) -> Result<(), DeviceError> {
@@ -240,7 +239,7 @@ impl Device {
                 shadow.host_write(out.lpn);
             }
         }
-        self.write_batch(NOBODY, NONE)?;
+        self.write_batch(NOBODY, JoinId::NONE)?;
         self.backend.forget_plan();
         self.start_jobs()
     }

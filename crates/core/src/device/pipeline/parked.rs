@@ -18,7 +18,9 @@ use std::collections::{BTreeMap, VecDeque};
 use hashbrown::HashMap;
 
 use crate::ftl::{PageOut, Waiter};
+use crate::nand::JoinId;
 use crate::pattern::Hint;
+use crate::support::ids::RequestId;
 
 /// What waits for room.
 #[derive(Debug)]
@@ -32,7 +34,7 @@ pub(super) struct Write {
     /// Who waits for them; the join is held until they are written.
     pub waiter: Waiter,
     /// A join of the engine that their programs come after, held until they are written.
-    pub after: Option<u32>,
+    pub after: Option<JoinId>,
     /// What the FTL is told of their block before it is given them.
     pub hint: Option<Hint>,
     /// The FTL has been given the first of them, and had no room.
@@ -70,7 +72,7 @@ pub(super) struct Durable {
     /// Who waits for it; the join is held until it is planned.
     pub waiter: Waiter,
     /// The flush command that is answered when it has ended.
-    pub flush: Option<u32>,
+    pub flush: Option<RequestId>,
 }
 
 /// All that is parked.

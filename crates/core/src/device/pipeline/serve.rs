@@ -10,9 +10,10 @@ use crate::ftl::Waiter;
 use crate::host::split::{self, Pages};
 use crate::host::{Op, Request};
 use crate::metrics::observer::Occasion;
-use crate::nand::{Cause, Geometry};
+use crate::nand::{Cause, Geometry, JoinId};
 use crate::pattern::{Pattern, Route};
 use crate::support::NONE;
+use crate::support::ids::RequestId;
 
 /// The window that a buffer has on the drive below it.
 struct Below<'a> {
@@ -81,7 +82,7 @@ impl Device {
     /// Does at once all that a request does to the drive's state, and issues the flash operations.
     pub(in crate::device) fn serve(
         &mut self,
-        id: u32,
+        id: RequestId,
         request: &Request,
     ) -> Result<(), DeviceError> {
         self.observers.on_begin(Some(request.op));
@@ -145,7 +146,7 @@ impl Device {
         out
     }
 
-    fn serve_span(&mut self, id: u32, span: Span, pages: &Pages) -> Result<(), DeviceError> {
+    fn serve_span(&mut self, id: RequestId, span: Span, pages: &Pages) -> Result<(), DeviceError> {
         let mut out = self.take_outcome();
         self.backend.end_run_of_reads();
         let below = Below { backend: &self.backend, geometry: &self.geometry };
@@ -207,7 +208,7 @@ impl Device {
 
     /// A page of a read: from the buffer, from RAM on its way to flash, or from flash.
     #[inline]
-    fn answer_read(&mut self, id: u32, lpn: u32, answer: Answer, span: (u32, u32)) {
+    fn answer_read(&mut self, id: RequestId, lpn: u32, answer: Answer, span: (u32, u32)) {
         if answer == Answer::Hit {
             self.backend.count().read_hits += 1;
             if !self.pipeline.fills.is_empty() {
@@ -221,7 +222,7 @@ impl Device {
     }
 
     /// Reads a page for the host; whether that takes a flash read.
-    fn read_page(&mut self, id: u32, lpn: u32, span: (u32, u32)) -> bool {
+    fn read_page(&mut self, id: RequestId, lpn: u32, span: (u32, u32)) -> bool {
         if let Some(newest) = self.pipeline.parked.newest(lpn) {
             match newest {
                 Newest::Written => self.backend.count().inflight_hits += 1,
@@ -249,14 +250,14 @@ impl Device {
             return reads_map;
         }
         let waiter = self.reads_join(id, span);
-        self.backend.read((lpn, ppn), known, Cause::Host, (NONE, waiter));
+        self.backend.read((lpn, ppn), known, Cause::Host, (JoinId::NONE, waiter));
         true
     }
 
     /// The join of the flash reads that a request plans for pages `span`.
-    fn reads_join(&mut self, id: u32, span: (u32, u32)) -> u32 {
+    fn reads_join(&mut self, id: RequestId, span: (u32, u32)) -> JoinId {
         if !self.backend.is_timed() {
-            return NONE;
+            return JoinId::NONE;
         }
         let open = self.requests.reads(id);
         if open != NONE {
@@ -273,7 +274,7 @@ impl Device {
     /// Issues a request's reads; what it reads from now on is none of theirs. A program that waits
     /// for reads may otherwise end up waiting for one that is planned later and waits, by way of
     /// its block, for the program.
-    pub(in crate::device) fn close_reads(&mut self, id: u32) {
+    pub(in crate::device) fn close_reads(&mut self, id: RequestId) {
         let open = self.requests.close_reads(id);
         if open != NONE {
             self.issue();
@@ -296,11 +297,11 @@ impl Device {
     }
 
     /// The join of the flash writes that a request waits for.
-    pub(in crate::device) fn writes_join(&mut self, id: u32) -> Waiter {
+    pub(in crate::device) fn writes_join(&mut self, id: RequestId) -> Waiter {
         if !self.backend.is_timed() {
             return NOBODY;
         }
-        if self.requests.writes(id) == NONE {
+        if self.requests.writes(id).is_none() {
             let join = self.backend.join(Tag::Request(id));
             self.backend.hold(join);
             self.requests.wait_for_writes(id, join);
@@ -309,14 +310,14 @@ impl Device {
     }
 
     /// A hit on a page that another request is filling waits for it.
-    fn wait_for_fill(&mut self, id: u32, lpn: u32) {
+    fn wait_for_fill(&mut self, id: RequestId, lpn: u32) {
         if self.pipeline.fills.wait(id, lpn) {
             self.requests.add_condition(id);
         }
     }
 
     /// Page `lpn` is being filled by the reads that request `id` has just planned.
-    fn mark_filling(&mut self, id: u32, lpn: u32) {
+    fn mark_filling(&mut self, id: RequestId, lpn: u32) {
         if self.backend.is_timed() {
             self.pipeline.fills.fill(lpn, self.requests.reads(id));
         }
@@ -324,7 +325,14 @@ impl Device {
 
     /// A page of a write: into the buffer, or bypasses it.
     #[inline]
-    fn answer_write(&mut self, id: u32, lpn: u32, answer: Answer, partial: bool, span: (u32, u32)) {
+    fn answer_write(
+        &mut self,
+        id: RequestId,
+        lpn: u32,
+        answer: Answer,
+        partial: bool,
+        span: (u32, u32),
+    ) {
         if answer == Answer::Hit {
             self.backend.count().write_hits += 1;
             if partial && !self.pipeline.fills.is_empty() {
@@ -350,7 +358,7 @@ impl Device {
     #[inline]
     fn follow(
         &mut self,
-        id: u32,
+        id: RequestId,
         span: &Span,
         pages: &Pages,
         out: &Outcome,
@@ -388,7 +396,7 @@ impl Device {
 
     /// A request that puts pages into the buffer is answered when there are slots for all pages in
     /// the buffer and all on their way out of it.
-    fn wait_for_slots(&mut self, id: u32) {
+    fn wait_for_slots(&mut self, id: RequestId) {
         if !self.backend.is_timed() || self.pipeline.capacity == 0 {
             return;
         }
@@ -402,7 +410,7 @@ impl Device {
     }
 
     /// A flush: everything written and trimmed before it survives a power cut once it is answered.
-    fn serve_flush(&mut self, id: u32) -> Result<(), DeviceError> {
+    fn serve_flush(&mut self, id: RequestId) -> Result<(), DeviceError> {
         if self.config.buffer.battery {
             return self.notify(|| Occasion::Flush { battery: true }, &Outcome::default());
         }

@@ -3,9 +3,9 @@
 use super::parked::{Durable, Newest, Work, Write};
 use crate::device::{Device, DeviceError};
 use crate::ftl::{PageOut, Waiter};
-use crate::nand::op::ENGINE_JOIN;
+use crate::nand::JoinId;
 use crate::pattern::Hint;
-use crate::support::NONE;
+use crate::support::ids::RequestId;
 use crate::support::tournament::NEVER;
 
 impl Device {
@@ -14,7 +14,7 @@ impl Device {
     pub(in crate::device) fn write_batch(
         &mut self,
         own: Waiter,
-        waits: u32,
+        waits: JoinId,
     ) -> Result<(), DeviceError> {
         if self.backend.is_timed() && !self.pipeline.parked.is_empty() {
             return self.write_around(own, waits);
@@ -87,12 +87,12 @@ impl Device {
     /// Writes the batch while other writes are parked: pages that come after one of those are
     /// parked behind it.
     #[cold]
-    fn write_around(&mut self, own: Waiter, waits: u32) -> Result<(), DeviceError> {
+    fn write_around(&mut self, own: Waiter, waits: JoinId) -> Result<(), DeviceError> {
         let batch = std::mem::take(&mut self.pipeline.batch);
         let (behind, ahead): (Vec<PageOut>, Vec<PageOut>) =
             batch.iter().partition(|out| self.comes_after_parked(out.lpn));
         let join = if behind.is_empty() { None } else { self.backend.keep_join(waits) };
-        let waits = join.map_or(waits, |join| join | ENGINE_JOIN);
+        let waits = join.unwrap_or(waits);
         self.park(&behind, own, join, false);
         let mut result = Ok(());
         if !ahead.is_empty() {
@@ -114,12 +114,12 @@ impl Device {
     /// Writes what is left of the batch from page `at` on, for the first of which there is no room:
     /// parks it, and others that wait for the same.
     #[cold]
-    fn write_rest(&mut self, at: usize, own: Waiter, waits: u32) -> Result<(), DeviceError> {
+    fn write_rest(&mut self, at: usize, own: Waiter, waits: JoinId) -> Result<(), DeviceError> {
         let batch = std::mem::take(&mut self.pipeline.batch);
         let mut rest = batch[at..].to_vec();
         let join = self.backend.keep_join(waits);
         self.issue();
-        let waits = join.map_or(NONE, |join| join | ENGINE_JOIN);
+        let waits = join.unwrap_or(JoinId::NONE);
         let result = loop {
             match self.make_room_now() {
                 Ok(true) => {}
@@ -146,7 +146,7 @@ impl Device {
 
     /// Parks the first of these pages and those that go to the same unit; all, where it has none of
     /// its own.
-    fn park_first(&mut self, rest: &mut Vec<PageOut>, own: Waiter, join: Option<u32>) {
+    fn park_first(&mut self, rest: &mut Vec<PageOut>, own: Waiter, join: Option<JoinId>) {
         let queue = self.queue_of(rest[0].lpn);
         let (parked, others) = rest.iter().partition(|out| self.queue_of(out.lpn) == queue);
         *rest = others;
@@ -154,7 +154,7 @@ impl Device {
     }
 
     /// Parks pages, the first of them `tried` or not, in a queue for each unit.
-    fn park(&mut self, pages: &[PageOut], own: Waiter, join: Option<u32>, tried: bool) {
+    fn park(&mut self, pages: &[PageOut], own: Waiter, join: Option<JoinId>, tried: bool) {
         self.pipeline.parked.saw_room(self.backend.room());
         let mut queues: Vec<u32> = pages.iter().map(|out| self.queue_of(out.lpn)).collect();
         queues.sort_unstable();
@@ -170,7 +170,7 @@ impl Device {
         queue: u32,
         pages: Vec<PageOut>,
         waiter: Waiter,
-        join: Option<u32>,
+        join: Option<JoinId>,
         tried: bool,
     ) {
         let shadow = self.backend.engine().shadow();
@@ -280,7 +280,7 @@ impl Device {
         }
         let after = write.after.filter(|&join| !self.backend.release(join));
         let (group, tried) = (write.group, std::mem::replace(&mut write.tried, true));
-        let waits = after.map_or(NONE, |join| join | ENGINE_JOIN);
+        let waits = after.unwrap_or(JoinId::NONE);
         let taken = self.backend.write_parked(write.waiter, &write.pages, waits, (group, tried));
         // What comes after the same reads waits for a join of its own: no program waits for one
         // that is held until there is room.
@@ -309,7 +309,7 @@ impl Device {
         &mut self,
         from: u64,
         own: Waiter,
-        flush: Option<u32>,
+        flush: Option<RequestId>,
     ) -> Result<(), DeviceError> {
         let to = self.pipeline.parked.next();
         let waits = self.pipeline.parked.has_between(from, to)

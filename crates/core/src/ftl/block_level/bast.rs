@@ -56,7 +56,7 @@ use super::blocks::{
 };
 use crate::ftl::context::{Cx, Label, PageOut, Place};
 use crate::ftl::{Mapping, Shape};
-use crate::nand::Role;
+use crate::nand::{JoinId, Role};
 use crate::support::NONE;
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice, Needs};
@@ -295,7 +295,7 @@ impl Bast {
     fn merge(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, index: u32) {
         let Log { block, lbn, .. } = self.logs[index as usize];
         let way = blocks.way(cx.flash, lbn, block, self.config.partial_merge);
-        blocks.merge(cx, lbn, &[blocks.data[lbn as usize], block], way, (&[], NONE));
+        blocks.merge(cx, lbn, &[blocks.data[lbn as usize], block], way, (&[], JoinId::NONE));
         self.log_of[lbn as usize] = NONE;
         self.order.remove(&mut self.links, index);
         self.unused.push(index);
@@ -310,7 +310,7 @@ impl BlockScheme for Bast {
         blocks: &mut Blocks,
         cx: &mut Cx<'_>,
         pages: &[PageOut],
-        waits: u32,
+        waits: JoinId,
     ) -> usize {
         if self.config.first_write == FirstWrite::Direct
             && let Some(count) = blocks.write_direct(cx, pages, waits)

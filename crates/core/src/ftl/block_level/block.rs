@@ -34,7 +34,7 @@ use super::blocks::{
 };
 use crate::ftl::context::{Cx, PageOut};
 use crate::ftl::{Mapping, Shape};
-use crate::support::NONE;
+use crate::nand::JoinId;
 use crate::support::registry::About;
 
 /// What `list` says.
@@ -89,7 +89,7 @@ pub(super) fn rewrite(
     blocks: &mut Blocks,
     cx: &mut Cx<'_>,
     lbn: u32,
-    fresh: (&[PageOut], u32),
+    fresh: (&[PageOut], JoinId),
 ) -> bool {
     if !blocks.can_take(cx, 1) {
         return false;
@@ -106,7 +106,7 @@ impl BlockScheme for Block {
         blocks: &mut Blocks,
         cx: &mut Cx<'_>,
         pages: &[PageOut],
-        waits: u32,
+        waits: JoinId,
     ) -> usize {
         let group = group(blocks, pages);
         if group.iter().all(|out| blocks.direct(cx.flash, out.lpn, 1) == 1) {
@@ -118,6 +118,6 @@ impl BlockScheme for Block {
 
     fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
         let (lbn, _) = blocks.split(pages[0]);
-        rewrite(blocks, cx, lbn, (&[], NONE))
+        rewrite(blocks, cx, lbn, (&[], JoinId::NONE))
     }
 }

@@ -34,7 +34,7 @@ use super::block::{SPARE, group, rewrite};
 use super::blocks::{BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, Placement, require};
 use crate::ftl::context::{Cx, PageOut, Place};
 use crate::ftl::{Mapping, Shape};
-use crate::support::NONE;
+use crate::nand::JoinId;
 use crate::support::registry::About;
 
 /// What `list` says.
@@ -88,7 +88,7 @@ impl BlockScheme for Hybrid {
         blocks: &mut Blocks,
         cx: &mut Cx<'_>,
         pages: &[PageOut],
-        waits: u32,
+        waits: JoinId,
     ) -> usize {
         let group = group(blocks, pages);
         let (lbn, _) = blocks.split(group[0].lpn);
@@ -106,7 +106,7 @@ impl BlockScheme for Hybrid {
         let (lbn, _) = blocks.split(pages[0]);
         let Some(at) = next_page(blocks, cx, lbn) else { return false };
         if at.page == blocks.ppb() {
-            return rewrite(blocks, cx, lbn, (&[], NONE));
+            return rewrite(blocks, cx, lbn, (&[], JoinId::NONE));
         }
         blocks.write_tombstones(cx, at, pages);
         true

@@ -43,7 +43,7 @@ use super::blocks::{
 };
 use crate::ftl::context::{Cx, PageOut, Place};
 use crate::ftl::{Mapping, Shape};
-use crate::nand::Flash;
+use crate::nand::{Flash, JoinId};
 use crate::support::NONE;
 use crate::support::heap::Heap;
 use crate::support::registry::{About, Choice, Cost};
@@ -171,7 +171,7 @@ impl Replacement {
     fn fold(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, lbn: u32, way: Way) {
         let mut chain = vec![blocks.data[lbn as usize]];
         chain.append(&mut self.replacements[lbn as usize]);
-        blocks.merge(cx, lbn, &chain, way, (&[], NONE));
+        blocks.merge(cx, lbn, &chain, way, (&[], JoinId::NONE));
         self.place[blocks.data[lbn as usize] as usize] = 0;
         self.longest.remove(lbn);
     }
@@ -195,7 +195,7 @@ impl BlockScheme for Replacement {
         blocks: &mut Blocks,
         cx: &mut Cx<'_>,
         pages: &[PageOut],
-        waits: u32,
+        waits: JoinId,
     ) -> usize {
         let (lbn, offset) = blocks.split(pages[0].lpn);
         let block = loop {

@@ -44,6 +44,7 @@ use super::blocks::{
 use crate::ftl::context::{Cx, PageOut};
 use crate::ftl::{Mapping, Shape};
 use crate::metrics::Counters;
+use crate::nand::JoinId;
 use crate::pattern::{Access, Hint};
 use crate::support::NONE;
 use crate::support::bits::Bits;
@@ -172,7 +173,7 @@ impl BlockScheme for Sftl {
         blocks: &mut Blocks,
         cx: &mut Cx<'_>,
         pages: &[PageOut],
-        waits: u32,
+        waits: JoinId,
     ) -> usize {
         let (lbn, _) = blocks.split(pages[0].lpn);
         let together = group(blocks, pages);
@@ -197,7 +198,7 @@ impl BlockScheme for Sftl {
     fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
         let (lbn, _) = blocks.split(pages[0]);
         if self.sequential.get(lbn as usize) {
-            return rewrite(blocks, cx, lbn, (&[], NONE));
+            return rewrite(blocks, cx, lbn, (&[], JoinId::NONE));
         }
         self.random.write_tombstones(blocks, cx, pages)
     }

@@ -50,7 +50,7 @@ use serde::{Deserialize, Serialize};
 use super::blocks::{BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, Placement, require};
 use crate::ftl::context::{Cx, Label, PageOut, Place};
 use crate::ftl::{Mapping, Shape};
-use crate::nand::{Cause, Flash, Media, Role};
+use crate::nand::{Cause, Flash, JoinId, Media, Role};
 use crate::support::NONE;
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice};
@@ -278,7 +278,7 @@ impl Superblock {
         if g.blocks.len() == data {
             self.order.remove(&mut self.links, group);
         }
-        blocks.erase(cx, victim, Cause::Gc, NONE);
+        blocks.erase(cx, victim, Cause::Gc, JoinId::NONE);
         true
     }
 
@@ -310,7 +310,7 @@ impl BlockScheme for Superblock {
         blocks: &mut Blocks,
         cx: &mut Cx<'_>,
         pages: &[PageOut],
-        waits: u32,
+        waits: JoinId,
     ) -> usize {
         let group = self.group_of(pages[0].lpn);
         let Some(at) = self.place(blocks, cx, group) else { return 0 };

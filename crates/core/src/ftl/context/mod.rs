@@ -9,7 +9,7 @@ pub use moves::{Move, Run};
 
 use crate::metrics::Counters;
 use crate::nand::media::Content;
-use crate::nand::op::ENGINE_JOIN;
+use crate::nand::op::JoinId;
 use crate::nand::{Cause, Engine, Flash, FlashOp, Kind, Media, Oob, Plan, Role};
 use crate::support::NONE;
 
@@ -85,13 +85,13 @@ pub struct After {
     pub guard: u32,
     /// The program also begins only after what is under way on that block.
     pub ordered: bool,
-    /// Join of the plan, or [`NONE`].
-    pub waits: u32,
+    /// Join that it comes after.
+    pub waits: JoinId,
 }
 
 impl After {
     /// Nothing but join `waits`.
-    pub fn join(waits: u32) -> Self {
+    pub fn join(waits: JoinId) -> Self {
         Self { guard: NONE, ordered: false, waits }
     }
 }
@@ -102,9 +102,9 @@ pub enum Waiter {
     /// Nobody.
     Nobody,
     /// This join, for the pages of the host and of its padding, and for what makes them durable.
-    Writes(u32),
+    Writes(JoinId),
     /// This join, for everything.
-    All(u32),
+    All(JoinId),
 }
 
 /// What is recorded of a page when it enters an open program unit: version and place in the order
@@ -134,7 +134,7 @@ pub struct Cx<'a> {
     /// same number.
     pub group: u64,
     /// Reads come after this join of the plan: only then is it known where the page lies.
-    pub known: u32,
+    pub known: JoinId,
     /// The page to be written that there was no room for before, or [`NONE`].
     pub tried: u32,
 }
@@ -159,7 +159,7 @@ impl<'a> Cx<'a> {
             instant: false,
             own,
             group: 0,
-            known: NONE,
+            known: JoinId::NONE,
             tried: NONE,
         }
     }
@@ -198,11 +198,11 @@ impl Cx<'_> {
     }
 
     /// A join for operations of this plan.
-    pub fn join(&mut self) -> u32 {
-        if self.timed { self.plan.join() } else { NONE }
+    pub fn join(&mut self) -> JoinId {
+        if self.timed { self.plan.join() } else { JoinId::NONE }
     }
 
-    fn waiter_for(&self, cause: Cause) -> u32 {
+    fn waiter_for(&self, cause: Cause) -> JoinId {
         match self.own {
             Waiter::All(join) => join,
             Waiter::Writes(join)
@@ -210,7 +210,7 @@ impl Cx<'_> {
             {
                 join
             }
-            _ => NONE,
+            _ => JoinId::NONE,
         }
     }
 
@@ -242,8 +242,8 @@ impl Cx<'_> {
         page: u32,
         lpn: u32,
         cause: Cause,
-        signals: u32,
-        waiter: u32,
+        signals: JoinId,
+        waiter: JoinId,
     ) {
         self.flash.read(block, page, 1);
         self.counters.reads[cause as usize] += 1;
@@ -296,7 +296,7 @@ impl Cx<'_> {
 
     /// Reads translation page `number` from page `page` of `block`; it signals `signals`, and who
     /// waits for the map.
-    pub fn read_map(&mut self, block: u32, page: u32, number: u32, signals: u32) {
+    pub fn read_map(&mut self, block: u32, page: u32, number: u32, signals: JoinId) {
         self.flash.read(block, page, 1);
         self.counters.reads[Cause::Mapping as usize] += 1;
         self.counters.array_reads += 1;
@@ -391,7 +391,7 @@ impl Cx<'_> {
     /// Programs one page of which only `bytes` cross the bus.
     pub fn program_little(&mut self, at: Place, page: PageOut, bytes: u64) {
         let before = self.plan.ops.len();
-        self.program(at, &[page], After::join(NONE));
+        self.program(at, &[page], After::join(JoinId::NONE));
         if let Some(op) = self.plan.ops.get_mut(before) {
             op.own_ns = self.engine.chip().saved_ns(self.flash.geometry.page_bytes, bytes);
         }
@@ -416,11 +416,11 @@ impl Cx<'_> {
     /// A page enters an open program unit: who waits for it waits for the unit to be programmed, by
     /// way of `unit`, a join for all of them. Nobody waits for a page of the map, which can be made
     /// again from the data.
-    pub fn wait_for_unit(&mut self, out: PageOut, unit: &mut Option<u32>) {
+    pub fn wait_for_unit(&mut self, out: PageOut, unit: &mut Option<JoinId>) {
         let own = self.waiter_for(out.cause);
         let waits =
             self.timed && matches!(self.own, Waiter::Writes(_)) && out.content != Content::Map;
-        if own == NONE || !waits {
+        if own.is_none() || !waits {
             return;
         }
         let join = *unit.get_or_insert_with(|| {
@@ -434,8 +434,8 @@ impl Cx<'_> {
     /// A page enters an open program unit, whose data come after join `waits`, of the plan or the
     /// engine: the unit's program waits for all of those, by way of `unit`. The plan that has them
     /// may be issued long before that program is planned.
-    pub fn feed_unit(&mut self, waits: u32, unit: &mut Option<u32>) {
-        if waits == NONE {
+    pub fn feed_unit(&mut self, waits: JoinId, unit: &mut Option<JoinId>) {
+        if waits.is_none() {
             return;
         }
         let join = *unit.get_or_insert_with(|| {
@@ -443,26 +443,26 @@ impl Cx<'_> {
             self.engine.hold(join);
             join
         });
-        if waits & ENGINE_JOIN == 0 {
+        if waits.is_of_plan() {
             self.engine.hold(join);
             self.plan.links.push((waits, join));
         } else {
-            self.engine.link(waits & !ENGINE_JOIN, join);
+            self.engine.link(waits, join);
         }
     }
 
     /// The unit is full: what its program waits for.
-    pub fn unit_is_fed(&mut self, unit: Option<u32>) -> u32 {
-        let Some(join) = unit else { return NONE };
+    pub fn unit_is_fed(&mut self, unit: Option<JoinId>) -> JoinId {
+        let Some(join) = unit else { return JoinId::NONE };
         self.plan.held.push(join);
-        join | ENGINE_JOIN
+        join
     }
 
     /// The program just planned is the one that those who joined `unit` wait for.
-    pub fn ends_waiting(&mut self, unit: Option<u32>) {
+    pub fn ends_waiting(&mut self, unit: Option<JoinId>) {
         let (Some(join), Some(program)) = (unit, self.plan.ops.last_mut()) else { return };
         let own = std::mem::replace(&mut program.waiter, join);
-        if own != NONE {
+        if !own.is_none() {
             self.engine.link(join, own);
         }
         self.plan.held.push(join);
@@ -486,16 +486,23 @@ impl Cx<'_> {
     }
 
     /// Erases `block` after join `waits`, and signals `signals`.
-    pub fn erase(&mut self, block: u32, cause: Cause, waits: u32, signals: u32) {
+    pub fn erase(&mut self, block: u32, cause: Cause, waits: JoinId, signals: JoinId) {
         self.erase_for(self.waiter_for(cause), block, cause, waits, signals);
     }
 
     /// The same; who waits for the host's pages waits for it, too.
-    pub fn erase_awaited(&mut self, block: u32, cause: Cause, waits: u32, signals: u32) {
+    pub fn erase_awaited(&mut self, block: u32, cause: Cause, waits: JoinId, signals: JoinId) {
         self.erase_for(self.waiter_for(Cause::Host), block, cause, waits, signals);
     }
 
-    fn erase_for(&mut self, waiter: u32, block: u32, cause: Cause, waits: u32, signals: u32) {
+    fn erase_for(
+        &mut self,
+        waiter: JoinId,
+        block: u32,
+        cause: Cause,
+        waits: JoinId,
+        signals: JoinId,
+    ) {
         self.flash.erase(block);
         self.counters.erases[cause as usize] += 1;
         self.note(FlashOp {

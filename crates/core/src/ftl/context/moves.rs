@@ -2,7 +2,7 @@
 //! programs.
 
 use super::{Cx, Label, PageOut, Place};
-use crate::nand::{Cause, FlashOp, Kind, Oob};
+use crate::nand::{Cause, FlashOp, JoinId, Kind, Oob};
 use crate::support::NONE;
 
 /// A page to be moved: its place in the source block, and what it holds.
@@ -28,7 +28,14 @@ pub struct Run {
 impl Cx<'_> {
     /// Moves pages of `source` to another block; they signal `signals`. One copy where both lie on
     /// one die, else a read and a program.
-    pub fn relocate(&mut self, source: u32, moves: &[Move], at: Place, cause: Cause, signals: u32) {
+    pub fn relocate(
+        &mut self,
+        source: u32,
+        moves: &[Move],
+        at: Place,
+        cause: Cause,
+        signals: JoinId,
+    ) {
         let Place { block, page, label } = at;
         let typed = self.engine.chip().is_typed();
         if typed && self.flash.geometry.program_pages == 1 && moves.len() > 1 {
@@ -67,7 +74,7 @@ impl Cx<'_> {
         self.counters.programmed += u64::from(count);
         self.counters.program_ops += u64::from(count / self.flash.geometry.program_pages);
         self.flash.program(block, page, count);
-        let joined = if one_die { NONE } else { self.join() };
+        let joined = if one_die { JoinId::NONE } else { self.join() };
         if !one_die {
             for m in moves.iter().filter(|m| m.page != NONE) {
                 // The copy's own record is checked when it is stored; the read is timing only.
@@ -92,7 +99,7 @@ impl Cx<'_> {
         at: Place,
         pages: Run,
         cause: Cause,
-        signals: u32,
+        signals: JoinId,
     ) {
         let Run { first, step, count } = pages;
         let typed = self.engine.chip().is_typed();
@@ -164,7 +171,7 @@ impl Cx<'_> {
     }
 
     /// A read of one page of a copy, joined to the one before it where they follow one another.
-    fn note_read_run(&mut self, source: u32, m: &Move, cause: Cause, signals: u32) {
+    fn note_read_run(&mut self, source: u32, m: &Move, cause: Cause, signals: JoinId) {
         if !self.timed {
             return;
         }

@@ -7,7 +7,7 @@ use crate::ftl::page_level::store::table::{OWN, Table};
 use crate::ftl::page_level::store::{Owners, Store};
 use crate::ftl::{Advice, Mapping, Reclaim};
 use crate::metrics::Counters;
-use crate::nand::{Cause, Flash, Media, Ppn};
+use crate::nand::{Cause, Flash, JoinId, Media, Ppn};
 use crate::pattern::{Hint, Pattern, Policy, Route};
 
 /// What a scheme does otherwise than page mapping, which by default it is. It is told of each page
@@ -233,7 +233,7 @@ impl<S: PageScheme + 'static> Mapping for PageLevel<S> {
         self.table.lookup(lpn)
     }
 
-    fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
+    fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: JoinId) -> usize {
         let Self { store, table, scheme } = self;
         for (i, out) in pages.iter().enumerate() {
             let lpn = out.lpn;

@@ -1,7 +1,7 @@
 //! Issue and end of operations, and the hazards in between: what each must come after.
 
 use super::{Block, Engine, OpState, counts_for_flush};
-use crate::nand::op::{ENGINE_JOIN, FlashOp, Kind, Plan};
+use crate::nand::op::{FlashOp, JoinId, Kind, Plan};
 use crate::support::NONE;
 
 impl Engine {
@@ -35,7 +35,7 @@ impl Engine {
             && self.programming(block, page).is_some_and(|id| {
                 let state = &self.ops[id as usize];
                 // One that still waits for the reads which bring its data has nothing to serve.
-                state.op.kind == Kind::Program && (state.ready || state.op.waits == NONE)
+                state.op.kind == Kind::Program && (state.ready || state.op.waits.is_none())
             })
     }
 
@@ -53,11 +53,7 @@ impl Engine {
             self.hold(join);
             locals.push(join);
         }
-        let global = |id: u32| match id {
-            NONE => NONE,
-            id if id & ENGINE_JOIN != 0 => id & !ENGINE_JOIN,
-            id => locals[id as usize],
-        };
+        let global = |id: JoinId| if id.is_of_plan() { locals[id.index()] } else { id };
         let mut pins = plan.pins.iter().peekable();
         let mut unpins = plan.unpins.iter().peekable();
         for (index, op) in plan.ops.iter().enumerate() {
@@ -107,7 +103,7 @@ impl Engine {
             self.tokens.insert(token, (block, life));
         }
         for &(local, join) in &plan.links {
-            self.link(locals[local as usize], join);
+            self.link(locals[local.index()], join);
             self.release(join);
         }
         for join in locals.drain(..).chain(plan.held.iter().copied()) {
@@ -161,7 +157,7 @@ impl Engine {
             id
         };
         for join in [op.signals, op.waiter] {
-            if join != NONE {
+            if !join.is_none() {
                 self.hold(join);
             }
         }
@@ -172,9 +168,9 @@ impl Engine {
         if leader != NONE {
             self.after(id, leader);
         }
-        if op.waits != NONE && self.joins[op.waits as usize].count > 0 {
-            let edge = self.edge(id, self.joins[op.waits as usize].waiters);
-            self.joins[op.waits as usize].waiters = edge;
+        if !op.waits.is_none() && self.joins[op.waits.index()].count > 0 {
+            let edge = self.edge(id, self.joins[op.waits.index()].waiters);
+            self.joins[op.waits.index()].waiters = edge;
             self.ops[id as usize].deps += 1;
         }
         match op.kind {
@@ -335,7 +331,7 @@ impl Engine {
             self.wake(waiters);
         }
         for join in [op.signals, op.waiter] {
-            if join != NONE {
+            if !join.is_none() {
                 self.release(join);
             }
         }

@@ -5,8 +5,7 @@
 //! begins with them.
 
 use super::Engine;
-use crate::nand::op::{Cause, ENGINE_JOIN, FlashOp, Plan};
-use crate::support::NONE;
+use crate::nand::op::{Cause, FlashOp, Plan};
 
 /// Operations of a request on an idle drive, once with and once without those of collection.
 #[derive(Debug, Default)]
@@ -38,11 +37,11 @@ impl Lane {
 
     /// When everything has ended that an operation of the plan waits for.
     fn ready(&self, plan: &Plan, op: &FlashOp) -> u64 {
-        if op.waits & ENGINE_JOIN == 0 {
-            return self.joins.get(op.waits as usize).copied().unwrap_or(0);
+        if op.waits.is_of_plan() {
+            return self.joins.get(op.waits.index()).copied().unwrap_or(0);
         }
-        let linked = plan.links.iter().filter(|(_, join)| join | ENGINE_JOIN == op.waits);
-        linked.map(|&(local, _)| self.joins[local as usize]).max().unwrap_or(0)
+        let linked = plan.links.iter().filter(|(_, join)| *join == op.waits);
+        linked.map(|&(local, _)| self.joins[local.index()]).max().unwrap_or(0)
     }
 
     fn work(&mut self, engine: &Engine, plan: &Plan, op: &FlashOp) {
@@ -66,8 +65,8 @@ impl Lane {
             self.dies[die] = now;
         }
         self.end = self.end.max(now);
-        if op.signals != NONE {
-            let join = &mut self.joins[op.signals as usize];
+        if !op.signals.is_none() {
+            let join = &mut self.joins[op.signals.index()];
             *join = (*join).max(now);
         }
     }

@@ -1,7 +1,7 @@
 //! Joins: who waits for which operations to end, and who is told.
 
 use super::{Edge, Engine, Join};
-use crate::nand::op::ENGINE_JOIN;
+use crate::nand::op::JoinId;
 use crate::support::NONE;
 
 impl Engine {
@@ -12,41 +12,41 @@ impl Engine {
     }
 
     /// A new join that `count` signals end.
-    pub fn join(&mut self, tag: u32) -> u32 {
+    pub fn join(&mut self, tag: u32) -> JoinId {
         let join = Join { count: 0, waiters: NONE, tag };
         if self.free_join == NONE {
             self.joins.push(join);
-            return self.joins.len() as u32 - 1;
+            return JoinId::of_engine(self.joins.len() as u32 - 1);
         }
         let id = self.free_join;
         self.free_join = self.joins[id as usize].waiters;
         self.joins[id as usize] = join;
-        id
+        JoinId::of_engine(id)
     }
 
     /// Makes join `to` wait for join `from`, which has not ended.
-    pub fn link(&mut self, from: u32, to: u32) {
+    pub fn link(&mut self, from: JoinId, to: JoinId) {
         self.hold(to);
-        let edge = self.edge(to | ENGINE_JOIN, self.joins[from as usize].waiters);
-        self.joins[from as usize].waiters = edge;
+        let edge = self.edge(to.as_edge(), self.joins[from.index()].waiters);
+        self.joins[from.index()].waiters = edge;
     }
 
     /// Adds a signal that the join waits for.
-    pub fn hold(&mut self, join: u32) {
-        self.joins[join as usize].count += 1;
+    pub fn hold(&mut self, join: JoinId) {
+        self.joins[join.index()].count += 1;
     }
 
     /// Gives back what [`Self::hold`] added. A join that has had all its signals ends: those who
     /// wait for it go on, its tag is reported, and its number is used again. Says whether it has
     /// ended.
-    pub fn release(&mut self, join: u32) -> bool {
-        let state = &mut self.joins[join as usize];
+    pub fn release(&mut self, join: JoinId) -> bool {
+        let state = &mut self.joins[join.index()];
         state.count -= 1;
         let ended = state.count == 0;
         if ended {
             let Join { waiters, tag, .. } = *state;
-            self.joins[join as usize].waiters = self.free_join;
-            self.free_join = join;
+            self.joins[join.index()].waiters = self.free_join;
+            self.free_join = join.index() as u32;
             if tag != NONE {
                 self.finished.push(tag);
             }
@@ -75,8 +75,8 @@ impl Engine {
 
     /// Gives up a join: nobody is told when it ends, with the operations that still signal it or at
     /// once.
-    pub fn forget(&mut self, join: u32) {
-        self.joins[join as usize].tag = NONE;
+    pub fn forget(&mut self, join: JoinId) {
+        self.joins[join.index()].tag = NONE;
         self.release(join);
     }
 
@@ -114,10 +114,11 @@ impl Engine {
             let Edge { op, next } = self.edges[forward as usize];
             self.edges[forward as usize].next = self.free_edge;
             self.free_edge = forward;
-            if op & ENGINE_JOIN == 0 {
-                self.dependency_met(op);
-            } else {
-                self.release(op & !ENGINE_JOIN);
+            match JoinId::at_edge(op) {
+                None => self.dependency_met(op),
+                Some(join) => {
+                    self.release(join);
+                }
             }
             forward = next;
         }

@@ -55,6 +55,7 @@ use super::media::{Media, Oob};
 use super::op::{Cause, FlashOp, Kind};
 use super::shadow::Shadow;
 use super::stored::Stored;
+use crate::nand::JoinId;
 use crate::support::NONE;
 use crate::support::tournament::Tournament;
 
@@ -88,7 +89,7 @@ struct OpState {
     erase_before: u32,
 }
 
-/// An operation that waits, or a join marked with [`ENGINE_JOIN`](super::op::ENGINE_JOIN); edges of
+/// An operation that waits, or a join; edges of
 /// one source form a list.
 #[derive(Debug, Clone, Copy)]
 struct Edge {
@@ -226,7 +227,7 @@ pub struct Engine {
     gathering: Vec<u32>,
     starting: Vec<u32>,
     /// Joins of the plan being issued.
-    locals: Vec<u32>,
+    locals: Vec<JoinId>,
     die_of_block: Vec<u16>,
     dies: Vec<Die>,
     channels: Vec<Channel>,

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use super::{Blocks, DEAD, Placement};
 use crate::ftl::context::{After, Cx, Label, PageOut, Place, Run};
-use crate::nand::{Cause, Flash, Role};
+use crate::nand::{Cause, Flash, JoinId, Role};
 use crate::support::NONE;
 
 impl Blocks {
     /// Programs pages at `at` and following, after join `waits`.
-    pub fn program(&mut self, cx: &mut Cx<'_>, at: Place, pages: &[PageOut], waits: u32) {
+    pub fn program(&mut self, cx: &mut Cx<'_>, at: Place, pages: &[PageOut], waits: JoinId) {
         let ppb = self.ppb();
         let waits = self.after_erases(cx, waits);
         let mut done = 0;
@@ -41,16 +41,16 @@ impl Blocks {
     /// Join `waits`, and where the host's pages come after them all erases that the step has
     /// planned so far. None that is planned later belongs to it: that may be of a block which this
     /// program's pages leave.
-    fn after_erases(&mut self, cx: &mut Cx<'_>, waits: u32) -> u32 {
-        let erased = std::mem::replace(&mut self.erased, NONE);
-        if erased != NONE {
+    fn after_erases(&mut self, cx: &mut Cx<'_>, waits: JoinId) -> JoinId {
+        let erased = std::mem::replace(&mut self.erased, JoinId::NONE);
+        if !erased.is_none() {
             let mut all = None;
             for join in [waits, self.awaited, erased] {
                 cx.feed_unit(join, &mut all);
             }
             self.awaited = cx.unit_is_fed(all);
         }
-        if self.awaited == NONE { waits } else { self.awaited }
+        if self.awaited.is_none() { waits } else { self.awaited }
     }
 
     /// Writes pages straight to their erased slots in the data block, which is taken where there is
@@ -60,7 +60,7 @@ impl Blocks {
         &mut self,
         cx: &mut Cx<'_>,
         pages: &[PageOut],
-        waits: u32,
+        waits: JoinId,
     ) -> Option<usize> {
         let (lbn, offset) = self.split(pages[0].lpn);
         let room = (self.ppb() - offset) as usize;
@@ -107,7 +107,7 @@ impl Blocks {
             cx.pin(block, &mut pins);
         }
         let list = cx.write_down_trims(pages.iter().map(|&slot| (self.striping.lpn(slot), 1)));
-        cx.program(at, &[PageOut::tombstone(list, Cause::Mapping)], After::join(NONE));
+        cx.program(at, &[PageOut::tombstone(list, Cause::Mapping)], After::join(JoinId::NONE));
         cx.unpin(&mut pins);
         for &lpn in pages {
             self.last[lpn as usize] = DEAD | (at.block * self.ppb() + at.page);
@@ -148,8 +148,8 @@ impl Blocks {
         cx: &mut Cx<'_>,
         lbn: u32,
         block: u32,
-        (fresh, waits): (&[PageOut], u32),
-        join: u32,
+        (fresh, waits): (&[PageOut], JoinId),
+        join: JoinId,
     ) {
         let ppb = self.ppb();
         let (first, label) = (lbn * ppb, cx.label(Role::Data, lbn));
@@ -195,7 +195,7 @@ impl Blocks {
         pages: Range<u32>,
         at: Place,
         cause: Cause,
-        join: u32,
+        join: JoinId,
     ) -> u32 {
         let first = self.last[pages.start as usize];
         let source = self.split(first);
@@ -216,7 +216,7 @@ impl Blocks {
     pub fn move_page(&mut self, cx: &mut Cx<'_>, page: u32, at: Place, cause: Cause) {
         let source = self.split(self.last[page as usize]);
         let named = Run { first: self.striping.lpn(page), step: 1, count: 1 };
-        cx.copy(source, at, named, cause, NONE);
+        cx.copy(source, at, named, cause, JoinId::NONE);
         self.last[page as usize] = at.block * self.ppb() + at.page;
     }
 
@@ -229,7 +229,7 @@ impl Blocks {
             if self.holder(lpn) != from {
                 lpn += 1;
             } else if self.lookup(lpn).is_some() {
-                let count = self.copy_run(cx, lpn..pages.end, to, Cause::Gc, NONE);
+                let count = self.copy_run(cx, lpn..pages.end, to, Cause::Gc, JoinId::NONE);
                 (lpn, page) = (lpn + count, page + count);
             } else {
                 let trimmed: Vec<u32> = (lpn..pages.end)

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Blocks;
 use crate::ftl::context::{Cx, PageOut};
-use crate::nand::{Cause, Flash};
+use crate::nand::{Cause, Flash, JoinId};
 use crate::support::NONE;
 use crate::support::registry::Choice;
 
@@ -75,7 +75,7 @@ impl Blocks {
         lbn: u32,
         own: &[u32],
         way: Way,
-        fresh: (&[PageOut], u32),
+        fresh: (&[PageOut], JoinId),
     ) {
         match way {
             Way::Switch => cx.counters.switch_merges += 1,

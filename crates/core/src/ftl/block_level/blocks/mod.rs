@@ -29,7 +29,7 @@ use std::ops::Range;
 
 use crate::ftl::context::Cx;
 use crate::ftl::pool::Pool;
-use crate::nand::{Cause, Flash, Geometry, Ppn};
+use crate::nand::{Cause, Flash, Geometry, JoinId, Ppn};
 use crate::support::NONE;
 use crate::support::bits::Bits;
 
@@ -76,8 +76,8 @@ pub struct Blocks {
     /// planned since the last program, and the join that all programs planned from now on come
     /// after.
     merge_erase: MergeErase,
-    erased: u32,
-    awaited: u32,
+    erased: JoinId,
+    awaited: JoinId,
 }
 
 impl Blocks {
@@ -95,8 +95,8 @@ impl Blocks {
             last: vec![NONE; (data * geometry.pages_per_block) as usize],
             trimmed: Vec::new(),
             merge_erase: MergeErase::After,
-            erased: NONE,
-            awaited: NONE,
+            erased: JoinId::NONE,
+            awaited: JoinId::NONE,
             owed: Bits::new((data * geometry.pages_per_block) as usize),
             geometry: geometry.clone(),
         }
@@ -238,19 +238,19 @@ impl Blocks {
     /// A new step begins: erases of an earlier one are none of its pages', and may have been of
     /// another plan.
     fn begin_step(&mut self) {
-        (self.erased, self.awaited) = (NONE, NONE);
+        (self.erased, self.awaited) = (JoinId::NONE, JoinId::NONE);
     }
 
     /// Plans the erase of a block after join `waits`, and puts it into the pool unless it is worn
     /// out by that.
-    pub fn erase(&mut self, cx: &mut Cx<'_>, block: u32, cause: Cause, waits: u32) {
+    pub fn erase(&mut self, cx: &mut Cx<'_>, block: u32, cause: Cause, waits: JoinId) {
         if self.merge_erase == MergeErase::Before {
-            if self.erased == NONE {
+            if self.erased.is_none() {
                 self.erased = cx.join();
             }
             cx.erase_awaited(block, cause, waits, self.erased);
         } else {
-            cx.erase(block, cause, waits, NONE);
+            cx.erase(block, cause, waits, JoinId::NONE);
         }
         self.erases[self.geometry.unit_of(block) as usize] += 1;
         self.give(cx.flash, block);

@@ -17,7 +17,7 @@ use super::{Blocks, DEAD, Placement, Striping};
 use crate::ftl::context::Cx;
 use crate::ftl::pool::Pool;
 use crate::nand::media::Content;
-use crate::nand::{Cause, Media, Oob, PageState};
+use crate::nand::{Cause, JoinId, Media, Oob, PageState};
 use crate::support::NONE;
 use crate::support::bits::Bits;
 
@@ -183,7 +183,7 @@ impl Blocks {
                 let unit =
                     mine.first().map_or_else(|| self.home(lbn), |&b| self.geometry.unit_of(b));
                 let target = self.take(unit);
-                self.fold(cx, lbn, target, (&[], NONE), NONE);
+                self.fold(cx, lbn, target, (&[], JoinId::NONE), JoinId::NONE);
                 for block in mine {
                     self.discard(cx, block);
                 }
@@ -338,6 +338,6 @@ impl Blocks {
     }
 
     fn discard(&mut self, cx: &mut Cx<'_>, block: u32) {
-        self.erase(cx, block, Cause::Mapping, NONE);
+        self.erase(cx, block, Cause::Mapping, JoinId::NONE);
     }
 }

@@ -5,7 +5,7 @@ use crate::ftl::context::PageOut;
 use crate::ftl::{Advice, Mapping, Shape};
 use crate::metrics::Counters;
 use crate::nand::config::ProgramOrder;
-use crate::nand::{Flash, Geometry, Media, Ppn};
+use crate::nand::{Flash, Geometry, JoinId, Media, Ppn};
 use crate::pattern::{Hint, Pattern, Policy, Route};
 use crate::support::NONE;
 
@@ -21,7 +21,7 @@ pub trait BlockScheme: std::fmt::Debug + Send {
         blocks: &mut Blocks,
         cx: &mut Cx<'_>,
         pages: &[PageOut],
-        waits: u32,
+        waits: JoinId,
     ) -> usize;
 
     /// What was done to a block while it was buffered; see [`Advice::on_hint`].
@@ -101,7 +101,7 @@ impl<S: BlockScheme + 'static> Folded<S> {
         Box::new(Self { blocks, scheme, placed: Vec::new() })
     }
 
-    fn write_placed(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
+    fn write_placed(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: JoinId) -> usize {
         let mut at = 0;
         while at < pages.len() && !self.blocks.is_read_only() {
             self.blocks.begin_step();
@@ -125,7 +125,7 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
         self.blocks.lookup(self.blocks.striping.placed(lpn))
     }
 
-    fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: u32) -> usize {
+    fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: JoinId) -> usize {
         if self.blocks.striping.is_plain() {
             return self.write_placed(cx, pages, waits);
         }

@@ -3,7 +3,7 @@
 use super::{Entry, Fast, Random, Sequential};
 use crate::ftl::block_level::blocks::{Blocks, Way};
 use crate::ftl::context::{Cx, PageOut};
-use crate::nand::Cause;
+use crate::nand::{Cause, JoinId};
 use crate::support::NONE;
 
 impl Fast {
@@ -18,7 +18,7 @@ impl Fast {
         let way = self.way(blocks, cx, run);
         let can = way != Way::Full || blocks.can_fold(cx, at_last);
         if can {
-            self.merge(blocks, cx, run.lbn, way, (&[], NONE));
+            self.merge(blocks, cx, run.lbn, way, (&[], JoinId::NONE));
         }
         can
     }
@@ -30,7 +30,7 @@ impl Fast {
         blocks: &mut Blocks,
         cx: &mut Cx<'_>,
         run: Sequential,
-        fresh: (&[PageOut], u32),
+        fresh: (&[PageOut], JoinId),
     ) -> bool {
         let (_, offset) = blocks.split(fresh.0[0].lpn);
         let way = match self.way(blocks, cx, run) {
@@ -51,7 +51,7 @@ impl Fast {
         cx: &mut Cx<'_>,
         lbn: u32,
         way: Way,
-        fresh: (&[PageOut], u32),
+        fresh: (&[PageOut], JoinId),
     ) {
         let run = self.sequential.take_if(|run| run.lbn == lbn);
         let own = [blocks.data[lbn as usize], run.map_or(NONE, |run| run.block)];
@@ -93,7 +93,7 @@ impl Fast {
                     return false;
                 }
             } else if blocks.can_fold(cx, at_last) {
-                self.merge(blocks, cx, lbn, Way::Full, (&[], NONE));
+                self.merge(blocks, cx, lbn, Way::Full, (&[], JoinId::NONE));
             } else {
                 return false;
             }
@@ -112,7 +112,7 @@ impl Fast {
                 self.leaving = log.block;
             } else {
                 // Whatever took over its pages holds the erase back.
-                blocks.erase(cx, log.block, Cause::Merge, NONE);
+                blocks.erase(cx, log.block, Cause::Merge, JoinId::NONE);
             }
         }
         true

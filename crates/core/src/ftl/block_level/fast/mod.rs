@@ -61,7 +61,7 @@ use super::blocks::{
 };
 use crate::ftl::context::{Cx, Label, PageOut, Place};
 use crate::ftl::{Mapping, Shape};
-use crate::nand::{Cause, Role};
+use crate::nand::{Cause, JoinId, Role};
 use crate::support::NONE;
 use crate::support::registry::{About, Choice};
 
@@ -223,7 +223,7 @@ impl Fast {
         blocks: &mut Blocks,
         cx: &mut Cx<'_>,
         pages: &[PageOut],
-        waits: u32,
+        waits: JoinId,
     ) -> usize {
         if !self.finish(blocks, cx, false) || !blocks.can_take(cx, 1) {
             return 0;
@@ -241,7 +241,7 @@ impl Fast {
         blocks: &mut Blocks,
         cx: &mut Cx<'_>,
         pages: &[PageOut],
-        waits: u32,
+        waits: JoinId,
     ) -> usize {
         let count = Self::run(blocks, cx, pages);
         let Some(run) = &mut self.sequential else { return 0 };
@@ -291,7 +291,7 @@ impl Fast {
         blocks: &mut Blocks,
         cx: &mut Cx<'_>,
         pages: &[PageOut],
-        waits: u32,
+        waits: JoinId,
     ) -> usize {
         let ppb = blocks.ppb() as usize;
         let sequential_block = self.sequential.map_or(NONE, |run| run.lbn);
@@ -310,7 +310,12 @@ impl Fast {
         blocks.program(cx, at, written, waits);
         if self.leaving != NONE {
             // The page's new version holds the erase back.
-            blocks.erase(cx, std::mem::replace(&mut self.leaving, NONE), Cause::Merge, NONE);
+            blocks.erase(
+                cx,
+                std::mem::replace(&mut self.leaving, NONE),
+                Cause::Merge,
+                JoinId::NONE,
+            );
         }
         written.len()
     }
@@ -324,7 +329,7 @@ impl BlockScheme for Fast {
         blocks: &mut Blocks,
         cx: &mut Cx<'_>,
         pages: &[PageOut],
-        waits: u32,
+        waits: JoinId,
     ) -> usize {
         if let Some(count) = blocks.write_direct(cx, pages, waits) {
             return count;

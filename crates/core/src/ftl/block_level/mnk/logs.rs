@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::CAUSE;
 use crate::ftl::block_level::blocks::Blocks;
 use crate::ftl::context::{Cx, Label, Place};
-use crate::nand::Role;
+use crate::nand::{JoinId, Role};
 use crate::support::NONE;
 use crate::support::list::{Links, List};
 
@@ -218,7 +218,7 @@ impl Logs {
         self.groups[group as usize].retain(|&log| log != index);
         for block in self.detach(index).blocks {
             if cx.flash.write_ptr(block) > 0 {
-                blocks.erase(cx, block, CAUSE, NONE);
+                blocks.erase(cx, block, CAUSE, JoinId::NONE);
             } else {
                 blocks.give_back(block);
             }

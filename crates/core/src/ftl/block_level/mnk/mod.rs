@@ -67,7 +67,7 @@ use super::blocks::{
 };
 use crate::ftl::context::{Cx, PageOut, Place};
 use crate::ftl::{Mapping, Shape};
-use crate::nand::Cause;
+use crate::nand::{Cause, JoinId};
 use crate::pattern::{Pattern, Route};
 use crate::support::NONE;
 use crate::support::registry::{About, Choice};
@@ -290,7 +290,7 @@ impl Mnk {
                 }
             }
             if !blank {
-                blocks.merge(cx, first + column, &own, way, (&[], NONE));
+                blocks.merge(cx, first + column, &own, way, (&[], JoinId::NONE));
             }
         }
     }
@@ -311,7 +311,7 @@ impl Mnk {
                     continue;
                 }
                 self.logs.forget(blocks, pages);
-                blocks.merge(cx, lbn, &[blocks.data[lbn as usize]], Way::Full, (&[], NONE));
+                blocks.merge(cx, lbn, &[blocks.data[lbn as usize]], Way::Full, (&[], JoinId::NONE));
             }
         }
         // Whatever took over its pages holds the erase back.
@@ -336,7 +336,7 @@ impl BlockScheme for Mnk {
         blocks: &mut Blocks,
         cx: &mut Cx<'_>,
         pages: &[PageOut],
-        waits: u32,
+        waits: JoinId,
     ) -> usize {
         let ppb = blocks.ppb();
         let (lbn, _) = blocks.split(pages[0].lpn);

@@ -7,7 +7,7 @@
 
 use crate::ftl::block_level::blocks::Blocks;
 use crate::ftl::context::{Cx, Label, Place};
-use crate::nand::{Cause, Flash, Role};
+use crate::nand::{Cause, Flash, JoinId, Role};
 use crate::support::NONE;
 use crate::support::list::{Links, List};
 
@@ -210,7 +210,7 @@ impl Areas {
             self.of_block[block as usize] = NONE;
             if cx.flash.write_ptr(block) > 0 {
                 // Whatever took over its pages holds the erase back.
-                blocks.erase(cx, block, cause, NONE);
+                blocks.erase(cx, block, cause, JoinId::NONE);
             } else {
                 blocks.give_back(block);
             }

@@ -106,7 +106,7 @@ use super::blocks::{
 use crate::ftl::context::{Cx, PageOut};
 use crate::ftl::{Mapping, Shape};
 use crate::metrics::Counters;
-use crate::nand::{Cause, Media};
+use crate::nand::{Cause, JoinId, Media};
 use crate::pattern::{Access, Hint, Pattern, Policy, Route};
 use crate::support::NONE;
 use crate::support::registry::{About, Choice, Needs};
@@ -498,7 +498,7 @@ impl BlockScheme for PatternFtl {
         blocks: &mut Blocks,
         cx: &mut Cx<'_>,
         pages: &[PageOut],
-        waits: u32,
+        waits: JoinId,
     ) -> usize {
         let lbn = blocks.split(pages[0].lpn).0;
         let own = pages.iter().take_while(|out| blocks.split(out.lpn).0 == lbn).count();

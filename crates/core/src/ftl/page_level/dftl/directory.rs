@@ -8,7 +8,7 @@ use crate::ftl::context::{Cx, PageOut};
 use crate::ftl::page_level::store::Store;
 use crate::ftl::page_level::store::table::{OWN, Table};
 use crate::nand::media::Content;
-use crate::nand::{Cause, Geometry, Media, Ppn};
+use crate::nand::{Cause, Geometry, JoinId, Media, Ppn};
 use crate::support::NONE;
 use crate::support::bits::Bits;
 
@@ -121,16 +121,16 @@ impl Directory {
 
     /// Reads a translation page, unless it was never written or is still in RAM. Returns the join
     /// of the read where it is `wanted`, and there is one.
-    pub fn read(&self, cx: &mut Cx<'_>, number: u32, wanted: bool) -> u32 {
+    pub fn read(&self, cx: &mut Cx<'_>, number: u32, wanted: bool) -> JoinId {
         let place = self.place[number as usize];
         if place == NONE {
-            return NONE;
+            return JoinId::NONE;
         }
         let (block, page) = cx.flash.geometry.split(place);
         if cx.is_in_ram(block, page) {
-            return NONE;
+            return JoinId::NONE;
         }
-        let join = if wanted { cx.join() } else { NONE };
+        let join = if wanted { cx.join() } else { JoinId::NONE };
         cx.read_map(block, page, number, join);
         join
     }

@@ -11,8 +11,7 @@ use crate::ftl::{Advice as _, Mapping as _, Reclaim, Shape};
 use crate::metrics::Counters;
 use crate::nand::chip::Chip;
 use crate::nand::config::ProgramOrder;
-use crate::nand::{Cause, Engine, Flash, Geometry, Plan, Stored};
-use crate::support::NONE;
+use crate::nand::{Cause, Engine, Flash, Geometry, JoinId, Plan, Stored};
 
 /// A DFTL on a small array of its own, without time, that checks every read of its map.
 struct Bench {
@@ -64,14 +63,14 @@ impl Bench {
         let shadow = self.engine.shadow_mut().unwrap();
         shadow.host_write(lpn);
         shadow.issue_write(lpn);
-        assert_eq!(self.dftl.write(cx!(self), &[PageOut::host(lpn)], NONE), 1);
+        assert_eq!(self.dftl.write(cx!(self), &[PageOut::host(lpn)], JoinId::NONE), 1);
     }
 
     fn read(&mut self, lpn: u32) {
         let cx = cx!(self);
         if let Some(ppn) = self.dftl.translate(cx, lpn) {
             let (block, page) = cx.flash.geometry.split(ppn);
-            cx.read(block, page, lpn, Cause::Host, NONE, NONE);
+            cx.read(block, page, lpn, Cause::Host, JoinId::NONE, JoinId::NONE);
         }
     }
 

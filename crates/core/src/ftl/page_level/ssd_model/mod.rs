@@ -326,9 +326,9 @@ mod tests {
     use crate::ftl::Reclaim;
     use crate::ftl::context::{Cx, PageOut};
     use crate::metrics::Counters;
+    use crate::nand::JoinId;
     use crate::nand::config::ProgramOrder;
     use crate::nand::{Chip, Engine, Flash, Oob, Plan, Stored};
-    use crate::support::NONE;
 
     /// Does something with a drive of one die, without time, that exports so many pages; planes of
     /// 6 blocks with 4 pages.
@@ -371,8 +371,9 @@ mod tests {
             let mut cleaned = [0, 0];
             for _ in 0..20 {
                 while let Some(page) = pages.next()
-                    && mapping.write(cx, &[PageOut::host(page)], NONE) == 1
-                {}
+                    && mapping.write(cx, &[PageOut::host(page)], JoinId::NONE) == 1
+                {
+                }
                 let asked: Vec<u32> = std::iter::from_fn(|| mapping.needs_reclaim()).collect();
                 assert_eq!(asked.len(), 1, "{asked:?}");
                 cleaned[asked[0] as usize] += 1;
@@ -391,8 +392,9 @@ mod tests {
             let (mut pages, mut last) = ((0..8).cycle(), None);
             for turn in 0..20 {
                 while let Some(page) = pages.next()
-                    && mapping.write(cx, &[PageOut::host(page)], NONE) == 1
-                {}
+                    && mapping.write(cx, &[PageOut::host(page)], JoinId::NONE) == 1
+                {
+                }
                 let asked = mapping.needs_reclaim().unwrap();
                 assert_ne!(last.replace(asked), Some(asked), "turn {turn}");
                 clean(mapping, cx, asked);

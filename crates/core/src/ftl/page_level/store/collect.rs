@@ -9,7 +9,7 @@ use crate::ftl::gc::Grain;
 use crate::ftl::victim::Candidates;
 use crate::ftl::wear::Swap;
 use crate::metrics::Counters;
-use crate::nand::{Cause, Engine, Kind};
+use crate::nand::{Cause, Engine, JoinId, Kind};
 use crate::support::NONE;
 use crate::support::minima::ABSENT;
 
@@ -119,7 +119,7 @@ impl Store {
             if !owners.before_erase(self, cx, unit, victim) {
                 return self.give_up(cx, unit);
             }
-            cx.erase(victim, job.cause(), NONE, NONE);
+            cx.erase(victim, job.cause(), JoinId::NONE, JoinId::NONE);
             self.history.erase(victim);
             self.wear.count(victim, cx.flash.erases()[victim as usize]);
             self.rested(self.geometry.unit_of(victim));
@@ -287,7 +287,7 @@ impl Store {
                     chunk,
                     Place { block: into, page: first, label },
                     job.cause(),
-                    NONE,
+                    JoinId::NONE,
                 );
                 first += chunk.len() as u32;
             }
@@ -383,7 +383,7 @@ impl Store {
         for &block in pins.iter().filter(|&&block| block != NONE) {
             cx.pin(block, &mut pinned);
         }
-        cx.relocate(victim, &moves, Place { block, page, label }, Cause::Mapping, NONE);
+        cx.relocate(victim, &moves, Place { block, page, label }, Cause::Mapping, JoinId::NONE);
         cx.unpin(&mut pinned);
         self.close_if_full(cx, unit, class, true);
         Some(block * self.ppb() + page)

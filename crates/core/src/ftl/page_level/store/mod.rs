@@ -54,7 +54,7 @@ use crate::ftl::context::{After, Cx, Label, Move, PageOut, Place, Stamp};
 use crate::ftl::gc::Grain;
 use crate::ftl::pool::Pool;
 use crate::ftl::victim::VictimPolicy;
-use crate::nand::{Geometry, Ppn, Role};
+use crate::nand::{Geometry, JoinId, Ppn, Role};
 use crate::support::NONE;
 use crate::support::bits::Bits;
 use crate::support::minima::{ABSENT, Minima};
@@ -129,9 +129,9 @@ struct Open {
     /// Pins of the blocks that hold the versions which they replace.
     pinned: Vec<u32>,
     /// Those who wait for them to be stored.
-    waiting: Option<u32>,
+    waiting: Option<JoinId>,
     /// The reads that bring their data.
-    fed_by: Option<u32>,
+    fed_by: Option<JoinId>,
 }
 
 impl Open {
@@ -142,7 +142,7 @@ impl Open {
         cx: &mut Cx<'_>,
         (page, out): (u32, PageOut),
         guard: u32,
-        waits: u32,
+        waits: JoinId,
         full: u32,
     ) {
         cx.hold(out, &mut self.stamps);
@@ -530,7 +530,7 @@ impl Store {
         out: PageOut,
         owner: u32,
         guard: u32,
-        waits: u32,
+        waits: JoinId,
     ) -> Option<Ppn> {
         let ppn = self.put(cx, (unit, class), out, owner, guard, waits)?;
         if class < self.limits.regions {
@@ -554,7 +554,7 @@ impl Store {
         out: PageOut,
         owner: u32,
         guard: u32,
-        waits: u32,
+        waits: JoinId,
     ) -> Option<Ppn> {
         let (block, page) = self.place(cx, (unit, class), false, owner)?;
         let write_point = self.write_point(unit, class, false);
@@ -589,7 +589,7 @@ impl Store {
             for class in 0..self.limits.classes {
                 while !self.open[self.write_point(unit, class, false)].pending.is_empty() {
                     if let Some(ppn) =
-                        self.put(cx, (unit, class), PageOut::filler(), NONE, NONE, NONE)
+                        self.put(cx, (unit, class), PageOut::filler(), NONE, NONE, JoinId::NONE)
                     {
                         self.invalidate(ppn);
                     }

@@ -7,7 +7,7 @@ use super::{DATA, Open, Store};
 use crate::ftl::context::{Cx, Label};
 use crate::ftl::pool::Pool;
 use crate::nand::media::{Content, Media, PageState};
-use crate::nand::{Cause, Ppn, Role};
+use crate::nand::{Cause, JoinId, Ppn, Role};
 use crate::support::NONE;
 
 impl Table {
@@ -91,7 +91,7 @@ impl Store {
             if self.valid_of[block as usize] == 0 {
                 let dirty = media.block(block).iter().any(|page| *page != PageState::Erased);
                 if dirty && !cx.flash.is_worn_out(block) {
-                    cx.erase(block, Cause::Mapping, NONE, NONE);
+                    cx.erase(block, Cause::Mapping, JoinId::NONE, JoinId::NONE);
                 }
                 self.give(cx, block);
                 continue;

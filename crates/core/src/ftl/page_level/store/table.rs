@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::{DATA, Owners, Store};
 use crate::ftl::context::{Cx, PageOut};
-use crate::nand::{Cause, Ppn};
+use crate::nand::{Cause, JoinId, Ppn};
 use crate::support::NONE;
 
 /// Marks entries that are trimmed, and owners that are tombstones.
@@ -126,7 +126,7 @@ impl Table {
                 let (ranges, blocks) = self.take_trimmed(pool, store.geometry.page_bytes);
                 let (tomb, out) = self.tombstone(cx, &ranges);
                 store.hold_back(cx, (unit, DATA), &blocks);
-                let placed = store.append(cx, (unit, DATA), out, TOMB | tomb, NONE, NONE);
+                let placed = store.append(cx, (unit, DATA), out, TOMB | tomb, NONE, JoinId::NONE);
                 let Some(ppn) = placed else { return false };
                 self.tombs[tomb as usize].ppn = ppn;
             }

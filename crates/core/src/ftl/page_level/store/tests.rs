@@ -8,8 +8,7 @@ use crate::ftl::context::{Cx, PageOut};
 use crate::metrics::Counters;
 use crate::nand::chip::Chip;
 use crate::nand::config::ProgramOrder;
-use crate::nand::op::ENGINE_JOIN;
-use crate::nand::{Cause, Engine, Flash, Geometry, Plan};
+use crate::nand::{Cause, Engine, Flash, Geometry, JoinId, Plan};
 use crate::support::NONE;
 use crate::support::tournament::NEVER;
 
@@ -46,20 +45,20 @@ fn programmed(data: [Data; 2], apart: bool) -> u64 {
         let mut cx =
             Cx { timed: true, ..Cx::alone(&mut flash, &mut engine, &mut plan, &mut counters) };
         let waits = match data {
-            Data::Here => NONE,
+            Data::Here => JoinId::NONE,
             Data::Read => {
                 let join = cx.join();
-                cx.read(other, 0, 9, Cause::Padding, join, NONE);
+                cx.read(other, 0, 9, Cause::Padding, join, JoinId::NONE);
                 join
             }
             Data::Issued => {
                 let join = cx.engine.join(NONE);
                 cx.engine.hold(join);
-                cx.read(other, 0, 9, Cause::Padding, NONE, join);
+                cx.read(other, 0, 9, Cause::Padding, JoinId::NONE, join);
                 cx.engine.issue(cx.plan);
                 cx.plan.clear();
                 cx.engine.release(join);
-                join | ENGINE_JOIN
+                join
             }
         };
         open.hold(&mut cx, (page, PageOut::host(page)), NONE, waits, full);

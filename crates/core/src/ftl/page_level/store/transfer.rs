@@ -3,7 +3,7 @@
 
 use super::{Move, Owners, Place, Store};
 use crate::ftl::context::Cx;
-use crate::nand::{Cause, Engine};
+use crate::nand::{Cause, Engine, JoinId};
 use crate::support::NONE;
 
 impl Store {
@@ -58,7 +58,7 @@ impl Store {
         let write_point = self.write_point(unit, class, true);
         self.fill_unit(write_point, &mut moves);
         let label = self.open[write_point].label;
-        cx.relocate(source, &moves, Place { block, page, label }, Cause::Placement, NONE);
+        cx.relocate(source, &moves, Place { block, page, label }, Cause::Placement, JoinId::NONE);
         self.close_if_full(cx, unit, class, true);
         true
     }
