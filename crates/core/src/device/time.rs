@@ -254,8 +254,11 @@ impl Device {
     #[inline]
     fn after_event(&mut self) -> Result<(), DeviceError> {
         loop {
-            if self.backend.engine().has_finished() {
-                self.collect_finished();
+            // What has ended changes nothing about which units ask to be collected, but for
+            // collection itself.
+            if self.backend.engine().has_finished()
+                && (self.collect_finished() || self.backend.collects_at_once())
+            {
                 self.start_jobs()?;
             }
             // The end of an erase need not be anybody's to be told of.
@@ -310,13 +313,15 @@ impl Device {
         Ok(())
     }
 
-    /// Serves the tags of joins that have ended.
-    pub(super) fn collect_finished(&mut self) {
+    /// Serves the tags of joins that have ended; whether collection is among them.
+    pub(super) fn collect_finished(&mut self) -> bool {
+        let mut collected = false;
         let mut finished = std::mem::take(&mut self.finished);
         self.backend.take_finished(&mut finished);
         for tag in finished.drain(..) {
             match Tag::of(tag) {
                 Tag::Job(unit) => {
+                    collected = true;
                     let busy = self.requests.under_way() > 0;
                     self.backend.next_job_step(unit, busy, &mut self.observers);
                 }
@@ -326,5 +331,6 @@ impl Device {
             }
         }
         self.finished = finished;
+        collected
     }
 }

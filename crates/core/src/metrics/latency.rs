@@ -1,6 +1,8 @@
-//! Response times: exact count, sum and maximum, quantiles from an HDR histogram with three digits.
+//! Response times: exact count, sum and maximum, quantiles from a histogram with three digits.
+//!
+//! Each request is noted in one, so its steps are counted here in a few instructions: those of the
+//! HDR histogram, with which tests compare them.
 
-use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 /// Response times of one kind of request, in ns.
@@ -8,7 +10,8 @@ use serde::{Deserialize, Serialize};
 pub struct Latency {
     /// The first ones as they are, until there are [`FEW`]: a histogram is large.
     few: Vec<u64>,
-    histogram: Option<Box<Histogram<u64>>>,
+    /// How many lie in each step; long enough for the largest.
+    steps: Vec<u64>,
     sum: u128,
     max: u64,
     count: u64,
@@ -42,15 +45,18 @@ const HIGHEST: u64 = 1 << 52;
 /// So many are kept one by one before there is a histogram.
 const FEW: usize = 128;
 
-/// A histogram of these, which grows with the largest time.
-fn histogram_of(times: &[u64]) -> Histogram<u64> {
-    // Three digits are a constant that the library accepts.
-    let mut histogram = Histogram::new(3).unwrap_or_else(|e| unreachable!("{e}"));
-    for &ns in times {
-        // It fails only above what it can grow to.
-        let _ = histogram.record(ns);
-    }
-    histogram
+/// The step that a time lies in: three digits are kept, which takes eleven bits.
+#[inline]
+fn step_of(ns: u64) -> usize {
+    let ns = ns.min(HIGHEST);
+    let shift = ns.max(1 << 10).ilog2() - 10;
+    (u64::from(shift << 10) + (ns >> shift)) as usize
+}
+
+/// The largest time in a step.
+fn end_of_step(step: usize) -> u64 {
+    let shift = (step >> 10).max(1) - 1;
+    (((step - (shift << 10)) as u64 + 1) << shift) - 1
 }
 
 impl Latency {
@@ -60,38 +66,56 @@ impl Latency {
         self.count += 1;
         self.sum += u128::from(ns);
         self.max = self.max.max(ns);
-        let ns = ns.min(HIGHEST);
-        if let Some(histogram) = &mut self.histogram {
-            // It fails only above what it can grow to.
-            let _ = histogram.record(ns);
-        } else {
-            self.keep(ns);
+        match self.steps.get_mut(step_of(ns)) {
+            Some(step) => *step += 1,
+            None => self.keep(ns),
         }
+    }
+
+    /// Notes so many that took no time.
+    pub fn record_none(&mut self, count: u64) {
+        self.spread();
+        self.count += count;
+        self.count_in(0, count);
     }
 
     #[cold]
     fn keep(&mut self, ns: u64) {
+        if !self.steps.is_empty() {
+            self.count_in(step_of(ns), 1);
+            return;
+        }
         self.few.push(ns);
         if self.few.len() == FEW {
-            self.histogram = Some(Box::new(histogram_of(&self.few)));
-            self.few = Vec::new();
+            self.spread();
         }
+    }
+
+    /// From now on there is a histogram.
+    fn spread(&mut self) {
+        for ns in std::mem::take(&mut self.few) {
+            self.count_in(step_of(ns), 1);
+        }
+    }
+
+    fn count_in(&mut self, step: usize, count: u64) {
+        if step >= self.steps.len() {
+            // The octave as a whole.
+            self.steps.resize((step / 1024 + 1) * 1024, 0);
+        }
+        self.steps[step] += count;
     }
 
     /// Adds what another has noted.
     pub fn add(&mut self, other: &Self) {
-        if let Some(histogram) = &other.histogram {
-            let few = std::mem::take(&mut self.few);
-            let all = self.histogram.get_or_insert_with(|| Box::new(histogram_of(&few)));
-            // It grows as needed, so that adding cannot fail.
-            let _ = all.add(&**histogram);
-        } else {
-            for &ns in &other.few {
-                match &mut self.histogram {
-                    Some(histogram) => _ = histogram.record(ns),
-                    None => self.keep(ns),
-                }
-            }
+        if !other.steps.is_empty() {
+            self.spread();
+        }
+        for (step, &count) in other.steps.iter().enumerate().filter(|(_, count)| **count > 0) {
+            self.count_in(step, count);
+        }
+        for &ns in &other.few {
+            self.keep(ns);
         }
         self.count += other.count;
         self.sum += other.sum;
@@ -111,13 +135,11 @@ impl Latency {
     /// Times in ascending order, each the largest of a step of the histogram, and how many there
     /// are.
     fn steps(&self) -> Vec<(u64, u64)> {
-        if let Some(histogram) = &self.histogram {
-            let recorded = histogram.iter_recorded();
-            return recorded
-                .map(|step| (step.value_iterated_to(), step.count_at_value()))
-                .collect();
+        if self.few.is_empty() {
+            let taken = self.steps.iter().enumerate().filter(|(_, count)| **count > 0);
+            return taken.map(|(step, &count)| (end_of_step(step), count)).collect();
         }
-        let mut few: Vec<u64> = self.few.iter().map(|&ns| end_of_step(ns)).collect();
+        let mut few: Vec<u64> = self.few.iter().map(|&ns| end_of_step(step_of(ns))).collect();
         few.sort_unstable();
         few.chunk_by(|a, b| a == b).map(|equal| (equal[0], equal.len() as u64)).collect()
     }
@@ -163,13 +185,6 @@ fn coarse(fine: &[(u64, u64)]) -> Vec<(u64, u64)> {
     steps
 }
 
-/// The largest time in the step of the histogram that `ns` lies in: three digits are kept, which
-/// takes eleven bits.
-fn end_of_step(ns: u64) -> u64 {
-    let shift = ns.max(1 << 10).ilog2() - 10;
-    (((ns >> shift) + 1) << shift) - 1
-}
-
 /// The end of the eighth of an octave that `value` lies in; the histogram's own steps lie wholly in
 /// one.
 fn octave_step(value: u64) -> u64 {
@@ -199,26 +214,47 @@ mod tests {
         assert!(histogram.len() < 8 * 30);
     }
 
-    /// Few times, which are summed up as they are, are reported as the histogram reports them.
+    fn histogram_of(times: &[u64]) -> hdrhistogram::Histogram<u64> {
+        let mut histogram = hdrhistogram::Histogram::new(3).unwrap();
+        for &ns in times {
+            histogram.record(ns).unwrap();
+        }
+        histogram
+    }
+
+    /// Few times, which are summed up as they are, and many are reported as the histogram of the
+    /// library reports them.
     #[test]
-    fn few_times_are_reported_as_a_histogram_of_them_is() {
-        for count in 1..FEW as u64 {
+    fn times_are_reported_as_a_histogram_of_them_is() {
+        for count in (1..FEW as u64 + 40).chain([5_000]) {
             let mut latency = Latency::default();
-            let times: Vec<u64> =
-                (1..=count).map(|i| (i * i * 7919).pow(1 + i as u32 % 2)).collect();
+            let times: Vec<u64> = (1..=count)
+                .map(|i| if i % 2 == 0 { i * i * 7919 } else { (i * 7919).pow(2) * (i % 997) })
+                .collect();
             for &ns in &times {
                 latency.record(ns);
             }
-            let (summary, histogram) = (latency.summary().unwrap(), histogram_of(&latency.few));
+            let (summary, histogram) = (latency.summary().unwrap(), histogram_of(&times));
             assert_eq!(histogram.len(), count);
             let at = |quantile| histogram.value_at_quantile(quantile).min(summary.max);
             assert_eq!(
                 [summary.p50, summary.p90, summary.p99, summary.p999],
                 [0.5, 0.9, 0.99, 0.999].map(at)
             );
-            let many = Latency { few: Vec::new(), histogram: Some(Box::new(histogram)), ..latency };
+            let mut many = latency.clone();
+            many.spread();
             assert_eq!(many.summary().unwrap(), summary);
         }
+    }
+
+    #[test]
+    fn what_took_no_time_counts() {
+        let mut latency = Latency::default();
+        (0..30).for_each(|_| latency.record(5_000));
+        latency.record_none(70);
+        let summary = latency.summary().unwrap();
+        assert_eq!((summary.count, summary.p50, summary.p90), (100, 0, 5_000));
+        assert!((summary.mean - 1_500.0).abs() < f64::EPSILON);
     }
 
     /// Few and many, added to one another, are all of them.
@@ -239,12 +275,14 @@ mod tests {
     #[test]
     fn steps_keep_three_digits() {
         let histogram = histogram_of(&[]);
+        let end = |ns| end_of_step(step_of(ns));
         for bit in 0..52 {
             for ns in [1 << bit, (1 << bit) + 1, (1 << bit) * 3 / 2, (2 << bit) - 1] {
-                assert_eq!(end_of_step(ns), histogram.highest_equivalent(ns), "{ns}");
+                assert_eq!(end(ns), histogram.highest_equivalent(ns), "{ns}");
             }
         }
-        assert_eq!(end_of_step(0), histogram.highest_equivalent(0));
+        assert_eq!(end(0), histogram.highest_equivalent(0));
+        assert_eq!(step_of(u64::MAX), step_of(HIGHEST));
     }
 
     #[test]

@@ -11,8 +11,9 @@ pub(in crate::device) struct Backlog {
     /// Requests between two samples, a power of two, less one.
     skip: u64,
     seen: u64,
-    /// How long each request waited for its turn.
+    /// How long each request waited for its turn, those left out that did not wait.
     waits: Latency,
+    unwaited: u64,
     /// Arrivals of requests that are under way and wait, since more come before them than a host
     /// keeps under way.
     waiting: VecDeque<u64>,
@@ -50,7 +51,11 @@ impl Backlog {
 
     /// A request that arrived then need not wait any more.
     fn waited(&mut self, arrival: u64, now: u64) {
-        self.waits.record(now - arrival);
+        if now == arrival {
+            self.unwaited += 1;
+        } else {
+            self.waits.record(now - arrival);
+        }
         self.behind_ns += now.saturating_sub(arrival.max(self.behind_until));
         self.behind_until = now;
     }
@@ -59,12 +64,14 @@ impl Backlog {
     /// with `slots` under way at a time, that takes as many times as long as one takes as the slots
     /// go into those. `response_ns` is the sum of all response times.
     pub fn burst(&self, slots: u32, response_ns: u128) -> Option<Burst> {
-        let count = u128::from(self.waits.count());
+        let mut waits = self.waits.clone();
+        waits.record_none(self.unwaited);
+        let count = u128::from(waits.count());
         if !self.has_enough_samples() || count == 0 {
             return None;
         }
-        let served_ns = (response_ns.saturating_sub(self.waits.sum()) / count) as u64;
-        let wait_ns = self.waits.summary()?.p90;
+        let served_ns = (response_ns.saturating_sub(waits.sum()) / count) as u64;
+        let wait_ns = waits.summary()?.p90;
         let far =
             wait_ns > served_ns.saturating_mul(Self::FAR.max(u64::from(Self::HOST / slots.max(1))));
         far.then_some(Burst { wait: wait_ns, behind: self.behind_ns })
