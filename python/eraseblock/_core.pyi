@@ -53,10 +53,12 @@ def run(
     verify: bool = False,
     progress: Callable[[str, int, int], None] | None = None,
     events: str | None = None,
+    share: bool = False,
 ) -> str:
     """Run one resolved experiment; what `progress(phase, done, total)` raises ends the run.
 
-    Every decision of the buffer goes to the file `events`.
+    Every decision of the buffer goes to the file `events`. With `share` other runs of this process can start from
+    the same filled drive, which is kept for them.
     """
 
 def trace_convert(

@@ -168,7 +168,7 @@ class _Sweep:
             one = self._experiments[index]
             progress = self._progress(index, pool) if pool.shares_memory else None
             events = None if self._events is None else str(self._events[index])
-            calls.append((run_one, (one.text, str(one.base), self._verify, progress, events)))
+            calls.append((run_one, (one.text, str(one.base), self._verify, progress, events, len(todo) > 1)))
         pool.each(calls, ended)
 
     def outcomes(self) -> list[Outcome]:
@@ -226,7 +226,12 @@ class _Sweep:
 
 
 def run_one(
-    text: str, base: str, verify: bool, progress: Progress | None = None, events: str | None = None
+    text: str,
+    base: str,
+    verify: bool,
+    progress: Progress | None = None,
+    events: str | None = None,
+    share: bool = False,
 ) -> str:
     """Run one resolved experiment; a function of its own so that other processes find it by name."""
-    return _core.run(text, base, verify, progress, events)
+    return _core.run(text, base, verify, progress, events, share)

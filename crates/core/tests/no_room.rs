@@ -21,7 +21,7 @@ enum Way {
 }
 
 /// Page mapping that from its 40th page on takes nothing more.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Treadmill {
     inner: Box<dyn Mapping>,
     way: Way,

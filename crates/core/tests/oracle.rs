@@ -319,7 +319,7 @@ fn composed() -> Vec<(&'static str, Value, DeviceConfig)> {
 }
 
 /// A mapping with a planted bug.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Buggy {
     inner: Box<dyn Mapping>,
     bug: Bug,

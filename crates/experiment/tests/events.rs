@@ -48,7 +48,7 @@ fn workloads() -> PathBuf {
 }
 
 fn run(experiment: &Experiment, events: &Path) -> Result<Record, RunError> {
-    let how = How { verify: false, events: Some(events) };
+    let how = How { events: Some(events), ..How::default() };
     Runner::default().run(experiment, &workloads(), how, &mut |_| ControlFlow::Continue(()))
 }
 
@@ -252,7 +252,7 @@ fn a_stopped_run_leaves_whole_lines() {
     let experiment = experiment("lru", &[]);
     for name in ["log.jsonl", "log.jsonl.gz", "log.jsonl.zst"] {
         let path = folder.path().join(name);
-        let how = How { verify: false, events: Some(&path) };
+        let how = How { events: Some(&path), ..How::default() };
         let stop = Runner::default().run(&experiment, &workloads(), how, &mut |at| {
             if at.phase == "replay" && at.done > 0 {
                 ControlFlow::Break(())

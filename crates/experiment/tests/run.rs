@@ -288,7 +288,7 @@ fn a_record_is_known_by_the_content_of_its_trace() {
         let go_on = &mut |_| ControlFlow::Continue(());
         let identity = runner.identify(&experiment, folder.path(), go_on).unwrap();
         let record = runner
-            .run(&experiment, folder.path(), How { verify: true, events: None }, go_on)
+            .run(&experiment, folder.path(), How { verify: true, ..How::default() }, go_on)
             .unwrap();
         assert_eq!(record.value()["key"], identity.key);
         for (label, value) in &identity.trace {

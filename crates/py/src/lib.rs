@@ -84,11 +84,12 @@ fn identify(
 }
 
 /// Runs one resolved experiment and returns its record as JSON; every decision of the buffer goes
-/// to the file `events`.
+/// to the file `events`. With `share` other runs of this process can start from the same filled
+/// drive, which is kept for them.
 ///
 /// `progress(phase, done, total)` is called about ten times a second; what it raises ends the run.
 #[pyfunction]
-#[pyo3(signature = (experiment_json, base, verify=false, progress=None, events=None))]
+#[pyo3(signature = (experiment_json, base, verify=false, progress=None, events=None, share=false))]
 #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
 fn run(
     py: Python<'_>,
@@ -97,9 +98,10 @@ fn run(
     verify: bool,
     progress: Option<Py<PyAny>>,
     events: Option<String>,
+    share: bool,
 ) -> PyResult<String> {
     let one = experiment::Experiment::from_json(&experiment_json).map_err(errors::config)?;
-    let how = How { verify, events: events.as_deref().map(Path::new) };
+    let how = How { verify, events: events.as_deref().map(Path::new), share };
     let record = watched(py, progress, |watch| RUNNER.run(&one, Path::new(&base), how, watch))?;
     Ok(record.to_json())
 }

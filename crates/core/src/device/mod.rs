@@ -20,6 +20,7 @@ mod assemble;
 mod backend;
 mod error;
 mod fill;
+mod filled;
 mod finish;
 mod foresee;
 mod host;
@@ -32,6 +33,7 @@ mod room;
 mod time;
 
 pub use error::DeviceError;
+pub use filled::Filled;
 pub use power::{Crash, Fate};
 
 use crate::buffer::{self, Buffer};

@@ -3,6 +3,7 @@
 use super::advice::Advice;
 use super::context::{Cx, PageOut};
 use crate::nand::{Flash, JoinId, Media, Ppn};
+use dyn_clone::DynClone;
 
 /// How a call for more room went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub enum Reclaim {
 }
 
 /// A mapping: where each logical page lives, where the next write goes, and how space is won back.
-pub trait Mapping: std::fmt::Debug + Send {
+pub trait Mapping: DynClone + std::fmt::Debug + Send + Sync {
     /// Where a logical page is, or `None` if it was never written or has been trimmed. May plan
     /// what it takes to read the map; then `known` of the [`Cx`] says when it has been read. O(1).
     fn translate(&mut self, cx: &mut Cx<'_>, lpn: u32) -> Option<Ppn>;
@@ -83,3 +84,5 @@ pub trait Mapping: std::fmt::Debug + Send {
         None
     }
 }
+
+dyn_clone::clone_trait_object!(Mapping);

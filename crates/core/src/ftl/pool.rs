@@ -1,14 +1,13 @@
 //! Erased blocks, unit by unit, the one erased longest ago first: its erase is the likeliest to
 //! have ended, and wear spreads over all of them.
 
-use std::collections::VecDeque;
-
 use crate::nand::Geometry;
+use crate::support::roomy::RoomyQueue;
 
 /// The erased blocks of all units.
 #[derive(Debug, Clone)]
 pub struct Pool {
-    units: Vec<VecDeque<u32>>,
+    units: Vec<RoomyQueue<u32>>,
     total: u32,
 }
 
@@ -23,7 +22,7 @@ impl Pool {
 
     /// No blocks yet.
     pub fn empty(geometry: &Geometry) -> Self {
-        let queue = |_| VecDeque::with_capacity(geometry.blocks_per_unit as usize);
+        let queue = |_| RoomyQueue::with_capacity(geometry.blocks_per_unit as usize);
         Self { units: (0..geometry.units).map(queue).collect(), total: 0 }
     }
 

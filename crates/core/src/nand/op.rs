@@ -166,7 +166,7 @@ pub struct FlashOp {
 }
 
 /// What the flash has to do, in order, for one step of a scheme.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Plan {
     /// Operations in the order of issue.
     pub ops: Vec<FlashOp>,

@@ -1,5 +1,6 @@
 //! Members by rank, where many may be equal: any member of the least rank is found in O(log ranks).
 
+use crate::support::roomy::Roomy;
 use std::hash::Hash;
 
 use foldhash::fast::FixedState;
@@ -15,8 +16,8 @@ use super::heap::Heap;
 pub struct Classes<K> {
     ranks: Heap<K>,
     /// Members of each class; classes without members keep their memory.
-    members: Vec<Vec<u32>>,
-    unused: Vec<u32>,
+    members: Roomy<Roomy<u32>>,
+    unused: Roomy<u32>,
     /// Hashed the same in every process: the room that it takes depends on where its entries lie.
     class_of_rank: HashMap<K, u32, FixedState>,
     /// Class of each member, or [`NONE`], and its place there.
@@ -29,8 +30,8 @@ impl<K: Ord + Copy + Hash> Classes<K> {
     pub fn new(count: usize) -> Self {
         Self {
             ranks: Heap::new(count),
-            members: Vec::new(),
-            unused: Vec::new(),
+            members: Roomy::default(),
+            unused: Roomy::default(),
             class_of_rank: HashMap::default(),
             class: vec![NONE; count],
             place: vec![NONE; count],
@@ -63,7 +64,7 @@ impl<K: Ord + Copy + Hash> Classes<K> {
         let class = *self.class_of_rank.entry(rank).or_insert_with(|| {
             let class = self.unused.pop().unwrap_or(self.members.len() as u32);
             if class as usize == self.members.len() {
-                self.members.push(Vec::new());
+                self.members.push(Roomy::default());
             }
             self.ranks.set(class, rank);
             class
@@ -122,7 +123,7 @@ impl<K: Ord + Copy + Hash> Classes<K> {
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.ranks.bytes()
-            + self.members.capacity() * size_of::<Vec<u32>>()
+            + self.members.capacity() * size_of::<Roomy<u32>>()
             + self.members.iter().map(|members| members.capacity() * 4).sum::<usize>()
             + self.unused.capacity() * 4
             + self.class_of_rank.allocation_size()

@@ -3,6 +3,7 @@
 
 use super::NONE;
 use super::list::{Links, List};
+use crate::support::roomy::Roomy;
 
 /// Nodes used equally often.
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +19,7 @@ pub struct Frequency {
     /// Bucket of each node, or [`NONE`].
     bucket_of: Vec<u32>,
     buckets: Vec<Bucket>,
-    free: Vec<u32>,
+    free: Roomy<u32>,
     /// Buckets that hold nodes, most uses first.
     order: List,
     bucket_links: Links,

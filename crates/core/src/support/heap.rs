@@ -1,13 +1,14 @@
 //! The least of many keys that change: a binary heap that knows where each of its members is.
 
 use super::NONE;
+use crate::support::roomy::Roomy;
 
 /// Members `0..count`, each in the heap with a key or not. The least key is first; equal keys must
 /// not matter to the caller, or be told apart by the key itself.
 #[derive(Debug, Clone)]
 pub struct Heap<K> {
     /// Members in heap order, each with its key.
-    order: Vec<(K, u32)>,
+    order: Roomy<(K, u32)>,
     /// Where each member stands in `order`, or [`NONE`].
     place: Vec<u32>,
 }
@@ -15,12 +16,12 @@ pub struct Heap<K> {
 impl<K: Ord + Copy> Heap<K> {
     /// An empty heap for members `0..count`.
     pub fn new(count: usize) -> Self {
-        Self { order: Vec::new(), place: vec![NONE; count] }
+        Self { order: Roomy::default(), place: vec![NONE; count] }
     }
 
     /// The same with memory for all of them.
     pub fn with_room(count: usize) -> Self {
-        Self { order: Vec::with_capacity(count), ..Self::new(count) }
+        Self { order: Roomy::with_capacity(count), ..Self::new(count) }
     }
 
     /// Members in it.

@@ -1,11 +1,12 @@
 //! A set of small numbers that takes O(1) to change and O(members) to go through.
 
 use super::NONE;
+use crate::support::roomy::Roomy;
 
 /// Some of the numbers `0..count`.
 #[derive(Debug, Clone)]
 pub struct Members {
-    members: Vec<u32>,
+    members: Roomy<u32>,
     /// Place of each member among them, or [`NONE`].
     place: Vec<u32>,
 }
@@ -13,7 +14,7 @@ pub struct Members {
 impl Members {
     /// None of `0..count`.
     pub fn new(count: usize) -> Self {
-        Self { members: Vec::new(), place: vec![NONE; count] }
+        Self { members: Roomy::default(), place: vec![NONE; count] }
     }
 
     /// Members in it.

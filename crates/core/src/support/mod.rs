@@ -12,6 +12,7 @@ pub mod marks;
 pub mod members;
 pub mod minima;
 pub mod registry;
+pub mod roomy;
 pub mod sketch;
 pub mod tournament;
 pub mod units;

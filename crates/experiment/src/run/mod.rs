@@ -3,10 +3,12 @@
 mod advice;
 mod error;
 mod events;
+mod filled;
 mod given;
 mod info;
 mod laws;
 mod record;
+mod waiting;
 mod workloads;
 
 use std::collections::BTreeMap;
@@ -25,6 +27,7 @@ use crate::experiment::Experiment;
 pub use error::RunError;
 use events::EventLog;
 pub(crate) use events::push_line;
+use filled::FilledDrives;
 pub use info::{InfoOptions, trace_info};
 pub use record::Record;
 use workloads::{Stamp, Workloads, changed};
@@ -48,6 +51,8 @@ pub struct How<'a> {
     pub verify: bool,
     /// File for every decision of the buffer, as docs/events.md describes it.
     pub events: Option<&'a Path>,
+    /// Other runs of this runner may start from the same filled drive: keep it for them.
+    pub share: bool,
 }
 
 /// What a record calls the format of a workload that no file holds.
@@ -73,10 +78,12 @@ impl Identity {
     }
 }
 
-/// Runs experiments, many at a time if need be, and reads each workload once for all of them.
+/// Runs experiments, many at a time if need be. Reads each workload once for all of them, and fills
+/// drives once that are the same below the buffer.
 #[derive(Debug, Default)]
 pub struct Runner {
     workloads: Workloads,
+    filled: FilledDrives,
 }
 
 impl Runner {
@@ -123,7 +130,8 @@ impl Runner {
             ControlFlow::Break(()) => Err(RunError::Cancelled),
         };
 
-        let mut device = Device::new(&experiment.device(), Options { verify: how.verify })?;
+        let (config, options) = (experiment.device(), Options { verify: how.verify });
+        let mut device = Device::new(&config, options)?;
         let device_idle = device.idle_settings();
         let mut read = |passed| report("read", passed, 0).is_ok();
         let (workload, file) = self.workloads.get(&experiment.workload, base, &mut read)?;
@@ -142,10 +150,11 @@ impl Runner {
 
         report("fill", 0, 1)?;
         let start = Instant::now();
-        let filled =
-            device.precondition_with(&mut |done, total| report("fill", done, total).is_ok())?;
-        if !filled {
-            return Err(RunError::Cancelled);
+        let mut filling = |done, total| report("fill", done, total).is_ok();
+        if how.share {
+            self.filled.fill(&mut device, (&config, options), &mut filling)?;
+        } else {
+            filled::fill(&mut device, &mut filling)?;
         }
         let fill_s = start.elapsed().as_secs_f64();
         let total = fitted.report().submitted;
@@ -212,7 +221,7 @@ pub fn run(
     verify: bool,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Record, RunError> {
-    Runner::default().run(experiment, base, How { verify, events: None }, progress)
+    Runner::default().run(experiment, base, How { verify, ..How::default() }, progress)
 }
 
 /// A sentence about settings that somebody gave and that do nothing beside the others.

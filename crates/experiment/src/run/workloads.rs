@@ -2,18 +2,16 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
-use std::thread;
-use std::time::{Duration, SystemTime};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 use eraseblock_traces::{TraceError, Watch, Workload, WorkloadConfig};
 
 use super::RunError;
+use super::waiting::lock;
 
 /// Workloads remembered at most; a sweep that has more of them reads the oldest again.
 const KEPT: usize = 256;
-/// How often a run that waits for another one's reading asks whether it should go on.
-const POLL: Duration = Duration::from_millis(10);
 
 /// The workloads that this process has read.
 #[derive(Debug, Default)]
@@ -75,7 +73,7 @@ impl Workloads {
             return Ok((Arc::new(config.prepare_watched(base, watch)?), file));
         }
         let entry = self.entry(config, base, file.clone());
-        let mut found = wait_for(&entry, watch)?;
+        let mut found = lock(&entry.found, watch)?;
         if let Some(known) = &*found {
             return Ok((known.clone()?, file));
         }
@@ -112,18 +110,6 @@ impl Workloads {
     }
 }
 
-/// The lock of an entry, once nobody else reads it.
-fn wait_for<'a>(entry: &'a Entry, watch: Watch<'_>) -> Result<MutexGuard<'a, Found>, RunError> {
-    loop {
-        match entry.found.try_lock() {
-            Ok(found) => return Ok(found),
-            Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) if !watch(0) => return Err(RunError::Cancelled),
-            Err(TryLockError::WouldBlock) => thread::sleep(POLL),
-        }
-    }
-}
-
 /// The file is another one than a moment ago.
 pub(super) fn changed(config: &WorkloadConfig) -> RunError {
     RunError::Changed(config.path.clone().unwrap_or_default())
@@ -133,6 +119,7 @@ pub(super) fn changed(config: &WorkloadConfig) -> RunError {
 mod tests {
     use std::fs::write;
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
 
     use super::*;
 

@@ -27,7 +27,7 @@ pub struct Run {
 
 impl Run {
     /// Runs it. A run that ends with an error has the error as its result.
-    pub fn digest(&self, folder: &Path) -> Digest {
+    pub fn digest(&self, folder: &Path, runner: &Runner) -> Digest {
         if self.power {
             return power::digest(&self.file, &self.sets);
         }
@@ -36,8 +36,9 @@ impl Run {
             Err(error) => panic!("{}: {error}", self.name),
         };
         let log = folder.join(format!("{}.jsonl", self.name.replace(['/', ' ', '='], "-")));
-        let how = How { verify: false, events: Some(&log) };
-        match Runner::default().run(&experiment, folder, how, &mut |_| ControlFlow::Continue(())) {
+        // Drives that are filled once give what each filled by itself has given.
+        let how = How { verify: false, events: Some(&log), share: true };
+        match runner.run(&experiment, folder, how, &mut |_| ControlFlow::Continue(())) {
             Ok(record) => {
                 let events = std::fs::read_to_string(&log).expect("the log of a run that ended");
                 // The first line tells the configuration.

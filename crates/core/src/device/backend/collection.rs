@@ -13,7 +13,7 @@ use crate::support::NONE;
 const PASSES: u64 = 8;
 
 /// What is known of collection over the whole drive.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(in crate::device) struct Collection {
     /// Units being collected.
     jobs: u32,

@@ -39,7 +39,7 @@ pub(super) struct Parts<'a> {
 }
 
 /// Flash, engine and FTL.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing to do with one another")]
 pub(super) struct Backend {
     flash: Flash,

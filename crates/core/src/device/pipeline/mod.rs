@@ -83,6 +83,16 @@ impl Pipeline {
         (self.current.parked_before, self.current.write) = (0, None);
     }
 
+    /// Evictions numbered so far.
+    pub fn evictions(&self) -> u64 {
+        self.evictions
+    }
+
+    /// The drive has been filled in so many.
+    pub fn start_from(&mut self, evictions: u64) {
+        self.evictions = evictions;
+    }
+
     /// Numbers the next pages that leave the buffer together, apart from those of requests.
     #[inline]
     fn next_eviction(&mut self) -> u64 {

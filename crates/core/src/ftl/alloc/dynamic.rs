@@ -129,7 +129,7 @@ struct Stripe {
     turn: u32,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Dynamic {
     pools: Pools,
     /// Pages of a program, and of a stripe.

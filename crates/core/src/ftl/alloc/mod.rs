@@ -16,6 +16,7 @@ mod units;
 pub use pools::Pools;
 
 use crate::nand::{Geometry, Ppn};
+use dyn_clone::DynClone;
 pub use units::Units;
 
 /// A page that is going to be written.
@@ -31,7 +32,7 @@ pub struct Fresh {
 }
 
 /// Chooses units.
-pub trait Allocator: std::fmt::Debug + Send {
+pub trait Allocator: DynClone + std::fmt::Debug + Send + Sync {
     /// The unit that a page goes to: one that takes it, or `None` if none does.
     fn pick(&mut self, page: Fresh, units: &mut dyn Units) -> Option<u32>;
 
@@ -48,6 +49,8 @@ pub trait Allocator: std::fmt::Debug + Send {
         false
     }
 }
+
+dyn_clone::clone_trait_object!(Allocator);
 
 /// What an allocator is built for.
 #[derive(Debug, Clone, Copy)]

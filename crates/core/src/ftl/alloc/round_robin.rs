@@ -56,7 +56,7 @@ impl Config {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct RoundRobin {
     units: u32,
     /// Pages of a program.

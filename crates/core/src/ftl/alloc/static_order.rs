@@ -110,7 +110,7 @@ fn turns(order: &str, g: &Geometry) -> Result<Vec<u32>, String> {
 }
 
 /// Each pool is one unit: there is nothing to choose.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Static;
 
 impl Allocator for Static {

@@ -187,7 +187,7 @@ struct Log {
 }
 
 /// The log blocks, and whose they are.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Bast {
     config: Config,
     /// Log of each logical block, as an index into `logs`.

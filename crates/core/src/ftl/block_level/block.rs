@@ -72,7 +72,7 @@ impl Config {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Block;
 
 /// The pages of a batch that lie in the logical block of the first one, in ascending order.

@@ -70,7 +70,7 @@ impl Config {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Hybrid;
 
 /// The next page of a logical block's data block, which is taken where there is none; `None` while

@@ -47,6 +47,7 @@ use crate::nand::{Flash, JoinId};
 use crate::support::NONE;
 use crate::support::heap::Heap;
 use crate::support::registry::{About, Choice, Cost};
+use crate::support::roomy::Roomy;
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -98,7 +99,7 @@ impl Config {
         let data = shape.logical_pages.div_ceil(shape.geometry.pages_per_block) as usize;
         let scheme = Replacement {
             limit: self.chain_limit.unwrap_or(u32::MAX),
-            replacements: vec![Vec::new(); data],
+            replacements: vec![Roomy::default(); data],
             place: vec![0; shape.geometry.blocks() as usize],
             longest: Heap::new(data),
         };
@@ -106,11 +107,11 @@ impl Config {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Replacement {
     limit: u32,
     /// Chain of each logical block, behind its data block.
-    replacements: Vec<Vec<u32>>,
+    replacements: Vec<Roomy<u32>>,
     /// Place of each physical block in its chain; the data block's is 0.
     place: Vec<u32>,
     /// Logical blocks with a chain of more than one block, the longest first.
@@ -233,7 +234,7 @@ impl BlockScheme for Replacement {
     }
 
     fn others(&self) -> Vec<u32> {
-        self.replacements.concat()
+        self.replacements.iter().flatten().copied().collect()
     }
 
     fn describe(&self) -> String {

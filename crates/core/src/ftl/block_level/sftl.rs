@@ -131,7 +131,7 @@ impl Config {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Sftl {
     threshold: usize,
     /// The log blocks of random blocks.

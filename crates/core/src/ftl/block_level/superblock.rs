@@ -54,6 +54,7 @@ use crate::nand::{Cause, Flash, JoinId, Media, Role};
 use crate::support::NONE;
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice};
+use crate::support::roomy::Roomy;
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -120,7 +121,7 @@ impl Config {
         require(Superblock::NAME, shape, false, (SPARE, "1 update block, 2 to collect into"))?;
         let groups =
             shape.logical_pages.div_ceil(shape.geometry.pages_per_block).div_ceil(self.blocks);
-        let group = Group { blocks: Vec::new(), open: NONE, label: Label::default() };
+        let group = Group { blocks: Roomy::default(), open: NONE, label: Label::default() };
         let scheme = Superblock {
             pages: u64::from(self.blocks) * u64::from(shape.geometry.pages_per_block),
             most: self.update_blocks,
@@ -138,7 +139,7 @@ impl Config {
 #[derive(Debug, Clone)]
 struct Group {
     /// Its physical blocks.
-    blocks: Vec<u32>,
+    blocks: Roomy<u32>,
     /// The one that is being written, or [`NONE`].
     open: u32,
     label: Label,
@@ -158,7 +159,7 @@ impl Need {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Superblock {
     /// Pages of a superblock.
     pages: u64,
@@ -342,7 +343,7 @@ impl BlockScheme for Superblock {
             let open = owned.iter().copied().min_by_key(|&block| cx.flash.write_ptr(block));
             let label = cx.label(Role::Data, group);
             self.groups[group as usize] =
-                Group { blocks: owned, open: open.unwrap_or(NONE), label };
+                Group { blocks: owned.into(), open: open.unwrap_or(NONE), label };
         }
         // Collections that power cut short may have left less in the pool than there should be.
         // Where blocks are worn out, there may be none to collect into.

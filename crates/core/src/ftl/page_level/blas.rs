@@ -192,7 +192,7 @@ struct Stream {
     run: u32,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Blas {
     config: Config,
     logical_pages: u32,

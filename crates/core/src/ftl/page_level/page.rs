@@ -57,7 +57,7 @@ impl Config {
 }
 
 /// A map that is kept in RAM whole, over whatever store.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Plain;
 
 impl PageScheme for Plain {}

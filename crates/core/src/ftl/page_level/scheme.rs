@@ -12,7 +12,7 @@ use crate::pattern::{Hint, Pattern, Policy, Route};
 
 /// What a scheme does otherwise than page mapping, which by default it is. It is told of each page
 /// before and after it is written, looked up or moved; the page's place is kept in the table.
-pub trait PageScheme: std::fmt::Debug + Send {
+pub trait PageScheme: Clone + std::fmt::Debug + Send + Sync {
     // Where the host's pages go.
 
     /// The class of a page that is going to be written, whose present version lies at `old`. Each
@@ -158,7 +158,7 @@ pub trait PageScheme: std::fmt::Debug + Send {
 }
 
 /// A page-level mapping.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct PageLevel<S> {
     store: Store,
     table: Table,

@@ -3,7 +3,7 @@
 use crate::support::minima::{ABSENT, Minima};
 
 /// The closed blocks of a unit. A block's number counts from the unit's first one.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Candidates<'a> {
     pub(crate) closed: &'a Minima,
     /// The unit's first block, and its number of blocks.

@@ -65,7 +65,7 @@ impl Config {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Cat {
     age: Age,
 }

@@ -70,7 +70,7 @@ impl Config {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct CostBenefit {
     formula: Formula,
 }

@@ -46,7 +46,7 @@ impl Config {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Fifo;
 
 impl VictimPolicy for Fifo {

@@ -47,7 +47,7 @@ impl Config {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Greedy;
 
 impl VictimPolicy for Greedy {

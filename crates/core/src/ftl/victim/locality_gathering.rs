@@ -57,7 +57,7 @@ impl Config {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct LocalityGathering {
     /// Erases of late, for each unit by region.
     erases: Vec<Vec<f64>>,

@@ -21,10 +21,12 @@ pub mod random;
 pub mod rga;
 pub mod windowed_greedy;
 
+use dyn_clone::DynClone;
+
 pub use candidates::{Candidates, HistoryView};
 
 /// Chooses victims.
-pub trait VictimPolicy: std::fmt::Debug + Send {
+pub trait VictimPolicy: DynClone + std::fmt::Debug + Send + Sync {
     /// The block to collect, by its number inside the unit; `None` where no block gains anything.
     fn choose(&mut self, blocks: &Candidates<'_>) -> Option<u32>;
 
@@ -39,6 +41,8 @@ pub trait VictimPolicy: std::fmt::Debug + Send {
         Looks::default()
     }
 }
+
+dyn_clone::clone_trait_object!(VictimPolicy);
 
 /// What is kept of each block for a policy that asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -65,7 +65,7 @@ impl Config {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Random {
     least_invalid: f64,
     draws: Pcg64Mcg,

@@ -113,7 +113,7 @@ impl Config {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct DualPool {
     threshold: u32,
     hot: Bits,
@@ -321,7 +321,7 @@ mod tests {
     }
 
     /// The rules as they are written, by a look at all blocks.
-    #[derive(Debug)]
+    #[derive(Debug, Clone)]
     struct Plain {
         hot: Vec<bool>,
         since: Vec<u32>,
@@ -380,7 +380,7 @@ mod tests {
 
     /// Units of four blocks, of which the first gives nothing to others and the last three valid
     /// pages stay.
-    #[derive(Debug)]
+    #[derive(Debug, Clone)]
     struct Drive {
         blocks: Given,
         range: Range<u32>,

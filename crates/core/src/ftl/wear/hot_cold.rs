@@ -72,7 +72,7 @@ impl Config {
 }
 
 /// Swaps cold data into worn blocks.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Swapping {
     threshold: u32,
     /// Blocks of a cluster.

@@ -21,6 +21,7 @@ pub mod hot_cold;
 pub mod none;
 pub mod two_level;
 
+use dyn_clone::DynClone;
 use std::ops::Range;
 
 use schemars::JsonSchema;
@@ -71,7 +72,7 @@ pub trait Blocks {
 }
 
 /// Levels wear.
-pub trait Leveller: std::fmt::Debug + Send {
+pub trait Leveller: DynClone + std::fmt::Debug + Send + Sync {
     /// Collection has erased `block`, one of the cluster `blocks`: the swap that is due now, if one
     /// is. It is not carried out while there is no room for it; then it is asked for again after
     /// the next erase.
@@ -95,6 +96,8 @@ pub trait Leveller: std::fmt::Debug + Send {
         false
     }
 }
+
+dyn_clone::clone_trait_object!(Leveller);
 
 /// What a leveller is built for.
 #[derive(Debug, Clone, Copy)]
@@ -196,7 +199,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// Blocks given as `(erases, state)`.
-    #[derive(Debug)]
+    #[derive(Debug, Clone)]
     pub struct Given(pub Vec<(u32, State)>);
 
     impl Blocks for Given {

@@ -10,7 +10,7 @@ use crate::nand::op::FlashOp;
 use crate::support::NONE;
 
 /// The group that is being issued.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Group {
     /// Its last operation on each die, or [`NONE`].
     last: Vec<u32>,

@@ -8,7 +8,7 @@ use super::Engine;
 use crate::nand::op::{Cause, FlashOp, Plan};
 
 /// Operations of a request on an idle drive, once with and once without those of collection.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct IdleDrive {
     all: Lane,
     /// What the host's pages need: no collection, no merges, no wear levelling, no placement.
@@ -16,7 +16,7 @@ pub struct IdleDrive {
 }
 
 /// When dies, channels and joins are free again, in ns from the beginning of the request.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Lane {
     dies: Vec<u64>,
     channels: Vec<u64>,

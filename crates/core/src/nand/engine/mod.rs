@@ -199,7 +199,7 @@ struct Channel {
 }
 
 /// The clock, the dies and the channels.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Engine {
     now: u64,
     chip: Chip,

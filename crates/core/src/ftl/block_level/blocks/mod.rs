@@ -46,7 +46,7 @@ pub enum Placement {
 }
 
 /// State of a mapping of whole blocks.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Blocks {
     /// The array's numbers.
     pub geometry: Geometry,

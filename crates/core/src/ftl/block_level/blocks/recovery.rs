@@ -58,7 +58,7 @@ fn says<'a>(media: &'a Media, oob: &'a Oob) -> impl Iterator<Item = (u32, bool)>
 }
 
 /// The last word on each logical page, and the last one of any other block.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Words {
     ppb: u32,
     first: Vec<Word>,

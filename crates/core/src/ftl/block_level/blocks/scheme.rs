@@ -10,7 +10,7 @@ use crate::pattern::{Hint, Pattern, Policy, Route};
 use crate::support::NONE;
 
 /// Where writes go, and when blocks are folded into one. Pages are counted as they are placed.
-pub trait BlockScheme: std::fmt::Debug + Send {
+pub trait BlockScheme: Clone + std::fmt::Debug + Send + Sync {
     /// Its name.
     const NAME: &'static str;
 
@@ -75,7 +75,7 @@ pub trait BlockScheme: std::fmt::Debug + Send {
 }
 
 /// A mapping of whole blocks.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Folded<S> {
     blocks: Blocks,
     scheme: S,

@@ -64,6 +64,7 @@ use crate::ftl::{Mapping, Shape};
 use crate::nand::{Cause, JoinId, Role};
 use crate::support::NONE;
 use crate::support::registry::{About, Choice};
+use crate::support::roomy::Roomy;
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -184,14 +185,14 @@ enum Entry {
 }
 
 /// A random log block.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Random {
     block: u32,
     label: Label,
-    entries: Vec<Entry>,
+    entries: Roomy<Entry>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Fast {
     config: Config,
     /// Random log blocks at most.
@@ -269,7 +270,7 @@ impl Fast {
             let block = blocks.take(self.turn);
             self.turn = (self.turn + 1) % blocks.geometry.units;
             let label = cx.label(Role::Log, NONE);
-            self.random.push_back(Random { block, label, entries: Vec::with_capacity(ppb) });
+            self.random.push_back(Random { block, label, entries: Roomy::with_capacity(ppb) });
         }
         self.random.back_mut()
     }

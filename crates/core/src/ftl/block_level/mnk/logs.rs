@@ -10,6 +10,7 @@ use crate::ftl::context::{Cx, Label, Place};
 use crate::nand::{JoinId, Role};
 use crate::support::NONE;
 use crate::support::list::{Links, List};
+use crate::support::roomy::Roomy;
 
 /// What a page of a log was written as. Pages are counted as they are placed.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +29,7 @@ pub(super) struct Log {
     pub(super) blocks: Vec<u32>,
     labels: Vec<Label>,
     /// What each of them holds, in order.
-    entries: Vec<Vec<Entry>>,
+    entries: Vec<Roomy<Entry>>,
     /// Pages whose last word lies in it.
     live: u32,
     /// The first flash block, and the page in it, that may hold a last word.
@@ -36,7 +37,7 @@ pub(super) struct Log {
 }
 
 /// All log blocks.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Logs {
     all: Vec<Log>,
     unused: Vec<u32>,
@@ -113,7 +114,7 @@ impl Logs {
             self.log_of[block as usize] = index;
             log.blocks.push(block);
             log.labels.push(cx.label(Role::Log, logical_block));
-            log.entries.push(Vec::new());
+            log.entries.push(Roomy::default());
         }
         self.all[index as usize] = log;
         // A merge may have emptied the log that was the newest.

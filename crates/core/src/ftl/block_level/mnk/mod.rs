@@ -206,7 +206,7 @@ impl Config {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Mnk {
     config: Config,
     /// M.

@@ -10,17 +10,18 @@ use crate::ftl::context::{Cx, Label, Place};
 use crate::nand::{Cause, Flash, JoinId, Role};
 use crate::support::NONE;
 use crate::support::list::{Links, List};
+use crate::support::roomy::Roomy;
 
 /// Flash blocks that are written and erased together.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Area {
     /// The flash blocks: one, or one for each channel.
-    pub(super) blocks: Vec<u32>,
+    pub(super) blocks: Roomy<u32>,
     pub(super) label: Label,
     /// Logical blocks whose home it is.
-    pub(super) residents: Vec<u32>,
+    pub(super) residents: Roomy<u32>,
     /// Logical blocks of which it has taken pages, while it is a log.
-    pub(super) guests: Vec<u32>,
+    pub(super) guests: Roomy<u32>,
     pub(super) is_log: bool,
     /// Takes no more pages, as far as the host, or a tombstone where it is one flash block, has
     /// written it full.
@@ -28,10 +29,10 @@ pub(super) struct Area {
 }
 
 /// All areas.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Areas {
     pub(super) all: Vec<Area>,
-    unused: Vec<u32>,
+    unused: Roomy<u32>,
     /// Area of each flash block, or [`NONE`].
     of_block: Vec<u32>,
     /// Logs, the one written longest ago last, and the flash blocks that they have.
@@ -76,7 +77,7 @@ impl Areas {
     }
 
     /// An area of these flash blocks.
-    pub(super) fn add(&mut self, blocks: Vec<u32>, label: Label, is_log: bool) -> u32 {
+    pub(super) fn add(&mut self, blocks: Roomy<u32>, label: Label, is_log: bool) -> u32 {
         let Some(area) = self.unused.pop() else { unreachable!("no more areas than blocks") };
         for &block in &blocks {
             self.of_block[block as usize] = area;
@@ -249,7 +250,9 @@ mod tests {
     fn the_sparsest_area_is_the_one_that_came_to_have_so_few_last() {
         let mut areas = Areas::new(16, 3);
         let made: Vec<u32> = (0..5)
-            .map(|at| areas.add(vec![3 * at, 3 * at + 1, 3 * at + 2], Label::default(), false))
+            .map(|at| {
+                areas.add(vec![3 * at, 3 * at + 1, 3 * at + 2].into(), Label::default(), false)
+            })
             .collect();
         let set = |areas: &mut Areas, area: u32, residents: u32, open: u32| {
             let Area { residents: held, .. } = &mut areas.all[area as usize];

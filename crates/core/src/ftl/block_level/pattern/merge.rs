@@ -296,7 +296,7 @@ impl PatternFtl {
         let (stay, rest): (Vec<u32>, Vec<u32>) =
             guests.into_iter().partition(|&lbn| self.lacks(blocks, lbn, area) == 0);
         let is_home = rest.is_empty();
-        self.areas.all[area as usize].guests = rest;
+        self.areas.all[area as usize].guests = rest.into();
         for lbn in stay {
             self.move_in(blocks, cx, lbn, area, Cause::Merge);
         }

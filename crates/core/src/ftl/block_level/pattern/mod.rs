@@ -288,7 +288,7 @@ struct Now {
     rewrite: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct PatternFtl {
     config: Config,
     /// Flash blocks of a striped area.
@@ -631,7 +631,7 @@ impl BlockScheme for PatternFtl {
     fn recover(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, found: &Media) {
         for area in blocks.read_areas(cx, found) {
             let label = cx.label(crate::nand::Role::Data, NONE);
-            self.areas.add(area, label, true);
+            self.areas.add(area.into(), label, true);
         }
         let ppb = blocks.ppb();
         for lbn in 0..self.home.len() as u32 {

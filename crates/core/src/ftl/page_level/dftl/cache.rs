@@ -6,12 +6,13 @@ use hashbrown::HashTable;
 use crate::support::NONE;
 use crate::support::bits::Bits;
 use crate::support::list::{Links, List};
+use crate::support::roomy::Roomy;
 
 /// The entries in RAM, in two segments. A new entry is on probation; one that is used again is
 /// protected; what the protected segment has no room for goes back on probation. The entry that
 /// goes is the one on probation that was used longest ago. Without a protected segment that is
 /// plain LRU.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Cache {
     /// Logical page of each entry.
     lpn: Vec<u32>,
@@ -23,7 +24,7 @@ pub struct Cache {
     protected_len: u32,
     protected_most: u32,
     /// Slots that hold nothing.
-    free: Vec<u32>,
+    free: Roomy<u32>,
     /// Slot of each page that is held.
     entries: HashTable<u32>,
     /// Pages whose entry the flash does not have.

@@ -1,6 +1,5 @@
 //! The translation pages: where each lies, which are out of date, and writing them.
 
-use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::cache::Cache;
@@ -11,9 +10,10 @@ use crate::nand::media::Content;
 use crate::nand::{Cause, Geometry, JoinId, Media, Ppn};
 use crate::support::NONE;
 use crate::support::bits::Bits;
+use crate::support::roomy::RoomyQueue;
 
 /// The global translation directory, which lies in RAM, and what is due of the pages that it names.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Directory {
     /// Entries of a translation page.
     entries: u32,
@@ -31,7 +31,7 @@ pub struct Directory {
     /// empty.
     batch: Vec<Vec<u32>>,
     /// Those to be written as soon as there is room.
-    due: VecDeque<u32>,
+    due: RoomyQueue<u32>,
 }
 
 /// What a translation page is written from.
@@ -54,7 +54,7 @@ impl Directory {
             stale: Bits::new(pages),
             listed: Bits::new(pages),
             batch: (0..geometry.units).map(batch).collect(),
-            due: VecDeque::with_capacity(pages),
+            due: RoomyQueue::with_capacity(pages),
         }
     }
 

@@ -227,7 +227,7 @@ impl Config {
 }
 
 /// A map of which the entries in use are in RAM.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Dftl {
     cache: Cache,
     directory: Directory,

@@ -24,7 +24,7 @@ pub(super) fn turns(config: &Config) -> Turns {
 }
 
 /// Whether a block that has come to its turn is cleaned, or passed over.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Turns {
     /// It always is.
     All,
@@ -53,7 +53,7 @@ impl Turns {
 }
 
 /// The sealed block with the fewest valid pages, the highest number among equals.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Emptiest;
 
 impl VictimPolicy for Emptiest {
@@ -90,7 +90,7 @@ fn candidates(sealed: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
 
 /// Goes through those blocks, and looks at the erases that each has left. The last one is cleaned
 /// as it is.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct WearAware {
     lifetime: u32,
     migrate_below: f64,

@@ -27,7 +27,7 @@ impl Numbering {
 }
 
 /// Blocks are taken in rotation: the next erased one after the one taken last.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Rotation {
     /// The order of an element's blocks, where its planes share an open block.
     order: Option<Numbering>,

@@ -4,7 +4,7 @@ use super::Pool;
 use crate::ftl::alloc::{Allocator, Fresh, Pools, Units};
 
 /// Chooses planes; an element is a pool.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Planes {
     pools: Pools,
     logic: Pool,
@@ -66,7 +66,7 @@ impl Allocator for Planes {
 }
 
 /// Writes one block of an element after another.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Whole {
     pools: Pools,
 }

@@ -31,7 +31,7 @@ use crate::support::whole_share;
 const SUMMARY_BYTES: u64 = 512;
 
 /// What such a store is composed of.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Options {
     /// Name of the mapping above in prose.
     pub title: &'static str,
@@ -131,7 +131,7 @@ struct Listed {
 }
 
 /// The rules of such blocks.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Sealed {
     rotation: Rotation,
     /// All planes of an element share one open block and are cleaned together.

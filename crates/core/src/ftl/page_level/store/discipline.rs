@@ -3,10 +3,11 @@
 use super::Store;
 use crate::ftl::context::{Cx, Place};
 use crate::nand::{Flash, Media};
+use dyn_clone::DynClone;
 
 /// The rules by which blocks are opened, ended and collected, where they are not the store's own.
 /// While it is asked with the store to itself, it is out of the store.
-pub trait Discipline: std::fmt::Debug + Send {
+pub trait Discipline: DynClone + std::fmt::Debug + Send + Sync {
     /// Takes the erased block that `unit` opens next.
     fn opens(&mut self, store: &mut Store, unit: u32) -> Option<u32>;
 
@@ -37,6 +38,8 @@ pub trait Discipline: std::fmt::Debug + Send {
     /// Before a mapping is rebuilt from the medium: forgets there what need not be kept.
     fn before_recovery(&self, store: &Store, flash: &Flash, found: &mut Media);
 }
+
+dyn_clone::clone_trait_object!(Discipline);
 
 impl Store {
     /// Asks the discipline, if there is one.

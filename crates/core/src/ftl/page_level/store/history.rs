@@ -3,7 +3,7 @@
 use crate::ftl::victim::{HistoryView, Looks};
 
 /// What is kept of each block beside its valid pages, as far as somebody asks.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct History {
     /// Pages that the host has written so far.
     pub now: u64,

@@ -14,7 +14,7 @@ use crate::support::bits::Bits;
 use crate::support::minima::ABSENT;
 
 /// The leveller, and the blocks that are worn out.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Wear {
     leveller: Option<Box<dyn Leveller>>,
     /// Blocks of a cluster.

@@ -93,7 +93,7 @@ pub(in crate::ftl) struct Limits {
 }
 
 /// What a store is composed of.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(in crate::ftl) struct Parts {
     pub alloc: Box<dyn Allocator>,
     pub pools: Pools,
@@ -191,7 +191,7 @@ struct Unit {
 }
 
 /// The flash as a page-level mapping uses it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Store {
     limits: Limits,
     geometry: Geometry,

@@ -17,7 +17,7 @@ use crate::support::bits::Bits;
 const MOST: u32 = 8;
 
 /// Blocks that rest, and that are going to.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Rest {
     /// Rounds, of as many erases as a unit has blocks, that a block rests. 0: none does.
     rounds: u32,

@@ -29,7 +29,7 @@ pub(super) struct Tombstone {
 }
 
 /// The map of logical pages.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Table {
     pub(super) map: Vec<u32>,
     pub(super) tombs: Vec<Tombstone>,

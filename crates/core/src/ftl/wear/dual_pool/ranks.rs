@@ -7,7 +7,7 @@ use crate::support::heap::Heap;
 
 /// Blocks of a unit that are not worn out. Each heap names its blocks in its keys; among equals the
 /// lowest number is first.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Ranks {
     /// Number of the unit's first block.
     first: u32,

@@ -1,0 +1,69 @@
+//! One drive is filled, and others start from it.
+
+use serde::Serialize;
+
+use super::backend::Backend;
+use super::{Device, Options};
+use crate::config::{DeviceConfig, Precondition, PreconditionConfig};
+use crate::ftl::config::FtlConfig;
+use crate::metrics::report::Preconditioning;
+use crate::nand::config::NandConfig;
+
+/// What lies below the buffer of a drive that has been brought into the state in which its run
+/// begins.
+#[derive(Debug, Clone)]
+pub struct Filled {
+    backend: Backend,
+    evictions: u64,
+    preconditioning: Preconditioning,
+}
+
+/// All that decides how it is filled: the buffer and the host have no part in that.
+#[derive(Serialize)]
+struct Below<'a> {
+    nand: &'a NandConfig,
+    ftl: &'a FtlConfig,
+    precondition: &'a PreconditionConfig,
+    /// A drive that is filled in order draws nothing.
+    seed: Option<u64>,
+    verify: bool,
+}
+
+impl Filled {
+    /// Drives for which this is the same start from the same state.
+    pub fn key(config: &DeviceConfig, options: Options) -> String {
+        let DeviceConfig { nand, ftl, precondition, seed, .. } = config;
+        let draws = precondition.state == Precondition::Steady;
+        let (seed, verify) = (draws.then_some(*seed), options.verify);
+        let below = Below { nand, ftl, precondition, seed, verify };
+        serde_json::to_string(&below).unwrap_or_else(|e| unreachable!("{e}"))
+    }
+
+    /// Bytes that it takes.
+    pub fn bytes(&self) -> usize {
+        self.backend.bytes()
+    }
+}
+
+impl Device {
+    /// What lies below the buffer, for others that start from it. To be called when the drive has
+    /// been filled, and before its first request.
+    pub fn filled(&self) -> Filled {
+        Filled {
+            backend: self.backend.clone(),
+            evictions: self.pipeline.evictions(),
+            preconditioning: self.preconditioning.clone(),
+        }
+    }
+
+    /// Starts from what another drive with the same [`Filled::key`] has been filled with, as if
+    /// this one had been.
+    pub fn start_from(&mut self, filled: &Filled) {
+        let timed = self.backend.is_timed();
+        self.backend = filled.backend.clone();
+        self.backend.set_timed(timed);
+        self.pipeline.start_from(filled.evictions);
+        self.preconditioning = filled.preconditioning.clone();
+        self.observers.restart(&self.as_observed());
+    }
+}

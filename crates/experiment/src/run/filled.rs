@@ -1,0 +1,87 @@
+//! Fills a drive once for all runs of a sweep that share what lies below the buffer.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use eraseblock_core::config::DeviceConfig;
+use eraseblock_core::device::{Device, Filled, Options};
+
+use super::RunError;
+use super::waiting::lock;
+
+/// Bytes of filled drives that are kept; the oldest go first.
+const KEPT: usize = 1 << 30;
+
+/// Filled drives of this process.
+#[derive(Debug, Default)]
+pub(super) struct FilledDrives {
+    /// By [`Filled::key`], the oldest first.
+    entries: Mutex<VecDeque<(String, Arc<Entry>)>>,
+}
+
+/// A filled drive. Whoever holds the lock of an empty one is filling it.
+type Entry = Mutex<Option<Arc<Filled>>>;
+
+impl FilledDrives {
+    /// Fills an empty drive, or lets it start from one that was filled for another run. `progress`
+    /// is told of pages written, and of those to write at most; `false` gives up.
+    pub fn fill(
+        &self,
+        device: &mut Device,
+        (config, options): (&DeviceConfig, Options),
+        progress: &mut dyn FnMut(u64, u64) -> bool,
+    ) -> Result<(), RunError> {
+        let entry = self.entry(&Filled::key(config, options));
+        let mut found = lock(&entry, &mut |_| progress(0, 0))?;
+        if let Some(filled) = found.clone() {
+            drop(found);
+            device.start_from(&filled);
+            return Ok(());
+        }
+        fill(device, progress)?;
+        if device.state_bytes() <= KEPT {
+            *found = Some(Arc::new(device.filled()));
+            drop(found);
+            self.make_room();
+        }
+        Ok(())
+    }
+
+    fn entry(&self, key: &str) -> Arc<Entry> {
+        let mut entries = self.entries();
+        if let Some((_, known)) = entries.iter().find(|(of, _)| of == key) {
+            return known.clone();
+        }
+        let entry = Arc::new(Entry::default());
+        entries.push_back((key.to_owned(), entry.clone()));
+        entry
+    }
+
+    /// Forgets the oldest until the others fit.
+    fn make_room(&self) {
+        let mut entries = self.entries();
+        // One that is being filled counts when that is done.
+        let bytes = |entry: &Entry| match entry.try_lock() {
+            Ok(found) => found.as_ref().map_or(0, |filled| filled.bytes()),
+            Err(_) => 0,
+        };
+        let mut total: usize = entries.iter().map(|(_, entry)| bytes(entry)).sum();
+        while total > KEPT
+            && let Some((_, oldest)) = entries.pop_front()
+        {
+            total -= bytes(&oldest).min(total);
+        }
+    }
+
+    fn entries(&self) -> MutexGuard<'_, VecDeque<(String, Arc<Entry>)>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Fills a drive of its own.
+pub(super) fn fill(
+    device: &mut Device,
+    progress: &mut dyn FnMut(u64, u64) -> bool,
+) -> Result<(), RunError> {
+    if device.precondition_with(progress)? { Ok(()) } else { Err(RunError::Cancelled) }
+}
