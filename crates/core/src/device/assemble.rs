@@ -14,35 +14,19 @@ use crate::metrics::report::Preconditioning;
 use crate::nand::{Chip, Engine, Flash, Geometry, Stored};
 
 impl Device {
+    /// A drive of what lies below its buffer, as it is after filling or fresh, and of a buffer.
     pub(super) fn assemble(
         config: &DeviceConfig,
         options: Options,
-        wrap: impl FnOnce(Box<dyn Mapping>) -> Box<dyn Mapping>,
+        backend: Backend,
         buffer: Option<Box<dyn Buffer>>,
     ) -> Result<Self, DeviceError> {
-        let geometry = Geometry::new(&config.nand).map_err(DeviceError::Config)?;
+        let geometry = backend.flash().geometry().clone();
         let logical_pages = logical_pages(config, &geometry)?;
-        check_parts(config)?;
         check_host(config)?;
-        let shape = ftl::Shape {
-            geometry: &geometry,
-            logical_pages,
-            order: config.nand.program_order,
-            parts: &config.ftl,
-        };
-        let mapping = wrap(config.ftl.mapping.build(shape).map_err(DeviceError::Config)?);
         let pipeline = build_pipeline(config, &geometry, logical_pages, buffer)?;
-        check_home(config, pipeline.buffer(), &*mapping)?;
-        let chip = Chip::new(&config.nand, &geometry).map_err(DeviceError::Config)?;
-        let mut engine = Engine::new(chip, &geometry);
-        if options.verify {
-            engine.keep(Stored::compared(&geometry, logical_pages));
-        }
-        let mut flash = Flash::new(geometry.clone(), config.nand.program_order);
-        flash.reset_erases(config.nand.endurance);
+        check_home(config, pipeline.buffer(), backend.mapping())?;
         let timed = config.host.replay != Replay::Untimed;
-        let (gc, copy_back) = (&config.ftl.gc, config.nand.copy_back);
-        let backend = Backend::new(Parts { flash, engine, mapping, gc, timed, copy_back });
         let mut device = Self {
             config: config.clone(),
             geometry,
@@ -62,12 +46,40 @@ impl Device {
             unmerged: false,
             offline: false,
         };
+        device.backend.set_timed(timed);
         device.observers = Observers::new(&device.as_observed());
         if options.verify {
             device.observe(Box::new(Answers { capacity: device.pipeline.capacity() }));
         }
         Ok(device)
     }
+}
+
+/// Flash, engine and FTL of an empty drive.
+pub(super) fn build_backend(
+    config: &DeviceConfig,
+    options: Options,
+    wrap: impl FnOnce(Box<dyn Mapping>) -> Box<dyn Mapping>,
+) -> Result<Backend, DeviceError> {
+    let geometry = Geometry::new(&config.nand).map_err(DeviceError::Config)?;
+    let logical_pages = logical_pages(config, &geometry)?;
+    check_parts(config)?;
+    let shape = ftl::Shape {
+        geometry: &geometry,
+        logical_pages,
+        order: config.nand.program_order,
+        parts: &config.ftl,
+    };
+    let mapping = wrap(config.ftl.mapping.build(shape).map_err(DeviceError::Config)?);
+    let chip = Chip::new(&config.nand, &geometry).map_err(DeviceError::Config)?;
+    let mut engine = Engine::new(chip, &geometry);
+    if options.verify {
+        engine.keep(Stored::compared(&geometry, logical_pages));
+    }
+    let mut flash = Flash::new(geometry, config.nand.program_order);
+    flash.reset_erases(config.nand.endurance);
+    let (gc, copy_back) = (&config.ftl.gc, config.nand.copy_back);
+    Ok(Backend::new(Parts { flash, engine, mapping, gc, copy_back }))
 }
 
 /// The buffer, with its RAM.

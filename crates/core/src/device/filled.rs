@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::backend::Backend;
-use super::{Device, Options};
+use super::{Device, DeviceError, Options};
 use crate::config::{DeviceConfig, Precondition, PreconditionConfig};
 use crate::ftl::config::FtlConfig;
 use crate::metrics::report::Preconditioning;
@@ -56,14 +56,20 @@ impl Device {
         }
     }
 
-    /// Starts from what another drive with the same [`Filled::key`] has been filled with, as if
-    /// this one had been.
-    pub fn start_from(&mut self, filled: &Filled) {
-        let timed = self.backend.is_timed();
-        self.backend = filled.backend.clone();
-        self.backend.set_timed(timed);
-        self.pipeline.start_from(filled.evictions);
-        self.preconditioning = filled.preconditioning.clone();
-        self.observers.restart(&self.as_observed());
+    /// A drive that starts from what another one with the same [`Filled::key`] has been filled
+    /// with, as if it had been filled itself.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn starting_from(
+        config: &DeviceConfig,
+        options: Options,
+        filled: &Filled,
+    ) -> Result<Self, DeviceError> {
+        let mut device = Self::assemble(config, options, filled.backend.clone(), None)?;
+        device.pipeline.start_from(filled.evictions);
+        device.preconditioning = filled.preconditioning.clone();
+        device.observers.restart(&device.as_observed());
+        Ok(device)
     }
 }

@@ -42,6 +42,7 @@ use crate::ftl::Mapping;
 use crate::metrics::report::Preconditioning;
 use crate::metrics::{Counters, Observers};
 use crate::nand::{Engine, Geometry, Stored};
+use assemble::build_backend;
 
 /// How a drive is built, beside its configuration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -91,7 +92,7 @@ impl Device {
     /// # Errors
     /// The configuration is impossible; says which part and why.
     pub fn new(config: &DeviceConfig, options: Options) -> Result<Self, DeviceError> {
-        Self::assemble(config, options, |mapping| mapping, None)
+        Self::with_parts(config, options, |mapping| mapping, None)
     }
 
     /// Builds an empty drive around a mapping or a buffer that is not in the registry.
@@ -104,7 +105,8 @@ impl Device {
         wrap: impl FnOnce(Box<dyn Mapping>) -> Box<dyn Mapping>,
         buffer: Option<Box<dyn Buffer>>,
     ) -> Result<Self, DeviceError> {
-        Self::assemble(config, options, wrap, buffer)
+        let backend = build_backend(config, options, wrap)?;
+        Self::assemble(config, options, backend, buffer)
     }
 
     /// Flash operations planned so far, filling left out: pages read and programmed, and blocks

@@ -23,8 +23,20 @@ pub(super) struct FilledDrives {
 type Entry = Mutex<Option<Arc<Filled>>>;
 
 impl FilledDrives {
-    /// Fills an empty drive, or lets it start from one that was filled for another run. `progress`
-    /// is told of pages written, and of those to write at most; `false` gives up.
+    /// A drive that starts from one that has been filled for another run, if there is one.
+    pub fn find(
+        &self,
+        config: &DeviceConfig,
+        options: Options,
+    ) -> Result<Option<Device>, RunError> {
+        let entry = self.entry(&Filled::key(config, options));
+        let found = entry.try_lock().ok().and_then(|found| found.clone());
+        Ok(found.map(|filled| Device::starting_from(config, options, &filled)).transpose()?)
+    }
+
+    /// Fills an empty drive, unless that has been done meanwhile for another run: then it starts
+    /// from that. `progress` is told of pages written, and of those to write at most; `false` gives
+    /// up.
     pub fn fill(
         &self,
         device: &mut Device,
@@ -35,7 +47,7 @@ impl FilledDrives {
         let mut found = lock(&entry, &mut |_| progress(0, 0))?;
         if let Some(filled) = found.clone() {
             drop(found);
-            device.start_from(&filled);
+            *device = Device::starting_from(config, options, &filled)?;
             return Ok(());
         }
         fill(device, progress)?;

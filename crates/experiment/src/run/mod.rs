@@ -131,7 +131,9 @@ impl Runner {
         };
 
         let (config, options) = (experiment.device(), Options { verify: how.verify });
-        let mut device = Device::new(&config, options)?;
+        let ready = if how.share { self.filled.find(&config, options)? } else { None };
+        let is_filled = ready.is_some();
+        let mut device = ready.map_or_else(|| Device::new(&config, options), Ok)?;
         let device_idle = device.idle_settings();
         let mut read = |passed| report("read", passed, 0).is_ok();
         let (workload, file) = self.workloads.get(&experiment.workload, base, &mut read)?;
@@ -142,19 +144,21 @@ impl Runner {
         };
         let fitted = workload.fit_watched(shape, &mut read)?;
 
-        if let Some(path) = how.events {
-            let mut log = EventLog::create(path)?;
+        let mut log = how.events.map(EventLog::create).transpose()?;
+        if let Some(log) = &mut log {
             log.start(experiment, &workload, device.buffer_shape(), device.page_bytes())?;
-            device.observe(Box::new(log));
         }
 
         report("fill", 0, 1)?;
         let start = Instant::now();
         let mut filling = |done, total| report("fill", done, total).is_ok();
-        if how.share {
+        if how.share && !is_filled {
             self.filled.fill(&mut device, (&config, options), &mut filling)?;
-        } else {
+        } else if !is_filled {
             filled::fill(&mut device, &mut filling)?;
+        }
+        if let Some(log) = log {
+            device.observe(Box::new(log));
         }
         let fill_s = start.elapsed().as_secs_f64();
         let total = fitted.report().submitted;

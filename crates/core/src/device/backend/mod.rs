@@ -32,8 +32,6 @@ pub(super) struct Parts<'a> {
     pub engine: Engine,
     pub mapping: Box<dyn Mapping>,
     pub gc: &'a GcConfig,
-    /// Times are wanted.
-    pub timed: bool,
     /// Copies inside a plane stay off the bus.
     pub copy_back: bool,
 }
@@ -52,7 +50,9 @@ pub(super) struct Backend {
     /// What the pages handed to the mapping belong to together.
     group: u64,
     collection: Collection,
+    /// Times are wanted.
     timed: bool,
+    /// Copies inside a plane stay off the bus.
     copy_back: bool,
     /// The mapping is told what the host reads, and when there is nothing to do.
     watches_reads: bool,
@@ -83,7 +83,7 @@ use cx;
 impl Backend {
     /// An empty drive's.
     pub fn new(parts: Parts<'_>) -> Self {
-        let Parts { flash, mut engine, mapping, gc, timed, copy_back } = parts;
+        let Parts { flash, mut engine, mapping, gc, copy_back } = parts;
         let collection = Collection::new(gc);
         let advice = mapping.advice();
         if advice.is_some_and(Advice::needs_work_estimates) {
@@ -103,7 +103,7 @@ impl Backend {
             job_plan: Plan::default(),
             group: 0,
             collection,
-            timed,
+            timed: true,
             copy_back,
             watches_reads,
             places_pages,
