@@ -12,6 +12,7 @@ use crate::ftl::{self, Mapping};
 use crate::metrics::Observers;
 use crate::metrics::report::Preconditioning;
 use crate::nand::{Chip, Engine, Flash, Geometry, Stored};
+use crate::support::ids::Lpn;
 
 impl Device {
     pub(super) fn assemble(
@@ -95,7 +96,7 @@ fn check_home(
     buffer: &dyn Buffer,
     mapping: &dyn Mapping,
 ) -> Result<(), DeviceError> {
-    let knows = || mapping.advice().and_then(|advice| advice.home(0)).is_some();
+    let knows = || mapping.advice().and_then(|advice| advice.home(Lpn(0))).is_some();
     if !buffer.needs_home() || knows() {
         return Ok(());
     }

@@ -46,7 +46,6 @@ use crate::ftl::{Mapping, Shape};
 use crate::metrics::Counters;
 use crate::nand::JoinId;
 use crate::pattern::{Access, Hint};
-use crate::support::NONE;
 use crate::support::bits::Bits;
 use crate::support::ids::{LogicalBlock, Lpn};
 use crate::support::registry::{About, Choice, Needs};

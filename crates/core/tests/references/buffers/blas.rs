@@ -2,8 +2,7 @@
 //! for each channel.
 
 use eraseblock_core::buffer::{Action, Shape, Span, View};
-use eraseblock_core::support::ids::Lpn;
-use eraseblock_core::support::ids::LogicalBlock;
+use eraseblock_core::support::ids::{LogicalBlock, Lpn};
 use eraseblock_core::pattern::{Pattern, Route};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
