@@ -54,7 +54,7 @@ pub struct Oob {
     pub content: Content,
     /// What its block serves as.
     pub role: Role,
-    /// Logical block that owns the block, or [`NONE`].
+    /// Logical block that owns the block, or [`LogicalBlock::NONE`].
     pub logical_block: LogicalBlock,
     /// In a plan's copy: the physical page that the data come from. Not stored.
     pub from: u32,

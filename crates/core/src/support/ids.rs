@@ -150,3 +150,23 @@ impl LogicalBlock {
         first..Lpn(first.0 + pages_per_block)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{LogicalBlock, Lpn};
+
+    #[test]
+    fn numbers_are_shown_and_stored_bare() {
+        assert_eq!(format!("{} {:?} {:3}", Lpn(7), [Lpn(7)], Lpn(7)), "7 [7]   7");
+        assert_eq!(serde_json::to_string(&LogicalBlock(7)).unwrap(), "7");
+    }
+
+    #[test]
+    fn pages_lie_in_blocks() {
+        assert_eq!((Lpn(13).block(4), Lpn(13).offset(4)), (LogicalBlock(3), 1));
+        assert!(Lpn::each(LogicalBlock(3).range(4)).eq(Lpn(12).run(4)));
+        assert_eq!(Lpn::indices(&LogicalBlock(3).range(4)), 12..16);
+        assert!(Lpn(12).onwards().take(2).eq([12, 13].map(Lpn)));
+        assert!(Lpn::NONE.is_none() && !Lpn(0).is_none());
+    }
+}

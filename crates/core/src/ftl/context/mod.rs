@@ -61,7 +61,7 @@ impl PageOut {
 pub struct Label {
     /// Role of the block.
     pub role: Role,
-    /// Logical block that owns it, or [`NONE`].
+    /// Logical block that owns it, or [`LogicalBlock::NONE`].
     pub logical_block: LogicalBlock,
     /// When it was opened; kept while power can fail.
     pub opened: u64,
