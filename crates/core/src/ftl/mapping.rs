@@ -1,9 +1,10 @@
 //! What every mapping does.
 
+use dyn_clone::DynClone;
+
 use super::advice::Advice;
 use super::context::{Cx, PageOut};
 use crate::nand::{Flash, JoinId, Media, Ppn};
-use dyn_clone::DynClone;
 use crate::support::ids::Lpn;
 
 /// How a call for more room went.

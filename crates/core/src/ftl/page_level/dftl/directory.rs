@@ -10,8 +10,8 @@ use crate::nand::media::Content;
 use crate::nand::{Cause, Geometry, JoinId, Media, Ppn};
 use crate::support::NONE;
 use crate::support::bits::Bits;
-use crate::support::roomy::RoomyQueue;
 use crate::support::ids::Lpn;
+use crate::support::roomy::RoomyQueue;
 
 /// The global translation directory, which lies in RAM, and what is due of the pages that it names.
 #[derive(Debug, Clone)]
