@@ -16,6 +16,7 @@ use std::time::Instant;
 
 use eraseblock_core::buffer::{self, BufferConfig, Foreseen, Idle, Outcome, Shape, Span};
 use eraseblock_core::config::Bytes;
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::support::registry::{Cost as Growth, Entry};
 use serde::Serialize;
 
@@ -113,7 +114,7 @@ pub fn run(work: Work, name: &str, bytes: u64, accesses: u64) -> Result<Done, St
     let warm_up = fill + u64::from(work == Work::Flush);
     let span = |load: &mut Uniform, request| {
         let (page, read) = load.page();
-        Span { first: page as u32, count: 1, write: !read || flushes(request), request }
+        Span { first: Lpn(page as u32), count: 1, write: !read || flushes(request), request }
     };
     if scheme.needs_future() {
         let mut told = load.clone();

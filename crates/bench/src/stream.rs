@@ -10,6 +10,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use eraseblock_core::buffer::{Answer, BufferConfig, Foreseen, Idle, Outcome, Shape, Span};
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_traces::GenerateConfig;
 use serde::Serialize;
 use serde_json::json;
@@ -75,7 +76,8 @@ pub fn pass(path: &Path, name: &str, pages: u32) -> Result<Pass, String> {
     })?;
     let mut scheme =
         config.build(Shape { capacity: pages, pages_per_block: PAGES_PER_BLOCK, logical_pages })?;
-    let span = |page: u64, request| Span { first: page as u32, count: 1, write: false, request };
+    let span =
+        |page: u64, request| Span { first: Lpn(page as u32), count: 1, write: false, request };
     if scheme.needs_future() {
         file.rewind().map_err(failed)?;
         let mut told = Ok(());

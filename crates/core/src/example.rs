@@ -10,6 +10,7 @@ use crate::config::DeviceConfig;
 use crate::device::{Device, DeviceError, Options};
 use crate::host::{Op, Request};
 use crate::metrics::observer::{Decision, Fault, Hears, Observer, Occasion};
+use crate::support::ids::Lpn;
 use crate::support::registry::Example;
 
 /// A decision that was kept.
@@ -31,7 +32,7 @@ pub struct Step {
     /// The buffer's decisions, in order.
     pub decided: Vec<Decided>,
     /// What the buffer holds afterwards, most recent first: pages or blocks of pages.
-    pub state: Vec<Vec<u32>>,
+    pub state: Vec<Vec<Lpn>>,
 }
 
 const PAGE: u64 = 4096;

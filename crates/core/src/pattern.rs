@@ -12,6 +12,7 @@
 //! Kim, Park and Youn, "SUPA: a single unified read-write buffer and pattern-change-aware FTL for
 //! the high performance of multi-channel SSD", ACM Trans. Storage 13(4), 2017, tables 1 and 2.
 
+use crate::support::ids::LogicalBlock;
 use serde::{Deserialize, Serialize};
 
 /// How pages of a block were read, or written.
@@ -57,7 +58,7 @@ pub enum Policy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hint {
     /// The logical block.
-    pub block: u32,
+    pub block: LogicalBlock,
     /// What was done to it.
     pub pattern: Pattern,
     /// The channel that the buffer wants it to go to, if it goes to one.

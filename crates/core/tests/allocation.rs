@@ -5,6 +5,7 @@ use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::ftl::alloc::AllocatorConfig;
 use eraseblock_core::host::{Op, Request};
+use eraseblock_core::support::ids::Lpn;
 use serde_json::{Value, json};
 
 /// Two banks on a bus each, nothing but tPROG = 200 us takes time (Figures 3.2 to 3.4).
@@ -28,7 +29,7 @@ fn served(allocator: &Value, writes: &[(u64, u64)]) -> (f64, Vec<Vec<u32>>) {
     let mean = device.finish().unwrap().response_ns.write.unwrap().mean / 1000.0;
     let g = device.geometry();
     let bank = |page: u64| {
-        let ppn = device.mapping().lookup(page as u32).unwrap();
+        let ppn = device.mapping().lookup(Lpn(page as u32)).unwrap();
         g.unit_of(ppn / g.pages_per_block)
     };
     (
@@ -72,7 +73,7 @@ fn no_request_goes_on_with_a_stripe_of_the_fill() {
         }
         support::write(&mut device, &[0]);
         let g = device.geometry();
-        let unit = g.unit_of(device.mapping().lookup(0).unwrap() / g.pages_per_block);
+        let unit = g.unit_of(device.mapping().lookup(Lpn(0)).unwrap() / g.pages_per_block);
         assert_eq!(unit, 0, "the fill ended on unit 1, {reads} reads before the write");
     }
 }
@@ -87,7 +88,7 @@ fn figure_3_3_what_a_rewrite_makes_invalid() {
             device.submit(&support::request(Op::Write, first, count)).unwrap();
         }
         let lie = |device: &Device| -> Vec<u32> {
-            (0..5).map(|page| device.mapping().lookup(page).unwrap()).collect()
+            (0..5).map(|page| device.mapping().lookup(Lpn(page)).unwrap()).collect()
         };
         let old = lie(&device);
         device.submit(&support::request(Op::Write, 0, 5)).unwrap();
@@ -133,7 +134,7 @@ fn a_stripe_goes_to_the_bank_that_frees_first() {
     device.submit(&at(3, 1, 160_000)).unwrap();
     let bank = |device: &Device, page| device.mapping().lookup(page).unwrap() / 256;
     // Bank 0 is free at 200 us, bank 1 at 300 us; then bank 1 at 300 us, bank 0 at 400 us.
-    assert_eq!((0..4).map(|page| bank(&device, page)).collect::<Vec<_>>(), [0, 1, 0, 1]);
+    assert_eq!((0..4).map(|page| bank(&device, Lpn(page))).collect::<Vec<_>>(), [0, 1, 0, 1]);
     device.finish().unwrap();
 }
 
@@ -149,7 +150,7 @@ fn equally_free_banks_take_turns() {
             device.submit(&Request { arrival_ns: n * gap_ns, ..request }).unwrap();
         }
         let bank = |page| device.mapping().lookup(page).unwrap() / 256;
-        let chosen: Vec<u32> = (0..6).map(|n| bank(n * 4)).collect();
+        let chosen: Vec<u32> = (0..6).map(|n| bank(Lpn(n * 4))).collect();
         device.finish().unwrap();
         chosen
     };
@@ -217,9 +218,11 @@ fn static_placement_keeps_every_page_at_home() {
             assert!(report.flash.erases.gc > 0);
             let g = device.geometry();
             for page in 0..pages as u32 {
-                let home = device.mapping().advice().unwrap().home(page).unwrap();
-                let at =
-                    device.mapping().lookup(page).map(|ppn| g.unit_of(ppn / g.pages_per_block));
+                let home = device.mapping().advice().unwrap().home(Lpn(page)).unwrap();
+                let at = device
+                    .mapping()
+                    .lookup(Lpn(page))
+                    .map(|ppn| g.unit_of(ppn / g.pages_per_block));
                 assert!(
                     at.is_none_or(|unit| unit == home),
                     "{order}, unit {striping_unit}: page {page}"
@@ -247,12 +250,12 @@ fn pages_stay_in_their_pool() {
         device.finish().unwrap();
         let g = device.geometry();
         let unit = |page: u64| {
-            g.unit_of(device.mapping().lookup(page as u32).unwrap() / g.pages_per_block)
+            g.unit_of(device.mapping().lookup(Lpn(page as u32)).unwrap() / g.pages_per_block)
         };
         assert!((0..pages).all(|page| u64::from(unit(page)) % pools == page % pools), "{pool}");
         let used: std::collections::BTreeSet<u32> = (0..pages).map(unit).collect();
         assert_eq!(used.len(), 8, "{pool}");
-        assert_eq!(device.mapping().advice().unwrap().home(0).is_some(), pool == "plane");
+        assert_eq!(device.mapping().advice().unwrap().home(Lpn(0)).is_some(), pool == "plane");
     }
 }
 
@@ -268,7 +271,7 @@ fn a_fill_spreads_over_all_units() {
         let g = device.geometry();
         let mut pages = [0u32; 4];
         for page in 0..160 {
-            let ppn = device.mapping().lookup(page).unwrap();
+            let ppn = device.mapping().lookup(Lpn(page)).unwrap();
             pages[g.unit_of(ppn / g.pages_per_block) as usize] += 1;
         }
         assert!(pages.iter().all(|&n| (36..=44).contains(&n)), "{name}: {pages:?}");

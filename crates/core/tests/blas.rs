@@ -6,6 +6,7 @@ use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::latency::LatencySummary;
 use eraseblock_core::nand::Cause;
+use eraseblock_core::support::ids::{LogicalBlock, Lpn};
 use serde_json::{Value, json};
 
 const MS: u64 = 1_000_000;
@@ -38,7 +39,7 @@ fn submit(drive: &mut Device, requests: &[(Op, u64, u64, u64)]) {
 /// Channels of these pages.
 fn channels(drive: &Device, pages: std::ops::Range<u32>) -> Vec<u32> {
     let lies = |page| drive.mapping().lookup(page).expect("a written page") / 4;
-    pages.map(|page| drive.geometry().unit_of(lies(page)) % 4).collect()
+    pages.map(|page| drive.geometry().unit_of(lies(Lpn(page))) % 4).collect()
 }
 
 /// All response times together.
@@ -256,13 +257,13 @@ fn the_buffer_lets_pages_go_to_all_channels_in_turn() {
         fn units(&self) -> u32 {
             Idle.units()
         }
-        fn unit_of(&self, _lpn: u32) -> Option<u32> {
+        fn unit_of(&self, _lpn: Lpn) -> Option<u32> {
             None
         }
         fn chips(&self) -> u32 {
             Idle.chips()
         }
-        fn home_chip(&self, lpn: u32) -> Option<u32> {
+        fn home_chip(&self, lpn: Lpn) -> Option<u32> {
             Idle.home_chip(lpn)
         }
         fn queued(&self, _unit: u32) -> u32 {
@@ -277,8 +278,8 @@ fn the_buffer_lets_pages_go_to_all_channels_in_turn() {
         fn channel_ready(&self, _channel: u32) -> bool {
             true
         }
-        fn route(&self, block: u32, _pattern: Pattern) -> Route {
-            Route::Channel(block % 4)
+        fn route(&self, block: LogicalBlock, _pattern: Pattern) -> Route {
+            Route::Channel(block.0 % 4)
         }
     }
 
@@ -288,9 +289,13 @@ fn the_buffer_lets_pages_go_to_all_channels_in_turn() {
     let mut out = Outcome::default();
     let mut write = |buffer: &mut dyn eraseblock_core::buffer::Buffer, first: u32, count: u32| {
         out.clear();
-        buffer.access(&Span { first, count, write: true, request: 0 }, &Below, &mut out);
+        buffer.access(
+            &Span { first: Lpn(first), count, write: true, request: 0 },
+            &Below,
+            &mut out,
+        );
         let channels = out.evictions.iter().map(|eviction| eviction.hint.unwrap().channel.unwrap());
-        (out.pages.iter().map(|page| page.lpn).collect::<Vec<_>>(), channels.collect::<Vec<_>>())
+        (out.pages.iter().map(|page| page.lpn.0).collect::<Vec<_>>(), channels.collect::<Vec<_>>())
     };
     for block in [0, 4, 1, 2, 5, 6] {
         assert!(write(&mut *buffer, 4 * block, 2).0.is_empty());
@@ -316,7 +321,11 @@ fn the_first_write_after_the_filling_has_its_own_turn() {
         }
         drive.submit(&support::request(Op::Write, 4, 1)).expect("a write");
         let unit = |page| drive.mapping().lookup(page).map(|ppn| drive.geometry().unit_of(ppn / 4));
-        assert_eq!((unit(0), unit(4), unit(5)), (Some(0), Some(2), Some(1)), "after {reads} reads");
+        assert_eq!(
+            (unit(Lpn(0)), unit(Lpn(4)), unit(Lpn(5))),
+            (Some(0), Some(2), Some(1)),
+            "after {reads} reads"
+        );
     }
 }
 

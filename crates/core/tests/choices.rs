@@ -10,6 +10,7 @@ use eraseblock_core::ftl::victim::VictimConfig;
 use eraseblock_core::ftl::wear::WearConfig;
 use eraseblock_core::ftl::{self, MappingConfig};
 use eraseblock_core::host::Op;
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::support::registry::Entry;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -142,7 +143,7 @@ fn stream(random: &mut Random, shape: Shape, requests: u64) -> Vec<Span> {
             _ => (random.below(ppb), 1 + random.below(ppb)),
         };
         let count = count.min(ppb - from) as u32;
-        Span { first: (block * ppb + from) as u32, count, write: random.chance(0.6), request }
+        Span { first: Lpn((block * ppb + from) as u32), count, write: random.chance(0.6), request }
     };
     (0..requests).map(span).collect()
 }

@@ -8,6 +8,7 @@ use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Report;
+use eraseblock_core::support::ids::Lpn;
 use serde_json::{Value, json};
 
 /// One channel with two chips, or what `over` says; 16 pages a block.
@@ -296,18 +297,18 @@ struct Homely {
 
 impl Buffer for Homely {
     fn access(&mut self, span: &Span, view: &dyn View, out: &mut Outcome) {
-        for lpn in span.first..span.first + span.count {
+        for lpn in span.pages() {
             self.homes.push(view.home(lpn));
             out.answers.push(Answer::Bypass);
         }
     }
-    fn trim(&mut self, _first: u32, _count: u32) {}
+    fn trim(&mut self, _first: Lpn, _count: u32) {}
     fn flush(&mut self, _out: &mut Outcome) {}
-    fn flush_pages(&mut self, _first: u32, _count: u32, _out: &mut Outcome) {}
+    fn flush_pages(&mut self, _first: Lpn, _count: u32, _out: &mut Outcome) {}
     fn len(&self) -> u32 {
         0
     }
-    fn holds(&self, _lpn: u32) -> bool {
+    fn holds(&self, _lpn: Lpn) -> bool {
         false
     }
     fn check(&self) -> Result<(), String> {
@@ -321,7 +322,7 @@ impl Buffer for Homely {
     fn needs_home(&self) -> bool {
         true
     }
-    fn dump(&self) -> Vec<Vec<u32>> {
+    fn dump(&self) -> Vec<Vec<Lpn>> {
         Vec::new()
     }
 }

@@ -6,6 +6,7 @@ use crate::support::request;
 use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::latency::LatencySummary;
+use eraseblock_core::support::ids::Lpn;
 use serde_json::{Value, json};
 
 /// A drive of two chips with two planes each, and EPO with four slots.
@@ -27,7 +28,7 @@ fn batch(ftl: &Value) -> Vec<u32> {
     let mut device = drive(ftl);
     device.submit(&request(Op::Write, 0, 4)).unwrap();
     device.submit(&request(Op::Write, 4, 1)).unwrap();
-    let left = (0..5).filter(|&page| !device.buffer().holds(page)).collect();
+    let left = (0..5).filter(|&page| !device.buffer().holds(Lpn(page))).collect();
     device.finish().unwrap();
     left
 }

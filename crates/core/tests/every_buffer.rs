@@ -10,6 +10,7 @@ use eraseblock_core::buffer::{BufferConfig, Outcome, Shape};
 use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Report;
+use eraseblock_core::support::ids::Lpn;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use serde_json::json;
@@ -24,8 +25,8 @@ const SHAPES: [Shape; 4] = [
 /// What holds after a step, beside decisions that can be carried out.
 fn obeys(
     step: Step,
-    written: &[u32],
-    dirty_before: &[u32],
+    written: &[Lpn],
+    dirty_before: &[Lpn],
     ram: &Ram,
     shape: Shape,
 ) -> Result<(), String> {
@@ -34,7 +35,7 @@ fn obeys(
         Step::Trim(..) if written.is_empty() => Ok(()),
         Step::Trim(..) => Err("a trim writes pages".to_owned()),
         Step::Flush => {
-            let left = ram.dirty(0, shape.logical_pages);
+            let left = ram.dirty(Lpn(0), shape.logical_pages);
             if left.is_empty() && written.len() == dirty_before.len() {
                 return Ok(());
             }
@@ -46,8 +47,10 @@ fn obeys(
         }
         Step::Force(first, count) => {
             let left = ram.dirty(first, count);
-            let block = first / shape.pages_per_block;
-            if left.is_empty() && written.iter().all(|page| page / shape.pages_per_block == block) {
+            let block = first.block(shape.pages_per_block);
+            if left.is_empty()
+                && written.iter().all(|page| page.block(shape.pages_per_block) == block)
+            {
                 return Ok(());
             }
             Err(format!(
@@ -72,7 +75,7 @@ fn every_buffer_makes_decisions_that_can_be_carried_out() {
                 stream::tell(&mut *buffer, &steps);
                 let (mut ram, mut out) = (Ram::default(), Outcome::default());
                 for (number, step) in steps.iter().enumerate() {
-                    let dirty = ram.dirty(0, shape.logical_pages);
+                    let dirty = ram.dirty(Lpn(0), shape.logical_pages);
                     stream::call(&mut *buffer, *step, &mut out);
                     let result = ram
                         .follow(shape, *step, &out)
@@ -95,23 +98,23 @@ fn every_buffer_makes_decisions_that_can_be_carried_out() {
 fn forced_writes_of_read_buffers_write_nothing_else() {
     let (shape, mut read_buffers) = (SHAPES[0], 0);
     for (name, config) in support::variants(shape) {
-        let steps = [access(0, 4, true), access(5, 1, false), Step::Force(1, 2), Step::Flush];
+        let steps = [access(0, 4, true), access(5, 1, false), Step::Force(Lpn(1), 2), Step::Flush];
         let mut buffer = config.build(shape).unwrap();
         stream::tell(&mut *buffer, &steps);
         let (mut ram, mut out) = (Ram::default(), Outcome::default());
         let mut written = Vec::new();
         for step in steps {
-            let dirty = if step == Step::Force(1, 2) {
-                ram.dirty(1, 2)
+            let dirty = if step == Step::Force(Lpn(1), 2) {
+                ram.dirty(Lpn(1), 2)
             } else {
-                ram.dirty(0, shape.logical_pages)
+                ram.dirty(Lpn(0), shape.logical_pages)
             };
             stream::call(&mut *buffer, step, &mut out);
             let mut pages = ram.follow(shape, step, &out).unwrap();
             pages.sort_unstable();
             written.push((pages, dirty));
         }
-        if buffer.holds(5) {
+        if buffer.holds(Lpn(5)) {
             assert_eq!(written[2].0, written[2].1, "{name}: forced");
             assert_eq!(written[3].0, written[3].1, "{name}: flushed");
             read_buffers += 1;
@@ -121,7 +124,7 @@ fn forced_writes_of_read_buffers_write_nothing_else() {
 }
 
 fn access(first: u32, count: u32, write: bool) -> Step {
-    Step::Access(eraseblock_core::buffer::Span { first, count, write, request: 0 })
+    Step::Access(eraseblock_core::buffer::Span { first: Lpn(first), count, write, request: 0 })
 }
 
 /// Trimmed pages are never written, nor found again.
@@ -132,9 +135,9 @@ fn trims_forget_pages_whether_dirty_or_not() {
         let steps = [
             access(0, 2, true),
             access(5, 1, true),
-            Step::Trim(0, 5),
+            Step::Trim(Lpn(0), 5),
             access(0, 1, false),
-            Step::Trim(0, 1),
+            Step::Trim(Lpn(0), 1),
             Step::Flush,
         ];
         let mut buffer = config.build(shape).unwrap();
@@ -146,7 +149,7 @@ fn trims_forget_pages_whether_dirty_or_not() {
             last = ram.follow(shape, step, &out).unwrap();
         }
         assert_eq!(ram.hits, 0, "{name} finds a page that was trimmed");
-        let expected: &[u32] = if config.name() == "none" { &[] } else { &[5] };
+        let expected: &[Lpn] = if config.name() == "none" { &[] } else { &[Lpn(5)] };
         assert_eq!(last, expected, "{name}");
     }
 }

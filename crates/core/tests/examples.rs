@@ -1,8 +1,10 @@
 //! The examples that schemes' files hold, the papers' among them: what the papers say comes of
 //! them.
 
+use crate::support::numbers;
 use eraseblock_core::buffer::{self, Action, Answer};
 use eraseblock_core::example::{Step, play};
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::support::registry::{Entry, Example};
 
 fn registered(name: &str) -> &'static Entry {
@@ -33,10 +35,10 @@ impl Played {
         let left = decided()
             .flat_map(|d| d.outcome.evictions.iter().map(|e| (e.action, d.outcome.pages_of(e))))
             .map(|(action, pages)| {
-                (action, pages.iter().map(|page| (page.lpn, page.dirty)).collect())
+                (action, pages.iter().map(|page| (page.lpn.0, page.dirty)).collect())
             })
             .collect();
-        let state = steps.last().unwrap().state.clone();
+        let state = numbers(&steps.last().unwrap().state);
         Self { hits, left, state, steps }
     }
 
@@ -129,14 +131,14 @@ fn hbm_figure_3_4_the_least_popular_and_fullest_block_leaves() {
 fn hbm_figure_3_5_three_pages_of_a_block_move_together() {
     let played = Played::new("hbm", &example("hbm", "3.5"));
     let [.., before, moved, joined] = &played.steps[..] else { panic!("{:?}", played.steps) };
-    assert_eq!(before.state, [[1], [5], [0]]);
-    assert_eq!(moved.state, [vec![5], vec![0, 1, 2]]);
+    assert_eq!(numbers(&before.state), [[1], [5], [0]]);
+    assert_eq!(numbers(&moved.state), [vec![5], vec![0, 1, 2]]);
     let out = &moved.decided[0].outcome;
     assert_eq!(
-        (out.notes[0].what, out.note_pages.as_slice()),
-        ("moved to the block region", &[0, 1, 2][..])
+        (out.notes[0].what, &out.note_pages[..]),
+        ("moved to the block region", &[0, 1, 2].map(Lpn)[..])
     );
-    assert_eq!(joined.state, [vec![5], vec![0, 1, 2, 3]]);
+    assert_eq!(numbers(&joined.state), [vec![5], vec![0, 1, 2, 3]]);
 }
 
 /// The ring 0, 5, 3, 7 with the hand at 0 and bits 1, 0, 1, 0: page 48 sends block 7 away, not
@@ -148,7 +150,7 @@ fn lb_clock_figure_2_4() {
     // 0 and 3 are written.
     assert_eq!(clock.pages(), [vec![60, 61, 62, 63], vec![28, 29, 30]]);
     let before = &clock.steps[clock.steps.len() - 2].state;
-    assert_eq!(before, &[vec![0, 1], vec![20], vec![12, 13], vec![28, 29, 30], vec![4, 5]]);
+    assert_eq!(numbers(before), [vec![0, 1], vec![20], vec![12, 13], vec![28, 29, 30], vec![4, 5]]);
     assert_eq!(clock.state, [vec![20], vec![12, 13], vec![4, 5], vec![48], vec![0, 1]]);
 }
 
@@ -170,7 +172,7 @@ fn bplru_figure_5_sends_a_sequential_block_to_the_end() {
     let figure = example("bplru", "figure 5");
     let bplru = Played::new("bplru", &figure);
     let before = &bplru.steps[bplru.steps.len() - 2].state;
-    assert_eq!(before.iter().map(|pages| pages[0] / 4).collect::<Vec<_>>(), [1, 3, 0, 2]);
+    assert_eq!(before.iter().map(|pages| pages[0].block(4).0).collect::<Vec<_>>(), [1, 3, 0, 2]);
     assert_eq!(bplru.pages(), [[8, 9, 10, 11]]);
     // Without compensation the block written longest ago goes.
     let plain = Example { options: r#"{"compensation": false}"#, ..figure };
@@ -210,8 +212,8 @@ fn clc_evicts_the_largest_cold_cluster() {
     assert_eq!(clc.left, [(Action::Flush, dirty([0, 1]))]);
     assert_eq!(clc.state, [[12], [8], [4]]);
     let cooled =
-        clc.steps.iter().flat_map(|step| &step.decided).flat_map(|d| &d.outcome.note_pages);
-    assert_eq!(cooled.collect::<Vec<_>>(), [&0, &1, &4, &8]);
+        clc.steps.iter().flat_map(|step| &step.decided).flat_map(|d| d.outcome.note_pages.clone());
+    assert_eq!(cooled.collect::<Vec<_>>(), [0, 1, 4, 8].map(Lpn));
 }
 
 #[test]
@@ -237,9 +239,9 @@ fn wsr_gives_dirty_pages_a_second_chance() {
 #[test]
 fn bpac_moves_pages_both_ways() {
     let bpac = Played::new("bpac", &example("bpac", ""));
-    assert_eq!(bpac.steps[4].state, [[16], [12], [8], [4], [0]]);
-    assert_eq!(bpac.steps[5].state, [[0], [16], [12], [8], [4]]);
-    assert_eq!(bpac.steps[6].state, [vec![0], vec![16], vec![12], vec![4], vec![8, 9]]);
+    assert_eq!(numbers(&bpac.steps[4].state), [[16], [12], [8], [4], [0]]);
+    assert_eq!(numbers(&bpac.steps[5].state), [[0], [16], [12], [8], [4]]);
+    assert_eq!(numbers(&bpac.steps[6].state), [vec![0], vec![16], vec![12], vec![4], vec![8, 9]]);
     assert_eq!(bpac.left, [(Action::Flush, dirty([8, 9]))]);
     assert_eq!(bpac.state, [vec![0], vec![16], vec![12], vec![4], vec![20, 21, 22]]);
 }
@@ -262,7 +264,7 @@ fn cbm_fills_the_holes_of_a_block() {
 #[test]
 fn epo_figure_2c_moves_pages_to_the_head_and_evicts_the_tail() {
     let played = Played::new("epo", &example("epo", "figure 2(c)"));
-    let states: Vec<_> = played.steps.iter().map(|step| step.state.concat()).collect();
+    let states: Vec<_> = played.steps.iter().map(|step| numbers(&step.state).concat()).collect();
     assert_eq!(states[2..6], [vec![3, 2, 1], vec![2, 3, 1], vec![4, 2, 3, 1], vec![3, 4, 2, 1]]);
     assert_eq!((played.hits, played.left), (2, vec![(Action::Flush, dirty([1]))]));
     assert_eq!(states[6], [5, 3, 4, 2]);
@@ -276,7 +278,7 @@ fn epo_evicts_one_page_of_each_element_and_has_room_for_the_next() {
     let played = Played::new("epo", batch);
     assert_eq!(played.pages(), [[0, 1], [2, 3]]);
     // Page 4 made room for two; page 6 takes the slot that was left over.
-    let states: Vec<_> = played.steps.iter().map(|step| step.state.clone()).collect();
+    let states: Vec<_> = played.steps.iter().map(|step| numbers(&step.state)).collect();
     assert_eq!(states[1..3], [[vec![4, 2], vec![3]], [vec![6, 4, 2], vec![3]]]);
     assert_eq!(Played::new("epo", passed).pages(), [[0]]);
     assert_eq!(Played::new("epo", again).pages(), [[0, 2]]);

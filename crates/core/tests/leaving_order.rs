@@ -2,6 +2,7 @@
 //! And what leaves beside them.
 
 use eraseblock_core::buffer::{Answer, Buffer, BufferConfig, Idle, Outcome, Shape, Span};
+use eraseblock_core::support::ids::Lpn;
 use serde_json::{Value, json};
 
 /// A buffer over blocks of four pages, and all that it has let go.
@@ -21,7 +22,7 @@ impl Driven {
     fn access(&mut self, first: u32, count: u32, write: bool) {
         self.request += 1;
         self.out.clear();
-        let span = Span { first, count, write, request: self.request };
+        let span = Span { first: Lpn(first), count, write, request: self.request };
         self.buffer.access(&span, &Idle, &mut self.out);
     }
 
@@ -31,7 +32,7 @@ impl Driven {
 
     /// What the last request made leave, or a flush command now.
     fn left(&self) -> Vec<Vec<u32>> {
-        let pages = |e| self.out.pages_of(e).iter().map(|page| page.lpn).collect();
+        let pages = |e| self.out.pages_of(e).iter().map(|page| page.lpn.0).collect();
         self.out.evictions.iter().map(pages).collect()
     }
 
@@ -116,7 +117,7 @@ fn a_trim_does_not_break_a_sequence_of_writes() {
     drive.write(4, 1);
     drive.write(0, 1);
     // Page 3 has not been written anew yet.
-    drive.buffer.trim(3, 1);
+    drive.buffer.trim(Lpn(3), 1);
     drive.write(8, 1);
     drive.write(1, 3);
     // Block 0 is full again, written from its first page to its last: it leaves before blocks

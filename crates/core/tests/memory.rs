@@ -5,6 +5,7 @@ mod support;
 
 use allocation_counter::measure;
 use eraseblock_core::buffer::{Buffer, BufferConfig, Idle, Outcome, Shape, Span};
+use eraseblock_core::support::ids::Lpn;
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::json;
@@ -49,7 +50,7 @@ fn filled(
     for (request, (first, count)) in spans.into_iter().enumerate() {
         out.clear();
         buffer.access(
-            &Span { first, count, write: true, request: request as u64 },
+            &Span { first: Lpn(first), count, write: true, request: request as u64 },
             &Idle,
             &mut out,
         );

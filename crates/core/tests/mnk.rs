@@ -4,6 +4,7 @@ use crate::support;
 use crate::support::{cost, device, write};
 use eraseblock_core::device::Device;
 use eraseblock_core::host::Op;
+use eraseblock_core::support::ids::Lpn;
 use serde_json::{Value, json};
 
 /// Four units of 16 blocks of 4 pages, 32 blocks exported and full.
@@ -14,7 +15,7 @@ fn drive(options: &Value) -> Device {
 }
 
 fn unit_of(drive: &Device, page: u32) -> u32 {
-    drive.geometry().unit_of(drive.mapping().lookup(page).expect("a written page") / 4)
+    drive.geometry().unit_of(drive.mapping().lookup(Lpn(page)).expect("a written page") / 4)
 }
 
 #[test]

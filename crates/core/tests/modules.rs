@@ -10,6 +10,7 @@ use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Report;
 use eraseblock_core::metrics::latency::LatencySummary;
 use eraseblock_core::pattern::{Pattern, Route};
+use eraseblock_core::support::ids::{LogicalBlock, Lpn};
 use serde_json::{Value, json};
 
 /// A page on the bus and into the array.
@@ -52,7 +53,8 @@ fn drive_with(
 fn run(scheme: &Value, capacity: u64, pages: &[u64]) -> (Report, Vec<u64>) {
     let mut device = drive(scheme, capacity, "round");
     support::write(&mut device, pages);
-    let held = pages.iter().copied().filter(|&page| device.buffer().holds(page as u32)).collect();
+    let held =
+        pages.iter().copied().filter(|&page| device.buffer().holds(Lpn(page as u32))).collect();
     (device.finish().unwrap(), held)
 }
 
@@ -87,7 +89,7 @@ fn fresh_pages_belong_to_the_chips_that_placement_gives_them() {
             drive_with(&ftl, ("empty", "round"), &json!({"kind": "cave", "order": "lru"}), 5);
         support::write(&mut device, &[0, 4, 1, 2, 3, 8]);
         assert_eq!(
-            [0, 4, 1, 2, 3, 8].map(|page| device.buffer().holds(page)),
+            [0, 4, 1, 2, 3, 8].map(|page| device.buffer().holds(Lpn(page))),
             [false, true, false, false, false, true],
             "{mapping}"
         );
@@ -109,7 +111,10 @@ fn a_page_that_was_written_in_part_stays_if_a_complete_one_can_leave() {
     {
         device.submit(&request).unwrap();
     }
-    assert_eq!([0, 4, 8, 12].map(|page| device.buffer().holds(page)), [true, false, true, true]);
+    assert_eq!(
+        [0, 4, 8, 12].map(|page| device.buffer().holds(Lpn(page))),
+        [true, false, true, true]
+    );
     // Its other half completes it.
     device.submit(&half(0, 1)).unwrap();
     device.finish().unwrap();
@@ -122,7 +127,7 @@ fn p_cave() -> Value {
 
 /// Channels of these pages.
 fn channels(device: &Device, pages: &[u32]) -> Vec<u32> {
-    let lies = |&page| device.mapping().lookup(page).expect("a stored page") / 4;
+    let lies = |&page| device.mapping().lookup(Lpn(page)).expect("a stored page") / 4;
     pages.iter().map(|page| device.geometry().unit_of(lies(page)) % 4).collect()
 }
 
@@ -131,7 +136,7 @@ fn sequential_blocks_are_striped_and_leave_alone_while_random_ones_leave_togethe
     let ftl = json!({"mapping": {"kind": "pattern", "handler": false}});
     let mut device = drive_with(&ftl, ("empty", "round"), &p_cave(), 8);
     let held = |device: &Device, pages: &[u32]| {
-        pages.iter().filter(|&&page| device.buffer().holds(page)).copied().collect::<Vec<_>>()
+        pages.iter().filter(|&&page| device.buffer().holds(Lpn(page))).copied().collect::<Vec<_>>()
     };
     // Block 0 is sequential; the others have a page each.
     let all = [0, 1, 2, 4, 8, 12, 16, 20, 24, 28];
@@ -151,7 +156,8 @@ fn on_mnk_as_many_blocks_leave_as_there_are_places_to_go() {
         let ftl = json!({"mapping": {"kind": "mnk", "striping": striping}});
         let mut device = drive_with(&ftl, ("full", "round"), &p_cave(), 4);
         support::write(&mut device, &[0, 4, 8, 12, 16]);
-        let held = [0, 4, 8, 12].into_iter().filter(|&page| device.buffer().holds(page)).count();
+        let held =
+            [0, 4, 8, 12].into_iter().filter(|&page| device.buffer().holds(Lpn(page))).count();
         assert_eq!(held, 4 - left, "M = {striping}");
         device.finish().unwrap();
     }
@@ -171,15 +177,15 @@ impl View for Uneven {
         4
     }
 
-    fn unit_of(&self, lpn: u32) -> Option<u32> {
-        self.written.then_some(lpn % 4)
+    fn unit_of(&self, lpn: Lpn) -> Option<u32> {
+        self.written.then_some(lpn.offset(4))
     }
 
     fn chips(&self) -> u32 {
         4
     }
 
-    fn home_chip(&self, _lpn: u32) -> Option<u32> {
+    fn home_chip(&self, _lpn: Lpn) -> Option<u32> {
         None
     }
 
@@ -199,8 +205,8 @@ impl View for Uneven {
         self.erased[channel as usize] > 0
     }
 
-    fn route(&self, block: u32, _pattern: Pattern) -> Route {
-        if self.written { Route::Channel(block % 4) } else { Route::Anywhere }
+    fn route(&self, block: LogicalBlock, _pattern: Pattern) -> Route {
+        if self.written { Route::Channel(block.0 % 4) } else { Route::Anywhere }
     }
 }
 
@@ -218,15 +224,19 @@ fn leaving(scheme: &str, view: Uneven, pages: &[(u32, &[(u32, u32)])]) -> Vec<(u
         for &(from, to) in if parts.is_empty() { &whole[..] } else { parts } {
             assert!(out.evictions.is_empty(), "only the last page finds no room");
             if to - from < 4096 {
-                buffer.writes_part(first, Part { from, to, of: 4096 });
+                buffer.writes_part(Lpn(first), Part { from, to, of: 4096 });
             }
             out.clear();
-            buffer.access(&Span { first, count: 1, write: true, request: 0 }, &view, &mut out);
+            buffer.access(
+                &Span { first: Lpn(first), count: 1, write: true, request: 0 },
+                &view,
+                &mut out,
+            );
             buffer.check().unwrap();
         }
     }
     let channel = |hint: Option<eraseblock_core::pattern::Hint>| hint.and_then(|hint| hint.channel);
-    out.evictions.iter().map(|e| (out.pages_of(e)[0].lpn, channel(e.hint))).collect()
+    out.evictions.iter().map(|e| (out.pages_of(e)[0].lpn.0, channel(e.hint))).collect()
 }
 
 /// Blocks 0 and 4 on channel 0, then 1, 2 and 3, a page of each; block 5 finds no room.

@@ -5,6 +5,7 @@ use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::ftl::{Cx, Mapping, PageOut, Reclaim};
 use eraseblock_core::host::Op;
 use eraseblock_core::nand::{Cause, JoinId, Ppn};
+use eraseblock_core::support::ids::Lpn;
 use serde_json::json;
 
 /// How a mapping works without end and takes no page.
@@ -33,11 +34,11 @@ struct Treadmill {
 const UNUSED: u32 = 15;
 
 impl Mapping for Treadmill {
-    fn translate(&mut self, cx: &mut Cx<'_>, lpn: u32) -> Option<Ppn> {
+    fn translate(&mut self, cx: &mut Cx<'_>, lpn: Lpn) -> Option<Ppn> {
         self.inner.translate(cx, lpn)
     }
 
-    fn lookup(&self, lpn: u32) -> Option<Ppn> {
+    fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
         self.inner.lookup(lpn)
     }
 

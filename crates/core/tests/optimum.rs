@@ -10,6 +10,7 @@ use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Metric;
 use eraseblock_core::metrics::bounds::{Bound, Bounds, Limits};
+use eraseblock_core::support::ids::Lpn;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use serde_json::json;
@@ -32,7 +33,7 @@ fn most_hits(steps: &[Step], pages: u32, capacity: u32, forced: bool) -> u64 {
     for step in steps {
         match *step {
             Step::Access(span) => {
-                for page in span.first..span.first + span.count {
+                for Lpn(page) in span.pages() {
                     let mut next = vec![None; states.len()];
                     for (set, hits) in
                         states.iter().enumerate().filter_map(|(set, h)| h.map(|h| (set, h)))
@@ -50,7 +51,7 @@ fn most_hits(steps: &[Step], pages: u32, capacity: u32, forced: bool) -> u64 {
             }
             Step::Trim(first, count) => {
                 let mut next = vec![None; states.len()];
-                let gone = ((1 << count) - 1) << first;
+                let gone = ((1 << count) - 1) << first.0;
                 for (set, hits) in
                     states.iter().enumerate().filter_map(|(set, h)| h.map(|h| (set, h)))
                 {
@@ -94,17 +95,17 @@ fn fewest_writes(steps: &[Step], pages: u32, capacity: u32, flushed_at_end: bool
     for step in steps {
         match *step {
             Step::Access(span) if span.write => {
-                for page in span.first..span.first + span.count {
+                for Lpn(page) in span.pages() {
                     states = write_some(&map(&states, &|set| (set | 1 << page, 0)));
                 }
             }
             Step::Access(_) => {}
             Step::Trim(first, count) => {
-                states = map(&states, &|set| (set & !(((1 << count) - 1) << first), 0));
+                states = map(&states, &|set| (set & !(((1 << count) - 1) << first.0), 0));
             }
             Step::Flush => states = map(&states, &|set| (0, set.count_ones().into())),
             Step::Force(first, count) => {
-                let these = ((1 << count) - 1) << first;
+                let these = ((1 << count) - 1) << first.0;
                 states = map(&states, &|set| (set & !these, (set & these).count_ones().into()));
             }
         }
@@ -167,7 +168,7 @@ fn no_sequence_of_decisions_is_better() {
             let more = if random.random() {
                 Step::Flush
             } else {
-                Step::Trim(random.random_range(0..pages), 1)
+                Step::Trim(Lpn(random.random_range(0..pages)), 1)
             };
             // A forced write stays with its write.
             let at = if matches!(steps.get(at), Some(Step::Force(..))) { at + 1 } else { at };
@@ -336,18 +337,19 @@ fn the_optimum_refuses_to_serve_and_says_when_the_host_strays() {
 #[test]
 fn bypass_may_come_in_the_middle_of_a_request() {
     let shape = Shape { capacity: 1, pages_per_block: 4, logical_pages: 4 };
-    let access = |first, count, write| Step::Access(Span { first, count, write, request: 0 });
+    let access =
+        |first, count, write| Step::Access(Span { first: Lpn(first), count, write, request: 0 });
     let steps = [access(1, 1, true), access(0, 4, false), access(0, 3, true), access(1, 1, false)];
     let mut opt = scheme(json!("opt")).build(shape).unwrap();
     assert_eq!(hits(&mut *opt, shape, &steps), 3);
-    assert_eq!(opt.dump(), [[1]]);
+    assert_eq!(opt.dump(), [[Lpn(1)]]);
 }
 
 /// `R 3` and `W 3`, `F` (flush) and `U 3` (forced unit access) in turn: how each page was answered,
 /// and the pages that left or were written.
 fn served(steps: &str, capacity: u32) -> (Vec<Answer>, Vec<u32>) {
     let shape = Shape { capacity, pages_per_block: 4, logical_pages: 16 };
-    let page = |step: &str| step[2..].parse().unwrap();
+    let page = |step: &str| Lpn(step[2..].parse().unwrap());
     let steps: Vec<Step> = (steps.split(", "))
         .map(|step| match &step[..1] {
             "F" => Step::Flush,
@@ -365,7 +367,7 @@ fn served(steps: &str, capacity: u32) -> (Vec<Answer>, Vec<u32>) {
         opt.check().unwrap();
         answers.extend(&out.answers);
         pages.extend(
-            out.evictions.iter().flat_map(|eviction| out.pages_of(eviction)).map(|page| page.lpn),
+            out.evictions.iter().flat_map(|eviction| out.pages_of(eviction)).map(|page| page.lpn.0),
         );
     }
     (answers, pages)

@@ -10,6 +10,7 @@ use eraseblock_core::ftl::{self, Cx, Mapping, MappingConfig, PageOut, Reclaim};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Metric;
 use eraseblock_core::nand::{Flash, JoinId, Ppn};
+use eraseblock_core::support::ids::Lpn;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
@@ -324,7 +325,7 @@ struct Buggy {
     inner: Box<dyn Mapping>,
     bug: Bug,
     writes: u32,
-    lost: Option<(u32, Option<Ppn>)>,
+    lost: Option<(Lpn, Option<Ppn>)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -338,14 +339,14 @@ enum Bug {
 }
 
 impl Mapping for Buggy {
-    fn translate(&mut self, cx: &mut Cx<'_>, lpn: u32) -> Option<Ppn> {
+    fn translate(&mut self, cx: &mut Cx<'_>, lpn: Lpn) -> Option<Ppn> {
         match self.lost {
             Some((lost, place)) if lost == lpn => place,
             _ => self.inner.translate(cx, lpn),
         }
     }
 
-    fn lookup(&self, lpn: u32) -> Option<Ppn> {
+    fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
         match self.lost {
             Some((lost, place)) if lost == lpn => place,
             _ => self.inner.lookup(lpn),
@@ -361,7 +362,7 @@ impl Mapping for Buggy {
             self.lost = Some((pages[0].lpn, old));
         }
         if self.bug == Bug::DropsPage && cx.counters.full_merges > merges && self.lost.is_none() {
-            self.lost = Some((pages[0].lpn ^ 1, None));
+            self.lost = Some((Lpn(pages[0].lpn.0 ^ 1), None));
         }
         written
     }

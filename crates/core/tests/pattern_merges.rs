@@ -5,6 +5,7 @@ use crate::support;
 use eraseblock_core::device::Device;
 use eraseblock_core::host::Op;
 use eraseblock_core::pattern::{Access, Pattern, Route};
+use eraseblock_core::support::ids::{LogicalBlock, Lpn};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
@@ -140,7 +141,9 @@ fn a_full_set_of_logs_makes_no_channel_unready() {
             drive.mapping().advice().unwrap().is_ready(unit, drive.mapping().free_blocks(unit))
         }));
         let channel = |drive: &Device, page: u64| {
-            drive.geometry().unit_of(drive.mapping().lookup(page as u32).unwrap() / PAGES as u32)
+            drive
+                .geometry()
+                .unit_of(drive.mapping().lookup(Lpn(page as u32)).unwrap() / PAGES as u32)
         };
         support::write(&mut drive, &[block * PAGES]);
         assert_eq!(counts(&drive).1, [0, 0, 1], "block {block}");
@@ -156,10 +159,9 @@ fn a_log_that_a_tombstone_fills_is_full() {
     let mut drive =
         drive(&json!({"kind": "pattern", "policy": "single", "log_blocks": 4}), "empty");
     let route = |drive: &Device| {
-        drive
-            .mapping()
-            .advice()
-            .and_then(|advice| advice.route(0, Pattern::new(Access::Random, Access::Never)))
+        drive.mapping().advice().and_then(|advice| {
+            advice.route(LogicalBlock(0), Pattern::new(Access::Random, Access::Never))
+        })
     };
     support::write(&mut drive, &[0, 1, 2, 3, 4, 5, 6]);
     let Some(Route::Channel(channel)) = route(&drive) else { panic!("{:?}", route(&drive)) };

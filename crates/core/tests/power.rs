@@ -12,6 +12,7 @@ use eraseblock_core::ftl::MappingConfig;
 use eraseblock_core::ftl::wear::WearConfig;
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::nand::Cause;
+use eraseblock_core::support::ids::Lpn;
 use serde_json::{Value, json};
 
 /// What the host has done to each page, and what of it must survive.
@@ -77,7 +78,7 @@ impl Host {
 
     fn check(&self, drive: &Device, what: &str) {
         for page in 0..self.history.len() as u32 {
-            let version = drive.stored_version(page);
+            let version = drive.stored_version(Lpn(page));
             assert!(
                 self.allows(page, version),
                 "{what}: page {page} comes back as version {version}, durable was {}, history (trims) {:?}",
@@ -334,7 +335,7 @@ fn a_battery_keeps_a_flush_that_stored_nothing() {
         // The time at which the answer is looked at: before any program could end.
         assert_eq!(drive.answers(), if battery { &[0, 1][..] } else { &[0][..] });
         let back = Device::recover(&config, drive.cut(|_| Fate::Absent).unwrap()).unwrap();
-        assert_eq!(back.stored_version(3), if battery { 2 } else { 1 });
+        assert_eq!(back.stored_version(Lpn(3)), if battery { 2 } else { 1 });
     }
 }
 

@@ -6,6 +6,7 @@ use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, Fate, Options};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Report;
+use eraseblock_core::support::ids::Lpn;
 use serde_json::{Value, json};
 
 fn at(op: Op, page: u64, count: u64, arrival_ns: u64) -> Request {
@@ -62,7 +63,7 @@ fn forced_writes_wait_for_pages_that_they_evict_themselves() {
             let back = Device::recover(&config, drive.cut(|_| Fate::Absent).unwrap()).unwrap();
             for page in 7..9 {
                 assert_eq!(
-                    back.stored_version(page),
+                    back.stored_version(Lpn(page)),
                     2,
                     "{scheme}, cut after {completions}, page {page}"
                 );

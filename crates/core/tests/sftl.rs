@@ -7,6 +7,7 @@ use eraseblock_core::buffer::{BufferConfig, Idle, Outcome, Shape, Span};
 use eraseblock_core::device::Device;
 use eraseblock_core::host::Op;
 use eraseblock_core::metrics::latency::LatencySummary;
+use eraseblock_core::support::ids::Lpn;
 use serde_json::{Value, json};
 
 /// One unit, 8 blocks of 4 pages exported and full, 2 log blocks; more than `threshold` pages
@@ -98,8 +99,9 @@ fn a_chained_block_takes_the_time_of_one_block() {
     }));
     write(&mut drive, 0, 16);
     write(&mut drive, 64, 5);
-    let unit =
-        |page: u32| drive.geometry().unit_of(drive.mapping().lookup(page).expect("stored") / 4);
+    let unit = |page: u32| {
+        drive.geometry().unit_of(drive.mapping().lookup(Lpn(page)).expect("stored") / 4)
+    };
     assert_eq!([0, 3, 4, 7, 8, 12, 15].map(unit), [0, 0, 1, 1, 2, 3, 3]);
     let report = drive.finish().unwrap();
     let flushed = report.figures.read::<LatencySummary>("flush_response_ns").unwrap();
@@ -114,12 +116,12 @@ fn a_flush_command_keeps_the_blocks_of_a_chain_together() {
     let mut out = Outcome::default();
     // Blocks 0 and 1 are of one chain on four channels, block 4 is of another.
     for (request, block) in [1, 4, 0].into_iter().enumerate() {
-        let span = Span { first: block * 8, count: 5, write: true, request: request as u64 };
+        let span = Span { first: Lpn(block * 8), count: 5, write: true, request: request as u64 };
         buffer.access(&span, &Idle, &mut out);
     }
     out.clear();
     buffer.flush(&mut out);
-    let order: Vec<u32> = out.evictions.iter().map(|e| out.pages_of(e)[0].lpn / 8).collect();
+    let order: Vec<u32> = out.evictions.iter().map(|e| out.pages_of(e)[0].lpn.block(8).0).collect();
     assert_eq!(order, [0, 1, 4], "in the order in which they would make room");
 }
 

@@ -6,6 +6,7 @@ use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::nand::Cause;
+use eraseblock_core::support::ids::Lpn;
 use serde_json::{Value, json};
 
 /// An empty drive of planes of 6 blocks with 4 pages each, at the model's times: 528 bytes of 25 ns
@@ -28,7 +29,7 @@ fn drive(options: &Value, planes: u32, kib: u32) -> Device {
 
 /// Where a page lies.
 fn at(device: &Device, lpn: u32) -> Option<(u32, u32)> {
-    device.mapping().lookup(lpn).map(|ppn| (ppn / 4, ppn % 4))
+    device.mapping().lookup(Lpn(lpn)).map(|ppn| (ppn / 4, ppn % 4))
 }
 
 fn programs(device: &Device, cause: Cause) -> u64 {
@@ -338,7 +339,7 @@ fn stripes_lie_on_consecutive_elements() {
     config.nand.channels = 3;
     let device = Device::new(&config, Options::default()).unwrap();
     let elements: Vec<_> =
-        (0..8).map(|lpn| device.mapping().advice().unwrap().home_chip(lpn).unwrap()).collect();
+        (0..8).map(|lpn| device.mapping().advice().unwrap().home_chip(Lpn(lpn)).unwrap()).collect();
     assert_eq!(elements, [0, 0, 1, 1, 2, 2, 0, 0]);
 }
 

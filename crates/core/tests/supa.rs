@@ -9,6 +9,7 @@ use eraseblock_core::host::Op;
 use eraseblock_core::metrics::Metric;
 use eraseblock_core::metrics::patterns::PatternReport;
 use eraseblock_core::pattern::{Hint, Pattern, Policy, Route};
+use eraseblock_core::support::ids::{LogicalBlock, Lpn};
 use serde_json::{Value, json};
 
 /// The buffer of the figures: blocks A, B, C and so on are 0, 1, 2.
@@ -26,7 +27,7 @@ fn access(
     pages: std::ops::Range<u32>,
 ) -> Outcome {
     let mut out = Outcome::default();
-    let span = Span { first: pages.start, count: pages.len() as u32, write, request: 0 };
+    let span = Span { first: Lpn(pages.start), count: pages.len() as u32, write, request: 0 };
     buffer.access(&span, view, &mut out);
     buffer.check().unwrap();
     out
@@ -37,7 +38,7 @@ fn left(out: &Outcome) -> Vec<(u32, &'static str)> {
     out.evictions
         .iter()
         .filter_map(|e| e.hint)
-        .map(|hint| (hint.block, hint.pattern.name()))
+        .map(|hint| (hint.block.0, hint.pattern.name()))
         .collect()
 }
 
@@ -131,13 +132,13 @@ impl View for Figure9 {
     fn units(&self) -> u32 {
         4
     }
-    fn unit_of(&self, _lpn: u32) -> Option<u32> {
+    fn unit_of(&self, _lpn: Lpn) -> Option<u32> {
         None
     }
     fn chips(&self) -> u32 {
         4
     }
-    fn home_chip(&self, _lpn: u32) -> Option<u32> {
+    fn home_chip(&self, _lpn: Lpn) -> Option<u32> {
         None
     }
     fn queued(&self, _unit: u32) -> u32 {
@@ -152,7 +153,7 @@ impl View for Figure9 {
     fn channel_ready(&self, channel: u32) -> bool {
         channel > 0
     }
-    fn route(&self, _block: u32, pattern: Pattern) -> Route {
+    fn route(&self, _block: LogicalBlock, pattern: Pattern) -> Route {
         if pattern.suits() == Some(Policy::Multi) { Route::Striped } else { Route::Anywhere }
     }
 }
@@ -179,7 +180,7 @@ fn figure_9_a_write_makes_blocks_leave_that_are_written_in_parallel() {
     let out = access(&mut *supa, &Figure9, true, of('I') * 4..of('I') * 4 + 4);
     let hints: Vec<Hint> = out.evictions.iter().filter_map(|eviction| eviction.hint).collect();
     let found: Vec<_> =
-        hints.iter().map(|hint| (hint.block, hint.pattern.name(), hint.channel)).collect();
+        hints.iter().map(|hint| (hint.block.0, hint.pattern.name(), hint.channel)).collect();
     // Channels 2, 3 and 4 of the figure are 1, 2 and 3.
     let expected =
         [('H', "RW", Some(1)), ('G', "SW", None), ('F', "RW", Some(2)), ('D', "RW", Some(3))];
@@ -197,7 +198,7 @@ fn the_search_window_is_measured_anew_after_so_many_requests() {
         // Eight blocks; then only the two used last, in turn: all hits fall on the second place.
         let block = if request < 8 { request } else { 6 + request % 2 };
         out.clear();
-        let span = Span { first: block as u32 * 4, count: 1, write: true, request };
+        let span = Span { first: Lpn(block as u32 * 4), count: 1, write: true, request };
         supa.access(&span, &Idle, &mut out);
         windows.extend(out.notes.iter().filter_map(|note| note.value));
     }
@@ -257,10 +258,10 @@ fn table_2_every_cell_by_a_run_that_lands_in_it() {
                 let far = 160 + turn as u64 % 2 * 32;
                 submit(&mut drive, Op::Write, far, 8);
                 submit(&mut drive, Op::Write, far + 16, 8);
-                assert!(!drive.buffer().holds(8), "{before:?}, then {pattern}");
+                assert!(!drive.buffer().holds(Lpn(8)), "{before:?}, then {pattern}");
             }
             assert_eq!(
-                drive.mapping().advice().unwrap().policy(1),
+                drive.mapping().advice().unwrap().policy(LogicalBlock(1)),
                 policy,
                 "{before:?}, then {pattern}"
             );
@@ -283,7 +284,7 @@ fn mixed_blocks_are_written_where_they_are_told_to() {
         submit(&mut drive, Op::Write, 176, 8);
         let found = channels(&drive, 8..10);
         assert_eq!(
-            (found[0] != found[1], drive.mapping().advice().unwrap().policy(1)),
+            (found[0] != found[1], drive.mapping().advice().unwrap().policy(LogicalBlock(1))),
             (striped, Some(Policy::Hybrid))
         );
         drive.finish().unwrap();
@@ -297,12 +298,12 @@ fn patterns_of_clean_blocks_are_heard() {
     let mut drive = drive(8, &json!({}), &json!("supa"));
     submit(&mut drive, Op::Write, 8, 2);
     submit(&mut drive, Op::Flush, 0, 0);
-    assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Single));
+    assert_eq!(drive.mapping().advice().unwrap().policy(LogicalBlock(1)), Some(Policy::Single));
     submit(&mut drive, Op::Read, 8, 6);
     submit(&mut drive, Op::Read, 160, 8);
     submit(&mut drive, Op::Read, 176, 8);
-    assert!(!drive.buffer().holds(8));
-    assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Hybrid));
+    assert!(!drive.buffer().holds(Lpn(8)));
+    assert_eq!(drive.mapping().advice().unwrap().policy(LogicalBlock(1)), Some(Policy::Hybrid));
     drive.finish().unwrap();
 }
 
@@ -315,13 +316,13 @@ fn a_block_that_turned_read_intensive_waits_for_its_next_pattern() {
         let leave = |drive: &mut Device| {
             submit(drive, Op::Write, 160, 8);
             submit(drive, Op::Write, 176, 8);
-            assert!(!drive.buffer().holds(8));
+            assert!(!drive.buffer().holds(Lpn(8)));
         };
         submit(&mut drive, Op::Write, 8, 2);
         leave(&mut drive);
         submit(&mut drive, Op::Read, 8, 6);
         leave(&mut drive);
-        assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Hybrid));
+        assert_eq!(drive.mapping().advice().unwrap().policy(LogicalBlock(1)), Some(Policy::Hybrid));
         submit(&mut drive, Op::Write, 8, 2);
         if reads {
             submit(&mut drive, Op::Read, 8, 2);
@@ -343,7 +344,7 @@ fn use_block_1(drive: &mut Device, pattern: &str, turn: u64) {
     let far = 160 + turn % 2 * 32;
     submit(drive, Op::Write, far, 8);
     submit(drive, Op::Write, far + 16, 8);
-    assert!(!drive.buffer().holds(8), "{pattern}");
+    assert!(!drive.buffer().holds(Lpn(8)), "{pattern}");
 }
 
 /// Reads at random say nothing of where a block should be: the two patterns that count here are
@@ -354,10 +355,14 @@ fn random_reads_settle_nothing_and_unsettle_nothing() {
     for (turn, pattern) in (0..).zip(["RW", "SW", "RR", "SW"]) {
         use_block_1(&mut drive, pattern, turn);
         let policy = if turn == 0 { Policy::Single } else { Policy::Hybrid };
-        assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(policy), "{turn}");
+        assert_eq!(
+            drive.mapping().advice().unwrap().policy(LogicalBlock(1)),
+            Some(policy),
+            "{turn}"
+        );
     }
     drive.finish().unwrap();
-    assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Multi));
+    assert_eq!(drive.mapping().advice().unwrap().policy(LogicalBlock(1)), Some(Policy::Multi));
 }
 
 /// Without the handler a block that is written at random and read in a run goes where its writes
@@ -366,7 +371,7 @@ fn random_reads_settle_nothing_and_unsettle_nothing() {
 fn without_the_handler_mixed_blocks_are_single() {
     let mut drive = drive(8, &json!({"handler": false}), &json!("supa"));
     use_block_1(&mut drive, "RW-SR", 0);
-    assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Single));
+    assert_eq!(drive.mapping().advice().unwrap().policy(LogicalBlock(1)), Some(Policy::Single));
     let found = channels(&drive, 8..10);
     assert_eq!(found[0], found[1]);
     drive.finish().unwrap();
@@ -402,7 +407,7 @@ fn the_log_written_longest_ago_is_merged() {
     }
     submit(&mut drive, Op::Write, 1, 1);
     let block = |page| drive.mapping().lookup(page).unwrap() / 4;
-    assert_eq!(block(0), block(1));
+    assert_eq!(block(Lpn(0)), block(Lpn(1)));
     drive.finish().unwrap();
 }
 
@@ -431,7 +436,7 @@ fn channels(drive: &Device, pages: std::ops::Range<u32>) -> Vec<u32> {
     let ppb = drive.geometry().pages_per_block;
     let unit =
         |lpn| drive.geometry().unit_of(drive.mapping().lookup(lpn).expect("a written page") / ppb);
-    pages.map(unit).collect()
+    pages.map(Lpn).map(unit).collect()
 }
 
 /// Figure 11(a): 4 channels, 4 pages in a block, a threshold of 2.
@@ -441,23 +446,23 @@ fn figure_11a_new_pages_of_changed_blocks_go_where_their_pattern_wants_them() {
     // In MULTI, then written at random.
     submit(&mut drive, Op::Write, 0, 4);
     assert_eq!(
-        (channels(&drive, 0..4), drive.mapping().advice().unwrap().policy(0)),
+        (channels(&drive, 0..4), drive.mapping().advice().unwrap().policy(LogicalBlock(0))),
         (vec![0, 1, 2, 3], Some(Policy::Multi))
     );
     submit(&mut drive, Op::Write, 0, 2);
     let now = channels(&drive, 0..4);
     assert_eq!((now[0] == now[1], &now[2..]), (true, &[2, 3][..]));
-    assert_eq!(drive.mapping().advice().unwrap().policy(0), Some(Policy::Hybrid));
+    assert_eq!(drive.mapping().advice().unwrap().policy(LogicalBlock(0)), Some(Policy::Hybrid));
     // In SINGLE, then written in a run.
     submit(&mut drive, Op::Write, 4, 2);
     let before = channels(&drive, 4..6);
     assert_eq!(
-        (before[0] == before[1], drive.mapping().advice().unwrap().policy(1)),
+        (before[0] == before[1], drive.mapping().advice().unwrap().policy(LogicalBlock(1))),
         (true, Some(Policy::Single))
     );
     submit(&mut drive, Op::Write, 5, 3);
     assert_eq!(channels(&drive, 4..8), [before[0], 1, 2, 3]);
-    assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Hybrid));
+    assert_eq!(drive.mapping().advice().unwrap().policy(LogicalBlock(1)), Some(Policy::Hybrid));
     drive.finish().unwrap();
 }
 
@@ -470,13 +475,14 @@ fn figure_11b_merges_settle_blocks_whose_pattern_changes_no_more() {
         submit(&mut drive, Op::Write, page, count);
     }
     assert_eq!(
-        [0, 1, 2].map(|block| drive.mapping().advice().unwrap().policy(block)),
+        [0, 1, 2].map(|block| drive.mapping().advice().unwrap().policy(LogicalBlock(block))),
         [Some(Policy::Hybrid); 3]
     );
     assert_eq!(drive.counters().policy_switches, 3);
     // Two of them settle when they are merged.
     assert_eq!(drive.finish().unwrap().policy_switches, 5);
-    let policies = [0, 1, 2].map(|block| drive.mapping().advice().unwrap().policy(block).unwrap());
+    let policies = [0, 1, 2]
+        .map(|block| drive.mapping().advice().unwrap().policy(LogicalBlock(block)).unwrap());
     assert_eq!(policies, [Policy::Hybrid, Policy::Multi, Policy::Single]);
     let striped = |pages| {
         let mut found = channels(&drive, pages);
@@ -499,7 +505,7 @@ fn variants_keep_one_policy_or_rewrite_at_once() {
         }
         drive.finish().unwrap();
         assert_eq!(
-            [0, 1].map(|block| drive.mapping().advice().unwrap().policy(block)),
+            [0, 1].map(|block| drive.mapping().advice().unwrap().policy(LogicalBlock(block))),
             [Some(expected); 2]
         );
         assert_eq!(
@@ -515,14 +521,14 @@ fn variants_keep_one_policy_or_rewrite_at_once() {
             submit(&mut drive, Op::Write, block * 4, 4);
         }
         assert_eq!(
-            (drive.mapping().advice().unwrap().policy(0), channels(&drive, 0..4)),
+            (drive.mapping().advice().unwrap().policy(LogicalBlock(0)), channels(&drive, 0..4)),
             (Some(Policy::Multi), vec![0, 1, 2, 3])
         );
         submit(&mut drive, Op::Write, 0, 1);
         let found = channels(&drive, 0..4);
         assert_eq!(found[1..].iter().all(|channel| *channel == found[0]), !handler, "{found:?}");
         let policy = if handler { Policy::Hybrid } else { Policy::Single };
-        assert_eq!(drive.mapping().advice().unwrap().policy(0), Some(policy));
+        assert_eq!(drive.mapping().advice().unwrap().policy(LogicalBlock(0)), Some(policy));
         drive.finish().unwrap();
     }
 }
@@ -560,7 +566,7 @@ fn a_settled_block_leaves_its_log() {
         submit(drive, Op::Read, 176, 8);
         submit(drive, Op::Write, 192, 8);
         submit(drive, Op::Write, 208, 8);
-        assert!(!drive.buffer().holds(8));
+        assert!(!drive.buffer().holds(Lpn(8)));
     };
     submit(&mut drive, Op::Write, 8, 2);
     leave(&mut drive);
@@ -568,11 +574,11 @@ fn a_settled_block_leaves_its_log() {
         submit(&mut drive, Op::Read, 8, 6);
         leave(&mut drive);
     }
-    assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Hybrid));
+    assert_eq!(drive.mapping().advice().unwrap().policy(LogicalBlock(1)), Some(Policy::Hybrid));
     drive.finish().unwrap();
     let found = channels(&drive, 8..10);
     assert_eq!(
-        (drive.mapping().advice().unwrap().policy(1), found[0] != found[1]),
+        (drive.mapping().advice().unwrap().policy(LogicalBlock(1)), found[0] != found[1]),
         (Some(Policy::Multi), true)
     );
 }
@@ -648,9 +654,17 @@ fn a_rewritten_block_goes_to_the_channel_that_the_buffer_names() {
     ] {
         let mut drive = drive(8, &json!({"handler": false}), &buffer);
         use_block_1(&mut drive, "SW", 0);
-        assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Multi), "{buffer}");
+        assert_eq!(
+            drive.mapping().advice().unwrap().policy(LogicalBlock(1)),
+            Some(Policy::Multi),
+            "{buffer}"
+        );
         use_block_1(&mut drive, "RW", 1);
-        assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Single), "{buffer}");
+        assert_eq!(
+            drive.mapping().advice().unwrap().policy(LogicalBlock(1)),
+            Some(Policy::Single),
+            "{buffer}"
+        );
         // Block 1 would lie on channel 1 if blocks took turns.
         assert_eq!(channels(&drive, 8..14), [0; 6], "{buffer}");
         drive.finish().unwrap();
@@ -666,12 +680,12 @@ fn a_block_that_settles_in_one_channel_goes_where_its_log_lies() {
         use_block_1(&mut drive, pattern, turn);
     }
     assert_eq!(
-        (drive.mapping().advice().unwrap().policy(1), channels(&drive, 8..10)),
+        (drive.mapping().advice().unwrap().policy(LogicalBlock(1)), channels(&drive, 8..10)),
         (Some(Policy::Hybrid), vec![0, 0])
     );
     drive.finish().unwrap();
     assert_eq!(
-        (drive.mapping().advice().unwrap().policy(1), channels(&drive, 8..14)),
+        (drive.mapping().advice().unwrap().policy(LogicalBlock(1)), channels(&drive, 8..14)),
         (Some(Policy::Single), vec![0; 6])
     );
 }
@@ -686,16 +700,23 @@ fn a_stay_in_the_buffer_counts_as_one_pattern() {
         for stay in 0..stays {
             submit(&mut drive, Op::Write, 8, 2);
             submit(&mut drive, Op::Flush, 0, 0);
-            assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Hybrid));
+            assert_eq!(
+                drive.mapping().advice().unwrap().policy(LogicalBlock(1)),
+                Some(Policy::Hybrid)
+            );
             // It leaves clean; block 20 and the others come and go without being written.
             for far in [160, 176, 192, 208] {
                 submit(&mut drive, Op::Read, far, 8);
             }
-            assert!(!drive.buffer().holds(8), "{stay}");
+            assert!(!drive.buffer().holds(Lpn(8)), "{stay}");
         }
         drive.finish().unwrap();
         let expected = if stays == 1 { Policy::Hybrid } else { Policy::Single };
-        assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(expected), "{stays} stays");
+        assert_eq!(
+            drive.mapping().advice().unwrap().policy(LogicalBlock(1)),
+            Some(expected),
+            "{stays} stays"
+        );
     }
 }
 
@@ -707,10 +728,10 @@ fn a_pattern_after_a_flush_command_replaces_the_one_before() {
     let mut drive = drive(8, &json!({}), &json!("supa"));
     use_block_1(&mut drive, "RW", 0);
     use_block_1(&mut drive, "SW", 1);
-    assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Hybrid));
+    assert_eq!(drive.mapping().advice().unwrap().policy(LogicalBlock(1)), Some(Policy::Hybrid));
     change_in_the_buffer(&mut drive);
     drive.finish().unwrap();
-    assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Multi));
+    assert_eq!(drive.mapping().advice().unwrap().policy(LogicalBlock(1)), Some(Policy::Multi));
 }
 
 /// One stay of block 1 in the buffer, in the middle of which a flush command comes: RW until then,
@@ -721,7 +742,7 @@ fn change_in_the_buffer(drive: &mut Device) {
     submit(drive, Op::Write, 10, 4);
     submit(drive, Op::Write, 160, 8);
     submit(drive, Op::Write, 176, 8);
-    assert!(!drive.buffer().holds(8));
+    assert!(!drive.buffer().holds(Lpn(8)));
 }
 
 /// A block that is new or under MULTI, and written in a run with a flush command in between, is
@@ -735,10 +756,14 @@ fn a_flush_command_makes_no_change_of_pattern() {
             use_block_1(&mut drive, "SW", 1);
         }
         change_in_the_buffer(&mut drive);
-        assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Multi), "{before}");
+        assert_eq!(
+            drive.mapping().advice().unwrap().policy(LogicalBlock(1)),
+            Some(Policy::Multi),
+            "{before}"
+        );
         let report = drive.finish().unwrap();
         assert_eq!(
-            (drive.mapping().advice().unwrap().policy(1), report.policy_switches),
+            (drive.mapping().advice().unwrap().policy(LogicalBlock(1)), report.policy_switches),
             (Some(Policy::Multi), 0),
             "{before}"
         );
@@ -762,7 +787,7 @@ fn a_block_still_waits_for_its_next_pattern_after_a_flush_command() {
     submit(&mut drive, Op::Read, 8, 6);
     submit(&mut drive, Op::Write, 192, 8);
     submit(&mut drive, Op::Write, 208, 8);
-    assert!(!drive.buffer().holds(8));
+    assert!(!drive.buffer().holds(Lpn(8)));
     submit(&mut drive, Op::Write, 8, 2);
     submit(&mut drive, Op::Flush, 0, 0);
     let flushed = channels(&drive, 8..10);
@@ -770,7 +795,7 @@ fn a_block_still_waits_for_its_next_pattern_after_a_flush_command() {
     submit(&mut drive, Op::Write, 12, 2);
     submit(&mut drive, Op::Write, 160, 8);
     submit(&mut drive, Op::Write, 176, 8);
-    assert!(!drive.buffer().holds(8));
+    assert!(!drive.buffer().holds(Lpn(8)));
     let found = channels(&drive, 12..14);
     assert_eq!(
         (flushed[0] == flushed[1], found[0] == found[1]),
@@ -788,7 +813,7 @@ fn a_block_that_was_trimmed_is_not_rewritten() {
         submit(&mut drive, Op::Write, 4, 4);
         submit(&mut drive, Op::Trim, 4, trimmed);
         submit(&mut drive, Op::Write, 4, 1);
-        assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Single));
+        assert_eq!(drive.mapping().advice().unwrap().policy(LogicalBlock(1)), Some(Policy::Single));
         assert_eq!(drive.counters().full_merges, merges, "{trimmed} pages trimmed");
         drive.finish().unwrap();
     }
@@ -847,7 +872,7 @@ fn random_writes_to_a_striped_block_that_is_read_in_a_run_go_to_one_channel() {
     let before = channels(&drive, 8..14);
     use_block_1(&mut drive, "RW-SR", 1);
     let now = channels(&drive, 8..14);
-    assert_eq!(drive.mapping().advice().unwrap().policy(1), Some(Policy::Hybrid));
+    assert_eq!(drive.mapping().advice().unwrap().policy(LogicalBlock(1)), Some(Policy::Hybrid));
     assert_eq!((now[0] == now[1], before[0] == before[1], &now[2..]), (true, false, &before[2..]));
     drive.finish().unwrap();
 }

@@ -3,6 +3,7 @@
 //! may move it: blocks that leave as well as those that come (Algorithm 3.4).
 
 use eraseblock_core::buffer::{Buffer, BufferConfig, Idle, Outcome, Shape, Span};
+use eraseblock_core::support::ids::Lpn;
 use serde_json::{Value, json};
 
 const PAGES_PER_BLOCK: u32 = 64;
@@ -41,7 +42,7 @@ impl Driven {
     fn write_pages(&mut self, first: u32, count: u32, later: u64) -> Option<i64> {
         self.request += later;
         let mut out = Outcome { watched: true, ..Outcome::default() };
-        let span = Span { first, count, write: true, request: self.request };
+        let span = Span { first: Lpn(first), count, write: true, request: self.request };
         self.buffer.access(&span, &Idle, &mut out);
         out.notes.iter().find(|note| note.what == "threshold").and_then(|note| note.value)
     }
@@ -82,7 +83,7 @@ fn the_shares_are_those_of_table_3_1() {
             drive.fill();
             let held = drive.buffer.len();
             // Pages 0 and 2 to `held` are there.
-            drive.buffer.trim(left + 1, held - left);
+            drive.buffer.trim(Lpn(left + 1), held - left);
             assert_eq!(drive.buffer.len(), left);
             drive.write(1, 1000) == Some(1)
         };
@@ -124,7 +125,7 @@ fn what_leaves_the_block_region_counts_as_a_change() {
         // Block 0 leaves for two pages that stay in the page region: 1/2 is left, which is above
         // beta.
         assert_eq!(drive.write_pages(8, 2, 1), Some(4), "{scheme}");
-        assert!(!drive.buffer.holds(0) && drive.buffer.holds(4), "{scheme}");
+        assert!(!drive.buffer.holds(Lpn(0)) && drive.buffer.holds(Lpn(4)), "{scheme}");
         // There is room: nothing leaves, and the block region is as it was.
         assert_eq!(drive.write_pages(12, 2, 1), None, "{scheme}");
         // Block 1 leaves, and nothing of the block region is left.
@@ -147,7 +148,7 @@ fn a_threshold_that_no_block_reaches_falls_as_the_block_region_empties() {
     // leaves: 4/5, 3/5, 2/5, 1/5, 0.
     let pairs: Vec<_> = (5..14).map(|block| drive.write_pages(4 * block, 2, 1)).collect();
     assert_eq!(pairs, [None, None, None, None, None, None, Some(4), None, Some(3)]);
-    assert!((0..20).all(|page| !drive.buffer.holds(page)));
+    assert!((0..20).all(|page| !drive.buffer.holds(Lpn(page))));
     // The third page of block 13 makes it a block of the block region again: 3/20, which is below
     // alpha.
     assert_eq!(drive.write(4 * 13 + 2, 1), Some(2));
@@ -162,7 +163,7 @@ fn what_a_trim_takes_away_counts_with_the_next_request() {
             (Some(2), Some(3)),
             "{scheme}"
         );
-        drive.buffer.trim(0, 6);
+        drive.buffer.trim(Lpn(0), 6);
         // A page that is there is written: 2/8.
         assert_eq!((drive.write(6, 1), drive.write(6, 1)), (Some(2), None), "{scheme}");
     }

@@ -2,6 +2,7 @@
 //! whenever room has to be made. What goes before that is told in the event log.
 
 use eraseblock_core::buffer::{BufferConfig, Idle, Outcome, Shape, Span};
+use eraseblock_core::support::ids::Lpn;
 use serde_json::{Value, json};
 
 const PAGES: u32 = 100;
@@ -16,11 +17,11 @@ fn ages(scheme: &Value) -> Vec<u32> {
     let (mut out, mut ages) = (Outcome::default(), Vec::new());
     for block in 0..BLOCKS {
         out.clear();
-        let span = Span { first: block * 4, count: 1, write: true, request: u64::from(block) };
+        let span = Span { first: Lpn(block * 4), count: 1, write: true, request: u64::from(block) };
         buffer.access(&span, &Idle, &mut out);
         // The first victims are younger than those that follow.
         if block > 10 * PAGES {
-            ages.extend(out.pages.iter().map(|page| block - page.lpn / 4));
+            ages.extend(out.pages.iter().map(|page| block - page.lpn.block(4).0));
         }
     }
     ages.sort_unstable();
@@ -64,18 +65,19 @@ fn a_block_that_comes_as_one_request_stays_whole() {
         // Each of 64 blocks has 8 pages and is used twice.
         for request in 0..128 {
             out.clear();
-            let span = Span { first: (request % 64) as u32 * 64, count: 8, write: true, request };
+            let span =
+                Span { first: Lpn((request % 64) as u32 * 64), count: 8, write: true, request };
             buffer.access(&span, &Idle, &mut out);
         }
         out.clear();
         buffer.access(
-            &Span { first: 64 * 64, count: 64, write: true, request: 128 },
+            &Span { first: Lpn(64 * 64), count: 64, write: true, request: 128 },
             &Idle,
             &mut out,
         );
-        assert_eq!(out.pages.iter().any(|page| page.lpn >= 64 * 64), left_of_itself);
+        assert_eq!(out.pages.iter().any(|page| page.lpn >= Lpn(64 * 64)), left_of_itself);
         assert_eq!(out.evictions.len(), 8, "64 pages in pieces of 8");
-        assert_eq!(buffer.holds(64 * 64), !left_of_itself);
+        assert_eq!(buffer.holds(Lpn(64 * 64)), !left_of_itself);
     }
 }
 
@@ -93,8 +95,12 @@ fn the_reason_says_which_rule_chose_the_block() {
         let mut out = Outcome::default();
         for (request, first, count) in [(0, 0, 2), (1, 4, 4), (2, 8, 1)] {
             out.clear();
-            buffer.access(&Span { first, count, write: true, request }, &Idle, &mut out);
+            buffer.access(
+                &Span { first: Lpn(first), count, write: true, request },
+                &Idle,
+                &mut out,
+            );
         }
-        assert_eq!((out.pages[0].lpn, out.evictions[0].reason), (left, reason), "{size_tie}");
+        assert_eq!((out.pages[0].lpn.0, out.evictions[0].reason), (left, reason), "{size_tie}");
     }
 }

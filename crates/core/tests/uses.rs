@@ -6,6 +6,7 @@ use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Metric;
 use eraseblock_core::metrics::patterns::{ChangeRatio, CoHit, Counts, PatternReport};
 use eraseblock_core::metrics::service_times::ServiceByKind;
+use eraseblock_core::support::ids::Lpn;
 use serde_json::{Value, json};
 
 /// Four channels of blocks of 8 pages; reads take 50 us, programs 800 us and erases 1500 us, the
@@ -83,7 +84,7 @@ fn blocks_are_counted_by_pattern_as_the_buffer_tells_them() {
         let far = 160 + turn % 2 * 32;
         submit(&mut drive, Op::Write, far, 8);
         submit(&mut drive, Op::Write, far + 16, 8);
-        assert!(!drive.buffer().holds(8));
+        assert!(!drive.buffer().holds(Lpn(8)));
     }
     let found = patterns(&mut drive);
     // The others are always written in sequence; the last two stay.

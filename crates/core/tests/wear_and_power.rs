@@ -8,6 +8,7 @@ use eraseblock_core::device::{Device, DeviceError, Fate, Options};
 use eraseblock_core::ftl::{self, MappingConfig};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::nand::{Cause, FlashOp};
+use eraseblock_core::support::ids::Lpn;
 use serde_json::{Value, json};
 
 /// What the host wrote, counted since power came: the newest version of each page, and the oldest
@@ -263,7 +264,7 @@ fn life(name: &str, config: &DeviceConfig, (seed, apart): (u64, u64)) -> Life {
 /// Every page holds a version that may come back; those versions.
 fn check(drive: &Device, host: &Host, what: &str) -> Vec<u32> {
     let found: Vec<u32> =
-        (0..host.newest.len() as u32).map(|page| drive.stored_version(page)).collect();
+        (0..host.newest.len() as u32).map(|page| drive.stored_version(Lpn(page))).collect();
     for (page, &version) in found.iter().enumerate() {
         let (durable, newest) = (host.durable[page], host.newest[page]);
         assert!(

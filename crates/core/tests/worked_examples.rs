@@ -1,10 +1,11 @@
 //! The worked examples of the papers, beside those that the schemes' files hold (`examples.rs`).
 
 use crate::support;
-use crate::support::{cost, device, write};
+use crate::support::{cost, device, numbers, write};
 use eraseblock_core::buffer::{Action, Answer, Buffer, BufferConfig, Idle, Outcome, Shape, Span};
 use eraseblock_core::device::Device;
 use eraseblock_core::host::Op;
+use eraseblock_core::support::ids::Lpn;
 use serde_json::{Value, json};
 
 fn buffer(scheme: Value, capacity: u32) -> Box<dyn Buffer> {
@@ -18,13 +19,14 @@ fn run(buffer: &mut dyn Buffer, requests: &[&[u32]]) -> (usize, Vec<Vec<u32>>) {
     for pages in requests {
         for span in pages.chunk_by(|a, b| a + 1 == *b && a / 4 == b / 4) {
             let mut out = Outcome::default();
-            let span = Span { first: span[0], count: span.len() as u32, write: true, request: 0 };
+            let span =
+                Span { first: Lpn(span[0]), count: span.len() as u32, write: true, request: 0 };
             buffer.access(&span, &Idle, &mut out);
             hits += out.answers.iter().filter(|a| **a == Answer::Hit).count();
             flushes.extend(
                 out.evictions
                     .iter()
-                    .map(|e| out.pages_of(e).iter().map(|p| p.lpn).collect::<Vec<_>>()),
+                    .map(|e| out.pages_of(e).iter().map(|p| p.lpn.0).collect::<Vec<_>>()),
             );
         }
     }
@@ -43,9 +45,13 @@ fn serve(
     let mut left = Vec::new();
     for (number, &(first, count, write)) in requests.iter().enumerate() {
         let mut out = Outcome::default();
-        buffer.access(&Span { first, count, write, request: number as u64 }, &Idle, &mut out);
+        buffer.access(
+            &Span { first: Lpn(first), count, write, request: number as u64 },
+            &Idle,
+            &mut out,
+        );
         left.extend(out.evictions.iter().map(|e| {
-            (e.action, out.pages_of(e).iter().map(|page| (page.lpn, page.dirty)).collect())
+            (e.action, out.pages_of(e).iter().map(|page| (page.lpn.0, page.dirty)).collect())
         }));
     }
     left
@@ -80,7 +86,7 @@ fn fab_evicts_the_fullest_block() {
     let (_, flushes) = run(&mut *fab, &HBM_TABLE_1_1[..4]);
     assert_eq!(flushes, [[0, 1, 2, 3]]);
     // By pages, then by use: 7 came after 9 and 11, 3 after 14.
-    assert_eq!(fab.dump(), [vec![5, 7], vec![9, 11], vec![3], vec![14]]);
+    assert_eq!(numbers(&fab.dump()), [vec![5, 7], vec![9, 11], vec![3], vec![14]]);
     let mut tie = buffer(json!("fab"), 4);
     assert_eq!(run(&mut *tie, &[&[0, 1], &[4, 5], &[0], &[8]]).1, [[4, 5]]);
     // With one page a block it is page LRU.
@@ -211,7 +217,7 @@ fn fast_takes_random_log_blocks_from_the_units_in_turn() {
     );
     write(&mut drive, &[1, 5, 9, 13, 17]);
     let unit = |page| drive.geometry().unit_of(drive.mapping().lookup(page).unwrap() / 4);
-    assert_eq!([1, 5, 9, 13, 17].map(unit), [0, 0, 0, 0, 1]);
+    assert_eq!([1, 5, 9, 13, 17].map(Lpn).map(unit), [0, 0, 0, 0, 1]);
     drive.finish().unwrap();
 }
 
@@ -262,10 +268,10 @@ fn fast_writes_a_page_for_the_first_time_to_its_slot() {
     // log block.
     write(&mut drive, &[1, 3, 2]);
     assert_eq!(
-        (cost(&drive), drive.mapping().lookup(1), drive.mapping().lookup(3)),
+        (cost(&drive), drive.mapping().lookup(Lpn(1)), drive.mapping().lookup(Lpn(3))),
         ((0, 3, 0), Some(1), Some(3))
     );
-    assert!(drive.mapping().lookup(2).is_some_and(|page| page >= 4));
+    assert!(drive.mapping().lookup(Lpn(2)).is_some_and(|page| page >= 4));
     drive.finish().unwrap();
 }
 
@@ -296,7 +302,10 @@ fn replacement_blocks_take_a_page_where_its_slot_is_erased() {
     write(&mut drive, &[0, 0, 0, 1]);
     // A chain of three; page 1 is written for the first time and goes to the primary block.
     assert_eq!((cost(&drive), drive.mapping().free_blocks(0)), ((0, 4, 0), 13));
-    assert_eq!((drive.mapping().lookup(0), drive.mapping().lookup(1)), (Some(8), Some(1)));
+    assert_eq!(
+        (drive.mapping().lookup(Lpn(0)), drive.mapping().lookup(Lpn(1))),
+        (Some(8), Some(1))
+    );
     drive.finish().unwrap();
     // The third block is one too many: the second is completed with the newest pages that it lacks.
     let mut limited = over(json!({"chain_limit": 2}));
@@ -318,7 +327,7 @@ fn superblock(more: &Value) -> Device {
 #[test]
 fn superblocks_collect_garbage_in_themselves() {
     let mut drive = superblock(&json!({}));
-    let others: Vec<_> = (8..32).map(|lpn| drive.mapping().lookup(lpn)).collect();
+    let others: Vec<_> = (8..32).map(|lpn| drive.mapping().lookup(Lpn(lpn))).collect();
     // Pages 0 to 3 fill the update block; their old block then holds nothing and goes.
     write(&mut drive, &[0, 1, 2, 3, 4]);
     assert_eq!(cost(&drive), (0, 5, 1));
@@ -331,7 +340,7 @@ fn superblocks_collect_garbage_in_themselves() {
         ((2, 5 + 2, 1), 2)
     );
     for drive in [&mut drive, &mut hot] {
-        assert!((8..32).map(|lpn| drive.mapping().lookup(lpn)).eq(others.iter().copied()));
+        assert!((8..32).map(|lpn| drive.mapping().lookup(Lpn(lpn))).eq(others.iter().copied()));
         drive.finish().unwrap();
     }
 }
@@ -355,9 +364,9 @@ fn the_superblock_written_longest_ago_gives_up_its_update_block() {
     let mut drive = superblock(&json!({"nand": {"blocks_per_plane": 12}}));
     write(&mut drive, &[0, 8, 0]);
     // What is left of a data block goes to the update block.
-    let before = [1, 9].map(|lpn| drive.mapping().lookup(lpn));
+    let before = [1, 9].map(|lpn| drive.mapping().lookup(Lpn(lpn)));
     write(&mut drive, &[16]);
-    let after = [1, 9].map(|lpn| drive.mapping().lookup(lpn));
+    let after = [1, 9].map(|lpn| drive.mapping().lookup(Lpn(lpn)));
     assert_eq!([before[0] == after[0], before[1] == after[1]], [true, false]);
     drive.finish().unwrap();
 }
@@ -381,13 +390,13 @@ fn hybrid_mapping_fills_a_block_in_any_order_and_writes_a_full_one_anew() {
     write(&mut drive, &[3, 1, 1, 0]);
     assert_eq!(cost(&drive), (0, 4, 0));
     assert_eq!(
-        [0, 1, 2, 3].map(|lpn| drive.mapping().lookup(lpn)),
+        [0, 1, 2, 3].map(|lpn| drive.mapping().lookup(Lpn(lpn))),
         [Some(3), Some(2), None, Some(0)]
     );
     // The new block holds 0, 1, 2 and 3 in order.
     write(&mut drive, &[2]);
     assert_eq!(cost(&drive), (3, 4 + 4, 1));
-    assert_eq!([0, 1, 2, 3].map(|lpn| drive.mapping().lookup(lpn)), [4, 5, 6, 7].map(Some));
+    assert_eq!([0, 1, 2, 3].map(|lpn| drive.mapping().lookup(Lpn(lpn))), [4, 5, 6, 7].map(Some));
     drive.finish().unwrap();
 }
 
@@ -472,7 +481,7 @@ fn bplru_table_1_stream() {
     let mut out = Outcome::default();
     blocks.flush(&mut out);
     flushes.extend(
-        out.evictions.iter().map(|e| out.pages_of(e).iter().map(|p| p.lpn).collect::<Vec<_>>()),
+        out.evictions.iter().map(|e| out.pages_of(e).iter().map(|p| p.lpn.0).collect::<Vec<_>>()),
     );
     let expected: [&[u32]; 9] =
         [&[12], &[16], &[0, 1], &[8, 9], &[17], &[2], &[4, 5, 6], &[10], &[13, 14]];

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use eraseblock_core::buffer::{Answer, BufferConfig, Idle, Outcome, Shape, Span};
 use eraseblock_core::host::{Op, Request};
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_traces::characterise::{Accesses, MissRatio};
 use eraseblock_traces::{
     CharacteriseOptions, DriveShape, FitMode, Ops, Profile, Workload, WorkloadConfig,
@@ -58,7 +59,7 @@ fn hits_of_the_buffer(requests: &[Request], scheme: &str, capacity: u64) -> [u64
             Op::Trim => {
                 let (first, last) = (request.offset.div_ceil(PAGE), end / PAGE);
                 if first < last {
-                    buffer.trim(first as u32, (last - first) as u32);
+                    buffer.trim(Lpn(first as u32), (last - first) as u32);
                 }
             }
             Op::Read | Op::Write => {
@@ -68,7 +69,7 @@ fn hits_of_the_buffer(requests: &[Request], scheme: &str, capacity: u64) -> [u64
                     let count = (last - at).min(BLOCK_PAGES - at % BLOCK_PAGES);
                     out.clear();
                     let span =
-                        Span { first: at as u32, count: count as u32, write, request: number };
+                        Span { first: Lpn(at as u32), count: count as u32, write, request: number };
                     buffer.access(&span, &Idle, &mut out);
                     let found = out.answers.iter().filter(|&&answer| answer == Answer::Hit).count();
                     hits[usize::from(write)] += found as u64;

@@ -33,6 +33,7 @@ use super::kit::paged::{PageOrder, Paged, Victim};
 use super::kit::pages::PageTable;
 use super::{Buffer, Reason, Shape};
 use crate::support::bits::Bits;
+use crate::support::ids::Lpn;
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice, Example};
 
@@ -182,7 +183,7 @@ impl PageOrder for Arc {
         None
     }
 
-    fn make_room(&mut self, lpn: u32, _write: bool, pages: &PageTable) -> Option<Victim> {
+    fn make_room(&mut self, lpn: Lpn, _write: bool, pages: &PageTable) -> Option<Victim> {
         let full = pages.is_full();
         if let Some(list) = self.ghosts.find(lpn) {
             self.adapt(list);
@@ -207,7 +208,7 @@ impl PageOrder for Arc {
     }
 
     #[inline]
-    fn insert(&mut self, slot: u32, _lpn: u32, _write: bool) {
+    fn insert(&mut self, slot: u32, _lpn: Lpn, _write: bool) {
         self.put(slot, self.incoming);
     }
 

@@ -40,6 +40,7 @@ use super::kit::blocks::{Directory, require_room};
 use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
 use crate::pattern::{Hint, Pattern, Route};
 use crate::support::NONE;
+use crate::support::ids::Lpn;
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice, Example};
 
@@ -233,8 +234,8 @@ impl Blas {
 
 impl Buffer for Blas {
     fn access(&mut self, span: &Span, view: &dyn View, out: &mut Outcome) {
-        let lbn = span.first / self.blocks.pages_per_block();
-        for lpn in span.first..span.first + span.count {
+        let lbn = self.blocks.block_of(span.first);
+        for lpn in span.pages() {
             let held = self.blocks.holds(lpn);
             if held && span.write {
                 self.raise(self.blocks.node(lbn));
@@ -261,7 +262,7 @@ impl Buffer for Blas {
         }
     }
 
-    fn trim(&mut self, first: u32, count: u32) {
+    fn trim(&mut self, first: Lpn, count: u32) {
         let mut pages = first..first + count;
         while let Some((_, node, gone)) = self.blocks.remove_next(&mut pages) {
             if gone {
@@ -276,9 +277,9 @@ impl Buffer for Blas {
         }
     }
 
-    fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
-        if (first..first + count).any(|lpn| self.blocks.holds(lpn)) {
-            self.evict(self.blocks.node(first / self.blocks.pages_per_block()), FORCED, out);
+    fn flush_pages(&mut self, first: Lpn, count: u32, out: &mut Outcome) {
+        if first.run(count).any(|lpn| self.blocks.holds(lpn)) {
+            self.evict(self.blocks.node_of(first), FORCED, out);
         }
     }
 
@@ -290,7 +291,7 @@ impl Buffer for Blas {
         self.blocks.len()
     }
 
-    fn holds(&self, lpn: u32) -> bool {
+    fn holds(&self, lpn: Lpn) -> bool {
         self.blocks.holds(lpn)
     }
 
@@ -311,7 +312,7 @@ impl Buffer for Blas {
         self.blocks.bytes() + self.links.bytes() + self.marked.capacity() * size_of::<Mark>()
     }
 
-    fn dump(&self) -> Vec<Vec<u32>> {
+    fn dump(&self) -> Vec<Vec<Lpn>> {
         let pages = |node| self.blocks.iter(node).map(|page| page.lpn).collect();
         self.order.iter(&self.links).map(pages).collect()
     }

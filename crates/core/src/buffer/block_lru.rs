@@ -23,6 +23,7 @@ use super::kit::blocks::{Directory, ReadPolicy};
 use super::kit::parallel::Ranked;
 use super::{Buffer, Outcome, Reason, Shape};
 use crate::support::NONE;
+use crate::support::ids::Lpn;
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice, Example};
 
@@ -93,14 +94,14 @@ impl BlockOrder for BlockLru {
         self.order.touch(&mut self.links, node);
     }
 
-    fn touch(&mut self, node: u32, _lpn: u32, blocks: &Directory, _out: &mut Outcome) {
+    fn touch(&mut self, node: u32, _lpn: Lpn, blocks: &Directory, _out: &mut Outcome) {
         self.raise(node, blocks);
     }
 
     fn insert(
         &mut self,
         node: u32,
-        _lpn: u32,
+        _lpn: Lpn,
         fresh: bool,
         blocks: &Directory,
         _out: &mut Outcome,

@@ -46,6 +46,7 @@ use super::kit::ghosts::Ghosts;
 use super::kit::pages::PageTable;
 use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
 use crate::support::NONE;
+use crate::support::ids::{LogicalBlock, Lpn};
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice, Example};
 
@@ -159,25 +160,30 @@ struct Bpac {
     cluster_links: Links,
     /// Pages that fell out of the page list.
     demoted: Ghosts<1>,
-    /// Blocks that left.
+    /// Blocks that left ([`as_page`]).
     flushed: Ghosts<1>,
 }
 
-/// Remembers a page or block as the latest one.
-fn remember(ghosts: &mut Ghosts<1>, number: u32) {
-    ghosts.forget(number);
+/// Remembers a page as the latest one, or what stands for a block ([`as_page`]).
+fn remember(ghosts: &mut Ghosts<1>, lpn: Lpn) {
+    ghosts.forget(lpn);
     if ghosts.is_full() {
         ghosts.forget_oldest(0);
     }
-    ghosts.remember(number, 0);
+    ghosts.remember(lpn, 0);
+}
+
+/// A block's number where pages are remembered.
+fn as_page(lbn: LogicalBlock) -> Lpn {
+    Lpn(lbn.0)
 }
 
 impl Bpac {
-    fn lbn(&self, lpn: u32) -> u32 {
-        lpn / self.clusters.pages_per_block()
+    fn lbn(&self, lpn: Lpn) -> LogicalBlock {
+        self.clusters.block_of(lpn)
     }
 
-    fn write(&mut self, lpn: u32, out: &mut Outcome) -> Answer {
+    fn write(&mut self, lpn: Lpn, out: &mut Outcome) -> Answer {
         if let Some(slot) = self.pages.find(lpn) {
             self.order.touch(&mut self.links, slot);
             return Answer::Hit;
@@ -193,7 +199,7 @@ impl Bpac {
         if self.len() == self.capacity {
             self.replace(out);
         }
-        if self.clusters.node(self.lbn(lpn)) == NONE {
+        if self.clusters.node_of(lpn) == NONE {
             self.put_single(lpn, out);
         } else {
             self.put_in_cluster(lpn);
@@ -203,13 +209,13 @@ impl Bpac {
     }
 
     /// What a miss says about the page list's share.
-    fn adapt(&mut self, lpn: u32, out: &mut Outcome) {
+    fn adapt(&mut self, lpn: Lpn, out: &mut Outcome) {
         if !self.adapts {
             return;
         }
         let share = if self.demoted.forget(lpn).is_some() {
             (self.share + 1).min(self.most)
-        } else if self.flushed.forget(self.lbn(lpn)).is_some() {
+        } else if self.flushed.forget(as_page(self.lbn(lpn))).is_some() {
             (self.share - 1).max(1)
         } else {
             return;
@@ -228,7 +234,7 @@ impl Bpac {
             (self.clusters.lbn(fullest), LARGEST)
         };
         if self.adapts {
-            remember(&mut self.flushed, lbn);
+            remember(&mut self.flushed, as_page(lbn));
         }
         if fullest == NONE {
             self.evict_singles(lbn, reason, out);
@@ -238,7 +244,7 @@ impl Bpac {
     }
 
     /// What the block list has of a block leaves.
-    fn evict_cluster(&mut self, lbn: u32, reason: Reason, out: &mut Outcome) {
+    fn evict_cluster(&mut self, lbn: LogicalBlock, reason: Reason, out: &mut Outcome) {
         let node = self.clusters.node(lbn);
         if node != NONE {
             self.by_size.remove(&mut self.cluster_links, node);
@@ -247,7 +253,7 @@ impl Bpac {
     }
 
     /// What the page list has of a block leaves.
-    fn evict_singles(&mut self, lbn: u32, reason: Reason, out: &mut Outcome) {
+    fn evict_singles(&mut self, lbn: LogicalBlock, reason: Reason, out: &mut Outcome) {
         let node = self.singles.node(lbn);
         if node != NONE {
             for page in self.singles.iter(node) {
@@ -260,13 +266,13 @@ impl Bpac {
         }
     }
 
-    fn put_in_cluster(&mut self, lpn: u32) {
+    fn put_in_cluster(&mut self, lpn: Lpn) {
         let (node, _) = self.clusters.insert(lpn, true);
         self.by_size.put(&mut self.cluster_links, node, self.clusters.pages(node));
     }
 
-    fn take_from_cluster(&mut self, lpn: u32) {
-        let node = self.clusters.node(self.lbn(lpn));
+    fn take_from_cluster(&mut self, lpn: Lpn) {
+        let node = self.clusters.node_of(lpn);
         if self.clusters.remove(lpn).1 {
             self.by_size.remove(&mut self.cluster_links, node);
         } else {
@@ -275,7 +281,7 @@ impl Bpac {
     }
 
     /// A page comes to the front of the page list; its block may have to move.
-    fn put_single(&mut self, lpn: u32, out: &mut Outcome) {
+    fn put_single(&mut self, lpn: Lpn, out: &mut Outcome) {
         self.demoted.forget(lpn);
         let slot = self.pages.insert(lpn, true);
         self.order.push_front(&mut self.links, slot);
@@ -307,12 +313,12 @@ impl Bpac {
     }
 
     /// The first page of a block in the page list.
-    fn first_single(&self, lbn: u32) -> Option<u32> {
+    fn first_single(&self, lbn: LogicalBlock) -> Option<Lpn> {
         let node = self.singles.node(lbn);
         (node != NONE).then(|| self.singles.iter(node).next().map(|page| page.lpn)).flatten()
     }
 
-    fn take_single(&mut self, lpn: u32) {
+    fn take_single(&mut self, lpn: Lpn) {
         if let Some(slot) = self.pages.find(lpn) {
             self.order.remove(&mut self.links, slot);
             self.pages.remove(slot);
@@ -323,7 +329,7 @@ impl Bpac {
 
 impl Buffer for Bpac {
     fn access(&mut self, span: &Span, _view: &dyn View, out: &mut Outcome) {
-        for lpn in span.first..span.first + span.count {
+        for lpn in span.pages() {
             let answer = if span.write {
                 self.write(lpn, out)
             } else if self.holds(lpn) {
@@ -335,8 +341,8 @@ impl Buffer for Bpac {
         }
     }
 
-    fn trim(&mut self, first: u32, count: u32) {
-        for lpn in first..first + count {
+    fn trim(&mut self, first: Lpn, count: u32) {
+        for lpn in first.run(count) {
             if self.clusters.holds(lpn) {
                 self.take_from_cluster(lpn);
             } else {
@@ -354,8 +360,8 @@ impl Buffer for Bpac {
         }
     }
 
-    fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
-        if (first..first + count).any(|lpn| self.holds(lpn)) {
+    fn flush_pages(&mut self, first: Lpn, count: u32, out: &mut Outcome) {
+        if first.run(count).any(|lpn| self.holds(lpn)) {
             self.evict_cluster(self.lbn(first), FORCED, out);
             self.evict_singles(self.lbn(first), FORCED, out);
         }
@@ -365,7 +371,7 @@ impl Buffer for Bpac {
         self.pages.len() + self.clusters.len()
     }
 
-    fn holds(&self, lpn: u32) -> bool {
+    fn holds(&self, lpn: Lpn) -> bool {
         self.pages.find(lpn).is_some() || self.clusters.holds(lpn)
     }
 
@@ -405,7 +411,7 @@ impl Buffer for Bpac {
     }
 
     /// The page list, then the block list from the smallest block on.
-    fn dump(&self) -> Vec<Vec<u32>> {
+    fn dump(&self) -> Vec<Vec<Lpn>> {
         let pages = self.order.iter(&self.links).map(|slot| vec![self.pages.get(slot).lpn]);
         let blocks = self.by_size.fullest_last(&self.cluster_links);
         pages

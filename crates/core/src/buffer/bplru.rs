@@ -37,6 +37,7 @@ use super::kit::blocks::{Directory, ReadPolicy};
 use super::kit::parallel::Ranked;
 use super::{Action, Buffer, Outcome, Reason, Shape};
 use crate::support::NONE;
+use crate::support::ids::Lpn;
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Example};
 
@@ -137,8 +138,8 @@ impl Bplru {
     }
 
     /// Keeps track of sequential writing, and compensates when a block is complete.
-    fn follow(&mut self, node: u32, lpn: u32, blocks: &Directory) {
-        let offset = lpn % blocks.pages_per_block();
+    fn follow(&mut self, node: u32, lpn: Lpn, blocks: &Directory) {
+        let offset = lpn.offset(blocks.pages_per_block());
         let next = &mut self.next_offset[node as usize];
         *next = if offset == 0 {
             1
@@ -163,12 +164,12 @@ impl BlockOrder for Bplru {
         self.order.touch(&mut self.links, node);
     }
 
-    fn touch(&mut self, node: u32, lpn: u32, blocks: &Directory, _out: &mut Outcome) {
+    fn touch(&mut self, node: u32, lpn: Lpn, blocks: &Directory, _out: &mut Outcome) {
         self.raise(node, blocks);
         self.follow(node, lpn, blocks);
     }
 
-    fn insert(&mut self, node: u32, lpn: u32, fresh: bool, blocks: &Directory, _out: &mut Outcome) {
+    fn insert(&mut self, node: u32, lpn: Lpn, fresh: bool, blocks: &Directory, _out: &mut Outcome) {
         if fresh {
             self.order.push_front(&mut self.links, node);
             self.next_offset[node as usize] = BROKEN;

@@ -41,6 +41,7 @@ use super::lru::Lru;
 use super::{
     Action, Answer, Buffer, Evicted, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View,
 };
+use crate::support::ids::Lpn;
 use crate::support::registry::{About, Choice, Cost, Example, Needs};
 
 /// What `list` says.
@@ -198,8 +199,8 @@ struct ReadCache {
 }
 
 impl ReadCache {
-    fn count(&mut self, lpn: u32) -> &mut u32 {
-        &mut self.of_block[(lpn / self.pages_per_block) as usize]
+    fn count(&mut self, lpn: Lpn) -> &mut u32 {
+        &mut self.of_block[lpn.block(self.pages_per_block).index()]
     }
 
     /// The host reads a page that is not in the write buffer.
@@ -215,7 +216,7 @@ impl ReadCache {
     }
 
     /// Takes a page out; whether it was in.
-    fn take(&mut self, lpn: u32) -> bool {
+    fn take(&mut self, lpn: Lpn) -> bool {
         let held = self.pages.holds(lpn);
         if held {
             self.pages.trim(lpn, 1);
@@ -226,7 +227,7 @@ impl ReadCache {
 
     /// Takes all pages of the block out that begins with page `first`, but for those `coming` to
     /// the write buffer.
-    fn take_block(&mut self, first: u32, coming: &Range<u32>, taken: &mut Vec<Evicted>) {
+    fn take_block(&mut self, first: Lpn, coming: &Range<Lpn>, taken: &mut Vec<Evicted>) {
         let mut left = *self.count(first);
         let mut lpn = first;
         while left > 0 {
@@ -245,7 +246,7 @@ impl ReadCache {
         self.pages.check()?;
         let mut counts = vec![0; self.of_block.len()];
         for lpn in self.pages.dump().concat() {
-            counts[(lpn / self.pages_per_block) as usize] += 1;
+            counts[lpn.block(self.pages_per_block).index()] += 1;
         }
         match counts.iter().zip(&self.of_block).position(|(found, counted)| found != counted) {
             Some(lbn) => {
@@ -260,7 +261,7 @@ impl Cbm {
     /// A page is written, or read from the write buffer.
     fn serve_dirty(
         &mut self,
-        lpn: u32,
+        lpn: Lpn,
         span: &Span,
         visit: &mut Visit,
         out: &mut Outcome,
@@ -286,14 +287,14 @@ impl Cbm {
 }
 
 /// Pages that a span writes.
-fn coming(span: &Span) -> Range<u32> {
+fn coming(span: &Span) -> Range<Lpn> {
     span.first..span.first + span.count
 }
 
 /// A block leaves the write buffer: written, with what the read cache has of it, or dropped if all
 /// of it is clean.
 fn evict(
-    (reads, fills): (&mut ReadCache, Option<Range<u32>>),
+    (reads, fills): (&mut ReadCache, Option<Range<Lpn>>),
     blocks: &mut Directory,
     node: u32,
     reason: Reason,
@@ -305,7 +306,7 @@ fn evict(
     }
     out.pages.extend(blocks.iter(node));
     if let Some(coming) = fills {
-        reads.take_block(blocks.lbn(node) * blocks.pages_per_block(), &coming, &mut out.pages);
+        reads.take_block(blocks.lbn(node).first(blocks.pages_per_block()), &coming, &mut out.pages);
     }
     out.pages[start..].sort_unstable_by_key(|page| page.lpn);
     out.evict(start, Action::Flush, reason);
@@ -321,7 +322,7 @@ impl Buffer for Cbm {
             });
         }
         let mut visit = Visit::default();
-        for first in span.first..span.first + span.count {
+        for first in span.pages() {
             if span.write || self.writes.blocks().holds(first) {
                 let answer = self.serve_dirty(first, span, &mut visit, out);
                 out.answers.push(answer);
@@ -332,8 +333,8 @@ impl Buffer for Cbm {
         self.writes.end(span.request, out);
     }
 
-    fn trim(&mut self, first: u32, count: u32) {
-        for lpn in first..first + count {
+    fn trim(&mut self, first: Lpn, count: u32) {
+        for lpn in first.run(count) {
             self.reads.take(lpn);
             if self.writes.blocks().holds(lpn) {
                 self.writes.remove(lpn);
@@ -345,7 +346,7 @@ impl Buffer for Cbm {
         self.writes.write_back(FLUSH_COMMAND, out);
     }
 
-    fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
+    fn flush_pages(&mut self, first: Lpn, count: u32, out: &mut Outcome) {
         self.writes.write_back_pages(first, count, FORCED, out);
     }
 
@@ -353,7 +354,7 @@ impl Buffer for Cbm {
         self.writes.blocks().len() + self.reads.pages.len()
     }
 
-    fn holds(&self, lpn: u32) -> bool {
+    fn holds(&self, lpn: Lpn) -> bool {
         self.writes.blocks().holds(lpn) || self.reads.pages.holds(lpn)
     }
 
@@ -375,7 +376,7 @@ impl Buffer for Cbm {
     }
 
     /// The write buffer, then the read cache.
-    fn dump(&self) -> Vec<Vec<u32>> {
+    fn dump(&self) -> Vec<Vec<Lpn>> {
         let mut all = self.writes.dump();
         all.extend(self.reads.pages.dump());
         all

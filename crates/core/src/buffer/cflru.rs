@@ -30,6 +30,7 @@ use super::{Buffer, Outcome, Reason, Shape};
 use crate::support::NONE;
 use crate::support::bits::Bits;
 use crate::support::heap::Heap;
+use crate::support::ids::Lpn;
 use crate::support::registry::{About, Choice, Cost, Example};
 
 /// What `list` says.
@@ -162,7 +163,7 @@ impl PageOrder for Cflru {
         None
     }
 
-    fn make_room(&mut self, _lpn: u32, _write: bool, pages: &PageTable) -> Option<Victim> {
+    fn make_room(&mut self, _lpn: Lpn, _write: bool, pages: &PageTable) -> Option<Victim> {
         if !pages.is_full() {
             return None;
         }
@@ -171,7 +172,7 @@ impl PageOrder for Cflru {
         Some(victim)
     }
 
-    fn insert(&mut self, slot: u32, _lpn: u32, write: bool) {
+    fn insert(&mut self, slot: u32, _lpn: Lpn, write: bool) {
         self.dirty.clear(slot as usize);
         self.link(slot, write);
     }
@@ -204,14 +205,14 @@ impl BlockOrder for Cflru {
         self.link(node, blocks.dirty(node) > 0);
     }
 
-    fn touch(&mut self, node: u32, _lpn: u32, blocks: &Directory, _out: &mut Outcome) {
+    fn touch(&mut self, node: u32, _lpn: Lpn, blocks: &Directory, _out: &mut Outcome) {
         self.raise(node, blocks);
     }
 
     fn insert(
         &mut self,
         node: u32,
-        _lpn: u32,
+        _lpn: Lpn,
         _fresh: bool,
         blocks: &Directory,
         _out: &mut Outcome,

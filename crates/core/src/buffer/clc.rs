@@ -36,6 +36,7 @@ use super::kit::blocks::{Directory, ReadPolicy, require_share};
 use super::kit::by_size::BySize;
 use super::{Buffer, Outcome, Reason, Shape};
 use crate::support::NONE;
+use crate::support::ids::Lpn;
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice, Example};
 
@@ -135,11 +136,11 @@ impl BlockOrder for Clc {
         self.hot_len += 1;
     }
 
-    fn touch(&mut self, node: u32, _lpn: u32, blocks: &Directory, out: &mut Outcome) {
+    fn touch(&mut self, node: u32, _lpn: Lpn, blocks: &Directory, out: &mut Outcome) {
         self.heat(node, blocks, out);
     }
 
-    fn insert(&mut self, node: u32, _lpn: u32, fresh: bool, blocks: &Directory, out: &mut Outcome) {
+    fn insert(&mut self, node: u32, _lpn: Lpn, fresh: bool, blocks: &Directory, out: &mut Outcome) {
         if fresh {
             self.hot.push_front(&mut self.links, node);
             self.hot_len += 1;

@@ -29,6 +29,7 @@ use super::kit::paged::{PageOrder, Paged, Victim};
 use super::kit::pages::PageTable;
 use super::kit::written::Written;
 use super::{Buffer, Reason, Shape};
+use crate::support::ids::Lpn;
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice, Example};
 
@@ -124,7 +125,7 @@ impl PageOrder for Clock {
     }
 
     #[inline]
-    fn make_room(&mut self, _lpn: u32, _write: bool, pages: &PageTable) -> Option<Victim> {
+    fn make_room(&mut self, _lpn: Lpn, _write: bool, pages: &PageTable) -> Option<Victim> {
         if !pages.is_full() {
             return None;
         }
@@ -142,7 +143,7 @@ impl PageOrder for Clock {
     }
 
     #[inline]
-    fn insert(&mut self, slot: u32, _lpn: u32, write: bool) {
+    fn insert(&mut self, slot: u32, _lpn: Lpn, write: bool) {
         self.written.place(slot);
         self.written.used(slot, write);
         self.uses[slot as usize] = self.at_first;

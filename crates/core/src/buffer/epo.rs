@@ -39,6 +39,7 @@ use serde::{Deserialize, Serialize};
 use super::kit::batched::{BatchOrder, Batched};
 use super::kit::pages::PageTable;
 use super::{Buffer, Reason, Shape, View};
+use crate::support::ids::Lpn;
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice, Example};
 
@@ -167,9 +168,9 @@ impl BatchOrder for Epo {
         self.queues[usize::from(self.queue_of[slot as usize])].touch(&mut self.links, slot);
     }
 
-    fn insert(&mut self, slot: u32, lpn: u32, _request: u64, view: &dyn View) {
+    fn insert(&mut self, slot: u32, lpn: Lpn, _request: u64, view: &dyn View) {
         let chip = if self.dealt { None } else { view.home_chip(lpn) };
-        let queue = chip.unwrap_or_else(|| lpn % self.queues.len() as u32);
+        let queue = chip.unwrap_or_else(|| lpn.0 % self.queues.len() as u32);
         self.queue_of[slot as usize] = queue as u16;
         self.queues[queue as usize].push_front(&mut self.links, slot);
     }

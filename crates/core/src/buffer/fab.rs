@@ -29,6 +29,7 @@ use super::kit::blocks::{Directory, ReadPolicy};
 use super::kit::by_size::BySize;
 use super::{Buffer, Outcome, Reason, Shape};
 use crate::support::NONE;
+use crate::support::ids::Lpn;
 use crate::support::list::Links;
 use crate::support::registry::{About, Example};
 
@@ -90,14 +91,14 @@ impl BlockOrder for Fab {
         self.by_size.put(&mut self.links, node, blocks.pages(node));
     }
 
-    fn touch(&mut self, node: u32, _lpn: u32, blocks: &Directory, _out: &mut Outcome) {
+    fn touch(&mut self, node: u32, _lpn: Lpn, blocks: &Directory, _out: &mut Outcome) {
         self.raise(node, blocks);
     }
 
     fn insert(
         &mut self,
         node: u32,
-        _lpn: u32,
+        _lpn: Lpn,
         _fresh: bool,
         blocks: &Directory,
         _out: &mut Outcome,

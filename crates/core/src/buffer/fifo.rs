@@ -17,6 +17,7 @@ use super::kit::paged::{PageOrder, Paged, Victim};
 use super::kit::pages::PageTable;
 use super::kit::written::Written;
 use super::{Buffer, Reason, Shape};
+use crate::support::ids::Lpn;
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Example};
 
@@ -76,7 +77,7 @@ impl PageOrder for Fifo {
     }
 
     #[inline]
-    fn make_room(&mut self, _lpn: u32, _write: bool, pages: &PageTable) -> Option<Victim> {
+    fn make_room(&mut self, _lpn: Lpn, _write: bool, pages: &PageTable) -> Option<Victim> {
         let full = pages.is_full();
         let slot = full.then(|| self.order.pop_back(&mut self.links)).flatten()?;
         self.written.cleaned(slot);
@@ -84,7 +85,7 @@ impl PageOrder for Fifo {
     }
 
     #[inline]
-    fn insert(&mut self, slot: u32, _lpn: u32, write: bool) {
+    fn insert(&mut self, slot: u32, _lpn: Lpn, write: bool) {
         self.written.place(slot);
         self.written.used(slot, write);
         self.order.push_front(&mut self.links, slot);

@@ -53,6 +53,7 @@ use super::kit::blocks::Directory;
 pub use super::kit::regions::rules::{PageOrder, Room, Rules as Config, SizeTie, Threshold, Tie};
 use super::kit::regions::{Regions, Visit};
 use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
+use crate::support::ids::Lpn;
 use crate::support::registry::{About, Choice, Cost, Example, Needs};
 
 /// What `list` says.
@@ -175,7 +176,7 @@ impl Buffer for Hbm {
         let regions = &mut self.regions;
         regions.make_room(span, out, evict);
         let mut visit = Visit::default();
-        for lpn in span.first..span.first + span.count {
+        for lpn in span.pages() {
             let answer = if regions.blocks().holds(lpn) {
                 regions.hit(lpn, span.write, &mut visit, out);
                 Answer::Hit
@@ -191,8 +192,8 @@ impl Buffer for Hbm {
         regions.end(span.request, out);
     }
 
-    fn trim(&mut self, first: u32, count: u32) {
-        for lpn in first..first + count {
+    fn trim(&mut self, first: Lpn, count: u32) {
+        for lpn in first.run(count) {
             if self.holds(lpn) {
                 self.regions.remove(lpn);
             }
@@ -203,7 +204,7 @@ impl Buffer for Hbm {
         self.regions.write_back(FLUSH_COMMAND, out);
     }
 
-    fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
+    fn flush_pages(&mut self, first: Lpn, count: u32, out: &mut Outcome) {
         self.regions.write_back_pages(first, count, FORCED, out);
     }
 
@@ -211,7 +212,7 @@ impl Buffer for Hbm {
         self.regions.blocks().len()
     }
 
-    fn holds(&self, lpn: u32) -> bool {
+    fn holds(&self, lpn: Lpn) -> bool {
         self.regions.blocks().holds(lpn)
     }
 
@@ -230,7 +231,7 @@ impl Buffer for Hbm {
         )
     }
 
-    fn dump(&self) -> Vec<Vec<u32>> {
+    fn dump(&self) -> Vec<Vec<Lpn>> {
         self.regions.dump()
     }
 }

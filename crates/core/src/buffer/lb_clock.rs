@@ -39,6 +39,7 @@ use super::kit::blocks::{Directory, require_room};
 use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
 use crate::support::NONE;
 use crate::support::heap::Heap;
+use crate::support::ids::Lpn;
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice, Cost, Example};
 
@@ -231,12 +232,12 @@ impl LbClock {
         self.ring.remove(&mut self.links, node);
     }
 
-    fn write(&mut self, lpn: u32, out: &mut Outcome) -> Answer {
+    fn write(&mut self, lpn: Lpn, out: &mut Outcome) -> Answer {
         let ppb = self.blocks.pages_per_block();
         let hit = self.blocks.holds(lpn);
         let node = if hit {
             self.blocks.mark_dirty(lpn);
-            self.blocks.node(lpn / ppb)
+            self.blocks.node_of(lpn)
         } else {
             self.swept = NONE;
             if self.blocks.is_full() {
@@ -249,7 +250,7 @@ impl LbClock {
             node
         };
         self.candidates.remove(node);
-        if self.config.heuristics && lpn % ppb == ppb - 1 {
+        if self.config.heuristics && lpn.offset(ppb) == ppb - 1 {
             let pages = self.blocks.pages(node);
             if pages == ppb || self.last_victim.is_some_and(|last| pages > last) {
                 self.clear_reference(node);
@@ -273,12 +274,12 @@ impl LbClock {
 
 impl Buffer for LbClock {
     fn access(&mut self, span: &Span, _view: &dyn View, out: &mut Outcome) {
-        for lpn in span.first..span.first + span.count {
+        for lpn in span.pages() {
             let answer = if span.write {
                 self.write(lpn, out)
             } else if self.blocks.holds(lpn) {
                 if self.config.read_hits_count {
-                    self.candidates.remove(self.blocks.node(lpn / self.blocks.pages_per_block()));
+                    self.candidates.remove(self.blocks.node_of(lpn));
                 }
                 Answer::Hit
             } else {
@@ -288,7 +289,7 @@ impl Buffer for LbClock {
         }
     }
 
-    fn trim(&mut self, first: u32, count: u32) {
+    fn trim(&mut self, first: Lpn, count: u32) {
         let mut pages = first..first + count;
         while let Some((_, node, gone)) = self.blocks.remove_next(&mut pages) {
             if gone {
@@ -306,9 +307,9 @@ impl Buffer for LbClock {
         }
     }
 
-    fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
-        if (first..first + count).any(|lpn| self.blocks.holds(lpn)) {
-            self.evict(self.blocks.node(first / self.blocks.pages_per_block()), FORCED, out);
+    fn flush_pages(&mut self, first: Lpn, count: u32, out: &mut Outcome) {
+        if first.run(count).any(|lpn| self.blocks.holds(lpn)) {
+            self.evict(self.blocks.node_of(first), FORCED, out);
         }
     }
 
@@ -316,7 +317,7 @@ impl Buffer for LbClock {
         self.blocks.len()
     }
 
-    fn holds(&self, lpn: u32) -> bool {
+    fn holds(&self, lpn: Lpn) -> bool {
         self.blocks.holds(lpn)
     }
 
@@ -339,7 +340,7 @@ impl Buffer for LbClock {
         self.blocks.bytes() + self.links.bytes() + self.candidates.bytes() + self.met.len() * 8
     }
 
-    fn dump(&self) -> Vec<Vec<u32>> {
+    fn dump(&self) -> Vec<Vec<Lpn>> {
         let pages = |node| self.blocks.iter(node).map(|page| page.lpn).collect();
         self.ring.iter(&self.links).map(pages).collect()
     }

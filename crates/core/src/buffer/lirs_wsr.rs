@@ -39,6 +39,7 @@ use super::kit::pages::PageTable;
 use super::{Buffer, Reason, Shape};
 use crate::support::NONE;
 use crate::support::bits::Bits;
+use crate::support::ids::Lpn;
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice, Example, Needs};
 
@@ -256,7 +257,7 @@ impl LirsOrder {
         }
     }
 
-    fn become_ghost(&mut self, slot: u32, lpn: u32) {
+    fn become_ghost(&mut self, slot: u32, lpn: Lpn) {
         if self.ghosts.is_full()
             && let Some(first) = self.ghosts.oldest(0)
         {
@@ -290,7 +291,7 @@ impl PageOrder for LirsOrder {
         None
     }
 
-    fn make_room(&mut self, lpn: u32, _write: bool, pages: &PageTable) -> Option<Victim> {
+    fn make_room(&mut self, lpn: Lpn, _write: bool, pages: &PageTable) -> Option<Victim> {
         let ghost = self.ghosts.entry(lpn);
         if let Some(ghost) = ghost {
             self.leave_stack(self.slots + ghost);
@@ -303,7 +304,7 @@ impl PageOrder for LirsOrder {
         victim
     }
 
-    fn insert(&mut self, slot: u32, _lpn: u32, _write: bool) {
+    fn insert(&mut self, slot: u32, _lpn: Lpn, _write: bool) {
         self.cold.clear(slot as usize);
         self.enter(slot, self.enters_as_lir);
     }
@@ -384,7 +385,7 @@ impl PageOrder for LruOrder {
         None
     }
 
-    fn make_room(&mut self, _lpn: u32, _write: bool, pages: &PageTable) -> Option<Victim> {
+    fn make_room(&mut self, _lpn: Lpn, _write: bool, pages: &PageTable) -> Option<Victim> {
         if !pages.is_full() {
             return None;
         }
@@ -395,7 +396,7 @@ impl PageOrder for LruOrder {
         self.order.pop_back(&mut self.links).map(|slot| (slot, LAST))
     }
 
-    fn insert(&mut self, slot: u32, _lpn: u32, _write: bool) {
+    fn insert(&mut self, slot: u32, _lpn: Lpn, _write: bool) {
         self.cold.clear(slot as usize);
         self.order.push_front(&mut self.links, slot);
     }

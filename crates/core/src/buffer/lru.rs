@@ -18,6 +18,7 @@ use super::kit::blocks::ReadPolicy;
 use super::kit::paged::{PageOrder, Paged, Victim};
 use super::kit::pages::PageTable;
 use super::{Buffer, Reason, Shape};
+use crate::support::ids::Lpn;
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice, Example};
 
@@ -96,7 +97,7 @@ impl PageOrder for Lru {
     }
 
     #[inline]
-    fn make_room(&mut self, _lpn: u32, _write: bool, pages: &PageTable) -> Option<Victim> {
+    fn make_room(&mut self, _lpn: Lpn, _write: bool, pages: &PageTable) -> Option<Victim> {
         let full = pages.is_full();
         full.then(|| self.order.pop_back(&mut self.links))
             .flatten()
@@ -104,7 +105,7 @@ impl PageOrder for Lru {
     }
 
     #[inline]
-    fn insert(&mut self, slot: u32, _lpn: u32, _write: bool) {
+    fn insert(&mut self, slot: u32, _lpn: Lpn, _write: bool) {
         self.order.push_front(&mut self.links, slot);
     }
 

@@ -37,6 +37,7 @@ pub mod supa;
 pub mod w_tinylfu;
 
 use crate::pattern::{Hint, Pattern, Policy, Route};
+use crate::support::ids::{LogicalBlock, Lpn};
 
 /// Bytes `from..to` of a page of `of` bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,13 +65,21 @@ pub struct Shape {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// First logical page.
-    pub first: u32,
+    pub first: Lpn,
     /// Pages, at least 1.
     pub count: u32,
     /// The host writes them; else it reads them.
     pub write: bool,
     /// Number of the request that it belongs to.
     pub request: u64,
+}
+
+impl Span {
+    /// Its pages, in order.
+    #[inline]
+    pub fn pages(&self) -> impl DoubleEndedIterator<Item = Lpn> + ExactSizeIterator + Clone {
+        self.first.run(self.count)
+    }
 }
 
 /// What becomes of one page of a span.
@@ -90,7 +99,7 @@ pub enum Answer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Evicted {
     /// Logical page.
-    pub lpn: u32,
+    pub lpn: Lpn,
     /// It is newer than what flash holds.
     pub dirty: bool,
 }
@@ -165,7 +174,7 @@ pub struct Outcome {
     /// Other decisions, in order.
     pub notes: Vec<Note>,
     /// Logical pages that notes are about.
-    pub note_pages: Vec<u32>,
+    pub note_pages: Vec<Lpn>,
 }
 
 impl Outcome {
@@ -187,7 +196,7 @@ impl Outcome {
         &mut self,
         what: &'static str,
         value: Option<i64>,
-        pages: impl IntoIterator<Item = u32>,
+        pages: impl IntoIterator<Item = Lpn>,
     ) {
         if self.watched {
             let start = self.note_pages.len() as u32;
@@ -235,15 +244,15 @@ pub trait View {
     /// Units of the array.
     fn units(&self) -> u32;
     /// The unit that a page lives on, if it was ever written.
-    fn unit_of(&self, lpn: u32) -> Option<u32>;
+    fn unit_of(&self, lpn: Lpn) -> Option<u32>;
     /// The only unit that a page can go to, if static placement says which.
-    fn home(&self, _lpn: u32) -> Option<u32> {
+    fn home(&self, _lpn: Lpn) -> Option<u32> {
         None
     }
     /// Chips of the array, which work independently: what papers call elements, packages or banks.
     fn chips(&self) -> u32;
     /// The only chip that a page can go to, if static placement says which.
-    fn home_chip(&self, lpn: u32) -> Option<u32>;
+    fn home_chip(&self, lpn: Lpn) -> Option<u32>;
     /// Operations queued or running on the die of a unit.
     fn queued(&self, unit: u32) -> u32;
     /// Erased blocks of a unit.
@@ -253,7 +262,7 @@ pub trait View {
     /// Whether a block can be written to a channel now without waiting for garbage collection.
     fn channel_ready(&self, channel: u32) -> bool;
     /// Where a logical block of this pattern would be written now.
-    fn route(&self, block: u32, pattern: Pattern) -> Route;
+    fn route(&self, block: LogicalBlock, pattern: Pattern) -> Route;
 }
 
 /// A drive that has nothing to do and holds nothing, its pages striped over a few chips of one unit
@@ -270,16 +279,16 @@ impl View for Idle {
     fn units(&self) -> u32 {
         Self::CHIPS
     }
-    fn home(&self, lpn: u32) -> Option<u32> {
-        Some(lpn % Self::CHIPS)
+    fn home(&self, lpn: Lpn) -> Option<u32> {
+        Some(lpn.0 % Self::CHIPS)
     }
     fn chips(&self) -> u32 {
         Self::CHIPS
     }
-    fn home_chip(&self, lpn: u32) -> Option<u32> {
+    fn home_chip(&self, lpn: Lpn) -> Option<u32> {
         self.home(lpn)
     }
-    fn unit_of(&self, _lpn: u32) -> Option<u32> {
+    fn unit_of(&self, _lpn: Lpn) -> Option<u32> {
         None
     }
     fn queued(&self, _unit: u32) -> u32 {
@@ -294,13 +303,13 @@ impl View for Idle {
     fn channel_ready(&self, _channel: u32) -> bool {
         true
     }
-    fn route(&self, block: u32, pattern: Pattern) -> Route {
+    fn route(&self, block: LogicalBlock, pattern: Pattern) -> Route {
         match pattern.suits() {
             Some(Policy::Multi) => Route::Striped,
             // Some blocks lie on a channel, others were never written.
-            _ if block.is_multiple_of(3) => Route::Anywhere,
-            _ if block.is_multiple_of(5) => Route::Channel(block % Self::CHIPS),
-            _ => Route::Home(block % Self::CHIPS),
+            _ if block.0.is_multiple_of(3) => Route::Anywhere,
+            _ if block.0.is_multiple_of(5) => Route::Channel(block.0 % Self::CHIPS),
+            _ => Route::Home(block.0 % Self::CHIPS),
         }
     }
 }
@@ -311,7 +320,7 @@ pub enum Foreseen {
     /// It reads or writes these pages of one block.
     Access(Span),
     /// It no longer needs them: first and count.
-    Trim(u32, u32),
+    Trim(Lpn, u32),
     /// It wants everything stored.
     Flush,
     /// That was all.
@@ -332,11 +341,11 @@ pub trait Buffer: std::fmt::Debug + Send {
     fn writes(&mut self, _request: u64, _pages: u32) {}
 
     /// The next call serves a write that covers only this part of page `lpn`.
-    fn writes_part(&mut self, _lpn: u32, _part: Part) {}
+    fn writes_part(&mut self, _lpn: Lpn, _part: Part) {}
 
     /// The host no longer needs these pages, which may lie in several blocks: forget them, whether
     /// dirty or not.
-    fn trim(&mut self, first: u32, count: u32);
+    fn trim(&mut self, first: Lpn, count: u32);
 
     /// Everything dirty is written, in the order in which it would have to make room; where that
     /// depends on what would come meanwhile, list by list, as the scheme's page says. A buffer that
@@ -347,7 +356,7 @@ pub trait Buffer: std::fmt::Debug + Send {
     /// These pages of one block are written at once, if they are held: forced unit access. A scheme
     /// whose blocks leave as a whole may write the rest of that block with them; a buffer that
     /// serves reads keeps the pages, and writes no others.
-    fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome);
+    fn flush_pages(&mut self, first: Lpn, count: u32, out: &mut Outcome);
 
     /// Pages held.
     fn len(&self) -> u32;
@@ -358,7 +367,7 @@ pub trait Buffer: std::fmt::Debug + Send {
     }
 
     /// Whether it holds a page.
-    fn holds(&self, lpn: u32) -> bool;
+    fn holds(&self, lpn: Lpn) -> bool;
 
     /// Compares redundant state.
     ///
@@ -411,7 +420,7 @@ pub trait Buffer: std::fmt::Debug + Send {
     }
 
     /// Its order for tests, most recent first: pages or blocks of pages.
-    fn dump(&self) -> Vec<Vec<u32>>;
+    fn dump(&self) -> Vec<Vec<Lpn>>;
 }
 
 crate::registry! {

@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Answer, Buffer, Outcome, Shape, Span, View};
+use crate::support::ids::Lpn;
 use crate::support::registry::{About, Example};
 
 /// What `list` says.
@@ -53,17 +54,17 @@ impl Buffer for NoBuffer {
         out.answers.extend((0..span.count).map(|_| Answer::Bypass));
     }
 
-    fn trim(&mut self, _first: u32, _count: u32) {}
+    fn trim(&mut self, _first: Lpn, _count: u32) {}
 
     fn flush(&mut self, _out: &mut Outcome) {}
 
-    fn flush_pages(&mut self, _first: u32, _count: u32, _out: &mut Outcome) {}
+    fn flush_pages(&mut self, _first: Lpn, _count: u32, _out: &mut Outcome) {}
 
     fn len(&self) -> u32 {
         0
     }
 
-    fn holds(&self, _lpn: u32) -> bool {
+    fn holds(&self, _lpn: Lpn) -> bool {
         false
     }
 
@@ -75,7 +76,7 @@ impl Buffer for NoBuffer {
         0
     }
 
-    fn dump(&self) -> Vec<Vec<u32>> {
+    fn dump(&self) -> Vec<Vec<Lpn>> {
         Vec::new()
     }
 }

@@ -36,6 +36,7 @@ use super::kit::pages::PageTable;
 use super::{Answer, Buffer, FLUSH_COMMAND, FORCED, Foreseen, Outcome, Reason, Shape, Span, View};
 use crate::support::NONE;
 use crate::support::heap::Heap;
+use crate::support::ids::Lpn;
 use crate::support::members::Members;
 use crate::support::registry::{About, Cost, Example};
 
@@ -128,7 +129,7 @@ struct Opt {
 
 impl Opt {
     /// When the page of the present access is used next.
-    fn next_use(&mut self, lpn: u32, dirty: bool) -> u32 {
+    fn next_use(&mut self, lpn: Lpn, dirty: bool) -> u32 {
         let next = self.next.get(self.now).copied();
         if next.is_none() {
             self.stray(lpn);
@@ -141,12 +142,12 @@ impl Opt {
     }
 
     #[cold]
-    fn stray(&mut self, lpn: u32) {
+    fn stray(&mut self, lpn: Lpn) {
         self.strayed
             .get_or_insert_with(|| format!("access {} to page {lpn} was not foreseen", self.now));
     }
 
-    fn serve(&mut self, lpn: u32, write: bool, out: &mut Outcome) -> Answer {
+    fn serve(&mut self, lpn: Lpn, write: bool, out: &mut Outcome) -> Answer {
         if let Some(slot) = self.pages.find(lpn) {
             if self.order.key(slot).is_none_or(|(Reverse(due), _)| due as usize != self.now) {
                 self.stray(lpn);
@@ -190,15 +191,15 @@ impl Opt {
 
 impl Buffer for Opt {
     fn access(&mut self, span: &Span, _view: &dyn View, out: &mut Outcome) {
-        for lpn in span.first..span.first + span.count {
+        for lpn in span.pages() {
             let answer = self.serve(lpn, span.write, out);
             out.answers.push(answer);
             self.now += 1;
         }
     }
 
-    fn trim(&mut self, first: u32, count: u32) {
-        for lpn in first..first + count {
+    fn trim(&mut self, first: Lpn, count: u32) {
+        for lpn in first.run(count) {
             if let Some(slot) = self.pages.find(lpn) {
                 self.order.remove(slot);
                 self.dirty.remove(slot);
@@ -215,8 +216,8 @@ impl Buffer for Opt {
         }
     }
 
-    fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
-        for lpn in first..first + count {
+    fn flush_pages(&mut self, first: Lpn, count: u32, out: &mut Outcome) {
+        for lpn in first.run(count) {
             if let Some(slot) = self.pages.find(lpn) {
                 self.write_back(slot, FORCED, out);
             }
@@ -227,7 +228,7 @@ impl Buffer for Opt {
         self.pages.len()
     }
 
-    fn holds(&self, lpn: u32) -> bool {
+    fn holds(&self, lpn: Lpn) -> bool {
         self.pages.find(lpn).is_some()
     }
 
@@ -279,9 +280,9 @@ impl Buffer for Opt {
                          it (workload.first)"
                     ));
                 }
-                for lpn in span.first..span.first + span.count {
+                for lpn in span.pages() {
                     let now = self.next.len() as u32;
-                    let last = std::mem::replace(&mut self.last[lpn as usize], now);
+                    let last = std::mem::replace(&mut self.last[lpn.index()], now);
                     if last != NONE {
                         self.next[last as usize] = now;
                     }
@@ -289,7 +290,7 @@ impl Buffer for Opt {
                 }
             }
             Foreseen::Trim(first, count) => {
-                self.last[first as usize..(first + count) as usize].fill(NONE);
+                self.last[first.index()..(first + count).index()].fill(NONE);
             }
             Foreseen::Flush => {}
             Foreseen::End => {
@@ -301,7 +302,7 @@ impl Buffer for Opt {
         Ok(())
     }
 
-    fn dump(&self) -> Vec<Vec<u32>> {
+    fn dump(&self) -> Vec<Vec<Lpn>> {
         self.order.sorted().into_iter().rev().map(|slot| vec![self.pages.get(slot).lpn]).collect()
     }
 }

@@ -36,6 +36,7 @@ use super::kit::window::Window;
 use super::{Buffer, Reason, Shape};
 use crate::support::bits::Bits;
 use crate::support::heap::Heap;
+use crate::support::ids::{LogicalBlock, Lpn};
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice, Cost, Example};
 
@@ -108,7 +109,7 @@ impl Config {
                 (libm::round(self.window * f64::from(shape.capacity)) as u32).max(1),
             ),
             links: Links::new(slots),
-            block_of: vec![0; slots],
+            block_of: vec![LogicalBlock::NONE; slots],
             inside: vec![Inside::default(); blocks],
             by_pages: Heap::new(blocks),
             most_victims: self.victim_blocks,
@@ -136,14 +137,14 @@ struct Ref {
     window: Window,
     /// Of the slots in the window, by block.
     links: Links,
-    block_of: Vec<u32>,
+    block_of: Vec<LogicalBlock>,
     inside: Vec<Inside>,
     /// Blocks with pages in the window: how many are missing to the most there can be, and when the
     /// last one was used.
     by_pages: Heap<(u32, u64)>,
     most_victims: u32,
     /// Victim blocks, the one that has been one for longest first.
-    victims: VecDeque<u32>,
+    victims: VecDeque<LogicalBlock>,
     is_victim: Bits,
     /// Victim blocks with pages in the window, by when the last one was used.
     due: Heap<u64>,
@@ -151,24 +152,24 @@ struct Ref {
 
 impl Ref {
     /// A block's pages in the window have changed.
-    fn rank(&mut self, block: u32) {
-        let Inside { pages, count } = self.inside[block as usize];
+    fn rank(&mut self, block: LogicalBlock) {
+        let Inside { pages, count } = self.inside[block.index()];
         if count == 0 {
-            self.by_pages.remove(block);
-            self.due.remove(block);
+            self.by_pages.remove(block.0);
+            self.due.remove(block.0);
             return;
         }
         let used = self.window.used(pages.back());
-        self.by_pages.set(block, (self.pages_per_block - count, used));
-        if self.is_victim.get(block as usize) {
-            self.due.set(block, used);
+        self.by_pages.set(block.0, (self.pages_per_block - count, used));
+        if self.is_victim.get(block.index()) {
+            self.due.set(block.0, used);
         }
     }
 
     fn widen(&mut self) {
         while let Some(slot) = self.window.widen() {
             let block = self.block_of[slot as usize];
-            let inside = &mut self.inside[block as usize];
+            let inside = &mut self.inside[block.index()];
             inside.pages.push_front(&mut self.links, slot);
             inside.count += 1;
             self.rank(block);
@@ -178,7 +179,7 @@ impl Ref {
     fn unlink(&mut self, slot: u32) {
         if self.window.remove(slot) {
             let block = self.block_of[slot as usize];
-            let inside = &mut self.inside[block as usize];
+            let inside = &mut self.inside[block.index()];
             inside.pages.remove(&mut self.links, slot);
             inside.count -= 1;
             self.rank(block);
@@ -193,21 +194,21 @@ impl Ref {
     /// Takes out the slot that makes room, if any is left.
     fn pop(&mut self) -> Option<Victim> {
         let (block, reason) = if let Some((_, block)) = self.due.first() {
-            (block, OF_VICTIM)
+            (LogicalBlock(block), OF_VICTIM)
         } else {
             // No victim block has a page in the window: none that gives up its place has anything
             // to take back.
-            let (_, block) = self.by_pages.first()?;
+            let block = LogicalBlock(self.by_pages.first()?.1);
             if self.victims.len() == self.most_victims as usize
                 && let Some(oldest) = self.victims.pop_front()
             {
-                self.is_victim.clear(oldest as usize);
+                self.is_victim.clear(oldest.index());
             }
             self.victims.push_back(block);
-            self.is_victim.set(block as usize);
+            self.is_victim.set(block.index());
             (block, NEW_VICTIM)
         };
-        let slot = self.inside[block as usize].pages.back();
+        let slot = self.inside[block.index()].pages.back();
         self.unlink(slot);
         Some((slot, reason))
     }
@@ -220,12 +221,12 @@ impl PageOrder for Ref {
         None
     }
 
-    fn make_room(&mut self, _lpn: u32, _write: bool, pages: &PageTable) -> Option<Victim> {
+    fn make_room(&mut self, _lpn: Lpn, _write: bool, pages: &PageTable) -> Option<Victim> {
         if pages.is_full() { self.pop() } else { None }
     }
 
-    fn insert(&mut self, slot: u32, lpn: u32, _write: bool) {
-        self.block_of[slot as usize] = lpn / self.pages_per_block;
+    fn insert(&mut self, slot: u32, lpn: Lpn, _write: bool) {
+        self.block_of[slot as usize] = lpn.block(self.pages_per_block);
         self.link(slot);
     }
 
@@ -266,19 +267,20 @@ impl PageOrder for Ref {
 
     fn check(&self, pages: &PageTable) -> Result<(), String> {
         self.window.check()?;
-        for (block, inside) in (0..).zip(&self.inside) {
+        for (block, inside) in LogicalBlock(0).onwards().zip(&self.inside) {
             let slots: Vec<u32> = inside.pages.iter(&self.links).collect();
             let here = |slot: u32| {
-                self.window.contains(slot) && pages.get(slot).lpn / self.pages_per_block == block
+                self.window.contains(slot)
+                    && pages.get(slot).lpn.block(self.pages_per_block) == block
             };
             let rank = slots
                 .last()
                 .map(|&last| (self.pages_per_block - inside.count, self.window.used(last)));
-            let due = rank.filter(|_| self.is_victim.get(block as usize)).map(|(_, used)| used);
+            let due = rank.filter(|_| self.is_victim.get(block.index())).map(|(_, used)| used);
             if slots.len() != inside.count as usize
                 || !slots.iter().all(|&slot| here(slot))
-                || self.by_pages.key(block) != rank
-                || self.due.key(block) != due
+                || self.by_pages.key(block.0) != rank
+                || self.due.key(block.0) != due
             {
                 return Err(format!(
                     "block {block} has {slots:?} in the window, which is not its rank"

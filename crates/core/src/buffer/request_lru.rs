@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use super::kit::batched::{BatchOrder, Batched};
 use super::{Buffer, Reason, Shape, View};
+use crate::support::ids::Lpn;
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Example};
 
@@ -83,7 +84,7 @@ impl BatchOrder for RequestLru {
         self.request_of[slot as usize] = request;
     }
 
-    fn insert(&mut self, slot: u32, _lpn: u32, request: u64, _view: &dyn View) {
+    fn insert(&mut self, slot: u32, _lpn: Lpn, request: u64, _view: &dyn View) {
         self.order.push_front(&mut self.links, slot);
         self.request_of[slot as usize] = request;
     }

@@ -37,6 +37,7 @@ use super::kit::pages::PageTable;
 use super::kit::written::Written;
 use super::{Buffer, Reason, Shape};
 use crate::support::bits::Bits;
+use crate::support::ids::Lpn;
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice, Example};
 
@@ -191,7 +192,7 @@ impl S3Fifo {
         self.len[queue] -= 1;
     }
 
-    fn remember(&mut self, lpn: u32) {
+    fn remember(&mut self, lpn: Lpn) {
         if self.remembers {
             if self.ghosts.is_full() {
                 self.ghosts.forget_oldest(0);
@@ -247,7 +248,7 @@ impl PageOrder for S3Fifo {
         None
     }
 
-    fn make_room(&mut self, lpn: u32, _write: bool, pages: &PageTable) -> Option<Victim> {
+    fn make_room(&mut self, lpn: Lpn, _write: bool, pages: &PageTable) -> Option<Victim> {
         let remembered = self.ghosts.forget(lpn).is_some();
         let victim = pages.is_full().then(|| {
             self.filling = false;
@@ -259,7 +260,7 @@ impl PageOrder for S3Fifo {
     }
 
     #[inline]
-    fn insert(&mut self, slot: u32, _lpn: u32, write: bool) {
+    fn insert(&mut self, slot: u32, _lpn: Lpn, write: bool) {
         self.put(slot, self.incoming);
         self.written.used(slot, write);
     }

@@ -35,6 +35,7 @@ use super::kit::blocks::{Directory, require_room, require_share};
 use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
 use crate::pattern::{Access, Hint, Pattern};
 use crate::support::NONE;
+use crate::support::ids::{LogicalBlock, Lpn};
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice, Example};
 
@@ -187,10 +188,10 @@ impl Sftl {
         if class == RANDOM || self.config.together == Together::Block {
             return self.evict_block(node, reason, out);
         }
-        let first = self.blocks.lbn(node) / self.chain * self.chain;
+        let first = self.blocks.lbn(node).0 / self.chain * self.chain;
         let last = (first + self.chain).min(self.blocks.logical_blocks() as u32);
         for lbn in first..last {
-            let node = self.blocks.node(lbn);
+            let node = self.blocks.node(LogicalBlock(lbn));
             if node != NONE && self.class(node) == class {
                 self.evict_block(node, reason, out);
             }
@@ -215,8 +216,8 @@ impl Sftl {
         }
     }
 
-    fn write(&mut self, lpn: u32, class: usize, out: &mut Outcome) -> Answer {
-        let lbn = lpn / self.blocks.pages_per_block();
+    fn write(&mut self, lpn: Lpn, class: usize, out: &mut Outcome) -> Answer {
+        let lbn = self.blocks.block_of(lpn);
         let node = self.blocks.node(lbn);
         if node != NONE && self.class(node) != class {
             self.raise(node, class);
@@ -247,7 +248,7 @@ impl Buffer for Sftl {
     fn access(&mut self, span: &Span, view: &dyn View, out: &mut Outcome) {
         self.chain = view.channels();
         let class = if span.write { self.classify(span) } else { RANDOM };
-        for lpn in span.first..span.first + span.count {
+        for lpn in span.pages() {
             let answer = if span.write {
                 self.write(lpn, class, out)
             } else if self.blocks.holds(lpn) {
@@ -259,7 +260,7 @@ impl Buffer for Sftl {
         }
     }
 
-    fn trim(&mut self, first: u32, count: u32) {
+    fn trim(&mut self, first: Lpn, count: u32) {
         let mut pages = first..first + count;
         while let Some((_, node, gone)) = self.blocks.remove_next(&mut pages) {
             let class = self.class(node);
@@ -278,9 +279,9 @@ impl Buffer for Sftl {
         }
     }
 
-    fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
-        if (first..first + count).any(|lpn| self.blocks.holds(lpn)) {
-            self.evict_block(self.blocks.node(first / self.blocks.pages_per_block()), FORCED, out);
+    fn flush_pages(&mut self, first: Lpn, count: u32, out: &mut Outcome) {
+        if first.run(count).any(|lpn| self.blocks.holds(lpn)) {
+            self.evict_block(self.blocks.node_of(first), FORCED, out);
         }
     }
 
@@ -292,7 +293,7 @@ impl Buffer for Sftl {
         self.blocks.len()
     }
 
-    fn holds(&self, lpn: u32) -> bool {
+    fn holds(&self, lpn: Lpn) -> bool {
         self.blocks.holds(lpn)
     }
 
@@ -317,7 +318,7 @@ impl Buffer for Sftl {
         self.blocks.bytes() + self.links.bytes() + self.class_of.len()
     }
 
-    fn dump(&self) -> Vec<Vec<u32>> {
+    fn dump(&self) -> Vec<Vec<Lpn>> {
         let pages = |node| self.blocks.iter(node).map(|page| page.lpn).collect();
         self.classes.iter().flat_map(|class| class.order.iter(&self.links)).map(pages).collect()
     }

@@ -34,6 +34,7 @@ use super::kit::paged::{PageOrder, Paged, Victim};
 use super::kit::pages::PageTable;
 use super::{Answer, Buffer, Outcome, Reason, Shape, Span, View};
 use crate::support::bits::Bits;
+use crate::support::ids::Lpn;
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice, Example};
 
@@ -205,11 +206,11 @@ impl PageOrder for Split {
         victim
     }
 
-    fn make_room(&mut self, _lpn: u32, write: bool, _pages: &PageTable) -> Option<Victim> {
+    fn make_room(&mut self, _lpn: Lpn, write: bool, _pages: &PageTable) -> Option<Victim> {
         self.relieve(write)
     }
 
-    fn insert(&mut self, slot: u32, _lpn: u32, write: bool) {
+    fn insert(&mut self, slot: u32, _lpn: Lpn, write: bool) {
         self.put(slot, write);
     }
 
@@ -251,7 +252,7 @@ struct SplitBlocks {
 
 impl Buffer for SplitBlocks {
     fn access(&mut self, span: &Span, view: &dyn View, out: &mut Outcome) {
-        for first in span.first..span.first + span.count {
+        for first in span.pages() {
             let page = Span { first, count: 1, ..*span };
             if !span.write && !self.dirty.holds(first) {
                 self.clean.access(&page, view, out);
@@ -268,7 +269,7 @@ impl Buffer for SplitBlocks {
         }
     }
 
-    fn trim(&mut self, first: u32, count: u32) {
+    fn trim(&mut self, first: Lpn, count: u32) {
         self.clean.trim(first, count);
         self.dirty.trim(first, count);
     }
@@ -277,7 +278,7 @@ impl Buffer for SplitBlocks {
         self.dirty.flush(out);
     }
 
-    fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
+    fn flush_pages(&mut self, first: Lpn, count: u32, out: &mut Outcome) {
         self.dirty.flush_pages(first, count, out);
     }
 
@@ -285,7 +286,7 @@ impl Buffer for SplitBlocks {
         self.clean.len() + self.dirty.len()
     }
 
-    fn holds(&self, lpn: u32) -> bool {
+    fn holds(&self, lpn: Lpn) -> bool {
         self.clean.holds(lpn) || self.dirty.holds(lpn)
     }
 
@@ -301,7 +302,7 @@ impl Buffer for SplitBlocks {
     }
 
     /// The dirty part, then the clean one.
-    fn dump(&self) -> Vec<Vec<u32>> {
+    fn dump(&self) -> Vec<Vec<Lpn>> {
         let mut all = self.dirty.dump();
         all.extend(self.clean.dump());
         all

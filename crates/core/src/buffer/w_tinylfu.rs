@@ -47,6 +47,7 @@ use super::kit::blocks::{ReadPolicy, require_share};
 use super::kit::paged::{PageOrder, Paged, Victim};
 use super::kit::pages::PageTable;
 use super::{Buffer, Reason, Shape};
+use crate::support::ids::Lpn;
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice, Example};
 use crate::support::sketch::{self, Bloom, Sketch};
@@ -185,9 +186,9 @@ impl Uses {
     }
 
     #[inline]
-    fn add(&mut self, lpn: u32) {
-        if !self.doorkeeper.as_mut().is_some_and(|doorkeeper| doorkeeper.insert(lpn)) {
-            self.sketch.add(lpn);
+    fn add(&mut self, lpn: Lpn) {
+        if !self.doorkeeper.as_mut().is_some_and(|doorkeeper| doorkeeper.insert(lpn.0)) {
+            self.sketch.add(lpn.0);
         }
         self.seen += 1;
         if self.seen >= self.sample {
@@ -199,9 +200,9 @@ impl Uses {
         }
     }
 
-    fn estimate(&self, lpn: u32) -> u32 {
-        let at_the_door = self.doorkeeper.as_ref().is_some_and(|doorkeeper| doorkeeper.has(lpn));
-        self.sketch.estimate(lpn) + u32::from(at_the_door)
+    fn estimate(&self, lpn: Lpn) -> u32 {
+        let at_the_door = self.doorkeeper.as_ref().is_some_and(|doorkeeper| doorkeeper.has(lpn.0));
+        self.sketch.estimate(lpn.0) + u32::from(at_the_door)
     }
 
     fn bytes(&self) -> usize {
@@ -289,13 +290,13 @@ impl PageOrder for WTinyLfu {
         None
     }
 
-    fn make_room(&mut self, lpn: u32, _write: bool, pages: &PageTable) -> Option<Victim> {
+    fn make_room(&mut self, lpn: Lpn, _write: bool, pages: &PageTable) -> Option<Victim> {
         self.uses.add(lpn);
         self.advance(pages)
     }
 
     #[inline]
-    fn insert(&mut self, slot: u32, _lpn: u32, _write: bool) {
+    fn insert(&mut self, slot: u32, _lpn: Lpn, _write: bool) {
         self.put(slot, WINDOW);
     }
 

@@ -3,6 +3,7 @@
 
 use crate::buffer::{Action, Answer, Buffer, Evicted, Eviction, Outcome};
 use crate::metrics::observer::{Decision, Fault, Hears, Observer, Occasion};
+use crate::support::ids::Lpn;
 
 /// Compares each answer with what the buffer then holds.
 #[derive(Debug)]
@@ -18,7 +19,10 @@ impl Observer for Answers {
         };
         let out = decision.outcome;
         let right = out.answers.len() == count as usize
-            && (first..).zip(&out.answers).all(|(lpn, answer)| is_right(lpn, *answer, out, buffer))
+            && first
+                .onwards()
+                .zip(&out.answers)
+                .all(|(lpn, answer)| is_right(lpn, *answer, out, buffer))
             && !out.evictions.iter().any(|eviction| lost(eviction, out).is_some())
             && buffer.len() <= self.capacity
             && buffer.check().is_ok();
@@ -28,7 +32,7 @@ impl Observer for Answers {
 
 /// Whether an answer says of a page what the buffer then does.
 #[inline]
-fn is_right(lpn: u32, answer: Answer, out: &Outcome, buffer: &dyn Buffer) -> bool {
+fn is_right(lpn: Lpn, answer: Answer, out: &Outcome, buffer: &dyn Buffer) -> bool {
     match answer {
         Answer::Bypass => !buffer.holds(lpn),
         Answer::Hit | Answer::Insert | Answer::Fill => {
@@ -47,9 +51,9 @@ fn lost<'o>(eviction: &Eviction, out: &'o Outcome) -> Option<&'o Evicted> {
 impl Answers {
     /// What is wrong with a decision.
     #[cold]
-    fn fault(&self, first: u32, count: u32, out: &Outcome, buffer: &dyn Buffer) -> Fault {
+    fn fault(&self, first: Lpn, count: u32, out: &Outcome, buffer: &dyn Buffer) -> Fault {
         let (held, most) = (buffer.len(), self.capacity);
-        let mut answers = (first..).zip(&out.answers);
+        let mut answers = first.onwards().zip(&out.answers);
         let wrong = answers.find(|&(lpn, answer)| !is_right(lpn, *answer, out, buffer));
         let dirty = out.evictions.iter().find_map(|eviction| lost(eviction, out));
         let why = if out.answers.len() != count as usize {

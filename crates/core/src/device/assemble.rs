@@ -12,6 +12,7 @@ use crate::ftl::{self, Mapping};
 use crate::metrics::Observers;
 use crate::metrics::report::Preconditioning;
 use crate::nand::{Chip, Engine, Flash, Geometry, Stored};
+use crate::support::ids::Lpn;
 
 impl Device {
     /// A drive of what lies below its buffer, as it is after filling or fresh, and of a buffer.
@@ -107,7 +108,7 @@ fn check_home(
     buffer: &dyn Buffer,
     mapping: &dyn Mapping,
 ) -> Result<(), DeviceError> {
-    let knows = || mapping.advice().and_then(|advice| advice.home(0)).is_some();
+    let knows = || mapping.advice().and_then(|advice| advice.home(Lpn(0))).is_some();
     if !buffer.needs_home() || knows() {
         return Ok(());
     }

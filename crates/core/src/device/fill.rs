@@ -8,6 +8,7 @@ use rand_pcg::Pcg64Mcg;
 use super::{Device, DeviceError};
 use crate::config::Precondition;
 use crate::metrics::report::Preconditioning;
+use crate::support::ids::{LogicalBlock, Lpn};
 
 impl Device {
     /// Brings the drive into the state that the configuration asks for, then counts from zero. What
@@ -67,10 +68,10 @@ impl Device {
             0
         };
         let most = pages * (1 + rounds);
-        for first in (0..self.logical_pages).step_by(ppb as usize) {
-            self.write_now(first..first + ppb)?;
+        for lbn in LogicalBlock(0).run(self.logical_pages / ppb) {
+            self.write_now(lbn.range(ppb))?;
             done.pages_written += u64::from(ppb);
-            if (first / ppb) % 1024 == 0 && !progress(done.pages_written, most) {
+            if lbn.0 % 1024 == 0 && !progress(done.pages_written, most) {
                 return Ok(false);
             }
         }
@@ -84,7 +85,7 @@ impl Device {
         {
             let before = self.backend.counters().programmed;
             for i in 0..pages {
-                let lpn = rng.random_range(0..self.logical_pages);
+                let lpn = Lpn(rng.random_range(0..self.logical_pages));
                 self.write_now(lpn..lpn + 1)?;
                 if i % (1 << 16) == 0 && !progress(done.pages_written + i, most) {
                     return Ok(false);

@@ -8,6 +8,7 @@ use crate::config::EndOfRun;
 use crate::metrics::observer::{Moment, Occasion};
 use crate::metrics::report::{EndOfRun as EndOfRunFigures, Report};
 use crate::metrics::{Counters, Latency};
+use crate::support::ids::Lpn;
 use crate::support::tournament::NEVER;
 
 impl Device {
@@ -198,7 +199,7 @@ impl Device {
             return Ok(());
         };
         let (media, Some(shadow)) = (&stored.media, &stored.shadow) else { return Ok(()) };
-        for lpn in 0..self.logical_pages {
+        for lpn in Lpn(0).run(self.logical_pages) {
             if self.pipeline.buffer().holds(lpn) || shadow.is_blank(lpn) {
                 continue;
             }

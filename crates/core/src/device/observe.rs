@@ -5,6 +5,7 @@ use crate::buffer::Outcome;
 use crate::config::EndOfRun;
 use crate::metrics::observer::{Drive, Fault, Moment, Occasion};
 use crate::metrics::{Metric, Observer};
+use crate::support::ids::Lpn;
 
 impl Device {
     /// Keeps a metric from now on; the report will have its figures. To be called when the drive
@@ -60,10 +61,10 @@ impl Device {
     }
 
     /// Tells whoever looks that the host trims pages, before they are gone.
-    pub(super) fn notify_trim(&mut self, first: u32, count: u32) -> Result<(), DeviceError> {
+    pub(super) fn notify_trim(&mut self, first: Lpn, count: u32) -> Result<(), DeviceError> {
         let mut dropped = Vec::new();
         if self.observers.read_details() {
-            dropped.extend((first..first + count).filter(|&lpn| self.pipeline.buffer().holds(lpn)));
+            dropped.extend(first.run(count).filter(|&lpn| self.pipeline.buffer().holds(lpn)));
         }
         self.notify(|| Occasion::Trim { first, count, dropped }, &Outcome::default())
     }

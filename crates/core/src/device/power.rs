@@ -6,6 +6,7 @@ use crate::config::DeviceConfig;
 use crate::metrics::Counters;
 pub use crate::nand::engine::Fate;
 use crate::nand::{FlashOp, Media, Stored};
+use crate::support::ids::Lpn;
 
 /// What a power cut leaves: the flash, and what was in RAM where a battery holds it up.
 #[derive(Debug, Clone)]
@@ -102,7 +103,7 @@ impl Device {
 
     /// Version of the host's writes that a read of logical page `lpn` finds after recovery: 0 where
     /// there is nothing.
-    pub fn stored_version(&self, lpn: u32) -> u32 {
+    pub fn stored_version(&self, lpn: Lpn) -> u32 {
         if let Ok(at) = self.kept.binary_search_by_key(&lpn, |&(lpn, _)| lpn) {
             return match self.kept[at].1 {
                 Kept::Data(version) => version,

@@ -5,7 +5,7 @@ use super::{Device, DeviceError};
 use crate::config::Replay;
 use crate::host::{Op, Request};
 use crate::metrics::observer::{Admission, Answered, Moment};
-use crate::support::ids::RequestId;
+use crate::support::ids::{Lpn, RequestId};
 use crate::support::tournament::NEVER;
 
 impl Device {
@@ -50,7 +50,7 @@ impl Device {
             let (first, _) = self.geometry.by_page().split(request.offset);
             // The memory's latency passes while the events before the request are served.
             std::hint::black_box(
-                self.backend.mapping().lookup((first as u32).min(self.logical_pages - 1)),
+                self.backend.mapping().lookup(Lpn((first as u32).min(self.logical_pages - 1))),
             );
             // Times run on from what came before the workload; an arrival before the last one
             // counts as simultaneous.

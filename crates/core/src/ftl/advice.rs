@@ -7,23 +7,24 @@
 use super::context::Cx;
 use crate::metrics::Counters;
 use crate::pattern::{Hint, Pattern, Policy, Route};
+use crate::support::ids::{LogicalBlock, Lpn};
 
 /// What a mapping may offer beyond the verbs of each; by default, nothing.
 pub trait Advice {
     /// The only unit that a page can be written to, if its number says which: static placement.
     /// O(1).
-    fn home(&self, _lpn: u32) -> Option<u32> {
+    fn home(&self, _lpn: Lpn) -> Option<u32> {
         None
     }
 
     /// The only chip that a page can be written to, if its number says which. O(1).
-    fn home_chip(&self, _lpn: u32) -> Option<u32> {
+    fn home_chip(&self, _lpn: Lpn) -> Option<u32> {
         None
     }
 
     /// The pool of units that a page can be written to, where its number says to which of several.
     /// O(1).
-    fn pool(&self, _lpn: u32) -> Option<u32> {
+    fn pool(&self, _lpn: Lpn) -> Option<u32> {
         None
     }
 
@@ -46,12 +47,12 @@ pub trait Advice {
 
     /// Where a logical block of this pattern would be written; `None` if the pattern makes no
     /// difference.
-    fn route(&self, _logical_block: u32, _pattern: Pattern) -> Option<Route> {
+    fn route(&self, _logical_block: LogicalBlock, _pattern: Pattern) -> Option<Route> {
         None
     }
 
     /// The policy that a logical block is kept under, in mappings that keep blocks under several.
-    fn policy(&self, _logical_block: u32) -> Option<Policy> {
+    fn policy(&self, _logical_block: LogicalBlock) -> Option<Policy> {
         None
     }
 
@@ -66,7 +67,7 @@ pub trait Advice {
     }
 
     /// A request of the host reads so many pages of a logical block from flash.
-    fn on_read(&mut self, _logical_block: u32, _pages: u32) {}
+    fn on_read(&mut self, _logical_block: LogicalBlock, _pages: u32) {}
 
     /// Nothing is under way, and no request waits: plans work that it wants to do meanwhile, and
     /// says whether there was any. When that has ended and there is still nothing to do, it is

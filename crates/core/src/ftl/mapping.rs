@@ -1,9 +1,11 @@
 //! What every mapping does.
 
+use dyn_clone::DynClone;
+
 use super::advice::Advice;
 use super::context::{Cx, PageOut};
 use crate::nand::{Flash, JoinId, Media, Ppn};
-use dyn_clone::DynClone;
+use crate::support::ids::Lpn;
 
 /// How a call for more room went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,22 +25,22 @@ pub enum Reclaim {
 pub trait Mapping: DynClone + std::fmt::Debug + Send + Sync {
     /// Where a logical page is, or `None` if it was never written or has been trimmed. May plan
     /// what it takes to read the map; then `known` of the [`Cx`] says when it has been read. O(1).
-    fn translate(&mut self, cx: &mut Cx<'_>, lpn: u32) -> Option<Ppn>;
+    fn translate(&mut self, cx: &mut Cx<'_>, lpn: Lpn) -> Option<Ppn>;
 
     /// Whether it can say where a page is without reading flash. O(1).
-    fn knows(&self, _lpn: u32) -> bool {
+    fn knows(&self, _lpn: Lpn) -> bool {
         true
     }
 
     /// The same as [`Self::translate`] without planning anything. O(1).
-    fn lookup(&self, lpn: u32) -> Option<Ppn>;
+    fn lookup(&self, lpn: Lpn) -> Option<Ppn>;
 
     /// Writes the pages in order, each after join `waits` of the plan. Returns how many it took:
     /// fewer than all when space has to be reclaimed first.
     fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: JoinId) -> usize;
 
     /// The host no longer needs these pages.
-    fn trim(&mut self, cx: &mut Cx<'_>, first: u32, count: u32);
+    fn trim(&mut self, cx: &mut Cx<'_>, first: Lpn, count: u32);
 
     /// Plans what is missing for everything written and trimmed so far to survive a power cut.
     /// `false` when space has to be reclaimed first; then it is called again.

@@ -3,12 +3,13 @@
 use super::{Op, Request};
 use crate::nand::Geometry;
 use crate::support::divide::Divisor;
+use crate::support::ids::Lpn;
 
 /// Whole logical pages, and whether the first and the last one are covered only in part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pages {
     /// First page.
-    pub first: u32,
+    pub first: Lpn,
     /// Pages.
     pub count: u32,
     /// The request covers only part of the first page.
@@ -29,7 +30,7 @@ pub fn pages(request: &Request, page: Divisor) -> Option<Pages> {
         (before, after + u64::from(rest > 0))
     };
     (request.len > 0 && last > first).then(|| Pages {
-        first: first as u32,
+        first: Lpn(first as u32),
         count: (last - first) as u32,
         partial_first: lead > 0 || (last - first == 1 && rest > 0),
         partial_last: rest > 0,
@@ -39,17 +40,17 @@ pub fn pages(request: &Request, page: Divisor) -> Option<Pages> {
 impl Pages {
     /// Whether the request covers only part of page `lpn`.
     #[inline]
-    pub fn is_partial(&self, lpn: u32) -> bool {
+    pub fn is_partial(&self, lpn: Lpn) -> bool {
         (self.partial_first && lpn == self.first)
-            || (self.partial_last && lpn == self.first + self.count - 1)
+            || (self.partial_last && lpn + 1 == self.first + self.count)
     }
 
     /// `(first, count)` of each span: consecutive pages inside one logical block.
     #[inline]
-    pub fn spans(self, geometry: &Geometry) -> impl Iterator<Item = (u32, u32)> + use<> {
+    pub fn spans(self, geometry: &Geometry) -> impl Iterator<Item = (Lpn, u32)> + use<> {
         let (mut at, end) = (self.first, self.first + self.count);
         let ppb = geometry.pages_per_block;
-        let mut room = ppb - geometry.split(at).1;
+        let mut room = ppb - geometry.split_logical(at).1;
         std::iter::from_fn(move || {
             (at < end).then(|| {
                 let first = at;
@@ -72,14 +73,17 @@ mod tests {
     #[test]
     fn writes_cover_the_pages_that_they_touch_and_trims_the_whole_ones() {
         let write = pages(&request(Op::Write, 1000, 8000), Divisor::new(4096)).unwrap();
-        assert_eq!(write, Pages { first: 0, count: 3, partial_first: true, partial_last: true });
+        assert_eq!(
+            write,
+            Pages { first: Lpn(0), count: 3, partial_first: true, partial_last: true }
+        );
         let trim = pages(&request(Op::Trim, 1000, 8000), Divisor::new(4096)).unwrap();
-        assert_eq!((trim.first, trim.count), (1, 1));
+        assert_eq!((trim.first, trim.count), (Lpn(1), 1));
         assert_eq!(pages(&request(Op::Trim, 1000, 4000), Divisor::new(4096)), None);
         let small = pages(&request(Op::Read, 4096, 512), Divisor::new(4096)).unwrap();
-        assert!(small.is_partial(1) && small.count == 1);
+        assert!(small.is_partial(Lpn(1)) && small.count == 1);
         let whole = pages(&request(Op::Write, 4096, 8192), Divisor::new(4096)).unwrap();
-        assert!(!whole.is_partial(1) && !whole.is_partial(2));
+        assert!(!whole.is_partial(Lpn(1)) && !whole.is_partial(Lpn(2)));
     }
 
     #[test]
@@ -90,7 +94,10 @@ mod tests {
             "timing": {"read": "1us", "program": "1us", "erase": "1us", "transfer": "1us"},
         });
         let geometry = Geometry::new(&serde_json::from_value(nand).unwrap()).unwrap();
-        let pages = Pages { first: 6, count: 11, partial_first: false, partial_last: false };
-        assert_eq!(pages.spans(&geometry).collect::<Vec<_>>(), [(6, 2), (8, 8), (16, 1)]);
+        let pages = Pages { first: Lpn(6), count: 11, partial_first: false, partial_last: false };
+        assert_eq!(
+            pages.spans(&geometry).collect::<Vec<_>>(),
+            [(Lpn(6), 2), (Lpn(8), 8), (Lpn(16), 1)]
+        );
     }
 }

@@ -14,6 +14,7 @@ use super::observer::{About, Decision, Drive, Fault, Figure, Hears, Moment, Obse
 use super::{Figures, share};
 use crate::buffer::Buffer;
 use crate::support::bits::Bits;
+use crate::support::ids::Lpn;
 use crate::support::marks::Marks;
 
 /// What the file says of the metric.
@@ -140,10 +141,10 @@ impl Bounds {
     }
 
     /// The host reads or writes pages; `forced`: they are stored at once.
-    pub fn access(&mut self, first: u32, count: u32, write: bool, forced: bool) {
+    pub fn access(&mut self, first: Lpn, count: u32, write: bool, forced: bool) {
         self.asked += u64::from(count);
         self.written += if write { u64::from(count) } else { 0 };
-        for page in first as usize..(first + count) as usize {
+        for page in first.index()..(first + count).index() {
             self.now += 1;
             let [used, _] = self.last[page];
             self.last[page][0] = self.now;
@@ -157,8 +158,8 @@ impl Bounds {
     }
 
     /// The host no longer needs pages.
-    pub fn trim(&mut self, first: u32, count: u32) {
-        for page in first as usize..(first + count) as usize {
+    pub fn trim(&mut self, first: Lpn, count: u32) {
+        for page in first.index()..(first + count).index() {
             self.now += 1;
             self.replace(page);
             self.last[page] = [0; 2];

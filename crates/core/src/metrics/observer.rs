@@ -9,6 +9,7 @@ use super::{Counters, Figures, Latency};
 use crate::buffer::{Buffer, Evicted, Eviction, Outcome};
 use crate::host::Op;
 use crate::nand::{Engine, Plan};
+use crate::support::ids::Lpn;
 
 /// Whether an observer wants to hear of events of this kind again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +36,7 @@ pub enum Occasion {
     /// several times.
     Access {
         /// First logical page.
-        first: u32,
+        first: Lpn,
         /// Pages.
         count: u32,
         /// It writes them; else it reads them.
@@ -46,19 +47,19 @@ pub enum Occasion {
     /// Pages that were just written have to be stored: forced unit access.
     Force {
         /// First logical page.
-        first: u32,
+        first: Lpn,
         /// Pages.
         count: u32,
     },
     /// The host no longer needs pages.
     Trim {
         /// First logical page.
-        first: u32,
+        first: Lpn,
         /// Pages.
         count: u32,
         /// Those of them that the buffer held, where an observer [`reads
         /// details`](Observer::reads_details).
-        dropped: Vec<u32>,
+        dropped: Vec<Lpn>,
     },
     /// The host wants everything stored.
     Flush {

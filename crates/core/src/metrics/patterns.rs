@@ -10,6 +10,7 @@ use super::{Figures, share};
 use crate::buffer::{Answer, Buffer, Evicted};
 use crate::pattern::{Access, Pattern};
 use crate::support::bits::Bits;
+use crate::support::ids::{LogicalBlock, Lpn};
 
 /// What the file says of the metric.
 pub const ABOUT: About = About {
@@ -157,10 +158,10 @@ impl Patterns {
 
     /// What the buffer answered to a part of a request within a block. If it does not tell
     /// patterns, pages that it does not hold are a use of the block.
-    fn request(&mut self, first: u32, write: bool, answers: &[Answer]) {
+    fn request(&mut self, first: Lpn, write: bool, answers: &[Answer]) {
         let kind = usize::from(write);
         let (mut run, mut longest) = (0, 0);
-        for (lpn, answer) in (first as usize..).zip(answers) {
+        for (lpn, answer) in (first.index()..).zip(answers) {
             let (own, other) = if write {
                 (&mut self.written, &mut self.read)
             } else {
@@ -183,49 +184,52 @@ impl Patterns {
             }
         }
         if longest > 0 && !write && !self.reported {
-            let block = first / self.pages_per_block;
-            let reads = &mut self.reads[block as usize];
+            let block = first.block(self.pages_per_block);
+            let reads = &mut self.reads[block.index()];
             *reads = reads.saturating_add(1);
             let read = if *reads >= THRESHOLDS.1 { Access::Sequential } else { Access::Random };
             self.note(block, Pattern::new(Access::Never, read));
         }
         if longest > 0 && write && answers.contains(&Answer::Bypass) {
-            self.note(first / self.pages_per_block, Pattern::of_runs(longest, 0, THRESHOLDS.0));
+            self.note(
+                first.block(self.pages_per_block),
+                Pattern::of_runs(longest, 0, THRESHOLDS.0),
+            );
         }
     }
 
     /// Pages leave the buffer, which does not say what was done to their blocks.
     fn leave(&mut self, pages: &[Evicted]) {
         let ppb = self.pages_per_block;
-        for block in pages.chunk_by(|one, next| one.lpn / ppb == next.lpn / ppb) {
+        for block in pages.chunk_by(|one, next| one.lpn.block(ppb) == next.lpn.block(ppb)) {
             let runs = block.chunk_by(|one, next| one.lpn + 1 == next.lpn);
             let longest = runs.map(<[Evicted]>::len).max().unwrap_or(0);
-            self.note(block[0].lpn / ppb, Pattern::of_runs(longest as u32, 0, THRESHOLDS.0));
+            self.note(block[0].lpn.block(ppb), Pattern::of_runs(longest as u32, 0, THRESHOLDS.0));
         }
     }
 
     /// A block comes to the FTL from the buffer, which says that it was used so; `again` if that
     /// stands in the place of what it said of the same stay before.
-    fn note_stay(&mut self, block: u32, pattern: Pattern, again: bool) {
-        let stay = self.stays[block as usize].take();
+    fn note_stay(&mut self, block: LogicalBlock, pattern: Pattern, again: bool) {
+        let stay = self.stays[block.index()].take();
         if let Some(Counted { number, changed, before }) = stay.filter(|_| again) {
             self.counts[usize::from(number)] -= 1;
-            self.last[block as usize] = before;
+            self.last[block.index()] = before;
             for (changes, changed) in self.changes.iter_mut().zip(changed) {
                 *changes -= u64::from(changed);
             }
         }
-        self.stays[block as usize] = self.note(block, pattern);
+        self.stays[block.index()] = self.note(block, pattern);
     }
 
     /// A block comes to the FTL, used so.
-    fn note(&mut self, block: u32, pattern: Pattern) -> Option<Counted> {
+    fn note(&mut self, block: LogicalBlock, pattern: Pattern) -> Option<Counted> {
         let number = Pattern::ALL.iter().position(|known| *known == pattern)?;
         self.counts[number] += 1;
         let mut counted = Counted {
             number: number as u8,
             changed: [false; QUESTIONS],
-            before: self.last[block as usize],
+            before: self.last[block.index()],
         };
         let sequential =
             (pattern.write != Access::Never).then_some(pattern.write == Access::Sequential);
@@ -233,9 +237,9 @@ impl Patterns {
         // A few pages that were read make it neither.
         let intensive = (read || pattern.write != Access::Never).then_some(read);
         if pattern.write != Access::Never {
-            self.reads[block as usize] = 0;
+            self.reads[block.index()] = 0;
         }
-        let last = &mut self.last[block as usize];
+        let last = &mut self.last[block.index()];
         for (question, answer) in [sequential, intensive].into_iter().enumerate() {
             let Some(answer) = answer else { continue };
             let before = last[question].replace(answer);

@@ -6,6 +6,7 @@
 
 use super::config::NandConfig;
 use crate::support::divide::Divisor;
+use crate::support::ids::{LogicalBlock, Lpn};
 
 /// The numbers of a flash array, in mapped pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,11 +141,18 @@ impl Geometry {
         self.blocks() * self.pages_per_block
     }
 
-    /// `(block, page in it)` of a page number, logical or physical.
+    /// `(block, page in it)` of a physical page.
     #[inline]
     pub fn split(&self, page: u32) -> (u32, u32) {
         let (block, offset) = self.by_block.split(u64::from(page));
         (block as u32, offset as u32)
+    }
+
+    /// `(logical block, page in it)` of a logical page.
+    #[inline]
+    pub fn split_logical(&self, lpn: Lpn) -> (LogicalBlock, u32) {
+        let (block, offset) = self.split(lpn.0);
+        (LogicalBlock(block), offset)
     }
 
     /// Divides bytes into mapped pages.

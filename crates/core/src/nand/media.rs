@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use super::geometry::Geometry;
 use crate::support::NONE;
+use crate::support::ids::{LogicalBlock, Lpn};
 
 /// What a block serves as, as its pages record it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,7 +43,7 @@ pub enum Content {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Oob {
     /// Logical page; of a tombstone, the number of its list; of a translation page, its number.
-    pub lpn: u32,
+    pub lpn: Lpn,
     /// Version of its data: how often the host, or the mapping, had written it.
     pub version: u32,
     /// Order of the host's writes over the whole drive; a copy keeps it.
@@ -53,8 +54,8 @@ pub struct Oob {
     pub content: Content,
     /// What its block serves as.
     pub role: Role,
-    /// Logical block that owns the block, or [`NONE`].
-    pub logical_block: u32,
+    /// Logical block that owns the block, or [`LogicalBlock::NONE`].
+    pub logical_block: LogicalBlock,
     /// In a plan's copy: the physical page that the data come from. Not stored.
     pub from: u32,
 }
@@ -130,7 +131,7 @@ pub struct Media {
     erases: Vec<u32>,
     /// What tombstones say: ranges of logical pages, `(first, count)`. Stands for the data of those
     /// pages.
-    trims: Vec<Vec<(u32, u32)>>,
+    trims: Vec<Vec<(Lpn, u32)>>,
     /// What translation pages say.
     pub maps: Maps,
     /// The last number in the order of writes.
@@ -193,14 +194,14 @@ impl Media {
     }
 
     /// Writes down the list of a tombstone; its number goes into the tombstone's record.
-    pub fn write_down_trims(&mut self, ranges: Vec<(u32, u32)>) -> u32 {
+    pub fn write_down_trims(&mut self, ranges: Vec<(Lpn, u32)>) -> u32 {
         self.trims.push(ranges);
         self.trims.len() as u32 - 1
     }
 
     /// What the tombstone with this list says was trimmed: ranges of logical pages, `(first,
     /// count)`.
-    pub fn trims(&self, list: u32) -> &[(u32, u32)] {
+    pub fn trims(&self, list: u32) -> &[(Lpn, u32)] {
         &self.trims[list as usize]
     }
 
@@ -223,7 +224,7 @@ impl Media {
         }
         *page = PageState::Done(Oob { from: NONE, ..oob });
         if oob.content == Content::Map {
-            self.maps.stored(oob.lpn, oob.version);
+            self.maps.stored(oob.lpn.0, oob.version);
         }
         Ok(())
     }
@@ -294,7 +295,7 @@ impl Media {
         for oob in self.pages.iter().filter_map(PageState::oob) {
             self.seq = self.seq.max(oob.seq).max(oob.opened);
             if oob.content == Content::Map {
-                let newest = &mut self.maps.newest[oob.lpn as usize];
+                let newest = &mut self.maps.newest[oob.lpn.index()];
                 *newest = (*newest).max(oob.version);
             }
         }

@@ -5,6 +5,7 @@
 //! version stamps: the host's n-th write of a page is version n, a trim counts as one too.
 
 use super::media::{Content, Media, Oob, PageState};
+use crate::support::ids::Lpn;
 
 /// What is known of a logical page.
 #[derive(Debug, Clone, Copy, Default)]
@@ -43,57 +44,57 @@ impl Shadow {
     }
 
     /// The host writes a page: its new version.
-    pub fn host_write(&mut self, lpn: u32) -> u32 {
-        let page = &mut self.pages[lpn as usize];
+    pub fn host_write(&mut self, lpn: Lpn) -> u32 {
+        let page = &mut self.pages[lpn.index()];
         page.host += 1;
         page.host
     }
 
     /// The host trims a page.
-    pub fn host_trim(&mut self, lpn: u32) {
-        let page = &mut self.pages[lpn as usize];
+    pub fn host_trim(&mut self, lpn: Lpn) {
+        let page = &mut self.pages[lpn.index()];
         page.host += 1;
         page.trim = page.host;
     }
 
     /// A page kept through a power cut is about to be stored: the host had written it as `version`.
-    pub fn host_wrote(&mut self, lpn: u32, version: u32) {
-        self.pages[lpn as usize].host = version;
+    pub fn host_wrote(&mut self, lpn: Lpn, version: u32) {
+        self.pages[lpn.index()].host = version;
     }
 
     /// A trim that was kept through a power cut: it had been the host's `version` of the page.
-    pub fn host_trimmed(&mut self, lpn: u32, version: u32) {
-        let page = &mut self.pages[lpn as usize];
+    pub fn host_trimmed(&mut self, lpn: Lpn, version: u32) {
+        let page = &mut self.pages[lpn.index()];
         (page.host, page.trim) = (version, version);
     }
 
     /// Version of the host's last write or trim of a page.
-    pub fn version(&self, lpn: u32) -> u32 {
-        self.pages[lpn as usize].host
+    pub fn version(&self, lpn: Lpn) -> u32 {
+        self.pages[lpn.index()].host
     }
 
     /// Whether the host's last word on the page was a trim, or it never wrote it.
-    pub fn is_blank(&self, lpn: u32) -> bool {
-        let page = &self.pages[lpn as usize];
+    pub fn is_blank(&self, lpn: Lpn) -> bool {
+        let page = &self.pages[lpn.index()];
         page.host == page.trim
     }
 
     /// Version that a read from flash must find.
     #[inline]
-    pub fn expected(&self, lpn: u32) -> u32 {
-        self.pages[lpn as usize].issued
+    pub fn expected(&self, lpn: Lpn) -> u32 {
+        self.pages[lpn.index()].issued
     }
 
     /// The FTL takes over a page's current version; what it stores for it.
-    pub fn issue_write(&mut self, lpn: u32) -> u32 {
-        let page = &mut self.pages[lpn as usize];
+    pub fn issue_write(&mut self, lpn: Lpn) -> u32 {
+        let page = &mut self.pages[lpn.index()];
         page.issued = page.host;
         page.issued
     }
 
     /// The FTL takes over a page as the host had written it by `version`.
-    pub fn issue_version(&mut self, lpn: u32, version: u32) {
-        self.pages[lpn as usize].issued = version;
+    pub fn issue_version(&mut self, lpn: Lpn, version: u32) {
+        self.pages[lpn.index()].issued = version;
     }
 
     /// The host reads page `lpn` from flash; `found` says whether the FTL knows a place for it.
@@ -101,9 +102,9 @@ impl Shadow {
     /// # Errors
     /// The host would not get what it wrote.
     #[inline]
-    pub fn check_host_read(&mut self, lpn: u32, found: bool) -> Result<(), String> {
+    pub fn check_host_read(&mut self, lpn: Lpn, found: bool) -> Result<(), String> {
         self.checked_reads += 1;
-        let page = self.pages[lpn as usize];
+        let page = self.pages[lpn.index()];
         if page.host == page.trim {
             return Ok(()); // Never written or trimmed: whatever the flash holds will do.
         }
@@ -152,8 +153,8 @@ impl Shadow {
     /// There is one more copy of a version of a page: in flash, or where nothing can be lost from
     /// RAM, there.
     #[inline]
-    pub fn add_copy(&mut self, lpn: u32, version: u32) {
-        let page = &mut self.pages[lpn as usize];
+    pub fn add_copy(&mut self, lpn: Lpn, version: u32) {
+        let page = &mut self.pages[lpn.index()];
         if version > page.stored {
             (page.stored, page.copies) = (version, 1);
         } else if version == page.stored {
@@ -162,8 +163,8 @@ impl Shadow {
     }
 
     /// The copy in RAM is gone, now that the page is in flash.
-    pub fn drop_copy(&mut self, lpn: u32, version: u32) {
-        let page = &mut self.pages[lpn as usize];
+    pub fn drop_copy(&mut self, lpn: Lpn, version: u32) {
+        let page = &mut self.pages[lpn.index()];
         page.copies -= u32::from(version == page.stored);
     }
 
@@ -176,7 +177,7 @@ impl Shadow {
         if oob.content != Content::Host {
             return Ok(());
         }
-        let page = &mut self.pages[oob.lpn as usize];
+        let page = &mut self.pages[oob.lpn.index()];
         if oob.version != page.stored {
             return Ok(());
         }
@@ -200,7 +201,7 @@ impl Shadow {
             if oob.content != Content::Host {
                 continue;
             }
-            let page = &mut self.pages[oob.lpn as usize];
+            let page = &mut self.pages[oob.lpn.index()];
             // A page may be written again as it was, to complete a block: same version, later in
             // the order.
             if oob.version > page.stored {
@@ -208,16 +209,16 @@ impl Shadow {
                 (page.host, page.issued, page.stored) = (oob.version, oob.version, oob.version);
             }
             page.copies += u32::from(oob.version == page.stored);
-            newest[oob.lpn as usize] = newest[oob.lpn as usize].max(oob.seq);
+            newest[oob.lpn.index()] = newest[oob.lpn.index()].max(oob.seq);
         }
         for ppn in 0..media.len() {
             let Some(oob) = media.oob(ppn).filter(|oob| oob.content == Content::Tombstone) else {
                 continue;
             };
-            for &(first, count) in media.trims(oob.lpn) {
-                for lpn in first..first + count {
-                    if oob.seq > newest[lpn as usize] {
-                        let page = &mut self.pages[lpn as usize];
+            for &(first, count) in media.trims(oob.lpn.0) {
+                for lpn in first.run(count) {
+                    if oob.seq > newest[lpn.index()] {
+                        let page = &mut self.pages[lpn.index()];
                         page.host = page.stored + 1;
                         page.trim = page.host;
                     }
@@ -228,10 +229,10 @@ impl Shadow {
 
     /// Recovery is over, and has `found` a place for some pages. One that is gone because it had
     /// been trimmed is blank.
-    pub fn recovered(&mut self, found: impl Fn(u32) -> bool) {
-        for (lpn, page) in self.pages.iter_mut().enumerate() {
+    pub fn recovered(&mut self, found: impl Fn(Lpn) -> bool) {
+        for (lpn, page) in Lpn(0).onwards().zip(&mut self.pages) {
             let trimmed = std::mem::take(&mut page.trimmed);
-            if trimmed > page.stored && !found(lpn as u32) {
+            if trimmed > page.stored && !found(lpn) {
                 (page.host, page.trim) = (trimmed, trimmed);
             }
         }

@@ -9,6 +9,7 @@ use super::media::{Content, Media, Oob, PageState};
 use super::op::{FlashOp, Kind};
 use super::shadow::Shadow;
 use crate::support::NONE;
+use crate::support::ids::Lpn;
 
 /// The medium and who compares it.
 #[derive(Debug, Clone)]
@@ -70,14 +71,14 @@ impl Stored {
     #[inline]
     pub fn version_of(&self, content: Content, number: u32) -> u32 {
         match content {
-            Content::Host => self.shadow.as_ref().map_or(0, |shadow| shadow.expected(number)),
+            Content::Host => self.shadow.as_ref().map_or(0, |shadow| shadow.expected(Lpn(number))),
             Content::Map => self.media.maps.newest(number),
             Content::Filler | Content::Tombstone => 0,
         }
     }
 
     /// The host reads page `lpn` from flash; `found` says whether the FTL knows a place for it.
-    pub fn check_host_read(&mut self, lpn: u32, found: bool) {
+    pub fn check_host_read(&mut self, lpn: Lpn, found: bool) {
         let Some(shadow) = &mut self.shadow else { return };
         let checked = shadow.check_host_read(lpn, found);
         self.note(checked);
@@ -201,14 +202,19 @@ mod tests {
         FlashOp::new(kind, Cause::Host, block, page, count)
     }
 
-    fn record(lpn: u32, seq: u64, from: u32) -> Oob {
+    fn record(lpn: Lpn, seq: u64, from: u32) -> Oob {
         Oob { lpn, version: 1, seq, from, ..Oob::default() }
     }
 
     /// Logical pages 5 and 6 in block 0; page 6 is copied to block 1.
     fn copied(mut stored: Stored) -> Stored {
-        stored.apply(&op(Kind::Program, 0, 0, 2), 0, 2, &[record(5, 1, NONE), record(6, 2, NONE)]);
-        stored.apply(&op(Kind::Copy, 1, 0, 1), 0, 1, &[record(6, 3, 1)]);
+        stored.apply(
+            &op(Kind::Program, 0, 0, 2),
+            0,
+            2,
+            &[record(Lpn(5), 1, NONE), record(Lpn(6), 2, NONE)],
+        );
+        stored.apply(&op(Kind::Copy, 1, 0, 1), 0, 1, &[record(Lpn(6), 3, 1)]);
         stored
     }
 
@@ -231,7 +237,7 @@ mod tests {
             stored.media.block(1)[1..],
             [PageState::Torn, PageState::Torn, PageState::Erased]
         );
-        stored.apply(&op(Kind::Program, 1, 1, 1), 0, 1, &[record(7, 9, NONE)]);
+        stored.apply(&op(Kind::Program, 1, 1, 1), 0, 1, &[record(Lpn(7), 9, NONE)]);
         let fault = stored.fault().expect("the page is torn");
         assert!(fault.contains("physical page 5") && fault.contains("not erased"), "{fault}");
     }
@@ -253,13 +259,13 @@ mod tests {
     #[test]
     fn the_order_of_writes_goes_on_after_what_can_be_read() {
         let mut media = copied(Stored::new(&geometry())).media;
-        let list = media.write_down_trims(vec![(5, 2)]);
+        let list = media.write_down_trims(vec![(Lpn(5), 2)]);
         let tombstone =
-            Oob { lpn: list, seq: 7, content: Content::Tombstone, ..record(0, 0, NONE) };
+            Oob { lpn: Lpn(list), seq: 7, content: Content::Tombstone, ..record(Lpn(0), 0, NONE) };
         media.program(5, tombstone).unwrap();
         (0..20).for_each(|_| _ = media.next_seq());
         media.power_up();
-        assert_eq!((media.next_seq(), media.trims(list)), (8, &[(5, 2)][..]));
+        assert_eq!((media.next_seq(), media.trims(list)), (8, &[(Lpn(5), 2)][..]));
         media.tear_page(5);
         media.power_up();
         assert_eq!(media.next_seq(), 3);

@@ -5,7 +5,16 @@ macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(
-            Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+            Clone,
+            Copy,
+            Default,
+            PartialEq,
+            Eq,
+            PartialOrd,
+            Ord,
+            Hash,
+            serde::Serialize,
+            serde::Deserialize,
         )]
         #[serde(transparent)]
         #[repr(transparent)]
@@ -26,6 +35,35 @@ macro_rules! id {
             pub const fn is_none(self) -> bool {
                 self.0 == crate::support::NONE
             }
+
+            /// This one and those that follow it, so many in all.
+            #[inline]
+            pub fn run(
+                self,
+                count: u32,
+            ) -> impl DoubleEndedIterator<Item = Self> + ExactSizeIterator + Clone {
+                Self::each(self..self + count)
+            }
+
+            /// This one and all that follow it.
+            #[inline]
+            pub fn onwards(self) -> impl Iterator<Item = Self> + Clone {
+                (self.0..).map(Self)
+            }
+
+            /// All of a range, in order.
+            #[inline]
+            pub fn each(
+                range: std::ops::Range<Self>,
+            ) -> impl DoubleEndedIterator<Item = Self> + ExactSizeIterator + Clone {
+                (range.start.0..range.end.0).map(Self)
+            }
+
+            /// A range as indices.
+            #[inline]
+            pub const fn indices(range: &std::ops::Range<Self>) -> std::ops::Range<usize> {
+                range.start.index()..range.end.index()
+            }
         }
 
         impl std::fmt::Debug for $name {
@@ -39,10 +77,96 @@ macro_rules! id {
                 std::fmt::Display::fmt(&self.0, f)
             }
         }
+
+        /// The n-th after it.
+        impl std::ops::Add<u32> for $name {
+            type Output = Self;
+
+            #[inline]
+            fn add(self, n: u32) -> Self {
+                Self(self.0 + n)
+            }
+        }
+
+        impl std::ops::AddAssign<u32> for $name {
+            #[inline]
+            fn add_assign(&mut self, n: u32) {
+                self.0 += n;
+            }
+        }
+
+        /// How far apart they are.
+        impl std::ops::Sub<Self> for $name {
+            type Output = u32;
+
+            #[inline]
+            fn sub(self, before: Self) -> u32 {
+                self.0 - before.0
+            }
+        }
     };
+}
+
+id! {
+    /// A page as the host numbers it.
+    Lpn
+}
+
+id! {
+    /// Pages with consecutive numbers, as many as an erase block has.
+    LogicalBlock
 }
 
 id! {
     /// A request under way: its place in the table of those.
     RequestId
+}
+
+impl Lpn {
+    /// The logical block that it lies in.
+    #[inline]
+    pub const fn block(self, pages_per_block: u32) -> LogicalBlock {
+        LogicalBlock(self.0 / pages_per_block)
+    }
+
+    /// Its place in that block.
+    #[inline]
+    pub const fn offset(self, pages_per_block: u32) -> u32 {
+        self.0 % pages_per_block
+    }
+}
+
+impl LogicalBlock {
+    /// Its first page.
+    #[inline]
+    pub const fn first(self, pages_per_block: u32) -> Lpn {
+        Lpn(self.0 * pages_per_block)
+    }
+
+    /// Its pages.
+    #[inline]
+    pub const fn range(self, pages_per_block: u32) -> std::ops::Range<Lpn> {
+        let first = self.first(pages_per_block);
+        first..Lpn(first.0 + pages_per_block)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LogicalBlock, Lpn};
+
+    #[test]
+    fn numbers_are_shown_and_stored_bare() {
+        assert_eq!(format!("{} {:?} {:3}", Lpn(7), [Lpn(7)], Lpn(7)), "7 [7]   7");
+        assert_eq!(serde_json::to_string(&LogicalBlock(7)).unwrap(), "7");
+    }
+
+    #[test]
+    fn pages_lie_in_blocks() {
+        assert_eq!((Lpn(13).block(4), Lpn(13).offset(4)), (LogicalBlock(3), 1));
+        assert!(Lpn::each(LogicalBlock(3).range(4)).eq(Lpn(12).run(4)));
+        assert_eq!(Lpn::indices(&LogicalBlock(3).range(4)), 12..16);
+        assert!(Lpn(12).onwards().take(2).eq([12, 13].map(Lpn)));
+        assert!(Lpn::NONE.is_none() && !Lpn(0).is_none());
+    }
 }

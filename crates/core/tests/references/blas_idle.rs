@@ -9,6 +9,7 @@ use eraseblock_core::device::DeviceError;
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Counters;
 use eraseblock_core::nand::Cause;
+use eraseblock_core::support::ids::Lpn;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 
@@ -67,7 +68,7 @@ fn compare(seed: u64) -> (u64, u64) {
         let g = quick.geometry();
         let unit =
             |page| quick.mapping().lookup(page).map(|ppn| g.unit_of(ppn / g.pages_per_block));
-        let all: Vec<Option<u32>> = (0..pages + slow.size).map(unit).collect();
+        let all: Vec<Option<u32>> = Lpn(0).run(pages + slow.size).map(unit).collect();
         assert_eq!(Some(all), slow.units(), "{at}: units of the pages");
     }
     let erases = slow.counts().erases;

@@ -7,6 +7,7 @@ use eraseblock_core::buffer::Part;
 use eraseblock_core::buffer::{self, Answer, BufferConfig, Idle, Outcome, Shape, Span, View};
 use eraseblock_core::host::Op;
 use eraseblock_core::pattern::{Pattern, Route};
+use eraseblock_core::support::ids::{LogicalBlock, Lpn};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use serde_json::Value;
@@ -67,17 +68,17 @@ impl View for Busy {
     fn units(&self) -> u32 {
         Idle.units()
     }
-    fn unit_of(&self, lpn: u32) -> Option<u32> {
+    fn unit_of(&self, lpn: Lpn) -> Option<u32> {
         // Every third page was never written.
-        (!lpn.is_multiple_of(3)).then_some(lpn % Idle::CHIPS)
+        (!lpn.0.is_multiple_of(3)).then_some(lpn.offset(Idle::CHIPS))
     }
-    fn home(&self, lpn: u32) -> Option<u32> {
+    fn home(&self, lpn: Lpn) -> Option<u32> {
         Idle.home(lpn)
     }
     fn chips(&self) -> u32 {
         Idle.chips()
     }
-    fn home_chip(&self, lpn: u32) -> Option<u32> {
+    fn home_chip(&self, lpn: Lpn) -> Option<u32> {
         Idle.home_chip(lpn)
     }
     fn queued(&self, unit: u32) -> u32 {
@@ -92,7 +93,7 @@ impl View for Busy {
     fn channel_ready(&self, channel: u32) -> bool {
         self.ready[channel as usize]
     }
-    fn route(&self, block: u32, pattern: Pattern) -> Route {
+    fn route(&self, block: LogicalBlock, pattern: Pattern) -> Route {
         Idle.route(block, pattern)
     }
 }
@@ -100,7 +101,7 @@ impl View for Busy {
 fn decisions(out: &Outcome) -> Decisions {
     let left = |e| {
         let e: &buffer::Eviction = e;
-        let pages = out.pages_of(e).iter().map(|page| (page.lpn, page.dirty)).collect();
+        let pages = out.pages_of(e).iter().map(|page| (page.lpn.0, page.dirty)).collect();
         Left { action: e.action, pages, hint: e.hint }
     };
     Decisions {
@@ -121,7 +122,7 @@ fn in_part(
     random: &mut Pcg64Mcg,
 ) {
     const OF: u32 = 8;
-    let (first, last) = (span.first, span.first + span.count - 1);
+    let (first, last) = (span.first.0, span.first.0 + span.count - 1);
     let (from, to) = (random.random_range(0..OF), random.random_range(1..=OF));
     let parts = match random.random_range(0..4) {
         0 if first == last && from < to => vec![(first, from..to)],
@@ -130,7 +131,7 @@ fn in_part(
         _ => Vec::new(),
     };
     for (page, bytes) in parts {
-        quick.writes_part(page, Part { from: bytes.start, to: bytes.end, of: OF });
+        quick.writes_part(Lpn(page), Part { from: bytes.start, to: bytes.end, of: OF });
         slow.part(page, bytes, OF);
     }
 }
@@ -160,14 +161,15 @@ fn compare(reference: &BufferReference, seed: u64) {
             quick.flush(&mut out);
             slow.flush()
         } else if step == 1 {
-            quick.trim(first, count);
+            quick.trim(Lpn(first), count);
             (first..first + count).for_each(|page| slow.trim(page));
             Decisions::default()
         } else if step == 2 {
-            quick.flush_pages(first, count, &mut out);
+            quick.flush_pages(Lpn(first), count, &mut out);
             slow.force(first, count)
         } else {
-            let span = Span { first, count, write: random.random_range(0..3) > 0, request };
+            let span =
+                Span { first: Lpn(first), count, write: random.random_range(0..3) > 0, request };
             if span.write {
                 in_part(&mut *quick, &mut *slow, &span, &mut parts);
                 if parts.random() {
@@ -263,19 +265,19 @@ fn the_recorded_workloads_are_served_the_same() {
                         ((block * 64).max(first) as u32, ((block + 1) * 64).min(end) as u32);
                     out.clear();
                     if request.op == Op::Trim {
-                        quick.trim(from, to - from);
+                        quick.trim(Lpn(from), to - from);
                         (from..to).for_each(|page| slow.trim(page));
                         continue;
                     }
                     let write = request.op == Op::Write;
                     let span =
-                        Span { first: from, count: to - from, write, request: number as u64 };
+                        Span { first: Lpn(from), count: to - from, write, request: number as u64 };
                     quick.access(&span, &Idle, &mut out);
                     *evictions += out.evictions.len();
                     assert_eq!(decisions(&out), slow.access(&span, &Idle), "{at}");
                     if request.fua {
                         out.clear();
-                        quick.flush_pages(from, to - from, &mut out);
+                        quick.flush_pages(Lpn(from), to - from, &mut out);
                         assert_eq!(decisions(&out), slow.force(from, to - from), "{at}: forced");
                     }
                 }

@@ -13,6 +13,7 @@ use eraseblock_core::ftl::victim::VictimConfig;
 use eraseblock_core::ftl::wear::WearConfig;
 use eraseblock_core::host::Op;
 use eraseblock_core::metrics::Counters;
+use eraseblock_core::support::ids::Lpn;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 
@@ -106,7 +107,7 @@ fn compare_places(quick: &Device, slow: &dyn Drive, pages: u32, at: &str) {
         let g = quick.geometry();
         let unit =
             |page| quick.mapping().lookup(page).map(|ppn| g.unit_of(ppn / g.pages_per_block));
-        let found: Vec<Option<u32>> = (0..pages).map(unit).collect();
+        let found: Vec<Option<u32>> = Lpn(0).run(pages).map(unit).collect();
         assert_eq!(found, expected, "{at}: units of the pages");
     }
 }

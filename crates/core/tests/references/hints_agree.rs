@@ -12,6 +12,7 @@ use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Counters;
 use eraseblock_core::pattern::{Access, Hint, Pattern, Route};
+use eraseblock_core::support::ids::{LogicalBlock, Lpn};
 use rand::seq::SliceRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
@@ -76,7 +77,7 @@ impl Scripted {
             return None;
         }
         self.told.insert(block);
-        Some(Hint { block, pattern, channel, again })
+        Some(Hint { block: LogicalBlock(block), pattern, channel, again })
     }
 
     /// These pages of one block leave, all dirty or all clean.
@@ -84,7 +85,7 @@ impl Scripted {
         let start = out.pages.len();
         for page in pages {
             let dirty = self.held[page];
-            out.pages.push(Evicted { lpn: *page, dirty });
+            out.pages.push(Evicted { lpn: Lpn(*page), dirty });
             if action == Action::WriteBack {
                 self.held.insert(*page, false);
             } else {
@@ -150,9 +151,14 @@ impl Buffer for Scripted {
         );
         if pattern.write != Access::Never {
             let ready = (0..view.channels()).map(|channel| view.channel_ready(channel)).collect();
-            self.tell(Event::Asked(block, pattern, view.route(block, pattern), ready));
+            self.tell(Event::Asked(
+                block,
+                pattern,
+                view.route(LogicalBlock(block), pattern),
+                ready,
+            ));
         }
-        let pages: Vec<u32> = (span.first..span.first + span.count).collect();
+        let pages: Vec<u32> = span.pages().map(|lpn| lpn.0).collect();
         let is_held = |held: &BTreeMap<u32, bool>| pages.iter().any(|page| held.contains_key(page));
         if !is_held(&self.held) && self.random.random_range(0..6) == 0 {
             self.tell(if span.write {
@@ -182,7 +188,7 @@ impl Buffer for Scripted {
         }
     }
 
-    fn trim(&mut self, first: u32, count: u32) {
+    fn trim(&mut self, Lpn(first): Lpn, count: u32) {
         self.held.retain(|page, _| !(first..first + count).contains(page));
         self.forget_told();
     }
@@ -196,7 +202,7 @@ impl Buffer for Scripted {
         }
     }
 
-    fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
+    fn flush_pages(&mut self, Lpn(first): Lpn, count: u32, out: &mut Outcome) {
         let dirty = self.pages_of(first / self.pages_per_block, true);
         let pages: Vec<u32> =
             dirty.into_iter().filter(|page| (first..first + count).contains(page)).collect();
@@ -207,8 +213,8 @@ impl Buffer for Scripted {
         self.held.len() as u32
     }
 
-    fn holds(&self, lpn: u32) -> bool {
-        self.held.contains_key(&lpn)
+    fn holds(&self, lpn: Lpn) -> bool {
+        self.held.contains_key(&lpn.0)
     }
 
     fn check(&self) -> Result<(), String> {
@@ -223,8 +229,8 @@ impl Buffer for Scripted {
         true
     }
 
-    fn dump(&self) -> Vec<Vec<u32>> {
-        vec![self.held.keys().copied().collect()]
+    fn dump(&self) -> Vec<Vec<Lpn>> {
+        vec![self.held.keys().copied().map(Lpn).collect()]
     }
 }
 
@@ -349,7 +355,8 @@ fn compare(seed: u64, is_timed: bool) -> (Counts, u64) {
         compare_places(&quick, &slow, &mut channels, &at);
         if over["ftl"]["mapping"]["policy"] == "by-pattern" {
             for block in 0..pages / slow.block {
-                let policy = quick.mapping().advice().and_then(|advice| advice.policy(block));
+                let policy =
+                    quick.mapping().advice().and_then(|advice| advice.policy(LogicalBlock(block)));
                 let name = policy.map(|policy| format!("{policy:?}").to_lowercase());
                 assert_eq!(name.as_deref(), slow.policy(block), "block {block}: {}", at());
             }
@@ -388,7 +395,7 @@ fn compare_places(
     for page in 0..pages {
         let found = quick
             .mapping()
-            .lookup(page)
+            .lookup(Lpn(page))
             .map(|ppn| (ppn / g.pages_per_block, ppn % g.pages_per_block));
         let expected = slow.place(page);
         let rows = (found.map(|found| found.1), expected.map(|expected| expected.2));

@@ -15,6 +15,7 @@ use eraseblock_core::ftl::wear::WearConfig;
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Report;
 use eraseblock_core::metrics::bounds::Bound;
+use eraseblock_core::support::ids::Lpn;
 use serde_json::{Value, json};
 
 /// Numbers from a seed.
@@ -281,10 +282,15 @@ pub fn mapping(name: &str, log_blocks: u32) -> Value {
     all
 }
 
+/// Lists of pages by their bare numbers, as examples are written down.
+pub fn numbers(lists: &[Vec<Lpn>]) -> Vec<Vec<u32>> {
+    lists.iter().map(|pages| pages.iter().map(|page| page.0).collect()).collect()
+}
+
 /// What a mapping around another one, its `inner`, leaves as it is.
 macro_rules! forward_to_inner {
     () => {
-        fn trim(&mut self, cx: &mut eraseblock_core::ftl::Cx<'_>, first: u32, count: u32) {
+        fn trim(&mut self, cx: &mut eraseblock_core::ftl::Cx<'_>, first: Lpn, count: u32) {
             self.inner.trim(cx, first, count);
         }
 

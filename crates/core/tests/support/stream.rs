@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use eraseblock_core::buffer::{Action, Answer, Buffer, Foreseen, Idle, Outcome, Shape, Span};
+use eraseblock_core::support::ids::Lpn;
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 
@@ -11,10 +12,10 @@ use rand_pcg::Pcg64Mcg;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     Access(Span),
-    Trim(u32, u32),
+    Trim(Lpn, u32),
     Flush,
     /// Forced unit access of pages that have just been written.
-    Force(u32, u32),
+    Force(Lpn, u32),
 }
 
 /// Random steps over a drive, half of them on its first quarter.
@@ -23,14 +24,14 @@ pub fn random(random: &mut Pcg64Mcg, shape: Shape, steps: usize) -> Vec<Step> {
     for request in 0..steps as u64 {
         let hot = random.random::<bool>();
         let pages = if hot { shape.logical_pages.div_ceil(4) } else { shape.logical_pages };
-        let first = random.random_range(0..pages);
-        let room = shape.pages_per_block - first % shape.pages_per_block;
+        let first = Lpn(random.random_range(0..pages));
+        let room = shape.pages_per_block - first.offset(shape.pages_per_block);
         let count = if random.random() { 1 } else { random.random_range(1..=room) };
         match random.random_range(0..40) {
             0 => all.push(Step::Flush),
             1 => all.push(Step::Trim(
                 first,
-                random.random_range(1..=shape.logical_pages - first).min(9),
+                random.random_range(1..=shape.logical_pages - first.0).min(9),
             )),
             kind => {
                 let write = kind % 3 > 0;
@@ -74,7 +75,7 @@ pub fn call(buffer: &mut dyn Buffer, step: Step, out: &mut Outcome) {
 /// Pages in RAM, and whether each is dirty, as the answers and evictions say.
 #[derive(Debug, Default)]
 pub struct Ram {
-    pages: BTreeMap<u32, bool>,
+    pages: BTreeMap<Lpn, bool>,
     /// Page accesses that were hits.
     pub hits: u64,
     /// Pages written to flash, without padding.
@@ -83,7 +84,7 @@ pub struct Ram {
 
 impl Ram {
     /// Carries out what a buffer decided on a step. The pages that were written, in order.
-    pub fn follow(&mut self, shape: Shape, step: Step, out: &Outcome) -> Result<Vec<u32>, String> {
+    pub fn follow(&mut self, shape: Shape, step: Step, out: &Outcome) -> Result<Vec<Lpn>, String> {
         let mut written = Vec::new();
         let mut left = 0;
         if let Step::Access(span) = step {
@@ -111,10 +112,10 @@ impl Ram {
 
     fn answer(
         &mut self,
-        lpn: u32,
+        lpn: Lpn,
         write: bool,
         answer: Answer,
-        written: &mut Vec<u32>,
+        written: &mut Vec<Lpn>,
     ) -> Result<(), String> {
         let held = self.pages.get(&lpn).copied();
         let fits = match answer {
@@ -144,17 +145,17 @@ impl Ram {
         before: u32,
         from: usize,
         out: &Outcome,
-        written: &mut Vec<u32>,
+        written: &mut Vec<Lpn>,
     ) -> Result<usize, String> {
         let due = out.evictions[from..].iter().take_while(|e| e.before <= before);
         let mut count = from;
         for eviction in due {
             count += 1;
             let pages = out.pages_of(eviction);
-            let block = pages[0].lpn / shape.pages_per_block;
+            let block = pages[0].lpn.block(shape.pages_per_block);
             if eviction.action == Action::FlushPadded
                 && !(pages.is_sorted_by_key(|page| page.lpn)
-                    && pages.iter().all(|page| page.lpn / shape.pages_per_block == block))
+                    && pages.iter().all(|page| page.lpn.block(shape.pages_per_block) == block))
             {
                 return Err(format!("padded pages are not those of one block in order: {pages:?}"));
             }
@@ -181,7 +182,7 @@ impl Ram {
     }
 
     /// Dirty pages among `first..first + count`.
-    pub fn dirty(&self, first: u32, count: u32) -> Vec<u32> {
+    pub fn dirty(&self, first: Lpn, count: u32) -> Vec<Lpn> {
         self.pages
             .range(first..first + count)
             .filter(|(_, dirty)| **dirty)
@@ -192,7 +193,8 @@ impl Ram {
     /// Compares the model with what the buffer says of itself.
     pub fn compare(&self, shape: Shape, buffer: &dyn Buffer) -> Result<(), String> {
         buffer.check()?;
-        let wrong = (0..shape.logical_pages)
+        let wrong = Lpn(0)
+            .run(shape.logical_pages)
             .find(|page| buffer.holds(*page) != self.pages.contains_key(page));
         if let Some(page) = wrong {
             return Err(format!("page {page}: it says that it holds it: {}", buffer.holds(page)));

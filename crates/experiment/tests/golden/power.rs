@@ -1,6 +1,7 @@
 //! Power cuts: what came back, page by page, and what the drive did until then.
 
 use eraseblock_core::device::{Device, DeviceError, Fate, Options};
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_experiment::resolve;
 use serde_json::{Value, json};
 
@@ -42,7 +43,8 @@ fn back_after(config: &eraseblock_core::config::DeviceConfig, completions: u64) 
     let back =
         Device::recover(config, crash).unwrap_or_else(|error| panic!("{completions}: {error}"));
     let pages = (back.exported_bytes() / back.page_bytes()) as u32;
-    let versions: Vec<u32> = (0..pages).map(|page| back.stored_version(page)).collect();
-    let places: Vec<Option<u32>> = (0..pages).map(|page| back.mapping().lookup(page)).collect();
+    let versions: Vec<u32> = (0..pages).map(|page| back.stored_version(Lpn(page))).collect();
+    let places: Vec<Option<u32>> =
+        (0..pages).map(|page| back.mapping().lookup(Lpn(page))).collect();
     json!({"versions": versions, "places": places, "before": format!("{counters:?}"), "wear": back.erases()})
 }

@@ -8,6 +8,7 @@ use super::pages::PageTable;
 use crate::buffer::{
     Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View,
 };
+use crate::support::ids::Lpn;
 
 /// The order of a scheme. Slots are those of the [`PageTable`].
 pub trait BatchOrder: std::fmt::Debug + Send {
@@ -24,7 +25,7 @@ pub trait BatchOrder: std::fmt::Debug + Send {
     fn hit(&mut self, slot: u32, request: u64);
 
     /// A page that a request writes now lies in `slot`.
-    fn insert(&mut self, slot: u32, lpn: u32, request: u64, view: &dyn View);
+    fn insert(&mut self, slot: u32, lpn: Lpn, request: u64, view: &dyn View);
 
     /// The slots that leave together, in order; they are taken out of the order. At least one while
     /// any are in it.
@@ -88,7 +89,7 @@ impl<O: BatchOrder + 'static> Buffer for Batched<O> {
         if span.write {
             self.order.look(view);
         }
-        for lpn in span.first..span.first + span.count {
+        for lpn in span.pages() {
             let answer = match self.pages.find(lpn) {
                 Some(slot) => {
                     if span.write {
@@ -110,8 +111,8 @@ impl<O: BatchOrder + 'static> Buffer for Batched<O> {
         }
     }
 
-    fn trim(&mut self, first: u32, count: u32) {
-        for lpn in first..first + count {
+    fn trim(&mut self, first: Lpn, count: u32) {
+        for lpn in first.run(count) {
             if let Some(slot) = self.pages.find(lpn) {
                 self.order.remove(slot);
                 self.pages.remove(slot);
@@ -125,9 +126,9 @@ impl<O: BatchOrder + 'static> Buffer for Batched<O> {
         }
     }
 
-    fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
+    fn flush_pages(&mut self, first: Lpn, count: u32, out: &mut Outcome) {
         let start = out.pages.len();
-        for lpn in first..first + count {
+        for lpn in first.run(count) {
             if let Some(slot) = self.pages.find(lpn) {
                 self.order.remove(slot);
                 out.pages.push(self.pages.remove(slot));
@@ -144,7 +145,7 @@ impl<O: BatchOrder + 'static> Buffer for Batched<O> {
         self.pages.len()
     }
 
-    fn holds(&self, lpn: u32) -> bool {
+    fn holds(&self, lpn: Lpn) -> bool {
         self.pages.find(lpn).is_some()
     }
 
@@ -159,7 +160,7 @@ impl<O: BatchOrder + 'static> Buffer for Batched<O> {
         self.pages.bytes() + self.order.bytes() + self.batch.capacity() * 4
     }
 
-    fn dump(&self) -> Vec<Vec<u32>> {
+    fn dump(&self) -> Vec<Vec<Lpn>> {
         let pages =
             |slots: Vec<u32>| slots.into_iter().map(|slot| self.pages.get(slot).lpn).collect();
         self.order.groups().into_iter().map(pages).collect()

@@ -17,6 +17,7 @@ use crate::buffer::{
     Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View,
 };
 use crate::support::NONE;
+use crate::support::ids::Lpn;
 use crate::support::registry::Choice;
 
 /// When room is made for a page whose block is already buffered.
@@ -51,10 +52,10 @@ pub trait BlockOrder: std::fmt::Debug + Send {
 
     /// The host uses page `lpn`, which is held: reads or writes it, but where reads move nothing
     /// only writes come here.
-    fn touch(&mut self, node: u32, lpn: u32, blocks: &Directory, out: &mut Outcome);
+    fn touch(&mut self, node: u32, lpn: Lpn, blocks: &Directory, out: &mut Outcome);
 
     /// Page `lpn` has come to a block, which is `fresh` if it was not held before.
-    fn insert(&mut self, node: u32, lpn: u32, fresh: bool, blocks: &Directory, out: &mut Outcome);
+    fn insert(&mut self, node: u32, lpn: Lpn, fresh: bool, blocks: &Directory, out: &mut Outcome);
 
     /// The block that leaves next, and why.
     fn victim(&self, blocks: &Directory) -> Option<(u32, Reason)>;
@@ -82,7 +83,7 @@ pub trait BlockOrder: std::fmt::Debug + Send {
     }
 
     /// The host no longer needs these pages.
-    fn trim(&mut self, blocks: &mut Directory, mut pages: Range<u32>) {
+    fn trim(&mut self, blocks: &mut Directory, mut pages: Range<Lpn>) {
         while let Some((_, node, gone)) = blocks.remove_next(&mut pages) {
             if gone {
                 self.remove(node, blocks);
@@ -109,7 +110,7 @@ pub trait BlockOrder: std::fmt::Debug + Send {
     }
 
     /// The pages of all blocks, the safest block first.
-    fn dump(&self, blocks: &Directory) -> Vec<Vec<u32>> {
+    fn dump(&self, blocks: &Directory) -> Vec<Vec<Lpn>> {
         self.nodes().map(|node| blocks.iter(node).map(|page| page.lpn).collect()).collect()
     }
 
@@ -150,17 +151,13 @@ impl<O: BlockOrder + 'static> Blocked<O> {
         Ok(Self { name, reads, evict_order, blocks, order })
     }
 
-    fn node_of(&self, lpn: u32) -> u32 {
-        self.blocks.node(lpn / self.blocks.pages_per_block())
-    }
-
     fn evict(&mut self, node: u32, reason: Reason, out: &mut Outcome) {
         self.order.remove(node, &self.blocks);
         self.blocks.evict(node, self.order.action(), reason, out);
     }
 
-    fn insert(&mut self, lpn: u32, dirty: bool, out: &mut Outcome) {
-        let node = self.node_of(lpn);
+    fn insert(&mut self, lpn: Lpn, dirty: bool, out: &mut Outcome) {
+        let node = self.blocks.node_of(lpn);
         if node != NONE && self.evict_order == EvictOrder::TouchFirst {
             self.order.raise(node, &self.blocks);
         }
@@ -177,13 +174,13 @@ impl<O: BlockOrder + 'static> Blocked<O> {
 impl<O: BlockOrder + 'static> Buffer for Blocked<O> {
     fn access(&mut self, span: &Span, _view: &dyn View, out: &mut Outcome) {
         let bypass = !span.write && self.reads == ReadPolicy::Bypass;
-        for lpn in span.first..span.first + span.count {
+        for lpn in span.pages() {
             let answer = if self.blocks.holds(lpn) {
                 if span.write {
                     self.blocks.mark_dirty(lpn);
                 }
                 if !bypass {
-                    self.order.touch(self.node_of(lpn), lpn, &self.blocks, out);
+                    self.order.touch(self.blocks.node_of(lpn), lpn, &self.blocks, out);
                 }
                 Answer::Hit
             } else if bypass {
@@ -196,7 +193,7 @@ impl<O: BlockOrder + 'static> Buffer for Blocked<O> {
         }
     }
 
-    fn trim(&mut self, first: u32, count: u32) {
+    fn trim(&mut self, first: Lpn, count: u32) {
         self.order.trim(&mut self.blocks, first..first + count);
     }
 
@@ -212,11 +209,11 @@ impl<O: BlockOrder + 'static> Buffer for Blocked<O> {
         }
     }
 
-    fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
+    fn flush_pages(&mut self, first: Lpn, count: u32, out: &mut Outcome) {
         if self.reads == ReadPolicy::Allocate {
             self.blocks.write_back_pages(first, count, FORCED, out);
-        } else if (first..first + count).any(|lpn| self.blocks.holds(lpn)) {
-            self.evict(self.node_of(first), FORCED, out);
+        } else if first.run(count).any(|lpn| self.blocks.holds(lpn)) {
+            self.evict(self.blocks.node_of(first), FORCED, out);
         }
     }
 
@@ -224,7 +221,7 @@ impl<O: BlockOrder + 'static> Buffer for Blocked<O> {
         self.blocks.len()
     }
 
-    fn holds(&self, lpn: u32) -> bool {
+    fn holds(&self, lpn: Lpn) -> bool {
         self.blocks.holds(lpn)
     }
 
@@ -240,7 +237,7 @@ impl<O: BlockOrder + 'static> Buffer for Blocked<O> {
         self.order.paper_bytes(&self.blocks)
     }
 
-    fn dump(&self) -> Vec<Vec<u32>> {
+    fn dump(&self) -> Vec<Vec<Lpn>> {
         self.order.dump(&self.blocks)
     }
 }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::buffer::{Action, Evicted, Outcome, Reason, Shape};
 use crate::support::NONE;
 use crate::support::bits::Bits;
+use crate::support::ids::{LogicalBlock, Lpn};
 use crate::support::members::Members;
 
 /// What reads do to a buffer.
@@ -60,7 +61,7 @@ pub fn require_share(option: &str, share: f64) -> Result<(), String> {
 /// A buffered block.
 #[derive(Debug, Clone, Copy)]
 struct Node {
-    lbn: u32,
+    lbn: LogicalBlock,
     pages: u32,
     dirty: u32,
 }
@@ -93,7 +94,7 @@ impl Directory {
             capacity: shape.capacity,
             len: 0,
             node_of: vec![NONE; blocks as usize],
-            nodes: vec![Node { lbn: NONE, pages: 0, dirty: 0 }; nodes as usize],
+            nodes: vec![Node { lbn: LogicalBlock::NONE, pages: 0, dirty: 0 }; nodes as usize],
             dirty_nodes: Members::new(nodes as usize),
             held: Bits::new(bits),
             dirty: Bits::new(bits),
@@ -143,12 +144,24 @@ impl Directory {
 
     /// The node of logical block `lbn`, or [`NONE`].
     #[inline]
-    pub fn node(&self, lbn: u32) -> u32 {
-        self.node_of[lbn as usize]
+    pub fn node(&self, lbn: LogicalBlock) -> u32 {
+        self.node_of[lbn.index()]
+    }
+
+    /// The logical block that a page lies in.
+    #[inline]
+    pub fn block_of(&self, lpn: Lpn) -> LogicalBlock {
+        lpn.block(self.pages_per_block)
+    }
+
+    /// The node of the logical block that a page lies in, or [`NONE`].
+    #[inline]
+    pub fn node_of(&self, lpn: Lpn) -> u32 {
+        self.node(self.block_of(lpn))
     }
 
     /// Logical block of a node.
-    pub fn lbn(&self, node: u32) -> u32 {
+    pub fn lbn(&self, node: u32) -> LogicalBlock {
         self.nodes[node as usize].lbn
     }
 
@@ -169,22 +182,28 @@ impl Directory {
         &self.dirty_nodes
     }
 
+    /// The bit of a node's first page.
     #[inline]
-    fn bit(&self, node: u32, lpn: u32) -> usize {
-        node as usize * self.pages_per_block as usize + (lpn % self.pages_per_block) as usize
+    fn first_bit(&self, node: u32) -> usize {
+        node as usize * self.pages_per_block as usize
+    }
+
+    #[inline]
+    fn bit(&self, node: u32, lpn: Lpn) -> usize {
+        self.first_bit(node) + lpn.offset(self.pages_per_block) as usize
     }
 
     /// Whether page `lpn` is held.
     #[inline]
-    pub fn holds(&self, lpn: u32) -> bool {
-        let node = self.node(lpn / self.pages_per_block);
+    pub fn holds(&self, lpn: Lpn) -> bool {
+        let node = self.node_of(lpn);
         node != NONE && self.held.get(self.bit(node, lpn))
     }
 
     /// A held page has been written.
     #[inline]
-    pub fn mark_dirty(&mut self, lpn: u32) {
-        let node = self.node(lpn / self.pages_per_block);
+    pub fn mark_dirty(&mut self, lpn: Lpn) {
+        let node = self.node_of(lpn);
         let bit = self.bit(node, lpn);
         if self.dirty.set(bit) {
             self.nodes[node as usize].dirty += 1;
@@ -195,9 +214,9 @@ impl Directory {
     /// Takes in a page that is not held; there must be room. Returns its block's node, and whether
     /// that is new.
     #[inline]
-    pub fn insert(&mut self, lpn: u32, dirty: bool) -> (u32, bool) {
+    pub fn insert(&mut self, lpn: Lpn, dirty: bool) -> (u32, bool) {
         debug_assert!(!self.is_full() && !self.holds(lpn));
-        let lbn = lpn / self.pages_per_block;
+        let lbn = self.block_of(lpn);
         let mut node = self.node(lbn);
         let fresh = node == NONE;
         if fresh {
@@ -205,7 +224,7 @@ impl Directory {
                 unreachable!("as many nodes as pages or blocks")
             };
             node = id;
-            self.node_of[lbn as usize] = id;
+            self.node_of[lbn.index()] = id;
             self.nodes[id as usize] = Node { lbn, pages: 0, dirty: 0 };
         }
         let bit = self.bit(node, lpn);
@@ -222,15 +241,16 @@ impl Directory {
 
     /// Takes the first held page of `pages` out, which are those behind it from then on: its
     /// number, its node, and whether that is gone with it.
-    pub fn remove_next(&mut self, pages: &mut Range<u32>) -> Option<(u32, u32, bool)> {
-        let lpn = pages.find(|&lpn| self.holds(lpn))?;
-        let node = self.node(lpn / self.pages_per_block);
+    pub fn remove_next(&mut self, pages: &mut Range<Lpn>) -> Option<(Lpn, u32, bool)> {
+        let lpn = Lpn::each(pages.clone()).find(|&lpn| self.holds(lpn))?;
+        pages.start = lpn + 1;
+        let node = self.node_of(lpn);
         Some((lpn, node, self.remove(lpn).1))
     }
 
     /// Takes a held page out; whether it was dirty, and whether its node is gone with it.
-    pub fn remove(&mut self, lpn: u32) -> (bool, bool) {
-        let node = self.node(lpn / self.pages_per_block);
+    pub fn remove(&mut self, lpn: Lpn) -> (bool, bool) {
+        let node = self.node_of(lpn);
         let bit = self.bit(node, lpn);
         self.held.clear(bit);
         let dirty = self.dirty.clear(bit);
@@ -243,7 +263,7 @@ impl Directory {
         self.len -= 1;
         let gone = state.pages == 0;
         if gone {
-            self.node_of[state.lbn as usize] = NONE;
+            self.node_of[state.lbn.index()] = NONE;
             self.free.push(node);
         }
         (dirty, gone)
@@ -251,14 +271,14 @@ impl Directory {
 
     /// The most adjacent pages that are held of a node's block.
     pub fn longest_run(&self, node: u32) -> u32 {
-        let first = self.bit(node, 0);
+        let first = self.first_bit(node);
         self.held.longest_run(first, first + self.pages_per_block as usize)
     }
 
     /// The pages held of a node's block, upwards.
     pub fn iter(&self, node: u32) -> impl Iterator<Item = Evicted> + '_ {
-        let (first, last) = (self.bit(node, 0), self.bit(node, 0) + self.pages_per_block as usize);
-        let base = self.lbn(node) * self.pages_per_block;
+        let (first, last) = (self.first_bit(node), self.first_bit(node + 1));
+        let base = self.lbn(node).first(self.pages_per_block);
         let mut at = first;
         std::iter::from_fn(move || {
             let bit = self.held.first_set(at, last)?;
@@ -292,26 +312,26 @@ impl Directory {
 
     /// Takes a whole block out, wherever its pages go.
     pub fn forget(&mut self, node: u32) {
-        let (from, to) = (self.bit(node, 0), self.bit(node, 0) + self.pages_per_block as usize);
+        let (from, to) = (self.first_bit(node), self.first_bit(node + 1));
         self.held.clear_range(from, to);
         self.dirty.clear_range(from, to);
         let Node { lbn, pages, .. } = self.nodes[node as usize];
         self.len -= pages;
         self.nodes[node as usize].pages = 0;
         self.dirty_nodes.remove(node);
-        self.node_of[lbn as usize] = NONE;
+        self.node_of[lbn.index()] = NONE;
         self.free.push(node);
     }
 
     /// The dirty pages of a block are written, upwards, and stay.
     pub fn write_back(&mut self, node: u32, reason: Reason, out: &mut Outcome) {
-        let first = self.lbn(node) * self.pages_per_block;
+        let first = self.lbn(node).first(self.pages_per_block);
         self.write_back_pages(first, self.pages_per_block, reason, out);
     }
 
     /// The dirty ones of these pages of one block are written, upwards, and stay.
-    pub fn write_back_pages(&mut self, first: u32, count: u32, reason: Reason, out: &mut Outcome) {
-        let node = self.node(first / self.pages_per_block);
+    pub fn write_back_pages(&mut self, first: Lpn, count: u32, reason: Reason, out: &mut Outcome) {
+        let node = self.node_of(first);
         if node == NONE {
             return;
         }
@@ -341,7 +361,7 @@ impl Directory {
                 self.iter(node).fold((0, 0), |(h, d), page| (h + 1, d + u32::from(page.dirty)));
             if (held, dirty) != (state.pages, state.dirty)
                 || held == 0
-                || self.node_of[state.lbn as usize] != node
+                || self.node_of[state.lbn.index()] != node
             {
                 return Err(format!(
                     "block node {node} counts {state:?}, its bits say {held} held and {dirty} dirty"

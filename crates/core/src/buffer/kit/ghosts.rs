@@ -5,6 +5,7 @@
 //! touched only where pages have been.
 
 use crate::buffer::Shape;
+use crate::support::ids::Lpn;
 use crate::support::list::{Links, List};
 
 /// Remembered pages, each in one of `LISTS` lists.
@@ -13,7 +14,7 @@ pub struct Ghosts<const LISTS: usize> {
     /// Entry of each logical page + 1, or 0.
     entry_of: Vec<u32>,
     /// Page and list of each entry.
-    entries: Vec<(u32, u8)>,
+    entries: Vec<(Lpn, u8)>,
     free: Vec<u32>,
     links: Links,
     lists: [List; LISTS],
@@ -26,7 +27,7 @@ impl<const LISTS: usize> Ghosts<LISTS> {
         let capacity = capacity.min(shape.logical_pages);
         Self {
             entry_of: vec![0; shape.logical_pages as usize],
-            entries: vec![(0, 0); capacity as usize],
+            entries: vec![(Lpn(0), 0); capacity as usize],
             free: (0..capacity).rev().collect(),
             links: Links::new(capacity as usize),
             lists: [List::default(); LISTS],
@@ -53,19 +54,19 @@ impl<const LISTS: usize> Ghosts<LISTS> {
 
     /// The list that remembers a page.
     #[inline]
-    pub fn find(&self, lpn: u32) -> Option<usize> {
+    pub fn find(&self, lpn: Lpn) -> Option<usize> {
         self.entry(lpn).map(|entry| usize::from(self.entries[entry as usize].1))
     }
 
     /// The entry of a page that is remembered, below [`Self::capacity`].
     #[inline]
-    pub fn entry(&self, lpn: u32) -> Option<u32> {
-        self.entry_of[lpn as usize].checked_sub(1)
+    pub fn entry(&self, lpn: Lpn) -> Option<u32> {
+        self.entry_of[lpn.index()].checked_sub(1)
     }
 
     /// The page of an entry.
     #[inline]
-    pub fn page(&self, entry: u32) -> u32 {
+    pub fn page(&self, entry: u32) -> Lpn {
         self.entries[entry as usize].0
     }
 
@@ -77,11 +78,11 @@ impl<const LISTS: usize> Ghosts<LISTS> {
     /// Puts a page that is not remembered at the front of a list; there must be room. Returns its
     /// entry.
     #[inline]
-    pub fn remember(&mut self, lpn: u32, list: usize) -> u32 {
+    pub fn remember(&mut self, lpn: Lpn, list: usize) -> u32 {
         debug_assert!(self.find(lpn).is_none());
         let Some(entry) = self.free.pop() else { unreachable!("room was made") };
         self.entries[entry as usize] = (lpn, list as u8);
-        self.entry_of[lpn as usize] = entry + 1;
+        self.entry_of[lpn.index()] = entry + 1;
         self.lists[list].push_front(&mut self.links, entry);
         self.len[list] += 1;
         entry
@@ -89,7 +90,7 @@ impl<const LISTS: usize> Ghosts<LISTS> {
 
     /// Forgets a page; says which list it was in.
     #[inline]
-    pub fn forget(&mut self, lpn: u32) -> Option<usize> {
+    pub fn forget(&mut self, lpn: Lpn) -> Option<usize> {
         self.entry(lpn).map(|entry| self.release(entry))
     }
 
@@ -104,7 +105,7 @@ impl<const LISTS: usize> Ghosts<LISTS> {
     fn release(&mut self, entry: u32) -> usize {
         let (lpn, list) = self.entries[entry as usize];
         let list = usize::from(list);
-        self.entry_of[lpn as usize] = 0;
+        self.entry_of[lpn.index()] = 0;
         self.lists[list].remove(&mut self.links, entry);
         self.len[list] -= 1;
         self.free.push(entry);
@@ -112,7 +113,7 @@ impl<const LISTS: usize> Ghosts<LISTS> {
     }
 
     /// The pages of a list, the one that came last first.
-    pub fn pages(&self, list: usize) -> impl Iterator<Item = u32> + '_ {
+    pub fn pages(&self, list: usize) -> impl Iterator<Item = Lpn> + '_ {
         self.lists[list].iter(&self.links).map(|entry| self.entries[entry as usize].0)
     }
 
@@ -120,7 +121,7 @@ impl<const LISTS: usize> Ghosts<LISTS> {
     ///
     /// # Errors
     /// What does not agree.
-    pub fn check(&self, held: impl Fn(u32) -> bool) -> Result<(), String> {
+    pub fn check(&self, held: impl Fn(Lpn) -> bool) -> Result<(), String> {
         for list in 0..LISTS {
             let listed = self.pages(list).count();
             if listed != self.len[list] as usize {
@@ -141,7 +142,7 @@ impl<const LISTS: usize> Ghosts<LISTS> {
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.entry_of.len() * 4
-            + self.entries.len() * size_of::<(u32, u8)>()
+            + self.entries.len() * size_of::<(Lpn, u8)>()
             + self.free.capacity() * 4
             + self.links.bytes()
     }
@@ -162,6 +163,7 @@ mod tests {
             let shape = Shape { capacity: 4, pages_per_block: 4, logical_pages: 12 };
             let (mut ghosts, mut plain) = (Ghosts::<2>::new(shape, 6), [VecDeque::new(), VecDeque::new()]);
             for (step, page, list) in steps {
+                let page = Lpn(page);
                 let known = plain.iter().position(|queue| queue.contains(&page));
                 match step {
                     0 if known.is_none() && !ghosts.is_full() => {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::buffer::View;
 use crate::pattern::{Pattern, Route};
+use crate::support::ids::LogicalBlock;
 
 /// What counts as a module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -105,20 +106,21 @@ impl Modules {
         (module..end).step_by(self.count(view) as usize)
     }
 
-    /// Where a page goes, or a block that was used so; the number is the page's or the block's.
-    pub fn place(&self, number: u32, pattern: Pattern, view: &dyn View) -> Destination {
+    /// Where a block of the buffer goes that was used so, which may be a single page.
+    pub fn place(&self, lbn: LogicalBlock, pattern: Pattern, view: &dyn View) -> Destination {
         if let Some(modules) = self.dealt {
-            return Destination::Module(number % modules);
+            return Destination::Module(lbn.0 % modules);
         }
         let chip_of_unit = |unit: u32| unit % view.chips();
         if self.single {
-            let chip = view.home_chip(number).or_else(|| view.unit_of(number).map(chip_of_unit));
+            let lpn = lbn.first(1);
+            let chip = view.home_chip(lpn).or_else(|| view.unit_of(lpn).map(chip_of_unit));
             return chip.map_or(Destination::Anywhere, |chip| match self.per {
                 Per::Chips => Destination::Module(chip),
                 Per::Channels => Destination::Module(chip % view.channels()),
             });
         }
-        match (view.route(number, pattern), self.per) {
+        match (view.route(lbn, pattern), self.per) {
             (Route::Striped, _) => Destination::Everywhere,
             (Route::Anywhere, _) => Destination::Anywhere,
             (Route::Channel(channel) | Route::Home(channel), Per::Channels) => {
@@ -126,7 +128,7 @@ impl Modules {
             }
             (Route::Channel(channel) | Route::Home(channel), Per::Chips) => {
                 // The chip where it lies now, if that is on this channel; else the channel's first.
-                let chip = view.unit_of(number * self.pages_per_block).map(chip_of_unit);
+                let chip = view.unit_of(lbn.first(self.pages_per_block)).map(chip_of_unit);
                 Destination::Module(
                     chip.filter(|chip| chip % view.channels() == channel).unwrap_or(channel),
                 )

@@ -12,6 +12,7 @@ use crate::buffer::{
     Answer, Buffer, Evicted, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View,
 };
 use crate::support::NONE;
+use crate::support::ids::Lpn;
 
 /// A page that has to leave, by slot, and why.
 pub type Victim = (u32, Reason);
@@ -24,10 +25,10 @@ pub trait PageOrder: std::fmt::Debug + Send {
 
     /// Page `lpn`, which is not held, is about to be taken in. If there is no room, some page has
     /// to leave; it is taken out of the order and returned.
-    fn make_room(&mut self, lpn: u32, write: bool, pages: &PageTable) -> Option<Victim>;
+    fn make_room(&mut self, lpn: Lpn, write: bool, pages: &PageTable) -> Option<Victim>;
 
     /// That page now lies in `slot`.
-    fn insert(&mut self, slot: u32, lpn: u32, write: bool);
+    fn insert(&mut self, slot: u32, lpn: Lpn, write: bool);
 
     /// The page of a slot is gone without having been chosen.
     fn remove(&mut self, slot: u32, pages: &PageTable);
@@ -141,7 +142,7 @@ impl<O: PageOrder + 'static> Paged<O> {
 impl<O: PageOrder + 'static> Buffer for Paged<O> {
     fn access(&mut self, span: &Span, _view: &dyn View, out: &mut Outcome) {
         let bypass = !span.write && self.reads == ReadPolicy::Bypass;
-        for lpn in span.first..span.first + span.count {
+        for lpn in span.pages() {
             let answer = match self.pages.find(lpn) {
                 Some(_) if bypass => Answer::Hit,
                 Some(slot) => {
@@ -165,8 +166,8 @@ impl<O: PageOrder + 'static> Buffer for Paged<O> {
         }
     }
 
-    fn trim(&mut self, first: u32, count: u32) {
-        for lpn in first..first + count {
+    fn trim(&mut self, first: Lpn, count: u32) {
+        for lpn in first.run(count) {
             if let Some(slot) = self.pages.find(lpn) {
                 self.order.remove(slot, &self.pages);
                 self.pages.remove(slot);
@@ -183,8 +184,8 @@ impl<O: PageOrder + 'static> Buffer for Paged<O> {
         }
     }
 
-    fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
-        for lpn in first..first + count {
+    fn flush_pages(&mut self, first: Lpn, count: u32, out: &mut Outcome) {
+        for lpn in first.run(count) {
             if let Some(slot) = self.pages.find(lpn) {
                 self.write_back(slot, FORCED, out);
             }
@@ -195,7 +196,7 @@ impl<O: PageOrder + 'static> Buffer for Paged<O> {
         self.pages.len()
     }
 
-    fn holds(&self, lpn: u32) -> bool {
+    fn holds(&self, lpn: Lpn) -> bool {
         self.pages.find(lpn).is_some()
     }
 
@@ -210,7 +211,7 @@ impl<O: PageOrder + 'static> Buffer for Paged<O> {
         self.pages.bytes() + self.order.bytes()
     }
 
-    fn dump(&self) -> Vec<Vec<u32>> {
+    fn dump(&self) -> Vec<Vec<Lpn>> {
         let page = |slot| {
             let Evicted { lpn, .. } = self.pages.get(slot);
             vec![lpn]

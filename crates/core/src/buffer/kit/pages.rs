@@ -6,6 +6,7 @@
 //! have been.
 
 use crate::buffer::{Action, Evicted, Outcome, Reason, Shape};
+use crate::support::ids::Lpn;
 
 /// Dirty flag in a slot's page number; page numbers stay below it.
 const DIRTY: u32 = 1 << 31;
@@ -64,24 +65,24 @@ impl PageTable {
 
     /// The slot that holds a page.
     #[inline]
-    pub fn find(&self, lpn: u32) -> Option<u32> {
-        self.slot_of[lpn as usize].checked_sub(1)
+    pub fn find(&self, lpn: Lpn) -> Option<u32> {
+        self.slot_of[lpn.index()].checked_sub(1)
     }
 
     /// The page of a slot, and whether it is dirty.
     #[inline]
     pub fn get(&self, slot: u32) -> Evicted {
         let page = self.pages[slot as usize];
-        Evicted { lpn: page & !DIRTY, dirty: page & DIRTY != 0 }
+        Evicted { lpn: Lpn(page & !DIRTY), dirty: page & DIRTY != 0 }
     }
 
     /// Takes in a page that is not held; there must be room. Returns its slot.
     #[inline]
-    pub fn insert(&mut self, lpn: u32, dirty: bool) -> u32 {
+    pub fn insert(&mut self, lpn: Lpn, dirty: bool) -> u32 {
         debug_assert!(self.find(lpn).is_none());
         let Some(slot) = self.free.pop() else { unreachable!("room was made") };
-        self.pages[slot as usize] = lpn | if dirty { DIRTY } else { 0 };
-        self.slot_of[lpn as usize] = slot + 1;
+        self.pages[slot as usize] = lpn.0 | if dirty { DIRTY } else { 0 };
+        self.slot_of[lpn.index()] = slot + 1;
         self.dirty += u32::from(dirty);
         slot
     }
@@ -90,7 +91,7 @@ impl PageTable {
     #[inline]
     pub fn remove(&mut self, slot: u32) -> Evicted {
         let page = self.get(slot);
-        self.slot_of[page.lpn as usize] = 0;
+        self.slot_of[page.lpn.index()] = 0;
         self.dirty -= u32::from(page.dirty);
         self.free.push(slot);
         page

@@ -14,6 +14,7 @@ use crate::buffer::{
 };
 use crate::pattern::{Access, Hint, Pattern};
 use crate::support::NONE;
+use crate::support::ids::Lpn;
 
 /// A block that was written here and there, and not read.
 pub const RANDOM: Pattern = Pattern::new(Access::Random, Access::Never);
@@ -98,7 +99,7 @@ pub struct Parallel<O, P> {
     /// The round that leaves; its memory is used again.
     round: Vec<Victim>,
     /// Pages of the next request that it writes in part: at most its first and its last one.
-    parts: Vec<(u32, Part)>,
+    parts: Vec<(Lpn, Part)>,
 }
 
 /// What a scheme keeps in order.
@@ -133,14 +134,10 @@ impl<O: Ranked + 'static, P: Pick + 'static> Parallel<O, P> {
         Ok(Box::new(Self { name, reads, pages_per_block, blocks, order, pick, round, parts }))
     }
 
-    fn node_of(&self, lpn: u32) -> u32 {
-        self.blocks.node(lpn / self.blocks.pages_per_block())
-    }
-
     fn hint(&self, node: u32, channel: Option<u32>) -> Hint {
-        let first = self.blocks.lbn(node) * self.blocks.pages_per_block();
+        let first = self.blocks.lbn(node).first(self.blocks.pages_per_block());
         let pattern = self.pick.pattern(node, &self.blocks);
-        Hint { block: first / self.pages_per_block, pattern, channel, again: false }
+        Hint { block: first.block(self.pages_per_block), pattern, channel, again: false }
     }
 
     fn evict(&mut self, Victim { node, channel, reason }: Victim, out: &mut Outcome) {
@@ -162,7 +159,7 @@ impl<O: Ranked + 'static, P: Pick + 'static> Parallel<O, P> {
     fn write_back(
         &mut self,
         node: u32,
-        (first, count): (u32, u32),
+        (first, count): (Lpn, u32),
         reason: Reason,
         out: &mut Outcome,
     ) {
@@ -192,15 +189,15 @@ impl<O: Ranked + 'static, P: Pick + 'static> Parallel<O, P> {
         self.round = round;
     }
 
-    fn part(&self, lpn: u32) -> Option<Part> {
+    fn part(&self, lpn: Lpn) -> Option<Part> {
         self.parts.iter().find(|(page, _)| *page == lpn).map(|(_, part)| *part)
     }
 
     /// The blocks that pages lie in, which may be one each.
-    fn spans(&self, first: u32, count: u32) -> impl Iterator<Item = (u32, u32)> + use<O, P> {
+    fn spans(&self, first: Lpn, count: u32) -> impl Iterator<Item = (Lpn, Lpn)> + use<O, P> {
         let (size, end) = (self.blocks.pages_per_block(), first + count);
-        let next = move |&(_, to): &(u32, u32)| (to < end).then(|| (to, end.min(to + size)));
-        std::iter::successors(Some((first, end.min(first / size * size + size))), next)
+        let next = move |&(_, to): &(Lpn, Lpn)| (to < end).then(|| (to, end.min(to + size)));
+        std::iter::successors(Some((first, end.min(first.block(size).range(size).end))), next)
     }
 }
 
@@ -208,14 +205,14 @@ impl<O: Ranked + 'static, P: Pick + 'static> Buffer for Parallel<O, P> {
     fn access(&mut self, span: &Span, view: &dyn View, out: &mut Outcome) {
         let bypass = !span.write && self.reads == ReadPolicy::Bypass;
         self.pick.begin();
-        for lpn in span.first..span.first + span.count {
+        for lpn in span.pages() {
             let held = self.blocks.holds(lpn);
             let answer = if held {
                 if span.write {
                     self.blocks.mark_dirty(lpn);
                 }
                 if !bypass {
-                    self.order.touch(self.node_of(lpn), lpn, &self.blocks, out);
+                    self.order.touch(self.blocks.node_of(lpn), lpn, &self.blocks, out);
                 }
                 Answer::Hit
             } else if bypass {
@@ -229,18 +226,18 @@ impl<O: Ranked + 'static, P: Pick + 'static> Buffer for Parallel<O, P> {
                 if span.write { Answer::Insert } else { Answer::Fill }
             };
             if span.write {
-                self.pick.written(self.node_of(lpn), !held, self.part(lpn));
+                self.pick.written(self.blocks.node_of(lpn), !held, self.part(lpn));
             }
             out.answers.push(answer);
         }
         self.parts.clear();
     }
 
-    fn writes_part(&mut self, lpn: u32, part: Part) {
+    fn writes_part(&mut self, lpn: Lpn, part: Part) {
         self.parts.push((lpn, part));
     }
 
-    fn trim(&mut self, first: u32, count: u32) {
+    fn trim(&mut self, first: Lpn, count: u32) {
         self.order.trim(&mut self.blocks, first..first + count);
     }
 
@@ -253,14 +250,14 @@ impl<O: Ranked + 'static, P: Pick + 'static> Buffer for Parallel<O, P> {
         }
         let size = self.blocks.pages_per_block();
         for node in self.order.leaving(&self.blocks) {
-            self.write_back(node, (self.blocks.lbn(node) * size, size), FLUSH_COMMAND, out);
+            self.write_back(node, (self.blocks.lbn(node).first(size), size), FLUSH_COMMAND, out);
         }
     }
 
-    fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
+    fn flush_pages(&mut self, first: Lpn, count: u32, out: &mut Outcome) {
         for (from, to) in self.spans(first, count) {
-            let node = self.node_of(from);
-            if !(from..to).any(|lpn| self.blocks.holds(lpn)) {
+            let node = self.blocks.node_of(from);
+            if !Lpn::each(from..to).any(|lpn| self.blocks.holds(lpn)) {
                 continue;
             }
             if self.reads == ReadPolicy::Bypass {
@@ -279,7 +276,7 @@ impl<O: Ranked + 'static, P: Pick + 'static> Buffer for Parallel<O, P> {
         self.blocks.len()
     }
 
-    fn holds(&self, lpn: u32) -> bool {
+    fn holds(&self, lpn: Lpn) -> bool {
         self.blocks.holds(lpn)
     }
 
@@ -295,7 +292,7 @@ impl<O: Ranked + 'static, P: Pick + 'static> Buffer for Parallel<O, P> {
             + self.parts.capacity() * size_of::<(u32, Part)>()
     }
 
-    fn dump(&self) -> Vec<Vec<u32>> {
+    fn dump(&self) -> Vec<Vec<Lpn>> {
         self.order.dump(&self.blocks)
     }
 }

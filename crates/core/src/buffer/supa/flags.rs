@@ -4,6 +4,7 @@ use crate::buffer::kit::blocks::Directory;
 use crate::pattern::Pattern;
 use crate::support::NONE;
 use crate::support::bits::Bits;
+use crate::support::ids::{LogicalBlock, Lpn};
 
 /// A read and a write flag for each page of each node.
 #[derive(Debug)]
@@ -20,13 +21,13 @@ impl Flags {
         Self { pages_per_block, read: Bits::new(bits), written: Bits::new(bits) }
     }
 
-    fn bit(&self, node: u32, lpn: u32) -> usize {
-        node as usize * self.pages_per_block + lpn as usize % self.pages_per_block
+    fn bit(&self, node: u32, lpn: Lpn) -> usize {
+        node as usize * self.pages_per_block + lpn.index() % self.pages_per_block
     }
 
     /// The host has written or read a page.
     #[inline]
-    pub(super) fn set(&mut self, node: u32, lpn: u32, write: bool) {
+    pub(super) fn set(&mut self, node: u32, lpn: Lpn, write: bool) {
         let bit = self.bit(node, lpn);
         if write {
             self.written.set(bit)
@@ -36,7 +37,7 @@ impl Flags {
     }
 
     /// A page is gone.
-    pub(super) fn clear(&mut self, node: u32, lpn: u32) {
+    pub(super) fn clear(&mut self, node: u32, lpn: Lpn) {
         let bit = self.bit(node, lpn);
         self.written.clear(bit);
         self.read.clear(bit);
@@ -50,7 +51,7 @@ impl Flags {
     }
 
     /// Whether a page has a flag.
-    pub(super) fn any(&self, node: u32, lpn: u32) -> bool {
+    pub(super) fn any(&self, node: u32, lpn: Lpn) -> bool {
         let bit = self.bit(node, lpn);
         self.written.get(bit) || self.read.get(bit)
     }
@@ -105,9 +106,9 @@ impl Flags {
     /// The pattern of a buffered block: runs of more than `threshold` pages are sequential.
     pub(super) fn pattern(&self, blocks: &Directory, node: u32, threshold: u32) -> Pattern {
         let lbn = blocks.lbn(node);
-        let before = if lbn == 0 { NONE } else { blocks.node(lbn - 1) };
+        let before = lbn.0.checked_sub(1).map_or(NONE, |lbn| blocks.node(LogicalBlock(lbn)));
         let after =
-            if lbn as usize + 1 == blocks.logical_blocks() { NONE } else { blocks.node(lbn + 1) };
+            if lbn.index() + 1 == blocks.logical_blocks() { NONE } else { blocks.node(lbn + 1) };
         let [written, read] =
             [&self.written, &self.read].map(|bits| self.longest(bits, node, before, after));
         Pattern::of_runs(written, read, threshold)

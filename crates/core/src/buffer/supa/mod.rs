@@ -58,6 +58,7 @@ use super::kit::blocks::{Directory, require_room, require_share};
 use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Shape, Span, View};
 use crate::support::NONE;
 use crate::support::bits::Bits;
+use crate::support::ids::Lpn;
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice, Cost, Example, Needs};
 use flags::Flags;
@@ -288,14 +289,15 @@ impl Supa {
     }
 
     /// Makes room for those of these pages that are not held.
-    fn make_room(&mut self, pages: Range<u32>, write: bool, view: &dyn View, out: &mut Outcome) {
+    fn make_room(&mut self, pages: Range<Lpn>, write: bool, view: &dyn View, out: &mut Outcome) {
         loop {
-            let missing = pages.clone().filter(|&lpn| !self.blocks.holds(lpn)).count() as u32;
+            let missing =
+                Lpn::each(pages.clone()).filter(|&lpn| !self.blocks.holds(lpn)).count() as u32;
             let need = missing.saturating_sub(self.blocks.capacity() - self.blocks.len());
             if need == 0 {
                 return;
             }
-            let own = self.blocks.node(pages.start / self.blocks.pages_per_block());
+            let own = self.blocks.node_of(pages.start);
             let mut victims = if write {
                 self.select_for_write(need, own, view)
             } else {
@@ -310,13 +312,13 @@ impl Supa {
         }
     }
 
-    fn serve(&mut self, lpn: u32, write: bool) -> Answer {
+    fn serve(&mut self, lpn: Lpn, write: bool) -> Answer {
         let hit = self.blocks.holds(lpn);
         let node = if hit {
             if write {
                 self.blocks.mark_dirty(lpn);
             }
-            self.blocks.node(lpn / self.blocks.pages_per_block())
+            self.blocks.node_of(lpn)
         } else {
             let (node, fresh) = self.blocks.insert(lpn, write);
             if fresh {
@@ -347,10 +349,10 @@ impl Supa {
 impl Buffer for Supa {
     fn access(&mut self, span: &Span, view: &dyn View, out: &mut Outcome) {
         self.count_request(span.request, out);
-        let node = self.blocks.node(span.first / self.blocks.pages_per_block());
+        let node = self.blocks.node_of(span.first);
         let end = span.first + span.count;
         if node != NONE {
-            let held = (span.first..end).filter(|&lpn| self.blocks.holds(lpn)).count() as u32;
+            let held = span.pages().filter(|&lpn| self.blocks.holds(lpn)).count() as u32;
             self.hits.hit(self.hits.distance(node), held);
             self.touch(node);
         }
@@ -358,7 +360,7 @@ impl Buffer for Supa {
         while first < end {
             let upto = end.min(first + self.blocks.capacity());
             self.make_room(first..upto, span.write, view, out);
-            for lpn in first..upto {
+            for lpn in Lpn::each(first..upto) {
                 let answer = self.serve(lpn, span.write);
                 out.answers.push(answer);
             }
@@ -366,7 +368,7 @@ impl Buffer for Supa {
         }
     }
 
-    fn trim(&mut self, first: u32, count: u32) {
+    fn trim(&mut self, first: Lpn, count: u32) {
         let mut pages = first..first + count;
         while let Some((lpn, node, gone)) = self.blocks.remove_next(&mut pages) {
             self.flags.clear(node, lpn);
@@ -395,8 +397,8 @@ impl Buffer for Supa {
         }
     }
 
-    fn flush_pages(&mut self, first: u32, count: u32, out: &mut Outcome) {
-        let node = self.blocks.node(first / self.blocks.pages_per_block());
+    fn flush_pages(&mut self, first: Lpn, count: u32, out: &mut Outcome) {
+        let node = self.blocks.node_of(first);
         if node != NONE {
             let from = out.evictions.len();
             self.blocks.write_back_pages(first, count, FORCED, out);
@@ -409,7 +411,7 @@ impl Buffer for Supa {
         self.blocks.len()
     }
 
-    fn holds(&self, lpn: u32) -> bool {
+    fn holds(&self, lpn: Lpn) -> bool {
         self.blocks.holds(lpn)
     }
 
@@ -453,7 +455,7 @@ impl Buffer for Supa {
             + self.hits.bytes()
     }
 
-    fn dump(&self) -> Vec<Vec<u32>> {
+    fn dump(&self) -> Vec<Vec<Lpn>> {
         let pages = |node| self.blocks.iter(node).map(|page| page.lpn).collect();
         self.order.iter(&self.links).map(pages).collect()
     }

@@ -5,7 +5,6 @@ use crate::ftl::gc::{GcConfig, GcCost};
 use crate::ftl::{Reclaim, Waiter};
 use crate::metrics::{Counters, Observers};
 use crate::nand::{Cause, JoinId};
-use crate::support::NONE;
 
 /// Collection that wins no room is given up when it has gone so many times over all blocks. Each
 /// time takes an erase of every block, and as often a new try to write; wear levelling may add two

@@ -17,7 +17,7 @@ use crate::metrics::{Counters, Observers};
 use crate::nand::{Cause, Engine, Flash, JoinId, Media, PageState, Plan, Ppn, Shadow, Stored};
 use crate::pattern::Hint;
 use crate::support::NONE;
-use crate::support::ids::RequestId;
+use crate::support::ids::{Lpn, RequestId};
 
 /// Nobody waits.
 pub(super) const NOBODY: Waiter = Waiter::Nobody;
@@ -74,7 +74,7 @@ macro_rules! cx {
             own: $own,
             group: $backend.group,
             known: JoinId::NONE,
-            tried: NONE,
+            tried: crate::support::ids::Lpn::NONE,
         }
     };
 }
@@ -245,7 +245,7 @@ impl Backend {
     }
 
     /// Pages hold nothing any more.
-    pub fn trim(&mut self, first: u32, count: u32) {
+    pub fn trim(&mut self, first: Lpn, count: u32) {
         self.mapping.trim(&mut cx!(self, plan, NOBODY), first, count);
     }
 
@@ -276,7 +276,7 @@ impl Backend {
 
     /// Where a page lies, and the join of the plan after which that is known.
     #[inline]
-    pub fn translate(&mut self, own: Waiter, lpn: u32) -> (Option<Ppn>, JoinId) {
+    pub fn translate(&mut self, own: Waiter, lpn: Lpn) -> (Option<Ppn>, JoinId) {
         let mut cx = cx!(self, plan, own);
         let found = self.mapping.translate(&mut cx, lpn);
         (found, cx.known)
@@ -294,7 +294,7 @@ impl Backend {
     #[inline]
     pub fn read(
         &mut self,
-        (lpn, ppn): (u32, Ppn),
+        (lpn, ppn): (Lpn, Ppn),
         known: JoinId,
         cause: Cause,
         (join, waiter): (JoinId, JoinId),

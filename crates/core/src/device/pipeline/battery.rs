@@ -4,6 +4,7 @@ use crate::device::backend::NOBODY;
 use crate::device::{Device, DeviceError};
 use crate::ftl::PageOut;
 use crate::nand::media::Content;
+use crate::support::ids::Lpn;
 
 /// The newest word on a page that the RAM knows, as a version of the host's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +16,7 @@ pub(in crate::device) enum Kept {
 }
 
 /// Pages whose last word was in RAM, in order.
-pub(in crate::device) type Ram = Vec<(u32, Kept)>;
+pub(in crate::device) type Ram = Vec<(Lpn, Kept)>;
 
 impl Device {
     /// What the RAM holds at this moment: dirty pages, pages on their way to flash that are not
@@ -30,20 +31,20 @@ impl Device {
         for oob in
             self.backend.engine().programs_under_way().filter(|oob| oob.content == Content::Host)
         {
-            let version = &mut held[oob.lpn as usize];
+            let version = &mut held[oob.lpn.index()];
             *version = (*version).max(oob.version);
         }
-        let open = |lpn: &u32| {
+        let open = |lpn: &Lpn| {
             self.backend.mapping().lookup(*lpn).is_some_and(|ppn| self.backend.in_open_unit(ppn))
         };
-        let buffered = (0..self.logical_pages).filter(|&lpn| self.pipeline.buffer.holds(lpn));
-        for lpn in
-            self.pipeline.parked.pages().chain(buffered).chain((0..self.logical_pages).filter(open))
-        {
-            held[lpn as usize] = shadow.version(lpn);
+        let buffered =
+            Lpn(0).run(self.logical_pages).filter(|&lpn| self.pipeline.buffer.holds(lpn));
+        let opened = Lpn(0).run(self.logical_pages).filter(open);
+        for lpn in self.pipeline.parked.pages().chain(buffered).chain(opened) {
+            held[lpn.index()] = shadow.version(lpn);
         }
-        let last_word = |(lpn, &version): (usize, &u32)| {
-            let (page, newest) = (lpn as u32, shadow.version(lpn as u32));
+        let last_word = |(page, &version): (Lpn, &u32)| {
+            let newest = shadow.version(page);
             if shadow.is_blank(page) {
                 // What is in RAM of a trimmed page pads its block, and means nothing.
                 let gone = newest > 0
@@ -52,17 +53,18 @@ impl Device {
             }
             (version > 0).then_some((page, Kept::Data(version)))
         };
-        held.iter().enumerate().filter_map(last_word).collect()
+        Lpn(0).onwards().zip(&held).filter_map(last_word).collect()
     }
 
     /// The pages in open program units. Where collection takes no time, it need not wait for those
     /// units before it erases the versions that they replace; in return they outlast a power cut.
     pub(in crate::device) fn open_units(&self) -> Ram {
         let Some(shadow) = self.backend.engine().shadow() else { return Ram::new() };
-        let open = |lpn: &u32| {
+        let open = |lpn: &Lpn| {
             self.backend.mapping().lookup(*lpn).is_some_and(|ppn| self.backend.in_open_unit(ppn))
         };
-        (0..self.logical_pages)
+        Lpn(0)
+            .run(self.logical_pages)
             .filter(open)
             .map(|lpn| (lpn, Kept::Data(shadow.expected(lpn))))
             .collect()

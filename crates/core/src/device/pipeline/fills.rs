@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 
 use crate::nand::JoinId;
 use crate::support::NONE;
-use crate::support::ids::RequestId;
+use crate::support::ids::{Lpn, RequestId};
 
 /// Flash reads of one request, as far as they were planned together.
 #[derive(Debug, Clone, Copy)]
@@ -12,7 +12,7 @@ struct Group {
     request: RequestId,
     join: JoinId,
     /// Pages of the span that they belong to: `first..first + count`.
-    first: u32,
+    first: Lpn,
     count: u32,
     /// First and last of those who wait for these pages, or none.
     waiters: (u32, u32),
@@ -26,7 +26,7 @@ pub(super) struct Fills {
     groups: Vec<Group>,
     free: u32,
     /// Pages being filled, and the group of the reads that fill them.
-    filling: HashMap<u32, u32>,
+    filling: HashMap<Lpn, u32>,
     /// Requests that wait for pages which another one is filling, and the next one on the same list.
     waiters: Vec<(RequestId, u32)>,
     free_waiter: u32,
@@ -46,7 +46,7 @@ impl Fills {
     }
 
     /// A group of reads of a request, for pages `first..first + count`; `join` waits for them.
-    pub fn begin(&mut self, request: RequestId, join: JoinId, (first, count): (u32, u32)) {
+    pub fn begin(&mut self, request: RequestId, join: JoinId, (first, count): (Lpn, u32)) {
         let group = Group { request, join, first, count, waiters: (NONE, NONE), next: NONE };
         if self.free == NONE {
             self.groups.push(group);
@@ -74,18 +74,18 @@ impl Fills {
     }
 
     /// The group that fills a page.
-    pub fn of(&self, lpn: u32) -> Option<u32> {
+    pub fn of(&self, lpn: Lpn) -> Option<u32> {
         self.filling.get(&lpn).copied()
     }
 
     /// A page is being filled by a group.
-    pub fn fill(&mut self, lpn: u32, group: u32) {
+    pub fn fill(&mut self, lpn: Lpn, group: u32) {
         self.filling.insert(lpn, group);
     }
 
     /// Request `id`, which is being served, hits a page that may be being filled: whether it has to
     /// wait for that, and does not do so already.
-    pub fn wait(&mut self, id: RequestId, lpn: u32) -> bool {
+    pub fn wait(&mut self, id: RequestId, lpn: Lpn) -> bool {
         let Some(&group) = self.filling.get(&lpn) else { return false };
         let group = &mut self.groups[group as usize];
         let last = group.waiters.1;
@@ -113,7 +113,7 @@ impl Fills {
     pub fn end(&mut self, group: u32) -> RequestId {
         let Group { request, first, count, .. } = self.groups[group as usize];
         if !self.filling.is_empty() {
-            for lpn in first..first + count {
+            for lpn in first.run(count) {
                 if self.filling.get(&lpn) == Some(&group) {
                     self.filling.remove(&lpn);
                 }

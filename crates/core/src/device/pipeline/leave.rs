@@ -8,7 +8,7 @@ use crate::device::{Device, DeviceError};
 use crate::ftl::{PageOut, Waiter};
 use crate::metrics::observer::{Leaving, Occasion, Written};
 use crate::nand::{Cause, JoinId};
-use crate::support::ids::RequestId;
+use crate::support::ids::{Lpn, RequestId};
 
 impl Device {
     /// Does what the buffer says of pages that leave it.
@@ -82,12 +82,12 @@ impl Device {
         let leaves = |lpn| PageOut { slot, ..PageOut::host(lpn) };
         self.pipeline.batch.clear();
         if action == Action::FlushPadded {
-            let base = leaving[0].lpn / ppb * ppb;
+            let block = leaving[0].lpn.block(ppb);
             if self.backend.is_timed() && fills.is_none() {
                 padding = self.backend.plan_join();
             }
             let mut next = leaving.iter().map(|page| page.lpn).peekable();
-            for lpn in base..base + ppb {
+            for lpn in Lpn::each(block.range(ppb)) {
                 if next.next_if_eq(&lpn).is_some() {
                     self.pipeline.batch.push(leaves(lpn));
                 } else {
@@ -117,7 +117,7 @@ impl Device {
         self.pipeline.batch.extend(bypasses.map(|(i, _)| PageOut::host(span.first + i as u32)));
         let pages = self.pipeline.batch.len();
         self.observers.on_write(&Written { pages, with_padding: pages, bypassed: true });
-        let fills = self.join_of_fills(span.first..span.first + span.count);
+        let fills = self.join_of_fills(span.pages());
         let own = self.writes_join(id);
         self.requests.bypass(id);
         self.write_after(own, fills, JoinId::NONE)?;
@@ -131,7 +131,7 @@ impl Device {
     /// A join of all reads that fill any of these pages, for a program that has to come after them;
     /// `None` where no page is being filled. The caller releases it when it has issued what signals
     /// it.
-    fn join_of_fills(&mut self, pages: impl Iterator<Item = u32>) -> Option<JoinId> {
+    fn join_of_fills(&mut self, pages: impl Iterator<Item = Lpn>) -> Option<JoinId> {
         if self.pipeline.fills.is_empty() {
             return None;
         }
@@ -171,7 +171,7 @@ impl Device {
     }
 
     /// Reads a page that a flush lacks. One that was never written needs no read.
-    fn pad(&mut self, lpn: u32, join: JoinId, waiter: JoinId) {
+    fn pad(&mut self, lpn: Lpn, join: JoinId, waiter: JoinId) {
         if self.pipeline.parked.newest(lpn).is_some() {
             return;
         }
@@ -185,7 +185,7 @@ impl Device {
     pub(in crate::device) fn force(
         &mut self,
         id: RequestId,
-        first: u32,
+        first: Lpn,
         count: u32,
     ) -> Result<(), DeviceError> {
         let mut out = self.take_outcome();
@@ -227,13 +227,13 @@ impl Device {
     /// Writes pages without a request and without time, to fill the drive.
     pub(in crate::device) fn write_now(
         &mut self,
-        pages: std::ops::Range<u32>,
+        pages: std::ops::Range<Lpn>,
     ) -> Result<(), DeviceError> {
         // Numbered like what leaves the buffer, so that no request goes on with a stripe of the
         // fill.
         self.backend.begin_group(self.pipeline.next_eviction());
         self.pipeline.batch.clear();
-        self.pipeline.batch.extend(pages.map(PageOut::host));
+        self.pipeline.batch.extend(Lpn::each(pages).map(PageOut::host));
         if let Some(shadow) = self.backend.shadow_mut() {
             for out in &self.pipeline.batch {
                 shadow.host_write(out.lpn);

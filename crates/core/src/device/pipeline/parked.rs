@@ -20,7 +20,7 @@ use hashbrown::HashMap;
 use crate::ftl::{PageOut, Waiter};
 use crate::nand::JoinId;
 use crate::pattern::Hint;
-use crate::support::ids::RequestId;
+use crate::support::ids::{Lpn, RequestId};
 
 /// What waits for room.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ pub(super) enum Newest {
 pub(super) enum Work {
     Write(Write),
     /// This page is trimmed.
-    Trim(u32),
+    Trim(Lpn),
     /// The FTL is told of a block that the buffer has dropped.
     Hint(Hint),
 }
@@ -83,7 +83,7 @@ pub(super) struct Parked {
     /// What waits in each queue, with its number, the first in front; no queue is empty.
     queues: BTreeMap<u32, VecDeque<(u64, Work)>>,
     /// How often a page is parked, and what is done to it last.
-    pages: HashMap<u32, (u32, Newest)>,
+    pages: HashMap<Lpn, (u32, Newest)>,
     /// What makes writes durable, in order.
     durable: VecDeque<Durable>,
     slots: u64,
@@ -122,7 +122,7 @@ impl Parked {
     }
 
     /// Pages of which something is parked, in no order.
-    pub fn pages(&self) -> impl Iterator<Item = u32> {
+    pub fn pages(&self) -> impl Iterator<Item = Lpn> {
         self.pages.keys().copied()
     }
 
@@ -139,7 +139,7 @@ impl Parked {
 
     /// What is parked of a page. O(1).
     #[inline]
-    pub fn newest(&self, lpn: u32) -> Option<Newest> {
+    pub fn newest(&self, lpn: Lpn) -> Option<Newest> {
         if self.pages.is_empty() {
             return None;
         }
@@ -166,7 +166,7 @@ impl Parked {
     }
 
     /// Parks the trim of a page.
-    pub fn park_trim(&mut self, lpn: u32, queue: u32) {
+    pub fn park_trim(&mut self, lpn: Lpn, queue: u32) {
         self.note(lpn, Newest::Trimmed);
         self.push(Work::Trim(lpn), queue);
     }
@@ -176,7 +176,7 @@ impl Parked {
         self.next += 1;
     }
 
-    fn note(&mut self, lpn: u32, done: Newest) {
+    fn note(&mut self, lpn: Lpn, done: Newest) {
         let (count, newest) = self.pages.entry(lpn).or_insert((0, done));
         (*count, *newest) = (*count + 1, done);
     }
@@ -262,7 +262,7 @@ impl Parked {
 }
 
 /// A page is parked once less.
-fn forget(pages: &mut HashMap<u32, (u32, Newest)>, lpn: u32) {
+fn forget(pages: &mut HashMap<Lpn, (u32, Newest)>, lpn: Lpn) {
     if let Some((count, _)) = pages.get_mut(&lpn) {
         *count -= 1;
         if *count == 0 {

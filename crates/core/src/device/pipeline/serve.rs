@@ -13,7 +13,7 @@ use crate::metrics::observer::Occasion;
 use crate::nand::{Cause, Geometry, JoinId};
 use crate::pattern::{Pattern, Route};
 use crate::support::NONE;
-use crate::support::ids::RequestId;
+use crate::support::ids::{LogicalBlock, Lpn, RequestId};
 
 /// The window that a buffer has on the drive below it.
 struct Below<'a> {
@@ -26,7 +26,7 @@ impl View for Below<'_> {
         self.geometry.units
     }
 
-    fn unit_of(&self, lpn: u32) -> Option<u32> {
+    fn unit_of(&self, lpn: Lpn) -> Option<u32> {
         self.backend
             .mapping()
             .lookup(lpn)
@@ -37,7 +37,7 @@ impl View for Below<'_> {
         self.backend.engine().load(self.geometry.die_of(unit))
     }
 
-    fn home(&self, lpn: u32) -> Option<u32> {
+    fn home(&self, lpn: Lpn) -> Option<u32> {
         self.backend.advice()?.home(lpn)
     }
 
@@ -45,7 +45,7 @@ impl View for Below<'_> {
         self.geometry.chips()
     }
 
-    fn home_chip(&self, lpn: u32) -> Option<u32> {
+    fn home_chip(&self, lpn: Lpn) -> Option<u32> {
         self.backend.advice()?.home_chip(lpn)
     }
 
@@ -65,12 +65,12 @@ impl View for Below<'_> {
         })
     }
 
-    fn route(&self, block: u32, pattern: Pattern) -> Route {
+    fn route(&self, block: LogicalBlock, pattern: Pattern) -> Route {
         let advice = self.backend.advice();
         advice.and_then(|advice| advice.route(block, pattern)).unwrap_or_else(|| {
             // Where its first page lies tells where a block is kept whose mapping keeps it in one
             // place.
-            match self.unit_of(block * self.geometry.pages_per_block) {
+            match self.unit_of(block.first(self.geometry.pages_per_block)) {
                 Some(unit) => Route::Home(self.geometry.channel_of(self.geometry.die_of(unit))),
                 None => Route::Anywhere,
             }
@@ -125,10 +125,10 @@ impl Device {
     }
 
     /// Tells the buffer which pages of the next span are written only in part.
-    fn pass_partial_writes(&mut self, request: &Request, first: u32, count: u32, pages: &Pages) {
+    fn pass_partial_writes(&mut self, request: &Request, first: Lpn, count: u32, pages: &Pages) {
         let page = self.page_bytes();
-        for lpn in (first..first + count).filter(|&lpn| pages.is_partial(lpn)) {
-            let base = u64::from(lpn) * page;
+        for lpn in first.run(count).filter(|&lpn| pages.is_partial(lpn)) {
+            let base = u64::from(lpn.0) * page;
             let (from, to) =
                 (request.offset.max(base), (request.offset + request.len).min(base + page));
             let part = Part { from: (from - base) as u32, to: (to - base) as u32, of: page as u32 };
@@ -161,16 +161,16 @@ impl Device {
         let result = notified.and_then(|()| self.follow(id, &span, pages, &out));
         if self.backend.watches_reads() && !write {
             // Of pages that hold nothing flash is not read.
-            let is_read = |&(lpn, answer): &(u32, &Answer)| {
+            let is_read = |&(lpn, answer): &(Lpn, &Answer)| {
                 *answer != Answer::Hit
                     && self.backend.mapping().lookup(lpn).is_some()
                     && self.pipeline.parked.newest(lpn).is_none()
             };
-            let pages = (first..).zip(&out.answers).filter(is_read).count() as u32;
+            let pages = first.onwards().zip(&out.answers).filter(is_read).count() as u32;
             if pages > 0
                 && let Some(advice) = self.backend.advice_mut()
             {
-                advice.on_read(first / self.geometry.pages_per_block, pages);
+                advice.on_read(first.block(self.geometry.pages_per_block), pages);
             }
         }
         let leaves_nothing = out.evictions.is_empty();
@@ -208,7 +208,7 @@ impl Device {
 
     /// A page of a read: from the buffer, from RAM on its way to flash, or from flash.
     #[inline]
-    fn answer_read(&mut self, id: RequestId, lpn: u32, answer: Answer, span: (u32, u32)) {
+    fn answer_read(&mut self, id: RequestId, lpn: Lpn, answer: Answer, span: (Lpn, u32)) {
         if answer == Answer::Hit {
             self.backend.count().read_hits += 1;
             if !self.pipeline.fills.is_empty() {
@@ -222,7 +222,7 @@ impl Device {
     }
 
     /// Reads a page for the host; whether that takes a flash read.
-    fn read_page(&mut self, id: RequestId, lpn: u32, span: (u32, u32)) -> bool {
+    fn read_page(&mut self, id: RequestId, lpn: Lpn, span: (Lpn, u32)) -> bool {
         if let Some(newest) = self.pipeline.parked.newest(lpn) {
             match newest {
                 Newest::Written => self.backend.count().inflight_hits += 1,
@@ -255,7 +255,7 @@ impl Device {
     }
 
     /// The join of the flash reads that a request plans for pages `span`.
-    fn reads_join(&mut self, id: RequestId, span: (u32, u32)) -> JoinId {
+    fn reads_join(&mut self, id: RequestId, span: (Lpn, u32)) -> JoinId {
         if !self.backend.is_timed() {
             return JoinId::NONE;
         }
@@ -310,14 +310,14 @@ impl Device {
     }
 
     /// A hit on a page that another request is filling waits for it.
-    fn wait_for_fill(&mut self, id: RequestId, lpn: u32) {
+    fn wait_for_fill(&mut self, id: RequestId, lpn: Lpn) {
         if self.pipeline.fills.wait(id, lpn) {
             self.requests.add_condition(id);
         }
     }
 
     /// Page `lpn` is being filled by the reads that request `id` has just planned.
-    fn mark_filling(&mut self, id: RequestId, lpn: u32) {
+    fn mark_filling(&mut self, id: RequestId, lpn: Lpn) {
         if self.backend.is_timed() {
             self.pipeline.fills.fill(lpn, self.requests.reads(id));
         }
@@ -328,10 +328,10 @@ impl Device {
     fn answer_write(
         &mut self,
         id: RequestId,
-        lpn: u32,
+        lpn: Lpn,
         answer: Answer,
         partial: bool,
-        span: (u32, u32),
+        span: (Lpn, u32),
     ) {
         if answer == Answer::Hit {
             self.backend.count().write_hits += 1;
@@ -427,7 +427,7 @@ impl Device {
         self.backend.count().pages_trimmed += u64::from(pages.count);
         self.pipeline.buffer.trim(pages.first, pages.count);
         if let Some(shadow) = self.backend.shadow_mut() {
-            for lpn in pages.first..pages.first + pages.count {
+            for lpn in pages.first.run(pages.count) {
                 shadow.host_trim(lpn);
             }
         }

@@ -5,7 +5,7 @@ use crate::device::{Device, DeviceError};
 use crate::ftl::{PageOut, Waiter};
 use crate::nand::JoinId;
 use crate::pattern::Hint;
-use crate::support::ids::RequestId;
+use crate::support::ids::{Lpn, RequestId};
 use crate::support::tournament::NEVER;
 
 impl Device {
@@ -48,7 +48,7 @@ impl Device {
 
     /// The queue in which a write of a page waits: that of its unit, of its pool of units, or of all
     /// pages that have neither. Of whole logical blocks there is one.
-    pub(in crate::device) fn queue_of(&self, lpn: u32) -> u32 {
+    pub(in crate::device) fn queue_of(&self, lpn: Lpn) -> u32 {
         let (units, advice) = (self.geometry.units, self.backend.advice());
         if !self.backend.places_pages() {
             return units;
@@ -60,7 +60,7 @@ impl Device {
     }
 
     /// Whether what the FTL is given next of a page has to wait behind what is parked.
-    fn comes_after_parked(&self, lpn: u32) -> bool {
+    fn comes_after_parked(&self, lpn: Lpn) -> bool {
         if !self.backend.places_pages() {
             return !self.pipeline.parked.is_empty();
         }
@@ -362,13 +362,13 @@ impl Device {
     /// The host trims pages: those that come after something parked once that has been done.
     pub(in crate::device) fn trim_pages(
         &mut self,
-        first: u32,
+        first: Lpn,
         count: u32,
     ) -> Result<(), DeviceError> {
         let end = first + count;
         let mut from = first;
         if !self.pipeline.parked.is_empty() {
-            for lpn in first..end {
+            for lpn in Lpn::each(first..end) {
                 let newest = self.pipeline.parked.newest(lpn);
                 if newest.is_none()
                     && (self.backend.places_pages() || !self.comes_after_parked(lpn))
@@ -388,7 +388,7 @@ impl Device {
         if self.pipeline.parked.is_empty() { Ok(()) } else { self.try_parked() }
     }
 
-    fn trim_now(&mut self, from: u32, to: u32) {
+    fn trim_now(&mut self, from: Lpn, to: Lpn) {
         if from < to {
             self.backend.trim(from, to - from);
         }

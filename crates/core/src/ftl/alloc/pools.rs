@@ -1,5 +1,7 @@
 //! How units are divided into pools, and which pool a page belongs to.
 
+use crate::support::ids::Lpn;
+
 /// Groups of units. Each page has a pool; a unit belongs to one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pools {
@@ -30,11 +32,11 @@ impl Pools {
 
     /// The pool of logical page `lpn`.
     #[inline]
-    pub fn of_page(&self, lpn: u32) -> u32 {
+    pub fn of_page(&self, lpn: Lpn) -> u32 {
         if self.turns.len() == 1 {
             0
         } else {
-            self.turns[(lpn / self.stripe) as usize % self.turns.len()]
+            self.turns[lpn.block(self.stripe).index() % self.turns.len()]
         }
     }
 
@@ -68,13 +70,13 @@ impl Pools {
     }
 
     /// The only unit that a logical page can go to, if there is just one.
-    pub fn home(&self, lpn: u32) -> Option<u32> {
+    pub fn home(&self, lpn: Lpn) -> Option<u32> {
         (self.turns.len() == self.of_unit.len()).then(|| self.of_page(lpn))
     }
 
     /// The only one of `chips` chips that a logical page can go to, if there is just one. Unit `u`
     /// is on chip `u % chips`.
-    pub fn home_chip(&self, lpn: u32, chips: u32) -> Option<u32> {
+    pub fn home_chip(&self, lpn: Lpn, chips: u32) -> Option<u32> {
         self.count().is_multiple_of(chips).then(|| self.of_page(lpn) % chips)
     }
 }
@@ -91,7 +93,7 @@ mod tests {
         fn the_fullest_pool_is_known(pools in 1u32..9, each in 1u32..4, stripe in 1u32..20, pages in 1u32..2000) {
             let all = Pools::new(pools * each, (0..pools).rev().collect(), stripe);
             let mut counts = vec![0; pools as usize];
-            (0..pages).for_each(|lpn| counts[all.of_page(lpn) as usize] += 1);
+            (0..pages).for_each(|lpn| counts[all.of_page(Lpn(lpn)) as usize] += 1);
             prop_assert_eq!(counts.iter().copied().max(), Some(all.most_pages(pages)));
             prop_assert_eq!(all.units_each(), each);
             for pool in 0..pools {

@@ -127,6 +127,7 @@ impl Allocator for Static {
 mod tests {
     use super::*;
     use crate::nand::config::NandConfig;
+    use crate::support::ids::Lpn;
 
     /// 8 channels, 4 chips each, 2 dies, 2 planes.
     fn geometry() -> Geometry {
@@ -148,7 +149,7 @@ mod tests {
     fn orders_are_mqsims() {
         let g = geometry();
         let at = |order: &str, page: u32| {
-            place(Pools::new(g.units, turns(order, &g).unwrap(), 1).of_page(page))
+            place(Pools::new(g.units, turns(order, &g).unwrap(), 1).of_page(Lpn(page)))
         };
         for (page, expected) in [
             (8, [0, 1, 0, 0]),

@@ -58,6 +58,7 @@ use crate::ftl::context::{Cx, Label, PageOut, Place};
 use crate::ftl::{Mapping, Shape};
 use crate::nand::{JoinId, Role};
 use crate::support::NONE;
+use crate::support::ids::{LogicalBlock, Lpn};
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice, Needs};
 
@@ -180,7 +181,7 @@ impl Config {
 #[derive(Debug, Clone)]
 struct Log {
     block: u32,
-    lbn: u32,
+    lbn: LogicalBlock,
     /// Next page.
     next: u32,
     label: Label,
@@ -204,7 +205,7 @@ pub(super) struct Bast {
 impl Bast {
     /// So many unused log blocks for so many logical blocks.
     pub(super) fn new(config: &Config, logs: u32, data: u32) -> Self {
-        let log = Log { block: NONE, lbn: NONE, next: 0, label: Label::default() };
+        let log = Log { block: NONE, lbn: LogicalBlock::NONE, next: 0, label: Label::default() };
         Self {
             config: config.clone(),
             log_of: vec![NONE; data as usize],
@@ -217,8 +218,13 @@ impl Bast {
     }
 
     /// Merges the log of `lbn`, if it has one; `false` while there is no block to merge into.
-    pub(super) fn fold_log(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, lbn: u32) -> bool {
-        let index = self.log_of[lbn as usize];
+    pub(super) fn fold_log(
+        &mut self,
+        blocks: &mut Blocks,
+        cx: &mut Cx<'_>,
+        lbn: LogicalBlock,
+    ) -> bool {
+        let index = self.log_of[lbn.index()];
         if index != NONE {
             if !blocks.can_take(cx, 1) {
                 return false;
@@ -229,8 +235,8 @@ impl Bast {
     }
 
     /// Blocks that the next write to the log of `lbn` takes at most.
-    fn takes(&self, blocks: &Blocks, lbn: u32) -> u32 {
-        match self.log_of[lbn as usize] {
+    fn takes(&self, blocks: &Blocks, lbn: LogicalBlock) -> u32 {
+        match self.log_of[lbn.index()] {
             NONE if self.unused.is_empty() => 2,
             NONE => 1,
             index if self.logs[index as usize].next < blocks.ppb() => 0,
@@ -239,12 +245,12 @@ impl Bast {
     }
 
     /// The log of `lbn` with room for a page, or `None` while there is no block to take.
-    fn open_log(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, lbn: u32) -> Option<u32> {
+    fn open_log(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, lbn: LogicalBlock) -> Option<u32> {
         let takes = self.takes(blocks, lbn);
         if takes > 0 && !blocks.can_take(cx, takes) {
             return None;
         }
-        let index = self.log_of[lbn as usize];
+        let index = self.log_of[lbn.index()];
         if index != NONE {
             if self.logs[index as usize].next < blocks.ppb() {
                 return Some(index);
@@ -255,7 +261,7 @@ impl Bast {
     }
 
     /// A log for `lbn`; merges another if all are in use.
-    fn attach(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, lbn: u32) -> u32 {
+    fn attach(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, lbn: LogicalBlock) -> u32 {
         if self.unused.is_empty() {
             let victim = match self.config.victim {
                 LogVictim::Lru | LogVictim::Fifo => self.order.back(),
@@ -266,7 +272,7 @@ impl Bast {
         let Some(index) = self.unused.pop() else { unreachable!("a merge frees a log") };
         let block = blocks.take(blocks.home(lbn));
         self.logs[index as usize] = Log { block, lbn, next: 0, label: cx.label(Role::Log, lbn) };
-        self.log_of[lbn as usize] = index;
+        self.log_of[lbn.index()] = index;
         self.order.push_front(&mut self.links, index);
         index
     }
@@ -295,8 +301,8 @@ impl Bast {
     fn merge(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, index: u32) {
         let Log { block, lbn, .. } = self.logs[index as usize];
         let way = blocks.way(cx.flash, lbn, block, self.config.partial_merge);
-        blocks.merge(cx, lbn, &[blocks.data[lbn as usize], block], way, (&[], JoinId::NONE));
-        self.log_of[lbn as usize] = NONE;
+        blocks.merge(cx, lbn, &[blocks.data[lbn.index()], block], way, (&[], JoinId::NONE));
+        self.log_of[lbn.index()] = NONE;
         self.order.remove(&mut self.links, index);
         self.unused.push(index);
     }
@@ -335,7 +341,7 @@ impl BlockScheme for Bast {
         count
     }
 
-    fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
+    fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[Lpn]) -> bool {
         let (lbn, _) = blocks.split(pages[0]);
         let Some(index) = self.open_log(blocks, cx, lbn) else { return false };
         let log = &self.logs[index as usize];

@@ -35,6 +35,7 @@ use super::blocks::{
 use crate::ftl::context::{Cx, PageOut};
 use crate::ftl::{Mapping, Shape};
 use crate::nand::JoinId;
+use crate::support::ids::{LogicalBlock, Lpn};
 use crate::support::registry::About;
 
 /// What `list` says.
@@ -88,13 +89,13 @@ pub(super) fn group<'a>(blocks: &Blocks, pages: &'a [PageOut]) -> &'a [PageOut] 
 pub(super) fn rewrite(
     blocks: &mut Blocks,
     cx: &mut Cx<'_>,
-    lbn: u32,
+    lbn: LogicalBlock,
     fresh: (&[PageOut], JoinId),
 ) -> bool {
     if !blocks.can_take(cx, 1) {
         return false;
     }
-    blocks.merge(cx, lbn, &[blocks.data[lbn as usize]], Way::Full, fresh);
+    blocks.merge(cx, lbn, &[blocks.data[lbn.index()]], Way::Full, fresh);
     true
 }
 
@@ -116,7 +117,7 @@ impl BlockScheme for Block {
         if rewrite(blocks, cx, lbn, (group, waits)) { group.len() } else { 0 }
     }
 
-    fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
+    fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[Lpn]) -> bool {
         let (lbn, _) = blocks.split(pages[0]);
         rewrite(blocks, cx, lbn, (&[], JoinId::NONE))
     }

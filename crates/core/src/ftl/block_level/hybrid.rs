@@ -35,6 +35,7 @@ use super::blocks::{BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, Placem
 use crate::ftl::context::{Cx, PageOut, Place};
 use crate::ftl::{Mapping, Shape};
 use crate::nand::JoinId;
+use crate::support::ids::{LogicalBlock, Lpn};
 use crate::support::registry::About;
 
 /// What `list` says.
@@ -75,7 +76,7 @@ struct Hybrid;
 
 /// The next page of a logical block's data block, which is taken where there is none; `None` while
 /// there is no block to take.
-fn next_page(blocks: &mut Blocks, cx: &mut Cx<'_>, lbn: u32) -> Option<Place> {
+fn next_page(blocks: &mut Blocks, cx: &mut Cx<'_>, lbn: LogicalBlock) -> Option<Place> {
     let block = blocks.data_block(cx, lbn)?;
     Some(Place { block, page: cx.flash.write_ptr(block), label: Blocks::data_label(lbn) })
 }
@@ -102,7 +103,7 @@ impl BlockScheme for Hybrid {
         count
     }
 
-    fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
+    fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[Lpn]) -> bool {
         let (lbn, _) = blocks.split(pages[0]);
         let Some(at) = next_page(blocks, cx, lbn) else { return false };
         if at.page == blocks.ppb() {

@@ -46,6 +46,7 @@ use crate::ftl::{Mapping, Shape};
 use crate::nand::{Flash, JoinId};
 use crate::support::NONE;
 use crate::support::heap::Heap;
+use crate::support::ids::{LogicalBlock, Lpn};
 use crate::support::registry::{About, Choice, Cost};
 use crate::support::roomy::Roomy;
 
@@ -115,28 +116,28 @@ struct Replacement {
     /// Place of each physical block in its chain; the data block's is 0.
     place: Vec<u32>,
     /// Logical blocks with a chain of more than one block, the longest first.
-    longest: Heap<(Reverse<usize>, u32)>,
+    longest: Heap<(Reverse<usize>, LogicalBlock)>,
 }
 
 impl Replacement {
     /// The first block of the chain that can take page `lpn`. It comes no earlier than the one that
     /// holds the page now.
-    fn slot(&self, blocks: &Blocks, flash: &Flash, lpn: u32) -> Option<u32> {
+    fn slot(&self, blocks: &Blocks, flash: &Flash, lpn: Lpn) -> Option<u32> {
         let (lbn, offset) = blocks.split(lpn);
         let holder = blocks.holder(lpn);
         let place = if holder == NONE { 0 } else { self.place[holder as usize] };
-        let data = blocks.data[lbn as usize];
+        let data = blocks.data[lbn.index()];
         if place == 0 && data != NONE && flash.accepts(data, offset) {
             return Some(data);
         }
-        let rest = self.replacements[lbn as usize].iter().skip((place as usize).saturating_sub(1));
+        let rest = self.replacements[lbn.index()].iter().skip((place as usize).saturating_sub(1));
         rest.copied().find(|&block| flash.accepts(block, offset))
     }
 
     /// Appends a block to the chain of `lbn`, or folds a chain to make room for that; `false` while
     /// neither can be done.
-    fn extend(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, lbn: u32) -> bool {
-        let chain = &mut self.replacements[lbn as usize];
+    fn extend(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, lbn: LogicalBlock) -> bool {
+        let chain = &mut self.replacements[lbn.index()];
         if chain.len() + 1 >= self.limit as usize {
             return self.try_fold(blocks, cx, lbn, false);
         }
@@ -147,38 +148,44 @@ impl Replacement {
                 && self
                     .longest
                     .first()
-                    .is_some_and(|(_, lbn)| self.try_fold(blocks, cx, lbn, false));
+                    .is_some_and(|((_, lbn), _)| self.try_fold(blocks, cx, lbn, false));
         }
         let block = blocks.take(blocks.home(lbn));
-        if blocks.data[lbn as usize] == NONE {
-            blocks.data[lbn as usize] = block;
+        if blocks.data[lbn.index()] == NONE {
+            blocks.data[lbn.index()] = block;
             self.place[block as usize] = 0;
         } else {
             chain.push(block);
             self.place[block as usize] = chain.len() as u32;
-            self.longest.set(lbn, (Reverse(chain.len()), lbn));
+            self.longest.set(lbn.0, (Reverse(chain.len()), lbn));
         }
         true
     }
 
     /// How the chain of `lbn` is folded.
-    fn way(&self, blocks: &Blocks, flash: &Flash, lbn: u32) -> Way {
+    fn way(&self, blocks: &Blocks, flash: &Flash, lbn: LogicalBlock) -> Way {
         let last =
-            self.replacements[lbn as usize].last().copied().unwrap_or(blocks.data[lbn as usize]);
+            self.replacements[lbn.index()].last().copied().unwrap_or(blocks.data[lbn.index()]);
         blocks.way(flash, lbn, last, true)
     }
 
     /// Folds the chain of `lbn` into one block.
-    fn fold(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, lbn: u32, way: Way) {
-        let mut chain = vec![blocks.data[lbn as usize]];
-        chain.append(&mut self.replacements[lbn as usize]);
+    fn fold(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, lbn: LogicalBlock, way: Way) {
+        let mut chain = vec![blocks.data[lbn.index()]];
+        chain.append(&mut self.replacements[lbn.index()]);
         blocks.merge(cx, lbn, &chain, way, (&[], JoinId::NONE));
-        self.place[blocks.data[lbn as usize] as usize] = 0;
-        self.longest.remove(lbn);
+        self.place[blocks.data[lbn.index()] as usize] = 0;
+        self.longest.remove(lbn.0);
     }
 
     /// The same; `false` while there is no block to take.
-    fn try_fold(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, lbn: u32, at_last: bool) -> bool {
+    fn try_fold(
+        &mut self,
+        blocks: &mut Blocks,
+        cx: &mut Cx<'_>,
+        lbn: LogicalBlock,
+        at_last: bool,
+    ) -> bool {
         let way = self.way(blocks, cx.flash, lbn);
         let can = way != Way::Full || blocks.can_fold(cx, at_last);
         if can {
@@ -207,8 +214,9 @@ impl BlockScheme for Replacement {
                 return 0;
             }
         };
-        let next = pages.iter().zip(pages[0].lpn..).take((blocks.ppb() - offset) as usize).skip(1);
-        let same = |(out, lpn): &(&PageOut, u32)| {
+        let next =
+            pages.iter().zip(pages[0].lpn.onwards()).take((blocks.ppb() - offset) as usize).skip(1);
+        let same = |(out, lpn): &(&PageOut, Lpn)| {
             out.lpn == *lpn && self.slot(blocks, cx.flash, *lpn) == Some(block)
         };
         let count = 1 + next.take_while(same).count();
@@ -217,7 +225,7 @@ impl BlockScheme for Replacement {
         count
     }
 
-    fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
+    fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[Lpn]) -> bool {
         let (lbn, _) = blocks.split(pages[0]);
         let can = blocks.can_take(cx, 1);
         if can {
@@ -227,7 +235,7 @@ impl BlockScheme for Replacement {
     }
 
     fn merge_all(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>) -> bool {
-        while let Some((_, lbn)) = self.longest.first()
+        while let Some(((_, lbn), _)) = self.longest.first()
             && self.try_fold(blocks, cx, lbn, true)
         {}
         self.longest.first().is_none()

@@ -46,8 +46,8 @@ use crate::ftl::{Mapping, Shape};
 use crate::metrics::Counters;
 use crate::nand::JoinId;
 use crate::pattern::{Access, Hint};
-use crate::support::NONE;
 use crate::support::bits::Bits;
+use crate::support::ids::{LogicalBlock, Lpn};
 use crate::support::registry::{About, Choice, Needs};
 
 /// What `list` says.
@@ -125,7 +125,7 @@ impl Config {
             random: Bast::new(&of_logs, logs, data),
             sequential: Bits::new(data as usize),
             heard: None,
-            now: Now { group: u64::MAX, lbn: NONE, sequential: false },
+            now: Now { group: u64::MAX, lbn: LogicalBlock::NONE, sequential: false },
         };
         Ok(Folded::boxed(shape, Placement::Fixed, self.merge_erase, sftl))
     }
@@ -147,14 +147,14 @@ struct Sftl {
 #[derive(Debug, Clone, Copy)]
 struct Now {
     group: u64,
-    lbn: u32,
+    lbn: LogicalBlock,
     sequential: bool,
 }
 
 impl Sftl {
     /// Whether the next `count` pages of `lbn`, of those written together, belong to the sequential
     /// class.
-    fn is_sequential(&mut self, group: u64, lbn: u32, count: usize) -> bool {
+    fn is_sequential(&mut self, group: u64, lbn: LogicalBlock, count: usize) -> bool {
         let heard = self.heard.take().filter(|hint| hint.block == lbn);
         if let Some(hint) = heard {
             self.now = Now { group, lbn, sequential: hint.pattern.write == Access::Sequential };
@@ -178,13 +178,13 @@ impl BlockScheme for Sftl {
         let (lbn, _) = blocks.split(pages[0].lpn);
         let together = group(blocks, pages);
         if !self.is_sequential(cx.group, lbn, together.len()) {
-            self.sequential.clear(lbn as usize);
+            self.sequential.clear(lbn.index());
             return self.random.write(blocks, cx, pages, waits);
         }
         if !self.random.fold_log(blocks, cx, lbn) {
             return 0;
         }
-        self.sequential.set(lbn as usize);
+        self.sequential.set(lbn.index());
         if together.iter().all(|out| blocks.direct(cx.flash, out.lpn, 1) == 1) {
             return blocks.write_direct(cx, together, waits).unwrap_or(0);
         }
@@ -195,9 +195,9 @@ impl BlockScheme for Sftl {
         self.heard = Some(hint).filter(|hint| !clean && hint.pattern.write != Access::Never);
     }
 
-    fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
+    fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[Lpn]) -> bool {
         let (lbn, _) = blocks.split(pages[0]);
-        if self.sequential.get(lbn as usize) {
+        if self.sequential.get(lbn.index()) {
             return rewrite(blocks, cx, lbn, (&[], JoinId::NONE));
         }
         self.random.write_tombstones(blocks, cx, pages)

@@ -52,6 +52,7 @@ use crate::ftl::context::{Cx, Label, PageOut, Place};
 use crate::ftl::{Mapping, Shape};
 use crate::nand::{Cause, Flash, JoinId, Media, Role};
 use crate::support::NONE;
+use crate::support::ids::{LogicalBlock, Lpn};
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice};
 use crate::support::roomy::Roomy;
@@ -175,18 +176,19 @@ struct Superblock {
 }
 
 impl Superblock {
-    fn group_of(&self, lpn: u32) -> u32 {
-        (u64::from(lpn) / self.pages) as u32
+    fn group_of(&self, lpn: Lpn) -> u32 {
+        (u64::from(lpn.0) / self.pages) as u32
     }
 
-    fn pages_of(&self, group: u32) -> Range<u32> {
+    fn pages_of(&self, group: u32) -> Range<Lpn> {
         let end = u64::from(self.logical_pages).min((u64::from(group) + 1) * self.pages);
-        (u64::from(group) * self.pages) as u32..end as u32
+        Lpn((u64::from(group) * self.pages) as u32)..Lpn(end as u32)
     }
 
     /// Data blocks of a superblock: the last one may have fewer.
     fn data_blocks(&self, ppb: u32, group: u32) -> usize {
-        (self.pages_of(group).len() as u32 / ppb) as usize
+        let pages = self.pages_of(group);
+        ((pages.end - pages.start) / ppb) as usize
     }
 
     /// The next page of the open block, if there is one.
@@ -200,7 +202,7 @@ impl Superblock {
     fn open(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, group: u32) {
         let block = blocks.take(group % blocks.geometry.units);
         let g = &mut self.groups[group as usize];
-        (g.open, g.label) = (block, cx.label(Role::Data, group));
+        (g.open, g.label) = (block, cx.label(Role::Data, LogicalBlock(group)));
         g.blocks.push(block);
         if g.blocks.len() == self.data_blocks(blocks.ppb(), group) + 1 {
             self.order.push_front(&mut self.links, group);
@@ -323,7 +325,7 @@ impl BlockScheme for Superblock {
         count
     }
 
-    fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
+    fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[Lpn]) -> bool {
         let group = self.group_of(pages[0]);
         let Some(at) = self.place(blocks, cx, group) else { return false };
         blocks.write_tombstones(cx, at, pages);
@@ -341,7 +343,7 @@ impl BlockScheme for Superblock {
             }
             // The one with most room goes on being written.
             let open = owned.iter().copied().min_by_key(|&block| cx.flash.write_ptr(block));
-            let label = cx.label(Role::Data, group);
+            let label = cx.label(Role::Data, LogicalBlock(group));
             self.groups[group as usize] =
                 Group { blocks: owned.into(), open: open.unwrap_or(NONE), label };
         }

@@ -12,12 +12,13 @@ use crate::nand::media::Content;
 use crate::nand::op::JoinId;
 use crate::nand::{Cause, Engine, Flash, FlashOp, Kind, Media, Oob, Plan, Role};
 use crate::support::NONE;
+use crate::support::ids::{LogicalBlock, Lpn};
 
 /// A page on its way to flash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageOut {
     /// Logical page; of a tombstone, the number of its list; of a translation page, its number.
-    pub lpn: u32,
+    pub lpn: Lpn,
     /// On whose account.
     pub cause: Cause,
     /// What it holds.
@@ -29,29 +30,29 @@ pub struct PageOut {
 impl PageOut {
     /// A page with data on account of `cause`.
     #[inline]
-    pub fn data(lpn: u32, cause: Cause) -> Self {
+    pub fn data(lpn: Lpn, cause: Cause) -> Self {
         Self { lpn, cause, content: Content::Host, slot: false }
     }
 
     /// A page of the host that bypasses the buffer.
     #[inline]
-    pub fn host(lpn: u32) -> Self {
+    pub fn host(lpn: Lpn) -> Self {
         Self::data(lpn, Cause::Host)
     }
 
     /// A tombstone with list `list`.
     pub fn tombstone(list: u32, cause: Cause) -> Self {
-        Self { lpn: list, cause, content: Content::Tombstone, slot: false }
+        Self { lpn: Lpn(list), cause, content: Content::Tombstone, slot: false }
     }
 
     /// Translation page `number`.
     pub fn map(number: u32, cause: Cause) -> Self {
-        Self { lpn: number, cause, content: Content::Map, slot: false }
+        Self { lpn: Lpn(number), cause, content: Content::Map, slot: false }
     }
 
     /// A page that holds nothing.
     pub fn filler() -> Self {
-        Self { lpn: NONE, cause: Cause::Filler, content: Content::Filler, slot: false }
+        Self { lpn: Lpn::NONE, cause: Cause::Filler, content: Content::Filler, slot: false }
     }
 }
 
@@ -60,8 +61,8 @@ impl PageOut {
 pub struct Label {
     /// Role of the block.
     pub role: Role,
-    /// Logical block that owns it, or [`NONE`].
-    pub logical_block: u32,
+    /// Logical block that owns it, or [`LogicalBlock::NONE`].
+    pub logical_block: LogicalBlock,
     /// When it was opened; kept while power can fail.
     pub opened: u64,
 }
@@ -135,8 +136,8 @@ pub struct Cx<'a> {
     pub group: u64,
     /// Reads come after this join of the plan: only then is it known where the page lies.
     pub known: JoinId,
-    /// The page to be written that there was no room for before, or [`NONE`].
-    pub tried: u32,
+    /// The page to be written that there was no room for before, or [`Lpn::NONE`].
+    pub tried: Lpn,
 }
 
 #[cfg(test)]
@@ -160,7 +161,7 @@ impl<'a> Cx<'a> {
             own,
             group: 0,
             known: JoinId::NONE,
-            tried: NONE,
+            tried: Lpn::NONE,
         }
     }
 }
@@ -179,7 +180,7 @@ impl Cx<'_> {
     }
 
     /// A label for a block that is opened now.
-    pub fn label(&mut self, role: Role, logical_block: u32) -> Label {
+    pub fn label(&mut self, role: Role, logical_block: LogicalBlock) -> Label {
         let opened = self.engine.media_mut().map_or(0, Media::next_seq);
         Label { role, logical_block, opened }
     }
@@ -187,7 +188,7 @@ impl Cx<'_> {
     /// Writes down which ranges of pages, `(first, count)`, a tombstone is going to say have been
     /// trimmed. Returns the number of the list for the tombstone, or [`NONE`] where no medium is
     /// kept.
-    pub fn write_down_trims(&mut self, ranges: impl Iterator<Item = (u32, u32)>) -> u32 {
+    pub fn write_down_trims(&mut self, ranges: impl Iterator<Item = (Lpn, u32)>) -> u32 {
         self.engine.media_mut().map_or(NONE, |media| media.write_down_trims(ranges.collect()))
     }
 
@@ -240,7 +241,7 @@ impl Cx<'_> {
         &mut self,
         block: u32,
         page: u32,
-        lpn: u32,
+        lpn: Lpn,
         cause: Cause,
         signals: JoinId,
         waiter: JoinId,
@@ -264,7 +265,7 @@ impl Cx<'_> {
                 self.counters.array_reads += 1;
             }
             if let Some(stored) = self.engine.stored() {
-                let version = stored.version_of(Content::Host, lpn);
+                let version = stored.version_of(Content::Host, lpn.0);
                 self.plan.oob.push(Oob { lpn, version, ..Oob::default() });
             }
             return;
@@ -288,7 +289,7 @@ impl Cx<'_> {
         };
         if let Some(stored) = self.engine.stored() {
             op.payload = self.plan.oob.len() as u32;
-            let version = stored.version_of(Content::Host, lpn);
+            let version = stored.version_of(Content::Host, lpn.0);
             self.plan.oob.push(Oob { lpn, version, ..Oob::default() });
         }
         self.note(op);
@@ -315,7 +316,7 @@ impl Cx<'_> {
             op.payload = self.plan.oob.len() as u32;
             let version = stored.version_of(Content::Map, number);
             self.plan.oob.push(Oob {
-                lpn: number,
+                lpn: Lpn(number),
                 version,
                 content: Content::Map,
                 ..Oob::default()
@@ -405,7 +406,7 @@ impl Cx<'_> {
         let kept = !self.timed || self.engine.stores_at_issue();
         if let Some(stored) = self.engine.stored_mut() {
             let host = out.content == Content::Host;
-            let version = stored.version_of(out.content, out.lpn);
+            let version = stored.version_of(out.content, out.lpn.0);
             stamps.push((version, stored.media.next_seq()));
             if let Some(shadow) = stored.shadow.as_mut().filter(|_| kept && host) {
                 shadow.add_copy(out.lpn, version);
@@ -471,7 +472,7 @@ impl Cx<'_> {
     /// The out-of-band record of a page written now.
     fn record(&mut self, out: PageOut, label: Label, stamp: Option<Stamp>) -> Oob {
         let Some(stored) = self.engine.stored_mut() else { return Oob::default() };
-        let mut now = || (stored.version_of(out.content, out.lpn), stored.media.next_seq());
+        let mut now = || (stored.version_of(out.content, out.lpn.0), stored.media.next_seq());
         let (version, seq) = stamp.unwrap_or_else(&mut now);
         Oob {
             lpn: out.lpn,

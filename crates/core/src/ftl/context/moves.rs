@@ -4,6 +4,7 @@
 use super::{Cx, Label, PageOut, Place};
 use crate::nand::{Cause, FlashOp, JoinId, Kind, Oob};
 use crate::support::NONE;
+use crate::support::ids::Lpn;
 
 /// A page to be moved: its place in the source block, and what it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +19,7 @@ pub struct Move {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
     /// The first one.
-    pub first: u32,
+    pub first: Lpn,
     /// From one to the next.
     pub step: u32,
     /// How many.

@@ -61,6 +61,7 @@ use crate::nand::{Flash, Media, Ppn};
 use crate::pattern::{Access, Hint, Pattern, Policy, Route};
 use crate::support::NONE;
 use crate::support::bits::Bits;
+use crate::support::ids::{LogicalBlock, Lpn};
 use crate::support::registry::{About, Choice, Cost, Needs};
 
 /// What `list` says.
@@ -173,7 +174,13 @@ impl Config {
             ready: BTreeSet::new(),
             scattering: None,
             turn: 0,
-            stream: Stream { group: u64::MAX, lbn: NONE, unit: NONE, next: NONE, run: 0 },
+            stream: Stream {
+                group: u64::MAX,
+                lbn: LogicalBlock::NONE,
+                unit: NONE,
+                next: Lpn::NONE,
+                run: 0,
+            },
             hint: None,
         };
         Ok(PageLevel::boxed(store, shape.logical_pages, scheme))
@@ -185,10 +192,10 @@ impl Config {
 struct Stream {
     group: u64,
     /// The logical block.
-    lbn: u32,
+    lbn: LogicalBlock,
     unit: u32,
     /// The page that would go on with the run, and how long that is.
-    next: u32,
+    next: Lpn,
     run: u32,
 }
 
@@ -202,9 +209,9 @@ struct Blas {
     /// Logical blocks that have been scattered since they were written.
     striped: Bits,
     /// Those that wait to be scattered.
-    ready: BTreeSet<(Reverse<u32>, u32)>,
+    ready: BTreeSet<(Reverse<u32>, LogicalBlock)>,
     /// The one that is being scattered, and the page at which that goes on.
-    scattering: Option<(u32, u32)>,
+    scattering: Option<(LogicalBlock, Lpn)>,
     /// The unit whose turn it is.
     turn: u32,
     stream: Stream,
@@ -213,30 +220,36 @@ struct Blas {
 
 impl Blas {
     /// A logical block has been written: it is no longer read-intensive.
-    fn on_written(&mut self, lbn: u32) {
+    fn on_written(&mut self, lbn: LogicalBlock) {
         self.forget_score(lbn);
-        self.striped.clear(lbn as usize);
+        self.striped.clear(lbn.index());
         self.scattering = self.scattering.filter(|&(scattering, _)| scattering != lbn);
     }
 
-    fn forget_score(&mut self, lbn: u32) {
-        let score = std::mem::take(&mut self.scores[lbn as usize]);
+    fn forget_score(&mut self, lbn: LogicalBlock) {
+        let score = std::mem::take(&mut self.scores[lbn.index()]);
         if score >= self.config.threshold {
             self.ready.remove(&(Reverse(score), lbn));
         }
     }
 
-    fn set_score(&mut self, lbn: u32, score: u32) {
+    fn set_score(&mut self, lbn: LogicalBlock, score: u32) {
         self.forget_score(lbn);
-        self.scores[lbn as usize] = score;
+        self.scores[lbn.index()] = score;
         if score >= self.config.threshold {
             self.ready.insert((Reverse(score), lbn));
         }
     }
 
     /// The unit that the next page of `lbn` goes to; `None` while none takes it.
-    fn unit_for(&mut self, store: &mut Store, cx: &Cx<'_>, lbn: u32, class: u32) -> Option<u32> {
-        let (stream, home) = (self.stream, self.home[lbn as usize]);
+    fn unit_for(
+        &mut self,
+        store: &mut Store,
+        cx: &Cx<'_>,
+        lbn: LogicalBlock,
+        class: u32,
+    ) -> Option<u32> {
+        let (stream, home) = (self.stream, self.home[lbn.index()]);
         let together = stream.group == cx.group && stream.lbn == lbn;
         let mut units = store.units(cx.engine, class);
         let kept = if together {
@@ -292,8 +305,8 @@ impl Blas {
         store: &Store,
         table: &Table,
         flash: &Flash,
-        pages: Range<u32>,
-    ) -> Option<(u32, u32, u32)> {
+        pages: Range<Lpn>,
+    ) -> Option<(Lpn, u32, u32)> {
         let g = store.geometry();
         let channel = |lpn| {
             stored(store, table, flash, lpn).map(|(block, _)| channel_of(store, g.unit_of(block)))
@@ -305,8 +318,8 @@ impl Blas {
                 first += 1;
                 continue;
             };
-            let run =
-                (first..pages.end.min(first + most)).take_while(|&lpn| channel(lpn) == Some(here));
+            let run = Lpn::each(first..pages.end.min(first + most))
+                .take_while(|&lpn| channel(lpn) == Some(here));
             let count = run.count() as u32;
             if count > g.program_pages {
                 return Some((first, count, here));
@@ -322,13 +335,14 @@ impl Blas {
         store: &mut Store,
         cx: &mut Cx<'_>,
         table: &mut Table,
-        (first, count, channel): (u32, u32, u32),
+        (first, count, channel): (Lpn, u32, u32),
     ) -> bool {
         let (channels, step) = (store.geometry().channels, store.geometry().program_pages);
         let mut moved = false;
-        for (number, at) in (1..).zip((first + step..first + count).step_by(step as usize)) {
+        for (number, at) in (1..).zip(Lpn::each(first + step..first + count).step_by(step as usize))
+        {
             let to = (channel + number) % channels;
-            let places = (at..(at + step).min(first + count))
+            let places = Lpn::each(at..(at + step).min(first + count))
                 .filter_map(|lpn| stored(store, table, cx.flash, lpn));
             let places: Vec<(u32, u32)> = places.collect();
             for together in places.chunk_by(|one, next| one.0 == next.0) {
@@ -349,7 +363,7 @@ fn channel_of(store: &Store, unit: u32) -> u32 {
 }
 
 /// Where a page can be read on flash.
-fn stored(store: &Store, table: &Table, flash: &Flash, lpn: u32) -> Option<(u32, u32)> {
+fn stored(store: &Store, table: &Table, flash: &Flash, lpn: Lpn) -> Option<(u32, u32)> {
     let (block, page) = store.geometry().split(table.lookup(lpn)?);
     flash.is_written(block, page).then_some((block, page))
 }
@@ -359,19 +373,19 @@ impl PageScheme for Blas {
         &mut self,
         store: &mut Store,
         cx: &mut Cx<'_>,
-        (lpn, class): (u32, u32),
+        (lpn, class): (Lpn, u32),
         _old: Option<Ppn>,
     ) -> Option<u32> {
-        self.unit_for(store, cx, lpn / store.geometry().pages_per_block, class)
+        self.unit_for(store, cx, lpn.block(store.geometry().pages_per_block), class)
     }
 
-    fn written(&mut self, store: &Store, cx: &mut Cx<'_>, lpn: u32, unit: u32) {
-        let lbn = lpn / store.geometry().pages_per_block;
+    fn written(&mut self, store: &Store, cx: &mut Cx<'_>, lpn: Lpn, unit: u32) {
+        let lbn = lpn.block(store.geometry().pages_per_block);
         let group = cx.group;
         let goes_on = (self.stream.group, self.stream.lbn, self.stream.next) == (group, lbn, lpn);
         let run = if goes_on { self.stream.run + 1 } else { 1 };
         self.stream = Stream { group, lbn, unit, next: lpn + 1, run };
-        self.home[lbn as usize] = unit;
+        self.home[lbn.index()] = unit;
         self.on_written(lbn);
         if let Some(threshold) = self.config.sequential.filter(|_| cx.timed) {
             let hint = self.hint.filter(|hint| hint.block == lbn);
@@ -385,15 +399,15 @@ impl PageScheme for Blas {
         self.config.placement == Placement::LeastBusy
     }
 
-    fn route(&self, store: &Store, lbn: u32, _pattern: Pattern) -> Option<Route> {
-        let home = self.home[lbn as usize];
+    fn route(&self, store: &Store, lbn: LogicalBlock, _pattern: Pattern) -> Option<Route> {
+        let home = self.home[lbn.index()];
         let kept = self.config.placement == Placement::Kept && home != NONE;
         Some(if kept { Route::Channel(channel_of(store, home)) } else { Route::Anywhere })
     }
 
-    fn policy(&self, lbn: u32) -> Option<Policy> {
-        let written = self.home[lbn as usize] != NONE;
-        written.then(|| if self.striped.get(lbn as usize) { Policy::Multi } else { Policy::Single })
+    fn policy(&self, lbn: LogicalBlock) -> Option<Policy> {
+        let written = self.home[lbn.index()] != NONE;
+        written.then(|| if self.striped.get(lbn.index()) { Policy::Multi } else { Policy::Single })
     }
 
     fn on_hint(&mut self, hint: Hint, clean: bool, _counters: &mut Counters) {
@@ -404,11 +418,11 @@ impl PageScheme for Blas {
         true
     }
 
-    fn on_read(&mut self, lbn: u32, pages: u32) {
+    fn on_read(&mut self, lbn: LogicalBlock, pages: u32) {
         let counts = self.config.score == Score::Reads || pages > self.config.long_read;
         let under_way = self.scattering.is_some_and(|(scattering, _)| scattering == lbn);
-        if counts && !under_way && !self.striped.get(lbn as usize) {
-            self.set_score(lbn, self.scores[lbn as usize].saturating_add(1));
+        if counts && !under_way && !self.striped.get(lbn.index()) {
+            self.set_score(lbn, self.scores[lbn.index()].saturating_add(1));
         }
     }
 
@@ -420,13 +434,13 @@ impl PageScheme for Blas {
         loop {
             let Some((lbn, from)) = self.scattering else {
                 let Some((_, lbn)) = self.ready.pop_first() else { return false };
-                self.scores[lbn as usize] = 0;
-                self.scattering = Some((lbn, lbn * ppb));
+                self.scores[lbn.index()] = 0;
+                self.scattering = Some((lbn, lbn.first(ppb)));
                 continue;
             };
-            let end = ((lbn + 1) * ppb).min(self.logical_pages);
+            let end = lbn.range(ppb).end.min(Lpn(self.logical_pages));
             let Some(run) = Self::next_run(store, table, cx.flash, from..end) else {
-                self.striped.set(lbn as usize);
+                self.striped.set(lbn.index());
                 self.scattering = None;
                 continue;
             };
@@ -440,15 +454,19 @@ impl PageScheme for Blas {
     fn recovered(&mut self, store: &Store, table: &Table, _found: &Media) {
         let g = store.geometry();
         let ppb = g.pages_per_block;
-        for (lbn, home) in (0..).zip(&mut self.home) {
-            let pages = lbn * ppb..((lbn + 1) * ppb).min(self.logical_pages);
-            let first = pages.into_iter().find_map(|lpn| table.lookup(lpn));
+        for (lbn, home) in LogicalBlock(0).onwards().zip(&mut self.home) {
+            let Range { start, end } = lbn.range(ppb);
+            let pages = Lpn::each(start..end.min(Lpn(self.logical_pages)));
+            let first = pages.clone().find_map(|lpn| table.lookup(lpn));
             *home = first.map_or(NONE, |ppn| g.unit_of(g.split(ppn).0));
         }
     }
 
     fn check(&self) -> Result<(), String> {
-        let waiting = (0..).zip(&self.scores).filter(|&(_, &score)| score >= self.config.threshold);
+        let waiting = LogicalBlock(0)
+            .onwards()
+            .zip(&self.scores)
+            .filter(|&(_, &score)| score >= self.config.threshold);
         let waiting: BTreeSet<_> = waiting.map(|(lbn, &score)| (Reverse(score), lbn)).collect();
         if waiting == self.ready {
             return Ok(());

@@ -9,6 +9,7 @@ use crate::ftl::{Advice, Mapping, Reclaim};
 use crate::metrics::Counters;
 use crate::nand::{Cause, Flash, JoinId, Media, Ppn};
 use crate::pattern::{Hint, Pattern, Policy, Route};
+use crate::support::ids::{LogicalBlock, Lpn};
 
 /// What a scheme does otherwise than page mapping, which by default it is. It is told of each page
 /// before and after it is written, looked up or moved; the page's place is kept in the table.
@@ -22,7 +23,7 @@ pub trait PageScheme: Clone + std::fmt::Debug + Send + Sync {
     /// that finds no room: what counts writes does so in [`Self::written`]. By default the class
     /// that `ftl.gc.regions` makes of it.
     #[inline]
-    fn class_of(&mut self, store: &Store, _lpn: u32, old: Option<Ppn>) -> u32 {
+    fn class_of(&mut self, store: &Store, _lpn: Lpn, old: Option<Ppn>) -> u32 {
         store.class_of_write(old)
     }
 
@@ -33,7 +34,7 @@ pub trait PageScheme: Clone + std::fmt::Debug + Send + Sync {
         &mut self,
         store: &mut Store,
         cx: &mut Cx<'_>,
-        (lpn, class): (u32, u32),
+        (lpn, class): (Lpn, u32),
         old: Option<Ppn>,
     ) -> Option<u32> {
         store.pick(cx, store.pools().of_page(lpn), class, old)
@@ -41,14 +42,14 @@ pub trait PageScheme: Clone + std::fmt::Debug + Send + Sync {
 
     /// The page has been written to `unit`.
     #[inline]
-    fn written(&mut self, _store: &Store, _cx: &mut Cx<'_>, _lpn: u32, _unit: u32) {}
+    fn written(&mut self, _store: &Store, _cx: &mut Cx<'_>, _lpn: Lpn, _unit: u32) {}
 
     /// These pages are going to be trimmed; some may hold nothing.
-    fn on_trim(&mut self, _table: &Table, _pages: Range<u32>) {}
+    fn on_trim(&mut self, _table: &Table, _pages: Range<Lpn>) {}
 
     /// A page is moved by the collection of `unit`.
     #[inline]
-    fn on_move(&mut self, _lpn: u32, _unit: u32) {}
+    fn on_move(&mut self, _lpn: Lpn, _unit: u32) {}
 
     // What it tells, and is told.
 
@@ -58,12 +59,17 @@ pub trait PageScheme: Clone + std::fmt::Debug + Send + Sync {
     }
 
     /// See [`Advice::route`].
-    fn route(&self, _store: &Store, _logical_block: u32, _pattern: Pattern) -> Option<Route> {
+    fn route(
+        &self,
+        _store: &Store,
+        _logical_block: LogicalBlock,
+        _pattern: Pattern,
+    ) -> Option<Route> {
         None
     }
 
     /// See [`Advice::policy`].
-    fn policy(&self, _logical_block: u32) -> Option<Policy> {
+    fn policy(&self, _logical_block: LogicalBlock) -> Option<Policy> {
         None
     }
 
@@ -76,7 +82,7 @@ pub trait PageScheme: Clone + std::fmt::Debug + Send + Sync {
     }
 
     /// See [`Advice::on_read`].
-    fn on_read(&mut self, _logical_block: u32, _pages: u32) {}
+    fn on_read(&mut self, _logical_block: LogicalBlock, _pages: u32) {}
 
     /// See [`Advice::idle`]. What it moves goes by [`Store::transfer`].
     fn idle(&mut self, _store: &mut Store, _cx: &mut Cx<'_>, _table: &mut Table) -> bool {
@@ -88,13 +94,13 @@ pub trait PageScheme: Clone + std::fmt::Debug + Send + Sync {
 
     /// Whether it can say where a page is without reading flash.
     #[inline]
-    fn knows(&self, _lpn: u32) -> bool {
+    fn knows(&self, _lpn: Lpn) -> bool {
         true
     }
 
     /// The host looks a page up: plans what it takes to read the map.
     #[inline]
-    fn before_lookup(&mut self, _store: &mut Store, _cx: &mut Cx<'_>, _table: &Table, _lpn: u32) {}
+    fn before_lookup(&mut self, _store: &mut Store, _cx: &mut Cx<'_>, _table: &Table, _lpn: Lpn) {}
 
     /// The host is going to write a page: plans what that takes of the map. `false` while there is
     /// no room for it.
@@ -104,7 +110,7 @@ pub trait PageScheme: Clone + std::fmt::Debug + Send + Sync {
         _store: &mut Store,
         _cx: &mut Cx<'_>,
         _table: &Table,
-        _lpn: u32,
+        _lpn: Lpn,
     ) -> bool {
         true
     }
@@ -181,7 +187,7 @@ impl<S: PageScheme> Owners for Moves<'_, S> {
             return PageOut::map(owner - OWN, Cause::Gc);
         }
         if Table::is_page(owner) {
-            self.scheme.on_move(owner, self.unit);
+            self.scheme.on_move(Lpn(owner), self.unit);
         }
         self.table.moved(owner, ppn)
     }
@@ -218,18 +224,18 @@ impl<S: PageScheme + 'static> PageLevel<S> {
 
 impl<S: PageScheme + 'static> Mapping for PageLevel<S> {
     #[inline]
-    fn translate(&mut self, cx: &mut Cx<'_>, lpn: u32) -> Option<Ppn> {
+    fn translate(&mut self, cx: &mut Cx<'_>, lpn: Lpn) -> Option<Ppn> {
         self.scheme.before_lookup(&mut self.store, cx, &self.table, lpn);
         self.table.lookup(lpn)
     }
 
     #[inline]
-    fn knows(&self, lpn: u32) -> bool {
+    fn knows(&self, lpn: Lpn) -> bool {
         self.scheme.knows(lpn)
     }
 
     #[inline]
-    fn lookup(&self, lpn: u32) -> Option<Ppn> {
+    fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
         self.table.lookup(lpn)
     }
 
@@ -244,7 +250,7 @@ impl<S: PageScheme + 'static> Mapping for PageLevel<S> {
             let class = scheme.class_of(store, lpn, old);
             let Some(unit) = scheme.pick(store, cx, (lpn, class), old) else { return i };
             let guard = table.forget(store, lpn);
-            let Some(ppn) = store.append(cx, (unit, class), *out, lpn, guard, waits) else {
+            let Some(ppn) = store.append(cx, (unit, class), *out, lpn.0, guard, waits) else {
                 return i;
             };
             table.set(lpn, ppn);
@@ -253,7 +259,7 @@ impl<S: PageScheme + 'static> Mapping for PageLevel<S> {
         pages.len()
     }
 
-    fn trim(&mut self, cx: &mut Cx<'_>, first: u32, count: u32) {
+    fn trim(&mut self, cx: &mut Cx<'_>, first: Lpn, count: u32) {
         let Self { store, table, scheme } = self;
         scheme.on_trim(table, first..first + count);
         table.trim(store, first, count);
@@ -320,15 +326,15 @@ impl<S: PageScheme + 'static> Mapping for PageLevel<S> {
 }
 
 impl<S: PageScheme + 'static> Advice for PageLevel<S> {
-    fn home(&self, lpn: u32) -> Option<u32> {
+    fn home(&self, lpn: Lpn) -> Option<u32> {
         self.store.home(lpn)
     }
 
-    fn home_chip(&self, lpn: u32) -> Option<u32> {
+    fn home_chip(&self, lpn: Lpn) -> Option<u32> {
         self.store.home_chip(lpn)
     }
 
-    fn pool(&self, lpn: u32) -> Option<u32> {
+    fn pool(&self, lpn: Lpn) -> Option<u32> {
         let pools = self.store.pools();
         (pools.count() > 1).then(|| pools.of_page(lpn))
     }
@@ -341,11 +347,11 @@ impl<S: PageScheme + 'static> Advice for PageLevel<S> {
         self.store.needs_work_estimates() || self.scheme.needs_work_estimates()
     }
 
-    fn route(&self, logical_block: u32, pattern: Pattern) -> Option<Route> {
+    fn route(&self, logical_block: LogicalBlock, pattern: Pattern) -> Option<Route> {
         self.scheme.route(&self.store, logical_block, pattern)
     }
 
-    fn policy(&self, logical_block: u32) -> Option<Policy> {
+    fn policy(&self, logical_block: LogicalBlock) -> Option<Policy> {
         self.scheme.policy(logical_block)
     }
 
@@ -357,7 +363,7 @@ impl<S: PageScheme + 'static> Advice for PageLevel<S> {
         self.scheme.watches_reads()
     }
 
-    fn on_read(&mut self, logical_block: u32, pages: u32) {
+    fn on_read(&mut self, logical_block: LogicalBlock, pages: u32) {
         self.scheme.on_read(logical_block, pages);
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Shape, Span, View};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -115,7 +116,7 @@ impl Arc {
 impl Buffer for Arc {
     fn access(&mut self, span: &Span, _: &dyn View) -> Decisions {
         let mut out = Decisions::default();
-        for x in span.first..span.first + span.count {
+        for Lpn(x) in span.pages() {
             let held = self.t1.contains(&x) || self.t2.contains(&x);
             out.hits.push(held);
             if !span.write && !self.allocate {

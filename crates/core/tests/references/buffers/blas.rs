@@ -2,6 +2,7 @@
 //! for each channel.
 
 use eraseblock_core::buffer::{Action, Shape, Span, View};
+use eraseblock_core::support::ids::{LogicalBlock, Lpn};
 use eraseblock_core::pattern::{Pattern, Route};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -76,7 +77,7 @@ impl Blas {
             let pattern = self.pattern(pages);
             let free = |channel: &u32| self.marked.iter().all(|marked| marked.channel != *channel);
             let mut anywhere = (0..view.channels()).filter(free);
-            let channel = match view.route(*block, pattern) {
+            let channel = match view.route(LogicalBlock(*block), pattern) {
                 // Where it lies, even if all of it is new.
                 Route::Channel(channel) | Route::Home(channel) => Some(channel).filter(free),
                 _ => anywhere.next(),
@@ -123,8 +124,8 @@ impl Blas {
 impl Buffer for Blas {
     fn access(&mut self, span: &Span, view: &dyn View) -> Decisions {
         let mut out = Decisions::default();
-        let block = span.first / self.pages_per_block;
-        for page in span.first..span.first + span.count {
+        let block = span.first.0 / self.pages_per_block;
+        for Lpn(page) in span.pages() {
             let hit = self.blocks.holds(page);
             out.hits.push(hit);
             if !span.write {

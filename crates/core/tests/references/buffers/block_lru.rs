@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Action, Shape, Span, View};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -71,8 +72,8 @@ impl BlockLru {
 impl Buffer for BlockLru {
     fn access(&mut self, span: &Span, _: &dyn View) -> Decisions {
         let mut out = Decisions::default();
-        let number = span.first / self.pages_per_block;
-        for page in span.first..span.first + span.count {
+        let number = span.first.0 / self.pages_per_block;
+        for Lpn(page) in span.pages() {
             let hit = self.blocks.iter().any(|block| block.pages.contains_key(&page));
             out.hits.push(hit);
             if !span.write && !self.allocate {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Action, Shape, Span, View};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -173,7 +174,7 @@ impl Bpac {
 impl Buffer for Bpac {
     fn access(&mut self, span: &Span, _: &dyn View) -> Decisions {
         let mut out = Decisions::default();
-        for page in span.first..span.first + span.count {
+        for Lpn(page) in span.pages() {
             out.hits.push(self.page_list.contains(&page) || self.in_block_list(page));
             if span.write {
                 self.write(page, &mut out);

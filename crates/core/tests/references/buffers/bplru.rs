@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Action, Shape, Span, View};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -102,7 +103,7 @@ impl Bplru {
 impl Buffer for Bplru {
     fn access(&mut self, span: &Span, _: &dyn View) -> Decisions {
         let mut out = Decisions::default();
-        for sector in span.first..span.first + span.count {
+        for Lpn(sector) in span.pages() {
             if span.write {
                 self.write(sector, &mut out);
             } else {

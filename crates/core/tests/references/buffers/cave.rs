@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use eraseblock_core::buffer::{Action, Shape, Span, View};
+use eraseblock_core::support::ids::{LogicalBlock, Lpn};
 use eraseblock_core::pattern::{Pattern, Route};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -154,7 +155,7 @@ impl Cave {
             return Goes::To(item.key % modules);
         }
         if self.by_block() {
-            match view.route(item.key, self.pattern(item)) {
+            match view.route(LogicalBlock(item.key), self.pattern(item)) {
                 Route::Striped => return Goes::Striped,
                 Route::Anywhere => return Goes::Anywhere,
                 Route::Channel(channel) | Route::Home(channel) if modules == view.channels() => {
@@ -166,11 +167,11 @@ impl Cave {
         // Where its first page lies.
         let first = if self.by_block() { item.key * self.pages_per_block } else { item.key };
         let home = if self.chips {
-            view.home_chip(first)
+            view.home_chip(Lpn(first))
         } else {
-            view.home(first).map(|unit| part_of(view, unit, modules))
+            view.home(Lpn(first)).map(|unit| part_of(view, unit, modules))
         };
-        let lies = || view.unit_of(first).map(|unit| part_of(view, unit, modules));
+        let lies = || view.unit_of(Lpn(first)).map(|unit| part_of(view, unit, modules));
         home.or_else(lies).map_or(Goes::Anywhere, Goes::To)
     }
 
@@ -251,7 +252,7 @@ impl Cave {
 impl Buffer for Cave {
     fn access(&mut self, span: &Span, view: &dyn View) -> Decisions {
         let mut out = Decisions::default();
-        for page in span.first..span.first + span.count {
+        for Lpn(page) in span.pages() {
             let hit = self.get(page).is_some();
             out.hits.push(hit);
             if !span.write && !self.takes_reads() {

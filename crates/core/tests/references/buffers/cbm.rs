@@ -1,5 +1,6 @@
 //! CBM: HBM's regions for dirty pages beside an LRU cache of clean ones.
 
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Action, Shape, Span, View};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -54,7 +55,7 @@ impl Cbm {
         }
         if self.fill_holes {
             let block = pages[0].0 / self.pages_per_block;
-            let coming = span.first..span.first + span.count;
+            let coming = span.first.0..span.first.0 + span.count;
             let fits = |page: &u32| page / self.pages_per_block == block && !coming.contains(page);
             pages.extend(self.cache.iter().filter(|page| fits(page)).map(|&page| (page, false)));
             pages.sort_unstable();
@@ -64,11 +65,11 @@ impl Cbm {
     }
 
     fn write(&mut self, span: &Span, out: &mut Decisions) {
-        for left in self.write_buffer.begin(span.first, span.count) {
+        for left in self.write_buffer.begin(span.first.0, span.count) {
             self.leave(left, span, out);
         }
         let mut counted = false;
-        for page in span.first..span.first + span.count {
+        for Lpn(page) in span.pages() {
             // A page of the read cache moves: it is out of there before it needs room.
             let clean = self.cache.contains(&page);
             self.cache.retain(|&cached| cached != page);
@@ -83,7 +84,7 @@ impl Cbm {
 
     fn read(&mut self, span: &Span, out: &mut Decisions) {
         let mut counted = false;
-        for page in span.first..span.first + span.count {
+        for Lpn(page) in span.pages() {
             if self.write_buffer.holds(page) {
                 out.hits.push(true);
                 self.write_buffer.serve(page, false, &mut counted);

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Shape, Span, View};
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
@@ -44,7 +45,7 @@ impl Cflru {
 impl Buffer for Cflru {
     fn access(&mut self, span: &Span, _: &dyn View) -> Decisions {
         let mut out = Decisions::default();
-        for page in span.first..span.first + span.count {
+        for Lpn(page) in span.pages() {
             let held = self.list.contains(&page);
             out.hits.push(held);
             if !held && self.list.len() == self.capacity {

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use eraseblock_core::buffer::View;
+use eraseblock_core::support::ids::LogicalBlock;
 use eraseblock_core::pattern::{Access, Hint, Pattern};
 
 /// Blocks of written pages, the most recent first.
@@ -74,7 +75,7 @@ pub fn written(sequential: bool) -> Pattern {
 /// As evictions have it.
 #[expect(clippy::unnecessary_wraps, reason = "each caller hands it on as an eviction's own")]
 pub fn hint(block: u32, pattern: Pattern, channel: Option<u32>) -> Option<Hint> {
-    Some(Hint { block, pattern, channel, again: false })
+    Some(Hint { block: LogicalBlock(block), pattern, channel, again: false })
 }
 
 /// Which of so many chips (channels) a unit belongs to: units are numbered channel by channel, chip

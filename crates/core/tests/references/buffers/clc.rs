@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Action, Shape, Span, View};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -74,8 +75,8 @@ impl Clc {
 impl Buffer for Clc {
     fn access(&mut self, span: &Span, _: &dyn View) -> Decisions {
         let mut out = Decisions::default();
-        let block = span.first / self.shape.pages_per_block;
-        for page in span.first..span.first + span.count {
+        let block = span.first.0 / self.shape.pages_per_block;
+        for Lpn(page) in span.pages() {
             let held = self.holds(page);
             out.hits.push(held);
             if !span.write {

@@ -1,5 +1,6 @@
 //! CLOCK: pages on a ring; each use gives a page another round of the hand.
 
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Action, Shape, Span, View};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -66,7 +67,7 @@ impl Clock {
 impl Buffer for Clock {
     fn access(&mut self, span: &Span, _: &dyn View) -> Decisions {
         let mut out = Decisions::default();
-        for lpn in span.first..span.first + span.count {
+        for Lpn(lpn) in span.pages() {
             let held = self.ring.iter_mut().find(|page| page.lpn == lpn);
             out.hits.push(held.is_some());
             if !span.write && !self.allocate {

@@ -1,5 +1,6 @@
 //! EPO, figure 3 of Xie and Koshia 2011: a queue of single-page writes for each element.
 
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Action, Shape, Span, View};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -46,7 +47,7 @@ impl Epo {
     fn element(&self, page: u32, view: &dyn View) -> usize {
         let element = match self.elements {
             Some(elements) => page % elements,
-            None => view.home_chip(page).unwrap_or(page % view.chips()),
+            None => view.home_chip(Lpn(page)).unwrap_or(page % view.chips()),
         };
         element as usize
     }
@@ -74,7 +75,7 @@ impl Buffer for Epo {
         if self.queues.is_empty() {
             self.queues = vec![Vec::new(); self.elements.unwrap_or(view.chips()) as usize];
         }
-        for page in span.first..span.first + span.count {
+        for Lpn(page) in span.pages() {
             let element = self.element(page, view);
             let found = self.queues[element].iter().position(|&held| held == page);
             out.hits.push(found.is_some());

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Action, Shape, Span, View};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -81,8 +82,8 @@ impl Fab {
 impl Buffer for Fab {
     fn access(&mut self, span: &Span, _: &dyn View) -> Decisions {
         let mut out = Decisions::default();
-        let block = span.first / self.pages_per_block;
-        for page in span.first..span.first + span.count {
+        let block = span.first.0 / self.pages_per_block;
+        for Lpn(page) in span.pages() {
             let hit = self.blocks.iter().any(|node| node.pages.contains_key(&page));
             out.hits.push(hit);
             if !span.write && !self.allocate {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use eraseblock_core::buffer::{Action, Shape, Span, View};
+use eraseblock_core::support::ids::{LogicalBlock, Lpn};
 use eraseblock_core::pattern::Route;
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -93,7 +94,7 @@ impl FapLru {
         // Some channel, or none if it may go to any.
         let channel_of = |block: &Block| match self.modules {
             Some(modules) => Some(block.number % modules),
-            None => match view.route(block.number, written(false)) {
+            None => match view.route(LogicalBlock(block.number), written(false)) {
                 Route::Channel(channel) | Route::Home(channel) => Some(channel),
                 _ => None,
             },
@@ -128,8 +129,8 @@ impl FapLru {
 impl Buffer for FapLru {
     fn access(&mut self, span: &Span, view: &dyn View) -> Decisions {
         let mut out = Decisions::default();
-        let number = span.first / self.pages_per_block;
-        for page in span.first..span.first + span.count {
+        let number = span.first.0 / self.pages_per_block;
+        for Lpn(page) in span.pages() {
             let hit = self.get(page).is_some();
             out.hits.push(hit);
             if !span.write && !self.allocate {

@@ -1,5 +1,6 @@
 //! FIFO: one list of pages, the page that came first leaves alone.
 
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Action, Shape, Span, View};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -29,7 +30,7 @@ struct Fifo {
 impl Buffer for Fifo {
     fn access(&mut self, span: &Span, _: &dyn View) -> Decisions {
         let mut out = Decisions::default();
-        for page in span.first..span.first + span.count {
+        for Lpn(page) in span.pages() {
             if let Some((_, dirty)) = self.pages.iter_mut().find(|(lpn, _)| *lpn == page) {
                 *dirty |= span.write;
                 out.hits.push(true);

@@ -1,6 +1,7 @@
 //! GB, as its page tells it: page LRU, of whose end the page leaves whose channel has the least to
 //! do.
 
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Action, Shape, Span, View};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -53,7 +54,7 @@ impl Gb {
             if let Some(modules) = self.modules {
                 return page % modules;
             }
-            let unit = view.home(page).or_else(|| view.unit_of(page));
+            let unit = view.home(Lpn(page)).or_else(|| view.unit_of(Lpn(page)));
             unit.map_or(idlest, |unit| part_of(view, unit, channels))
         };
         let window = self.window.unwrap_or(8 * channels as usize);
@@ -72,7 +73,7 @@ impl Buffer for Gb {
     fn access(&mut self, span: &Span, view: &dyn View) -> Decisions {
         let mut out = Decisions::default();
         let mut sent = vec![0; self.modules.unwrap_or(view.channels()) as usize];
-        for page in span.first..span.first + span.count {
+        for Lpn(page) in span.pages() {
             let hit = self.pages.contains(&page);
             out.hits.push(hit);
             if span.write {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Action, Shape, Span, View};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -346,11 +347,11 @@ fn leave(out: &mut Decisions, pages: Vec<(u32, bool)>) {
 impl Buffer for Hbm {
     fn access(&mut self, span: &Span, _: &dyn View) -> Decisions {
         let mut out = Decisions::default();
-        for left in self.0.begin(span.first, span.count) {
+        for left in self.0.begin(span.first.0, span.count) {
             leave(&mut out, left);
         }
         let mut counted = false;
-        for page in span.first..span.first + span.count {
+        for Lpn(page) in span.pages() {
             if self.0.needs_room(page) {
                 leave(&mut out, self.0.evict());
             }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Action, Shape, Span, View};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -118,7 +119,7 @@ impl LbClock {
 impl Buffer for LbClock {
     fn access(&mut self, span: &Span, _: &dyn View) -> Decisions {
         let mut out = Decisions::default();
-        for page in span.first..span.first + span.count {
+        for Lpn(page) in span.pages() {
             if span.write {
                 self.write(page, &mut out);
                 continue;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Shape, Span, View};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -151,7 +152,7 @@ impl LirsWsr {
 impl Buffer for LirsWsr {
     fn access(&mut self, span: &Span, _: &dyn View) -> Decisions {
         let mut out = Decisions::default();
-        for page in span.first..span.first + span.count {
+        for Lpn(page) in span.pages() {
             let held = self.use_page(page, &mut out);
             out.hits.push(held);
             if span.write {
@@ -210,7 +211,7 @@ impl LruWsr {
 impl Buffer for LruWsr {
     fn access(&mut self, span: &Span, _: &dyn View) -> Decisions {
         let mut out = Decisions::default();
-        for page in span.first..span.first + span.count {
+        for Lpn(page) in span.pages() {
             let held = self.list.contains(&page);
             out.hits.push(held);
             if !held && self.list.len() == self.capacity {

@@ -1,5 +1,6 @@
 //! Page LRU: one list of pages, the page used longest ago leaves alone.
 
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Action, Shape, Span, View};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -34,7 +35,7 @@ struct Lru {
 impl Buffer for Lru {
     fn access(&mut self, span: &Span, _: &dyn View) -> Decisions {
         let mut out = Decisions::default();
-        for page in span.first..span.first + span.count {
+        for Lpn(page) in span.pages() {
             let held = self.pages.iter().position(|&(lpn, _)| lpn == page);
             out.hits.push(held.is_some());
             if !span.write && !self.allocate {

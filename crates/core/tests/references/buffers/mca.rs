@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Action, Shape, Span, View};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -86,8 +87,8 @@ impl Mca {
             if let Some(modules) = self.modules {
                 return Some(page % modules);
             }
-            let lies = view.unit_of(page).map(|unit| part_of(view, unit, chips));
-            view.home_chip(page).or(lies).or(roomiest)
+            let lies = view.unit_of(Lpn(page)).map(|unit| part_of(view, unit, chips));
+            view.home_chip(Lpn(page)).or(lies).or(roomiest)
         };
         let channel_of = |chip: u32| chip % view.channels();
         // First the complete pages, then the others, from the end each time.
@@ -121,7 +122,7 @@ impl Buffer for Mca {
     fn access(&mut self, span: &Span, view: &dyn View) -> Decisions {
         let mut out = Decisions::default();
         let parts = std::mem::take(&mut self.parts);
-        for page in span.first..span.first + span.count {
+        for Lpn(page) in span.pages() {
             let hit = self.pages.iter().any(|held| held.number == page);
             out.hits.push(hit);
             if !span.write {

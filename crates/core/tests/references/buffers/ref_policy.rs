@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Shape, Span, View};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -81,7 +82,7 @@ impl Ref {
 impl Buffer for Ref {
     fn access(&mut self, span: &Span, _: &dyn View) -> Decisions {
         let mut out = Decisions::default();
-        for page in span.first..span.first + span.count {
+        for Lpn(page) in span.pages() {
             let held = self.list.contains(&page);
             out.hits.push(held);
             if !span.write && !self.allocate {

@@ -1,5 +1,6 @@
 //! LRU of write requests, as Xie and Koshia compare EPO with (section IV.A).
 
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Action, Shape, Span, View};
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
@@ -46,7 +47,7 @@ impl RequestLru {
 impl Buffer for RequestLru {
     fn access(&mut self, span: &Span, _: &dyn View) -> Decisions {
         let mut out = Decisions::default();
-        for page in span.first..span.first + span.count {
+        for Lpn(page) in span.pages() {
             let hit = self.holds(page);
             out.hits.push(hit);
             if span.write {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Shape, Span, View};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -111,7 +112,7 @@ impl S3Fifo {
 impl Buffer for S3Fifo {
     fn access(&mut self, span: &Span, _: &dyn View) -> Decisions {
         let mut out = Decisions::default();
-        for x in span.first..span.first + span.count {
+        for Lpn(x) in span.pages() {
             let held = self.freq.contains_key(&x);
             out.hits.push(held);
             if !span.write && !self.allocate {

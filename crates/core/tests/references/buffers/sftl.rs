@@ -1,5 +1,6 @@
 //! S-FTL's two write buffers, as SUPA (2017), section 3.3, and the scheme's page tell them.
 
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Action, Shape, Span, View};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -87,7 +88,7 @@ impl Buffer for Sftl {
     fn access(&mut self, span: &Span, view: &dyn View) -> Decisions {
         let mut out = Decisions::default();
         self.channels = view.channels();
-        let block = span.first / self.pages_per_block;
+        let block = span.first.0 / self.pages_per_block;
         let request = match self.announced {
             Some((request, pages)) if request == span.request => pages,
             _ => span.count,
@@ -103,7 +104,7 @@ impl Buffer for Sftl {
                 self.evict(class, &mut out);
             }
         }
-        for page in span.first..span.first + span.count {
+        for Lpn(page) in span.pages() {
             let hit = self.classes.iter().any(|class| class.holds(page));
             out.hits.push(hit);
             if span.write {

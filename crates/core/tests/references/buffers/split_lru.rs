@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Action, Shape, Span, View};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -100,7 +101,7 @@ impl SplitLru {
 impl Buffer for SplitLru {
     fn access(&mut self, span: &Span, _: &dyn View) -> Decisions {
         let mut out = Decisions::default();
-        for page in span.first..span.first + span.count {
+        for Lpn(page) in span.pages() {
             let [clean, dirty] = [CLEAN, DIRTY].map(|part| self.parts[part].pages.contains(&page));
             out.hits.push(clean || dirty);
             if span.write {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use eraseblock_core::buffer::{Action, Shape, Span, View};
+use eraseblock_core::support::ids::LogicalBlock;
 use eraseblock_core::pattern::{Hint, Pattern, Route};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -227,7 +228,7 @@ impl Supa {
         let new = block.pages.values().filter(|page| page.dirty).count();
         let takes =
             |channel: &u32| view.channel_ready(*channel) && !given.channels.contains(channel);
-        let channel = match view.route(block.number, pattern) {
+        let channel = match view.route(LogicalBlock(block.number), pattern) {
             Route::Striped => {
                 given.striped += 1;
                 return (given.striped <= self.striped_victims).then_some(Place(None));
@@ -323,8 +324,8 @@ impl Buffer for Supa {
             }
             self.requests += 1;
         }
-        let own = span.first / self.pages_per_block;
-        let pages = || span.first..span.first + span.count;
+        let own = span.first.0 / self.pages_per_block;
+        let pages = || span.pages().map(|lpn| lpn.0);
         // A block that is held moves to the MRU position; a new one comes there with its first
         // page.
         if let Some(at) = self.position(own) {

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Shape, Span, View};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -211,7 +212,7 @@ impl WTinyLfu {
 impl Buffer for WTinyLfu {
     fn access(&mut self, span: &Span, _: &dyn View) -> Decisions {
         let mut out = Decisions::default();
-        for page in span.first..span.first + span.count {
+        for Lpn(page) in span.pages() {
             let held = self.holds(page);
             out.hits.push(held);
             if !span.write && !self.allocate {

@@ -521,9 +521,9 @@ impl Supa {
         self.named = hint.and_then(|hint| hint.channel);
         self.is_whole = pages.len() as u32 == self.block;
         if let Some(hint) = hint {
-            let policy = self.decide(hint.block, hint.pattern, hint.again, pages.is_empty());
+            let policy = self.decide(hint.block.0, hint.pattern, hint.again, pages.is_empty());
             for &page in pages {
-                self.append(hint.block, policy, &[page], false);
+                self.append(hint.block.0, policy, &[page], false);
             }
             return;
         }

@@ -26,7 +26,7 @@ pub(crate) fn push_line(out: &mut Vec<u8>, decision: &Decision<'_>) {
     out.push(b'"');
     if let Some((first, count)) = pages {
         out.extend_from_slice(b",\"page\":");
-        push_number(out, *first);
+        push_number(out, first.0);
         out.extend_from_slice(b",\"count\":");
         push_number(out, *count);
     }
@@ -35,7 +35,7 @@ pub(crate) fn push_line(out: &mut Vec<u8>, decision: &Decision<'_>) {
             push_list(out, "answers", &outcome.answers, |out, &answer| push_answer(out, answer));
         }
         Occasion::Trim { dropped, .. } => {
-            push_list(out, "dropped", dropped, |out, &lpn| push_number(out, lpn));
+            push_list(out, "dropped", dropped, |out, &lpn| push_number(out, lpn.0));
         }
         Occasion::Flush { battery: true } => out.extend_from_slice(b",\"battery\":true"),
         Occasion::Flush { .. } | Occasion::Force { .. } | Occasion::End => {}
@@ -71,7 +71,7 @@ fn push_note(out: &mut Vec<u8>, outcome: &Outcome, note: &Note) {
     }
     let pages = &outcome.note_pages[note.start as usize..note.end as usize];
     if !pages.is_empty() {
-        push_list(out, "pages", pages, |out, &lpn| push_number(out, lpn));
+        push_list(out, "pages", pages, |out, &lpn| push_number(out, lpn.0));
     }
     out.push(b'}');
 }
@@ -96,10 +96,10 @@ fn push_eviction(out: &mut Vec<u8>, outcome: &Outcome, eviction: &Eviction) {
         }
     }
     let pages = outcome.pages_of(eviction);
-    push_list(out, "pages", pages, |out, page| push_number(out, page.lpn));
+    push_list(out, "pages", pages, |out, page| push_number(out, page.lpn.0));
     out.extend_from_slice(b",\"dirty\":[");
     push_items(out, pages.iter().filter(|page| page.dirty), |out, page: &Evicted| {
-        push_number(out, page.lpn);
+        push_number(out, page.lpn.0);
     });
     out.extend_from_slice(b"]}");
 }
@@ -143,6 +143,7 @@ fn push_text(out: &mut Vec<u8>, text: &str) {
 #[cfg(test)]
 mod tests {
     use eraseblock_core::pattern::{Access, Hint, Pattern};
+    use eraseblock_core::support::ids::{LogicalBlock, Lpn};
 
     use super::*;
 
@@ -159,14 +160,15 @@ mod tests {
     fn an_access_says_what_became_of_each_page_and_what_left() {
         let mut out = Outcome { watched: true, ..Outcome::default() };
         out.note("threshold", Some(-2), []);
-        out.pages.extend([(16, true), (17, false)].map(|(lpn, dirty)| Evicted { lpn, dirty }));
+        out.pages
+            .extend([(16, true), (17, false)].map(|(lpn, dirty)| Evicted { lpn: Lpn(lpn), dirty }));
         out.evict(0, Action::Flush, "full, \"quoted\"");
         out.answers.extend([Answer::Hit, Answer::Insert, Answer::Fill, Answer::Bypass]);
-        out.note("moved", None, [1, 2]);
-        out.evict_page(Evicted { lpn: 4_294_967_294, dirty: false }, "last");
+        out.note("moved", None, [1, 2].map(Lpn));
+        out.evict_page(Evicted { lpn: Lpn(4_294_967_294), dirty: false }, "last");
         let pattern = Pattern::new(Access::Random, Access::Sequential);
-        out.with_hint(Hint { block: 0, pattern, channel: Some(3), again: false });
-        let access = Occasion::Access { first: 8, count: 4, write: true, forced: false };
+        out.with_hint(Hint { block: LogicalBlock(0), pattern, channel: Some(3), again: false });
+        let access = Occasion::Access { first: Lpn(8), count: 4, write: true, forced: false };
         assert_eq!(
             line(Some(7), access, &out),
             concat!(
@@ -182,7 +184,7 @@ mod tests {
     #[test]
     fn other_lines_name_what_was_asked() {
         let none = Outcome::default();
-        let trim = Occasion::Trim { first: 4, count: 8, dropped: vec![5, 6] };
+        let trim = Occasion::Trim { first: Lpn(4), count: 8, dropped: [5, 6].map(Lpn).to_vec() };
         for (request, occasion, expected) in [
             (Some(1), trim, r#"{"request":1,"op":"trim","page":4,"count":8,"dropped":[5,6]}"#),
             (
@@ -193,7 +195,7 @@ mod tests {
             (Some(3), Occasion::Flush { battery: false }, r#"{"request":3,"op":"flush"}"#),
             (
                 Some(4),
-                Occasion::Force { first: 1, count: 2 },
+                Occasion::Force { first: Lpn(1), count: 2 },
                 r#"{"request":4,"op":"force","page":1,"count":2}"#,
             ),
             (None, Occasion::End, r#"{"op":"end"}"#),
@@ -201,9 +203,9 @@ mod tests {
             assert_eq!(line(request, occasion, &none).trim_end(), expected);
         }
         let mut out = Outcome::default();
-        out.pages.push(Evicted { lpn: 1, dirty: true });
+        out.pages.push(Evicted { lpn: Lpn(1), dirty: true });
         out.evict(0, Action::WriteBack, "flush command");
-        out.pages.push(Evicted { lpn: 2, dirty: true });
+        out.pages.push(Evicted { lpn: Lpn(2), dirty: true });
         out.evict(1, Action::FlushPadded, "x");
         let flushed = line(Some(9), Occasion::Flush { battery: false }, &out);
         assert!(flushed.contains(r#""action":"write-back","pages":[1],"dirty":[1]"#), "{flushed}");

@@ -17,6 +17,7 @@ use crate::support::bits::Bits;
 use crate::support::classes::Classes;
 use crate::support::frequency::Frequency;
 use crate::support::heap::Heap;
+use crate::support::ids::{LogicalBlock, Lpn};
 use crate::support::list::{Links, List};
 
 /// Pages from which on a buffer counts as large: 16 MiB of 2 KiB pages.
@@ -37,7 +38,7 @@ enum Lar {
     /// Any of them, drawn when room has to be made.
     Random(Classes<Rank>, Pcg32),
     /// The one with the lowest number.
-    LowestBlock(Heap<(Rank, u32)>),
+    LowestBlock(Heap<(Rank, LogicalBlock)>),
 }
 
 impl Lar {
@@ -48,7 +49,7 @@ impl Lar {
         }
     }
 
-    fn set(&mut self, node: u32, rank: Rank, lbn: u32) {
+    fn set(&mut self, node: u32, rank: Rank, lbn: LogicalBlock) {
         match self {
             Self::Random(classes, _) => classes.set(node, rank),
             Self::LowestBlock(heap) => heap.set(node, (rank, lbn)),
@@ -338,7 +339,7 @@ impl Regions {
                 out.evict_page(Evicted { lpn, dirty }, LAST_PAGE);
                 return;
             }
-            (self.blocks.node(lpn / self.blocks.pages_per_block()), COMPENSATION)
+            (self.blocks.node_of(lpn), COMPENSATION)
         };
         if self.is_migrated(node) {
             self.unrank(node);
@@ -360,7 +361,7 @@ impl Regions {
         if self.config.room == Room::Page || span.count == 1 {
             return;
         }
-        let lbn = span.first / self.blocks.pages_per_block();
+        let lbn = self.blocks.block_of(span.first);
         let (mut own, mut missing) = (self.blocks.node(lbn), self.missing(span));
         while missing > self.blocks.capacity() - self.blocks.len() && !self.blocks.is_empty() {
             self.replace(out, &mut leave);
@@ -374,7 +375,7 @@ impl Regions {
 
     /// Pages of a span that are not held.
     fn missing(&self, span: &Span) -> u32 {
-        (span.first..span.first + span.count).filter(|&lpn| !self.blocks.holds(lpn)).count() as u32
+        span.pages().filter(|&lpn| !self.blocks.holds(lpn)).count() as u32
     }
 
     /// Takes a block's pages out of the page region.
@@ -436,8 +437,8 @@ impl Regions {
     }
 
     /// The host uses a page that is held.
-    pub fn hit(&mut self, lpn: u32, write: bool, visit: &mut Visit, out: &mut Outcome) {
-        let node = self.blocks.node(lpn / self.blocks.pages_per_block());
+    pub fn hit(&mut self, lpn: Lpn, write: bool, visit: &mut Visit, out: &mut Outcome) {
+        let node = self.blocks.node_of(lpn);
         if write {
             self.blocks.mark_dirty(lpn);
         }
@@ -456,7 +457,7 @@ impl Regions {
     }
 
     /// Takes in a page that is not held; there must be room.
-    pub fn insert(&mut self, lpn: u32, dirty: bool, visit: &mut Visit, out: &mut Outcome) {
+    pub fn insert(&mut self, lpn: Lpn, dirty: bool, visit: &mut Visit, out: &mut Outcome) {
         let (node, fresh) = self.blocks.insert(lpn, dirty);
         if fresh {
             self.popularity[node as usize] = 1;
@@ -494,8 +495,8 @@ impl Regions {
     }
 
     /// A held page is no longer needed.
-    pub fn remove(&mut self, lpn: u32) {
-        let node = self.blocks.node(lpn / self.blocks.pages_per_block());
+    pub fn remove(&mut self, lpn: Lpn) {
+        let node = self.blocks.node_of(lpn);
         let gone = self.blocks.remove(lpn).1;
         if let Some(slot) = self.pages.find(lpn) {
             self.order.remove(slot);
@@ -525,7 +526,7 @@ impl Regions {
     }
 
     /// The dirty ones of these pages of one block are written, and stay.
-    pub fn write_back_pages(&mut self, first: u32, count: u32, reason: Reason, out: &mut Outcome) {
+    pub fn write_back_pages(&mut self, first: Lpn, count: u32, reason: Reason, out: &mut Outcome) {
         self.blocks.write_back_pages(first, count, reason, out);
     }
 
@@ -550,10 +551,10 @@ impl Regions {
 
     /// Dirty pages of the page region in the order in which they would have to make room one by
     /// one.
-    fn leaving_pages(&self) -> Vec<u32> {
+    fn leaving_pages(&self) -> Vec<Lpn> {
         let paged = self.blocks.dirty_nodes().iter().filter(|&node| !self.is_migrated(node));
         let dirty = paged.flat_map(|node| self.blocks.iter(node)).filter(|page| page.dirty);
-        let mut lpns: Vec<u32> = dirty.map(|page| page.lpn).collect();
+        let mut lpns: Vec<Lpn> = dirty.map(|page| page.lpn).collect();
         lpns.sort_by_cached_key(|&lpn| self.pages.find(lpn).map(|slot| self.place(slot)));
         lpns
     }
@@ -570,8 +571,7 @@ impl Regions {
     pub fn check(&self) -> Result<(), String> {
         let slots = self.order.to_vec();
         self.pages.check(slots.iter().copied())?;
-        let ppb = self.blocks.pages_per_block();
-        let paged = slots.iter().map(|&slot| self.blocks.node(self.pages.get(slot).lpn / ppb));
+        let paged = slots.iter().map(|&slot| self.blocks.node_of(self.pages.get(slot).lpn));
         let nodes: BTreeSet<u32> = self.ranked().into_iter().chain(paged).collect();
         for &node in &nodes {
             let paged =
@@ -607,7 +607,7 @@ impl Regions {
     }
 
     /// The page region, then the block region from the block on that leaves last.
-    pub fn dump(&self) -> Vec<Vec<u32>> {
+    pub fn dump(&self) -> Vec<Vec<Lpn>> {
         let pages = self.order.to_vec().into_iter().map(|slot| vec![self.pages.get(slot).lpn]);
         let blocks = self.ranked().into_iter().rev();
         pages

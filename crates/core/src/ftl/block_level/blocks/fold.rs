@@ -6,6 +6,7 @@ use super::{Blocks, DEAD, Placement};
 use crate::ftl::context::{After, Cx, Label, PageOut, Place, Run};
 use crate::nand::{Cause, Flash, JoinId, Role};
 use crate::support::NONE;
+use crate::support::ids::{LogicalBlock, Lpn};
 
 impl Blocks {
     /// Programs pages at `at` and following, after join `waits`.
@@ -31,8 +32,8 @@ impl Blocks {
                 cx.program(place, &named, after);
             }
             for (ppn, out) in (at.block * ppb + page..).zip(&rest[..count]) {
-                self.last[out.lpn as usize] = ppn;
-                self.owed.clear(out.lpn as usize);
+                self.last[out.lpn.index()] = ppn;
+                self.owed.clear(out.lpn.index());
             }
             done += count;
         }
@@ -66,7 +67,7 @@ impl Blocks {
         let room = (self.ppb() - offset) as usize;
         let run = pages
             .iter()
-            .zip(pages[0].lpn..)
+            .zip(pages[0].lpn.onwards())
             .take(room)
             .take_while(|(out, lpn)| out.lpn == *lpn)
             .count();
@@ -86,18 +87,18 @@ impl Blocks {
 
     /// The data block of `lbn`, which is taken where there is none; `None` while there is no block
     /// to take.
-    pub fn data_block(&mut self, cx: &Cx<'_>, lbn: u32) -> Option<u32> {
-        if self.data[lbn as usize] == NONE {
+    pub fn data_block(&mut self, cx: &Cx<'_>, lbn: LogicalBlock) -> Option<u32> {
+        if self.data[lbn.index()] == NONE {
             if !self.can_take(cx, 1) {
                 return None;
             }
-            self.data[lbn as usize] = self.take(self.home(lbn));
+            self.data[lbn.index()] = self.take(self.home(lbn));
         }
-        Some(self.data[lbn as usize])
+        Some(self.data[lbn.index()])
     }
 
     /// Programs a page that says that `pages` have been trimmed.
-    pub fn write_tombstones(&mut self, cx: &mut Cx<'_>, at: Place, pages: &[u32]) {
+    pub fn write_tombstones(&mut self, cx: &mut Cx<'_>, at: Place, pages: &[Lpn]) {
         let mut holders: Vec<u32> = pages.iter().map(|&lpn| self.holder(lpn)).collect();
         holders.retain(|&block| block != at.block && block != NONE);
         holders.sort_unstable();
@@ -110,21 +111,21 @@ impl Blocks {
         cx.program(at, &[PageOut::tombstone(list, Cause::Mapping)], After::join(JoinId::NONE));
         cx.unpin(&mut pins);
         for &lpn in pages {
-            self.last[lpn as usize] = DEAD | (at.block * self.ppb() + at.page);
-            self.owed.clear(lpn as usize);
+            self.last[lpn.index()] = DEAD | (at.block * self.ppb() + at.page);
+            self.owed.clear(lpn.index());
         }
     }
 
     /// Whether folding can complete `block` as it is: what it holds of `lbn` lies in place, and
     /// there is room for the rest in its place.
-    pub fn can_complete(&self, flash: &Flash, lbn: u32, block: u32) -> bool {
+    pub fn can_complete(&self, flash: &Flash, lbn: LogicalBlock, block: u32) -> bool {
         let ppb = self.ppb();
-        let (first, base) = ((lbn * ppb) as usize, block * ppb);
-        let words = &self.last[first..first + ppb as usize];
+        let base = block * ppb;
+        let words = &self.last[Lpn::indices(&lbn.range(ppb))];
         (0..ppb).zip(words).all(|(offset, &word)| {
             word == NONE
                 || word == base + offset
-                || if self.split(word & !DEAD).0 == block {
+                || if self.geometry.split(word & !DEAD).0 == block {
                     word & DEAD != 0
                 } else {
                     flash.accepts(block, offset)
@@ -133,10 +134,10 @@ impl Blocks {
     }
 
     /// Whether a page of `lbn`, live or trimmed, has its last word outside `block`.
-    pub fn has_more(&self, lbn: u32, block: u32) -> bool {
+    pub fn has_more(&self, lbn: LogicalBlock, block: u32) -> bool {
         let ppb = self.ppb();
         let base = block * ppb;
-        let words = &self.last[(lbn * ppb) as usize..((lbn + 1) * ppb) as usize];
+        let words = &self.last[Lpn::indices(&lbn.range(ppb))];
         words.iter().any(|&word| word != NONE && !(base..base + ppb).contains(&(word & !DEAD)))
     }
 
@@ -146,13 +147,13 @@ impl Blocks {
     pub fn fold(
         &mut self,
         cx: &mut Cx<'_>,
-        lbn: u32,
+        lbn: LogicalBlock,
         block: u32,
         (fresh, waits): (&[PageOut], JoinId),
         join: JoinId,
     ) {
         let ppb = self.ppb();
-        let (first, label) = (lbn * ppb, cx.label(Role::Data, lbn));
+        let (first, label) = (lbn.first(ppb), cx.label(Role::Data, lbn));
         let (mut fresh, mut offset) = (fresh, 0);
         let mut cursor = cx.flash.write_ptr(block);
         while offset < ppb {
@@ -162,7 +163,7 @@ impl Blocks {
             if offset == stop {
                 let count = fresh
                     .iter()
-                    .zip(first + offset..)
+                    .zip((first + offset).onwards())
                     .take_while(|(out, lpn)| out.lpn == *lpn)
                     .count();
                 self.program(cx, at, &fresh[..count], waits);
@@ -170,8 +171,8 @@ impl Blocks {
                 (offset, cursor) = (offset + count as u32, cursor + count as u32);
                 continue;
             }
-            let word = self.last[(first + offset) as usize];
-            let source = self.split(word & !DEAD);
+            let word = self.last[(first + offset).index()];
+            let source = self.geometry.split(word & !DEAD);
             if word == NONE || source.0 == block {
                 offset += 1;
             } else if word & DEAD != 0 {
@@ -184,7 +185,7 @@ impl Blocks {
                 (offset, cursor) = (offset + count, cursor + count);
             }
         }
-        self.data[lbn as usize] = block;
+        self.data[lbn.index()] = block;
     }
 
     /// Copies the newest versions of the first of `pages`, and of the next ones as long as they
@@ -192,15 +193,15 @@ impl Blocks {
     fn copy_run(
         &mut self,
         cx: &mut Cx<'_>,
-        pages: Range<u32>,
+        pages: Range<Lpn>,
         at: Place,
         cause: Cause,
         join: JoinId,
     ) -> u32 {
-        let first = self.last[pages.start as usize];
-        let source = self.split(first);
-        let most = pages.len().min((self.ppb() - source.1.max(at.page)) as usize);
-        let words = &mut self.last[pages.start as usize..][..most];
+        let first = self.last[pages.start.index()];
+        let source = self.geometry.split(first);
+        let most = (pages.end - pages.start).min(self.ppb() - source.1.max(at.page)) as usize;
+        let words = &mut self.last[pages.start.index()..][..most];
         let count = words.iter().zip(first..).take_while(|(word, next)| **word == *next).count();
         let target = at.block * self.geometry.pages_per_block + at.page;
         for (word, ppn) in words[..count].iter_mut().zip(target..) {
@@ -213,16 +214,16 @@ impl Blocks {
     }
 
     /// Copies the newest version of a page to `at`.
-    pub fn move_page(&mut self, cx: &mut Cx<'_>, page: u32, at: Place, cause: Cause) {
-        let source = self.split(self.last[page as usize]);
+    pub fn move_page(&mut self, cx: &mut Cx<'_>, page: Lpn, at: Place, cause: Cause) {
+        let source = self.geometry.split(self.last[page.index()]);
         let named = Run { first: self.striping.lpn(page), step: 1, count: 1 };
         cx.copy(source, at, named, cause, JoinId::NONE);
-        self.last[page as usize] = at.block * self.ppb() + at.page;
+        self.last[page.index()] = at.block * self.ppb() + at.page;
     }
 
     /// Moves what `pages` have in block `from` to `at` and following, to the end of that block;
     /// trimmed pages leave one tombstone. Returns the page at which it stopped.
-    pub fn gather(&mut self, cx: &mut Cx<'_>, pages: Range<u32>, from: u32, at: Place) -> u32 {
+    pub fn gather(&mut self, cx: &mut Cx<'_>, pages: Range<Lpn>, from: u32, at: Place) -> Lpn {
         let (mut lpn, mut page) = (pages.start, at.page);
         while lpn < pages.end && page < self.ppb() {
             let to = Place { page, ..at };
@@ -232,7 +233,7 @@ impl Blocks {
                 let count = self.copy_run(cx, lpn..pages.end, to, Cause::Gc, JoinId::NONE);
                 (lpn, page) = (lpn + count, page + count);
             } else {
-                let trimmed: Vec<u32> = (lpn..pages.end)
+                let trimmed: Vec<Lpn> = Lpn::each(lpn..pages.end)
                     .filter(|&lpn| self.holder(lpn) == from && self.lookup(lpn).is_none())
                     .collect();
                 self.write_tombstones(cx, to, &trimmed);
@@ -244,16 +245,19 @@ impl Blocks {
 
     /// Pages among `pages` whose last word outside `block` is that they have been trimmed, and
     /// which `fresh` does not bring back.
-    fn trimmed_of(&self, pages: Range<u32>, fresh: &[PageOut], block: u32) -> Vec<u32> {
-        let is_dead = |lpn: &u32| {
-            let word = self.last[*lpn as usize];
+    fn trimmed_of(&self, pages: Range<Lpn>, fresh: &[PageOut], block: u32) -> Vec<Lpn> {
+        let is_dead = |lpn: &Lpn| {
+            let word = self.last[lpn.index()];
             word != NONE && word & DEAD != 0 && self.holder(*lpn) != block
         };
-        pages.filter(is_dead).filter(|lpn| fresh.iter().all(|out| out.lpn != *lpn)).collect()
+        Lpn::each(pages)
+            .filter(is_dead)
+            .filter(|lpn| fresh.iter().all(|out| out.lpn != *lpn))
+            .collect()
     }
 
     /// A label for pages that go straight into the data block of `lbn`.
-    pub fn data_label(lbn: u32) -> Label {
+    pub fn data_label(lbn: LogicalBlock) -> Label {
         Label { role: Role::Data, logical_block: lbn, opened: 0 }
     }
 }

@@ -7,6 +7,7 @@ use super::Blocks;
 use crate::ftl::context::{Cx, PageOut};
 use crate::nand::{Cause, Flash, JoinId};
 use crate::support::NONE;
+use crate::support::ids::LogicalBlock;
 use crate::support::registry::Choice;
 
 /// When a full log block is merged.
@@ -54,7 +55,7 @@ pub enum Way {
 impl Blocks {
     /// The cheapest way to make one block of `lbn`, the last of whose blocks is `last`; `partial`
     /// says whether that may be completed.
-    pub fn way(&self, flash: &Flash, lbn: u32, last: u32, partial: bool) -> Way {
+    pub fn way(&self, flash: &Flash, lbn: LogicalBlock, last: u32, partial: bool) -> Way {
         if last == NONE || !self.can_complete(flash, lbn, last) {
             Way::Full
         } else if !self.has_more(lbn, last) {
@@ -72,7 +73,7 @@ impl Blocks {
     pub fn merge(
         &mut self,
         cx: &mut Cx<'_>,
-        lbn: u32,
+        lbn: LogicalBlock,
         own: &[u32],
         way: Way,
         fresh: (&[PageOut], JoinId),

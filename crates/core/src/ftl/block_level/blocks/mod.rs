@@ -32,6 +32,7 @@ use crate::ftl::pool::Pool;
 use crate::nand::{Cause, Flash, Geometry, JoinId, Ppn};
 use crate::support::NONE;
 use crate::support::bits::Bits;
+use crate::support::ids::{LogicalBlock, Lpn};
 
 /// Marks the last word on a page that has been trimmed.
 const DEAD: u32 = 1 << 31;
@@ -70,7 +71,7 @@ pub struct Blocks {
     /// or [`NONE`].
     last: Vec<u32>,
     /// Pages trimmed since the last flush, and which of them are neither written nor buried since.
-    trimmed: Vec<u32>,
+    trimmed: Vec<Lpn>,
     owed: Bits,
     /// Whether requests wait for the erases that they cause; and in this step the join of those
     /// planned since the last program, and the join that all programs planned from now on come
@@ -110,65 +111,64 @@ impl Blocks {
 
     /// Logical block and offset of a logical page.
     #[inline]
-    pub fn split(&self, lpn: u32) -> (u32, u32) {
-        self.geometry.split(lpn)
+    pub fn split(&self, lpn: Lpn) -> (LogicalBlock, u32) {
+        self.geometry.split_logical(lpn)
     }
 
     /// Where a page lies, or `None` if it was never written or has been trimmed.
     #[inline]
-    pub fn lookup(&self, lpn: u32) -> Option<Ppn> {
-        let word = self.last[lpn as usize];
+    pub fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
+        let word = self.last[lpn.index()];
         (word & DEAD == 0).then_some(word)
     }
 
     /// Block of the last word on a page, or [`NONE`].
     #[inline]
-    pub fn holder(&self, lpn: u32) -> u32 {
-        match self.last[lpn as usize] {
+    pub fn holder(&self, lpn: Lpn) -> u32 {
+        match self.last[lpn.index()] {
             NONE => NONE,
-            word => self.split(word & !DEAD).0,
+            word => self.geometry.split(word & !DEAD).0,
         }
     }
 
     /// Block of the last word on each of these pages that has one, and whether it is that the page
     /// has been trimmed.
-    pub fn words(&self, pages: Range<u32>) -> impl Iterator<Item = (u32, bool)> + '_ {
-        let words = self.last[pages.start as usize..pages.end as usize].iter();
+    pub fn words(&self, pages: Range<Lpn>) -> impl Iterator<Item = (u32, bool)> + '_ {
+        let words = self.last[Lpn::indices(&pages)].iter();
         words
             .filter(|&&word| word != NONE)
-            .map(|&word| (self.split(word & !DEAD).0, word & DEAD != 0))
+            .map(|&word| (self.geometry.split(word & !DEAD).0, word & DEAD != 0))
     }
 
     /// Whether physical page `ppn` is the last word on `lpn`.
     #[inline]
-    pub fn is_last(&self, lpn: u32, ppn: Ppn) -> bool {
-        let word = self.last[lpn as usize];
+    pub fn is_last(&self, lpn: Lpn, ppn: Ppn) -> bool {
+        let word = self.last[lpn.index()];
         word != NONE && word & !DEAD == ppn
     }
 
     /// Whether physical page `ppn` is the last word on some page of `lbn`.
-    pub fn speaks_of(&self, lbn: u32, ppn: Ppn) -> bool {
-        let ppb = self.ppb();
-        (lbn * ppb..(lbn + 1) * ppb).any(|lpn| self.is_last(lpn, ppn))
+    pub fn speaks_of(&self, lbn: LogicalBlock, ppn: Ppn) -> bool {
+        Lpn::each(lbn.range(self.ppb())).any(|lpn| self.is_last(lpn, ppn))
     }
 
     /// Unit where a block of `lbn` should lie: with its data block, else the logical blocks take
     /// turns.
-    pub fn home(&self, lbn: u32) -> u32 {
-        let data = self.data[lbn as usize];
+    pub fn home(&self, lbn: LogicalBlock) -> u32 {
+        let data = self.data[lbn.index()];
         let unit =
-            if data == NONE { lbn % self.geometry.units } else { self.geometry.unit_of(data) };
+            if data == NONE { lbn.0 % self.geometry.units } else { self.geometry.unit_of(data) };
         self.balanced(lbn, unit, |_| false)
     }
 
     /// Unit for a new data block of `lbn`, which lies on `unit`: none that has one of those which
     /// share its pages.
-    fn new_home(&self, lbn: u32, unit: u32) -> u32 {
+    fn new_home(&self, lbn: LogicalBlock, unit: u32) -> u32 {
         let (first, width) = self.striping.cluster(lbn);
         self.balanced(lbn, unit, |other| {
-            let mut shares = (first..first + width).filter(|&sharer| sharer != lbn);
+            let mut shares = first.run(width).filter(|&sharer| sharer != lbn);
             shares.any(|sharer| {
-                let data = self.data[sharer as usize];
+                let data = self.data[sharer.index()];
                 data != NONE && self.geometry.unit_of(data) == other
             })
         })
@@ -177,7 +177,7 @@ impl Blocks {
     /// `unit`, or one that is worn little while wear differs by more than `balance` erases of a
     /// block: the least worn one for the first of the blocks that share their pages, the next one
     /// for the second and so on, so that they stay apart.
-    fn balanced(&self, lbn: u32, unit: u32, is_taken: impl Fn(u32) -> bool) -> u32 {
+    fn balanced(&self, lbn: LogicalBlock, unit: u32, is_taken: impl Fn(u32) -> bool) -> u32 {
         let Some(most) = self.balance else { return unit };
         let (least, worst) =
             self.erases.iter().fold((u64::MAX, 0), |(l, w), &e| (l.min(e), w.max(e)));
@@ -272,11 +272,11 @@ impl Blocks {
 
     /// How many of these pages can be written for the first time, one after the other, straight to
     /// their slots in the data block.
-    pub fn direct(&self, flash: &Flash, lpn: u32, count: u32) -> u32 {
+    pub fn direct(&self, flash: &Flash, lpn: Lpn, count: u32) -> u32 {
         let (lbn, offset) = self.split(lpn);
-        let block = self.data[lbn as usize];
+        let block = self.data[lbn.index()];
         let first = |i: &u32| {
-            self.lookup(lpn + i).is_none()
+            self.lookup(lpn + *i).is_none()
                 && (*i > 0 || block == NONE || flash.accepts(block, offset))
         };
         let erased = |i: &u32| block == NONE || !flash.is_written(block, offset + i);
@@ -284,10 +284,10 @@ impl Blocks {
     }
 
     /// The host no longer needs these pages.
-    fn trim(&mut self, first: u32, count: u32) {
+    fn trim(&mut self, first: Lpn, count: u32) {
         let striping = self.striping;
-        for slot in (first..first + count).map(|lpn| striping.placed(lpn)) {
-            let word = &mut self.last[slot as usize];
+        for slot in first.run(count).map(|lpn| striping.placed(lpn)) {
+            let word = &mut self.last[slot.index()];
             if *word & DEAD == 0 {
                 *word |= DEAD;
                 self.owe(slot);
@@ -297,15 +297,15 @@ impl Blocks {
 
     /// The next flush makes it durable that this page has been trimmed, unless something else does
     /// before.
-    fn owe(&mut self, slot: u32) {
-        self.owed.set(slot as usize);
+    fn owe(&mut self, slot: Lpn) {
+        self.owed.set(slot.index());
         self.trimmed.push(slot);
     }
 
     /// Pages trimmed and neither written nor buried since, in order.
-    fn take_trimmed(&mut self) -> Vec<u32> {
+    fn take_trimmed(&mut self) -> Vec<Lpn> {
         let mut trimmed = std::mem::take(&mut self.trimmed);
-        trimmed.retain(|&slot| self.owed.clear(slot as usize));
+        trimmed.retain(|&slot| self.owed.clear(slot.index()));
         trimmed.sort_unstable();
         trimmed
     }
@@ -331,7 +331,7 @@ impl Blocks {
         }
         for lpn in 0..self.last.len() as u32 {
             let word = self.last[lpn as usize];
-            let (block, page) = self.split(word & !DEAD);
+            let (block, page) = self.geometry.split(word & !DEAD);
             if word != NONE && !flash.is_written(block, page) {
                 return Err(format!(
                     "the last word on logical page {lpn} is at {word:#x}, which is erased"

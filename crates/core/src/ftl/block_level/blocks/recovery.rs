@@ -20,6 +20,7 @@ use crate::nand::media::Content;
 use crate::nand::{Cause, JoinId, Media, Oob, PageState};
 use crate::support::NONE;
 use crate::support::bits::Bits;
+use crate::support::ids::{LogicalBlock, Lpn};
 
 /// What a block says of a page: when it was said in the order of writes, whether it is that the
 /// page has been trimmed, and where.
@@ -47,13 +48,13 @@ fn records(media: &Media, block: u32) -> impl Iterator<Item = (u32, &Oob)> {
 }
 
 /// What a record says of which pages: `(page, whether it has been trimmed)`.
-fn says<'a>(media: &'a Media, oob: &'a Oob) -> impl Iterator<Item = (u32, bool)> + 'a {
-    let (host, trims): (_, &[(u32, u32)]) = match oob.content {
+fn says<'a>(media: &'a Media, oob: &'a Oob) -> impl Iterator<Item = (Lpn, bool)> + 'a {
+    let (host, trims): (_, &[(Lpn, u32)]) = match oob.content {
         Content::Host => (Some(oob.lpn), &[]),
-        Content::Tombstone => (None, media.trims(oob.lpn)),
+        Content::Tombstone => (None, media.trims(oob.lpn.0)),
         Content::Filler | Content::Map => (None, &[]),
     };
-    let trimmed = trims.iter().flat_map(|&(first, count)| first..first + count);
+    let trimmed = trims.iter().flat_map(|&(first, count)| first.run(count));
     host.into_iter().map(|lpn| (lpn, false)).chain(trimmed.map(|lpn| (lpn, true)))
 }
 
@@ -79,7 +80,7 @@ impl Words {
             for (page, oob) in records(media, block) {
                 for (lpn, dead) in says(media, oob) {
                     words.note(
-                        striping.placed(lpn) as usize,
+                        striping.placed(lpn).index(),
                         Word { seq: oob.seq, dead, ppn: block * ppb + page },
                     );
                 }
@@ -146,14 +147,14 @@ impl Blocks {
         let (mut owned, shared) = self.sort_out(cx, media, self.data.len());
         let all = owned.iter().flatten().chain(&shared).copied();
         let mut words = Words::read(media, all, self.striping, ppb, self.last.len());
-        let logical = 0..self.data.len() as u32;
-        let pages_of = |lbn: u32| (lbn * ppb) as usize..((lbn + 1) * ppb) as usize;
+        let logical = LogicalBlock(0).run(self.data.len() as u32);
+        let pages_of = |lbn: LogicalBlock| Lpn::indices(&lbn.range(ppb));
         for lbn in logical.clone() {
-            let mine = &mut owned[lbn as usize];
+            let mine = &mut owned[lbn.index()];
             if let Some(place) =
                 mine.iter().position(|&block| self.adopt(media, &words, lbn, block))
             {
-                self.data[lbn as usize] = mine.remove(place);
+                self.data[lbn.index()] = mine.remove(place);
                 mine.drain(..).for_each(|other| self.discard(cx, other));
             } else if let Some(&newest) = mine.last()
                 && words.without(pages_of(lbn), newest)
@@ -171,11 +172,11 @@ impl Blocks {
         for with_blocks in [true, false] {
             for lbn in logical.clone() {
                 let blank = self.last[pages_of(lbn)].iter().all(|&word| word == NONE);
-                let later = owned[lbn as usize].is_empty() == with_blocks;
-                if blank || later || self.data[lbn as usize] != NONE {
+                let later = owned[lbn.index()].is_empty() == with_blocks;
+                if blank || later || self.data[lbn.index()] != NONE {
                     continue;
                 }
-                let mine = std::mem::take(&mut owned[lbn as usize]);
+                let mine = std::mem::take(&mut owned[lbn.index()]);
                 if self.pool.total() == 0 {
                     self.stranded.extend(mine);
                     continue;
@@ -196,7 +197,7 @@ impl Blocks {
     /// Erases those of `blocks` that hold no last word; the others.
     fn discard_unused(&mut self, cx: &mut Cx<'_>, blocks: Vec<u32>) -> Vec<u32> {
         let mut used = Bits::new(self.geometry.blocks() as usize);
-        for (block, _) in self.words(0..self.last.len() as u32) {
+        for (block, _) in self.words(Lpn(0)..Lpn(self.last.len() as u32)) {
             used.set(block as usize);
         }
         let (used, unused): (Vec<u32>, Vec<u32>) =
@@ -214,7 +215,7 @@ impl Blocks {
         &mut self,
         cx: &mut Cx<'_>,
         media: &Media,
-        pages: &[Range<u32>],
+        pages: &[Range<Lpn>],
     ) -> Vec<Vec<u32>> {
         let (mut owned, _) = self.sort_out(cx, media, pages.len());
         let mut words = Words::read(
@@ -225,7 +226,7 @@ impl Blocks {
             self.last.len(),
         );
         for (mine, pages) in owned.iter_mut().zip(pages) {
-            let range = pages.start as usize..pages.end as usize;
+            let range = Lpn::indices(pages);
             if let Some(newest) = mine.pop_if(|newest| words.without(range.clone(), *newest)) {
                 self.discard(cx, newest);
             }
@@ -294,8 +295,10 @@ impl Blocks {
         for block in 0..self.geometry.blocks() {
             let opened = records(media, block).map(|(_, oob)| oob.opened).max();
             match records(media, block).next().zip(opened) {
-                Some(((_, oob), _)) if oob.logical_block == NONE => shared.push(block),
-                Some(((_, oob), opened)) => owned[oob.logical_block as usize].push((opened, block)),
+                Some(((_, oob), _)) if oob.logical_block == LogicalBlock::NONE => {
+                    shared.push(block);
+                }
+                Some(((_, oob), opened)) => owned[oob.logical_block.index()].push((opened, block)),
                 // The last erase of a worn-out block may have been cut short.
                 None if cx.flash.is_worn_out(block) => self.retired += 1,
                 None if media.block(block).iter().any(|page| *page != PageState::Erased) => {
@@ -313,16 +316,16 @@ impl Blocks {
 
     /// Whether `block` holds the last word on every page of `lbn`, in its place; they then count as
     /// lying there.
-    fn adopt(&mut self, media: &Media, words: &Words, lbn: u32, block: u32) -> bool {
+    fn adopt(&mut self, media: &Media, words: &Words, lbn: LogicalBlock, block: u32) -> bool {
         let ppb = self.ppb();
-        let pages = (lbn * ppb) as usize..((lbn + 1) * ppb) as usize;
+        let pages = Lpn::indices(&lbn.range(ppb));
         let mut found = vec![SILENCE; ppb as usize];
         for (page, oob) in records(media, block) {
             for (lpn, dead) in says(media, oob) {
                 let slot = self.striping.placed(lpn);
-                let offset = slot % ppb;
+                let offset = slot.offset(ppb);
                 let in_place = dead || self.placement == Placement::Free || offset == page;
-                if in_place && oob.seq == words.first[slot as usize].seq {
+                if in_place && oob.seq == words.first[slot.index()].seq {
                     found[offset as usize] = Word { seq: oob.seq, dead, ppn: block * ppb + page };
                 }
             }

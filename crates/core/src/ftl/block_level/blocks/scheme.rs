@@ -8,6 +8,7 @@ use crate::nand::config::ProgramOrder;
 use crate::nand::{Flash, Geometry, JoinId, Media, Ppn};
 use crate::pattern::{Hint, Pattern, Policy, Route};
 use crate::support::NONE;
+use crate::support::ids::{LogicalBlock, Lpn};
 
 /// Where writes go, and when blocks are folded into one. Pages are counted as they are placed.
 pub trait BlockScheme: Clone + std::fmt::Debug + Send + Sync {
@@ -34,18 +35,18 @@ pub trait BlockScheme: Clone + std::fmt::Debug + Send + Sync {
     }
 
     /// Where a logical block would be written; see [`Advice::route`].
-    fn route(&self, _blocks: &Blocks, _block: u32, _pattern: Pattern) -> Option<Route> {
+    fn route(&self, _blocks: &Blocks, _block: LogicalBlock, _pattern: Pattern) -> Option<Route> {
         None
     }
 
     /// The policy that a logical block is kept under; see [`Advice::policy`].
-    fn policy(&self, _block: u32) -> Option<Policy> {
+    fn policy(&self, _block: LogicalBlock) -> Option<Policy> {
         None
     }
 
     /// Plans what makes it durable that these pages of one logical block have been trimmed; `false`
     /// while there is no block to take.
-    fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool;
+    fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[Lpn]) -> bool;
 
     /// Folds all that lies in log blocks into data blocks, as far as there are blocks to fold into:
     /// a drive that is nearly worn out may have none. Says whether all is folded.
@@ -116,12 +117,12 @@ impl<S: BlockScheme + 'static> Folded<S> {
 
 impl<S: BlockScheme + 'static> Mapping for Folded<S> {
     #[inline]
-    fn translate(&mut self, _cx: &mut Cx<'_>, lpn: u32) -> Option<Ppn> {
+    fn translate(&mut self, _cx: &mut Cx<'_>, lpn: Lpn) -> Option<Ppn> {
         self.blocks.lookup(self.blocks.striping.placed(lpn))
     }
 
     #[inline]
-    fn lookup(&self, lpn: u32) -> Option<Ppn> {
+    fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
         self.blocks.lookup(self.blocks.striping.placed(lpn))
     }
 
@@ -138,14 +139,14 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
         count
     }
 
-    fn trim(&mut self, _cx: &mut Cx<'_>, first: u32, count: u32) {
+    fn trim(&mut self, _cx: &mut Cx<'_>, first: Lpn, count: u32) {
         self.blocks.trim(first, count);
     }
 
     fn make_durable(&mut self, cx: &mut Cx<'_>) -> bool {
         let trimmed = self.blocks.take_trimmed();
         let ppb = self.blocks.ppb();
-        let mut left = trimmed.chunk_by(|a, b| a / ppb == b / ppb);
+        let mut left = trimmed.chunk_by(|a, b| a.block(ppb) == b.block(ppb));
         for pages in left.by_ref() {
             self.blocks.begin_step();
             if self.blocks.is_read_only()
@@ -214,11 +215,11 @@ impl<S: BlockScheme + 'static> Advice for Folded<S> {
         self.scheme.is_ready(&self.blocks, unit)
     }
 
-    fn route(&self, logical_block: u32, pattern: Pattern) -> Option<Route> {
+    fn route(&self, logical_block: LogicalBlock, pattern: Pattern) -> Option<Route> {
         self.scheme.route(&self.blocks, logical_block, pattern)
     }
 
-    fn policy(&self, logical_block: u32) -> Option<Policy> {
+    fn policy(&self, logical_block: LogicalBlock) -> Option<Policy> {
         self.scheme.policy(logical_block)
     }
 

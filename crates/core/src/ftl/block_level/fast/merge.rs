@@ -5,6 +5,7 @@ use crate::ftl::block_level::blocks::{Blocks, Way};
 use crate::ftl::context::{Cx, PageOut};
 use crate::nand::{Cause, JoinId};
 use crate::support::NONE;
+use crate::support::ids::{LogicalBlock, Lpn};
 
 impl Fast {
     fn way(&self, blocks: &Blocks, cx: &Cx<'_>, run: Sequential) -> Way {
@@ -49,18 +50,23 @@ impl Fast {
         &mut self,
         blocks: &mut Blocks,
         cx: &mut Cx<'_>,
-        lbn: u32,
+        lbn: LogicalBlock,
         way: Way,
         fresh: (&[PageOut], JoinId),
     ) {
         let run = self.sequential.take_if(|run| run.lbn == lbn);
-        let own = [blocks.data[lbn as usize], run.map_or(NONE, |run| run.block)];
+        let own = [blocks.data[lbn.index()], run.map_or(NONE, |run| run.block)];
         blocks.merge(cx, lbn, &own, way, fresh);
     }
 
     /// The logical block of the next page in the oldest random log block that is the last word on
     /// something, `coming` left out; from entry `scanned` on.
-    fn next_in_victim(&self, blocks: &Blocks, coming: u32, scanned: &mut usize) -> Option<u32> {
+    fn next_in_victim(
+        &self,
+        blocks: &Blocks,
+        coming: Lpn,
+        scanned: &mut usize,
+    ) -> Option<LogicalBlock> {
         let log = self.random.front()?;
         let base = log.block * blocks.ppb();
         let rest = log.entries.iter().enumerate().skip(*scanned);
@@ -77,13 +83,13 @@ impl Fast {
     }
 
     /// Empties and erases the oldest random log block, to make room for logical page `coming` (or
-    /// for nothing, [`NONE`]); `false` while there is no block to take, then it goes on from there
-    /// the next time.
+    /// for nothing, [`Lpn::NONE`]); `false` while there is no block to take, then it goes on from
+    /// there the next time.
     pub(super) fn reclaim(
         &mut self,
         blocks: &mut Blocks,
         cx: &mut Cx<'_>,
-        coming: u32,
+        coming: Lpn,
         at_last: bool,
     ) -> bool {
         let mut scanned = 0;
@@ -99,7 +105,9 @@ impl Fast {
             }
         }
         let holds_coming = |log: &Random| {
-            coming != NONE && blocks.lookup(coming).is_some() && blocks.holder(coming) == log.block
+            !coming.is_none()
+                && blocks.lookup(coming).is_some()
+                && blocks.holder(coming) == log.block
         };
         let is_replaced = self.random.front().is_some_and(holds_coming);
         if is_replaced && !blocks.can_take(cx, 1) {

@@ -63,6 +63,7 @@ use crate::ftl::context::{Cx, Label, PageOut, Place};
 use crate::ftl::{Mapping, Shape};
 use crate::nand::{Cause, JoinId, Role};
 use crate::support::NONE;
+use crate::support::ids::{LogicalBlock, Lpn};
 use crate::support::registry::{About, Choice};
 use crate::support::roomy::Roomy;
 
@@ -169,7 +170,7 @@ impl Config {
 #[derive(Debug, Clone, Copy)]
 struct Sequential {
     block: u32,
-    lbn: u32,
+    lbn: LogicalBlock,
     /// Offset that goes on with the run.
     next: u32,
     label: Label,
@@ -179,9 +180,9 @@ struct Sequential {
 #[derive(Debug, Clone, Copy)]
 enum Entry {
     /// This logical page.
-    Page(u32),
+    Page(Lpn),
     /// A tombstone for pages of this logical block.
-    Tombstone(u32),
+    Tombstone(LogicalBlock),
 }
 
 /// A random log block.
@@ -213,7 +214,7 @@ impl Fast {
     fn run(blocks: &Blocks, cx: &Cx<'_>, pages: &[PageOut]) -> usize {
         let ppb = blocks.ppb();
         let (_, offset) = blocks.split(pages[0].lpn);
-        let next = pages.iter().zip(pages[0].lpn..).take((ppb - offset) as usize);
+        let next = pages.iter().zip(pages[0].lpn.onwards()).take((ppb - offset) as usize);
         next.take_while(|(out, lpn)| out.lpn == *lpn && blocks.direct(cx.flash, *lpn, 1) == 0)
             .count()
     }
@@ -257,8 +258,8 @@ impl Fast {
     }
 
     /// The random log block that takes the next page, if there is one or can be; it is logical page
-    /// `coming`, or [`NONE`].
-    fn open(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, coming: u32) -> Option<&mut Random> {
+    /// `coming`, or [`Lpn::NONE`].
+    fn open(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, coming: Lpn) -> Option<&mut Random> {
         let ppb = blocks.ppb() as usize;
         if self.random.back().is_none_or(|log| log.entries.len() == ppb) {
             if self.random.len() as u32 == self.most && !self.reclaim(blocks, cx, coming, false) {
@@ -269,7 +270,7 @@ impl Fast {
             }
             let block = blocks.take(self.turn);
             self.turn = (self.turn + 1) % blocks.geometry.units;
-            let label = cx.label(Role::Log, NONE);
+            let label = cx.label(Role::Log, LogicalBlock::NONE);
             self.random.push_back(Random { block, label, entries: Roomy::with_capacity(ppb) });
         }
         self.random.back_mut()
@@ -282,7 +283,7 @@ impl Fast {
         }
         let full = self.random.back().is_some_and(|log| log.entries.len() == blocks.ppb() as usize);
         if full && self.random.len() as u32 == self.most {
-            self.reclaim(blocks, cx, NONE, false);
+            self.reclaim(blocks, cx, Lpn::NONE, false);
         }
     }
 
@@ -295,7 +296,7 @@ impl Fast {
         waits: JoinId,
     ) -> usize {
         let ppb = blocks.ppb() as usize;
-        let sequential_block = self.sequential.map_or(NONE, |run| run.lbn);
+        let sequential_block = self.sequential.map_or(LogicalBlock::NONE, |run| run.lbn);
         let Some(log) = self.open(blocks, cx, pages[0].lpn) else { return 0 };
         // What was merged for room may have emptied the sequential log block; that changes nothing
         // for these pages.
@@ -352,9 +353,9 @@ impl BlockScheme for Fast {
         count
     }
 
-    fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
+    fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[Lpn]) -> bool {
         let (lbn, _) = blocks.split(pages[0]);
-        let Some(log) = self.open(blocks, cx, NONE) else { return false };
+        let Some(log) = self.open(blocks, cx, Lpn::NONE) else { return false };
         let at = Place { block: log.block, page: log.entries.len() as u32, label: log.label };
         log.entries.push(Entry::Tombstone(lbn));
         blocks.write_tombstones(cx, at, pages);
@@ -365,7 +366,7 @@ impl BlockScheme for Fast {
     }
 
     fn merge_all(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>) -> bool {
-        while !self.random.is_empty() && self.reclaim(blocks, cx, NONE, true) {}
+        while !self.random.is_empty() && self.reclaim(blocks, cx, Lpn::NONE, true) {}
         self.finish(blocks, cx, true) && self.random.is_empty()
     }
 

@@ -9,6 +9,7 @@ use crate::ftl::block_level::blocks::Blocks;
 use crate::ftl::context::{Cx, Label, Place};
 use crate::nand::{JoinId, Role};
 use crate::support::NONE;
+use crate::support::ids::{LogicalBlock, Lpn};
 use crate::support::list::{Links, List};
 use crate::support::roomy::Roomy;
 
@@ -16,9 +17,9 @@ use crate::support::roomy::Roomy;
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Entry {
     /// This page.
-    Page(u32),
+    Page(Lpn),
     /// A tombstone for pages of this data block.
-    Tombstone(u32),
+    Tombstone(LogicalBlock),
 }
 
 /// A clustered log block.
@@ -105,7 +106,7 @@ impl Logs {
         blocks: &mut Blocks,
         cx: &mut Cx<'_>,
         group: u32,
-        columns: impl Iterator<Item = (u32, u32)>,
+        columns: impl Iterator<Item = (LogicalBlock, LogicalBlock)>,
     ) -> u32 {
         let Some(index) = self.unused.pop() else { unreachable!("a merge frees a log") };
         let mut log = Log { group, ..Log::default() };
@@ -148,8 +149,8 @@ impl Logs {
     }
 
     /// The last words on these pages go elsewhere.
-    pub(super) fn forget(&mut self, blocks: &Blocks, pages: Range<u32>) {
-        for page in pages {
+    pub(super) fn forget(&mut self, blocks: &Blocks, pages: Range<Lpn>) {
+        for page in Lpn::each(pages) {
             let holder = blocks.holder(page);
             let log = if holder == NONE { NONE } else { self.log_of[holder as usize] };
             if log != NONE {
@@ -174,7 +175,7 @@ impl Logs {
     }
 
     /// The data block of the next page in a log that is the last word on something.
-    pub(super) fn next_in(&mut self, blocks: &Blocks, log: u32) -> Option<u32> {
+    pub(super) fn next_in(&mut self, blocks: &Blocks, log: u32) -> Option<LogicalBlock> {
         let ppb = blocks.ppb();
         let log = &mut self.all[log as usize];
         while let Some((&block, entries)) =

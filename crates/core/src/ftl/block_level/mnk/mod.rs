@@ -70,6 +70,7 @@ use crate::ftl::{Mapping, Shape};
 use crate::nand::{Cause, JoinId};
 use crate::pattern::{Pattern, Route};
 use crate::support::NONE;
+use crate::support::ids::{LogicalBlock, Lpn};
 use crate::support::registry::{About, Choice};
 use logs::{Entry, Logs};
 
@@ -215,8 +216,8 @@ struct Mnk {
 }
 
 impl Mnk {
-    fn group_of(&self, lbn: u32) -> u32 {
-        lbn / self.width / self.config.group_blocks
+    fn group_of(&self, lbn: LogicalBlock) -> u32 {
+        lbn.0 / self.width / self.config.group_blocks
     }
 
     /// Whether the logs of a group hold pages of several clustered blocks.
@@ -225,8 +226,8 @@ impl Mnk {
     }
 
     /// The log that takes the next page of `lbn`, or `None` while there are too few blocks.
-    fn open(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, lbn: u32) -> Option<u32> {
-        let (group, column) = (self.group_of(lbn), lbn % self.width);
+    fn open(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, lbn: LogicalBlock) -> Option<u32> {
+        let (group, column) = (self.group_of(lbn), lbn.0 % self.width);
         let newest = self.logs.newest(group);
         if let Some(log) = newest
             && self.logs.room(log, column, blocks.ppb()) > 0
@@ -245,9 +246,11 @@ impl Mnk {
             return None;
         }
         // The first clustered block of a group is as wide as any.
-        let (first, width) = blocks.striping.cluster(group * self.config.group_blocks * self.width);
+        let first = LogicalBlock(group * self.config.group_blocks * self.width);
+        let (first, width) = blocks.striping.cluster(first);
         let shared = self.shares();
-        let columns = (first..first + width).map(|lbn| (lbn, if shared { NONE } else { lbn }));
+        let columns =
+            first.run(width).map(|lbn| (lbn, if shared { LogicalBlock::NONE } else { lbn }));
         Some(self.logs.attach(blocks, cx, group, columns))
     }
 
@@ -267,7 +270,7 @@ impl Mnk {
     fn fold_own(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, log: u32) {
         let group = self.logs.group(log);
         let logs = self.logs.release_all(group);
-        let (first, width) = blocks.striping.cluster(group * self.width);
+        let (first, width) = blocks.striping.cluster(LogicalBlock(group * self.width));
         let newest = |column: u32| logs.last().map_or(NONE, |log| log.blocks[column as usize]);
         let partial = self.config.partial_merge;
         let way = (0..width).map(|j| blocks.way(cx.flash, first + j, newest(j), partial));
@@ -277,7 +280,7 @@ impl Mnk {
             _ => Way::Partial,
         });
         for column in 0..width {
-            let data = blocks.data[(first + column) as usize];
+            let data = blocks.data[(first + column).index()];
             let taken: Vec<u32> = logs.iter().map(|log| log.blocks[column as usize]).collect();
             let blank = data == NONE && taken.iter().all(|&block| cx.flash.write_ptr(block) == 0);
             let mut own = vec![data];
@@ -305,13 +308,13 @@ impl Mnk {
             if !can {
                 return false;
             }
-            for lbn in first..first + width {
-                let pages = lbn * blocks.ppb()..(lbn + 1) * blocks.ppb();
+            for lbn in first.run(width) {
+                let pages = lbn.range(blocks.ppb());
                 if blocks.words(pages.clone()).next().is_none() {
                     continue;
                 }
                 self.logs.forget(blocks, pages);
-                blocks.merge(cx, lbn, &[blocks.data[lbn as usize]], Way::Full, (&[], JoinId::NONE));
+                blocks.merge(cx, lbn, &[blocks.data[lbn.index()]], Way::Full, (&[], JoinId::NONE));
             }
         }
         // Whatever took over its pages holds the erase back.
@@ -346,9 +349,9 @@ impl BlockScheme for Mnk {
         let mut count = 0;
         for out in pages {
             let lbn = blocks.split(out.lpn).0;
-            let column = &mut columns[(lbn % self.width) as usize];
+            let column = &mut columns[(lbn.0 % self.width) as usize];
             if self.group_of(lbn) != group
-                || column.len() as u32 == self.logs.room(log, lbn % self.width, ppb)
+                || column.len() as u32 == self.logs.room(log, lbn.0 % self.width, ppb)
             {
                 break;
             }
@@ -370,17 +373,17 @@ impl BlockScheme for Mnk {
         count
     }
 
-    fn route(&self, blocks: &Blocks, _block: u32, _pattern: Pattern) -> Option<Route> {
+    fn route(&self, blocks: &Blocks, _block: LogicalBlock, _pattern: Pattern) -> Option<Route> {
         (self.width > 1 && self.width >= blocks.geometry.channels).then_some(Route::Striped)
     }
 
-    fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
+    fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[Lpn]) -> bool {
         let (lbn, _) = blocks.split(pages[0]);
         let Some(log) = self.open(blocks, cx, lbn) else { return false };
         for &page in pages {
             self.logs.forget(blocks, page..page + 1);
         }
-        let at: Place = self.logs.append(log, lbn % self.width, [Entry::Tombstone(lbn)]);
+        let at: Place = self.logs.append(log, lbn.0 % self.width, [Entry::Tombstone(lbn)]);
         blocks.write_tombstones(cx, at, pages);
         self.logs.holds(log, pages.len() as u32);
         self.recycle(blocks, cx);

@@ -9,6 +9,7 @@ use crate::ftl::block_level::blocks::Blocks;
 use crate::ftl::context::{Cx, Label, Place};
 use crate::nand::{Cause, Flash, JoinId, Role};
 use crate::support::NONE;
+use crate::support::ids::LogicalBlock;
 use crate::support::list::{Links, List};
 use crate::support::roomy::Roomy;
 
@@ -19,9 +20,9 @@ pub(super) struct Area {
     pub(super) blocks: Roomy<u32>,
     pub(super) label: Label,
     /// Logical blocks whose home it is.
-    pub(super) residents: Roomy<u32>,
+    pub(super) residents: Roomy<LogicalBlock>,
     /// Logical blocks of which it has taken pages, while it is a log.
-    pub(super) guests: Roomy<u32>,
+    pub(super) guests: Roomy<LogicalBlock>,
     pub(super) is_log: bool,
     /// Takes no more pages, as far as the host, or a tombstone where it is one flash block, has
     /// written it full.
@@ -98,7 +99,7 @@ impl Areas {
         units: impl Iterator<Item = u32>,
         is_log: bool,
     ) -> u32 {
-        let label = cx.label(if is_log { Role::Log } else { Role::Data }, NONE);
+        let label = cx.label(if is_log { Role::Log } else { Role::Data }, LogicalBlock::NONE);
         let taken = units.map(|unit| blocks.take(unit)).collect();
         self.add(taken, label, is_log)
     }
@@ -149,7 +150,7 @@ impl Areas {
     }
 
     /// A log holds something of `lbn`.
-    pub(super) fn take_in(&mut self, log: u32, lbn: u32) {
+    pub(super) fn take_in(&mut self, log: u32, lbn: LogicalBlock) {
         let guests = &mut self.all[log as usize].guests;
         if guests.last() != Some(&lbn) && !guests.contains(&lbn) {
             guests.push(lbn);
@@ -243,6 +244,7 @@ mod tests {
     use super::{Area, Areas};
     use crate::ftl::context::Label;
     use crate::support::NONE;
+    use crate::support::ids::LogicalBlock;
 
     /// The area with fewest residents is emptied; of several the one that came to have so few last,
     /// and none that is being filled or full.
@@ -256,7 +258,7 @@ mod tests {
             .collect();
         let set = |areas: &mut Areas, area: u32, residents: u32, open: u32| {
             let Area { residents: held, .. } = &mut areas.all[area as usize];
-            *held = (0..residents).collect();
+            *held = LogicalBlock(0).run(residents).collect();
             areas.rank(area, open);
         };
         assert_eq!(areas.sparsest(), None);

@@ -7,6 +7,7 @@ use crate::ftl::context::Cx;
 use crate::nand::{Cause, Flash};
 use crate::pattern::Policy;
 use crate::support::NONE;
+use crate::support::ids::{LogicalBlock, Lpn};
 
 impl PatternFtl {
     /// Whether `count` blocks can be taken; `at_last` if nothing that is interrupted will ever have
@@ -21,8 +22,8 @@ impl PatternFtl {
 
     /// Where a logical block goes when it is merged: to the policy that its last two patterns agree
     /// on, else to MULTI.
-    fn lasting_policy(&self, lbn: u32) -> Policy {
-        let turn = &self.turns[lbn as usize];
+    fn lasting_policy(&self, lbn: LogicalBlock) -> Policy {
+        let turn = &self.turns[lbn.index()];
         match (turn.policy, turn.recent) {
             (Some(Policy::Single), _) | (_, [Some(Policy::Single), Some(Policy::Single)]) => {
                 Policy::Single
@@ -32,8 +33,8 @@ impl PatternFtl {
     }
 
     /// A logical block whose last two patterns agree is no longer one whose pattern changes.
-    fn leave_hybrid(&mut self, cx: &mut Cx<'_>, lbn: u32) {
-        let Turn { policy, recent, awaited } = &mut self.turns[lbn as usize];
+    fn leave_hybrid(&mut self, cx: &mut Cx<'_>, lbn: LogicalBlock) {
+        let Turn { policy, recent, awaited } = &mut self.turns[lbn.index()];
         if *policy == Some(Policy::Hybrid)
             && let [Some(one), Some(other)] = recent
             && one == other
@@ -41,7 +42,7 @@ impl PatternFtl {
             *policy = Some(*one);
             *awaited = false;
             // It has moved, whatever else is told of its stay in the buffer.
-            let known = &mut self.before[lbn as usize];
+            let known = &mut self.before[lbn.index()];
             (known.policy, known.awaited) = (Some(*one), false);
             cx.counters.policy_switches += 1;
         }
@@ -49,8 +50,15 @@ impl PatternFtl {
 
     /// All pages of a logical block now lie in `area`. Its home until now is erased if that was its
     /// last resident.
-    fn move_in(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, lbn: u32, area: u32, cause: Cause) {
-        let old = std::mem::replace(&mut self.home[lbn as usize], area);
+    fn move_in(
+        &mut self,
+        blocks: &mut Blocks,
+        cx: &mut Cx<'_>,
+        lbn: LogicalBlock,
+        area: u32,
+        cause: Cause,
+    ) {
+        let old = std::mem::replace(&mut self.home[lbn.index()], area);
         if old != area {
             self.areas.all[area as usize].residents.push(lbn);
             self.areas.rank(area, self.target);
@@ -78,7 +86,14 @@ impl PatternFtl {
     }
 
     /// Brings all pages of a logical block to `area`, those that are not there. They fit.
-    fn gather(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, lbn: u32, area: u32, cause: Cause) {
+    fn gather(
+        &mut self,
+        blocks: &mut Blocks,
+        cx: &mut Cx<'_>,
+        lbn: LogicalBlock,
+        area: u32,
+        cause: Cause,
+    ) {
         let ppb = blocks.ppb();
         let first = if area == self.target { (self.slots - 1) * ppb } else { 0 };
         let elsewhere = |blocks: &Blocks, lpn| {
@@ -87,7 +102,7 @@ impl PatternFtl {
         };
         let mut buried = false;
         for offset in 0..ppb {
-            let lpn = lbn * ppb + offset;
+            let lpn = lbn.first(ppb) + offset;
             if !elsewhere(blocks, lpn) {
                 continue;
             }
@@ -98,8 +113,8 @@ impl PatternFtl {
                 blocks.move_page(cx, lpn, at, cause);
             } else if !buried {
                 // One tombstone speaks of all trimmed pages.
-                let dead = |&lpn: &u32| elsewhere(blocks, lpn) && blocks.lookup(lpn).is_none();
-                let trimmed: Vec<u32> = (lpn..(lbn + 1) * ppb).filter(dead).collect();
+                let dead = |&lpn: &Lpn| elsewhere(blocks, lpn) && blocks.lookup(lpn).is_none();
+                let trimmed: Vec<Lpn> = Lpn::each(lpn..lbn.range(ppb).end).filter(dead).collect();
                 blocks.write_tombstones(cx, at, &trimmed);
                 buried = true;
             }
@@ -108,10 +123,10 @@ impl PatternFtl {
 
     /// Pages that `area` lacks of a logical block: those to be copied, and a tombstone for trimmed
     /// ones.
-    fn lacks(&self, blocks: &Blocks, lbn: u32, area: u32) -> u32 {
+    fn lacks(&self, blocks: &Blocks, lbn: LogicalBlock, area: u32) -> u32 {
         let ppb = blocks.ppb();
         let (mut live, mut trimmed) = (0, false);
-        for (block, dead) in blocks.words(lbn * ppb..(lbn + 1) * ppb) {
+        for (block, dead) in blocks.words(lbn.range(ppb)) {
             if self.areas.of(block) != area {
                 live += u32::from(!dead);
                 trimmed |= dead;
@@ -122,14 +137,14 @@ impl PatternFtl {
 
     /// Whether what `area` holds of a logical block can be its data block, or part of that, as it
     /// lies; what is missing then has room in its place where the area is one flash block.
-    fn fits_in_place(&self, blocks: &Blocks, flash: &Flash, lbn: u32, area: u32) -> bool {
+    fn fits_in_place(&self, blocks: &Blocks, flash: &Flash, lbn: LogicalBlock, area: u32) -> bool {
         if self.config.in_place == InPlace::AnyOrder {
             return true;
         }
         let (ppb, columns) = (blocks.ppb(), &self.areas.all[area as usize].blocks);
         // The part of the area that it has, by where the first page lies.
         let mut part = None;
-        (0..ppb).zip(lbn * ppb..).all(|(offset, lpn)| {
+        (0..ppb).zip(lbn.first(ppb).onwards()).all(|(offset, lpn)| {
             let holder = blocks.holder(lpn);
             if holder == NONE {
                 return true;
@@ -139,7 +154,7 @@ impl PatternFtl {
             }
             // Where a page lay that has been trimmed does not matter any more.
             let Some(ppn) = blocks.lookup(lpn) else { return true };
-            let (block, row) = blocks.split(ppn);
+            let (block, row) = blocks.geometry.split(ppn);
             let column = columns.iter().position(|&other| other == block).unwrap_or(0);
             let place = row * columns.len() as u32 + column as u32;
             place >= offset
@@ -155,7 +170,7 @@ impl PatternFtl {
         &mut self,
         blocks: &mut Blocks,
         cx: &mut Cx<'_>,
-        lbn: u32,
+        lbn: LogicalBlock,
         (log, channel): (u32, Option<u32>),
         (cause, at_last): (Cause, bool),
     ) -> bool {
@@ -203,7 +218,7 @@ impl PatternFtl {
         &mut self,
         blocks: &mut Blocks,
         cx: &mut Cx<'_>,
-        lbn: u32,
+        lbn: LogicalBlock,
         single: bool,
         near: (u32, Option<u32>),
         at_last: bool,
@@ -219,7 +234,7 @@ impl PatternFtl {
         &mut self,
         blocks: &mut Blocks,
         cx: &mut Cx<'_>,
-        lbn: u32,
+        lbn: LogicalBlock,
         near: (u32, Option<u32>),
         at_last: bool,
     ) -> Option<u32> {
@@ -264,8 +279,8 @@ impl PatternFtl {
     ) -> bool {
         for &guest in &self.areas.all[log as usize].guests {
             for open in [
-                &mut self.single_logs[guest as usize],
-                &mut self.striped_logs[(guest / self.width) as usize],
+                &mut self.single_logs[guest.index()],
+                &mut self.striped_logs[(guest.0 / self.width) as usize],
             ] {
                 if *open == log {
                     *open = NONE;
@@ -275,9 +290,7 @@ impl PatternFtl {
         self.merging = log;
         while let Some(&lbn) = self.areas.all[log as usize].guests.last() {
             let ppb = blocks.ppb();
-            let has = blocks
-                .words(lbn * ppb..(lbn + 1) * ppb)
-                .any(|(block, _)| self.areas.of(block) == log);
+            let has = blocks.words(lbn.range(ppb)).any(|(block, _)| self.areas.of(block) == log);
             if has && !self.merge(blocks, cx, lbn, (log, None), (Cause::Merge, at_last)) {
                 return false;
             }
@@ -293,7 +306,7 @@ impl PatternFtl {
     /// After a power cut: what lies wholly in `area` stays there. The rest is merged later.
     pub(super) fn adopt(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, area: u32) {
         let guests = std::mem::take(&mut self.areas.all[area as usize].guests);
-        let (stay, rest): (Vec<u32>, Vec<u32>) =
+        let (stay, rest): (Vec<LogicalBlock>, Vec<_>) =
             guests.into_iter().partition(|&lbn| self.lacks(blocks, lbn, area) == 0);
         let is_home = rest.is_empty();
         self.areas.all[area as usize].guests = rest.into();

@@ -109,6 +109,7 @@ use crate::metrics::Counters;
 use crate::nand::{Cause, JoinId, Media};
 use crate::pattern::{Access, Hint, Pattern, Policy, Route};
 use crate::support::NONE;
+use crate::support::ids::{LogicalBlock, Lpn};
 use crate::support::registry::{About, Choice, Needs};
 use areas::Areas;
 
@@ -278,7 +279,7 @@ struct Turn {
 /// they go.
 #[derive(Debug, Clone, Copy)]
 struct Now {
-    lbn: u32,
+    lbn: LogicalBlock,
     group: u64,
     striped: bool,
     channel: Option<u32>,
@@ -323,7 +324,7 @@ impl PatternFtl {
     /// first.
     fn note(&mut self, counters: &mut Counters, hint: Hint, written: bool) -> (bool, bool) {
         let pattern = hint.pattern;
-        let turn = &mut self.turns[hint.block as usize];
+        let turn = &mut self.turns[hint.block.index()];
         let forced = match self.config.policy {
             Policies::ByPattern => None,
             Policies::Multi => Some(Policy::Multi),
@@ -349,7 +350,7 @@ impl PatternFtl {
             }
             return (wanted == Policy::Multi, rewrite);
         }
-        let known = &mut self.before[hint.block as usize];
+        let known = &mut self.before[hint.block.index()];
         let switched =
             |turn: &Turn, known: &Turn| known.policy.is_some() && turn.policy != known.policy;
         if hint.again {
@@ -397,7 +398,13 @@ impl PatternFtl {
     }
 
     /// Where these pages of `lbn` go.
-    fn now(&mut self, blocks: &Blocks, cx: &mut Cx<'_>, lbn: u32, pages: &[PageOut]) -> Now {
+    fn now(
+        &mut self,
+        blocks: &Blocks,
+        cx: &mut Cx<'_>,
+        lbn: LogicalBlock,
+        pages: &[PageOut],
+    ) -> Now {
         let heard = self.heard.take().filter(|hint| hint.block == lbn);
         if heard.is_none()
             && let Some(now) = self.now.filter(|now| (now.lbn, now.group) == (lbn, cx.group))
@@ -421,22 +428,22 @@ impl PatternFtl {
     fn single_unit(
         &self,
         blocks: &Blocks,
-        lbn: u32,
+        lbn: LogicalBlock,
         (log, channel): (u32, Option<u32>),
         whole: bool,
     ) -> u32 {
         let g = &blocks.geometry;
-        let mut lies = [log, self.single_logs[lbn as usize], self.home[lbn as usize]].into_iter();
+        let mut lies = [log, self.single_logs[lbn.index()], self.home[lbn.index()]].into_iter();
         if let Some(own) = lies.find(|&area| area != NONE && !self.areas.is_striped(area))
             && !(whole && channel.is_some())
         {
             return g.unit_of(self.areas.all[own as usize].blocks[0]);
         }
-        let Some(channel) = channel else { return lbn % g.units };
+        let Some(channel) = channel else { return lbn.0 % g.units };
         let units = (channel % g.channels..g.units).step_by(g.channels as usize);
         units
             .max_by_key(|&unit| (blocks.pool.free(unit), std::cmp::Reverse(unit)))
-            .unwrap_or(lbn % g.units)
+            .unwrap_or(lbn.0 % g.units)
     }
 
     /// Wins erased blocks back until so many can be taken; `false` while an erase has to end first.
@@ -452,15 +459,15 @@ impl PatternFtl {
     }
 
     /// The log for a page of `lbn`, or `None` while there is no block to take.
-    fn open(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, now: Now, lpn: u32) -> Option<u32> {
+    fn open(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, now: Now, lpn: Lpn) -> Option<u32> {
         let lbn = now.lbn;
         if self.merging != NONE && !self.merge_log(blocks, cx, self.merging, false) {
             return None;
         }
-        let index = (if now.striped { lbn / self.width } else { lbn }) as usize;
+        let index = (if now.striped { lbn.0 / self.width } else { lbn.0 }) as usize;
         let open = if now.striped { self.striped_logs[index] } else { self.single_logs[index] };
         if open != NONE {
-            if self.areas.next(cx.flash, open, lpn).is_some() {
+            if self.areas.next(cx.flash, open, lpn.0).is_some() {
                 return Some(open);
             }
             if !self.make_room(blocks, cx, 0) || !self.merge_log(blocks, cx, open, false) {
@@ -507,7 +514,7 @@ impl BlockScheme for PatternFtl {
         self.now = Some(now);
         if now.rewrite {
             // What there is of it may lie in logs alone.
-            let mut all = lbn * blocks.ppb()..(lbn + 1) * blocks.ppb();
+            let mut all = Lpn::each(lbn.range(blocks.ppb()));
             if all.any(|lpn| blocks.lookup(lpn).is_some())
                 && (!self.make_room(blocks, cx, 0)
                     || !self.merge(blocks, cx, lbn, (NONE, now.channel), (Cause::Merge, false)))
@@ -529,7 +536,7 @@ impl BlockScheme for PatternFtl {
         let mut columns = vec![Vec::new(); width as usize];
         let mut count = 0;
         for out in pages {
-            let column = (out.lpn % width) as usize;
+            let column = (out.lpn.0 % width) as usize;
             if room[column] == 0 {
                 break;
             }
@@ -560,19 +567,19 @@ impl BlockScheme for PatternFtl {
         blocks.pool.free(unit) > 0 && blocks.pool.total() > 3 * self.width
     }
 
-    fn route(&self, blocks: &Blocks, block: u32, pattern: Pattern) -> Option<Route> {
+    fn route(&self, blocks: &Blocks, block: LogicalBlock, pattern: Pattern) -> Option<Route> {
         let striped = match self.config.policy {
             Policies::Multi => true,
             Policies::Single => false,
             Policies::ByPattern => {
-                let policy = pattern.decide(self.turns[block as usize].policy).0;
+                let policy = pattern.decide(self.turns[block.index()].policy).0;
                 let wanted = pattern.suits().unwrap_or(match self.config.mixed_writes {
                     Mixed::Multi if self.config.handler => Policy::Multi,
                     _ => Policy::Single,
                 });
                 let settled =
                     policy.filter(|policy| *policy != Policy::Hybrid && self.config.handler);
-                let awaited = self.turns[block as usize].awaited && policy == Some(Policy::Hybrid);
+                let awaited = self.turns[block.index()].awaited && policy == Some(Policy::Hybrid);
                 settled.unwrap_or(wanted) == Policy::Multi
                     || (awaited && pattern.read != Access::Never)
             }
@@ -584,7 +591,7 @@ impl BlockScheme for PatternFtl {
             let g = &blocks.geometry;
             g.channel_of(g.die_of(g.unit_of(self.areas.all[area as usize].blocks[0])))
         };
-        let (log, home) = (self.single_logs[block as usize], self.home[block as usize]);
+        let (log, home) = (self.single_logs[block.index()], self.home[block.index()]);
         Some(if log != NONE && !self.areas.all[log as usize].is_full {
             Route::Channel(channel(log))
         } else if log != NONE {
@@ -596,13 +603,13 @@ impl BlockScheme for PatternFtl {
         })
     }
 
-    fn policy(&self, block: u32) -> Option<Policy> {
-        self.turns[block as usize].policy
+    fn policy(&self, block: LogicalBlock) -> Option<Policy> {
+        self.turns[block.index()].policy
     }
 
-    fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[u32]) -> bool {
+    fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[Lpn]) -> bool {
         let lbn = blocks.split(pages[0]).0;
-        let striped = match self.turns[lbn as usize].policy {
+        let striped = match self.turns[lbn.index()].policy {
             Some(Policy::Multi) => true,
             Some(_) => false,
             None => self.config.policy == Policies::Multi,
@@ -611,7 +618,7 @@ impl BlockScheme for PatternFtl {
             Now { lbn, group: cx.group, striped, channel: None, whole: false, rewrite: false };
         let Some(log) = self.open(blocks, cx, now, pages[0]) else { return false };
         self.areas.take_in(log, lbn);
-        if let Some(at) = self.areas.next(cx.flash, log, pages[0]) {
+        if let Some(at) = self.areas.next(cx.flash, log, pages[0].0) {
             blocks.write_tombstones(cx, at, pages);
             let area = &mut self.areas.all[log as usize];
             area.is_full |= area.blocks.len() == 1 && at.page + 1 == blocks.ppb();
@@ -630,13 +637,13 @@ impl BlockScheme for PatternFtl {
 
     fn recover(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, found: &Media) {
         for area in blocks.read_areas(cx, found) {
-            let label = cx.label(crate::nand::Role::Data, NONE);
+            let label = cx.label(crate::nand::Role::Data, LogicalBlock::NONE);
             self.areas.add(area.into(), label, true);
         }
         let ppb = blocks.ppb();
-        for lbn in 0..self.home.len() as u32 {
+        for lbn in LogicalBlock(0).run(self.home.len() as u32) {
             let mut held: Vec<u32> = Vec::new();
-            for (block, _) in blocks.words(lbn * ppb..(lbn + 1) * ppb) {
+            for (block, _) in blocks.words(lbn.range(ppb)) {
                 let area = self.areas.of(block);
                 if !held.contains(&area) {
                     held.push(area);
@@ -647,9 +654,9 @@ impl BlockScheme for PatternFtl {
             }
             if let Some(&area) = held.first() {
                 let striped = self.areas.is_striped(area) || self.config.policy == Policies::Multi;
-                self.turns[lbn as usize].policy =
+                self.turns[lbn.index()].policy =
                     Some(if striped { Policy::Multi } else { Policy::Single });
-                self.before[lbn as usize] = self.turns[lbn as usize];
+                self.before[lbn.index()] = self.turns[lbn.index()];
             }
         }
         // What lies wholly in one area stays there; the rest is merged as far as blocks are needed,

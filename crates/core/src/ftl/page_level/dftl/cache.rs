@@ -1,10 +1,12 @@
 //! The cached part of the map: which entries lie in RAM, which of them the flash does not have yet,
 //! and which one goes next.
 
+use std::ops::Range;
+
 use hashbrown::HashTable;
 
-use crate::support::NONE;
 use crate::support::bits::Bits;
+use crate::support::ids::Lpn;
 use crate::support::list::{Links, List};
 use crate::support::roomy::Roomy;
 
@@ -15,7 +17,7 @@ use crate::support::roomy::Roomy;
 #[derive(Debug, Clone)]
 pub struct Cache {
     /// Logical page of each entry.
-    lpn: Vec<u32>,
+    lpn: Vec<Lpn>,
     links: Links,
     probation: List,
     protected: List,
@@ -32,15 +34,15 @@ pub struct Cache {
 }
 
 /// Spreads page numbers over the table.
-fn hash(lpn: u32) -> u64 {
-    u64::from(lpn).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+fn hash(lpn: Lpn) -> u64 {
+    u64::from(lpn.0).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 impl Cache {
     /// No entries yet; at most `capacity`, of which `protected_most` protected.
     pub fn new(capacity: u32, protected_most: u32, logical_pages: u32) -> Self {
         Self {
-            lpn: vec![NONE; capacity as usize],
+            lpn: vec![Lpn::NONE; capacity as usize],
             links: Links::new(capacity as usize),
             probation: List::default(),
             protected: List::default(),
@@ -55,13 +57,13 @@ impl Cache {
     }
 
     #[inline]
-    fn entry_at(&self, lpn: u32) -> Option<u32> {
+    fn entry_at(&self, lpn: Lpn) -> Option<u32> {
         self.entries.find(hash(lpn), |&entry_at| self.lpn[entry_at as usize] == lpn).copied()
     }
 
     /// Whether the entry of `lpn` is held.
     #[inline]
-    pub fn holds(&self, lpn: u32) -> bool {
+    pub fn holds(&self, lpn: Lpn) -> bool {
         self.entry_at(lpn).is_some()
     }
 
@@ -72,7 +74,7 @@ impl Cache {
 
     /// Uses the entry of `lpn`; says whether it was held. O(1).
     #[inline]
-    pub fn touch(&mut self, lpn: u32) -> bool {
+    pub fn touch(&mut self, lpn: Lpn) -> bool {
         let Some(entry_at) = self.entry_at(lpn) else { return false };
         if self.is_protected.get(entry_at as usize) {
             self.protected.touch(&mut self.links, entry_at);
@@ -95,13 +97,13 @@ impl Cache {
     }
 
     /// The page whose entry goes next, if any is held.
-    pub fn victim(&self) -> Option<u32> {
+    pub fn victim(&self) -> Option<Lpn> {
         let list = if self.probation.is_empty() { &self.protected } else { &self.probation };
         (!list.is_empty()).then(|| self.lpn[list.back() as usize])
     }
 
     /// Lets the entry of `lpn` go, which is held. O(1).
-    pub fn remove(&mut self, lpn: u32) {
+    pub fn remove(&mut self, lpn: Lpn) {
         let found =
             self.entries.find_entry(hash(lpn), |&entry_at| self.lpn[entry_at as usize] == lpn);
         let Ok(entry) = found else { return };
@@ -116,7 +118,7 @@ impl Cache {
     }
 
     /// Takes in the entry of `lpn`, which is not held; there is room. O(1).
-    pub fn insert(&mut self, lpn: u32) {
+    pub fn insert(&mut self, lpn: Lpn) {
         let Some(entry_at) = self.free.pop() else { return };
         self.lpn[entry_at as usize] = lpn;
         self.probation.push_front(&mut self.links, entry_at);
@@ -126,24 +128,24 @@ impl Cache {
 
     /// Whether the flash lacks the entry of `lpn`, which is held.
     #[inline]
-    pub fn is_dirty(&self, lpn: u32) -> bool {
-        self.dirty.get(lpn as usize)
+    pub fn is_dirty(&self, lpn: Lpn) -> bool {
+        self.dirty.get(lpn.index())
     }
 
     /// The entry of `lpn`, which is held, has changed.
     #[inline]
-    pub fn set_dirty(&mut self, lpn: u32) {
-        self.dirty.set(lpn as usize);
+    pub fn set_dirty(&mut self, lpn: Lpn) {
+        self.dirty.set(lpn.index());
     }
 
-    /// The flash has the entries of pages `from..to`.
-    pub fn clean(&mut self, from: u32, to: u32) {
-        self.dirty.clear_range(from as usize, to as usize);
+    /// The flash has the entries of these pages.
+    pub fn clean(&mut self, pages: &Range<Lpn>) {
+        self.dirty.clear_range(pages.start.index(), pages.end.index());
     }
 
     /// The pages whose entries are held: the segment on probation and the protected one, each from
     /// the entry used last to the one that was used longest ago.
-    pub fn dump(&self) -> [Vec<u32>; 2] {
+    pub fn dump(&self) -> [Vec<Lpn>; 2] {
         [&self.probation, &self.protected].map(|list| {
             list.iter(&self.links).map(|entry_at| self.lpn[entry_at as usize]).collect()
         })

@@ -10,6 +10,7 @@ use crate::nand::media::Content;
 use crate::nand::{Cause, Geometry, JoinId, Media, Ppn};
 use crate::support::NONE;
 use crate::support::bits::Bits;
+use crate::support::ids::Lpn;
 use crate::support::roomy::RoomyQueue;
 
 /// The global translation directory, which lies in RAM, and what is due of the pages that it names.
@@ -60,13 +61,13 @@ impl Directory {
 
     /// The translation page that has the entry of `lpn`.
     #[inline]
-    pub fn page_of(&self, lpn: u32) -> u32 {
-        lpn / self.entries
+    pub fn page_of(&self, lpn: Lpn) -> u32 {
+        lpn.0 / self.entries
     }
 
     /// The logical pages whose entries are in a translation page.
-    pub fn range(&self, number: u32) -> Range<u32> {
-        number * self.entries..((number + 1) * self.entries).min(self.logical_pages)
+    pub fn range(&self, number: u32) -> Range<Lpn> {
+        Lpn(number * self.entries)..Lpn(((number + 1) * self.entries).min(self.logical_pages))
     }
 
     /// Whether translation page `number` lies at `ppn`.
@@ -110,7 +111,9 @@ impl Directory {
     pub fn write_due(&mut self, store: &mut Store, cx: &mut Cx<'_>, truth: Truth<'_>) -> bool {
         while let Some(&number) = self.due.front() {
             // An eviction may have written it meanwhile.
-            if self.stale.get(number as usize) && !self.write(store, cx, number, truth, 0..0) {
+            if self.stale.get(number as usize)
+                && !self.write(store, cx, number, truth, Lpn(0)..Lpn(0))
+            {
                 return false;
             }
             self.due.pop_front();
@@ -143,7 +146,7 @@ impl Directory {
         cx: &mut Cx<'_>,
         number: u32,
         truth: Truth<'_>,
-        cleaned: Range<u32>,
+        cleaned: Range<Lpn>,
     ) -> bool {
         let (pool, class) = (number % store.pools().count(), store.own_class(0));
         let Some(unit) = store.pick_in_turn(cx.engine, pool, class) else { return false };
@@ -154,14 +157,14 @@ impl Directory {
         if let Some(media) = cx.engine.media_mut() {
             let maps = &mut media.maps;
             let before = maps.entries(number);
-            let entry = |lpn: u32| {
+            let entry = |lpn: Lpn| {
                 if truth.cache.is_dirty(lpn) && !cleaned.contains(&lpn) {
                     before.map_or(NONE, |entries| entries[(lpn - range.start) as usize])
                 } else {
                     truth.table.lookup(lpn).unwrap_or(NONE)
                 }
             };
-            let entries = range.clone().map(entry).collect();
+            let entries = Lpn::each(range.clone()).map(entry).collect();
             maps.write(number, entries);
         }
         let out = PageOut::map(number, Cause::Mapping);
@@ -174,7 +177,7 @@ impl Directory {
     }
 
     /// What a translation page says of `lpn` must be true, where nothing in RAM says otherwise.
-    pub fn check_read(&self, cx: &mut Cx<'_>, lpn: u32, truth: Option<Ppn>) {
+    pub fn check_read(&self, cx: &mut Cx<'_>, lpn: Lpn, truth: Option<Ppn>) {
         let number = self.page_of(lpn);
         if self.place[number as usize] == NONE || self.stale.get(number as usize) {
             return;
@@ -200,7 +203,7 @@ impl Directory {
         let mut newest = vec![((0, 0), NONE); self.place.len()];
         for ppn in 0..media.len() {
             if let Some(oob) = media.oob(ppn).filter(|oob| oob.content == Content::Map) {
-                let best = &mut newest[oob.lpn as usize];
+                let best = &mut newest[oob.lpn.index()];
                 if (oob.version, oob.opened) > best.0 {
                     *best = ((oob.version, oob.opened), ppn);
                 }
@@ -219,12 +222,12 @@ impl Directory {
         for number in 0..self.place.len() as u32 {
             let said =
                 if self.place[number as usize] == NONE { None } else { media.maps.entries(number) };
-            let differs = |lpn: &u32, first: u32| {
-                let said = said.map_or(NONE, |entries| entries[(lpn - first) as usize]);
+            let differs = |lpn: &Lpn, first: Lpn| {
+                let said = said.map_or(NONE, |entries| entries[(*lpn - first) as usize]);
                 said != table.lookup(*lpn).unwrap_or(NONE)
             };
             let range = self.range(number);
-            let wrong = range.clone().filter(|lpn| differs(lpn, range.start));
+            let wrong = Lpn::each(range.clone()).filter(|lpn| differs(lpn, range.start));
             let count = wrong.clone().count();
             if count > cache.room() {
                 self.changed(number);

@@ -72,7 +72,7 @@ use super::{PageLevel, PageScheme};
 use crate::ftl::context::Cx;
 use crate::ftl::{Mapping, Shape};
 use crate::nand::{Geometry, Media, Ppn};
-use crate::support::NONE;
+use crate::support::ids::Lpn;
 use crate::support::registry::{About, Choice, Needs};
 use cache::Cache;
 use directory::{Directory, Truth};
@@ -185,7 +185,7 @@ impl Config {
             cache: Cache::new(cached, protected, pages),
             directory: Directory::new(entries, pages, shape.geometry),
             batch_evict: self.batch_evict,
-            fetched: NONE,
+            fetched: Lpn::NONE,
         };
         Ok(PageLevel::new(store, pages, scheme))
     }
@@ -232,8 +232,8 @@ struct Dftl {
     cache: Cache,
     directory: Directory,
     batch_evict: bool,
-    /// The page whose entry was fetched for a write that then had no room, or [`NONE`].
-    fetched: u32,
+    /// The page whose entry was fetched for a write that then had no room, or [`Lpn::NONE`].
+    fetched: Lpn,
 }
 
 impl Dftl {
@@ -245,7 +245,7 @@ impl Dftl {
         store: &mut Store,
         cx: &mut Cx<'_>,
         table: &Table,
-        lpn: u32,
+        lpn: Lpn,
         wanted: bool,
     ) -> bool {
         if self.cache.touch(lpn) {
@@ -262,7 +262,7 @@ impl Dftl {
     }
 
     /// Reads the entry of `lpn`.
-    fn read(&mut self, cx: &mut Cx<'_>, table: &Table, lpn: u32, wanted: bool) {
+    fn read(&mut self, cx: &mut Cx<'_>, table: &Table, lpn: Lpn, wanted: bool) {
         cx.counters.map_lookups += 1;
         let known = self.directory.read(cx, self.directory.page_of(lpn), wanted);
         cx.known = known;
@@ -283,7 +283,7 @@ impl Dftl {
             if !self.directory.write(store, cx, number, truth, cleaned.clone()) {
                 return false;
             }
-            self.cache.clean(cleaned.start, cleaned.end);
+            self.cache.clean(&cleaned);
         }
         self.cache.remove(victim);
         true
@@ -291,13 +291,13 @@ impl Dftl {
 }
 
 impl PageScheme for Dftl {
-    fn written(&mut self, _store: &Store, _cx: &mut Cx<'_>, lpn: u32, _unit: u32) {
+    fn written(&mut self, _store: &Store, _cx: &mut Cx<'_>, lpn: Lpn, _unit: u32) {
         self.cache.set_dirty(lpn);
-        self.fetched = NONE;
+        self.fetched = Lpn::NONE;
     }
 
-    fn on_trim(&mut self, table: &Table, pages: Range<u32>) {
-        for lpn in pages.filter(|&lpn| table.lookup(lpn).is_some()) {
+    fn on_trim(&mut self, table: &Table, pages: Range<Lpn>) {
+        for lpn in Lpn::each(pages).filter(|&lpn| table.lookup(lpn).is_some()) {
             if self.cache.holds(lpn) {
                 self.cache.set_dirty(lpn);
             } else {
@@ -307,7 +307,7 @@ impl PageScheme for Dftl {
     }
 
     #[inline]
-    fn on_move(&mut self, lpn: u32, unit: u32) {
+    fn on_move(&mut self, lpn: Lpn, unit: u32) {
         if self.cache.holds(lpn) {
             self.cache.set_dirty(lpn);
         } else {
@@ -315,11 +315,11 @@ impl PageScheme for Dftl {
         }
     }
 
-    fn knows(&self, lpn: u32) -> bool {
+    fn knows(&self, lpn: Lpn) -> bool {
         self.cache.holds(lpn)
     }
 
-    fn before_lookup(&mut self, store: &mut Store, cx: &mut Cx<'_>, table: &Table, lpn: u32) {
+    fn before_lookup(&mut self, store: &mut Store, cx: &mut Cx<'_>, table: &Table, lpn: Lpn) {
         if !self.fetch(store, cx, table, lpn, true) {
             self.read(cx, table, lpn, true);
         }
@@ -330,14 +330,14 @@ impl PageScheme for Dftl {
         store: &mut Store,
         cx: &mut Cx<'_>,
         table: &Table,
-        lpn: u32,
+        lpn: Lpn,
     ) -> bool {
         // A write that is tried again has been counted.
         if (self.fetched == lpn || cx.tried == lpn) && self.cache.holds(lpn) {
             return true;
         }
         let fetched = self.fetch(store, cx, table, lpn, false);
-        self.fetched = if fetched { lpn } else { NONE };
+        self.fetched = if fetched { lpn } else { Lpn::NONE };
         fetched
     }
 

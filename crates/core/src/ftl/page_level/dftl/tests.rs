@@ -12,6 +12,7 @@ use crate::metrics::Counters;
 use crate::nand::chip::Chip;
 use crate::nand::config::ProgramOrder;
 use crate::nand::{Cause, Engine, Flash, Geometry, JoinId, Plan, Stored};
+use crate::support::ids::Lpn;
 
 /// A DFTL on a small array of its own, without time, that checks every read of its map.
 struct Bench {
@@ -59,14 +60,14 @@ impl Bench {
         Self { dftl, flash, engine, plan: Plan::default(), counters: Counters::default() }
     }
 
-    fn write(&mut self, lpn: u32) {
+    fn write(&mut self, lpn: Lpn) {
         let shadow = self.engine.shadow_mut().unwrap();
         shadow.host_write(lpn);
         shadow.issue_write(lpn);
         assert_eq!(self.dftl.write(cx!(self), &[PageOut::host(lpn)], JoinId::NONE), 1);
     }
 
-    fn read(&mut self, lpn: u32) {
+    fn read(&mut self, lpn: Lpn) {
         let cx = cx!(self);
         if let Some(ppn) = self.dftl.translate(cx, lpn) {
             let (block, page) = cx.flash.geometry.split(ppn);
@@ -74,7 +75,7 @@ impl Bench {
         }
     }
 
-    fn trim(&mut self, lpn: u32) {
+    fn trim(&mut self, lpn: Lpn) {
         self.engine.shadow_mut().unwrap().host_trim(lpn);
         self.dftl.trim(cx!(self), lpn, 1);
     }
@@ -83,7 +84,7 @@ impl Bench {
     fn play(&mut self, accesses: &str) {
         for access in accesses.split_whitespace() {
             let (op, lpn) = access.split_at(1);
-            let lpn = lpn.parse().unwrap();
+            let lpn = Lpn(lpn.parse().unwrap());
             match op {
                 "R" => self.read(lpn),
                 "W" => self.write(lpn),
@@ -108,7 +109,9 @@ impl Bench {
     /// The cached pages, on probation and protected, each with whether its entry is dirty.
     fn cached(&self) -> [Vec<(u32, bool)>; 2] {
         let cache = &self.dftl.scheme().cache;
-        cache.dump().map(|pages| pages.into_iter().map(|lpn| (lpn, cache.is_dirty(lpn))).collect())
+        cache
+            .dump()
+            .map(|pages| pages.into_iter().map(|lpn| (lpn.0, cache.is_dirty(lpn))).collect())
     }
 
     fn check(&self) {
@@ -121,7 +124,7 @@ impl Bench {
 /// Sixteen pages that have been written, the last ones read since.
 fn full(options: &Value) -> Bench {
     let mut bench = Bench::new(options, &json!({}), 16, [32, 4]);
-    (0..16).for_each(|lpn| bench.write(lpn));
+    Lpn(0).run(16).for_each(|lpn| bench.write(lpn));
     bench.play("R12 R13 R14 R15");
     bench.counters = Counters::default();
     bench
@@ -315,16 +318,16 @@ fn agree(capacity: u32, options: &Value, accesses: &[(u8, u32)]) {
     for &(op, lpn) in accesses {
         match op {
             0..2 => {
-                bench.read(lpn);
+                bench.read(Lpn(lpn));
                 slow.look_up(lpn);
             }
-            2 if bench.dftl.lookup(lpn).is_some() => {
-                bench.trim(lpn);
+            2 if bench.dftl.lookup(Lpn(lpn)).is_some() => {
+                bench.trim(Lpn(lpn));
                 slow.change(&[lpn]);
             }
             2 => {}
             _ => {
-                bench.write(lpn);
+                bench.write(Lpn(lpn));
                 slow.look_up(lpn);
                 slow.entry(lpn).unwrap().1 = true;
             }
@@ -332,11 +335,11 @@ fn agree(capacity: u32, options: &Value, accesses: &[(u8, u32)]) {
         let mut moved = Vec::new();
         while let Some(unit) = bench.dftl.needs_reclaim() {
             loop {
-                let before: Vec<_> = (0..PAGES).map(|lpn| bench.dftl.lookup(lpn)).collect();
+                let before: Vec<_> = (0..PAGES).map(|lpn| bench.dftl.lookup(Lpn(lpn))).collect();
                 let erases = bench.counters.erases;
                 let step = bench.dftl.reclaim(cx!(bench), unit);
                 moved.extend(
-                    (0..PAGES).filter(|&lpn| bench.dftl.lookup(lpn) != before[lpn as usize]),
+                    (0..PAGES).filter(|&lpn| bench.dftl.lookup(Lpn(lpn)) != before[lpn as usize]),
                 );
                 if bench.counters.erases != erases {
                     slow.change(&std::mem::take(&mut moved));

@@ -329,6 +329,7 @@ mod tests {
     use crate::nand::JoinId;
     use crate::nand::config::ProgramOrder;
     use crate::nand::{Chip, Engine, Flash, Oob, Plan, Stored};
+    use crate::support::ids::Lpn;
 
     /// Does something with a drive of one die, without time, that exports so many pages; planes of
     /// 6 blocks with 4 pages.
@@ -371,7 +372,7 @@ mod tests {
             let mut cleaned = [0, 0];
             for _ in 0..20 {
                 while let Some(page) = pages.next()
-                    && mapping.write(cx, &[PageOut::host(page)], JoinId::NONE) == 1
+                    && mapping.write(cx, &[PageOut::host(Lpn(page))], JoinId::NONE) == 1
                 {
                 }
                 let asked: Vec<u32> = std::iter::from_fn(|| mapping.needs_reclaim()).collect();
@@ -392,7 +393,7 @@ mod tests {
             let (mut pages, mut last) = ((0..8).cycle(), None);
             for turn in 0..20 {
                 while let Some(page) = pages.next()
-                    && mapping.write(cx, &[PageOut::host(page)], JoinId::NONE) == 1
+                    && mapping.write(cx, &[PageOut::host(Lpn(page))], JoinId::NONE) == 1
                 {
                 }
                 let asked = mapping.needs_reclaim().unwrap();
@@ -414,7 +415,7 @@ mod tests {
             for (n, lpn) in (0..24).zip(pages) {
                 let (block, page) = (n / 3 % 2 * 6 + n / 6, n % 3);
                 let oob = Oob {
-                    lpn,
+                    lpn: Lpn(lpn),
                     version: 1 + n / 16,
                     seq: u64::from(n),
                     opened: u64::from(n / 3),
@@ -445,7 +446,7 @@ mod tests {
                     for (page, lpn) in (0..).zip(pages) {
                         seq += 1;
                         let oob = Oob {
-                            lpn,
+                            lpn: Lpn(lpn),
                             version: 1,
                             seq,
                             opened: u64::from(block),
@@ -463,7 +464,7 @@ mod tests {
                     cx.flash.restore(block, 0..if block == 5 { 1 } else { 3 });
                 }
                 mapping.recover(cx, found);
-                assert_eq!((mapping.lookup(1), mapping.free_blocks(0)), (Some(place), 1));
+                assert_eq!((mapping.lookup(Lpn(1)), mapping.free_blocks(0)), (Some(place), 1));
             });
         }
     }

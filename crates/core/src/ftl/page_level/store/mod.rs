@@ -57,6 +57,7 @@ use crate::ftl::victim::VictimPolicy;
 use crate::nand::{Geometry, JoinId, Ppn, Role};
 use crate::support::NONE;
 use crate::support::bits::Bits;
+use crate::support::ids::LogicalBlock;
 use crate::support::minima::{ABSENT, Minima};
 
 /// The class of the host's pages.
@@ -443,7 +444,7 @@ impl Store {
     fn start(&mut self, cx: &mut Cx<'_>, write_point: usize, block: u32) {
         self.history.open(block);
         self.wear.open(block);
-        let label = cx.label(Role::Data, NONE);
+        let label = cx.label(Role::Data, LogicalBlock::NONE);
         let open = &mut self.open[write_point];
         (open.block, open.page, open.label) = (block, 0, label);
     }

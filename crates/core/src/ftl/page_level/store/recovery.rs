@@ -9,6 +9,7 @@ use crate::ftl::pool::Pool;
 use crate::nand::media::{Content, Media, PageState};
 use crate::nand::{Cause, JoinId, Ppn, Role};
 use crate::support::NONE;
+use crate::support::ids::LogicalBlock;
 
 impl Table {
     /// Finds the newest version of each page, and the tombstones that still count, and tells the
@@ -24,14 +25,14 @@ impl Table {
         for ppn in 0..pages {
             let Some(oob) = media.oob(ppn) else { continue };
             match oob.content {
-                Content::Host if (oob.seq, oob.opened) > newest[oob.lpn as usize].0 => {
-                    newest[oob.lpn as usize] = ((oob.seq, oob.opened), ppn);
+                Content::Host if (oob.seq, oob.opened) > newest[oob.lpn.index()].0 => {
+                    newest[oob.lpn.index()] = ((oob.seq, oob.opened), ppn);
                 }
                 Content::Tombstone => {
                     let latest = tombstones.entry((oob.seq, oob.lpn)).or_insert((0, ppn));
                     *latest = (*latest).max((oob.opened, ppn));
-                    for &(first, count) in media.trims(oob.lpn) {
-                        for seq in &mut dead[first as usize..(first + count) as usize] {
+                    for &(first, count) in media.trims(oob.lpn.0) {
+                        for seq in &mut dead[first.index()..(first + count).index()] {
                             *seq = (*seq).max(oob.seq);
                         }
                     }
@@ -55,16 +56,16 @@ impl Table {
             }
             let tomb = self.tombs.len() as u32;
             let mut live = 0;
-            for &(first, count) in media.trims(oob.lpn) {
-                for lpn in first..first + count {
-                    if self.map[lpn as usize] == NONE && dead[lpn as usize] == oob.seq {
-                        self.map[lpn as usize] = TOMB | tomb;
+            for &(first, count) in media.trims(oob.lpn.0) {
+                for lpn in first.run(count) {
+                    if self.map[lpn.index()] == NONE && dead[lpn.index()] == oob.seq {
+                        self.map[lpn.index()] = TOMB | tomb;
                         live += 1;
                     }
                 }
             }
             if live > 0 {
-                self.tombs.push(Tombstone { ppn, live, list: oob.lpn });
+                self.tombs.push(Tombstone { ppn, live, list: oob.lpn.0 });
                 store.adopt(ppn, TOMB | tomb);
             }
         }
@@ -117,7 +118,7 @@ impl Store {
                 self.close(unit, block);
                 continue;
             }
-            let label = Label { role: Role::Data, logical_block: NONE, opened };
+            let label = Label { role: Role::Data, logical_block: LogicalBlock::NONE, opened };
             let page = self.data_pages() - room;
             let former = std::mem::replace(
                 &mut self.open[moved],

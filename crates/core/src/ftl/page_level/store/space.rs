@@ -4,6 +4,7 @@ use super::{DATA, Fresh, Pools, Store, View};
 use crate::ftl::context::Cx;
 use crate::nand::{Engine, Ppn};
 use crate::support::NONE;
+use crate::support::ids::Lpn;
 
 impl Store {
     /// Whether fresh pages of `class` may go to `unit`. What stays in reserve must really be
@@ -53,12 +54,12 @@ impl Store {
     }
 
     /// The only unit that the allocator can pick for a logical page, if its number says which.
-    pub fn home(&self, lpn: u32) -> Option<u32> {
+    pub fn home(&self, lpn: Lpn) -> Option<u32> {
         self.alloc.as_ref().and_then(|_| self.pools.home(lpn))
     }
 
     /// The same of chips.
-    pub fn home_chip(&self, lpn: u32) -> Option<u32> {
+    pub fn home_chip(&self, lpn: Lpn) -> Option<u32> {
         self.alloc.as_ref().and_then(|_| self.pools.home_chip(lpn, self.geometry.chips()))
     }
 

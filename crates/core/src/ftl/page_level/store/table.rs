@@ -11,6 +11,7 @@ use super::{DATA, Owners, Store};
 use crate::ftl::context::{Cx, PageOut};
 use crate::nand::{Cause, JoinId, Ppn};
 use crate::support::NONE;
+use crate::support::ids::Lpn;
 
 /// Marks entries that are trimmed, and owners that are tombstones.
 pub(super) const TOMB: u32 = 1 << 31;
@@ -36,7 +37,7 @@ pub struct Table {
     free_tombs: Vec<u32>,
     /// Pages trimmed since the last tombstone, and the block that holds the version before, by
     /// pool: a tombstone lies where the pages did, so that it takes no more room there than they.
-    trimmed: Vec<BTreeMap<u32, u32>>,
+    trimmed: Vec<BTreeMap<Lpn, u32>>,
     /// How many they are.
     unwritten_trims: usize,
 }
@@ -64,21 +65,21 @@ impl Table {
 
     /// Where a logical page lies.
     #[inline]
-    pub fn lookup(&self, lpn: u32) -> Option<Ppn> {
-        let entry = self.map[lpn as usize];
+    pub fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
+        let entry = self.map[lpn.index()];
         (entry & TOMB == 0).then_some(entry)
     }
 
     /// `lpn` lies at `ppn`.
     #[inline]
-    pub fn set(&mut self, lpn: u32, ppn: Ppn) {
-        self.map[lpn as usize] = ppn;
+    pub fn set(&mut self, lpn: Lpn, ppn: Ppn) {
+        self.map[lpn.index()] = ppn;
     }
 
     /// Forgets where `lpn` was; returns the block of its old version, or [`NONE`].
     #[inline]
-    pub fn forget(&mut self, store: &mut Store, lpn: u32) -> u32 {
-        let old = std::mem::replace(&mut self.map[lpn as usize], NONE);
+    pub fn forget(&mut self, store: &mut Store, lpn: Lpn) -> u32 {
+        let old = std::mem::replace(&mut self.map[lpn.index()], NONE);
         if old == NONE {
             // Trimmed, and no tombstone yet: what was there before may be the last durable version.
             if self.unwritten_trims == 0 {
@@ -103,9 +104,9 @@ impl Table {
     }
 
     /// The host no longer needs these pages.
-    pub fn trim(&mut self, store: &mut Store, first: u32, count: u32) {
-        for lpn in first..first + count {
-            if self.map[lpn as usize] & TOMB == 0 {
+    pub fn trim(&mut self, store: &mut Store, first: Lpn, count: u32) {
+        for lpn in first.run(count) {
+            if self.map[lpn.index()] & TOMB == 0 {
                 let block = self.forget(store, lpn);
                 let new =
                     self.trimmed[store.pools.of_page(lpn) as usize].insert(lpn, block).is_none();
@@ -137,9 +138,9 @@ impl Table {
     /// Takes ranges trimmed since the last tombstone and not written again, in order, as many as a
     /// tombstone holds; and the blocks that hold the versions before, which must stay until the
     /// tombstone is stored.
-    fn take_trimmed(&mut self, pool: u32, page_bytes: u64) -> (Vec<(u32, u32)>, Vec<u32>) {
+    fn take_trimmed(&mut self, pool: u32, page_bytes: u64) -> (Vec<(Lpn, u32)>, Vec<u32>) {
         let most = (page_bytes / 8) as usize;
-        let mut ranges: Vec<(u32, u32)> = Vec::new();
+        let mut ranges: Vec<(Lpn, u32)> = Vec::new();
         let mut blocks = Vec::new();
         while let Some(entry) = self.trimmed[pool as usize].first_entry() {
             let lpn = *entry.key();
@@ -158,14 +159,14 @@ impl Table {
     }
 
     /// A tombstone for these ranges: its number and the page to write.
-    fn tombstone(&mut self, cx: &mut Cx<'_>, ranges: &[(u32, u32)]) -> (u32, PageOut) {
+    fn tombstone(&mut self, cx: &mut Cx<'_>, ranges: &[(Lpn, u32)]) -> (u32, PageOut) {
         let tomb = self.free_tombs.pop().unwrap_or_else(|| {
             self.tombs.push(Tombstone { ppn: NONE, live: 0, list: NONE });
             self.tombs.len() as u32 - 1
         });
         let mut live = 0;
         for &(first, count) in ranges {
-            self.map[first as usize..(first + count) as usize].fill(TOMB | tomb);
+            self.map[first.index()..(first + count).index()].fill(TOMB | tomb);
             live += count;
         }
         let list = cx.write_down_trims(ranges.iter().copied());
@@ -209,7 +210,7 @@ impl Owners for Table {
     fn moved(&mut self, owner: u32, ppn: Ppn) -> PageOut {
         if owner & TOMB == 0 {
             self.map[owner as usize] = ppn;
-            return PageOut::data(owner, Cause::Gc);
+            return PageOut::data(Lpn(owner), Cause::Gc);
         }
         let tomb = &mut self.tombs[(owner & !TOMB) as usize];
         tomb.ppn = ppn;

@@ -10,6 +10,7 @@ use crate::nand::chip::Chip;
 use crate::nand::config::ProgramOrder;
 use crate::nand::{Cause, Engine, Flash, Geometry, JoinId, Plan};
 use crate::support::NONE;
+use crate::support::ids::Lpn;
 use crate::support::tournament::NEVER;
 
 /// How the data of a page come.
@@ -48,20 +49,20 @@ fn programmed(data: [Data; 2], apart: bool) -> u64 {
             Data::Here => JoinId::NONE,
             Data::Read => {
                 let join = cx.join();
-                cx.read(other, 0, 9, Cause::Padding, join, JoinId::NONE);
+                cx.read(other, 0, Lpn(9), Cause::Padding, join, JoinId::NONE);
                 join
             }
             Data::Issued => {
                 let join = cx.engine.join(NONE);
                 cx.engine.hold(join);
-                cx.read(other, 0, 9, Cause::Padding, JoinId::NONE, join);
+                cx.read(other, 0, Lpn(9), Cause::Padding, JoinId::NONE, join);
                 cx.engine.issue(cx.plan);
                 cx.plan.clear();
                 cx.engine.release(join);
                 join
             }
         };
-        open.hold(&mut cx, (page, PageOut::host(page)), NONE, waits, full);
+        open.hold(&mut cx, (page, PageOut::host(Lpn(page))), NONE, waits, full);
         if apart {
             engine.issue(&plan);
             plan.clear();
