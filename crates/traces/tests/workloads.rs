@@ -337,9 +337,12 @@ fn trims_give_no_block_a_place() {
 fn a_trace_that_changes_between_passes_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.spc");
-    std::fs::write(&path, "0,8,512,w,0\n0,9,512,w,1\n").unwrap();
+    let two = "0,8,512,w,0\n0,9,512,w,1\n";
+    std::fs::write(&path, two).unwrap();
     let workload = WorkloadConfig::trace("t.spc").prepare(folder.path()).unwrap();
-    let fitted = workload.fit(DRIVE).unwrap();
+    let kept = workload.fit(DRIVE).unwrap();
+    let fitted = workload.without_memory().fit(DRIVE).unwrap();
+    assert!(kept.requests().map(Result::unwrap).eq(fitted.requests().map(Result::unwrap)));
     for changed in
         ["0,8,512,w,0\n", "0,8,512,w,0\n0,9,512,w,1\n0,9,512,w,1\n", "0,8,512,w,0\n0,12,512,w,1\n"]
     {
@@ -352,6 +355,7 @@ fn a_trace_that_changes_between_passes_is_noticed() {
     let items: Vec<_> = fitted.requests().collect();
     assert_eq!(items.len(), 1);
     assert!(items[0].as_ref().unwrap_err().to_string().contains("no such file"));
+    assert_eq!(kept.requests().count(), 2, "what was read before");
 }
 
 #[test]

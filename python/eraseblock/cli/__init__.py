@@ -18,10 +18,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if own:
             interrupts.end_at_once()
+        if tokens in (["--version"], ["-V"]):
+            # Nothing else is imported for it.
+            sys.stdout.write(f"{_core.version()}\n")
+            sys.stdout.flush()
+            return 0
         from eraseblock.cli.app import build_app
 
         # Without a command it is the help that is asked for.
-        app = build_app(for_help=not tokens or tokens[0].startswith("-"))
+        app = build_app(None if not tokens or tokens[0].startswith("-") else tokens[0])
         if own:
             interrupts.raise_interrupts()
         code = app(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from cyclopts import App
 
 from eraseblock import _core
-from eraseblock.cli import compare, extensions, listing, report, run, schema, trace
 
 _EPILOGUE = """\
 Examples:
@@ -19,8 +18,15 @@ Exit code 2: a wrong call or input; 1: a failure; 130: interrupted; 143: ended b
 """
 
 
-def build_app(*, for_help: bool = False) -> App:
-    """The whole command line; `for_help`: with what all commands say of themselves."""
+# Every command, in the order of the help.
+_COMMANDS = ("compare", "run", "list", "schema", "trace", "report")
+
+
+def build_app(asked: str | None) -> App:
+    """The command line, with `asked` alone where that is a command of ours: nobody will see the others.
+
+    None stands for its help, which is about all of them.
+    """
     app = App(
         name="eraseblock",
         help="Simulate what a workload does to a solid-state drive, and compare write buffers and FTLs.",
@@ -30,11 +36,41 @@ def build_app(*, for_help: bool = False) -> App:
         version_flags=["--version", "-V"],
         suppress_keyboard_interrupt=False,
     )
-    app.command(compare.compare, help_epilogue=compare.EXAMPLES, usage=compare.USAGE)
-    app.command(run.run, help_epilogue=run.EXAMPLES)
-    app.command(listing.listing, name="list", help_epilogue=listing.EXAMPLES)
-    app.command(schema.schema, help_epilogue=schema.EXAMPLES)
-    app.command(trace.app)
-    app.command(report.report, help_epilogue=report.EXAMPLES, usage=report.USAGE)
-    extensions.add_commands(app, load=for_help)
+    if asked in _COMMANDS:
+        _add(app, asked)
+        return app
+    for name in _COMMANDS:
+        _add(app, name)
+    from eraseblock.cli.extensions import add_commands
+
+    add_commands(app, load=asked is None)
     return app
+
+
+def _add(app: App, name: str) -> None:
+    """Import a command and add it."""
+    match name:
+        case "compare":
+            from eraseblock.cli import compare
+
+            app.command(compare.compare, help_epilogue=compare.EXAMPLES, usage=compare.USAGE)
+        case "run":
+            from eraseblock.cli import run
+
+            app.command(run.run, help_epilogue=run.EXAMPLES)
+        case "list":
+            from eraseblock.cli import listing
+
+            app.command(listing.listing, name="list", help_epilogue=listing.EXAMPLES)
+        case "schema":
+            from eraseblock.cli import schema
+
+            app.command(schema.schema, help_epilogue=schema.EXAMPLES)
+        case "trace":
+            from eraseblock.cli import trace
+
+            app.command(trace.app)
+        case "report":
+            from eraseblock.cli import report
+
+            app.command(report.report, help_epilogue=report.EXAMPLES, usage=report.USAGE)

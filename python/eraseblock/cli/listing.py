@@ -7,7 +7,6 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from eraseblock import _core
-from eraseblock.cli.extensions import listing_of, lists
 from eraseblock.cli.options import AsJson
 from eraseblock.names import nearest, registry, source_of, unknown
 from eraseblock.pages import cost_of, examples_of, scheme_page
@@ -55,12 +54,15 @@ def listing(kind: str | None = None, name: str | None = None, /, *, as_json: AsJ
         name: One of that kind. A buffer or an FTL has a page: rules, options, choices, worked examples.
             A device shows its values, a section of the settings its keys.
     """
-    if kind in lists():
-        listing_of(kind)(name, as_json=as_json)
-        return
     entries = registry()
     if kind is not None:
         if kind not in entries:
+            # What other projects list is looked for only where it is asked for: that takes long.
+            from eraseblock.cli.extensions import listing_of, lists
+
+            if kind in lists():
+                listing_of(kind)(name, as_json=as_json)
+                return
             kinds = [*entries, *lists()]
             raise _core.ConfigError(
                 f"list: there is no `{kind}`{nearest(kind, kinds)} (known: {', '.join(kinds)})"

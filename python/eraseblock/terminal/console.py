@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
-from rich.console import Console
+if TYPE_CHECKING:
+    from rich.console import Console
 
 WIDTH_LIMIT = 100
 
 
 def out() -> Console:
     """Stdout: at most 100 columns on a terminal, 100 on a pipe, unless `COLUMNS` says otherwise."""
+    from rich.console import Console
+
     console = Console(highlight=False, soft_wrap=False)
     if not os.environ.get("COLUMNS", "").isdigit():
         console.width = min(console.width, WIDTH_LIMIT) if console.is_terminal else WIDTH_LIMIT
@@ -20,6 +24,8 @@ def out() -> Console:
 
 def err() -> Console:
     """Stderr."""
+    from rich.console import Console
+
     return Console(stderr=True, highlight=False)
 
 

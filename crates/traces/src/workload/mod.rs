@@ -1,5 +1,6 @@
 //! A workload made ready: read once, counted, and known by its hash.
 
+mod kept;
 mod pass;
 mod selection;
 mod source;
@@ -19,6 +20,7 @@ use crate::input::hex;
 use crate::readers::{Detected, FormatChoice, detect};
 use crate::trace::{BadLines, Moved, Reading, TraceFile};
 use crate::watch::{Pace, Watch};
+use kept::{Keeper, Kept};
 pub(crate) use pass::Pass;
 pub use pass::SelectedRequests;
 pub use selection::LeftOut;
@@ -91,6 +93,7 @@ pub struct Workload {
     identity: TraceIdentity,
     summary: TraceSummary,
     selected: Figures,
+    kept: Option<Kept>,
 }
 
 impl WorkloadConfig {
@@ -188,7 +191,7 @@ impl WorkloadConfig {
         counts: Counts,
         reading: Reading,
     ) -> Result<Workload, TraceError> {
-        let Counts { whole, selected, left_out, start_ns } = counts;
+        let Counts { whole, selected, left_out, start_ns, kept } = counts;
         self.check_volumes(&names.name, &whole)?;
         if selected.requests == 0 {
             return Err(nothing_left(&names.name, &whole, left_out));
@@ -228,6 +231,7 @@ impl WorkloadConfig {
             identity,
             summary,
             selected,
+            kept,
         })
     }
 
@@ -289,6 +293,7 @@ struct Counts {
     selected: Figures,
     left_out: LeftOut,
     start_ns: u64,
+    kept: Option<Kept>,
 }
 
 impl Counts {
@@ -299,11 +304,15 @@ impl Counts {
     ) -> Result<Self, TraceError> {
         let mut selection = Selection::new(config);
         let mut whole = Tally::default();
+        let mut keeper = Keeper::new();
         // Until the first request is left out, those selected are the whole.
         let mut selected: Option<Tally> = (!selection.keeps_times()).then(Tally::default);
         while let Some(request) = records.next_request()? {
             let taken = selection.take(&request);
             see(taken.as_ref())?;
+            if let Some(taken) = &taken {
+                keeper.add(taken);
+            }
             if taken.is_none() && selected.is_none() {
                 selected = Some(whole.clone());
             }
@@ -324,7 +333,9 @@ impl Counts {
             );
             return Err(TraceError::key("time_scale", problem));
         }
-        Ok(Self { whole, selected, left_out: selection.left_out(), start_ns: selection.start_ns() })
+        let (left_out, start_ns, kept) =
+            (selection.left_out(), selection.start_ns(), keeper.finish());
+        Ok(Self { whole, selected, left_out, start_ns, kept })
     }
 }
 
@@ -350,6 +361,12 @@ impl Workload {
     /// The figures of the requests that are replayed.
     pub fn selected(&self) -> &Figures {
         &self.selected
+    }
+
+    /// The same workload, whose file is read for each pass, however small it is.
+    #[must_use]
+    pub fn without_memory(self) -> Self {
+        Self { kept: None, ..self }
     }
 
     pub(crate) fn fit_mode(&self) -> FitMode {

@@ -3,6 +3,7 @@
 use eraseblock_core::host::Request;
 
 use super::Workload;
+use super::kept::Kept;
 use super::selection::Selection;
 use super::source::Records;
 use crate::error::TraceError;
@@ -10,34 +11,42 @@ use crate::error::TraceError;
 /// Gives the selected requests, and notices where the file is no longer the one that was counted.
 pub(crate) struct Pass {
     name: String,
-    records: Records,
-    selection: Selection,
     expected: u64,
     count: u64,
+    requests: From,
+}
+
+/// Where they come from.
+enum From {
+    Memory(Kept),
+    Source { records: Records, selection: Box<Selection> },
 }
 
 impl Pass {
     pub fn new(workload: &Workload) -> Result<Self, TraceError> {
-        Ok(Self {
-            name: workload.identity().name.clone(),
-            records: workload.source.open(false)?,
-            selection: workload.selection.clone(),
-            expected: workload.identity().requests,
-            count: 0,
-        })
+        let requests = match &workload.kept {
+            Some(kept) => From::Memory(kept.clone()),
+            None => From::Source {
+                records: workload.source.open(false)?,
+                selection: Box::new(workload.selection.clone()),
+            },
+        };
+        let (name, expected) = (workload.identity().name.clone(), workload.identity().requests);
+        Ok(Self { name, expected, count: 0, requests })
     }
 
     #[inline]
     pub fn next_request(&mut self) -> Result<Option<Request>, TraceError> {
-        while !self.selection.is_done()
-            && let Some(request) = self.records.next_request()?
-        {
-            if let Some(request) = self.selection.take(&request) {
-                self.count += 1;
-                return Ok(Some(request));
-            }
+        let next = match &mut self.requests {
+            From::Memory(kept) => kept.get(self.count as usize),
+            From::Source { records, selection } => next_selected(records, selection)?,
+        };
+        if next.is_some() {
+            self.count += 1;
+        } else if self.count != self.expected {
+            return Err(self.changed());
         }
-        if self.count == self.expected { Ok(None) } else { Err(self.changed()) }
+        Ok(next)
     }
 
     #[cold]
@@ -47,6 +56,20 @@ impl Pass {
             "changed between two passes over it; leave a trace alone while it is replayed",
         )
     }
+}
+
+fn next_selected(
+    records: &mut Records,
+    selection: &mut Selection,
+) -> Result<Option<Request>, TraceError> {
+    while !selection.is_done()
+        && let Some(request) = records.next_request()?
+    {
+        if let Some(request) = selection.take(&request) {
+            return Ok(Some(request));
+        }
+    }
+    Ok(None)
 }
 
 /// Iterator over the requests of a [`Workload`] that are replayed, each at its address on its
