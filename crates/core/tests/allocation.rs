@@ -5,7 +5,7 @@ use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::ftl::alloc::AllocatorConfig;
 use eraseblock_core::host::{Op, Request};
-use eraseblock_core::support::ids::Lpn;
+use eraseblock_core::support::ids::{BlockId, Lpn, PlaneId, Ppn};
 use serde_json::{Value, json};
 
 /// Two banks on a bus each, nothing but tPROG = 200 us takes time (Figures 3.2 to 3.4).
@@ -30,7 +30,7 @@ fn served(allocator: &Value, writes: &[(u64, u64)]) -> (f64, Vec<Vec<u32>>) {
     let g = device.geometry();
     let bank = |page: u64| {
         let ppn = device.mapping().lookup(Lpn(page as u32)).unwrap();
-        g.unit_of(ppn / g.pages_per_block)
+        g.unit_of_page(ppn).0
     };
     (
         mean,
@@ -73,8 +73,8 @@ fn no_request_goes_on_with_a_stripe_of_the_fill() {
         }
         support::write(&mut device, &[0]);
         let g = device.geometry();
-        let unit = g.unit_of(device.mapping().lookup(Lpn(0)).unwrap() / g.pages_per_block);
-        assert_eq!(unit, 0, "the fill ended on unit 1, {reads} reads before the write");
+        let unit = g.unit_of_page(device.mapping().lookup(Lpn(0)).unwrap());
+        assert_eq!(unit, PlaneId(0), "the fill ended on unit 1, {reads} reads before the write");
     }
 }
 
@@ -87,15 +87,15 @@ fn figure_3_3_what_a_rewrite_makes_invalid() {
         for (first, count) in [(0, 5), (8, 3)] {
             device.submit(&support::request(Op::Write, first, count)).unwrap();
         }
-        let lie = |device: &Device| -> Vec<u32> {
+        let lie = |device: &Device| -> Vec<Ppn> {
             (0..5).map(|page| device.mapping().lookup(Lpn(page)).unwrap()).collect()
         };
         let old = lie(&device);
         device.submit(&support::request(Op::Write, 0, 5)).unwrap();
         assert!(lie(&device).iter().all(|ppn| !old.contains(ppn)), "all five were written anew");
         device.finish().unwrap();
-        let mut blocks: Vec<(u32, usize)> = Vec::new();
-        for block in old.iter().map(|ppn| ppn / 16) {
+        let mut blocks: Vec<(BlockId, usize)> = Vec::new();
+        for block in old.iter().map(|ppn| ppn.block(16)) {
             match blocks.iter_mut().find(|(b, _)| *b == block) {
                 Some((_, pages)) => *pages += 1,
                 None => blocks.push((block, 1)),
@@ -132,7 +132,7 @@ fn a_stripe_goes_to_the_bank_that_frees_first() {
     device.submit(&at(1, 1, 100_000)).unwrap();
     device.submit(&at(2, 1, 150_000)).unwrap();
     device.submit(&at(3, 1, 160_000)).unwrap();
-    let bank = |device: &Device, page| device.mapping().lookup(page).unwrap() / 256;
+    let bank = |device: &Device, page| device.mapping().lookup(page).unwrap().0 / 256;
     // Bank 0 is free at 200 us, bank 1 at 300 us; then bank 1 at 300 us, bank 0 at 400 us.
     assert_eq!((0..4).map(|page| bank(&device, Lpn(page))).collect::<Vec<_>>(), [0, 1, 0, 1]);
     device.finish().unwrap();
@@ -149,7 +149,7 @@ fn equally_free_banks_take_turns() {
             let request = support::request(Op::Write, n * 4, 2);
             device.submit(&Request { arrival_ns: n * gap_ns, ..request }).unwrap();
         }
-        let bank = |page| device.mapping().lookup(page).unwrap() / 256;
+        let bank = |page| device.mapping().lookup(page).unwrap().0 / 256;
         let chosen: Vec<u32> = (0..6).map(|n| bank(Lpn(n * 4))).collect();
         device.finish().unwrap();
         chosen
@@ -219,10 +219,7 @@ fn static_placement_keeps_every_page_at_home() {
             let g = device.geometry();
             for page in 0..pages as u32 {
                 let home = device.mapping().advice().unwrap().home(Lpn(page)).unwrap();
-                let at = device
-                    .mapping()
-                    .lookup(Lpn(page))
-                    .map(|ppn| g.unit_of(ppn / g.pages_per_block));
+                let at = device.mapping().lookup(Lpn(page)).map(|ppn| g.unit_of_page(ppn));
                 assert!(
                     at.is_none_or(|unit| unit == home),
                     "{order}, unit {striping_unit}: page {page}"
@@ -249,9 +246,7 @@ fn pages_stay_in_their_pool() {
         }
         device.finish().unwrap();
         let g = device.geometry();
-        let unit = |page: u64| {
-            g.unit_of(device.mapping().lookup(Lpn(page as u32)).unwrap() / g.pages_per_block)
-        };
+        let unit = |page: u64| g.unit_of_page(device.mapping().lookup(Lpn(page as u32)).unwrap()).0;
         assert!((0..pages).all(|page| u64::from(unit(page)) % pools == page % pools), "{pool}");
         let used: std::collections::BTreeSet<u32> = (0..pages).map(unit).collect();
         assert_eq!(used.len(), 8, "{pool}");
@@ -272,7 +267,7 @@ fn a_fill_spreads_over_all_units() {
         let mut pages = [0u32; 4];
         for page in 0..160 {
             let ppn = device.mapping().lookup(Lpn(page)).unwrap();
-            pages[g.unit_of(ppn / g.pages_per_block) as usize] += 1;
+            pages[g.unit_of_page(ppn).index()] += 1;
         }
         assert!(pages.iter().all(|&n| (36..=44).contains(&n)), "{name}: {pages:?}");
     }

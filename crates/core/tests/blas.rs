@@ -6,7 +6,7 @@ use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::latency::LatencySummary;
 use eraseblock_core::nand::Cause;
-use eraseblock_core::support::ids::{LogicalBlock, Lpn};
+use eraseblock_core::support::ids::{LogicalBlock, Lpn, PlaneId};
 use serde_json::{Value, json};
 
 const MS: u64 = 1_000_000;
@@ -38,8 +38,8 @@ fn submit(drive: &mut Device, requests: &[(Op, u64, u64, u64)]) {
 
 /// Channels of these pages.
 fn channels(drive: &Device, pages: std::ops::Range<u32>) -> Vec<u32> {
-    let lies = |page| drive.mapping().lookup(page).expect("a written page") / 4;
-    pages.map(|page| drive.geometry().unit_of(lies(Lpn(page))) % 4).collect()
+    let lies = |page| drive.mapping().lookup(page).expect("a written page");
+    pages.map(|page| drive.geometry().unit_of_page(lies(Lpn(page))).0 % 4).collect()
 }
 
 /// All response times together.
@@ -257,7 +257,7 @@ fn the_buffer_lets_pages_go_to_all_channels_in_turn() {
         fn units(&self) -> u32 {
             Idle.units()
         }
-        fn unit_of(&self, _lpn: Lpn) -> Option<u32> {
+        fn unit_of(&self, _lpn: Lpn) -> Option<PlaneId> {
             None
         }
         fn chips(&self) -> u32 {
@@ -266,10 +266,10 @@ fn the_buffer_lets_pages_go_to_all_channels_in_turn() {
         fn home_chip(&self, lpn: Lpn) -> Option<u32> {
             Idle.home_chip(lpn)
         }
-        fn queued(&self, _unit: u32) -> u32 {
+        fn queued(&self, _unit: PlaneId) -> u32 {
             0
         }
-        fn free_blocks(&self, _unit: u32) -> u32 {
+        fn free_blocks(&self, _unit: PlaneId) -> u32 {
             1
         }
         fn channels(&self) -> u32 {
@@ -320,7 +320,8 @@ fn the_first_write_after_the_filling_has_its_own_turn() {
             drive.submit(&support::request(Op::Read, 0, 1)).expect("a read");
         }
         drive.submit(&support::request(Op::Write, 4, 1)).expect("a write");
-        let unit = |page| drive.mapping().lookup(page).map(|ppn| drive.geometry().unit_of(ppn / 4));
+        let unit =
+            |page| drive.mapping().lookup(page).map(|ppn| drive.geometry().unit_of_page(ppn).0);
         assert_eq!(
             (unit(Lpn(0)), unit(Lpn(4)), unit(Lpn(5))),
             (Some(0), Some(2), Some(1)),
@@ -341,7 +342,7 @@ fn tombstones_take_turns_by_themselves() {
             drive.submit(&support::request(op, 0, 1)).expect("a small request");
         }
     }
-    let free = [0, 1].map(|unit| drive.mapping().free_blocks(unit));
+    let free = [0, 1].map(|unit| drive.mapping().free_blocks(PlaneId(unit)));
     assert_eq!(free, [16 - 3, 16 - 1], "12 pages in unit 0, 4 in unit 1");
 }
 

@@ -14,6 +14,7 @@ use eraseblock_core::ftl::MappingConfig;
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::latency::LatencySummary;
 use eraseblock_core::nand::{Cause, Chip, FlashOp, Geometry, Kind};
+use eraseblock_core::support::ids::BlockId;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -25,23 +26,26 @@ fn planes(planes: u32, rules: TwoPlaneConfig) -> NandConfig {
 }
 
 fn read(block: u32, page: u32, count: u32) -> FlashOp {
-    FlashOp { array_reads: count, ..FlashOp::new(Kind::Read, Cause::Host, block, page, count) }
+    FlashOp {
+        array_reads: count,
+        ..FlashOp::new(Kind::Read, Cause::Host, BlockId(block), page, count)
+    }
 }
 
 fn program(block: u32, page: u32, count: u32) -> FlashOp {
-    FlashOp::new(Kind::Program, Cause::Host, block, page, count)
+    FlashOp::new(Kind::Program, Cause::Host, BlockId(block), page, count)
 }
 
 fn erase(block: u32) -> FlashOp {
-    FlashOp::new(Kind::Erase, Cause::Gc, block, 0, 0)
+    FlashOp::new(Kind::Erase, Cause::Gc, BlockId(block), 0, 0)
 }
 
 fn copy_back(source: u32, block: u32, count: u32) -> FlashOp {
     FlashOp {
         copy_back: true,
-        guard: source,
+        guard: BlockId(source),
         array_reads: count,
-        ..FlashOp::new(Kind::Copy, Cause::Gc, block, 0, count)
+        ..FlashOp::new(Kind::Copy, Cause::Gc, BlockId(block), 0, count)
     }
 }
 

@@ -8,7 +8,7 @@ use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Report;
-use eraseblock_core::support::ids::Lpn;
+use eraseblock_core::support::ids::{Lpn, PlaneId};
 use serde_json::{Value, json};
 
 /// One channel with two chips, or what `over` says; 16 pages a block.
@@ -136,8 +136,9 @@ fn thresholds_are_numbers_or_shares_of_each_unit() {
             // Long after each write all collection has ended: nothing is under way but the next
             // one.
             if i > 2000 && device.engine().under_way() == 1 {
-                least =
-                    least.min((0..2).map(|unit| device.mapping().free_blocks(unit)).min().unwrap());
+                least = least.min(
+                    (0..2).map(|unit| device.mapping().free_blocks(PlaneId(unit))).min().unwrap(),
+                );
             }
         }
         device.finish().unwrap();
@@ -185,7 +186,7 @@ fn idle_time_is_used_and_given_up_for_requests() {
             }
         }
         device.submit(&at(Op::Read, 0, 1, now + 900_000_000)).unwrap();
-        let free = (0..2).map(|unit| device.mapping().free_blocks(unit)).min().unwrap();
+        let free = (0..2).map(|unit| device.mapping().free_blocks(PlaneId(unit))).min().unwrap();
         (free, device.finish().unwrap())
     };
     let (free, lazy) = run(json!({}), 0);
@@ -292,7 +293,7 @@ fn what_does_not_go_together_is_refused_with_a_reason() {
 /// A buffer that sends each page on as it comes, and has to know where to.
 #[derive(Debug)]
 struct Homely {
-    homes: Vec<Option<u32>>,
+    homes: Vec<Option<PlaneId>>,
 }
 
 impl Buffer for Homely {
@@ -313,7 +314,8 @@ impl Buffer for Homely {
     }
     fn check(&self) -> Result<(), String> {
         // Units take turns, a page each.
-        let turns = self.homes.iter().enumerate().all(|(n, home)| *home == Some(n as u32 % 2));
+        let turns =
+            self.homes.iter().enumerate().all(|(n, home)| *home == Some(PlaneId(n as u32 % 2)));
         if turns { Ok(()) } else { Err(format!("{:?}", self.homes)) }
     }
     fn metadata_bytes(&self) -> usize {

@@ -6,7 +6,7 @@ use crate::support::request;
 use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::latency::LatencySummary;
-use eraseblock_core::support::ids::Lpn;
+use eraseblock_core::support::ids::{DieId, Lpn};
 use serde_json::{Value, json};
 
 /// A drive of two chips with two planes each, and EPO with four slots.
@@ -63,7 +63,7 @@ fn a_batch_works_on_all_chips_at_once() {
     for page in 0..5 {
         device.submit(&Request { arrival_ns: page * 10, ..request(Op::Write, page, 1) }).unwrap();
     }
-    assert_eq!((device.engine().load(0), device.engine().load(1)), (1, 1));
+    assert_eq!((device.engine().load(DieId(0)), device.engine().load(DieId(1))), (1, 1));
     device
         .submit(&Request {
             arrival_ns: 50,

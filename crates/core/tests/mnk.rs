@@ -15,7 +15,7 @@ fn drive(options: &Value) -> Device {
 }
 
 fn unit_of(drive: &Device, page: u32) -> u32 {
-    drive.geometry().unit_of(drive.mapping().lookup(Lpn(page)).expect("a written page") / 4)
+    drive.geometry().unit_of_page(drive.mapping().lookup(Lpn(page)).expect("a written page")).0
 }
 
 #[test]

@@ -10,7 +10,7 @@ use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Report;
 use eraseblock_core::metrics::latency::LatencySummary;
 use eraseblock_core::pattern::{Pattern, Route};
-use eraseblock_core::support::ids::{LogicalBlock, Lpn};
+use eraseblock_core::support::ids::{LogicalBlock, Lpn, PlaneId};
 use serde_json::{Value, json};
 
 /// A page on the bus and into the array.
@@ -127,8 +127,8 @@ fn p_cave() -> Value {
 
 /// Channels of these pages.
 fn channels(device: &Device, pages: &[u32]) -> Vec<u32> {
-    let lies = |&page| device.mapping().lookup(Lpn(page)).expect("a stored page") / 4;
-    pages.iter().map(|page| device.geometry().unit_of(lies(page)) % 4).collect()
+    let lies = |&page| device.mapping().lookup(Lpn(page)).expect("a stored page");
+    pages.iter().map(|page| device.geometry().unit_of_page(lies(page)).0 % 4).collect()
 }
 
 #[test]
@@ -177,8 +177,8 @@ impl View for Uneven {
         4
     }
 
-    fn unit_of(&self, lpn: Lpn) -> Option<u32> {
-        self.written.then_some(lpn.offset(4))
+    fn unit_of(&self, lpn: Lpn) -> Option<PlaneId> {
+        self.written.then_some(PlaneId(lpn.offset(4)))
     }
 
     fn chips(&self) -> u32 {
@@ -189,12 +189,12 @@ impl View for Uneven {
         None
     }
 
-    fn queued(&self, unit: u32) -> u32 {
-        self.work[unit as usize]
+    fn queued(&self, unit: PlaneId) -> u32 {
+        self.work[unit.index()]
     }
 
-    fn free_blocks(&self, unit: u32) -> u32 {
-        self.erased[unit as usize]
+    fn free_blocks(&self, unit: PlaneId) -> u32 {
+        self.erased[unit.index()]
     }
 
     fn channels(&self) -> u32 {

@@ -4,8 +4,8 @@ use crate::support;
 use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::ftl::{Cx, Mapping, PageOut, Reclaim};
 use eraseblock_core::host::Op;
-use eraseblock_core::nand::{Cause, JoinId, Ppn};
-use eraseblock_core::support::ids::Lpn;
+use eraseblock_core::nand::{Cause, JoinId};
+use eraseblock_core::support::ids::{BlockId, Lpn, PlaneId, Ppn};
 use serde_json::json;
 
 /// How a mapping works without end and takes no page.
@@ -31,7 +31,7 @@ struct Treadmill {
 }
 
 /// A block that page mapping has not come to use.
-const UNUSED: u32 = 15;
+const UNUSED: BlockId = BlockId(15);
 
 impl Mapping for Treadmill {
     fn translate(&mut self, cx: &mut Cx<'_>, lpn: Lpn) -> Option<Ppn> {
@@ -52,11 +52,11 @@ impl Mapping for Treadmill {
         taken
     }
 
-    fn needs_reclaim(&mut self) -> Option<u32> {
-        std::mem::take(&mut self.asks).then_some(0)
+    fn needs_reclaim(&mut self) -> Option<PlaneId> {
+        std::mem::take(&mut self.asks).then_some(PlaneId(0))
     }
 
-    fn reclaim(&mut self, cx: &mut Cx<'_>, _unit: u32) -> Reclaim {
+    fn reclaim(&mut self, cx: &mut Cx<'_>, _unit: PlaneId) -> Reclaim {
         if self.way != Way::NoErases {
             cx.erase(UNUSED, Cause::Gc, JoinId::NONE, JoinId::NONE);
         }

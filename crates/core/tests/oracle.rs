@@ -9,8 +9,8 @@ use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::ftl::{self, Cx, Mapping, MappingConfig, PageOut, Reclaim};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Metric;
-use eraseblock_core::nand::{Flash, JoinId, Ppn};
-use eraseblock_core::support::ids::Lpn;
+use eraseblock_core::nand::{Flash, JoinId};
+use eraseblock_core::support::ids::{BlockId, Lpn, PlaneId, Ppn};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
@@ -367,11 +367,11 @@ impl Mapping for Buggy {
         written
     }
 
-    fn needs_reclaim(&mut self) -> Option<u32> {
+    fn needs_reclaim(&mut self) -> Option<PlaneId> {
         self.inner.needs_reclaim()
     }
 
-    fn reclaim(&mut self, cx: &mut Cx<'_>, unit: u32) -> Reclaim {
+    fn reclaim(&mut self, cx: &mut Cx<'_>, unit: PlaneId) -> Reclaim {
         let step = self.inner.reclaim(cx, unit);
         if self.bug == Bug::ErasesEarly {
             // The erase moves ahead of the copies, and they no longer hold it back.
@@ -441,18 +441,30 @@ fn the_flash_refuses_what_no_chip_does() {
     let config = support::config(&json!({"nand": {"planes_per_die": 2, "dies_per_chip": 2}}));
     let flash = |order| Flash::new(Geometry::new(&config.nand).unwrap(), order);
     let cases: [(ProgramOrder, Breach, bool); 11] = [
-        (ProgramOrder::Sequential, |f| f.program(0, 0, 4), true),
-        (ProgramOrder::Sequential, |f| f.program(0, 1, 1), false),
-        (ProgramOrder::Ascending, |f| f.program(0, 1, 1), true),
-        (ProgramOrder::Any, |f| (f.program(0, 3, 1), f.program(0, 1, 1)).0, true),
-        (ProgramOrder::Ascending, |f| (f.program(0, 3, 1), f.program(0, 1, 1)).0, false),
-        (ProgramOrder::Any, |f| (f.program(0, 1, 1), f.program(0, 1, 1)).0, false),
-        (ProgramOrder::Sequential, |f| f.program(0, 2, 3), false),
-        (ProgramOrder::Ascending, |f| (f.program(0, 1, 1), f.read(0, 0, 1)).0, false),
-        (ProgramOrder::Sequential, |f| f.read(0, 0, 1), false),
+        (ProgramOrder::Sequential, |f| f.program(BlockId(0), 0, 4), true),
+        (ProgramOrder::Sequential, |f| f.program(BlockId(0), 1, 1), false),
+        (ProgramOrder::Ascending, |f| f.program(BlockId(0), 1, 1), true),
+        (ProgramOrder::Any, |f| (f.program(BlockId(0), 3, 1), f.program(BlockId(0), 1, 1)).0, true),
+        (
+            ProgramOrder::Ascending,
+            |f| (f.program(BlockId(0), 3, 1), f.program(BlockId(0), 1, 1)).0,
+            false,
+        ),
+        (
+            ProgramOrder::Any,
+            |f| (f.program(BlockId(0), 1, 1), f.program(BlockId(0), 1, 1)).0,
+            false,
+        ),
+        (ProgramOrder::Sequential, |f| f.program(BlockId(0), 2, 3), false),
+        (
+            ProgramOrder::Ascending,
+            |f| (f.program(BlockId(0), 1, 1), f.read(BlockId(0), 0, 1)).0,
+            false,
+        ),
+        (ProgramOrder::Sequential, |f| f.read(BlockId(0), 0, 1), false),
         // Blocks 0, 16 and 32 lie on die 0, on die 1, and on die 0's other plane.
-        (ProgramOrder::Sequential, |f| f.check_copy(0, 16, false), false),
-        (ProgramOrder::Sequential, |f| f.check_copy(0, 32, true), false),
+        (ProgramOrder::Sequential, |f| f.check_copy(BlockId(0), BlockId(16), false), false),
+        (ProgramOrder::Sequential, |f| f.check_copy(BlockId(0), BlockId(32), true), false),
     ];
     for (i, (order, act, legal)) in cases.into_iter().enumerate() {
         let mut flash = flash(order);
@@ -460,10 +472,10 @@ fn the_flash_refuses_what_no_chip_does() {
         assert_eq!(flash.violation().is_none(), legal, "case {i}: {:?}", flash.violation());
     }
     let mut erased = flash(ProgramOrder::Sequential);
-    erased.program(0, 0, 4);
-    erased.erase(0);
-    erased.program(0, 0, 1);
+    erased.program(BlockId(0), 0, 4);
+    erased.erase(BlockId(0));
+    erased.program(BlockId(0), 0, 1);
     assert_eq!(erased.violation(), None);
-    erased.read(0, 1, 1);
-    assert_eq!(erased.violation(), Some(&Violation::ReadErased { block: 0, page: 1 }));
+    erased.read(BlockId(0), 1, 1);
+    assert_eq!(erased.violation(), Some(&Violation::ReadErased { block: BlockId(0), page: 1 }));
 }

@@ -5,7 +5,7 @@ use crate::support;
 use eraseblock_core::device::Device;
 use eraseblock_core::host::Op;
 use eraseblock_core::pattern::{Access, Pattern, Route};
-use eraseblock_core::support::ids::{LogicalBlock, Lpn};
+use eraseblock_core::support::ids::{LogicalBlock, Lpn, PlaneId};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
@@ -137,13 +137,11 @@ fn a_full_set_of_logs_makes_no_channel_unready() {
         for log in 0..8 {
             support::write(&mut drive, &[log * PAGES + 1]);
         }
-        assert!((0..4).all(|unit| {
+        assert!((0..4).map(PlaneId).all(|unit| {
             drive.mapping().advice().unwrap().is_ready(unit, drive.mapping().free_blocks(unit))
         }));
         let channel = |drive: &Device, page: u64| {
-            drive
-                .geometry()
-                .unit_of(drive.mapping().lookup(Lpn(page as u32)).unwrap() / PAGES as u32)
+            drive.geometry().unit_of_page(drive.mapping().lookup(Lpn(page as u32)).unwrap()).0
         };
         support::write(&mut drive, &[block * PAGES]);
         assert_eq!(counts(&drive).1, [0, 0, 1], "block {block}");

@@ -6,7 +6,7 @@ use eraseblock_core::support::ids::Lpn;
 
 /// Logical blocks whose first two pages lie in one flash block.
 fn folded(drive: &Device) -> Vec<u64> {
-    let block = |page: u64| drive.mapping().lookup(Lpn(page as u32)).unwrap() / 4;
+    let block = |page: u64| drive.mapping().lookup(Lpn(page as u32)).unwrap().0 / 4;
     (0..8).filter(|&lbn| block(lbn * 4) == block(lbn * 4 + 1)).collect()
 }
 

@@ -100,7 +100,7 @@ fn a_chained_block_takes_the_time_of_one_block() {
     write(&mut drive, 0, 16);
     write(&mut drive, 64, 5);
     let unit = |page: u32| {
-        drive.geometry().unit_of(drive.mapping().lookup(Lpn(page)).expect("stored") / 4)
+        drive.geometry().unit_of_page(drive.mapping().lookup(Lpn(page)).expect("stored")).0
     };
     assert_eq!([0, 3, 4, 7, 8, 12, 15].map(unit), [0, 0, 1, 1, 2, 3, 3]);
     let report = drive.finish().unwrap();

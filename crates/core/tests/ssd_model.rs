@@ -6,7 +6,7 @@ use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::nand::Cause;
-use eraseblock_core::support::ids::Lpn;
+use eraseblock_core::support::ids::{Lpn, PlaneId};
 use serde_json::{Value, json};
 
 /// An empty drive of planes of 6 blocks with 4 pages each, at the model's times: 528 bytes of 25 ns
@@ -29,7 +29,7 @@ fn drive(options: &Value, planes: u32, kib: u32) -> Device {
 
 /// Where a page lies.
 fn at(device: &Device, lpn: u32) -> Option<(u32, u32)> {
-    device.mapping().lookup(Lpn(lpn)).map(|ppn| (ppn / 4, ppn % 4))
+    device.mapping().lookup(Lpn(lpn)).map(|ppn| (ppn.0 / 4, ppn.0 % 4))
 }
 
 fn programs(device: &Device, cause: Cause) -> u64 {
@@ -80,7 +80,7 @@ fn each_block_ends_in_a_summary() {
 fn among_equals_the_highest_block_is_cleaned_and_blocks_are_taken_in_rotation() {
     let mut device = drive(&json!({}), 1, 32);
     support::write(&mut device, &[0, 1, 2, 3, 4, 5, 0, 3, 1, 4, 4, 4]);
-    assert_eq!((device.mapping().free_blocks(0), support::cost(&device).2), (2, 0));
+    assert_eq!((device.mapping().free_blocks(PlaneId(0)), support::cost(&device).2), (2, 0));
     // Blocks 0, 1 and 3 have one valid page each.
     support::write(&mut device, &[0]);
     assert_eq!((at(&device, 0), at(&device, 4)), (Some((4, 0)), Some((4, 1))));
@@ -101,13 +101,13 @@ fn a_plane_that_stays_short_is_cleaned_a_block_at_a_time() {
     for page in [0, 3] {
         device.submit(&request(Op::Trim, page, 1)).unwrap();
     }
-    assert_eq!((device.mapping().free_blocks(0), support::cost(&device).2), (3, 0));
+    assert_eq!((device.mapping().free_blocks(PlaneId(0)), support::cost(&device).2), (3, 0));
     // Blocks 0 to 2 have two valid pages each. The tombstone of page 3 takes a block of its own.
     support::write(&mut device, &[0]);
-    assert_eq!((device.mapping().free_blocks(0), support::cost(&device).2), (2, 1));
+    assert_eq!((device.mapping().free_blocks(PlaneId(0)), support::cost(&device).2), (2, 1));
     assert_eq!((at(&device, 7), at(&device, 6)), (Some((3, 1)), Some((3, 2))));
     support::write(&mut device, &[0]);
-    assert_eq!((device.mapping().free_blocks(0), support::cost(&device).2), (2, 2));
+    assert_eq!((device.mapping().free_blocks(PlaneId(0)), support::cost(&device).2), (2, 2));
     assert_eq!((at(&device, 7), at(&device, 6)), (Some((4, 2)), Some((5, 0))));
 }
 
@@ -191,11 +191,11 @@ fn an_element_with_one_active_block_takes_its_planes_blocks_in_order() {
 fn an_element_is_cleaned_lowest_block_first_until_two_more_are_erased() {
     let mut device = drive(&json!({"active": "element"}), 1, 32);
     support::write(&mut device, &[0, 1, 2, 3, 4, 5, 0, 3, 1, 4, 4, 4]);
-    assert_eq!((device.mapping().free_blocks(0), support::cost(&device).2), (2, 0));
+    assert_eq!((device.mapping().free_blocks(PlaneId(0)), support::cost(&device).2), (2, 0));
     support::write(&mut device, &[0]);
     let found = [0, 2, 5, 4].map(|page| at(&device, page).unwrap());
     assert_eq!(found, [(4, 0), (4, 1), (4, 2), (3, 2)]);
-    assert_eq!((device.mapping().free_blocks(0), support::cost(&device).2), (3, 2));
+    assert_eq!((device.mapping().free_blocks(PlaneId(0)), support::cost(&device).2), (3, 2));
 }
 
 /// Block 3 loses its last page while block 0 is cleaned, and would come next by what is valid then.
@@ -213,7 +213,7 @@ fn a_cleaning_keeps_to_the_order_of_its_beginning() {
     }
     device.finish().unwrap();
     assert_eq!([2, 5, 4].map(|page| at(&device, page).unwrap()), [(4, 1), (4, 2), (5, 0)]);
-    assert_eq!((device.mapping().free_blocks(0), support::cost(&device).2), (2, 2));
+    assert_eq!((device.mapping().free_blocks(PlaneId(0)), support::cost(&device).2), (2, 2));
 }
 
 /// Both planes are short of erased blocks; every page to the element has one of them cleaned.
@@ -252,7 +252,8 @@ fn cold_pages_move_to_worn_blocks() {
         // open.
         let (swaps, summaries) =
             (device.counters().erases[Cause::Wear as usize], programs(&device, Cause::Mapping));
-        let used = support::cost(&device).2 + 6 - u64::from(device.mapping().free_blocks(0));
+        let used =
+            support::cost(&device).2 + 6 - u64::from(device.mapping().free_blocks(PlaneId(0)));
         assert!(
             (used - 1..=used).contains(&(summaries + swaps)),
             "{cleaning}: {summaries} {swaps} {used}"
@@ -289,7 +290,7 @@ fn a_block_that_gets_cold_pages_is_the_one_that_is_cleaned() {
             "write {write}: {cleaned} and {made_up} erases"
         );
         moved += made_up;
-        short += u64::from(made_up > 0 && device.mapping().free_blocks(0) <= 2);
+        short += u64::from(made_up > 0 && device.mapping().free_blocks(PlaneId(0)) <= 2);
         before = erases(&device);
     }
     assert!(short > 5, "{short} of {moved} times the plane was still short");

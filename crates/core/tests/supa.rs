@@ -9,7 +9,7 @@ use eraseblock_core::host::Op;
 use eraseblock_core::metrics::Metric;
 use eraseblock_core::metrics::patterns::PatternReport;
 use eraseblock_core::pattern::{Hint, Pattern, Policy, Route};
-use eraseblock_core::support::ids::{LogicalBlock, Lpn};
+use eraseblock_core::support::ids::{LogicalBlock, Lpn, PlaneId};
 use serde_json::{Value, json};
 
 /// The buffer of the figures: blocks A, B, C and so on are 0, 1, 2.
@@ -132,7 +132,7 @@ impl View for Figure9 {
     fn units(&self) -> u32 {
         4
     }
-    fn unit_of(&self, _lpn: Lpn) -> Option<u32> {
+    fn unit_of(&self, _lpn: Lpn) -> Option<PlaneId> {
         None
     }
     fn chips(&self) -> u32 {
@@ -141,11 +141,11 @@ impl View for Figure9 {
     fn home_chip(&self, _lpn: Lpn) -> Option<u32> {
         None
     }
-    fn queued(&self, _unit: u32) -> u32 {
+    fn queued(&self, _unit: PlaneId) -> u32 {
         0
     }
-    fn free_blocks(&self, unit: u32) -> u32 {
-        u32::from(unit > 0)
+    fn free_blocks(&self, unit: PlaneId) -> u32 {
+        u32::from(unit > PlaneId(0))
     }
     fn channels(&self) -> u32 {
         4
@@ -406,7 +406,7 @@ fn the_log_written_longest_ago_is_merged() {
         submit(&mut drive, Op::Write, block * 4, 1);
     }
     submit(&mut drive, Op::Write, 1, 1);
-    let block = |page| drive.mapping().lookup(page).unwrap() / 4;
+    let block = |page| drive.mapping().lookup(page).unwrap().0 / 4;
     assert_eq!(block(Lpn(0)), block(Lpn(1)));
     drive.finish().unwrap();
 }
@@ -433,9 +433,8 @@ fn whole_blocks_go_where_the_buffer_wants_them() {
 
 /// Channels on which pages lie.
 fn channels(drive: &Device, pages: std::ops::Range<u32>) -> Vec<u32> {
-    let ppb = drive.geometry().pages_per_block;
     let unit =
-        |lpn| drive.geometry().unit_of(drive.mapping().lookup(lpn).expect("a written page") / ppb);
+        |lpn| drive.geometry().unit_of_page(drive.mapping().lookup(lpn).expect("a written page")).0;
     pages.map(Lpn).map(unit).collect()
 }
 

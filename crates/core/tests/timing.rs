@@ -7,6 +7,7 @@ use eraseblock_core::config::{NandConfig, Nanos, Precondition, Scheduling};
 use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::Op;
 use eraseblock_core::nand::{Cause, FlashOp, Kind};
+use eraseblock_core::support::ids::BlockId;
 use proptest::prelude::*;
 
 const BLOCKS: u32 = 64;
@@ -19,23 +20,26 @@ fn array(channels: u32, dies: u32, command: u64) -> NandConfig {
 }
 
 fn read(block: u32, page: u32, count: u32) -> FlashOp {
-    FlashOp { array_reads: count, ..FlashOp::new(Kind::Read, Cause::Host, block, page, count) }
+    FlashOp {
+        array_reads: count,
+        ..FlashOp::new(Kind::Read, Cause::Host, BlockId(block), page, count)
+    }
 }
 
 fn program(block: u32, page: u32, count: u32) -> FlashOp {
-    FlashOp::new(Kind::Program, Cause::Host, block, page, count)
+    FlashOp::new(Kind::Program, Cause::Host, BlockId(block), page, count)
 }
 
 fn erase(block: u32) -> FlashOp {
-    FlashOp::new(Kind::Erase, Cause::Gc, block, 0, 0)
+    FlashOp::new(Kind::Erase, Cause::Gc, BlockId(block), 0, 0)
 }
 
 fn copy(source: u32, block: u32, count: u32, copy_back: bool) -> FlashOp {
     FlashOp {
         copy_back,
-        guard: source,
+        guard: BlockId(source),
         array_reads: count,
-        ..FlashOp::new(Kind::Copy, Cause::Gc, block, 0, count)
+        ..FlashOp::new(Kind::Copy, Cause::Gc, BlockId(block), 0, count)
     }
 }
 
@@ -202,11 +206,11 @@ fn operations_start_at_the_first_legal_moment() {
     let (here, there) = (0, BLOCKS);
     let done = TRANSFER + PROGRAM;
     // An erase waits for the program elsewhere that replaces a page of its block.
-    let replaces = FlashOp { guard: there, ..program(here, 0, 1) };
+    let replaces = FlashOp { guard: BlockId(there), ..program(here, 0, 1) };
     starts_at(&nand, &[at(0, replaces)], erase(there), done, ERASE);
     // An ordered program waits for the programs under way on the block that it guards; one that is
     // not does not.
-    let follows = FlashOp { guard: here, ordered: true, ..program(there, 0, 1) };
+    let follows = FlashOp { guard: BlockId(here), ordered: true, ..program(there, 0, 1) };
     starts_at(&nand, &[at(0, program(here, 0, 1))], follows, done, done);
     let free = FlashOp { ordered: false, ..follows };
     assert_eq!(ends(&nand, &[at(0, program(here, 0, 1)), at(5, free)]), [done, done + 5]);
@@ -249,7 +253,7 @@ fn erases_wait_for_copies() {
         ends(&nand, &[at(0, copy(0, 1, 3, false)), at(1, erase(0))]),
         [3 * one, 3 * one + ERASE]
     );
-    let to_other_die = FlashOp { guard: 0, cause: Cause::Gc, ..program(BLOCKS, 0, 1) };
+    let to_other_die = FlashOp { guard: BlockId(0), cause: Cause::Gc, ..program(BLOCKS, 0, 1) };
     let mut script =
         [at(0, read(0, 0, 1)), at(0, to_other_die), at(0, erase(0)), at(0, program(2, 0, 1))];
     script[1].waits_for = Some(0);
@@ -422,7 +426,7 @@ proptest! {
                 1 | 2 if n > 0 => {
                     written[target as usize] += n;
                     let guard = if source == target { u32::MAX } else { source };
-                    FlashOp { guard, ordered: *kind == 2 && guard != u32::MAX, ..program(target, from, n) }
+                    FlashOp { guard: BlockId(guard), ordered: *kind == 2 && guard != u32::MAX, ..program(target, from, n) }
                 }
                 3 if from > 0 => {
                     written[target as usize] = 0;

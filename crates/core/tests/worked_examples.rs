@@ -5,7 +5,7 @@ use crate::support::{cost, device, numbers, write};
 use eraseblock_core::buffer::{Action, Answer, Buffer, BufferConfig, Idle, Outcome, Shape, Span};
 use eraseblock_core::device::Device;
 use eraseblock_core::host::Op;
-use eraseblock_core::support::ids::Lpn;
+use eraseblock_core::support::ids::{Lpn, PlaneId, Ppn};
 use serde_json::{Value, json};
 
 fn buffer(scheme: Value, capacity: u32) -> Box<dyn Buffer> {
@@ -216,7 +216,7 @@ fn fast_takes_random_log_blocks_from_the_units_in_turn() {
         &json!({"nand": {"channels": 2}, "ftl": {"mapping": {"kind": "fast", "log_blocks": 2}}}),
     );
     write(&mut drive, &[1, 5, 9, 13, 17]);
-    let unit = |page| drive.geometry().unit_of(drive.mapping().lookup(page).unwrap() / 4);
+    let unit = |page| drive.geometry().unit_of_page(drive.mapping().lookup(page).unwrap()).0;
     assert_eq!([1, 5, 9, 13, 17].map(Lpn).map(unit), [0, 0, 0, 0, 1]);
     drive.finish().unwrap();
 }
@@ -269,9 +269,9 @@ fn fast_writes_a_page_for_the_first_time_to_its_slot() {
     write(&mut drive, &[1, 3, 2]);
     assert_eq!(
         (cost(&drive), drive.mapping().lookup(Lpn(1)), drive.mapping().lookup(Lpn(3))),
-        ((0, 3, 0), Some(1), Some(3))
+        ((0, 3, 0), Some(Ppn(1)), Some(Ppn(3)))
     );
-    assert!(drive.mapping().lookup(Lpn(2)).is_some_and(|page| page >= 4));
+    assert!(drive.mapping().lookup(Lpn(2)).is_some_and(|page| page >= Ppn(4)));
     drive.finish().unwrap();
 }
 
@@ -301,10 +301,10 @@ fn replacement_blocks_take_a_page_where_its_slot_is_erased() {
     let mut drive = over(json!({}));
     write(&mut drive, &[0, 0, 0, 1]);
     // A chain of three; page 1 is written for the first time and goes to the primary block.
-    assert_eq!((cost(&drive), drive.mapping().free_blocks(0)), ((0, 4, 0), 13));
+    assert_eq!((cost(&drive), drive.mapping().free_blocks(PlaneId(0))), ((0, 4, 0), 13));
     assert_eq!(
         (drive.mapping().lookup(Lpn(0)), drive.mapping().lookup(Lpn(1))),
-        (Some(8), Some(1))
+        (Some(Ppn(8)), Some(Ppn(1)))
     );
     drive.finish().unwrap();
     // The third block is one too many: the second is completed with the newest pages that it lacks.
@@ -349,11 +349,14 @@ fn superblocks_collect_garbage_in_themselves() {
 fn a_superblock_gives_up_its_update_block_when_none_is_left() {
     let mut drive = superblock(&json!({"nand": {"blocks_per_plane": 11}}));
     write(&mut drive, &[0, 0, 0, 0]);
-    assert_eq!((cost(&drive), drive.mapping().free_blocks(0)), ((0, 4, 0), 2));
+    assert_eq!((cost(&drive), drive.mapping().free_blocks(PlaneId(0))), ((0, 4, 0), 2));
     // Superblock 1 needs a block. Superblock 0 empties its update block, then a data block into the
     // room that this gave.
     write(&mut drive, &[8]);
-    assert_eq!((cost(&drive), drive.mapping().free_blocks(0)), ((1 + 3, 4 + 1 + 3 + 1, 2), 2));
+    assert_eq!(
+        (cost(&drive), drive.mapping().free_blocks(PlaneId(0))),
+        ((1 + 3, 4 + 1 + 3 + 1, 2), 2)
+    );
     drive.finish().unwrap();
 }
 
@@ -391,12 +394,15 @@ fn hybrid_mapping_fills_a_block_in_any_order_and_writes_a_full_one_anew() {
     assert_eq!(cost(&drive), (0, 4, 0));
     assert_eq!(
         [0, 1, 2, 3].map(|lpn| drive.mapping().lookup(Lpn(lpn))),
-        [Some(3), Some(2), None, Some(0)]
+        [Some(Ppn(3)), Some(Ppn(2)), None, Some(Ppn(0))]
     );
     // The new block holds 0, 1, 2 and 3 in order.
     write(&mut drive, &[2]);
     assert_eq!(cost(&drive), (3, 4 + 4, 1));
-    assert_eq!([0, 1, 2, 3].map(|lpn| drive.mapping().lookup(Lpn(lpn))), [4, 5, 6, 7].map(Some));
+    assert_eq!(
+        [0, 1, 2, 3].map(|lpn| drive.mapping().lookup(Lpn(lpn))),
+        [4, 5, 6, 7].map(|page| Some(Ppn(page)))
+    );
     drive.finish().unwrap();
 }
 
@@ -438,7 +444,10 @@ fn bast_writes_a_page_for_the_first_time_where_it_is_told_to() {
         let mut drive =
             device(&json!({"ftl": {"mapping": mapping}, "precondition": {"state": "empty"}}));
         write(&mut drive, &[2, 2]);
-        assert_eq!((cost(&drive), drive.mapping().free_blocks(0)), ((0, 2, 0), 16 - blocks));
+        assert_eq!(
+            (cost(&drive), drive.mapping().free_blocks(PlaneId(0))),
+            ((0, 2, 0), 16 - blocks)
+        );
         drive.finish().unwrap();
     }
 }

@@ -37,7 +37,7 @@ pub mod supa;
 pub mod w_tinylfu;
 
 use crate::pattern::{Hint, Pattern, Policy, Route};
-use crate::support::ids::{LogicalBlock, Lpn};
+use crate::support::ids::{LogicalBlock, Lpn, PlaneId};
 
 /// Bytes `from..to` of a page of `of` bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -244,9 +244,9 @@ pub trait View {
     /// Units of the array.
     fn units(&self) -> u32;
     /// The unit that a page lives on, if it was ever written.
-    fn unit_of(&self, lpn: Lpn) -> Option<u32>;
+    fn unit_of(&self, lpn: Lpn) -> Option<PlaneId>;
     /// The only unit that a page can go to, if static placement says which.
-    fn home(&self, _lpn: Lpn) -> Option<u32> {
+    fn home(&self, _lpn: Lpn) -> Option<PlaneId> {
         None
     }
     /// Chips of the array, which work independently: what papers call elements, packages or banks.
@@ -254,9 +254,9 @@ pub trait View {
     /// The only chip that a page can go to, if static placement says which.
     fn home_chip(&self, lpn: Lpn) -> Option<u32>;
     /// Operations queued or running on the die of a unit.
-    fn queued(&self, unit: u32) -> u32;
+    fn queued(&self, unit: PlaneId) -> u32;
     /// Erased blocks of a unit.
-    fn free_blocks(&self, unit: u32) -> u32;
+    fn free_blocks(&self, unit: PlaneId) -> u32;
     /// Channels of the array, which transfer independently.
     fn channels(&self) -> u32;
     /// Whether a block can be written to a channel now without waiting for garbage collection.
@@ -279,22 +279,22 @@ impl View for Idle {
     fn units(&self) -> u32 {
         Self::CHIPS
     }
-    fn home(&self, lpn: Lpn) -> Option<u32> {
-        Some(lpn.0 % Self::CHIPS)
+    fn home(&self, lpn: Lpn) -> Option<PlaneId> {
+        Some(PlaneId(lpn.0 % Self::CHIPS))
     }
     fn chips(&self) -> u32 {
         Self::CHIPS
     }
     fn home_chip(&self, lpn: Lpn) -> Option<u32> {
-        self.home(lpn)
+        Some(lpn.0 % Self::CHIPS)
     }
-    fn unit_of(&self, _lpn: Lpn) -> Option<u32> {
+    fn unit_of(&self, _lpn: Lpn) -> Option<PlaneId> {
         None
     }
-    fn queued(&self, _unit: u32) -> u32 {
+    fn queued(&self, _unit: PlaneId) -> u32 {
         0
     }
-    fn free_blocks(&self, _unit: u32) -> u32 {
+    fn free_blocks(&self, _unit: PlaneId) -> u32 {
         1
     }
     fn channels(&self) -> u32 {

@@ -78,7 +78,7 @@ impl Device {
 
     /// Another write has no room, nor can any be made; a worn drive is at the end of its life then.
     pub(super) fn no_space(&mut self, why: &str) -> DeviceError {
-        if (0..self.geometry.blocks()).any(|block| self.backend.flash().is_worn_out(block)) {
+        if self.geometry.all_blocks().any(|block| self.backend.flash().is_worn_out(block)) {
             return self.wear_out();
         }
         self.failed = true;

@@ -7,13 +7,13 @@
 use super::context::Cx;
 use crate::metrics::Counters;
 use crate::pattern::{Hint, Pattern, Policy, Route};
-use crate::support::ids::{LogicalBlock, Lpn};
+use crate::support::ids::{LogicalBlock, Lpn, PlaneId};
 
 /// What a mapping may offer beyond the verbs of each; by default, nothing.
 pub trait Advice {
     /// The only unit that a page can be written to, if its number says which: static placement.
     /// O(1).
-    fn home(&self, _lpn: Lpn) -> Option<u32> {
+    fn home(&self, _lpn: Lpn) -> Option<PlaneId> {
         None
     }
 
@@ -41,7 +41,7 @@ pub trait Advice {
 
     /// Whether `unit`, which has so many erased blocks, can take a block now without winning one
     /// back first.
-    fn is_ready(&self, _unit: u32, erased: u32) -> bool {
+    fn is_ready(&self, _unit: PlaneId, erased: u32) -> bool {
         erased > 0
     }
 
@@ -78,13 +78,13 @@ pub trait Advice {
 
     /// Whether `unit`, which is not being worked on, is worth collecting while no request is under
     /// way. Then it is under collection.
-    fn reclaims_when_idle(&mut self, _unit: u32) -> bool {
+    fn reclaims_when_idle(&mut self, _unit: PlaneId) -> bool {
         false
     }
 
     /// A request has come: whether the work on `unit` that was begun while there was none ends
     /// before its next step.
-    fn pause(&mut self, _unit: u32) -> bool {
+    fn pause(&mut self, _unit: PlaneId) -> bool {
         false
     }
 

@@ -4,8 +4,8 @@ use dyn_clone::DynClone;
 
 use super::advice::Advice;
 use super::context::{Cx, PageOut};
-use crate::nand::{Flash, JoinId, Media, Ppn};
-use crate::support::ids::Lpn;
+use crate::nand::{Flash, JoinId, Media};
+use crate::support::ids::{Lpn, PlaneId, Ppn};
 
 /// How a call for more room went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,12 +47,12 @@ pub trait Mapping: DynClone + std::fmt::Debug + Send + Sync {
     fn make_durable(&mut self, cx: &mut Cx<'_>) -> bool;
 
     /// A unit that needs space and is not being worked on, if there is one.
-    fn needs_reclaim(&mut self) -> Option<u32> {
+    fn needs_reclaim(&mut self) -> Option<PlaneId> {
         None
     }
 
     /// Plans the next step of winning back space in `unit`: some copies, or an erase.
-    fn reclaim(&mut self, _cx: &mut Cx<'_>, _unit: u32) -> Reclaim {
+    fn reclaim(&mut self, _cx: &mut Cx<'_>, _unit: PlaneId) -> Reclaim {
         Reclaim::Stuck
     }
 
@@ -71,7 +71,7 @@ pub trait Mapping: DynClone + std::fmt::Debug + Send + Sync {
     fn space(&self) -> String;
 
     /// Erased blocks in `unit`.
-    fn free_blocks(&self, unit: u32) -> u32;
+    fn free_blocks(&self, unit: PlaneId) -> u32;
 
     /// Bytes of mapping state held.
     fn bytes(&self) -> usize;

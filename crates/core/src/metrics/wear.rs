@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::nand::Geometry;
+use crate::support::ids::BlockId;
 
 /// Erases over blocks and channels.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -43,7 +44,7 @@ impl Wear {
         let (erases_mean, cv_block) = spread(erases.iter().map(|&e| u64::from(e)));
         let mut channels = vec![0u64; geometry.channels as usize];
         for (block, &n) in erases.iter().enumerate() {
-            let die = geometry.die_of(geometry.unit_of(block as u32));
+            let die = geometry.die_of(geometry.unit_of(BlockId(block as u32)));
             channels[geometry.channel_of(die) as usize] += u64::from(n);
         }
         let (_, cv_channel) = spread(channels.iter().copied());

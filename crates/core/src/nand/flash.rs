@@ -8,6 +8,7 @@ use thiserror::Error;
 use super::config::ProgramOrder;
 use super::geometry::Geometry;
 use crate::support::bits::Bits;
+use crate::support::ids::BlockId;
 
 /// A flash operation that no chip would carry out.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -18,7 +19,7 @@ pub enum Violation {
     )]
     ProgramOrder {
         /// Erase block.
-        block: u32,
+        block: BlockId,
         /// Page that was to be programmed.
         page: u32,
         /// First page that may be.
@@ -30,7 +31,7 @@ pub enum Violation {
     #[error("pages {page}..{end} of block {block}, which has {pages}")]
     PastEnd {
         /// Erase block.
-        block: u32,
+        block: BlockId,
         /// First page.
         page: u32,
         /// Page after the last.
@@ -42,7 +43,7 @@ pub enum Violation {
     #[error("read of page {page} of block {block}, which is erased")]
     ReadErased {
         /// Erase block.
-        block: u32,
+        block: BlockId,
         /// Page.
         page: u32,
     },
@@ -50,9 +51,9 @@ pub enum Violation {
     #[error("copy from block {source_block} to block {block}: {why}")]
     Copy {
         /// Where from.
-        source_block: u32,
+        source_block: BlockId,
         /// Where to.
-        block: u32,
+        block: BlockId,
         /// The rule.
         why: &'static str,
     },
@@ -62,7 +63,7 @@ pub enum Violation {
     )]
     PartialProgram {
         /// Erase block.
-        block: u32,
+        block: BlockId,
         /// First page.
         page: u32,
         /// Page after the last.
@@ -113,8 +114,8 @@ impl Flash {
 
     /// Next page of `block` that may be programmed.
     #[inline]
-    pub fn write_ptr(&self, block: u32) -> u32 {
-        self.write_ptr[block as usize]
+    pub fn write_ptr(&self, block: BlockId) -> u32 {
+        self.write_ptr[block.index()]
     }
 
     /// The chip's rule.
@@ -141,8 +142,8 @@ impl Flash {
 
     /// Whether a block has been erased as often as it endures, and should not be written any more.
     #[inline]
-    pub fn is_worn_out(&self, block: u32) -> bool {
-        self.endurance > 0 && self.erases[block as usize] >= self.endurance
+    pub fn is_worn_out(&self, block: BlockId) -> bool {
+        self.endurance > 0 && self.erases[block.index()] >= self.endurance
     }
 
     /// The first breach of a rule, if any.
@@ -162,9 +163,9 @@ impl Flash {
 
     /// Programs pages `page..page + count` of `block`.
     #[inline]
-    pub fn program(&mut self, block: u32, page: u32, count: u32) {
+    pub fn program(&mut self, block: BlockId, page: u32, count: u32) {
         let (end, next, pages) =
-            (page + count, self.write_ptr[block as usize], self.geometry.pages_per_block);
+            (page + count, self.write_ptr[block.index()], self.geometry.pages_per_block);
         if end > pages {
             return self.breach(Violation::PastEnd { block, page, end, pages });
         }
@@ -176,7 +177,7 @@ impl Flash {
             ProgramOrder::Sequential => page == next,
             ProgramOrder::Ascending => page >= next,
             ProgramOrder::Any => {
-                let base = (block * pages) as usize;
+                let base = self.geometry.ppn(block, 0).index();
                 self.written
                     .as_ref()
                     .is_none_or(|w| w.count_range(base + page as usize, base + end as usize) == 0)
@@ -185,23 +186,23 @@ impl Flash {
         if !legal {
             return self.breach(Violation::ProgramOrder { block, page, next, order: self.order });
         }
-        self.write_ptr[block as usize] = end.max(next);
+        self.write_ptr[block.index()] = end.max(next);
         if let Some(written) = &mut self.written {
-            let base = (block * pages) as usize;
+            let base = self.geometry.ppn(block, 0).index();
             written.set_range(base + page as usize, base + end as usize);
         }
     }
 
     /// Reads pages `page..page + count` of `block`.
     #[inline]
-    pub fn read(&mut self, block: u32, page: u32, count: u32) {
+    pub fn read(&mut self, block: BlockId, page: u32, count: u32) {
         let end = page + count;
-        let next = self.write_ptr[block as usize];
+        let next = self.write_ptr[block.index()];
         if end > next {
             return self.breach(Violation::ReadErased { block, page: next.max(page) });
         }
         if let Some(written) = &self.written {
-            let base = (block * self.geometry.pages_per_block) as usize;
+            let base = self.geometry.ppn(block, 0).index();
             if let Some(hole) = written.first_clear(base + page as usize, base + end as usize) {
                 self.breach(Violation::ReadErased { block, page: (hole - base) as u32 });
             }
@@ -210,7 +211,7 @@ impl Flash {
 
     /// Checks that a copy from `source` to `block` is one that the chip can do.
     #[inline]
-    pub fn check_copy(&mut self, source: u32, block: u32, copy_back: bool) {
+    pub fn check_copy(&mut self, source: BlockId, block: BlockId, copy_back: bool) {
         let (from, to) = (self.geometry.unit_of(source), self.geometry.unit_of(block));
         if from == to {
             return;
@@ -227,14 +228,12 @@ impl Flash {
 
     /// Erases `block`.
     #[inline]
-    pub fn erase(&mut self, block: u32) {
-        self.write_ptr[block as usize] = 0;
-        self.erases[block as usize] += 1;
+    pub fn erase(&mut self, block: BlockId) {
+        self.write_ptr[block.index()] = 0;
+        self.erases[block.index()] += 1;
         if let Some(written) = &mut self.written {
-            let (base, pages) = (
-                (block * self.geometry.pages_per_block) as usize,
-                self.geometry.pages_per_block as usize,
-            );
+            let (base, pages) =
+                (self.geometry.ppn(block, 0).index(), self.geometry.pages_per_block as usize);
             written.clear_range(base, base + pages);
         }
     }
@@ -255,7 +254,7 @@ impl Flash {
     /// Whether page `page` of `block` can be programmed: it is erased, and the chip's order allows
     /// it.
     #[inline]
-    pub fn accepts(&self, block: u32, page: u32) -> bool {
+    pub fn accepts(&self, block: BlockId, page: u32) -> bool {
         match self.order {
             ProgramOrder::Sequential => page == self.write_ptr(block),
             ProgramOrder::Ascending => page >= self.write_ptr(block),
@@ -264,20 +263,20 @@ impl Flash {
     }
 
     /// Whether page `page` of `block` holds something.
-    pub fn is_written(&self, block: u32, page: u32) -> bool {
+    pub fn is_written(&self, block: BlockId, page: u32) -> bool {
         match &self.written {
-            Some(written) => written.get((block * self.geometry.pages_per_block + page) as usize),
-            None => page < self.write_ptr[block as usize],
+            Some(written) => written.get(self.geometry.ppn(block, page).index()),
+            None => page < self.write_ptr[block.index()],
         }
     }
 
     /// Takes over the state of a block from what a power cut left: pages that hold something, also
     /// torn ones.
-    pub fn restore(&mut self, block: u32, written: impl Iterator<Item = u32>) {
+    pub fn restore(&mut self, block: BlockId, written: impl Iterator<Item = u32>) {
         for page in written {
-            self.write_ptr[block as usize] = page + 1;
+            self.write_ptr[block.index()] = page + 1;
             if let Some(bits) = &mut self.written {
-                bits.set((block * self.geometry.pages_per_block + page) as usize);
+                bits.set(self.geometry.ppn(block, page).index());
             }
         }
     }

@@ -6,7 +6,7 @@
 
 use super::config::NandConfig;
 use crate::support::divide::Divisor;
-use crate::support::ids::{LogicalBlock, Lpn};
+use crate::support::ids::{BlockId, DieId, LogicalBlock, Lpn, PlaneId, Ppn};
 
 /// The numbers of a flash array, in mapped pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,16 +143,44 @@ impl Geometry {
 
     /// `(block, page in it)` of a physical page.
     #[inline]
-    pub fn split(&self, page: u32) -> (u32, u32) {
-        let (block, offset) = self.by_block.split(u64::from(page));
-        (block as u32, offset as u32)
+    pub fn split(&self, ppn: Ppn) -> (BlockId, u32) {
+        let (block, page) = self.by_block.split(u64::from(ppn.0));
+        (BlockId(block as u32), page as u32)
     }
 
     /// `(logical block, page in it)` of a logical page.
     #[inline]
     pub fn split_logical(&self, lpn: Lpn) -> (LogicalBlock, u32) {
-        let (block, offset) = self.split(lpn.0);
-        (LogicalBlock(block), offset)
+        let (block, offset) = self.by_block.split(u64::from(lpn.0));
+        (LogicalBlock(block as u32), offset as u32)
+    }
+
+    /// The physical page that is page `page` of `block`.
+    #[inline]
+    pub fn ppn(&self, block: BlockId, page: u32) -> Ppn {
+        block.page(page, self.pages_per_block)
+    }
+
+    /// The unit that a physical page lies on.
+    #[inline]
+    pub fn unit_of_page(&self, ppn: Ppn) -> PlaneId {
+        self.unit_of(self.split(ppn).0)
+    }
+
+    /// All erase blocks, in order.
+    #[inline]
+    pub fn all_blocks(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = BlockId> + ExactSizeIterator + Clone + use<> {
+        BlockId(0).run(self.blocks())
+    }
+
+    /// All pages, in order.
+    #[inline]
+    pub fn all_pages(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = Ppn> + ExactSizeIterator + Clone + use<> {
+        Ppn(0).run(self.pages())
     }
 
     /// Divides bytes into mapped pages.
@@ -163,26 +191,75 @@ impl Geometry {
 
     /// The unit that erase block `block` belongs to.
     #[inline]
-    pub fn unit_of(&self, block: u32) -> u32 {
-        self.by_unit.split(block.into()).0 as u32
+    pub fn unit_of(&self, block: BlockId) -> PlaneId {
+        PlaneId(self.by_unit.split(block.0.into()).0 as u32)
+    }
+
+    /// All units, in order.
+    #[inline]
+    pub fn all_units(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = PlaneId> + ExactSizeIterator + Clone + use<> {
+        PlaneId(0).run(self.units)
+    }
+
+    /// All dies, in order.
+    #[inline]
+    pub fn all_dies(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = DieId> + ExactSizeIterator + Clone + use<> {
+        DieId(0).run(self.dies)
+    }
+
+    /// The units of `channel`, in order.
+    #[inline]
+    pub fn units_of_channel(&self, channel: u32) -> impl Iterator<Item = PlaneId> + Clone + use<> {
+        (channel..self.units).step_by(self.channels as usize).map(PlaneId)
+    }
+
+    /// The unit whose turn it is the `n`-th time, where units take turns.
+    #[inline]
+    pub fn unit_in_turn(&self, n: u32) -> PlaneId {
+        PlaneId(n % self.units)
+    }
+
+    /// The first erase block of `unit`; the others come after it.
+    #[inline]
+    pub fn first_block(&self, unit: PlaneId) -> BlockId {
+        BlockId(unit.0 * self.blocks_per_unit)
+    }
+
+    /// The erase blocks of `unit`, in order.
+    #[inline]
+    pub fn blocks_of(
+        &self,
+        unit: PlaneId,
+    ) -> impl DoubleEndedIterator<Item = BlockId> + ExactSizeIterator + Clone + use<> {
+        self.first_block(unit).run(self.blocks_per_unit)
+    }
+
+    /// Which of its unit's erase blocks `block` is.
+    #[inline]
+    pub fn place_in_unit(&self, block: BlockId) -> u32 {
+        self.by_unit.split(block.0.into()).1 as u32
     }
 
     /// The die that works on `unit`.
     #[inline]
-    pub fn die_of(&self, unit: u32) -> u32 {
-        self.by_dies.split(unit.into()).1 as u32
+    pub fn die_of(&self, unit: PlaneId) -> DieId {
+        DieId(self.by_dies.split(unit.0.into()).1 as u32)
     }
 
     /// The bus that `die` hangs on.
     #[inline]
-    pub fn bus_of(&self, die: u32) -> u32 {
-        die % self.buses
+    pub fn bus_of(&self, die: DieId) -> u32 {
+        die.0 % self.buses
     }
 
     /// The channel that `die` belongs to.
     #[inline]
-    pub fn channel_of(&self, die: u32) -> u32 {
-        die % self.channels
+    pub fn channel_of(&self, die: DieId) -> u32 {
+        die.0 % self.channels
     }
 
     /// Programs that write `count` pages.

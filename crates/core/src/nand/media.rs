@@ -11,8 +11,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::geometry::Geometry;
-use crate::support::NONE;
-use crate::support::ids::{LogicalBlock, Lpn};
+use crate::support::ids::{BlockId, LogicalBlock, Lpn, Ppn};
 
 /// What a block serves as, as its pages record it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,7 +56,7 @@ pub struct Oob {
     /// Logical block that owns the block, or [`LogicalBlock::NONE`].
     pub logical_block: LogicalBlock,
     /// In a plan's copy: the physical page that the data come from. Not stored.
-    pub from: u32,
+    pub from: Ppn,
 }
 
 /// State of a stored page.
@@ -87,14 +86,14 @@ impl PageState {
 pub struct Maps {
     /// Version of each translation page that was planned last.
     newest: Vec<u32>,
-    /// Where each logical page lies, or [`NONE`], by translation page and version; as far as
+    /// Where each logical page lies, or [`Ppn::NONE`], by translation page and version; as far as
     /// somebody may ask.
-    entries: BTreeMap<(u32, u32), Vec<u32>>,
+    entries: BTreeMap<(u32, u32), Vec<Ppn>>,
 }
 
 impl Maps {
     /// Translation page `number` is going to be written with `entries`.
-    pub fn write(&mut self, number: u32, entries: Vec<u32>) {
+    pub fn write(&mut self, number: u32, entries: Vec<Ppn>) {
         if self.newest.len() <= number as usize {
             self.newest.resize(number as usize + 1, 0);
         }
@@ -108,7 +107,7 @@ impl Maps {
     }
 
     /// What the newest version says.
-    pub fn entries(&self, number: u32) -> Option<&[u32]> {
+    pub fn entries(&self, number: u32) -> Option<&[Ppn]> {
         self.entries.get(&(number, self.newest(number))).map(Vec::as_slice)
     }
 
@@ -151,38 +150,33 @@ impl Media {
         }
     }
 
-    /// Pages.
-    pub fn len(&self) -> u32 {
-        self.pages.len() as u32
-    }
-
-    /// Whether there are no pages.
-    pub fn is_empty(&self) -> bool {
-        self.pages.is_empty()
+    /// All pages, in order.
+    pub fn all_pages(&self) -> impl DoubleEndedIterator<Item = Ppn> + ExactSizeIterator + use<> {
+        Ppn(0).run(self.pages.len() as u32)
     }
 
     /// One page.
-    pub fn page(&self, ppn: u32) -> &PageState {
-        &self.pages[ppn as usize]
+    pub fn page(&self, ppn: Ppn) -> &PageState {
+        &self.pages[ppn.index()]
     }
 
     /// The pages of a block, in order.
-    pub fn block(&self, block: u32) -> &[PageState] {
+    pub fn block(&self, block: BlockId) -> &[PageState] {
         &self.pages[self.range(block)]
     }
 
     /// Number of a block's first page.
-    pub fn first_page(&self, block: u32) -> u32 {
-        block * self.pages_per_block
+    pub fn first_page(&self, block: BlockId) -> Ppn {
+        block.page(0, self.pages_per_block)
     }
 
-    fn range(&self, block: u32) -> Range<usize> {
-        let first = self.first_page(block) as usize;
+    fn range(&self, block: BlockId) -> Range<usize> {
+        let first = self.first_page(block).index();
         first..first + self.pages_per_block as usize
     }
 
     /// The readable record of a page.
-    pub fn oob(&self, ppn: u32) -> Option<&Oob> {
+    pub fn oob(&self, ppn: Ppn) -> Option<&Oob> {
         self.page(ppn).oob()
     }
 
@@ -215,14 +209,14 @@ impl Media {
     /// # Errors
     /// The page was not erased.
     #[inline]
-    pub fn program(&mut self, ppn: u32, oob: Oob) -> Result<(), String> {
-        let page = &mut self.pages[ppn as usize];
+    pub fn program(&mut self, ppn: Ppn, oob: Oob) -> Result<(), String> {
+        let page = &mut self.pages[ppn.index()];
         if *page != PageState::Erased {
             return Err(format!(
                 "program of physical page {ppn} ended on a page that was not erased: {page:?}"
             ));
         }
-        *page = PageState::Done(Oob { from: NONE, ..oob });
+        *page = PageState::Done(Oob { from: Ppn::NONE, ..oob });
         if oob.content == Content::Map {
             self.maps.stored(oob.lpn.0, oob.version);
         }
@@ -253,26 +247,26 @@ impl Media {
     }
 
     /// A block has been erased.
-    pub fn erase(&mut self, block: u32) {
-        self.erases[block as usize] += 1;
+    pub fn erase(&mut self, block: BlockId) {
+        self.erases[block.index()] += 1;
         let pages = self.range(block);
         self.pages[pages].fill(PageState::Erased);
     }
 
     /// Power failed while the page was being programmed.
-    pub fn tear_page(&mut self, ppn: u32) {
-        self.pages[ppn as usize] = PageState::Torn;
+    pub fn tear_page(&mut self, ppn: Ppn) {
+        self.pages[ppn.index()] = PageState::Torn;
     }
 
     /// Power failed while the block was being erased: nothing in it can be read, nor programmed
     /// before an erase.
-    pub fn tear_block(&mut self, block: u32) {
-        self.erases[block as usize] += 1;
+    pub fn tear_block(&mut self, block: BlockId) {
+        self.erases[block.index()] += 1;
         self.spoil(block);
     }
 
     /// Nothing in a block is readable any more.
-    pub fn spoil(&mut self, block: u32) {
+    pub fn spoil(&mut self, block: BlockId) {
         let pages = self.range(block);
         self.pages[pages].fill(PageState::Torn);
     }

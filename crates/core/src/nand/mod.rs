@@ -18,6 +18,3 @@ pub use media::{Media, Oob, PageState, Role};
 pub use op::{Cause, FlashOp, JoinId, Kind, Plan};
 pub use shadow::Shadow;
 pub use stored::Stored;
-
-/// Physical page: erase block x pages per block + page.
-pub type Ppn = u32;

@@ -6,6 +6,7 @@
 
 use super::media::Oob;
 use crate::support::NONE;
+use crate::support::ids::BlockId;
 
 /// What a die does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -138,7 +139,7 @@ pub struct FlashOp {
     /// Takes no time, and waits only for what it depends on.
     pub instant: bool,
     /// Target erase block.
-    pub block: u32,
+    pub block: BlockId,
     /// First page in it.
     pub page: u32,
     /// Pages.
@@ -149,8 +150,8 @@ pub struct FlashOp {
     /// Program of less than a page: what it saves on the bus.
     pub own_ns: u64,
     /// Copy: the block that the pages come from. Program: a block that may not be erased before
-    /// this has ended, because it holds the version that this replaces. Else [`NONE`].
-    pub guard: u32,
+    /// this has ended, because it holds the version that this replaces. Else [`BlockId::NONE`].
+    pub guard: BlockId,
     /// Program: also begins only after what is under way on `guard`.
     pub ordered: bool,
     /// Join to wait for.
@@ -175,12 +176,12 @@ pub struct Plan {
     /// Erases among the operations.
     pub erases: u32,
     /// Untimed runs: block and page after the last page read, if nothing came since.
-    pub last_read: Option<(u32, u32)>,
+    pub last_read: Option<(BlockId, u32)>,
     /// Joins that the operations name: `0..joins`.
     pub joins: u32,
     /// Blocks that hold the replaced versions of pages waiting in an open program unit, from before
     /// operation `.0` on: `(operation, block, token)`.
-    pub pins: Vec<(u32, u32, u32)>,
+    pub pins: Vec<(u32, BlockId, u32)>,
     /// Tokens of the pins that each program of such a unit releases: `(operation, token)`, in the
     /// order of `ops`.
     pub unpins: Vec<(u32, u32)>,
@@ -224,7 +225,7 @@ impl FlashOp {
     /// An operation on `count` pages from `page` of `block` that waits for nothing and signals
     /// nobody.
     #[inline]
-    pub fn new(kind: Kind, cause: Cause, block: u32, page: u32, count: u32) -> Self {
+    pub fn new(kind: Kind, cause: Cause, block: BlockId, page: u32, count: u32) -> Self {
         Self {
             kind,
             cause,
@@ -235,7 +236,7 @@ impl FlashOp {
             count,
             array_reads: 0,
             own_ns: 0,
-            guard: NONE,
+            guard: BlockId::NONE,
             ordered: false,
             waits: JoinId::NONE,
             signals: JoinId::NONE,

@@ -5,7 +5,7 @@
 //! version stamps: the host's n-th write of a page is version n, a trim counts as one too.
 
 use super::media::{Content, Media, Oob, PageState};
-use crate::support::ids::Lpn;
+use crate::support::ids::{BlockId, Lpn, Ppn};
 
 /// What is known of a logical page.
 #[derive(Debug, Clone, Copy, Default)]
@@ -130,7 +130,7 @@ impl Shadow {
     #[inline]
     pub fn check_read(
         &self,
-        ppn: u32,
+        ppn: Ppn,
         found: &PageState,
         expected: Option<&Oob>,
     ) -> Result<(), String> {
@@ -173,7 +173,7 @@ impl Shadow {
     /// # Errors
     /// It was the only copy of what the host wrote last.
     #[inline]
-    pub fn erased(&mut self, block: u32, oob: &Oob) -> Result<(), String> {
+    pub fn erased(&mut self, block: BlockId, oob: &Oob) -> Result<(), String> {
         if oob.content != Content::Host {
             return Ok(());
         }
@@ -196,7 +196,7 @@ impl Shadow {
     pub fn restart(&mut self, media: &Media, trims: &[u32]) {
         self.pages = trims.iter().map(|&trimmed| Page { trimmed, ..Page::default() }).collect();
         let mut newest = vec![0u64; trims.len()];
-        for ppn in 0..media.len() {
+        for ppn in media.all_pages() {
             let Some(oob) = media.oob(ppn) else { continue };
             if oob.content != Content::Host {
                 continue;
@@ -211,7 +211,7 @@ impl Shadow {
             page.copies += u32::from(oob.version == page.stored);
             newest[oob.lpn.index()] = newest[oob.lpn.index()].max(oob.seq);
         }
-        for ppn in 0..media.len() {
+        for ppn in media.all_pages() {
             let Some(oob) = media.oob(ppn).filter(|oob| oob.content == Content::Tombstone) else {
                 continue;
             };

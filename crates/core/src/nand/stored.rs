@@ -8,8 +8,7 @@ use super::geometry::Geometry;
 use super::media::{Content, Media, Oob, PageState};
 use super::op::{FlashOp, Kind};
 use super::shadow::Shadow;
-use crate::support::NONE;
-use crate::support::ids::Lpn;
+use crate::support::ids::{BlockId, Lpn, Ppn};
 
 /// The medium and who compares it.
 #[derive(Debug, Clone)]
@@ -117,14 +116,14 @@ impl Stored {
         }
     }
 
-    fn read(&mut self, ppn: u32, expected: Option<&Oob>) {
+    fn read(&mut self, ppn: Ppn, expected: Option<&Oob>) {
         let Some(shadow) = &self.shadow else { return };
         let read = shadow.check_read(ppn, self.media.page(ppn), expected);
         self.note(read);
     }
 
-    fn program(&mut self, ppn: u32, oob: Oob) -> Result<(), String> {
-        let oob = if oob.from == NONE { oob } else { self.media.read_source(&oob)? };
+    fn program(&mut self, ppn: Ppn, oob: Oob) -> Result<(), String> {
+        let oob = if oob.from.is_none() { oob } else { self.media.read_source(&oob)? };
         self.media.program(ppn, oob)?;
         if let Some(shadow) = self.shadow.as_mut().filter(|_| oob.content == Content::Host) {
             shadow.add_copy(oob.lpn, oob.version);
@@ -132,7 +131,7 @@ impl Stored {
         Ok(())
     }
 
-    fn erase(&mut self, block: u32) {
+    fn erase(&mut self, block: BlockId) {
         if let Some(shadow) = &mut self.shadow {
             let mut lost = None;
             for oob in self.media.block(block).iter().filter_map(PageState::oob) {
@@ -198,23 +197,23 @@ mod tests {
         Geometry::new(&serde_json::from_value(nand).unwrap()).unwrap()
     }
 
-    fn op(kind: Kind, block: u32, page: u32, count: u32) -> FlashOp {
+    fn op(kind: Kind, block: BlockId, page: u32, count: u32) -> FlashOp {
         FlashOp::new(kind, Cause::Host, block, page, count)
     }
 
-    fn record(lpn: Lpn, seq: u64, from: u32) -> Oob {
+    fn record(lpn: Lpn, seq: u64, from: Ppn) -> Oob {
         Oob { lpn, version: 1, seq, from, ..Oob::default() }
     }
 
     /// Logical pages 5 and 6 in block 0; page 6 is copied to block 1.
     fn copied(mut stored: Stored) -> Stored {
         stored.apply(
-            &op(Kind::Program, 0, 0, 2),
+            &op(Kind::Program, BlockId(0), 0, 2),
             0,
             2,
-            &[record(Lpn(5), 1, NONE), record(Lpn(6), 2, NONE)],
+            &[record(Lpn(5), 1, Ppn::NONE), record(Lpn(6), 2, Ppn::NONE)],
         );
-        stored.apply(&op(Kind::Copy, 1, 0, 1), 0, 1, &[record(Lpn(6), 3, 1)]);
+        stored.apply(&op(Kind::Copy, BlockId(1), 0, 1), 0, 1, &[record(Lpn(6), 3, Ppn(1))]);
         stored
     }
 
@@ -222,22 +221,22 @@ mod tests {
     fn a_medium_needs_nobody_who_compares_it() {
         let mut stored = copied(Stored::new(&geometry()));
         assert_eq!(
-            stored.media.oob(4),
-            stored.media.oob(1),
+            stored.media.oob(Ppn(4)),
+            stored.media.oob(Ppn(1)),
             "a copy keeps the record of its source"
         );
-        stored.apply(&op(Kind::Erase, 0, 0, 0), 0, 0, &[]);
+        stored.apply(&op(Kind::Erase, BlockId(0), 0, 0), 0, 0, &[]);
         assert_eq!(
-            (stored.media.page(0), stored.media.erases()),
+            (stored.media.page(Ppn(0)), stored.media.erases()),
             (&PageState::Erased, &[1, 0][..])
         );
         assert_eq!((stored.fault(), stored.completions()), (None, 3));
-        stored.tear(&op(Kind::Program, 1, 1, 2), 0, 2);
+        stored.tear(&op(Kind::Program, BlockId(1), 1, 2), 0, 2);
         assert_eq!(
-            stored.media.block(1)[1..],
+            stored.media.block(BlockId(1))[1..],
             [PageState::Torn, PageState::Torn, PageState::Erased]
         );
-        stored.apply(&op(Kind::Program, 1, 1, 1), 0, 1, &[record(Lpn(7), 9, NONE)]);
+        stored.apply(&op(Kind::Program, BlockId(1), 1, 1), 0, 1, &[record(Lpn(7), 9, Ppn::NONE)]);
         let fault = stored.fault().expect("the page is torn");
         assert!(fault.contains("physical page 5") && fault.contains("not erased"), "{fault}");
     }
@@ -246,9 +245,9 @@ mod tests {
     #[test]
     fn the_shadow_misses_the_only_copy() {
         let mut stored = copied(Stored::compared(&geometry(), 8));
-        stored.apply(&op(Kind::Erase, 1, 0, 0), 0, 0, &[]);
+        stored.apply(&op(Kind::Erase, BlockId(1), 0, 0), 0, 0, &[]);
         assert_eq!(stored.fault(), None);
-        stored.apply(&op(Kind::Erase, 0, 0, 0), 0, 0, &[]);
+        stored.apply(&op(Kind::Erase, BlockId(0), 0, 0), 0, 0, &[]);
         let fault = stored.fault().expect("the only copies");
         assert!(
             fault.contains("only stored copy of logical page 5"),
@@ -260,13 +259,17 @@ mod tests {
     fn the_order_of_writes_goes_on_after_what_can_be_read() {
         let mut media = copied(Stored::new(&geometry())).media;
         let list = media.write_down_trims(vec![(Lpn(5), 2)]);
-        let tombstone =
-            Oob { lpn: Lpn(list), seq: 7, content: Content::Tombstone, ..record(Lpn(0), 0, NONE) };
-        media.program(5, tombstone).unwrap();
+        let tombstone = Oob {
+            lpn: Lpn(list),
+            seq: 7,
+            content: Content::Tombstone,
+            ..record(Lpn(0), 0, Ppn::NONE)
+        };
+        media.program(Ppn(5), tombstone).unwrap();
         (0..20).for_each(|_| _ = media.next_seq());
         media.power_up();
         assert_eq!((media.next_seq(), media.trims(list)), (8, &[(Lpn(5), 2)][..]));
-        media.tear_page(5);
+        media.tear_page(Ppn(5));
         media.power_up();
         assert_eq!(media.next_seq(), 3);
     }

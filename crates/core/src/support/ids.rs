@@ -122,6 +122,26 @@ id! {
     RequestId
 }
 
+id! {
+    /// A page of the flash array, as it is mapped.
+    Ppn
+}
+
+id! {
+    /// An erase block of the array.
+    BlockId
+}
+
+id! {
+    /// A unit: a plane, or all planes of a die where they are driven together.
+    PlaneId
+}
+
+id! {
+    /// A die: what does one thing at a time.
+    DieId
+}
+
 impl Lpn {
     /// The logical block that it lies in.
     #[inline]
@@ -151,9 +171,25 @@ impl LogicalBlock {
     }
 }
 
+impl Ppn {
+    /// The erase block that it lies in.
+    #[inline]
+    pub const fn block(self, pages_per_block: u32) -> BlockId {
+        BlockId(self.0 / pages_per_block)
+    }
+}
+
+impl BlockId {
+    /// Its page number `page`.
+    #[inline]
+    pub const fn page(self, page: u32, pages_per_block: u32) -> Ppn {
+        Ppn(self.0 * pages_per_block + page)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{LogicalBlock, Lpn};
+    use super::{BlockId, LogicalBlock, Lpn, Ppn};
 
     #[test]
     fn numbers_are_shown_and_stored_bare() {
@@ -165,6 +201,7 @@ mod tests {
     fn pages_lie_in_blocks() {
         assert_eq!((Lpn(13).block(4), Lpn(13).offset(4)), (LogicalBlock(3), 1));
         assert!(Lpn::each(LogicalBlock(3).range(4)).eq(Lpn(12).run(4)));
+        assert_eq!((Ppn(13).block(4), BlockId(3).page(1, 4)), (BlockId(3), Ppn(13)));
         assert_eq!(Lpn::indices(&LogicalBlock(3).range(4)), 12..16);
         assert!(Lpn(12).onwards().take(2).eq([12, 13].map(Lpn)));
         assert!(Lpn::NONE.is_none() && !Lpn(0).is_none());

@@ -66,8 +66,7 @@ fn compare(seed: u64) -> (u64, u64) {
         assert_eq!(found, [expected.reads, expected.programs, expected.erases], "{at}");
         assert_eq!(c.programs[Cause::Placement as usize], slow.scattered, "{at}: scattered pages");
         let g = quick.geometry();
-        let unit =
-            |page| quick.mapping().lookup(page).map(|ppn| g.unit_of(ppn / g.pages_per_block));
+        let unit = |page| quick.mapping().lookup(page).map(|ppn| g.unit_of_page(ppn).0);
         let all: Vec<Option<u32>> = Lpn(0).run(pages + slow.size).map(unit).collect();
         assert_eq!(Some(all), slow.units(), "{at}: units of the pages");
     }

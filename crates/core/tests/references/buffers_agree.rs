@@ -7,7 +7,7 @@ use eraseblock_core::buffer::Part;
 use eraseblock_core::buffer::{self, Answer, BufferConfig, Idle, Outcome, Shape, Span, View};
 use eraseblock_core::host::Op;
 use eraseblock_core::pattern::{Pattern, Route};
-use eraseblock_core::support::ids::{LogicalBlock, Lpn};
+use eraseblock_core::support::ids::{LogicalBlock, Lpn, PlaneId};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use serde_json::Value;
@@ -68,11 +68,11 @@ impl View for Busy {
     fn units(&self) -> u32 {
         Idle.units()
     }
-    fn unit_of(&self, lpn: Lpn) -> Option<u32> {
+    fn unit_of(&self, lpn: Lpn) -> Option<PlaneId> {
         // Every third page was never written.
-        (!lpn.0.is_multiple_of(3)).then_some(lpn.offset(Idle::CHIPS))
+        (!lpn.0.is_multiple_of(3)).then_some(PlaneId(lpn.offset(Idle::CHIPS)))
     }
-    fn home(&self, lpn: Lpn) -> Option<u32> {
+    fn home(&self, lpn: Lpn) -> Option<PlaneId> {
         Idle.home(lpn)
     }
     fn chips(&self) -> u32 {
@@ -81,10 +81,10 @@ impl View for Busy {
     fn home_chip(&self, lpn: Lpn) -> Option<u32> {
         Idle.home_chip(lpn)
     }
-    fn queued(&self, unit: u32) -> u32 {
-        self.queued[unit as usize]
+    fn queued(&self, unit: PlaneId) -> u32 {
+        self.queued[unit.index()]
     }
-    fn free_blocks(&self, unit: u32) -> u32 {
+    fn free_blocks(&self, unit: PlaneId) -> u32 {
         Idle.free_blocks(unit)
     }
     fn channels(&self) -> u32 {

@@ -105,8 +105,7 @@ fn compare_places(quick: &Device, slow: &dyn Drive, pages: u32, at: &str) {
     }
     if let Some(expected) = slow.units() {
         let g = quick.geometry();
-        let unit =
-            |page| quick.mapping().lookup(page).map(|ppn| g.unit_of(ppn / g.pages_per_block));
+        let unit = |page| quick.mapping().lookup(page).map(|ppn| g.unit_of_page(ppn).0);
         let found: Vec<Option<u32>> = Lpn(0).run(pages).map(unit).collect();
         assert_eq!(found, expected, "{at}: units of the pages");
     }

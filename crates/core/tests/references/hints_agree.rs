@@ -393,10 +393,7 @@ fn compare_places(
     let pages = slow.size() * slow.block;
     let (mut there, mut back) = (BTreeMap::new(), BTreeMap::new());
     for page in 0..pages {
-        let found = quick
-            .mapping()
-            .lookup(Lpn(page))
-            .map(|ppn| (ppn / g.pages_per_block, ppn % g.pages_per_block));
+        let found = quick.mapping().lookup(Lpn(page)).map(|ppn| g.split(ppn));
         let expected = slow.place(page);
         let rows = (found.map(|found| found.1), expected.map(|expected| expected.2));
         assert_eq!(rows.0, rows.1, "page {page} of its flash block: {}", at());

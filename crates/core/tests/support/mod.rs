@@ -15,7 +15,7 @@ use eraseblock_core::ftl::wear::WearConfig;
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Report;
 use eraseblock_core::metrics::bounds::Bound;
-use eraseblock_core::support::ids::Lpn;
+use eraseblock_core::support::ids::{Lpn, PlaneId};
 use serde_json::{Value, json};
 
 /// Numbers from a seed.
@@ -314,7 +314,7 @@ macro_rules! forward_to_inner {
             self.inner.space()
         }
 
-        fn free_blocks(&self, unit: u32) -> u32 {
+        fn free_blocks(&self, unit: PlaneId) -> u32 {
             self.inner.free_blocks(unit)
         }
 

@@ -45,6 +45,6 @@ fn back_after(config: &eraseblock_core::config::DeviceConfig, completions: u64) 
     let pages = (back.exported_bytes() / back.page_bytes()) as u32;
     let versions: Vec<u32> = (0..pages).map(|page| back.stored_version(Lpn(page))).collect();
     let places: Vec<Option<u32>> =
-        (0..pages).map(|page| back.mapping().lookup(Lpn(page))).collect();
+        (0..pages).map(|page| back.mapping().lookup(Lpn(page)).map(|ppn| ppn.0)).collect();
     json!({"versions": versions, "places": places, "before": format!("{counters:?}"), "wear": back.erases()})
 }

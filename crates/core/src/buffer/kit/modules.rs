@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::buffer::View;
 use crate::pattern::{Pattern, Route};
-use crate::support::ids::LogicalBlock;
+use crate::support::ids::{LogicalBlock, PlaneId};
 
 /// What counts as a module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -101,9 +101,9 @@ impl Modules {
     }
 
     /// Units of a module.
-    fn units(&self, module: u32, view: &dyn View) -> impl Iterator<Item = u32> + use<> {
+    fn units(&self, module: u32, view: &dyn View) -> impl Iterator<Item = PlaneId> + use<> {
         let end = if self.dealt.is_some() { 0 } else { view.units() };
-        (module..end).step_by(self.count(view) as usize)
+        (module..end).step_by(self.count(view) as usize).map(PlaneId)
     }
 
     /// Where a block of the buffer goes that was used so, which may be a single page.
@@ -111,7 +111,7 @@ impl Modules {
         if let Some(modules) = self.dealt {
             return Destination::Module(lbn.0 % modules);
         }
-        let chip_of_unit = |unit: u32| unit % view.chips();
+        let chip_of_unit = |unit: PlaneId| unit.0 % view.chips();
         if self.single {
             let lpn = lbn.first(1);
             let chip = view.home_chip(lpn).or_else(|| view.unit_of(lpn).map(chip_of_unit));

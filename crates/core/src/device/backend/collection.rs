@@ -5,6 +5,7 @@ use crate::ftl::gc::{GcConfig, GcCost};
 use crate::ftl::{Reclaim, Waiter};
 use crate::metrics::{Counters, Observers};
 use crate::nand::{Cause, JoinId};
+use crate::support::ids::PlaneId;
 
 /// Collection that wins no room is given up when it has gone so many times over all blocks. Each
 /// time takes an erase of every block, and as often a new try to write; wear levelling may add two
@@ -124,7 +125,7 @@ impl Backend {
         self.collection.idle_begins = false;
         // What is done now is on nobody's account.
         observers.on_begin(None);
-        for unit in 0..self.flash.geometry().units {
+        for unit in self.flash.geometry().all_units() {
             let advice = self.mapping.advice_mut();
             if advice.is_some_and(|advice| advice.reclaims_when_idle(unit)) {
                 self.collection.jobs += 1;
@@ -134,7 +135,7 @@ impl Backend {
     }
 
     /// The last step of a collection job has ended: plans and issues the next one.
-    pub fn next_job_step(&mut self, unit: u32, busy: bool, observers: &mut Observers) {
+    pub fn next_job_step(&mut self, unit: PlaneId, busy: bool, observers: &mut Observers) {
         let paused = self.collection.when_idle
             && busy
             && self.mapping.advice_mut().is_some_and(|advice| advice.pause(unit));
@@ -160,7 +161,7 @@ impl Backend {
         }
     }
 
-    fn job_step(&mut self, unit: u32, own: Waiter) -> Reclaim {
+    fn job_step(&mut self, unit: PlaneId, own: Waiter) -> Reclaim {
         let erases = self.counters.erases;
         let mut cx = cx!(self, job_plan, own);
         cx.instant = self.collection.instant;

@@ -14,10 +14,10 @@ use collection::Collection;
 use crate::ftl::gc::GcConfig;
 use crate::ftl::{Advice, Cx, Mapping, PageOut, Waiter};
 use crate::metrics::{Counters, Observers};
-use crate::nand::{Cause, Engine, Flash, JoinId, Media, PageState, Plan, Ppn, Shadow, Stored};
+use crate::nand::{Cause, Engine, Flash, JoinId, Media, PageState, Plan, Shadow, Stored};
 use crate::pattern::Hint;
 use crate::support::NONE;
-use crate::support::ids::{Lpn, RequestId};
+use crate::support::ids::{Lpn, Ppn, RequestId};
 
 /// Nobody waits.
 pub(super) const NOBODY: Waiter = Waiter::Nobody;
@@ -414,7 +414,7 @@ impl Backend {
 
     /// Brings the array back as a power cut left it, and the FTL from what it holds, at once.
     pub fn recover(&mut self, found: Media, trims: &[u32]) {
-        for block in 0..self.flash.geometry().blocks() {
+        for block in self.flash.geometry().all_blocks() {
             let pages = found.block(block).iter().enumerate();
             let written = pages.filter(|(_, page)| **page != PageState::Erased);
             self.flash.restore(block, written.map(|(page, _)| page as u32));

@@ -1,5 +1,6 @@
 //! Whom the end of a join is for: a kind and a number in 32 bits.
-use crate::support::ids::RequestId;
+
+use crate::support::ids::{PlaneId, RequestId};
 
 const READS: u32 = 1 << 30;
 const JOB: u32 = 1 << 31;
@@ -15,7 +16,7 @@ pub(in crate::device) enum Tag {
     /// A write of what leaves the buffer.
     Flushed(u32),
     /// Collection of a unit.
-    Job(u32),
+    Job(PlaneId),
 }
 
 impl Tag {
@@ -26,7 +27,7 @@ impl Tag {
             Self::Request(id) => id.0,
             Self::Reads(group) => READS | group,
             Self::Flushed(place) => KIND | place,
-            Self::Job(unit) => JOB | unit,
+            Self::Job(unit) => JOB | unit.0,
         }
     }
 
@@ -36,7 +37,7 @@ impl Tag {
         let number = bits & !KIND;
         match bits & KIND {
             READS => Self::Reads(number),
-            JOB => Self::Job(number),
+            JOB => Self::Job(PlaneId(number)),
             KIND => Self::Flushed(number),
             _ => Self::Request(RequestId(number)),
         }

@@ -13,7 +13,7 @@ use crate::metrics::observer::Occasion;
 use crate::nand::{Cause, Geometry, JoinId};
 use crate::pattern::{Pattern, Route};
 use crate::support::NONE;
-use crate::support::ids::{LogicalBlock, Lpn, RequestId};
+use crate::support::ids::{LogicalBlock, Lpn, PlaneId, RequestId};
 
 /// The window that a buffer has on the drive below it.
 struct Below<'a> {
@@ -26,18 +26,15 @@ impl View for Below<'_> {
         self.geometry.units
     }
 
-    fn unit_of(&self, lpn: Lpn) -> Option<u32> {
-        self.backend
-            .mapping()
-            .lookup(lpn)
-            .map(|ppn| self.geometry.unit_of(ppn / self.geometry.pages_per_block))
+    fn unit_of(&self, lpn: Lpn) -> Option<PlaneId> {
+        self.backend.mapping().lookup(lpn).map(|ppn| self.geometry.unit_of_page(ppn))
     }
 
-    fn queued(&self, unit: u32) -> u32 {
+    fn queued(&self, unit: PlaneId) -> u32 {
         self.backend.engine().load(self.geometry.die_of(unit))
     }
 
-    fn home(&self, lpn: Lpn) -> Option<u32> {
+    fn home(&self, lpn: Lpn) -> Option<PlaneId> {
         self.backend.advice()?.home(lpn)
     }
 
@@ -49,7 +46,7 @@ impl View for Below<'_> {
         self.backend.advice()?.home_chip(lpn)
     }
 
-    fn free_blocks(&self, unit: u32) -> u32 {
+    fn free_blocks(&self, unit: PlaneId) -> u32 {
         self.backend.mapping().free_blocks(unit)
     }
 
@@ -58,8 +55,8 @@ impl View for Below<'_> {
     }
 
     fn channel_ready(&self, channel: u32) -> bool {
-        let units = (channel..self.geometry.units).step_by(self.geometry.channels as usize);
-        units.into_iter().any(|unit| {
+        let mut units = self.geometry.units_of_channel(channel);
+        units.any(|unit| {
             let erased = self.backend.mapping().free_blocks(unit);
             self.backend.advice().map_or(erased > 0, |advice| advice.is_ready(unit, erased))
         })

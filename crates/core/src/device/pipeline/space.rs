@@ -54,7 +54,7 @@ impl Device {
             return units;
         }
         if let Some(unit) = advice.and_then(|advice| advice.home(lpn)) {
-            return unit;
+            return unit.0;
         }
         advice.and_then(|advice| advice.pool(lpn)).map_or(units, |pool| units + 1 + pool)
     }

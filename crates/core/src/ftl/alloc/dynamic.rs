@@ -28,7 +28,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Allocator, Built, Fresh, Pools, Shape, Units, stripe_pages};
-use crate::support::NONE;
+use crate::support::ids::PlaneId;
 use crate::support::registry::{About, Choice};
 
 /// What `list` says.
@@ -120,8 +120,8 @@ impl Config {
 /// Pages of one request that go to one unit together.
 #[derive(Debug, Clone, Copy)]
 struct Stripe {
-    /// Where they go, or [`NONE`].
-    unit: u32,
+    /// Where they go, or [`PlaneId::NONE`].
+    unit: PlaneId,
     group: u64,
     /// Pages that it still takes.
     left: u32,
@@ -142,16 +142,18 @@ pub(super) struct Dynamic {
 
 impl Dynamic {
     pub(super) fn new(pools: Pools, program: u32, length: u32, tie: Tie) -> Self {
-        let stripes =
-            vec![Stripe { unit: NONE, group: 0, left: 0, turn: 0 }; pools.count() as usize];
+        let stripes = vec![
+            Stripe { unit: PlaneId::NONE, group: 0, left: 0, turn: 0 };
+            pools.count() as usize
+        ];
         Self { pools, program, length, tie, stripes }
     }
 }
 
 impl Allocator for Dynamic {
-    fn pick(&mut self, page: Fresh, units: &mut dyn Units) -> Option<u32> {
+    fn pick(&mut self, page: Fresh, units: &mut dyn Units) -> Option<PlaneId> {
         let stripe = &mut self.stripes[page.pool as usize];
-        if stripe.unit != NONE {
+        if stripe.unit != PlaneId::NONE {
             // What has been begun is completed.
             let goes_on = stripe.group == page.group && units.takes(stripe.unit);
             if units.has_pending(stripe.unit) || goes_on {
@@ -176,12 +178,12 @@ impl Allocator for Dynamic {
     }
 
     #[inline]
-    fn placed(&mut self, unit: u32, units: &mut dyn Units) {
+    fn placed(&mut self, unit: PlaneId, units: &mut dyn Units) {
         let stripe = &mut self.stripes[self.pools.of_unit(unit) as usize];
         stripe.left = stripe.left.saturating_sub(1);
         // No stripe ends inside a program.
         if stripe.left < self.program && !units.has_pending(unit) {
-            stripe.unit = NONE;
+            stripe.unit = PlaneId::NONE;
         }
     }
 

@@ -15,7 +15,8 @@ mod units;
 
 pub use pools::Pools;
 
-use crate::nand::{Geometry, Ppn};
+use crate::nand::Geometry;
+use crate::support::ids::{PlaneId, Ppn};
 use dyn_clone::DynClone;
 pub use units::Units;
 
@@ -34,10 +35,10 @@ pub struct Fresh {
 /// Chooses units.
 pub trait Allocator: DynClone + std::fmt::Debug + Send + Sync {
     /// The unit that a page goes to: one that takes it, or `None` if none does.
-    fn pick(&mut self, page: Fresh, units: &mut dyn Units) -> Option<u32>;
+    fn pick(&mut self, page: Fresh, units: &mut dyn Units) -> Option<PlaneId>;
 
     /// A page picked for `unit` has been put there.
-    fn placed(&mut self, unit: u32, units: &mut dyn Units);
+    fn placed(&mut self, unit: PlaneId, units: &mut dyn Units);
 
     /// Whether it asks how long dies have to work.
     fn needs_work_estimates(&self) -> bool {

@@ -1,6 +1,6 @@
 //! How units are divided into pools, and which pool a page belongs to.
 
-use crate::support::ids::Lpn;
+use crate::support::ids::{Lpn, PlaneId};
 
 /// Groups of units. Each page has a pool; a unit belongs to one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,8 +42,8 @@ impl Pools {
 
     /// The pool of a unit.
     #[inline]
-    pub fn of_unit(&self, unit: u32) -> u32 {
-        self.of_unit[unit as usize]
+    pub fn of_unit(&self, unit: PlaneId) -> u32 {
+        self.of_unit[unit.index()]
     }
 
     /// Units in each pool.
@@ -53,13 +53,18 @@ impl Pools {
 
     /// The units of a pool, the lowest first.
     #[inline]
-    pub fn units(&self, pool: u32) -> impl Iterator<Item = u32> + use<> {
-        (pool..self.of_unit.len() as u32).step_by(self.turns.len())
+    pub fn units(&self, pool: u32) -> impl Iterator<Item = PlaneId> + use<> {
+        (pool..self.of_unit.len() as u32).step_by(self.turns.len()).map(PlaneId)
     }
 
     /// The `n`th unit of a pool.
-    pub fn nth(&self, pool: u32, n: u32) -> u32 {
-        pool + n * self.turns.len() as u32
+    pub fn nth(&self, pool: u32, n: u32) -> PlaneId {
+        PlaneId(pool + n * self.turns.len() as u32)
+    }
+
+    /// Which of its pool's units `unit` is: [`nth`](Self::nth) the other way round.
+    pub fn place_of(&self, unit: PlaneId) -> u32 {
+        unit.0 / self.count()
     }
 
     /// Most of `pages` logical pages that belong to one pool.
@@ -70,8 +75,8 @@ impl Pools {
     }
 
     /// The only unit that a logical page can go to, if there is just one.
-    pub fn home(&self, lpn: Lpn) -> Option<u32> {
-        (self.turns.len() == self.of_unit.len()).then(|| self.of_page(lpn))
+    pub fn home(&self, lpn: Lpn) -> Option<PlaneId> {
+        (self.turns.len() == self.of_unit.len()).then(|| PlaneId(self.of_page(lpn)))
     }
 
     /// The only one of `chips` chips that a logical page can go to, if there is just one. Unit `u`

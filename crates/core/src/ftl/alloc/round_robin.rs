@@ -18,6 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Allocator, Built, Fresh, Pools, Shape, Units, stripe_pages};
+use crate::support::ids::PlaneId;
 use crate::support::registry::About;
 
 /// What `list` says.
@@ -48,7 +49,7 @@ impl Config {
             units: g.units,
             program: g.program_pages,
             stripe,
-            turn: 0,
+            turn: PlaneId(0),
             placed: 0,
             group: 0,
         };
@@ -64,7 +65,7 @@ struct RoundRobin {
     /// Pages of a stripe.
     stripe: u32,
     /// The unit whose turn it is.
-    turn: u32,
+    turn: PlaneId,
     /// Pages that it has been given of this turn's stripe, and what they were written with.
     placed: u32,
     group: u64,
@@ -73,7 +74,8 @@ struct RoundRobin {
 impl RoundRobin {
     #[inline]
     fn pass_on(&mut self) {
-        self.turn = if self.turn + 1 == self.units { 0 } else { self.turn + 1 };
+        let next = self.turn + 1;
+        self.turn = if next.0 == self.units { PlaneId(0) } else { next };
         self.placed = 0;
     }
 }
@@ -84,7 +86,7 @@ impl Allocator for RoundRobin {
     }
 
     #[inline]
-    fn pick(&mut self, page: Fresh, units: &mut dyn Units) -> Option<u32> {
+    fn pick(&mut self, page: Fresh, units: &mut dyn Units) -> Option<PlaneId> {
         if self.placed > 0
             && self.stripe > self.program
             && self.group != page.group
@@ -103,7 +105,7 @@ impl Allocator for RoundRobin {
     }
 
     #[inline]
-    fn placed(&mut self, unit: u32, units: &mut dyn Units) {
+    fn placed(&mut self, unit: PlaneId, units: &mut dyn Units) {
         self.placed += 1;
         // No stripe ends, and no turn, inside a program.
         if self.stripe.saturating_sub(self.placed) < self.program && !units.has_pending(unit) {

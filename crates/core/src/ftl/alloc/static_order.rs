@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Allocator, Built, Fresh, Pools, Shape, Units, stripe_pages};
 use crate::nand::Geometry;
+use crate::support::ids::PlaneId;
 use crate::support::registry::About;
 
 /// What `list` says.
@@ -115,12 +116,13 @@ struct Static;
 
 impl Allocator for Static {
     #[inline]
-    fn pick(&mut self, page: Fresh, units: &mut dyn Units) -> Option<u32> {
-        units.takes(page.pool).then_some(page.pool)
+    fn pick(&mut self, page: Fresh, units: &mut dyn Units) -> Option<PlaneId> {
+        let unit = PlaneId(page.pool);
+        units.takes(unit).then_some(unit)
     }
 
     #[inline]
-    fn placed(&mut self, _unit: u32, _units: &mut dyn Units) {}
+    fn placed(&mut self, _unit: PlaneId, _units: &mut dyn Units) {}
 }
 
 #[cfg(test)]

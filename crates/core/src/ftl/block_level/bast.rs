@@ -58,7 +58,7 @@ use crate::ftl::context::{Cx, Label, PageOut, Place};
 use crate::ftl::{Mapping, Shape};
 use crate::nand::{JoinId, Role};
 use crate::support::NONE;
-use crate::support::ids::{LogicalBlock, Lpn};
+use crate::support::ids::{BlockId, LogicalBlock, Lpn};
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice, Needs};
 
@@ -180,7 +180,7 @@ impl Config {
 /// A log block.
 #[derive(Debug, Clone)]
 struct Log {
-    block: u32,
+    block: BlockId,
     lbn: LogicalBlock,
     /// Next page.
     next: u32,
@@ -205,7 +205,8 @@ pub(super) struct Bast {
 impl Bast {
     /// So many unused log blocks for so many logical blocks.
     pub(super) fn new(config: &Config, logs: u32, data: u32) -> Self {
-        let log = Log { block: NONE, lbn: LogicalBlock::NONE, next: 0, label: Label::default() };
+        let log =
+            Log { block: BlockId::NONE, lbn: LogicalBlock::NONE, next: 0, label: Label::default() };
         Self {
             config: config.clone(),
             log_of: vec![NONE; data as usize],
@@ -361,7 +362,7 @@ impl BlockScheme for Bast {
         self.order.is_empty()
     }
 
-    fn others(&self) -> Vec<u32> {
+    fn others(&self) -> Vec<BlockId> {
         self.order.iter(&self.links).map(|index| self.logs[index as usize].block).collect()
     }
 

@@ -44,9 +44,8 @@ use super::blocks::{
 use crate::ftl::context::{Cx, PageOut, Place};
 use crate::ftl::{Mapping, Shape};
 use crate::nand::{Flash, JoinId};
-use crate::support::NONE;
 use crate::support::heap::Heap;
-use crate::support::ids::{LogicalBlock, Lpn};
+use crate::support::ids::{BlockId, LogicalBlock, Lpn};
 use crate::support::registry::{About, Choice, Cost};
 use crate::support::roomy::Roomy;
 
@@ -112,7 +111,7 @@ impl Config {
 struct Replacement {
     limit: u32,
     /// Chain of each logical block, behind its data block.
-    replacements: Vec<Roomy<u32>>,
+    replacements: Vec<Roomy<BlockId>>,
     /// Place of each physical block in its chain; the data block's is 0.
     place: Vec<u32>,
     /// Logical blocks with a chain of more than one block, the longest first.
@@ -122,12 +121,12 @@ struct Replacement {
 impl Replacement {
     /// The first block of the chain that can take page `lpn`. It comes no earlier than the one that
     /// holds the page now.
-    fn slot(&self, blocks: &Blocks, flash: &Flash, lpn: Lpn) -> Option<u32> {
+    fn slot(&self, blocks: &Blocks, flash: &Flash, lpn: Lpn) -> Option<BlockId> {
         let (lbn, offset) = blocks.split(lpn);
         let holder = blocks.holder(lpn);
-        let place = if holder == NONE { 0 } else { self.place[holder as usize] };
+        let place = if holder.is_none() { 0 } else { self.place[holder.index()] };
         let data = blocks.data[lbn.index()];
-        if place == 0 && data != NONE && flash.accepts(data, offset) {
+        if place == 0 && data != BlockId::NONE && flash.accepts(data, offset) {
             return Some(data);
         }
         let rest = self.replacements[lbn.index()].iter().skip((place as usize).saturating_sub(1));
@@ -151,12 +150,12 @@ impl Replacement {
                     .is_some_and(|((_, lbn), _)| self.try_fold(blocks, cx, lbn, false));
         }
         let block = blocks.take(blocks.home(lbn));
-        if blocks.data[lbn.index()] == NONE {
+        if blocks.data[lbn.index()].is_none() {
             blocks.data[lbn.index()] = block;
-            self.place[block as usize] = 0;
+            self.place[block.index()] = 0;
         } else {
             chain.push(block);
-            self.place[block as usize] = chain.len() as u32;
+            self.place[block.index()] = chain.len() as u32;
             self.longest.set(lbn.0, (Reverse(chain.len()), lbn));
         }
         true
@@ -174,7 +173,7 @@ impl Replacement {
         let mut chain = vec![blocks.data[lbn.index()]];
         chain.append(&mut self.replacements[lbn.index()]);
         blocks.merge(cx, lbn, &chain, way, (&[], JoinId::NONE));
-        self.place[blocks.data[lbn.index()] as usize] = 0;
+        self.place[blocks.data[lbn.index()].index()] = 0;
         self.longest.remove(lbn.0);
     }
 
@@ -241,7 +240,7 @@ impl BlockScheme for Replacement {
         self.longest.first().is_none()
     }
 
-    fn others(&self) -> Vec<u32> {
+    fn others(&self) -> Vec<BlockId> {
         self.replacements.iter().flatten().copied().collect()
     }
 

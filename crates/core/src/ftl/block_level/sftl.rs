@@ -47,7 +47,7 @@ use crate::metrics::Counters;
 use crate::nand::JoinId;
 use crate::pattern::{Access, Hint};
 use crate::support::bits::Bits;
-use crate::support::ids::{LogicalBlock, Lpn};
+use crate::support::ids::{BlockId, LogicalBlock, Lpn};
 use crate::support::registry::{About, Choice, Needs};
 
 /// What `list` says.
@@ -207,7 +207,7 @@ impl BlockScheme for Sftl {
         self.random.merge_all(blocks, cx)
     }
 
-    fn others(&self) -> Vec<u32> {
+    fn others(&self) -> Vec<BlockId> {
         self.random.others()
     }
 

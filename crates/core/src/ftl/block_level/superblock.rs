@@ -51,8 +51,7 @@ use super::blocks::{BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, Placem
 use crate::ftl::context::{Cx, Label, PageOut, Place};
 use crate::ftl::{Mapping, Shape};
 use crate::nand::{Cause, Flash, JoinId, Media, Role};
-use crate::support::NONE;
-use crate::support::ids::{LogicalBlock, Lpn};
+use crate::support::ids::{BlockId, LogicalBlock, Lpn};
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice};
 use crate::support::roomy::Roomy;
@@ -122,7 +121,8 @@ impl Config {
         require(Superblock::NAME, shape, false, (SPARE, "1 update block, 2 to collect into"))?;
         let groups =
             shape.logical_pages.div_ceil(shape.geometry.pages_per_block).div_ceil(self.blocks);
-        let group = Group { blocks: Roomy::default(), open: NONE, label: Label::default() };
+        let group =
+            Group { blocks: Roomy::default(), open: BlockId::NONE, label: Label::default() };
         let scheme = Superblock {
             pages: u64::from(self.blocks) * u64::from(shape.geometry.pages_per_block),
             most: self.update_blocks,
@@ -140,9 +140,9 @@ impl Config {
 #[derive(Debug, Clone)]
 struct Group {
     /// Its physical blocks.
-    blocks: Roomy<u32>,
-    /// The one that is being written, or [`NONE`].
-    open: u32,
+    blocks: Roomy<BlockId>,
+    /// The one that is being written, or [`BlockId::NONE`].
+    open: BlockId,
     label: Label,
 }
 
@@ -194,13 +194,13 @@ impl Superblock {
     /// The next page of the open block, if there is one.
     fn next_page(&self, flash: &Flash, group: u32) -> Option<Place> {
         let Group { open, label, .. } = self.groups[group as usize];
-        let page = if open == NONE { u32::MAX } else { flash.write_ptr(open) };
+        let page = if open.is_none() { u32::MAX } else { flash.write_ptr(open) };
         (page < flash.geometry.pages_per_block).then_some(Place { block: open, page, label })
     }
 
     /// Opens an erased block.
     fn open(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, group: u32) {
-        let block = blocks.take(group % blocks.geometry.units);
+        let block = blocks.take(blocks.geometry.unit_in_turn(group));
         let g = &mut self.groups[group as usize];
         (g.open, g.label) = (block, cx.label(Role::Data, LogicalBlock(group)));
         g.blocks.push(block);
@@ -230,24 +230,24 @@ impl Superblock {
     }
 
     /// The block of a superblock that is emptied next, and what it holds.
-    fn victim(&mut self, blocks: &Blocks, flash: &Flash, group: u32) -> (u32, Need) {
+    fn victim(&mut self, blocks: &Blocks, flash: &Flash, group: u32) -> (BlockId, Need) {
         for (block, trimmed) in blocks.words(self.pages_of(group)) {
-            let need = &mut self.needs[block as usize];
+            let need = &mut self.needs[block.index()];
             need.live += u32::from(!trimmed);
             need.trimmed |= trimmed;
         }
-        let open = self.next_page(flash, group).map_or(NONE, |at| at.block);
-        let (mut closed, mut opened) = ((NONE, Need::default()), (open, Need::default()));
+        let open = self.next_page(flash, group).map_or(BlockId::NONE, |at| at.block);
+        let (mut closed, mut opened) = ((BlockId::NONE, Need::default()), (open, Need::default()));
         for &block in &self.groups[group as usize].blocks {
-            let need = std::mem::take(&mut self.needs[block as usize]);
+            let need = std::mem::take(&mut self.needs[block.index()]);
             if block == open {
                 opened.1 = need;
-            } else if closed.0 == NONE || (need.pages(), block) < (closed.1.pages(), closed.0) {
+            } else if closed.0.is_none() || (need.pages(), block) < (closed.1.pages(), closed.0) {
                 closed = (block, need);
             }
         }
         // Where all others are full of pages that are needed, the open block holds none.
-        if closed.0 != NONE && closed.1.pages() < flash.geometry.pages_per_block {
+        if closed.0 != BlockId::NONE && closed.1.pages() < flash.geometry.pages_per_block {
             closed
         } else {
             opened
@@ -276,7 +276,7 @@ impl Superblock {
         let g = &mut self.groups[group as usize];
         g.blocks.retain(|&block| block != victim);
         if g.open == victim {
-            g.open = NONE;
+            g.open = BlockId::NONE;
         }
         if g.blocks.len() == data {
             self.order.remove(&mut self.links, group);
@@ -345,7 +345,7 @@ impl BlockScheme for Superblock {
             let open = owned.iter().copied().min_by_key(|&block| cx.flash.write_ptr(block));
             let label = cx.label(Role::Data, LogicalBlock(group));
             self.groups[group as usize] =
-                Group { blocks: owned.into(), open: open.unwrap_or(NONE), label };
+                Group { blocks: owned.into(), open: open.unwrap_or(BlockId::NONE), label };
         }
         // Collections that power cut short may have left less in the pool than there should be.
         // Where blocks are worn out, there may be none to collect into.
@@ -355,7 +355,7 @@ impl BlockScheme for Superblock {
         {}
     }
 
-    fn others(&self) -> Vec<u32> {
+    fn others(&self) -> Vec<BlockId> {
         self.groups.iter().flat_map(|group| &group.blocks).copied().collect()
     }
 

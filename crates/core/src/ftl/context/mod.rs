@@ -12,7 +12,7 @@ use crate::nand::media::Content;
 use crate::nand::op::JoinId;
 use crate::nand::{Cause, Engine, Flash, FlashOp, Kind, Media, Oob, Plan, Role};
 use crate::support::NONE;
-use crate::support::ids::{LogicalBlock, Lpn};
+use crate::support::ids::{BlockId, LogicalBlock, Lpn, Ppn};
 
 /// A page on its way to flash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub struct Label {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// Erase block.
-    pub block: u32,
+    pub block: BlockId,
     /// First page.
     pub page: u32,
     /// What the block serves as.
@@ -82,8 +82,8 @@ pub struct Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct After {
     /// A block that holds versions which the program replaces, and may not be erased before it; or
-    /// [`NONE`].
-    pub guard: u32,
+    /// [`BlockId::NONE`].
+    pub guard: BlockId,
     /// The program also begins only after what is under way on that block.
     pub ordered: bool,
     /// Join that it comes after.
@@ -93,7 +93,7 @@ pub struct After {
 impl After {
     /// Nothing but join `waits`.
     pub fn join(waits: JoinId) -> Self {
-        Self { guard: NONE, ordered: false, waits }
+        Self { guard: BlockId::NONE, ordered: false, waits }
     }
 }
 
@@ -239,7 +239,7 @@ impl Cx<'_> {
     #[inline]
     pub fn read(
         &mut self,
-        block: u32,
+        block: BlockId,
         page: u32,
         lpn: Lpn,
         cause: Cause,
@@ -297,7 +297,7 @@ impl Cx<'_> {
 
     /// Reads translation page `number` from page `page` of `block`; it signals `signals`, and who
     /// waits for the map.
-    pub fn read_map(&mut self, block: u32, page: u32, number: u32, signals: JoinId) {
+    pub fn read_map(&mut self, block: BlockId, page: u32, number: u32, signals: JoinId) {
         self.flash.read(block, page, 1);
         self.counters.reads[Cause::Mapping as usize] += 1;
         self.counters.array_reads += 1;
@@ -328,7 +328,7 @@ impl Cx<'_> {
     /// Whether a page is still in the controller's RAM: in an open program unit, or being
     /// programmed from there.
     #[inline]
-    pub fn is_in_ram(&self, block: u32, page: u32) -> bool {
+    pub fn is_in_ram(&self, block: BlockId, page: u32) -> bool {
         (self.flash.geometry.program_pages > 1 && page >= self.flash.write_ptr(block))
             || (self.timed && self.engine.in_ram(block, page))
     }
@@ -482,24 +482,24 @@ impl Cx<'_> {
             content: out.content,
             role: label.role,
             logical_block: label.logical_block,
-            from: NONE,
+            from: Ppn::NONE,
         }
     }
 
     /// Erases `block` after join `waits`, and signals `signals`.
-    pub fn erase(&mut self, block: u32, cause: Cause, waits: JoinId, signals: JoinId) {
+    pub fn erase(&mut self, block: BlockId, cause: Cause, waits: JoinId, signals: JoinId) {
         self.erase_for(self.waiter_for(cause), block, cause, waits, signals);
     }
 
     /// The same; who waits for the host's pages waits for it, too.
-    pub fn erase_awaited(&mut self, block: u32, cause: Cause, waits: JoinId, signals: JoinId) {
+    pub fn erase_awaited(&mut self, block: BlockId, cause: Cause, waits: JoinId, signals: JoinId) {
         self.erase_for(self.waiter_for(Cause::Host), block, cause, waits, signals);
     }
 
     fn erase_for(
         &mut self,
         waiter: JoinId,
-        block: u32,
+        block: BlockId,
         cause: Cause,
         waits: JoinId,
         signals: JoinId,
@@ -517,7 +517,7 @@ impl Cx<'_> {
     /// An open program unit holds the newest version of a page whose old one lies in `block`. The
     /// name of the pin goes to `pinned`.
     #[inline]
-    pub fn pin(&mut self, block: u32, pinned: &mut Vec<u32>) {
+    pub fn pin(&mut self, block: BlockId, pinned: &mut Vec<u32>) {
         if self.timed {
             let token = self.engine.token();
             self.plan.pins.push((self.plan.ops.len() as u32, block, token));

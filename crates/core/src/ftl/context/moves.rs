@@ -4,7 +4,7 @@
 use super::{Cx, Label, PageOut, Place};
 use crate::nand::{Cause, FlashOp, JoinId, Kind, Oob};
 use crate::support::NONE;
-use crate::support::ids::Lpn;
+use crate::support::ids::{BlockId, Lpn};
 
 /// A page to be moved: its place in the source block, and what it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Cx<'_> {
     /// one die, else a read and a program.
     pub fn relocate(
         &mut self,
-        source: u32,
+        source: BlockId,
         moves: &[Move],
         at: Place,
         cause: Cause,
@@ -96,7 +96,7 @@ impl Cx<'_> {
     /// and records of the pages.
     pub fn copy(
         &mut self,
-        (source, from): (u32, u32),
+        (source, from): (BlockId, u32),
         at: Place,
         pages: Run,
         cause: Cause,
@@ -147,7 +147,7 @@ impl Cx<'_> {
         }
         if self.keeps_media() {
             op.payload = self.plan.oob.len() as u32;
-            let base = source * self.flash.geometry.pages_per_block + from;
+            let base = self.flash.geometry.ppn(source, from);
             for i in 0..count {
                 let oob = self.record(PageOut::data(first + i * step, cause), at.label, None);
                 self.plan.oob.push(Oob { from: base + i, ..oob });
@@ -158,7 +158,7 @@ impl Cx<'_> {
 
     /// What writes `count` pages of `source` to `at`: a copy where both lie on one die, else a
     /// program.
-    fn moved(&mut self, source: u32, at: Place, count: u32, cause: Cause) -> FlashOp {
+    fn moved(&mut self, source: BlockId, at: Place, count: u32, cause: Cause) -> FlashOp {
         let g = &self.flash.geometry;
         let (from, to) = (g.unit_of(source), g.unit_of(at.block));
         let mut op = FlashOp::new(Kind::Program, cause, at.block, at.page, count);
@@ -172,7 +172,7 @@ impl Cx<'_> {
     }
 
     /// A read of one page of a copy, joined to the one before it where they follow one another.
-    fn note_read_run(&mut self, source: u32, m: &Move, cause: Cause, signals: JoinId) {
+    fn note_read_run(&mut self, source: BlockId, m: &Move, cause: Cause, signals: JoinId) {
         if !self.timed {
             return;
         }
@@ -197,12 +197,12 @@ impl Cx<'_> {
     }
 
     /// Notes where the pages of a copy come from.
-    fn note_sources(&mut self, source: u32, moves: &[Move], label: Label) -> u32 {
+    fn note_sources(&mut self, source: BlockId, moves: &[Move], label: Label) -> u32 {
         if !self.keeps_media() {
             return NONE;
         }
         let first = self.plan.oob.len() as u32;
-        let base = source * self.flash.geometry.pages_per_block;
+        let base = self.flash.geometry.ppn(source, 0);
         for m in moves {
             let mut oob = self.record(m.out, label, None);
             if m.page != NONE {

@@ -57,11 +57,10 @@ use crate::ftl::config::FtlConfig;
 use crate::ftl::context::Cx;
 use crate::ftl::{Mapping, Shape};
 use crate::metrics::Counters;
-use crate::nand::{Flash, Media, Ppn};
+use crate::nand::{Flash, Media};
 use crate::pattern::{Access, Hint, Pattern, Policy, Route};
-use crate::support::NONE;
 use crate::support::bits::Bits;
-use crate::support::ids::{LogicalBlock, Lpn};
+use crate::support::ids::{BlockId, LogicalBlock, Lpn, PlaneId, Ppn};
 use crate::support::registry::{About, Choice, Cost, Needs};
 
 /// What `list` says.
@@ -168,7 +167,7 @@ impl Config {
         let scheme = Blas {
             config: self.clone(),
             logical_pages: shape.logical_pages,
-            home: vec![NONE; blocks],
+            home: vec![PlaneId::NONE; blocks],
             scores: vec![0; blocks],
             striped: Bits::new(blocks),
             ready: BTreeSet::new(),
@@ -177,7 +176,7 @@ impl Config {
             stream: Stream {
                 group: u64::MAX,
                 lbn: LogicalBlock::NONE,
-                unit: NONE,
+                unit: PlaneId::NONE,
                 next: Lpn::NONE,
                 run: 0,
             },
@@ -193,7 +192,7 @@ struct Stream {
     group: u64,
     /// The logical block.
     lbn: LogicalBlock,
-    unit: u32,
+    unit: PlaneId,
     /// The page that would go on with the run, and how long that is.
     next: Lpn,
     run: u32,
@@ -203,8 +202,8 @@ struct Stream {
 struct Blas {
     config: Config,
     logical_pages: u32,
-    /// Unit to which pages of each logical block were written last, or [`NONE`].
-    home: Vec<u32>,
+    /// Unit to which pages of each logical block were written last, or [`PlaneId::NONE`].
+    home: Vec<PlaneId>,
     scores: Vec<u32>,
     /// Logical blocks that have been scattered since they were written.
     striped: Bits,
@@ -248,7 +247,7 @@ impl Blas {
         cx: &Cx<'_>,
         lbn: LogicalBlock,
         class: u32,
-    ) -> Option<u32> {
+    ) -> Option<PlaneId> {
         let (stream, home) = (self.stream, self.home[lbn.index()]);
         let together = stream.group == cx.group && stream.lbn == lbn;
         let mut units = store.units(cx.engine, class);
@@ -257,15 +256,15 @@ impl Blas {
         } else if self.config.placement == Placement::Kept {
             home
         } else {
-            NONE
+            PlaneId::NONE
         };
-        if kept != NONE && units.takes(kept) {
+        if kept != PlaneId::NONE && units.takes(kept) {
             return Some(kept);
         }
         let asked = self.hint.filter(|hint| hint.block == lbn).and_then(|hint| hint.channel);
         let there = asked.and_then(|channel| self.choose(store, cx, class, Some(channel)));
         let chosen = there.or_else(|| self.choose(store, cx, class, None))?;
-        self.turn = (chosen + 1) % store.geometry().units;
+        self.turn = (chosen.0 + 1) % store.geometry().units;
         Some(chosen)
     }
 
@@ -277,14 +276,14 @@ impl Blas {
         cx: &Cx<'_>,
         class: u32,
         channel: Option<u32>,
-    ) -> Option<u32> {
+    ) -> Option<PlaneId> {
         let g = store.geometry();
         let (count, channels) = (g.units, g.channels);
         let turn = self.turn;
         let mut units = store.units(cx.engine, class);
-        let mut best: Option<(u64, u32)> = None;
-        for unit in (0..count).map(|i| (turn + i) % count) {
-            let is_there = channel.is_none_or(|channel| unit % channels == channel);
+        let mut best: Option<(u64, PlaneId)> = None;
+        for unit in (0..count).map(|i| PlaneId((turn + i) % count)) {
+            let is_there = channel.is_none_or(|channel| unit.0 % channels == channel);
             if !is_there || !units.takes(unit) {
                 continue;
             }
@@ -344,7 +343,7 @@ impl Blas {
             let to = (channel + number) % channels;
             let places = Lpn::each(at..(at + step).min(first + count))
                 .filter_map(|lpn| stored(store, table, cx.flash, lpn));
-            let places: Vec<(u32, u32)> = places.collect();
+            let places: Vec<(BlockId, u32)> = places.collect();
             for together in places.chunk_by(|one, next| one.0 == next.0) {
                 let pages: Vec<u32> = together.iter().map(|place| place.1).collect();
                 if let Some(unit) = store.roomiest(cx.engine, to, together[0].0) {
@@ -357,13 +356,13 @@ impl Blas {
 }
 
 /// The channel of a unit.
-fn channel_of(store: &Store, unit: u32) -> u32 {
+fn channel_of(store: &Store, unit: PlaneId) -> u32 {
     let g = store.geometry();
     g.channel_of(g.die_of(unit))
 }
 
 /// Where a page can be read on flash.
-fn stored(store: &Store, table: &Table, flash: &Flash, lpn: Lpn) -> Option<(u32, u32)> {
+fn stored(store: &Store, table: &Table, flash: &Flash, lpn: Lpn) -> Option<(BlockId, u32)> {
     let (block, page) = store.geometry().split(table.lookup(lpn)?);
     flash.is_written(block, page).then_some((block, page))
 }
@@ -375,11 +374,11 @@ impl PageScheme for Blas {
         cx: &mut Cx<'_>,
         (lpn, class): (Lpn, u32),
         _old: Option<Ppn>,
-    ) -> Option<u32> {
+    ) -> Option<PlaneId> {
         self.unit_for(store, cx, lpn.block(store.geometry().pages_per_block), class)
     }
 
-    fn written(&mut self, store: &Store, cx: &mut Cx<'_>, lpn: Lpn, unit: u32) {
+    fn written(&mut self, store: &Store, cx: &mut Cx<'_>, lpn: Lpn, unit: PlaneId) {
         let lbn = lpn.block(store.geometry().pages_per_block);
         let group = cx.group;
         let goes_on = (self.stream.group, self.stream.lbn, self.stream.next) == (group, lbn, lpn);
@@ -401,12 +400,12 @@ impl PageScheme for Blas {
 
     fn route(&self, store: &Store, lbn: LogicalBlock, _pattern: Pattern) -> Option<Route> {
         let home = self.home[lbn.index()];
-        let kept = self.config.placement == Placement::Kept && home != NONE;
+        let kept = self.config.placement == Placement::Kept && home != PlaneId::NONE;
         Some(if kept { Route::Channel(channel_of(store, home)) } else { Route::Anywhere })
     }
 
     fn policy(&self, lbn: LogicalBlock) -> Option<Policy> {
-        let written = self.home[lbn.index()] != NONE;
+        let written = self.home[lbn.index()] != PlaneId::NONE;
         written.then(|| if self.striped.get(lbn.index()) { Policy::Multi } else { Policy::Single })
     }
 
@@ -458,7 +457,7 @@ impl PageScheme for Blas {
             let Range { start, end } = lbn.range(ppb);
             let pages = Lpn::each(start..end.min(Lpn(self.logical_pages)));
             let first = pages.clone().find_map(|lpn| table.lookup(lpn));
-            *home = first.map_or(NONE, |ppn| g.unit_of(g.split(ppn).0));
+            *home = first.map_or(PlaneId::NONE, |ppn| g.unit_of_page(ppn));
         }
     }
 

@@ -7,9 +7,9 @@ use crate::ftl::page_level::store::table::{OWN, Table};
 use crate::ftl::page_level::store::{Owners, Store};
 use crate::ftl::{Advice, Mapping, Reclaim};
 use crate::metrics::Counters;
-use crate::nand::{Cause, Flash, JoinId, Media, Ppn};
+use crate::nand::{Cause, Flash, JoinId, Media};
 use crate::pattern::{Hint, Pattern, Policy, Route};
-use crate::support::ids::{LogicalBlock, Lpn};
+use crate::support::ids::{BlockId, LogicalBlock, Lpn, PlaneId, Ppn};
 
 /// What a scheme does otherwise than page mapping, which by default it is. It is told of each page
 /// before and after it is written, looked up or moved; the page's place is kept in the table.
@@ -36,20 +36,20 @@ pub trait PageScheme: Clone + std::fmt::Debug + Send + Sync {
         cx: &mut Cx<'_>,
         (lpn, class): (Lpn, u32),
         old: Option<Ppn>,
-    ) -> Option<u32> {
+    ) -> Option<PlaneId> {
         store.pick(cx, store.pools().of_page(lpn), class, old)
     }
 
     /// The page has been written to `unit`.
     #[inline]
-    fn written(&mut self, _store: &Store, _cx: &mut Cx<'_>, _lpn: Lpn, _unit: u32) {}
+    fn written(&mut self, _store: &Store, _cx: &mut Cx<'_>, _lpn: Lpn, _unit: PlaneId) {}
 
     /// These pages are going to be trimmed; some may hold nothing.
     fn on_trim(&mut self, _table: &Table, _pages: Range<Lpn>) {}
 
     /// A page is moved by the collection of `unit`.
     #[inline]
-    fn on_move(&mut self, _lpn: Lpn, _unit: u32) {}
+    fn on_move(&mut self, _lpn: Lpn, _unit: PlaneId) {}
 
     // What it tells, and is told.
 
@@ -117,7 +117,7 @@ pub trait PageScheme: Clone + std::fmt::Debug + Send + Sync {
 
     /// Nothing valid is left in the victim of `unit`, which is going to be erased.
     #[inline]
-    fn on_emptied(&mut self, _unit: u32) {}
+    fn on_emptied(&mut self, _unit: PlaneId) {}
 
     /// Writes the pages of the map that are due, as far as there is room; says whether there was
     /// enough. Called before each page of the host, after each step of collection, before an erase,
@@ -176,7 +176,7 @@ struct Moves<'a, S> {
     table: &'a mut Table,
     scheme: &'a mut S,
     /// The unit that is collected.
-    unit: u32,
+    unit: PlaneId,
 }
 
 impl<S: PageScheme> Owners for Moves<'_, S> {
@@ -192,7 +192,13 @@ impl<S: PageScheme> Owners for Moves<'_, S> {
         self.table.moved(owner, ppn)
     }
 
-    fn before_erase(&mut self, store: &mut Store, cx: &mut Cx<'_>, unit: u32, victim: u32) -> bool {
+    fn before_erase(
+        &mut self,
+        store: &mut Store,
+        cx: &mut Cx<'_>,
+        unit: PlaneId,
+        victim: BlockId,
+    ) -> bool {
         if !self.table.before_erase(store, cx, unit, victim) {
             return false;
         }
@@ -272,11 +278,11 @@ impl<S: PageScheme + 'static> Mapping for PageLevel<S> {
         all_told
     }
 
-    fn needs_reclaim(&mut self) -> Option<u32> {
+    fn needs_reclaim(&mut self) -> Option<PlaneId> {
         self.store.needs_reclaim()
     }
 
-    fn reclaim(&mut self, cx: &mut Cx<'_>, unit: u32) -> Reclaim {
+    fn reclaim(&mut self, cx: &mut Cx<'_>, unit: PlaneId) -> Reclaim {
         let Self { store, table, scheme } = self;
         let step = store.collect(cx, unit, &mut Moves { table, scheme, unit });
         // Where collection gained nothing, asking again would only have it begin anew.
@@ -308,7 +314,7 @@ impl<S: PageScheme + 'static> Mapping for PageLevel<S> {
         self.store.space()
     }
 
-    fn free_blocks(&self, unit: u32) -> u32 {
+    fn free_blocks(&self, unit: PlaneId) -> u32 {
         self.store.free_blocks(unit)
     }
 
@@ -326,7 +332,7 @@ impl<S: PageScheme + 'static> Mapping for PageLevel<S> {
 }
 
 impl<S: PageScheme + 'static> Advice for PageLevel<S> {
-    fn home(&self, lpn: Lpn) -> Option<u32> {
+    fn home(&self, lpn: Lpn) -> Option<PlaneId> {
         self.store.home(lpn)
     }
 
@@ -371,11 +377,11 @@ impl<S: PageScheme + 'static> Advice for PageLevel<S> {
         self.scheme.idle(&mut self.store, cx, &mut self.table)
     }
 
-    fn reclaims_when_idle(&mut self, unit: u32) -> bool {
+    fn reclaims_when_idle(&mut self, unit: PlaneId) -> bool {
         self.store.collects_when_idle(unit)
     }
 
-    fn pause(&mut self, unit: u32) -> bool {
+    fn pause(&mut self, unit: PlaneId) -> bool {
         self.store.pause(unit)
     }
 

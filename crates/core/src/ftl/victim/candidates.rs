@@ -1,5 +1,6 @@
 //! The blocks of a unit as a victim policy sees them.
 
+use crate::support::ids::{BlockId, PlaneId};
 use crate::support::minima::{ABSENT, Minima};
 
 /// The closed blocks of a unit. A block's number counts from the unit's first one.
@@ -7,7 +8,7 @@ use crate::support::minima::{ABSENT, Minima};
 pub struct Candidates<'a> {
     pub(crate) closed: &'a Minima,
     /// The unit's first block, and its number of blocks.
-    pub(crate) first: u32,
+    pub(crate) first: BlockId,
     pub(crate) count: u32,
     /// Pages of a block that hold data, and pages of a program.
     pub(crate) pages: u32,
@@ -51,7 +52,7 @@ impl Candidates<'_> {
         let erases = vec![0; blocks.len()];
         f(&Candidates {
             closed: &closed,
-            first: 0,
+            first: BlockId(0),
             count: blocks.len() as u32,
             pages,
             program: 1,
@@ -64,8 +65,14 @@ impl Candidates<'_> {
 
 impl Candidates<'_> {
     /// The unit's number.
-    pub fn unit(&self) -> u32 {
-        self.first / self.count
+    pub fn unit(&self) -> PlaneId {
+        PlaneId(self.first.0 / self.count)
+    }
+
+    /// Where lists of all blocks have a block of the unit.
+    #[inline]
+    fn index(&self, block: u32) -> usize {
+        (self.first + block).index()
     }
 
     /// Blocks of the unit, closed or not.
@@ -123,39 +130,36 @@ impl Candidates<'_> {
     /// The region of the pages in a block; 0 where all lie together.
     #[inline]
     pub fn region(&self, block: u32) -> u8 {
-        self.regions.get((self.first + block) as usize).copied().unwrap_or(0)
+        self.regions.get(self.index(block)).copied().unwrap_or(0)
     }
 
     /// How often a block was erased.
     #[inline]
     pub fn erases(&self, block: u32) -> u32 {
-        self.erases[(self.first + block) as usize]
+        self.erases[self.index(block)]
     }
 
     /// Fewest and most erases of the unit's blocks.
     pub fn erases_between(&self) -> (u32, u32) {
-        let all = &self.erases[self.first as usize..(self.first + self.count) as usize];
+        let all = &self.erases[self.first.index()..(self.first + self.count).index()];
         all.iter().fold((u32::MAX, 0), |(fewest, most), &e| (fewest.min(e), most.max(e)))
     }
 
     /// Pages that the host has written since a page of the block was last written or became
     /// invalid; for policies that look at age.
     pub fn age(&self, block: u32) -> u64 {
-        self.history
-            .changed
-            .get((self.first + block) as usize)
-            .map_or(0, |at| self.history.now - at)
+        self.history.changed.get(self.index(block)).map_or(0, |at| self.history.now - at)
     }
 
     /// When the block was closed, in the order of closing; for policies that look at that order.
     pub fn closed_at(&self, block: u32) -> u64 {
-        self.history.closed.get((self.first + block) as usize).copied().unwrap_or(0)
+        self.history.closed.get(self.index(block)).copied().unwrap_or(0)
     }
 
     /// When the block was last erased, in the order of erasing, 0 if it never was; for policies
     /// that look at that order.
     pub fn erased_at(&self, block: u32) -> u64 {
-        self.history.erased.get((self.first + block) as usize).copied().unwrap_or(0)
+        self.history.erased.get(self.index(block)).copied().unwrap_or(0)
     }
 }
 
@@ -196,7 +200,7 @@ mod tests {
         };
         let blocks = Candidates {
             closed: &closed,
-            first: 0,
+            first: BlockId(0),
             count: valid.len() as u32,
             pages: 10,
             program: 1,

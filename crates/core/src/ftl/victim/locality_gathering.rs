@@ -93,7 +93,7 @@ impl VictimPolicy for LocalityGathering {
                 region.next = Some(block);
             }
         }
-        let unit = blocks.unit() as usize;
+        let unit = blocks.unit().index();
         if self.erases.len() <= unit {
             self.erases.resize(unit + 1, Vec::new());
         }

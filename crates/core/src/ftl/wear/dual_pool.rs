@@ -68,6 +68,7 @@ use ranks::Ranks;
 use super::{Blocks, Built, Leveller, Options, REST, Shape, State, Swap};
 use crate::support::bits::Bits;
 use crate::support::heap::Heap;
+use crate::support::ids::BlockId;
 use crate::support::registry::{About, Choice};
 
 /// What `list` says.
@@ -136,7 +137,7 @@ impl DualPool {
             since: vec![0; blocks as usize],
             retired: Bits::new(blocks as usize),
             each,
-            ranks: (0..units).map(|unit| Ranks::new(unit * each, each)).collect(),
+            ranks: (0..units).map(|unit| Ranks::new(BlockId(unit * each), each)).collect(),
             known: Bits::new(units as usize),
         }
     }
@@ -144,10 +145,10 @@ impl DualPool {
     /// The units of a cluster. The blocks of those that have not been asked for are ranked.
     fn units(&mut self, blocks: &dyn Blocks) -> Range<usize> {
         let Range { start, end } = blocks.range();
-        let units = (start / self.each) as usize..end.div_ceil(self.each) as usize;
+        let units = (start.0 / self.each) as usize..end.0.div_ceil(self.each) as usize;
         for unit in units.clone() {
             if self.known.set(unit) {
-                for block in unit as u32 * self.each..(unit as u32 + 1) * self.each {
+                for block in self.first_block(unit).run(self.each) {
                     if blocks.state(block) == State::Retired {
                         self.retired(block);
                     }
@@ -158,11 +159,15 @@ impl DualPool {
         units
     }
 
+    fn first_block(&self, unit: usize) -> BlockId {
+        BlockId(unit as u32 * self.each)
+    }
+
     fn first<K: Ord + Copy>(
         &self,
         units: &Range<usize>,
-        heap: impl Fn(&Ranks) -> &Heap<(K, u32)>,
-    ) -> Option<(K, u32)> {
+        heap: impl Fn(&Ranks) -> &Heap<(K, BlockId)>,
+    ) -> Option<(K, BlockId)> {
         self.ranks[units.clone()]
             .iter()
             .filter_map(|ranks| heap(ranks).first())
@@ -171,36 +176,41 @@ impl DualPool {
     }
 
     /// The least worn cold block whose data may move into a block.
-    fn coldest(&self, units: &Range<usize>, into: u32, blocks: &dyn Blocks) -> Option<(u32, u32)> {
-        let gives = |&unit: &usize| blocks.may_give(unit as u32 * self.each, into);
+    fn coldest(
+        &self,
+        units: &Range<usize>,
+        into: BlockId,
+        blocks: &dyn Blocks,
+    ) -> Option<(u32, BlockId)> {
+        let gives = |&unit: &usize| blocks.may_give(self.first_block(unit), into);
         let coldest =
             |unit: usize| self.ranks[unit].coldest_where(|block| blocks.may_move(block, into));
         units.clone().filter(gives).filter_map(coldest).min()
     }
 
-    fn effective(&self, block: u32, erases: u32) -> u32 {
-        erases.saturating_sub(self.since[block as usize])
+    fn effective(&self, block: BlockId, erases: u32) -> u32 {
+        erases.saturating_sub(self.since[block.index()])
     }
 
-    fn make(&mut self, block: u32, hot: bool, blocks: &dyn Blocks) {
+    fn make(&mut self, block: BlockId, hot: bool, blocks: &dyn Blocks) {
         if hot {
-            self.hot.set(block as usize);
+            self.hot.set(block.index());
         } else {
-            self.hot.clear(block as usize);
+            self.hot.clear(block.index());
         }
         self.counted(block, blocks.erases(block));
     }
 
     fn change_pools(&mut self, swap: Swap, blocks: &dyn Blocks) {
         for (block, hot) in [(swap.from, true), (swap.into, false)] {
-            self.since[block as usize] = blocks.erases(block);
+            self.since[block.index()] = blocks.erases(block);
             self.make(block, hot, blocks);
         }
     }
 }
 
 impl Leveller for DualPool {
-    fn erased(&mut self, _block: u32, blocks: &dyn Blocks) -> Option<Swap> {
+    fn erased(&mut self, _block: BlockId, blocks: &dyn Blocks) -> Option<Swap> {
         let units = self.units(blocks);
         if let Some((Reverse(most), into)) = self.first(&units, |ranks| &ranks.worn)
             && let Some((least, from)) = self.coldest(&units, into, blocks)
@@ -230,17 +240,17 @@ impl Leveller for DualPool {
         None
     }
 
-    fn counted(&mut self, block: u32, erases: u32) {
-        let unit = (block / self.each) as usize;
-        if self.known.get(unit) && !self.retired.get(block as usize) {
+    fn counted(&mut self, block: BlockId, erases: u32) {
+        let unit = (block.0 / self.each) as usize;
+        if self.known.get(unit) && !self.retired.get(block.index()) {
             let effective = self.effective(block, erases);
-            self.ranks[unit].set(block, self.hot.get(block as usize), (erases, effective));
+            self.ranks[unit].set(block, self.hot.get(block.index()), (erases, effective));
         }
     }
 
-    fn retired(&mut self, block: u32) {
-        self.retired.set(block as usize);
-        self.ranks[(block / self.each) as usize].remove(block);
+    fn retired(&mut self, block: BlockId) {
+        self.retired.set(block.index());
+        self.ranks[(block.0 / self.each) as usize].remove(block);
     }
 
     fn forget(&mut self) {
@@ -271,7 +281,7 @@ mod tests {
     #[test]
     fn the_coldest_data_move_into_the_most_worn_hot_block() {
         // Hot: a with 20 erases, b with 5; cold: c with 2 and three valid pages, d with 4.
-        let (a, b, c, d) = (0, 1, 2, 3);
+        let [a, b, c, d] = [0, 1, 2, 3].map(BlockId);
         let closed = State::Closed;
         let mut blocks =
             Given(vec![(20, State::Erased), (5, closed(4)), (2, closed(3)), (4, closed(4))]);
@@ -279,11 +289,12 @@ mod tests {
         let swap = leveller.erased(a, &blocks).unwrap();
         assert_eq!(swap, Swap { from: c, into: a });
         // c is erased once for it.
-        blocks.0[c as usize] = (3, State::Erased);
+        blocks.0[c.index()] = (3, State::Erased);
         leveller.counted(c, 3);
-        blocks.0[a as usize].1 = closed(3);
+        blocks.0[a.index()].1 = closed(3);
         leveller.swapped(swap, &blocks);
-        let hot: Vec<u32> = (0..4).filter(|&block| leveller.hot.get(block as usize)).collect();
+        let hot: Vec<BlockId> =
+            BlockId(0).run(4).filter(|&block| leveller.hot.get(block.index())).collect();
         assert_eq!(hot, [b, c]);
         assert!(
             [a, c].into_iter().all(|block| leveller.effective(block, blocks.erases(block)) == 0)
@@ -300,7 +311,10 @@ mod tests {
         let mut leveller = pools(&[0], 2);
         leveller.since.fill(50);
         leveller.forget();
-        assert_eq!((leveller.effective(0, 20), leveller.effective(1, 3)), (20, 3));
+        assert_eq!(
+            (leveller.effective(BlockId(0), 20), leveller.effective(BlockId(1), 3)),
+            (20, 3)
+        );
     }
 
     #[test]
@@ -309,14 +323,14 @@ mod tests {
         let blocks =
             Given(vec![(3, State::Busy), (3, State::Busy), (20, State::Busy), (4, State::Busy)]);
         let mut leveller = pools(&[0, 1], 4);
-        assert_eq!(leveller.erased(2, &blocks), None);
+        assert_eq!(leveller.erased(BlockId(2), &blocks), None);
         assert!(leveller.hot.get(2));
         // A hot block that is erased much less often than others becomes cold.
         let blocks =
             Given(vec![(40, State::Busy), (7, State::Busy), (39, State::Busy), (39, State::Busy)]);
         let mut leveller = pools(&[0, 1], 4);
         leveller.since = vec![40, 7, 39, 39];
-        assert_eq!(leveller.erased(0, &blocks), None);
+        assert_eq!(leveller.erased(BlockId(0), &blocks), None);
         assert!(!leveller.hot.get(1));
     }
 
@@ -328,14 +342,20 @@ mod tests {
     }
 
     impl Plain {
-        fn erased(&mut self, blocks: &Drive, range: Range<u32>, threshold: u32) -> Option<Swap> {
-            let alive: Vec<u32> = range.filter(|&b| blocks.state(b) != State::Retired).collect();
-            let erases = |b: u32| blocks.erases(b);
+        fn erased(
+            &mut self,
+            blocks: &Drive,
+            range: Range<BlockId>,
+            threshold: u32,
+        ) -> Option<Swap> {
+            let alive: Vec<BlockId> =
+                BlockId::each(range).filter(|&b| blocks.state(b) != State::Retired).collect();
+            let erases = |b: BlockId| blocks.erases(b);
             let pool = |hot: &[bool], which| {
                 alive
                     .iter()
                     .copied()
-                    .filter(|&b| hot[b as usize] == which)
+                    .filter(|&b| hot[b.index()] == which)
                     .collect::<Vec<_>>()
                     .into_iter()
             };
@@ -353,27 +373,27 @@ mod tests {
                     self.swapped(Swap { from, into }, blocks);
                 }
             }
-            let effective = |b: u32| erases(b).saturating_sub(self.since[b as usize]);
+            let effective = |b: BlockId| erases(b).saturating_sub(self.since[b.index()]);
             let busiest = pool(&self.hot, false).min_by_key(|&b| (Reverse(effective(b)), b));
             if let Some((block, idlest)) = busiest.zip(pool(&self.hot, true).map(effective).min())
                 && effective(block) > idlest + threshold
             {
-                self.hot[block as usize] = true;
+                self.hot[block.index()] = true;
             }
             let most = pool(&self.hot, true).map(erases).max();
             let least = pool(&self.hot, true).min_by_key(|&b| (erases(b), b));
             if let Some((most, least)) = most.zip(least)
                 && most > erases(least) + 2 * threshold
             {
-                self.hot[least as usize] = false;
+                self.hot[least.index()] = false;
             }
             None
         }
 
         fn swapped(&mut self, swap: Swap, blocks: &Drive) {
             for (block, hot) in [(swap.from, true), (swap.into, false)] {
-                self.hot[block as usize] = hot;
-                self.since[block as usize] = blocks.erases(block);
+                self.hot[block.index()] = hot;
+                self.since[block.index()] = blocks.erases(block);
             }
         }
     }
@@ -383,25 +403,25 @@ mod tests {
     #[derive(Debug, Clone)]
     struct Drive {
         blocks: Given,
-        range: Range<u32>,
+        range: Range<BlockId>,
     }
 
     impl Blocks for Drive {
-        fn range(&self) -> Range<u32> {
+        fn range(&self) -> Range<BlockId> {
             self.range.clone()
         }
-        fn erases(&self, block: u32) -> u32 {
+        fn erases(&self, block: BlockId) -> u32 {
             self.blocks.erases(block)
         }
-        fn state(&self, block: u32) -> State {
+        fn state(&self, block: BlockId) -> State {
             self.blocks.state(block)
         }
-        fn may_move(&self, from: u32, into: u32) -> bool {
-            from / 4 == into / 4
+        fn may_move(&self, from: BlockId, into: BlockId) -> bool {
+            from.0 / 4 == into.0 / 4
                 || self.may_give(from, into) && self.state(from) != State::Closed(3)
         }
-        fn may_give(&self, from: u32, into: u32) -> bool {
-            from / 4 == into / 4 || from / 4 != 0
+        fn may_give(&self, from: BlockId, into: BlockId) -> bool {
+            from.0 / 4 == into.0 / 4 || from.0 / 4 != 0
         }
     }
 
@@ -412,13 +432,14 @@ mod tests {
             steps in prop::collection::vec((0u32..12, 0u8..24, 0u32..5, any::<bool>()), 1..400),
             threshold in 1u32..6,
         ) {
-            let mut drive = Drive { blocks: Given(vec![(0, State::Erased); 12]), range: 0..12 };
+            let mut drive = Drive { blocks: Given(vec![(0, State::Erased); 12]), range: BlockId( 0)..BlockId(12) };
             let mut plain = Plain { hot: (0..12).map(|b| b % 12 < 6).collect(), since: vec![0; 12] };
             let mut hot = Bits::new(12);
             hot.set_range(0, 6);
             let mut leveller = DualPool::new(threshold, hot, 12, 4);
             for (block, step, valid, alone) in steps {
-                let (erases, state) = &mut drive.blocks.0[block as usize];
+                let block = BlockId(block);
+                let (erases, state) = &mut drive.blocks.0[block.index()];
                 match step {
                     _ if *state == State::Retired => {}
                     0 => {
@@ -438,12 +459,15 @@ mod tests {
                         leveller.counted(block, *erases);
                     }
                 }
-                drive.range = if alone { block / 4 * 4..block / 4 * 4 + 4 } else { 0..12 };
+                drive.range = if alone {
+                    let first = BlockId( block.0 / 4 * 4);
+                    first..first + 4 } else {
+                    BlockId( 0)..BlockId(12) };
                 let swap = plain.erased(&drive, drive.range.clone(), threshold);
                 prop_assert_eq!(leveller.erased(block, &drive), swap);
                 if let Some(swap) = swap {
                     for (block, state) in [(swap.from, State::Erased), (swap.into, State::Closed(valid))] {
-                        let (erases, now) = &mut drive.blocks.0[block as usize];
+                        let (erases, now) = &mut drive.blocks.0[block.index()];
                         (*erases, *now) = (*erases + 1, state);
                         leveller.counted(block, *erases);
                     }

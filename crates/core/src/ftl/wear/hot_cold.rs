@@ -32,6 +32,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Blocks, Built, Leveller, Options, REST, Shape, State, Swap};
+use crate::support::ids::BlockId;
 use crate::support::registry::{About, Choice};
 
 /// What `list` says.
@@ -90,29 +91,29 @@ impl Swapping {
 }
 
 impl Leveller for Swapping {
-    fn erased(&mut self, block: u32, blocks: &dyn Blocks) -> Option<Swap> {
-        let bounds = &mut self.bounds[(block / self.cluster) as usize];
+    fn erased(&mut self, block: BlockId, blocks: &dyn Blocks) -> Option<Swap> {
+        let bounds = &mut self.bounds[(block.0 / self.cluster) as usize];
         let (most, least) = bounds;
         *most = (*most).max(blocks.erases(block));
         if *most - (*least).min(*most) <= self.threshold {
             return None;
         }
         // The bounds may be old: all blocks are looked at, and what is found is kept.
-        let alive = || blocks.range().filter(|&b| blocks.state(b) != State::Retired);
-        let erases = |&b: &u32| blocks.erases(b);
+        let all = || BlockId::each(blocks.range());
+        let alive = || all().filter(|&b| blocks.state(b) != State::Retired);
+        let erases = |&b: &BlockId| blocks.erases(b);
         let (most, least) =
             (alive().map(|b| erases(&b)).max()?, alive().map(|b| erases(&b)).min()?);
-        if blocks.range().len() as u32 == self.cluster {
+        if all().len() as u32 == self.cluster {
             *bounds = (most, least);
         }
         if most - least <= self.threshold {
             return None;
         }
-        let is_erased = |&b: &u32| blocks.state(b) == State::Erased;
-        let into =
-            blocks.range().filter(is_erased).max_by_key(|b| (erases(b), std::cmp::Reverse(*b)))?;
+        let is_erased = |&b: &BlockId| blocks.state(b) == State::Erased;
+        let into = all().filter(is_erased).max_by_key(|b| (erases(b), std::cmp::Reverse(*b)))?;
         let holds_data = |b| matches!(blocks.state(b), State::Closed(valid) if valid > 0);
-        let movable = blocks.range().filter(|&b| holds_data(b) && blocks.may_move(b, into));
+        let movable = all().filter(|&b| holds_data(b) && blocks.may_move(b, into));
         let from = movable.min_by_key(erases)?;
         (erases(&into).saturating_sub(erases(&from)) > self.threshold)
             .then_some(Swap { from, into })
@@ -138,10 +139,13 @@ mod tests {
         let worn = State::Closed(4);
         let filled = Given(vec![(117, worn), (105, worn), (106, worn), (107, worn)]);
         let mut leveller = Swapping::new(16, 4, 4, false);
-        assert_eq!(leveller.erased(0, &filled), None);
+        assert_eq!(leveller.erased(BlockId(0), &filled), None);
         leveller.forget();
         let run = Given(vec![(20, State::Erased), (3, worn), (10, worn), (9, worn)]);
-        assert_eq!(leveller.erased(0, &run), Some(Swap { from: 1, into: 0 }));
+        assert_eq!(
+            leveller.erased(BlockId(0), &run),
+            Some(Swap { from: BlockId(1), into: BlockId(0) })
+        );
     }
 
     #[test]
@@ -150,16 +154,19 @@ mod tests {
         let mut blocks =
             Given(vec![(20, State::Erased), (3, closed(4)), (10, State::Erased), (9, closed(2))]);
         let mut leveller = Swapping::new(16, 4, 4, false);
-        assert_eq!(leveller.erased(0, &blocks), Some(Swap { from: 1, into: 0 }));
+        assert_eq!(
+            leveller.erased(BlockId(0), &blocks),
+            Some(Swap { from: BlockId(1), into: BlockId(0) })
+        );
         // At the threshold nothing happens yet.
         blocks.0[0].0 = 19;
-        assert_eq!(Swapping::new(16, 4, 4, false).erased(0, &blocks), None);
+        assert_eq!(Swapping::new(16, 4, 4, false).erased(BlockId(0), &blocks), None);
         // The least worn block holds nothing: no data is as cold.
         blocks.0[0].0 = 20;
         blocks.0[1].1 = State::Erased;
-        assert_eq!(Swapping::new(16, 4, 4, false).erased(0, &blocks), None);
+        assert_eq!(Swapping::new(16, 4, 4, false).erased(BlockId(0), &blocks), None);
         // A worn-out block no longer counts.
         let blocks = Given(vec![(50, State::Retired), (3, closed(4)), (10, State::Erased)]);
-        assert_eq!(Swapping::new(16, 3, 3, false).erased(2, &blocks), None);
+        assert_eq!(Swapping::new(16, 3, 3, false).erased(BlockId(2), &blocks), None);
     }
 }

@@ -29,6 +29,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ftl::alloc::Pools;
 use crate::nand::Geometry;
+use crate::support::ids::BlockId;
 use crate::support::registry::Choice;
 
 /// The valid pages of `from` move into `into`, and `from` is erased. What is valid in `into` before
@@ -36,9 +37,9 @@ use crate::support::registry::Choice;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Swap {
     /// Block with the pages.
-    pub from: u32,
+    pub from: BlockId,
     /// Block that gets them.
-    pub into: u32,
+    pub into: BlockId,
 }
 
 /// What a block is used for.
@@ -57,18 +58,18 @@ pub enum State {
 /// The blocks of a cluster, as they stand.
 pub trait Blocks {
     /// Their numbers.
-    fn range(&self) -> Range<u32>;
+    fn range(&self) -> Range<BlockId>;
     /// How often a block was erased.
-    fn erases(&self, block: u32) -> u32;
+    fn erases(&self, block: BlockId) -> u32;
     /// What a block is used for.
-    fn state(&self, block: u32) -> State;
+    fn state(&self, block: BlockId) -> State;
     /// Whether data may move between two blocks. From unit to unit it may as long as the one that
     /// gets it is no fuller than the other and has room for it, and not where units take turns: a
     /// unit that is full of cold data copies more, and wears the faster for it unless the host's
     /// pages go elsewhere.
-    fn may_move(&self, from: u32, into: u32) -> bool;
+    fn may_move(&self, from: BlockId, into: BlockId) -> bool;
     /// The same as far as it depends on the unit of `from`: if not, no block of that may.
-    fn may_give(&self, from: u32, into: u32) -> bool;
+    fn may_give(&self, from: BlockId, into: BlockId) -> bool;
 }
 
 /// Levels wear.
@@ -76,13 +77,13 @@ pub trait Leveller: DynClone + std::fmt::Debug + Send + Sync {
     /// Collection has erased `block`, one of the cluster `blocks`: the swap that is due now, if one
     /// is. It is not carried out while there is no room for it; then it is asked for again after
     /// the next erase.
-    fn erased(&mut self, block: u32, blocks: &dyn Blocks) -> Option<Swap>;
+    fn erased(&mut self, block: BlockId, blocks: &dyn Blocks) -> Option<Swap>;
 
     /// A block has been erased, for whatever reason: how often it has been by now.
-    fn counted(&mut self, _block: u32, _erases: u32) {}
+    fn counted(&mut self, _block: BlockId, _erases: u32) {}
 
     /// A block is worn out.
-    fn retired(&mut self, _block: u32) {}
+    fn retired(&mut self, _block: BlockId) {}
 
     /// A swap has been carried out.
     fn swapped(&mut self, _swap: Swap, _blocks: &dyn Blocks) {}
@@ -203,19 +204,19 @@ pub(crate) mod tests {
     pub struct Given(pub Vec<(u32, State)>);
 
     impl Blocks for Given {
-        fn range(&self) -> Range<u32> {
-            0..self.0.len() as u32
+        fn range(&self) -> Range<BlockId> {
+            BlockId(0)..BlockId(self.0.len() as u32)
         }
-        fn erases(&self, block: u32) -> u32 {
-            self.0[block as usize].0
+        fn erases(&self, block: BlockId) -> u32 {
+            self.0[block.index()].0
         }
-        fn state(&self, block: u32) -> State {
-            self.0[block as usize].1
+        fn state(&self, block: BlockId) -> State {
+            self.0[block.index()].1
         }
-        fn may_move(&self, _from: u32, _into: u32) -> bool {
+        fn may_move(&self, _from: BlockId, _into: BlockId) -> bool {
             true
         }
-        fn may_give(&self, _from: u32, _into: u32) -> bool {
+        fn may_give(&self, _from: BlockId, _into: BlockId) -> bool {
             true
         }
     }

@@ -3,6 +3,7 @@
 use super::{Engine, Phase};
 use crate::nand::op::{Cause, FlashOp, Kind};
 use crate::support::NONE;
+use crate::support::ids::DieId;
 use crate::support::tournament::NEVER;
 
 impl Engine {
@@ -15,10 +16,10 @@ impl Engine {
         if state.op.instant {
             return self.happen(id);
         }
-        let die = u32::from(self.die_of_block[state.op.block as usize]);
+        let die = DieId(self.die_of_block[state.op.block.index()].into());
         let urgent =
             self.chip.read_first && state.op.kind == Kind::Read && state.op.cause == Cause::Host;
-        let d = &mut self.dies[die as usize];
+        let d = &mut self.dies[die.index()];
         d.load += 1;
         let idle = d.running == NONE;
         if idle && !self.chip.gathers() {
@@ -61,16 +62,16 @@ impl Engine {
 
     /// A free die takes up an operation.
     #[inline]
-    pub(super) fn start(&mut self, die: u32, id: u32) {
+    pub(super) fn start(&mut self, die: DieId, id: u32) {
         let (now, steps_before) = (self.now, self.ops[id as usize].steps_done);
-        let d = &mut self.dies[die as usize];
+        let d = &mut self.dies[die.index()];
         (d.running, d.since, d.steps_before) = (id, now, steps_before);
         if self.plain {
             d.step = self.chip.step(&self.ops[id as usize].op, 0);
         }
         let channel = d.channel as usize;
         self.channels[channel].active += 1;
-        if self.channels[channel].run != NONE {
+        if self.channels[channel].run != DieId::NONE {
             self.cut_run(self.channels[channel].run);
         }
         self.start_step(die);
@@ -78,11 +79,11 @@ impl Engine {
 
     /// Begins the next step, or all that are left where nothing can come between them.
     #[inline]
-    pub(super) fn start_step(&mut self, die: u32) {
+    pub(super) fn start_step(&mut self, die: DieId) {
         if !self.plain && !self.prepare(die) {
             return;
         }
-        let d = &mut self.dies[die as usize];
+        let d = &mut self.dies[die.index()];
         let state = &self.ops[d.running as usize];
         let left = state.steps - state.steps_done;
         if left > 1 && self.plain && self.stored.is_none() && d.urgent.head == NONE {
@@ -96,7 +97,7 @@ impl Engine {
                     channel.run = die;
                 }
                 let end = self.now + period * u64::from(left);
-                return self.events.set(die, end);
+                return self.events.set(die.0, end);
             }
         }
         d.phase = Phase::First;
@@ -105,11 +106,11 @@ impl Engine {
             // Only a program begins while the array works. Its data cross the bus when that is
             // free, which may be too late.
             let begins = self.channels[d.channel as usize].busy_until.max(self.now);
-            let ends = self.events.get(self.dies.len() as u32 + die);
+            let ends = self.events.get(self.array_clock(die));
             self.special.cache_programs += u64::from(bus == 0 || begins < ends);
         }
         if bus == 0 {
-            self.events.set(die, self.now + array);
+            self.events.set(die.0, self.now + array);
         } else {
             self.ask_bus(die, bus, array);
         }
@@ -118,22 +119,22 @@ impl Engine {
     /// Takes the channel when it is free: after those that have asked before, who hold it for as
     /// long as they said.
     #[inline]
-    pub(super) fn ask_bus(&mut self, die: u32, bus: u64, array: u64) {
-        let channel = &mut self.channels[self.dies[die as usize].channel as usize];
+    pub(super) fn ask_bus(&mut self, die: DieId, bus: u64, array: u64) {
+        let channel = &mut self.channels[self.dies[die.index()].channel as usize];
         channel.busy_until = channel.busy_until.max(self.now) + bus;
         let end = channel.busy_until + array;
-        self.events.set(die, end);
+        self.events.set(die.0, end);
     }
 
     /// Begins the second phases of a step, and goes on to the next use of the bus where nothing can
     /// come in between.
     #[inline]
-    fn second(&mut self, die: u32) {
-        let d = &mut self.dies[die as usize];
+    fn second(&mut self, die: DieId) {
+        let d = &mut self.dies[die.index()];
         d.phase = Phase::Second;
         let [command, first, bus, array] = d.step;
         if bus == 0 {
-            return self.events.set(die, self.now + array);
+            return self.events.set(die.0, self.now + array);
         }
         let state = &self.ops[d.running as usize];
         let goes_on = state.steps_done + 1 < state.steps && command == 0 && first > 0;
@@ -147,13 +148,13 @@ impl Engine {
     }
 
     /// A host read waits: the end of the step gets its own event again, or has been.
-    fn cut_across(&mut self, die: u32) {
-        let d = &mut self.dies[die as usize];
-        let end = self.events.get(die) - d.step[1];
+    fn cut_across(&mut self, die: DieId) {
+        let d = &mut self.dies[die.index()];
+        let end = self.events.get(die.0) - d.step[1];
         // As in a run: at equal times the lower clock is served first.
-        if end > self.now || (end == self.now && self.serving < die) {
+        if end > self.now || (end == self.now && self.serving < die.0) {
             d.phase = Phase::Second;
-            self.events.set(die, end);
+            self.events.set(die.0, end);
         } else {
             d.phase = Phase::First;
             self.ops[d.running as usize].steps_done += 1;
@@ -161,15 +162,15 @@ impl Engine {
     }
 
     /// Turns a run of steps that is one event back into single steps, as if each had had its own.
-    pub(super) fn cut_run(&mut self, die: u32) {
+    pub(super) fn cut_run(&mut self, die: DieId) {
         let serving = self.serving;
-        let d = &mut self.dies[die as usize];
+        let d = &mut self.dies[die.index()];
         let [bus, array, bus2, array2] = d.step;
         let (period, elapsed) = (d.step.iter().sum::<u64>(), self.now - d.run_start);
         let (mut done, mut within) = (elapsed / period, elapsed % period);
         // At equal times the lower clock is served first: this die's own event of this moment may
         // still be to come.
-        let to_come = serving < die;
+        let to_come = serving < die.0;
         if within == 0 && done > 0 && to_come {
             (done, within) = (done - 1, period);
         }
@@ -177,17 +178,17 @@ impl Engine {
         let start = d.run_start + done * period;
         let channel = &mut self.channels[d.channel as usize];
         if channel.run == die {
-            channel.run = NONE;
+            channel.run = DieId::NONE;
         }
         let middle = bus + array;
         if bus2 + array2 == 0 || within < middle || (within == middle && to_come) {
             d.phase = Phase::First;
             channel.busy_until = channel.busy_until.max(start + bus);
-            self.events.set(die, start + middle);
+            self.events.set(die.0, start + middle);
         } else {
             d.phase = Phase::Second;
             channel.busy_until = channel.busy_until.max(start + middle + bus2);
-            self.events.set(die, start + period);
+            self.events.set(die.0, start + period);
         }
     }
 
@@ -202,26 +203,26 @@ impl Engine {
         if clock >= dies && self.chip.gathers() {
             self.end_gathering();
         } else if clock >= dies {
-            self.serve_array(clock - dies);
+            self.serve_array(DieId(clock - dies));
         } else {
-            self.serve_die(clock);
+            self.serve_die(DieId(clock));
             // The die's clock still shows this event, unless it has been set for the next one.
-            if self.events.get(clock) == time && self.is_idle(clock) {
+            if self.events.get(clock) == time && self.is_idle(DieId(clock)) {
                 self.events.set(clock, NEVER);
             }
         }
     }
 
     /// Whether nothing will happen on `die` by its own clock.
-    pub(super) fn is_idle(&self, die: u32) -> bool {
-        let d = &self.dies[die as usize];
+    pub(super) fn is_idle(&self, die: DieId) -> bool {
+        let d = &self.dies[die.index()];
         d.running == NONE || d.phase == Phase::Held
     }
 
     #[inline]
-    pub(super) fn serve_die(&mut self, die: u32) {
+    pub(super) fn serve_die(&mut self, die: DieId) {
         let cached = self.is_cached(die);
-        let d = &mut self.dies[die as usize];
+        let d = &mut self.dies[die.index()];
         match d.phase {
             Phase::First if d.step[2] + d.step[3] > 0 => self.second(die),
             Phase::Across => {
@@ -250,7 +251,7 @@ impl Engine {
                 state.steps_done = state.steps;
                 let channel = &mut self.channels[d.channel as usize];
                 if channel.run == die {
-                    channel.run = NONE;
+                    channel.run = DieId::NONE;
                     channel.busy_until = channel.busy_until.max(self.now - d.step[3]);
                 }
                 self.end_step(die);
@@ -259,8 +260,8 @@ impl Engine {
     }
 
     /// After a step: on with the operation, or a host read first, or the operation has ended.
-    pub(super) fn end_step(&mut self, die: u32) {
-        let d = &self.dies[die as usize];
+    pub(super) fn end_step(&mut self, die: DieId) {
+        let d = &self.dies[die.index()];
         let id = d.running;
         let state = &self.ops[id as usize];
         if state.steps_done < state.steps {
@@ -269,11 +270,11 @@ impl Engine {
                 return self.start_step(die);
             }
             self.put_back(die, id);
-            self.channels[self.dies[die as usize].channel as usize].active -= 1;
+            self.channels[self.dies[die.index()].channel as usize].active -= 1;
             return self.start_next(die);
         }
         self.complete(id);
-        let d = &mut self.dies[die as usize];
+        let d = &mut self.dies[die.index()];
         d.load -= 1;
         let channel = d.channel as usize;
         self.channels[channel].active -= 1;
@@ -287,9 +288,9 @@ impl Engine {
     }
 
     /// An operation goes back to the head of its die's queue.
-    pub(super) fn put_back(&mut self, die: u32, id: u32) {
+    pub(super) fn put_back(&mut self, die: DieId, id: u32) {
         let urgent = self.is_urgent(&self.ops[id as usize].op);
-        let d = &mut self.dies[die as usize];
+        let d = &mut self.dies[die.index()];
         let queue = if urgent { &mut d.urgent } else { &mut d.normal };
         let head = std::mem::replace(&mut queue.head, id);
         if head == NONE {
@@ -299,8 +300,8 @@ impl Engine {
     }
 
     /// A die takes the next operation from its queues.
-    pub(super) fn start_next(&mut self, die: u32) {
-        let d = &mut self.dies[die as usize];
+    pub(super) fn start_next(&mut self, die: DieId) {
+        let d = &mut self.dies[die.index()];
         d.running = NONE;
         if d.urgent.head == NONE && d.suspended.is_some() {
             return self.resume(die);
@@ -316,8 +317,8 @@ impl Engine {
 
     /// A die that has nothing to do begins what comes first in its queues.
     #[inline]
-    pub(super) fn take_up(&mut self, die: u32) {
-        let d = &mut self.dies[die as usize];
+    pub(super) fn take_up(&mut self, die: DieId) {
+        let d = &mut self.dies[die.index()];
         let queue = if d.urgent.head == NONE { &mut d.normal } else { &mut d.urgent };
         let id = queue.head;
         if id != NONE {

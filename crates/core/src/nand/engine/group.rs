@@ -8,6 +8,7 @@
 use super::Engine;
 use crate::nand::op::FlashOp;
 use crate::support::NONE;
+use crate::support::ids::DieId;
 
 /// The group that is being issued.
 #[derive(Debug, Clone)]
@@ -15,7 +16,7 @@ pub(super) struct Group {
     /// Its last operation on each die, or [`NONE`].
     last: Vec<u32>,
     /// The dies that it has one on.
-    dies: Vec<u32>,
+    dies: Vec<DieId>,
 }
 
 impl Group {
@@ -28,11 +29,7 @@ impl Engine {
     /// The last operation of the group on the die of `op`. What takes no time holds no die, and is
     /// in no group.
     pub(super) fn last_of_group(&self, op: &FlashOp) -> u32 {
-        if op.instant {
-            NONE
-        } else {
-            self.group.last[usize::from(self.die_of_block[op.block as usize])]
-        }
+        if op.instant { NONE } else { self.group.last[self.die_of(op.block).index()] }
     }
 
     /// Operation `id`, just accepted, is the last one of the group on its die.
@@ -41,16 +38,16 @@ impl Engine {
         if op.instant {
             return;
         }
-        let die = self.die_of_block[op.block as usize];
-        if std::mem::replace(&mut self.group.last[usize::from(die)], id) == NONE {
-            self.group.dies.push(u32::from(die));
+        let die = self.die_of(op.block);
+        if std::mem::replace(&mut self.group.last[die.index()], id) == NONE {
+            self.group.dies.push(die);
         }
     }
 
     /// Nothing more is issued that belongs to the group. To be said before time goes on.
     pub fn end_group(&mut self) {
         for die in self.group.dies.drain(..) {
-            self.group.last[die as usize] = NONE;
+            self.group.last[die.index()] = NONE;
         }
     }
 }

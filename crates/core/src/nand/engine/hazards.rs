@@ -3,12 +3,13 @@
 use super::{Block, Engine, OpState, counts_for_flush};
 use crate::nand::op::{FlashOp, JoinId, Kind, Plan};
 use crate::support::NONE;
+use crate::support::ids::BlockId;
 
 impl Engine {
     /// The operation under way that programs page `page` of `block`, if there is one. O(programs of
     /// it under way).
-    pub fn programming(&self, block: u32, page: u32) -> Option<u32> {
-        let (mut id, mut newest) = (self.blocks[block as usize].tail, u64::MAX);
+    pub fn programming(&self, block: BlockId, page: u32) -> Option<u32> {
+        let (mut id, mut newest) = (self.blocks[block.index()].tail, u64::MAX);
         while id != NONE {
             let state = &self.ops[id as usize];
             if !state.live
@@ -30,8 +31,8 @@ impl Engine {
     /// Whether page `page` of `block` is being programmed from the controller's RAM, where it can
     /// still be read.
     #[inline]
-    pub fn in_ram(&self, block: u32, page: u32) -> bool {
-        self.blocks[block as usize].tail != NONE
+    pub fn in_ram(&self, block: BlockId, page: u32) -> bool {
+        self.blocks[block.index()].tail != NONE
             && self.programming(block, page).is_some_and(|id| {
                 let state = &self.ops[id as usize];
                 // One that still waits for the reads which bring its data has nothing to serve.
@@ -41,8 +42,8 @@ impl Engine {
 
     /// Whether something is under way on `block` that changes it.
     #[inline]
-    pub fn is_changing(&self, block: u32) -> bool {
-        self.blocks[block as usize].tail != NONE
+    pub fn is_changing(&self, block: BlockId) -> bool {
+        self.blocks[block.index()].tail != NONE
     }
 
     /// Starts or queues the operations of a plan, in order.
@@ -117,7 +118,7 @@ impl Engine {
     pub(super) fn accept(&mut self, op: FlashOp, leader: u32) -> u32 {
         let steps = self.steps_of(&op);
         self.work_issued(&op);
-        let block = op.block as usize;
+        let block = op.block.index();
         let changes = op.kind != Kind::Read;
         let before = if changes { self.blocks[block].tail } else { NONE };
         let state = OpState {
@@ -186,7 +187,7 @@ impl Engine {
                 self.ops[id as usize].life = self.pin(op.guard);
             }
             Kind::Program => {
-                if op.guard != NONE {
+                if op.guard != BlockId::NONE {
                     self.ops[id as usize].life = self.pin(op.guard);
                     if op.ordered {
                         self.after_programs(id, op.guard, 0, u32::MAX);
@@ -229,11 +230,13 @@ impl Engine {
                 self.ops[id as usize].life = self.pin(op.block);
             }
             Kind::Copy => self.ops[id as usize].life = self.pin(op.guard),
-            Kind::Program if op.guard != NONE => self.ops[id as usize].life = self.pin(op.guard),
+            Kind::Program if op.guard != BlockId::NONE => {
+                self.ops[id as usize].life = self.pin(op.guard);
+            }
             Kind::Program => {}
             Kind::Erase => {
                 self.erasing += 1;
-                let block = &mut self.blocks[op.block as usize];
+                let block = &mut self.blocks[op.block.index()];
                 (block.life, block.pins, block.tail) = (block.life + 1, 0, NONE);
             }
         }
@@ -259,8 +262,8 @@ impl Engine {
     }
 
     /// Makes `id` wait for the programs under way on pages `page..page + count` of `block`.
-    pub(super) fn after_programs(&mut self, id: u32, block: u32, page: u32, count: u32) {
-        let (mut at, mut newest) = (self.blocks[block as usize].tail, self.ops[id as usize].seq);
+    pub(super) fn after_programs(&mut self, id: u32, block: BlockId, page: u32, count: u32) {
+        let (mut at, mut newest) = (self.blocks[block.index()].tail, self.ops[id as usize].seq);
         let end = page.saturating_add(count);
         while at != NONE {
             let state = self.ops[at as usize];
@@ -297,8 +300,8 @@ impl Engine {
         }
         self.work_done(&op);
         self.under_way -= 1;
-        if op.kind != Kind::Read && self.blocks[op.block as usize].tail == id {
-            self.blocks[op.block as usize].tail = NONE;
+        if op.kind != Kind::Read && self.blocks[op.block.index()].tail == id {
+            self.blocks[op.block.index()].tail = NONE;
         }
         self.freed_slots += u64::from(op.slots);
         let state = &mut self.ops[id as usize];
@@ -311,7 +314,7 @@ impl Engine {
                 self.unpin(op.block, life);
             }
             Kind::Copy => self.unpin(op.guard, life),
-            Kind::Program if op.guard != NONE => self.unpin(op.guard, life),
+            Kind::Program if op.guard != BlockId::NONE => self.unpin(op.guard, life),
             Kind::Erase => {
                 self.erasing -= 1;
                 self.erased += 1;
@@ -339,29 +342,29 @@ impl Engine {
 
     /// What is in `block` is needed; returns which of its lives.
     #[inline]
-    pub(super) fn pin(&mut self, block: u32) -> u32 {
-        let state = &mut self.blocks[block as usize];
+    pub(super) fn pin(&mut self, block: BlockId) -> u32 {
+        let state = &mut self.blocks[block.index()];
         state.pins += 1;
         state.life
     }
 
     /// Whether a page in a program unit that is not full yet needs what is in `block`. O(pages in
     /// such units).
-    pub fn has_open_pin(&self, block: u32) -> bool {
-        let Block { life, pins, .. } = self.blocks[block as usize];
+    pub fn has_open_pin(&self, block: BlockId) -> bool {
+        let Block { life, pins, .. } = self.blocks[block.index()];
         pins > 0 && self.tokens.values().any(|&pinned| pinned == (block, life))
     }
 
     /// Whether an erase waits for a page in a program unit that is not full yet. O(pages in such
     /// units).
     pub fn has_held_erase(&self) -> bool {
-        self.tokens.values().any(|&(block, life)| self.blocks[block as usize].life != life)
+        self.tokens.values().any(|&(block, life)| self.blocks[block.index()].life != life)
     }
 
     /// What was in `block` during `life` is needed once less.
     #[inline]
-    pub(super) fn unpin(&mut self, block: u32, life: u32) {
-        let state = &mut self.blocks[block as usize];
+    pub(super) fn unpin(&mut self, block: BlockId, life: u32) {
+        let state = &mut self.blocks[block.index()];
         if state.life == life {
             state.pins -= 1;
             return;
@@ -379,7 +382,7 @@ impl Engine {
         if self.ops[id as usize].pins == 0 {
             let before = self.ops[id as usize].erase_before;
             if after == NONE {
-                self.blocks[block as usize].erase = before;
+                self.blocks[block.index()].erase = before;
             } else {
                 self.ops[after as usize].erase_before = before;
             }

@@ -6,6 +6,7 @@
 
 use super::Engine;
 use crate::nand::op::{Cause, FlashOp, Plan};
+use crate::support::ids::DieId;
 
 /// Operations of a request on an idle drive, once with and once without those of collection.
 #[derive(Debug, Clone, Default)]
@@ -22,14 +23,14 @@ struct Lane {
     channels: Vec<u64>,
     joins: Vec<u64>,
     /// Dies and channels that are not free at 0, so that forgetting costs no more than was done.
-    used: Vec<(u32, u32)>,
+    used: Vec<(DieId, u32)>,
     end: u64,
 }
 
 impl Lane {
     fn forget(&mut self) {
         for (die, channel) in self.used.drain(..) {
-            self.dies[die as usize] = 0;
+            self.dies[die.index()] = 0;
             self.channels[channel as usize] = 0;
         }
         self.end = 0;
@@ -47,10 +48,10 @@ impl Lane {
     fn work(&mut self, engine: &Engine, plan: &Plan, op: &FlashOp) {
         let mut now = self.ready(plan, op);
         if !op.instant {
-            let die = usize::from(engine.die_of_block[op.block as usize]);
-            let channel = engine.dies[die].channel as usize;
-            self.used.push((die as u32, channel as u32));
-            now = now.max(self.dies[die]);
+            let die = engine.die_of(op.block);
+            let channel = engine.dies[die.index()].channel as usize;
+            self.used.push((die, channel as u32));
+            now = now.max(self.dies[die.index()]);
             for done in 0..engine.steps_of(op) {
                 for (phase, ns) in
                     engine.chip.step(op, done).into_iter().enumerate().filter(|(_, ns)| *ns > 0)
@@ -62,7 +63,7 @@ impl Lane {
                     }
                 }
             }
-            self.dies[die] = now;
+            self.dies[die.index()] = now;
         }
         self.end = self.end.max(now);
         if !op.signals.is_none() {

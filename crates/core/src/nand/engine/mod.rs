@@ -57,6 +57,7 @@ use super::shadow::Shadow;
 use super::stored::Stored;
 use crate::nand::JoinId;
 use crate::support::NONE;
+use crate::support::ids::{BlockId, DieId};
 use crate::support::tournament::Tournament;
 
 /// An operation under way.
@@ -195,7 +196,7 @@ struct Channel {
     /// Dies on it with an operation running.
     active: u32,
     /// A die that runs several steps with bus phases as one event.
-    run: u32,
+    run: DieId,
 }
 
 /// The clock, the dies and the channels.
@@ -218,14 +219,14 @@ pub struct Engine {
     /// Tokens of the pins that each operation on several pages releases.
     unpins: Vec<Vec<u32>>,
     /// Pinned block and its life by token, for pages that wait in open program units.
-    tokens: HashMap<u32, (u32, u32)>,
+    tokens: HashMap<u32, (BlockId, u32)>,
     next_token: u32,
     /// Some operations take no time: what is issued counts as stored.
     stores_at_issue: bool,
     group: group::Group,
     /// Dies that take up an operation at the end of this moment, and those that do so now.
-    gathering: Vec<u32>,
-    starting: Vec<u32>,
+    gathering: Vec<DieId>,
+    starting: Vec<DieId>,
     /// Joins of the plan being issued.
     locals: Vec<JoinId>,
     die_of_block: Vec<u16>,
@@ -258,7 +259,7 @@ pub struct Engine {
 impl Engine {
     /// An idle array.
     pub fn new(chip: Chip, geometry: &Geometry) -> Self {
-        let die = |d: u32| Die {
+        let die = |d: DieId| Die {
             running: NONE,
             phase: Phase::First,
             channel: geometry.bus_of(d),
@@ -284,7 +285,7 @@ impl Engine {
             u32::from(chip.two_plane.is_some())
         };
         let clocks = geometry.dies + others;
-        let channel = Channel { busy_until: 0, active: 0, run: NONE };
+        let channel = Channel { busy_until: 0, active: 0, run: DieId::NONE };
         Self {
             now: 0,
             plain: chip.is_plain(),
@@ -304,10 +305,11 @@ impl Engine {
             gathering: Vec::new(),
             starting: Vec::new(),
             locals: Vec::new(),
-            die_of_block: (0..geometry.blocks())
-                .map(|b| geometry.die_of(geometry.unit_of(b)) as u16)
+            die_of_block: geometry
+                .all_blocks()
+                .map(|b| geometry.die_of(geometry.unit_of(b)).0 as u16)
                 .collect(),
-            dies: (0..geometry.dies).map(die).collect(),
+            dies: geometry.all_dies().map(die).collect(),
             channels: vec![channel; geometry.buses as usize],
             blocks: vec![
                 Block { pins: 0, tail: NONE, erase: NONE, life: 0 };
@@ -432,10 +434,16 @@ impl Engine {
         self.special
     }
 
+    /// The die that `block` lies on.
+    #[inline]
+    fn die_of(&self, block: BlockId) -> DieId {
+        DieId(self.die_of_block[block.index()].into())
+    }
+
     /// Operations queued or running on `die`.
     #[inline]
-    pub fn load(&self, die: u32) -> u32 {
-        self.dies[die as usize].load
+    pub fn load(&self, die: DieId) -> u32 {
+        self.dies[die.index()].load
     }
 
     /// Tags of the joins that have ended since the last call go to `into`.
@@ -474,7 +482,7 @@ impl Engine {
             .iter()
             .zip(&self.payloads)
             .filter(|(s, _)| s.live && s.op.kind == Kind::Program);
-        programs.flat_map(|(_, payload)| payload).filter(|oob| oob.from == NONE)
+        programs.flat_map(|(_, payload)| payload).filter(|oob| oob.from.is_none())
     }
 
     /// Power fails: every operation under way is lost, done or torn as `fate` decides for each of

@@ -8,13 +8,14 @@ use super::{Engine, Phase, Queue};
 use crate::nand::chip::COMPANIONS;
 use crate::nand::op::{FlashOp, Kind};
 use crate::support::NONE;
+use crate::support::ids::DieId;
 use crate::support::tournament::NEVER;
 
 impl Engine {
     /// A die that has nothing to do begins at the end of this moment, when all that is issued in it
     /// waits.
-    pub(super) fn start_together(&mut self, die: u32) {
-        let phase = &mut self.dies[die as usize].phase;
+    pub(super) fn start_together(&mut self, die: DieId) {
+        let phase = &mut self.dies[die.index()].phase;
         if *phase != Phase::Gathering {
             *phase = Phase::Gathering;
             if self.gathering.is_empty() {
@@ -29,7 +30,7 @@ impl Engine {
         self.events.set(self.dies.len() as u32, NEVER);
         let mut dies = std::mem::replace(&mut self.gathering, std::mem::take(&mut self.starting));
         for die in dies.drain(..) {
-            self.dies[die as usize].phase = Phase::First;
+            self.dies[die.index()].phase = Phase::First;
             self.take_up(die);
         }
         self.starting = dies;
@@ -44,16 +45,16 @@ impl Engine {
 
     /// Settles the next step of what runs on `die`, with those that go along. `false` if the array
     /// is not free for it.
-    pub(super) fn prepare(&mut self, die: u32) -> bool {
-        let id = self.dies[die as usize].running;
+    pub(super) fn prepare(&mut self, die: DieId) -> bool {
+        let id = self.dies[die.index()].running;
         let state = &self.ops[id as usize];
         let (kind, op) = (state.op.kind, state.op);
-        if self.dies[die as usize].back != NONE && kind != Kind::Program {
-            self.dies[die as usize].phase = Phase::Held;
+        if self.dies[die.index()].back != NONE && kind != Kind::Program {
+            self.dies[die.index()].phase = Phase::Held;
             return false;
         }
         let mut step =
-            self.chip.step(&op, state.steps_done + u32::from(self.dies[die as usize].back == id));
+            self.chip.step(&op, state.steps_done + u32::from(self.dies[die.index()].back == id));
         if self.chip.two_plane.is_some() {
             let companions = self.gather(die, id);
             if companions > 0 {
@@ -63,14 +64,14 @@ impl Engine {
                     Kind::Erase => 2,
                 }] += 1;
                 for index in 0..companions {
-                    let other = &self.ops[self.dies[die as usize].companions[index] as usize];
+                    let other = &self.ops[self.dies[die.index()].companions[index] as usize];
                     let theirs = self.chip.step(&other.op, other.steps_done);
                     step = self.chip.together(kind, step, theirs);
                 }
             }
         }
         let cached = self.is_cached(die);
-        let d = &mut self.dies[die as usize];
+        let d = &mut self.dies[die.index()];
         (d.left, d.suspensions) = (step[1], 0);
         if cached {
             // The array's part comes later, at the back of the die.
@@ -83,7 +84,7 @@ impl Engine {
     /// Takes out of the queue what can go along with the next step of `id`; says how many. Each
     /// plane keeps its order: only the operation that comes first in its plane can, because the
     /// programs and erases of a block rely on that.
-    fn gather(&mut self, die: u32, id: u32) -> usize {
+    fn gather(&mut self, die: DieId, id: u32) -> usize {
         let Some(rules) = &self.chip.two_plane else { return 0 };
         let lead = &self.ops[id as usize];
         let allowed = match lead.op.kind {
@@ -112,7 +113,7 @@ impl Engine {
                 continue;
             }
             self.unlink(die, urgent, before, at);
-            self.dies[die as usize].companions[found] = at;
+            self.dies[die.index()].companions[found] = at;
             found += 1;
             at = next;
         }
@@ -128,7 +129,7 @@ impl Engine {
             self.chip
                 .flash_page_of(state.op.page + state.steps_done * self.pages_of_step(&state.op))
         };
-        let block = |op: &FlashOp| op.block % self.blocks_per_unit;
+        let block = |op: &FlashOp| op.block.0 % self.blocks_per_unit;
         let group = self.chip.group;
         a.op.kind == b.op.kind
             && a.op.copy_back == b.op.copy_back
@@ -139,20 +140,20 @@ impl Engine {
 
     /// The plane of a die that an operation works in.
     fn plane(&self, op: &FlashOp) -> u32 {
-        op.block / self.blocks_per_unit / self.dies.len() as u32
+        op.block.0 / self.blocks_per_unit / self.dies.len() as u32
     }
 
     fn pages_of_step(&self, op: &FlashOp) -> u32 {
         if op.kind == Kind::Read { 1 } else { self.program_pages }
     }
 
-    fn queue(&mut self, die: u32, urgent: bool) -> &mut Queue {
-        let d = &mut self.dies[die as usize];
+    fn queue(&mut self, die: DieId, urgent: bool) -> &mut Queue {
+        let d = &mut self.dies[die.index()];
         if urgent { &mut d.urgent } else { &mut d.normal }
     }
 
     /// Takes an operation out of a queue, given the one before it.
-    fn unlink(&mut self, die: u32, urgent: bool, before: u32, id: u32) {
+    fn unlink(&mut self, die: DieId, urgent: bool, before: u32, id: u32) {
         let next = self.ops[id as usize].next;
         if before == NONE {
             self.queue(die, urgent).head = next;
@@ -166,9 +167,9 @@ impl Engine {
 
     /// Those that went along have made a step: they have ended, or wait at the head of the queue
     /// for the next.
-    pub(super) fn end_companions(&mut self, die: u32) {
+    pub(super) fn end_companions(&mut self, die: DieId) {
         let companions =
-            std::mem::replace(&mut self.dies[die as usize].companions, [NONE; COMPANIONS]);
+            std::mem::replace(&mut self.dies[die.index()].companions, [NONE; COMPANIONS]);
         for id in companions.into_iter().filter(|&id| id != NONE) {
             self.ops[id as usize].steps_done += 1;
             if self.stored.is_some() {
@@ -185,7 +186,7 @@ impl Engine {
             let state = &self.ops[id as usize];
             if state.steps_done == state.steps {
                 self.complete(id);
-                self.dies[die as usize].load -= 1;
+                self.dies[die.index()].load -= 1;
             }
         }
     }

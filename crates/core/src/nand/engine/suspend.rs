@@ -4,14 +4,15 @@ use super::{Engine, Phase, Suspended};
 use crate::nand::chip::COMPANIONS;
 use crate::nand::op::Kind;
 use crate::support::NONE;
+use crate::support::ids::DieId;
 use crate::support::tournament::NEVER;
 
 impl Engine {
     /// A host read waits on `die`: what is in the array stops, as soon as it is there, if it can
     /// and if that is any faster.
-    pub(super) fn suspend(&mut self, die: u32) {
+    pub(super) fn suspend(&mut self, die: DieId) {
         let Some(rules) = &self.chip.suspend else { return };
-        let d = &mut self.dies[die as usize];
+        let d = &mut self.dies[die.index()];
         let allowed = match self.ops[d.running as usize].op.kind {
             Kind::Program => rules.program,
             Kind::Erase => rules.erase,
@@ -20,7 +21,7 @@ impl Engine {
         if !allowed || d.phase != Phase::First || d.suspensions >= rules.at_most {
             return;
         }
-        let end = self.events.get(die);
+        let end = self.events.get(die.0);
         debug_assert!(end != NEVER && end >= self.now);
         let at = self.now.max(end - d.left);
         if end - at <= rules.latency.0 {
@@ -28,12 +29,12 @@ impl Engine {
         }
         d.left = end - at;
         d.phase = Phase::Suspending;
-        self.events.set(die, at + rules.latency.0);
+        self.events.set(die.0, at + rules.latency.0);
     }
 
     /// The array has stopped.
-    pub(super) fn suspended(&mut self, die: u32) {
-        let d = &mut self.dies[die as usize];
+    pub(super) fn suspended(&mut self, die: DieId) {
+        let d = &mut self.dies[die.index()];
         d.suspensions += 1;
         let erase = self.ops[d.running as usize].op.kind == Kind::Erase;
         self.special.suspensions[usize::from(erase)] += 1;
@@ -49,12 +50,12 @@ impl Engine {
     }
 
     /// No host read waits any more: the array goes on where it stopped.
-    pub(super) fn resume(&mut self, die: u32) {
-        let d = &mut self.dies[die as usize];
+    pub(super) fn resume(&mut self, die: DieId) {
+        let d = &mut self.dies[die.index()];
         let (Some(s), Some(rules)) = (d.suspended.take(), &self.chip.suspend) else { return };
         (d.running, d.companions, d.step, d.left, d.suspensions) =
             (s.op, s.companions, s.step, s.left, s.suspensions);
         d.phase = Phase::First;
-        self.events.set(die, self.now + rules.resume.0 + s.left);
+        self.events.set(die.0, self.now + rules.resume.0 + s.left);
     }
 }

@@ -6,6 +6,7 @@
 use super::Engine;
 use crate::nand::op::{FlashOp, Kind};
 use crate::support::NONE;
+use crate::support::ids::DieId;
 
 /// Times in ns, by die.
 #[derive(Debug, Clone, Default)]
@@ -24,9 +25,9 @@ impl Engine {
     }
 
     /// How long `die` has still to work on what is planned for it, in ns.
-    pub fn busy_ns(&self, die: u32) -> u64 {
+    pub fn busy_ns(&self, die: DieId) -> u64 {
         let Some(work) = &self.work else { return 0 };
-        let d = &self.dies[die as usize];
+        let d = &self.dies[die.index()];
         let done = if d.running == NONE {
             0
         } else {
@@ -34,7 +35,7 @@ impl Engine {
             let before: u64 = (0..d.steps_before).map(|done| self.chip.step_ns(op, done)).sum();
             (before + self.now - d.since).min(self.work_of(op).1)
         };
-        work.planned[die as usize] + work.issued[die as usize] - done
+        work.planned[die.index()] + work.issued[die.index()] - done
     }
 
     /// An operation is in a plan.
@@ -74,7 +75,7 @@ impl Engine {
     }
 
     fn work_of(&self, op: &FlashOp) -> (usize, u64) {
-        let die = usize::from(self.die_of_block[op.block as usize]);
+        let die = self.die_of(op.block).index();
         if op.instant {
             return (die, 0);
         }

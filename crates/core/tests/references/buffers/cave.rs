@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use eraseblock_core::buffer::{Action, Shape, Span, View};
-use eraseblock_core::support::ids::{LogicalBlock, Lpn};
 use eraseblock_core::pattern::{Pattern, Route};
+use eraseblock_core::support::ids::{LogicalBlock, Lpn};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
@@ -169,9 +169,9 @@ impl Cave {
         let home = if self.chips {
             view.home_chip(Lpn(first))
         } else {
-            view.home(Lpn(first)).map(|unit| part_of(view, unit, modules))
+            view.home(Lpn(first)).map(|unit| part_of(view, unit.0, modules))
         };
-        let lies = || view.unit_of(Lpn(first)).map(|unit| part_of(view, unit, modules));
+        let lies = || view.unit_of(Lpn(first)).map(|unit| part_of(view, unit.0, modules));
         home.or_else(lies).map_or(Goes::Anywhere, Goes::To)
     }
 

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use eraseblock_core::buffer::View;
-use eraseblock_core::support::ids::LogicalBlock;
 use eraseblock_core::pattern::{Access, Hint, Pattern};
+use eraseblock_core::support::ids::{LogicalBlock, PlaneId};
 
 /// Blocks of written pages, the most recent first.
 #[derive(Debug, Default)]
@@ -88,7 +88,7 @@ pub fn part_of(view: &dyn View, unit: u32, parts: u32) -> u32 {
 pub fn work_of(view: &dyn View, part: u32, parts: u32) -> u32 {
     (0..view.units())
         .filter(|&unit| part_of(view, unit, parts) == part)
-        .map(|unit| view.queued(unit))
+        .map(|unit| view.queued(PlaneId(unit)))
         .sum()
 }
 
@@ -96,6 +96,6 @@ pub fn work_of(view: &dyn View, part: u32, parts: u32) -> u32 {
 pub fn free_of(view: &dyn View, part: u32, parts: u32) -> u32 {
     (0..view.units())
         .filter(|&unit| part_of(view, unit, parts) == part)
-        .map(|unit| view.free_blocks(unit))
+        .map(|unit| view.free_blocks(PlaneId(unit)))
         .sum()
 }

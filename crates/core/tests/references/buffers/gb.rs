@@ -1,8 +1,8 @@
 //! GB, as its page tells it: page LRU, of whose end the page leaves whose channel has the least to
 //! do.
 
-use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Action, Shape, Span, View};
+use eraseblock_core::support::ids::Lpn;
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
@@ -55,7 +55,7 @@ impl Gb {
                 return page % modules;
             }
             let unit = view.home(Lpn(page)).or_else(|| view.unit_of(Lpn(page)));
-            unit.map_or(idlest, |unit| part_of(view, unit, channels))
+            unit.map_or(idlest, |unit| part_of(view, unit.0, channels))
         };
         let window = self.window.unwrap_or(8 * channels as usize);
         let end = self.pages.iter().rev().take(window);

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Action, Shape, Span, View};
+use eraseblock_core::support::ids::Lpn;
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
@@ -87,7 +87,7 @@ impl Mca {
             if let Some(modules) = self.modules {
                 return Some(page % modules);
             }
-            let lies = view.unit_of(Lpn(page)).map(|unit| part_of(view, unit, chips));
+            let lies = view.unit_of(Lpn(page)).map(|unit| part_of(view, unit.0, chips));
             view.home_chip(Lpn(page)).or(lies).or(roomiest)
         };
         let channel_of = |chip: u32| chip % view.channels();

@@ -6,12 +6,11 @@ use super::{Blocks, DEAD, Placement};
 use crate::ftl::context::{After, Cx, Label, PageOut, Place, Run};
 use crate::nand::{Cause, Flash, JoinId, Role};
 use crate::support::NONE;
-use crate::support::ids::{LogicalBlock, Lpn};
+use crate::support::ids::{BlockId, LogicalBlock, Lpn, Ppn};
 
 impl Blocks {
     /// Programs pages at `at` and following, after join `waits`.
     pub fn program(&mut self, cx: &mut Cx<'_>, at: Place, pages: &[PageOut], waits: JoinId) {
-        let ppb = self.ppb();
         let waits = self.after_erases(cx, waits);
         let mut done = 0;
         while done < pages.len() {
@@ -21,8 +20,10 @@ impl Blocks {
             let count =
                 1 + rest[1..].iter().take_while(|out| self.holder(out.lpn) == guard).count();
             let page = at.page + done as u32;
-            let after =
-                After { guard: if guard == at.block { NONE } else { guard }, ..After::join(waits) };
+            let after = After {
+                guard: if guard == at.block { BlockId::NONE } else { guard },
+                ..After::join(waits)
+            };
             let place = Place { page, ..at };
             if self.striping.is_plain() {
                 cx.program(place, &rest[..count], after);
@@ -31,7 +32,8 @@ impl Blocks {
                 let named: Vec<PageOut> = rest[..count].iter().map(lpn).collect();
                 cx.program(place, &named, after);
             }
-            for (ppn, out) in (at.block * ppb + page..).zip(&rest[..count]) {
+            let first = self.geometry.ppn(at.block, page);
+            for (ppn, out) in (first.0..).zip(&rest[..count]) {
                 self.last[out.lpn.index()] = ppn;
                 self.owed.clear(out.lpn.index());
             }
@@ -87,8 +89,8 @@ impl Blocks {
 
     /// The data block of `lbn`, which is taken where there is none; `None` while there is no block
     /// to take.
-    pub fn data_block(&mut self, cx: &Cx<'_>, lbn: LogicalBlock) -> Option<u32> {
-        if self.data[lbn.index()] == NONE {
+    pub fn data_block(&mut self, cx: &Cx<'_>, lbn: LogicalBlock) -> Option<BlockId> {
+        if self.data[lbn.index()].is_none() {
             if !self.can_take(cx, 1) {
                 return None;
             }
@@ -99,8 +101,8 @@ impl Blocks {
 
     /// Programs a page that says that `pages` have been trimmed.
     pub fn write_tombstones(&mut self, cx: &mut Cx<'_>, at: Place, pages: &[Lpn]) {
-        let mut holders: Vec<u32> = pages.iter().map(|&lpn| self.holder(lpn)).collect();
-        holders.retain(|&block| block != at.block && block != NONE);
+        let mut holders: Vec<BlockId> = pages.iter().map(|&lpn| self.holder(lpn)).collect();
+        holders.retain(|&block| block != at.block && block != BlockId::NONE);
         holders.sort_unstable();
         holders.dedup();
         let mut pins = Vec::new();
@@ -111,21 +113,21 @@ impl Blocks {
         cx.program(at, &[PageOut::tombstone(list, Cause::Mapping)], After::join(JoinId::NONE));
         cx.unpin(&mut pins);
         for &lpn in pages {
-            self.last[lpn.index()] = DEAD | (at.block * self.ppb() + at.page);
+            self.last[lpn.index()] = DEAD | self.geometry.ppn(at.block, at.page).0;
             self.owed.clear(lpn.index());
         }
     }
 
     /// Whether folding can complete `block` as it is: what it holds of `lbn` lies in place, and
     /// there is room for the rest in its place.
-    pub fn can_complete(&self, flash: &Flash, lbn: LogicalBlock, block: u32) -> bool {
+    pub fn can_complete(&self, flash: &Flash, lbn: LogicalBlock, block: BlockId) -> bool {
         let ppb = self.ppb();
-        let base = block * ppb;
+        let base = self.geometry.ppn(block, 0);
         let words = &self.last[Lpn::indices(&lbn.range(ppb))];
         (0..ppb).zip(words).all(|(offset, &word)| {
             word == NONE
-                || word == base + offset
-                || if self.geometry.split(word & !DEAD).0 == block {
+                || Ppn(word) == base + offset
+                || if self.lies(word).0 == block {
                     word & DEAD != 0
                 } else {
                     flash.accepts(block, offset)
@@ -134,9 +136,9 @@ impl Blocks {
     }
 
     /// Whether a page of `lbn`, live or trimmed, has its last word outside `block`.
-    pub fn has_more(&self, lbn: LogicalBlock, block: u32) -> bool {
+    pub fn has_more(&self, lbn: LogicalBlock, block: BlockId) -> bool {
         let ppb = self.ppb();
-        let base = block * ppb;
+        let base = self.geometry.ppn(block, 0).0;
         let words = &self.last[Lpn::indices(&lbn.range(ppb))];
         words.iter().any(|&word| word != NONE && !(base..base + ppb).contains(&(word & !DEAD)))
     }
@@ -148,7 +150,7 @@ impl Blocks {
         &mut self,
         cx: &mut Cx<'_>,
         lbn: LogicalBlock,
-        block: u32,
+        block: BlockId,
         (fresh, waits): (&[PageOut], JoinId),
         join: JoinId,
     ) {
@@ -172,7 +174,7 @@ impl Blocks {
                 continue;
             }
             let word = self.last[(first + offset).index()];
-            let source = self.geometry.split(word & !DEAD);
+            let source = self.lies(word);
             if word == NONE || source.0 == block {
                 offset += 1;
             } else if word & DEAD != 0 {
@@ -199,12 +201,12 @@ impl Blocks {
         join: JoinId,
     ) -> u32 {
         let first = self.last[pages.start.index()];
-        let source = self.geometry.split(first);
+        let source = self.lies(first);
         let most = (pages.end - pages.start).min(self.ppb() - source.1.max(at.page)) as usize;
         let words = &mut self.last[pages.start.index()..][..most];
         let count = words.iter().zip(first..).take_while(|(word, next)| **word == *next).count();
-        let target = at.block * self.geometry.pages_per_block + at.page;
-        for (word, ppn) in words[..count].iter_mut().zip(target..) {
+        let target = self.geometry.ppn(at.block, at.page);
+        for (word, ppn) in words[..count].iter_mut().zip(target.0..) {
             *word = ppn;
         }
         let step = self.striping.step(self.split(pages.start).0);
@@ -215,15 +217,15 @@ impl Blocks {
 
     /// Copies the newest version of a page to `at`.
     pub fn move_page(&mut self, cx: &mut Cx<'_>, page: Lpn, at: Place, cause: Cause) {
-        let source = self.geometry.split(self.last[page.index()]);
+        let source = self.lies(self.last[page.index()]);
         let named = Run { first: self.striping.lpn(page), step: 1, count: 1 };
         cx.copy(source, at, named, cause, JoinId::NONE);
-        self.last[page.index()] = at.block * self.ppb() + at.page;
+        self.last[page.index()] = self.geometry.ppn(at.block, at.page).0;
     }
 
     /// Moves what `pages` have in block `from` to `at` and following, to the end of that block;
     /// trimmed pages leave one tombstone. Returns the page at which it stopped.
-    pub fn gather(&mut self, cx: &mut Cx<'_>, pages: Range<Lpn>, from: u32, at: Place) -> Lpn {
+    pub fn gather(&mut self, cx: &mut Cx<'_>, pages: Range<Lpn>, from: BlockId, at: Place) -> Lpn {
         let (mut lpn, mut page) = (pages.start, at.page);
         while lpn < pages.end && page < self.ppb() {
             let to = Place { page, ..at };
@@ -245,7 +247,7 @@ impl Blocks {
 
     /// Pages among `pages` whose last word outside `block` is that they have been trimmed, and
     /// which `fresh` does not bring back.
-    fn trimmed_of(&self, pages: Range<Lpn>, fresh: &[PageOut], block: u32) -> Vec<Lpn> {
+    fn trimmed_of(&self, pages: Range<Lpn>, fresh: &[PageOut], block: BlockId) -> Vec<Lpn> {
         let is_dead = |lpn: &Lpn| {
             let word = self.last[lpn.index()];
             word != NONE && word & DEAD != 0 && self.holder(*lpn) != block

@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::Blocks;
 use crate::ftl::context::{Cx, PageOut};
 use crate::nand::{Cause, Flash, JoinId};
-use crate::support::NONE;
-use crate::support::ids::LogicalBlock;
+use crate::support::ids::{BlockId, LogicalBlock};
 use crate::support::registry::Choice;
 
 /// When a full log block is merged.
@@ -55,8 +54,8 @@ pub enum Way {
 impl Blocks {
     /// The cheapest way to make one block of `lbn`, the last of whose blocks is `last`; `partial`
     /// says whether that may be completed.
-    pub fn way(&self, flash: &Flash, lbn: LogicalBlock, last: u32, partial: bool) -> Way {
-        if last == NONE || !self.can_complete(flash, lbn, last) {
+    pub fn way(&self, flash: &Flash, lbn: LogicalBlock, last: BlockId, partial: bool) -> Way {
+        if last.is_none() || !self.can_complete(flash, lbn, last) {
             Way::Full
         } else if !self.has_more(lbn, last) {
             Way::Switch
@@ -68,13 +67,13 @@ impl Blocks {
     }
 
     /// Makes one block of `lbn`, with `fresh` pages of the host in it. `own` are the blocks that
-    /// only it has pages in, the last one last; [`NONE`] among them stands for none. Erases come
-    /// after all copies.
+    /// only it has pages in, the last one last; [`BlockId::NONE`] among them stands for none. Erases
+    /// come after all copies.
     pub fn merge(
         &mut self,
         cx: &mut Cx<'_>,
         lbn: LogicalBlock,
-        own: &[u32],
+        own: &[BlockId],
         way: Way,
         fresh: (&[PageOut], JoinId),
     ) {
@@ -87,7 +86,7 @@ impl Blocks {
         let target = match own {
             [.., last] if way != Way::Full => *last,
             _ => {
-                let first = own.iter().find(|&&block| block != NONE);
+                let first = own.iter().find(|&&block| block != BlockId::NONE);
                 let unit = first.map_or_else(
                     || self.home(lbn),
                     |&block| self.new_home(lbn, self.geometry.unit_of(block)),
@@ -96,7 +95,7 @@ impl Blocks {
             }
         };
         self.fold(cx, lbn, target, fresh, join);
-        for &block in own.iter().filter(|&&block| block != target && block != NONE) {
+        for &block in own.iter().filter(|&&block| block != target && block != BlockId::NONE) {
             self.erase(cx, block, Cause::Merge, join);
         }
     }

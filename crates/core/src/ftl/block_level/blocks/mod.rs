@@ -29,10 +29,10 @@ use std::ops::Range;
 
 use crate::ftl::context::Cx;
 use crate::ftl::pool::Pool;
-use crate::nand::{Cause, Flash, Geometry, JoinId, Ppn};
+use crate::nand::{Cause, Flash, Geometry, JoinId};
 use crate::support::NONE;
 use crate::support::bits::Bits;
-use crate::support::ids::{LogicalBlock, Lpn};
+use crate::support::ids::{BlockId, LogicalBlock, Lpn, PlaneId, Ppn};
 
 /// Marks the last word on a page that has been trimmed.
 const DEAD: u32 = 1 << 31;
@@ -53,8 +53,8 @@ pub struct Blocks {
     pub geometry: Geometry,
     /// Erased blocks.
     pub pool: Pool,
-    /// Data block of each logical block, or [`NONE`].
-    pub data: Vec<u32>,
+    /// Data block of each logical block, or [`BlockId::NONE`].
+    pub data: Vec<BlockId>,
     /// How the pages of adjacent logical blocks lie on their data blocks.
     pub striping: Striping,
     placement: Placement,
@@ -62,7 +62,7 @@ pub struct Blocks {
     retired: u32,
     /// Blocks that recovery could not fold, since too many are worn out: the drive can only be
     /// read.
-    stranded: Vec<u32>,
+    stranded: Vec<BlockId>,
     /// Erases of each unit, and by how many their mean per block may differ before new blocks come
     /// from the unit worn least.
     erases: Vec<u64>,
@@ -86,7 +86,7 @@ impl Blocks {
     pub fn new(geometry: &Geometry, data: u32, placement: Placement, striping: u32) -> Self {
         Self {
             pool: Pool::full(geometry),
-            data: vec![NONE; data as usize],
+            data: vec![BlockId::NONE; data as usize],
             striping: Striping::new(striping, data, geometry.pages_per_block),
             placement,
             retired: 0,
@@ -115,36 +115,40 @@ impl Blocks {
         self.geometry.split_logical(lpn)
     }
 
+    /// Block and page of what a word says.
+    #[inline]
+    fn lies(&self, word: u32) -> (BlockId, u32) {
+        self.geometry.split(Ppn(word & !DEAD))
+    }
+
     /// Where a page lies, or `None` if it was never written or has been trimmed.
     #[inline]
     pub fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
         let word = self.last[lpn.index()];
-        (word & DEAD == 0).then_some(word)
+        (word & DEAD == 0).then_some(Ppn(word))
     }
 
-    /// Block of the last word on a page, or [`NONE`].
+    /// Block of the last word on a page, or [`BlockId::NONE`].
     #[inline]
-    pub fn holder(&self, lpn: Lpn) -> u32 {
+    pub fn holder(&self, lpn: Lpn) -> BlockId {
         match self.last[lpn.index()] {
-            NONE => NONE,
-            word => self.geometry.split(word & !DEAD).0,
+            NONE => BlockId::NONE,
+            word => self.lies(word).0,
         }
     }
 
     /// Block of the last word on each of these pages that has one, and whether it is that the page
     /// has been trimmed.
-    pub fn words(&self, pages: Range<Lpn>) -> impl Iterator<Item = (u32, bool)> + '_ {
+    pub fn words(&self, pages: Range<Lpn>) -> impl Iterator<Item = (BlockId, bool)> + '_ {
         let words = self.last[Lpn::indices(&pages)].iter();
-        words
-            .filter(|&&word| word != NONE)
-            .map(|&word| (self.geometry.split(word & !DEAD).0, word & DEAD != 0))
+        words.filter(|&&word| word != NONE).map(|&word| (self.lies(word).0, word & DEAD != 0))
     }
 
     /// Whether physical page `ppn` is the last word on `lpn`.
     #[inline]
     pub fn is_last(&self, lpn: Lpn, ppn: Ppn) -> bool {
         let word = self.last[lpn.index()];
-        word != NONE && word & !DEAD == ppn
+        word != NONE && word & !DEAD == ppn.0
     }
 
     /// Whether physical page `ppn` is the last word on some page of `lbn`.
@@ -154,22 +158,25 @@ impl Blocks {
 
     /// Unit where a block of `lbn` should lie: with its data block, else the logical blocks take
     /// turns.
-    pub fn home(&self, lbn: LogicalBlock) -> u32 {
+    pub fn home(&self, lbn: LogicalBlock) -> PlaneId {
         let data = self.data[lbn.index()];
-        let unit =
-            if data == NONE { lbn.0 % self.geometry.units } else { self.geometry.unit_of(data) };
+        let unit = if data.is_none() {
+            self.geometry.unit_in_turn(lbn.0)
+        } else {
+            self.geometry.unit_of(data)
+        };
         self.balanced(lbn, unit, |_| false)
     }
 
     /// Unit for a new data block of `lbn`, which lies on `unit`: none that has one of those which
     /// share its pages.
-    fn new_home(&self, lbn: LogicalBlock, unit: u32) -> u32 {
+    fn new_home(&self, lbn: LogicalBlock, unit: PlaneId) -> PlaneId {
         let (first, width) = self.striping.cluster(lbn);
         self.balanced(lbn, unit, |other| {
             let mut shares = first.run(width).filter(|&sharer| sharer != lbn);
             shares.any(|sharer| {
                 let data = self.data[sharer.index()];
-                data != NONE && self.geometry.unit_of(data) == other
+                data != BlockId::NONE && self.geometry.unit_of(data) == other
             })
         })
     }
@@ -177,15 +184,20 @@ impl Blocks {
     /// `unit`, or one that is worn little while wear differs by more than `balance` erases of a
     /// block: the least worn one for the first of the blocks that share their pages, the next one
     /// for the second and so on, so that they stay apart.
-    fn balanced(&self, lbn: LogicalBlock, unit: u32, is_taken: impl Fn(u32) -> bool) -> u32 {
+    fn balanced(
+        &self,
+        lbn: LogicalBlock,
+        unit: PlaneId,
+        is_taken: impl Fn(PlaneId) -> bool,
+    ) -> PlaneId {
         let Some(most) = self.balance else { return unit };
         let (least, worst) =
             self.erases.iter().fold((u64::MAX, 0), |(l, w), &e| (l.min(e), w.max(e)));
         if worst - least <= u64::from(most) * u64::from(self.geometry.blocks_per_unit) {
             return unit;
         }
-        let mut order: Vec<u32> = (0..self.geometry.units).collect();
-        order.sort_unstable_by_key(|&u| (self.erases[u as usize], u));
+        let mut order: Vec<PlaneId> = self.geometry.all_units().collect();
+        order.sort_unstable_by_key(|&u| (self.erases[u.index()], u));
         let column = (lbn - self.striping.cluster(lbn).0) as usize % order.len();
         order.rotate_left(column);
         order.into_iter().find(|&other| !is_taken(other)).unwrap_or(unit)
@@ -219,7 +231,7 @@ impl Blocks {
     }
 
     /// Takes an erased block, of `unit` where there is one.
-    pub fn take(&mut self, unit: u32) -> u32 {
+    pub fn take(&mut self, unit: PlaneId) -> BlockId {
         // Callers ask first.
         let taken = self.pool.take_near(unit);
         taken.unwrap_or_else(|| unreachable!("no block of {} is erased", self.geometry.blocks()))
@@ -243,7 +255,7 @@ impl Blocks {
 
     /// Plans the erase of a block after join `waits`, and puts it into the pool unless it is worn
     /// out by that.
-    pub fn erase(&mut self, cx: &mut Cx<'_>, block: u32, cause: Cause, waits: JoinId) {
+    pub fn erase(&mut self, cx: &mut Cx<'_>, block: BlockId, cause: Cause, waits: JoinId) {
         if self.merge_erase == MergeErase::Before {
             if self.erased.is_none() {
                 self.erased = cx.join();
@@ -252,12 +264,12 @@ impl Blocks {
         } else {
             cx.erase(block, cause, waits, JoinId::NONE);
         }
-        self.erases[self.geometry.unit_of(block) as usize] += 1;
+        self.erases[self.geometry.unit_of(block).index()] += 1;
         self.give(cx.flash, block);
     }
 
     /// Puts an erased block into the pool unless it is worn out.
-    fn give(&mut self, flash: &Flash, block: u32) {
+    fn give(&mut self, flash: &Flash, block: BlockId) {
         if flash.is_worn_out(block) {
             self.retired += 1;
         } else {
@@ -266,7 +278,7 @@ impl Blocks {
     }
 
     /// Puts back a block that was taken and never written.
-    pub fn give_back(&mut self, block: u32) {
+    pub fn give_back(&mut self, block: BlockId) {
         self.pool.give(self.geometry.unit_of(block), block);
     }
 
@@ -277,9 +289,9 @@ impl Blocks {
         let block = self.data[lbn.index()];
         let first = |i: &u32| {
             self.lookup(lpn + *i).is_none()
-                && (*i > 0 || block == NONE || flash.accepts(block, offset))
+                && (*i > 0 || block.is_none() || flash.accepts(block, offset))
         };
-        let erased = |i: &u32| block == NONE || !flash.is_written(block, offset + i);
+        let erased = |i: &u32| block.is_none() || !flash.is_written(block, offset + i);
         (0..count).take_while(|i| first(i) && erased(i)).count() as u32
     }
 
@@ -311,11 +323,11 @@ impl Blocks {
     }
 
     /// Compares what is kept with the flash; `others` are the blocks in use beside data blocks.
-    fn check(&self, flash: &Flash, others: &[u32]) -> Result<(), String> {
+    fn check(&self, flash: &Flash, others: &[BlockId]) -> Result<(), String> {
         let mut used = vec![false; self.geometry.blocks() as usize];
-        let data = self.data.iter().filter(|&&block| block != NONE);
+        let data = self.data.iter().filter(|&&block| block != BlockId::NONE);
         for block in data.chain(others).chain(&self.stranded).copied().chain(self.pool.iter()) {
-            if std::mem::replace(&mut used[block as usize], true) {
+            if std::mem::replace(&mut used[block.index()], true) {
                 return Err(format!("block {block} is used twice"));
             }
         }
@@ -331,7 +343,7 @@ impl Blocks {
         }
         for lpn in 0..self.last.len() as u32 {
             let word = self.last[lpn as usize];
-            let (block, page) = self.geometry.split(word & !DEAD);
+            let (block, page) = self.lies(word);
             if word != NONE && !flash.is_written(block, page) {
                 return Err(format!(
                     "the last word on logical page {lpn} is at {word:#x}, which is erased"

@@ -20,7 +20,7 @@ use crate::nand::media::Content;
 use crate::nand::{Cause, JoinId, Media, Oob, PageState};
 use crate::support::NONE;
 use crate::support::bits::Bits;
-use crate::support::ids::{LogicalBlock, Lpn};
+use crate::support::ids::{BlockId, LogicalBlock, Lpn, Ppn};
 
 /// What a block says of a page: when it was said in the order of writes, whether it is that the
 /// page has been trimmed, and where.
@@ -28,19 +28,19 @@ use crate::support::ids::{LogicalBlock, Lpn};
 struct Word {
     seq: u64,
     dead: bool,
-    ppn: u32,
+    ppn: Ppn,
 }
 
-const SILENCE: Word = Word { seq: 0, dead: true, ppn: NONE };
+const SILENCE: Word = Word { seq: 0, dead: true, ppn: Ppn::NONE };
 
 impl Word {
     fn entry(self) -> u32 {
-        if self.ppn == NONE { NONE } else { self.ppn | if self.dead { DEAD } else { 0 } }
+        if self.ppn.is_none() { NONE } else { self.ppn.0 | if self.dead { DEAD } else { 0 } }
     }
 }
 
 /// The readable records of a block, each with its page.
-fn records(media: &Media, block: u32) -> impl Iterator<Item = (u32, &Oob)> {
+fn records(media: &Media, block: BlockId) -> impl Iterator<Item = (u32, &Oob)> {
     media.block(block).iter().enumerate().filter_map(|(page, state)| match state {
         PageState::Done(oob) => Some((page as u32, oob)),
         _ => None,
@@ -70,7 +70,7 @@ impl Words {
     /// Among copies of one record the one in the later of `blocks` counts.
     fn read(
         media: &Media,
-        blocks: impl Iterator<Item = u32>,
+        blocks: impl Iterator<Item = BlockId>,
         striping: Striping,
         ppb: u32,
         pages: usize,
@@ -81,7 +81,7 @@ impl Words {
                 for (lpn, dead) in says(media, oob) {
                     words.note(
                         striping.placed(lpn).index(),
-                        Word { seq: oob.seq, dead, ppn: block * ppb + page },
+                        Word { seq: oob.seq, dead, ppn: block.page(page, ppb) },
                     );
                 }
             }
@@ -92,21 +92,21 @@ impl Words {
     fn note(&mut self, lpn: usize, word: Word) {
         let (first, second) = (&mut self.first[lpn], &mut self.second[lpn]);
         if word.seq >= first.seq {
-            if first.ppn / self.ppb != word.ppn / self.ppb {
+            if first.ppn.block(self.ppb) != word.ppn.block(self.ppb) {
                 *second = *first;
             }
             *first = word;
-        } else if word.seq >= second.seq && first.ppn / self.ppb != word.ppn / self.ppb {
+        } else if word.seq >= second.seq && first.ppn.block(self.ppb) != word.ppn.block(self.ppb) {
             *second = word;
         }
     }
 
     /// Whether each page of which one of `blocks` has the last word has another word that says the
     /// same.
-    fn may_spare(&self, blocks: &[u32]) -> bool {
+    fn may_spare(&self, blocks: &[BlockId]) -> bool {
         let said_again = |(first, second): (&Word, &Word)| {
-            first.ppn == NONE
-                || !blocks.contains(&(first.ppn / self.ppb))
+            first.ppn.is_none()
+                || !blocks.contains(&(first.ppn.block(self.ppb)))
                 || if first.dead { second.dead } else { second.seq == first.seq }
         };
         self.first.iter().zip(&self.second).all(said_again)
@@ -122,9 +122,9 @@ impl Words {
 
     /// Whether the other blocks say the same of these pages as all with `block` do. If so, they
     /// count from now on.
-    fn without(&mut self, pages: Range<usize>, block: u32) -> bool {
+    fn without(&mut self, pages: Range<usize>, block: BlockId) -> bool {
         let ppb = self.ppb;
-        let here = move |word: &Word| word.ppn != NONE && word.ppn / ppb == block;
+        let here = move |word: &Word| word.ppn != Ppn::NONE && word.ppn.block(ppb) == block;
         let same = pages.clone().all(|lpn| {
             let (first, second) = (&self.first[lpn], &self.second[lpn]);
             !here(first) || if first.dead { second.dead } else { second.seq == first.seq }
@@ -173,7 +173,7 @@ impl Blocks {
             for lbn in logical.clone() {
                 let blank = self.last[pages_of(lbn)].iter().all(|&word| word == NONE);
                 let later = owned[lbn.index()].is_empty() == with_blocks;
-                if blank || later || self.data[lbn.index()] != NONE {
+                if blank || later || self.data[lbn.index()] != BlockId::NONE {
                     continue;
                 }
                 let mine = std::mem::take(&mut owned[lbn.index()]);
@@ -195,13 +195,13 @@ impl Blocks {
     }
 
     /// Erases those of `blocks` that hold no last word; the others.
-    fn discard_unused(&mut self, cx: &mut Cx<'_>, blocks: Vec<u32>) -> Vec<u32> {
+    fn discard_unused(&mut self, cx: &mut Cx<'_>, blocks: Vec<BlockId>) -> Vec<BlockId> {
         let mut used = Bits::new(self.geometry.blocks() as usize);
         for (block, _) in self.words(Lpn(0)..Lpn(self.last.len() as u32)) {
-            used.set(block as usize);
+            used.set(block.index());
         }
-        let (used, unused): (Vec<u32>, Vec<u32>) =
-            blocks.into_iter().partition(|&block| used.get(block as usize));
+        let (used, unused): (Vec<BlockId>, Vec<BlockId>) =
+            blocks.into_iter().partition(|&block| used.get(block.index()));
         for block in unused {
             self.discard(cx, block);
         }
@@ -216,7 +216,7 @@ impl Blocks {
         cx: &mut Cx<'_>,
         media: &Media,
         pages: &[Range<Lpn>],
-    ) -> Vec<Vec<u32>> {
+    ) -> Vec<Vec<BlockId>> {
         let (mut owned, _) = self.sort_out(cx, media, pages.len());
         let mut words = Words::read(
             media,
@@ -233,7 +233,7 @@ impl Blocks {
             for lpn in range {
                 self.last[lpn] = words.first[lpn].entry();
             }
-            let in_use: Vec<u32> = self.words(pages.clone()).map(|(block, _)| block).collect();
+            let in_use: Vec<BlockId> = self.words(pages.clone()).map(|(block, _)| block).collect();
             mine.retain(|block| {
                 let keep = in_use.contains(block);
                 if !keep {
@@ -248,16 +248,16 @@ impl Blocks {
     /// The same where blocks that were opened at the same time make an area and belong to nobody:
     /// nothing is folded. Copying that power cut short is undone. Returns the areas that hold a
     /// last word, in the order in which they were opened.
-    pub fn read_areas(&mut self, cx: &mut Cx<'_>, media: &Media) -> Vec<Vec<u32>> {
+    pub fn read_areas(&mut self, cx: &mut Cx<'_>, media: &Media) -> Vec<Vec<BlockId>> {
         let (_, shared) = self.sort_out(cx, media, 0);
-        let mut by_age: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
+        let mut by_age: BTreeMap<u64, Vec<BlockId>> = BTreeMap::new();
         for block in shared {
             let opened = records(media, block).map(|(_, oob)| oob.opened).max().unwrap_or(0);
             by_age.entry(opened).or_default().push(block);
         }
-        let mut areas: Vec<Vec<u32>> = by_age.into_values().collect();
+        let mut areas: Vec<Vec<BlockId>> = by_age.into_values().collect();
         let (striping, ppb, pages) = (self.striping, self.ppb(), self.last.len());
-        let read = |areas: &[Vec<u32>]| {
+        let read = |areas: &[Vec<BlockId>]| {
             Words::read(media, areas.iter().flatten().copied(), striping, ppb, pages)
         };
         let mut words = read(&areas);
@@ -288,14 +288,14 @@ impl Blocks {
         cx: &mut Cx<'_>,
         media: &Media,
         owners: usize,
-    ) -> (Vec<Vec<u32>>, Vec<u32>) {
+    ) -> (Vec<Vec<BlockId>>, Vec<BlockId>) {
         self.pool = Pool::empty(&self.geometry);
-        let mut owned: Vec<Vec<(u64, u32)>> = vec![Vec::new(); owners];
+        let mut owned: Vec<Vec<(u64, BlockId)>> = vec![Vec::new(); owners];
         let mut shared = Vec::new();
-        for block in 0..self.geometry.blocks() {
+        for block in self.geometry.all_blocks() {
             let opened = records(media, block).map(|(_, oob)| oob.opened).max();
             match records(media, block).next().zip(opened) {
-                Some(((_, oob), _)) if oob.logical_block == LogicalBlock::NONE => {
+                Some(((_, oob), _)) if oob.logical_block.is_none() => {
                     shared.push(block);
                 }
                 Some(((_, oob), opened)) => owned[oob.logical_block.index()].push((opened, block)),
@@ -307,7 +307,7 @@ impl Blocks {
                 None => self.give(cx.flash, block),
             }
         }
-        let in_order = |mut blocks: Vec<(u64, u32)>| {
+        let in_order = |mut blocks: Vec<(u64, BlockId)>| {
             blocks.sort_unstable();
             blocks.into_iter().map(|(_, block)| block).collect()
         };
@@ -316,7 +316,7 @@ impl Blocks {
 
     /// Whether `block` holds the last word on every page of `lbn`, in its place; they then count as
     /// lying there.
-    fn adopt(&mut self, media: &Media, words: &Words, lbn: LogicalBlock, block: u32) -> bool {
+    fn adopt(&mut self, media: &Media, words: &Words, lbn: LogicalBlock, block: BlockId) -> bool {
         let ppb = self.ppb();
         let pages = Lpn::indices(&lbn.range(ppb));
         let mut found = vec![SILENCE; ppb as usize];
@@ -326,7 +326,8 @@ impl Blocks {
                 let offset = slot.offset(ppb);
                 let in_place = dead || self.placement == Placement::Free || offset == page;
                 if in_place && oob.seq == words.first[slot.index()].seq {
-                    found[offset as usize] = Word { seq: oob.seq, dead, ppn: block * ppb + page };
+                    found[offset as usize] =
+                        Word { seq: oob.seq, dead, ppn: block.page(page, ppb) };
                 }
             }
         }
@@ -340,7 +341,7 @@ impl Blocks {
         complete
     }
 
-    fn discard(&mut self, cx: &mut Cx<'_>, block: u32) {
+    fn discard(&mut self, cx: &mut Cx<'_>, block: BlockId) {
         self.erase(cx, block, Cause::Mapping, JoinId::NONE);
     }
 }

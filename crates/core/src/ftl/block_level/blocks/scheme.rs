@@ -5,10 +5,10 @@ use crate::ftl::context::PageOut;
 use crate::ftl::{Advice, Mapping, Shape};
 use crate::metrics::Counters;
 use crate::nand::config::ProgramOrder;
-use crate::nand::{Flash, Geometry, JoinId, Media, Ppn};
+use crate::nand::{Flash, Geometry, JoinId, Media};
 use crate::pattern::{Hint, Pattern, Policy, Route};
 use crate::support::NONE;
-use crate::support::ids::{LogicalBlock, Lpn};
+use crate::support::ids::{BlockId, LogicalBlock, Lpn, PlaneId, Ppn};
 
 /// Where writes go, and when blocks are folded into one. Pages are counted as they are placed.
 pub trait BlockScheme: Clone + std::fmt::Debug + Send + Sync {
@@ -30,7 +30,7 @@ pub trait BlockScheme: Clone + std::fmt::Debug + Send + Sync {
 
     /// Whether a unit can take a block now without winning one back first; see
     /// [`Advice::is_ready`].
-    fn is_ready(&self, blocks: &Blocks, unit: u32) -> bool {
+    fn is_ready(&self, blocks: &Blocks, unit: PlaneId) -> bool {
         blocks.pool.free(unit) > 0
     }
 
@@ -60,7 +60,7 @@ pub trait BlockScheme: Clone + std::fmt::Debug + Send + Sync {
     }
 
     /// Blocks in use beside data blocks.
-    fn others(&self) -> Vec<u32> {
+    fn others(&self) -> Vec<BlockId> {
         Vec::new()
     }
 
@@ -189,7 +189,7 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
         )
     }
 
-    fn free_blocks(&self, unit: u32) -> u32 {
+    fn free_blocks(&self, unit: PlaneId) -> u32 {
         self.blocks.pool.free(unit)
     }
 
@@ -211,7 +211,7 @@ impl<S: BlockScheme + 'static> Advice for Folded<S> {
         self.scheme.on_hint(hint, clean, counters);
     }
 
-    fn is_ready(&self, unit: u32, _erased: u32) -> bool {
+    fn is_ready(&self, unit: PlaneId, _erased: u32) -> bool {
         self.scheme.is_ready(&self.blocks, unit)
     }
 

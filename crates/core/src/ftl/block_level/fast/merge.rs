@@ -4,8 +4,7 @@ use super::{Entry, Fast, Random, Sequential};
 use crate::ftl::block_level::blocks::{Blocks, Way};
 use crate::ftl::context::{Cx, PageOut};
 use crate::nand::{Cause, JoinId};
-use crate::support::NONE;
-use crate::support::ids::{LogicalBlock, Lpn};
+use crate::support::ids::{BlockId, LogicalBlock, Lpn};
 
 impl Fast {
     fn way(&self, blocks: &Blocks, cx: &Cx<'_>, run: Sequential) -> Way {
@@ -55,7 +54,7 @@ impl Fast {
         fresh: (&[PageOut], JoinId),
     ) {
         let run = self.sequential.take_if(|run| run.lbn == lbn);
-        let own = [blocks.data[lbn.index()], run.map_or(NONE, |run| run.block)];
+        let own = [blocks.data[lbn.index()], run.map_or(BlockId::NONE, |run| run.block)];
         blocks.merge(cx, lbn, &own, way, fresh);
     }
 
@@ -68,7 +67,7 @@ impl Fast {
         scanned: &mut usize,
     ) -> Option<LogicalBlock> {
         let log = self.random.front()?;
-        let base = log.block * blocks.ppb();
+        let base = blocks.geometry.ppn(log.block, 0);
         let rest = log.entries.iter().enumerate().skip(*scanned);
         let found = rest.map(|(page, entry)| (page, base + page as u32, *entry)).find_map(
             |(page, ppn, entry)| match entry {

@@ -62,8 +62,7 @@ use super::blocks::{
 use crate::ftl::context::{Cx, Label, PageOut, Place};
 use crate::ftl::{Mapping, Shape};
 use crate::nand::{Cause, JoinId, Role};
-use crate::support::NONE;
-use crate::support::ids::{LogicalBlock, Lpn};
+use crate::support::ids::{BlockId, LogicalBlock, Lpn, PlaneId};
 use crate::support::registry::{About, Choice};
 use crate::support::roomy::Roomy;
 
@@ -158,8 +157,8 @@ impl Config {
             config: self.clone(),
             most,
             random: VecDeque::new(),
-            leaving: NONE,
-            turn: 0,
+            leaving: BlockId::NONE,
+            turn: PlaneId(0),
             sequential: None,
         };
         Ok(Folded::boxed(shape, Placement::Fixed, self.merge_erase, fast))
@@ -169,7 +168,7 @@ impl Config {
 /// The sequential log block.
 #[derive(Debug, Clone, Copy)]
 struct Sequential {
-    block: u32,
+    block: BlockId,
     lbn: LogicalBlock,
     /// Offset that goes on with the run.
     next: u32,
@@ -188,7 +187,7 @@ enum Entry {
 /// A random log block.
 #[derive(Debug, Clone)]
 struct Random {
-    block: u32,
+    block: BlockId,
     label: Label,
     entries: Roomy<Entry>,
 }
@@ -201,10 +200,10 @@ struct Fast {
     /// The oldest first.
     random: VecDeque<Random>,
     /// One that is erased when the page for which it makes room is written: nothing else in it is
-    /// the newest. Or [`NONE`].
-    leaving: u32,
+    /// the newest. Or [`BlockId::NONE`].
+    leaving: BlockId,
     /// Unit that the next random log block is taken from.
-    turn: u32,
+    turn: PlaneId,
     sequential: Option<Sequential>,
 }
 
@@ -269,7 +268,7 @@ impl Fast {
                 return None;
             }
             let block = blocks.take(self.turn);
-            self.turn = (self.turn + 1) % blocks.geometry.units;
+            self.turn = blocks.geometry.unit_in_turn(self.turn.0 + 1);
             let label = cx.label(Role::Log, LogicalBlock::NONE);
             self.random.push_back(Random { block, label, entries: Roomy::with_capacity(ppb) });
         }
@@ -310,11 +309,11 @@ impl Fast {
         let at = Place { block: log.block, page: log.entries.len() as u32, label: log.label };
         log.entries.extend(written.iter().map(|out| Entry::Page(out.lpn)));
         blocks.program(cx, at, written, waits);
-        if self.leaving != NONE {
+        if self.leaving != BlockId::NONE {
             // The page's new version holds the erase back.
             blocks.erase(
                 cx,
-                std::mem::replace(&mut self.leaving, NONE),
+                std::mem::replace(&mut self.leaving, BlockId::NONE),
                 Cause::Merge,
                 JoinId::NONE,
             );
@@ -370,7 +369,7 @@ impl BlockScheme for Fast {
         self.finish(blocks, cx, true) && self.random.is_empty()
     }
 
-    fn others(&self) -> Vec<u32> {
+    fn others(&self) -> Vec<BlockId> {
         let random = self.random.iter().map(|log| log.block);
         random.chain(self.sequential.map(|run| run.block)).collect()
     }

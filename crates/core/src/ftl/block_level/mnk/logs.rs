@@ -9,7 +9,7 @@ use crate::ftl::block_level::blocks::Blocks;
 use crate::ftl::context::{Cx, Label, Place};
 use crate::nand::{JoinId, Role};
 use crate::support::NONE;
-use crate::support::ids::{LogicalBlock, Lpn};
+use crate::support::ids::{BlockId, LogicalBlock, Lpn};
 use crate::support::list::{Links, List};
 use crate::support::roomy::Roomy;
 
@@ -27,7 +27,7 @@ pub(super) enum Entry {
 pub(super) struct Log {
     group: u32,
     /// Its flash blocks.
-    pub(super) blocks: Vec<u32>,
+    pub(super) blocks: Vec<BlockId>,
     labels: Vec<Label>,
     /// What each of them holds, in order.
     entries: Vec<Roomy<Entry>>,
@@ -112,7 +112,7 @@ impl Logs {
         let mut log = Log { group, ..Log::default() };
         for (lbn, logical_block) in columns {
             let block = blocks.take(blocks.home(lbn));
-            self.log_of[block as usize] = index;
+            self.log_of[block.index()] = index;
             log.blocks.push(block);
             log.labels.push(cx.label(Role::Log, logical_block));
             log.entries.push(Roomy::default());
@@ -152,7 +152,7 @@ impl Logs {
     pub(super) fn forget(&mut self, blocks: &Blocks, pages: Range<Lpn>) {
         for page in Lpn::each(pages) {
             let holder = blocks.holder(page);
-            let log = if holder == NONE { NONE } else { self.log_of[holder as usize] };
+            let log = if holder.is_none() { NONE } else { self.log_of[holder.index()] };
             if log != NONE {
                 let live = &mut self.all[log as usize].live;
                 *live -= 1;
@@ -182,7 +182,7 @@ impl Logs {
             log.blocks.get(log.scanned.0).zip(log.entries.get(log.scanned.0))
         {
             while let Some(entry) = entries.get(log.scanned.1) {
-                let ppn = block * ppb + log.scanned.1 as u32;
+                let ppn = block.page(log.scanned.1 as u32, ppb);
                 let lbn = match *entry {
                     Entry::Page(page) => blocks.is_last(page, ppn).then(|| blocks.split(page).0),
                     Entry::Tombstone(lbn) => blocks.speaks_of(lbn, ppn).then_some(lbn),
@@ -200,7 +200,7 @@ impl Logs {
     fn detach(&mut self, index: u32) -> Log {
         let log = std::mem::take(&mut self.all[index as usize]);
         for &block in &log.blocks {
-            self.log_of[block as usize] = NONE;
+            self.log_of[block.index()] = NONE;
         }
         self.order.remove(&mut self.links, index);
         self.unused.push(index);
@@ -228,7 +228,7 @@ impl Logs {
     }
 
     /// Blocks in use.
-    pub(super) fn blocks(&self) -> Vec<u32> {
+    pub(super) fn blocks(&self) -> Vec<BlockId> {
         self.all.iter().flat_map(|log| &log.blocks).copied().collect()
     }
 

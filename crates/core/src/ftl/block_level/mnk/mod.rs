@@ -69,8 +69,7 @@ use crate::ftl::context::{Cx, PageOut, Place};
 use crate::ftl::{Mapping, Shape};
 use crate::nand::{Cause, JoinId};
 use crate::pattern::{Pattern, Route};
-use crate::support::NONE;
-use crate::support::ids::{LogicalBlock, Lpn};
+use crate::support::ids::{BlockId, LogicalBlock, Lpn};
 use crate::support::registry::{About, Choice};
 use logs::{Entry, Logs};
 
@@ -271,7 +270,8 @@ impl Mnk {
         let group = self.logs.group(log);
         let logs = self.logs.release_all(group);
         let (first, width) = blocks.striping.cluster(LogicalBlock(group * self.width));
-        let newest = |column: u32| logs.last().map_or(NONE, |log| log.blocks[column as usize]);
+        let newest =
+            |column: u32| logs.last().map_or(BlockId::NONE, |log| log.blocks[column as usize]);
         let partial = self.config.partial_merge;
         let way = (0..width).map(|j| blocks.way(cx.flash, first + j, newest(j), partial));
         let way = way.fold(Way::Switch, |all, one| match (all, one) {
@@ -281,8 +281,8 @@ impl Mnk {
         });
         for column in 0..width {
             let data = blocks.data[(first + column).index()];
-            let taken: Vec<u32> = logs.iter().map(|log| log.blocks[column as usize]).collect();
-            let blank = data == NONE && taken.iter().all(|&block| cx.flash.write_ptr(block) == 0);
+            let taken: Vec<BlockId> = logs.iter().map(|log| log.blocks[column as usize]).collect();
+            let blank = data.is_none() && taken.iter().all(|&block| cx.flash.write_ptr(block) == 0);
             let mut own = vec![data];
             for (at, &block) in taken.iter().enumerate() {
                 let becomes_data = !blank && way != Way::Full && at + 1 == taken.len();
@@ -405,7 +405,7 @@ impl BlockScheme for Mnk {
         true
     }
 
-    fn others(&self) -> Vec<u32> {
+    fn others(&self) -> Vec<BlockId> {
         self.logs.blocks()
     }
 

@@ -9,7 +9,7 @@ use crate::ftl::block_level::blocks::Blocks;
 use crate::ftl::context::{Cx, Label, Place};
 use crate::nand::{Cause, Flash, JoinId, Role};
 use crate::support::NONE;
-use crate::support::ids::LogicalBlock;
+use crate::support::ids::{BlockId, LogicalBlock, PlaneId};
 use crate::support::list::{Links, List};
 use crate::support::roomy::Roomy;
 
@@ -17,7 +17,7 @@ use crate::support::roomy::Roomy;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Area {
     /// The flash blocks: one, or one for each channel.
-    pub(super) blocks: Roomy<u32>,
+    pub(super) blocks: Roomy<BlockId>,
     pub(super) label: Label,
     /// Logical blocks whose home it is.
     pub(super) residents: Roomy<LogicalBlock>,
@@ -69,8 +69,8 @@ impl Areas {
 
     /// Area of a flash block, or [`NONE`].
     #[inline]
-    pub(super) fn of(&self, block: u32) -> u32 {
-        if block == NONE { NONE } else { self.of_block[block as usize] }
+    pub(super) fn of(&self, block: BlockId) -> u32 {
+        if block.is_none() { NONE } else { self.of_block[block.index()] }
     }
 
     pub(super) fn is_striped(&self, area: u32) -> bool {
@@ -78,10 +78,10 @@ impl Areas {
     }
 
     /// An area of these flash blocks.
-    pub(super) fn add(&mut self, blocks: Roomy<u32>, label: Label, is_log: bool) -> u32 {
+    pub(super) fn add(&mut self, blocks: Roomy<BlockId>, label: Label, is_log: bool) -> u32 {
         let Some(area) = self.unused.pop() else { unreachable!("no more areas than blocks") };
         for &block in &blocks {
-            self.of_block[block as usize] = area;
+            self.of_block[block.index()] = area;
         }
         if is_log {
             self.logs.push_front(&mut self.links, area);
@@ -96,7 +96,7 @@ impl Areas {
         &mut self,
         blocks: &mut Blocks,
         cx: &mut Cx<'_>,
-        units: impl Iterator<Item = u32>,
+        units: impl Iterator<Item = PlaneId>,
         is_log: bool,
     ) -> u32 {
         let label = cx.label(if is_log { Role::Log } else { Role::Data }, LogicalBlock::NONE);
@@ -114,24 +114,25 @@ impl Areas {
         width: u32,
         is_log: bool,
     ) -> u32 {
-        let mut units: Vec<u32> = Vec::with_capacity(width as usize);
+        let mut units: Vec<PlaneId> = Vec::with_capacity(width as usize);
         for column in 0..width {
             let g = &blocks.geometry;
             let channel = column % g.channels;
             // Those taken so far are still counted as erased.
-            let left = |unit: u32| {
+            let left = |unit: PlaneId| {
                 blocks.pool.free(unit) - units.iter().filter(|&&u| u == unit).count() as u32
             };
-            let here = (0..g.units)
+            let here = g
+                .all_units()
                 .filter(|&unit| g.channel_of(g.die_of(unit)) == channel && left(unit) > 0);
-            let best = |units_here: &mut dyn Iterator<Item = u32>| {
+            let best = |units_here: &mut dyn Iterator<Item = PlaneId>| {
                 units_here.max_by_key(|&unit| {
                     (!units.contains(&unit), left(unit), std::cmp::Reverse(unit))
                 })
             };
             let found = best(&mut { here })
-                .or_else(|| best(&mut (0..g.units).filter(|&unit| left(unit) > 0)));
-            units.push(found.unwrap_or(column % g.units));
+                .or_else(|| best(&mut g.all_units().filter(|&unit| left(unit) > 0)));
+            units.push(found.unwrap_or(g.unit_in_turn(column)));
         }
         self.open(blocks, cx, units.into_iter(), is_log)
     }
@@ -209,7 +210,7 @@ impl Areas {
         self.end_log(area);
         self.set_sparse(area, 0);
         for block in std::mem::take(&mut self.all[area as usize]).blocks {
-            self.of_block[block as usize] = NONE;
+            self.of_block[block.index()] = NONE;
             if cx.flash.write_ptr(block) > 0 {
                 // Whatever took over its pages holds the erase back.
                 blocks.erase(cx, block, cause, JoinId::NONE);
@@ -244,7 +245,7 @@ mod tests {
     use super::{Area, Areas};
     use crate::ftl::context::Label;
     use crate::support::NONE;
-    use crate::support::ids::LogicalBlock;
+    use crate::support::ids::{BlockId, LogicalBlock};
 
     /// The area with fewest residents is emptied; of several the one that came to have so few last,
     /// and none that is being filled or full.
@@ -252,9 +253,7 @@ mod tests {
     fn the_sparsest_area_is_the_one_that_came_to_have_so_few_last() {
         let mut areas = Areas::new(16, 3);
         let made: Vec<u32> = (0..5)
-            .map(|at| {
-                areas.add(vec![3 * at, 3 * at + 1, 3 * at + 2].into(), Label::default(), false)
-            })
+            .map(|at| areas.add(BlockId(3 * at).run(3).collect(), Label::default(), false))
             .collect();
         let set = |areas: &mut Areas, area: u32, residents: u32, open: u32| {
             let Area { residents: held, .. } = &mut areas.all[area as usize];

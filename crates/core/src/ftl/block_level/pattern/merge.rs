@@ -7,7 +7,7 @@ use crate::ftl::context::Cx;
 use crate::nand::{Cause, Flash};
 use crate::pattern::Policy;
 use crate::support::NONE;
-use crate::support::ids::{LogicalBlock, Lpn};
+use crate::support::ids::{BlockId, LogicalBlock, Lpn};
 
 impl PatternFtl {
     /// Whether `count` blocks can be taken; `at_last` if nothing that is interrupted will ever have
@@ -98,7 +98,7 @@ impl PatternFtl {
         let first = if area == self.target { (self.slots - 1) * ppb } else { 0 };
         let elsewhere = |blocks: &Blocks, lpn| {
             let holder = blocks.holder(lpn);
-            holder != NONE && self.areas.of(holder) != area
+            holder != BlockId::NONE && self.areas.of(holder) != area
         };
         let mut buried = false;
         for offset in 0..ppb {
@@ -146,7 +146,7 @@ impl PatternFtl {
         let mut part = None;
         (0..ppb).zip(lbn.first(ppb).onwards()).all(|(offset, lpn)| {
             let holder = blocks.holder(lpn);
-            if holder == NONE {
+            if holder.is_none() {
                 return true;
             }
             if self.areas.of(holder) != area {

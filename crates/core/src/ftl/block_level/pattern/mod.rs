@@ -109,7 +109,7 @@ use crate::metrics::Counters;
 use crate::nand::{Cause, JoinId, Media};
 use crate::pattern::{Access, Hint, Pattern, Policy, Route};
 use crate::support::NONE;
-use crate::support::ids::{LogicalBlock, Lpn};
+use crate::support::ids::{BlockId, LogicalBlock, Lpn, PlaneId};
 use crate::support::registry::{About, Choice, Needs};
 use areas::Areas;
 
@@ -431,7 +431,7 @@ impl PatternFtl {
         lbn: LogicalBlock,
         (log, channel): (u32, Option<u32>),
         whole: bool,
-    ) -> u32 {
+    ) -> PlaneId {
         let g = &blocks.geometry;
         let mut lies = [log, self.single_logs[lbn.index()], self.home[lbn.index()]].into_iter();
         if let Some(own) = lies.find(|&area| area != NONE && !self.areas.is_striped(area))
@@ -439,11 +439,10 @@ impl PatternFtl {
         {
             return g.unit_of(self.areas.all[own as usize].blocks[0]);
         }
-        let Some(channel) = channel else { return lbn.0 % g.units };
-        let units = (channel % g.channels..g.units).step_by(g.channels as usize);
-        units
+        let Some(channel) = channel else { return g.unit_in_turn(lbn.0) };
+        g.units_of_channel(channel % g.channels)
             .max_by_key(|&unit| (blocks.pool.free(unit), std::cmp::Reverse(unit)))
-            .unwrap_or(lbn.0 % g.units)
+            .unwrap_or_else(|| g.unit_in_turn(lbn.0))
     }
 
     /// Wins erased blocks back until so many can be taken; `false` while an erase has to end first.
@@ -563,7 +562,7 @@ impl BlockScheme for PatternFtl {
         }
     }
 
-    fn is_ready(&self, blocks: &Blocks, unit: u32) -> bool {
+    fn is_ready(&self, blocks: &Blocks, unit: PlaneId) -> bool {
         blocks.pool.free(unit) > 0 && blocks.pool.total() > 3 * self.width
     }
 
@@ -676,7 +675,7 @@ impl BlockScheme for PatternFtl {
         }
     }
 
-    fn others(&self) -> Vec<u32> {
+    fn others(&self) -> Vec<BlockId> {
         self.areas.all.iter().flat_map(|area| &area.blocks).copied().collect()
     }
 

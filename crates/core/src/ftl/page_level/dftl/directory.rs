@@ -7,10 +7,9 @@ use crate::ftl::context::{Cx, PageOut};
 use crate::ftl::page_level::store::Store;
 use crate::ftl::page_level::store::table::{OWN, Table};
 use crate::nand::media::Content;
-use crate::nand::{Cause, Geometry, JoinId, Media, Ppn};
-use crate::support::NONE;
+use crate::nand::{Cause, Geometry, JoinId, Media};
 use crate::support::bits::Bits;
-use crate::support::ids::Lpn;
+use crate::support::ids::{BlockId, Lpn, PlaneId, Ppn};
 use crate::support::roomy::RoomyQueue;
 
 /// The global translation directory, which lies in RAM, and what is due of the pages that it names.
@@ -19,8 +18,8 @@ pub struct Directory {
     /// Entries of a translation page.
     entries: u32,
     logical_pages: u32,
-    /// Where each translation page lies, or [`NONE`] where none of its entries was ever stored.
-    place: Vec<u32>,
+    /// Where each translation page lies, or [`Ppn::NONE`] where no entry of it was ever stored.
+    place: Vec<Ppn>,
     /// How many lie on flash.
     stored: u32,
     /// Translation pages with entries that changed while they were not cached: RAM keeps those
@@ -50,11 +49,11 @@ impl Directory {
         Self {
             entries,
             logical_pages,
-            place: vec![NONE; pages],
+            place: vec![Ppn::NONE; pages],
             stored: 0,
             stale: Bits::new(pages),
             listed: Bits::new(pages),
-            batch: (0..geometry.units).map(batch).collect(),
+            batch: geometry.all_units().map(batch).collect(),
             due: RoomyQueue::with_capacity(pages),
         }
     }
@@ -86,10 +85,10 @@ impl Directory {
     }
 
     /// The entry of a page that is not cached has changed, on account of the victim of `unit`.
-    pub fn changed_by_victim(&mut self, number: u32, unit: u32) {
+    pub fn changed_by_victim(&mut self, number: u32, unit: PlaneId) {
         self.stale.set(number as usize);
         if self.listed.set(number as usize) {
-            self.batch[unit as usize].push(number);
+            self.batch[unit.index()].push(number);
         }
     }
 
@@ -102,8 +101,8 @@ impl Directory {
     }
 
     /// The victim of `unit` is empty: what it has made stale is due.
-    pub fn batch_ends(&mut self, unit: u32) {
-        self.due.extend(self.batch[unit as usize].drain(..));
+    pub fn batch_ends(&mut self, unit: PlaneId) {
+        self.due.extend(self.batch[unit.index()].drain(..));
     }
 
     /// Writes what is due; `false` while there is no room for it. O(1) where nothing is.
@@ -126,7 +125,7 @@ impl Directory {
     /// of the read where it is `wanted`, and there is one.
     pub fn read(&self, cx: &mut Cx<'_>, number: u32, wanted: bool) -> JoinId {
         let place = self.place[number as usize];
-        if place == NONE {
+        if place.is_none() {
             return JoinId::NONE;
         }
         let (block, page) = cx.flash.geometry.split(place);
@@ -152,16 +151,16 @@ impl Directory {
         let Some(unit) = store.pick_in_turn(cx.engine, pool, class) else { return false };
         let join = self.read(cx, number, true);
         let old = self.place[number as usize];
-        let guard = if old == NONE { NONE } else { store.invalidate(old) };
+        let guard = if old.is_none() { BlockId::NONE } else { store.invalidate(old) };
         let range = self.range(number);
         if let Some(media) = cx.engine.media_mut() {
             let maps = &mut media.maps;
             let before = maps.entries(number);
             let entry = |lpn: Lpn| {
                 if truth.cache.is_dirty(lpn) && !cleaned.contains(&lpn) {
-                    before.map_or(NONE, |entries| entries[(lpn - range.start) as usize])
+                    before.map_or(Ppn::NONE, |entries| entries[(lpn - range.start) as usize])
                 } else {
-                    truth.table.lookup(lpn).unwrap_or(NONE)
+                    truth.table.lookup(lpn).unwrap_or(Ppn::NONE)
                 }
             };
             let entries = Lpn::each(range.clone()).map(entry).collect();
@@ -170,7 +169,7 @@ impl Directory {
         let out = PageOut::map(number, Cause::Mapping);
         let placed = store.append(cx, (unit, class), out, OWN + number, guard, join);
         let Some(ppn) = placed else { unreachable!("the unit takes the page") };
-        self.stored += u32::from(old == NONE);
+        self.stored += u32::from(old.is_none());
         self.place[number as usize] = ppn;
         self.stale.clear(number as usize);
         true
@@ -179,13 +178,13 @@ impl Directory {
     /// What a translation page says of `lpn` must be true, where nothing in RAM says otherwise.
     pub fn check_read(&self, cx: &mut Cx<'_>, lpn: Lpn, truth: Option<Ppn>) {
         let number = self.page_of(lpn);
-        if self.place[number as usize] == NONE || self.stale.get(number as usize) {
+        if self.place[number as usize].is_none() || self.stale.get(number as usize) {
             return;
         }
         if let Some(stored) = cx.engine.stored_mut() {
             let offset = (lpn - self.range(number).start) as usize;
             let said = stored.media.maps.entries(number).map(|entries| entries[offset]);
-            if said != Some(truth.unwrap_or(NONE)) {
+            if said != Some(truth.unwrap_or(Ppn::NONE)) {
                 stored.report(|| {
                     format!(
                         "translation page {number} says {said:?} of logical page {lpn}, which \
@@ -200,8 +199,8 @@ impl Directory {
     pub fn find(&mut self, store: &mut Store, media: &Media) {
         // Of copies of one version, the one in the block that was opened later counts, as with
         // data.
-        let mut newest = vec![((0, 0), NONE); self.place.len()];
-        for ppn in 0..media.len() {
+        let mut newest = vec![((0, 0), Ppn::NONE); self.place.len()];
+        for ppn in media.all_pages() {
             if let Some(oob) = media.oob(ppn).filter(|oob| oob.content == Content::Map) {
                 let best = &mut newest[oob.lpn.index()];
                 if (oob.version, oob.opened) > best.0 {
@@ -209,7 +208,9 @@ impl Directory {
                 }
             }
         }
-        for (number, &(_, ppn)) in newest.iter().enumerate().filter(|(_, (_, ppn))| *ppn != NONE) {
+        for (number, &(_, ppn)) in
+            newest.iter().enumerate().filter(|(_, (_, ppn))| *ppn != Ppn::NONE)
+        {
             self.place[number] = ppn;
             self.stored += 1;
             store.adopt(ppn, OWN + number as u32);
@@ -220,11 +221,14 @@ impl Directory {
     /// there is room, or is due.
     pub fn compare(&mut self, media: &Media, table: &Table, cache: &mut Cache) {
         for number in 0..self.place.len() as u32 {
-            let said =
-                if self.place[number as usize] == NONE { None } else { media.maps.entries(number) };
+            let said = if self.place[number as usize].is_none() {
+                None
+            } else {
+                media.maps.entries(number)
+            };
             let differs = |lpn: &Lpn, first: Lpn| {
-                let said = said.map_or(NONE, |entries| entries[(*lpn - first) as usize]);
-                said != table.lookup(*lpn).unwrap_or(NONE)
+                let said = said.map_or(Ppn::NONE, |entries| entries[(*lpn - first) as usize]);
+                said != table.lookup(*lpn).unwrap_or(Ppn::NONE)
             };
             let range = self.range(number);
             let wrong = Lpn::each(range.clone()).filter(|lpn| differs(lpn, range.start));

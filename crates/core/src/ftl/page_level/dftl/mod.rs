@@ -71,8 +71,8 @@ use super::store::{Above, Store};
 use super::{PageLevel, PageScheme};
 use crate::ftl::context::Cx;
 use crate::ftl::{Mapping, Shape};
-use crate::nand::{Geometry, Media, Ppn};
-use crate::support::ids::Lpn;
+use crate::nand::{Geometry, Media};
+use crate::support::ids::{Lpn, PlaneId, Ppn};
 use crate::support::registry::{About, Choice, Needs};
 use cache::Cache;
 use directory::{Directory, Truth};
@@ -291,7 +291,7 @@ impl Dftl {
 }
 
 impl PageScheme for Dftl {
-    fn written(&mut self, _store: &Store, _cx: &mut Cx<'_>, lpn: Lpn, _unit: u32) {
+    fn written(&mut self, _store: &Store, _cx: &mut Cx<'_>, lpn: Lpn, _unit: PlaneId) {
         self.cache.set_dirty(lpn);
         self.fetched = Lpn::NONE;
     }
@@ -307,7 +307,7 @@ impl PageScheme for Dftl {
     }
 
     #[inline]
-    fn on_move(&mut self, lpn: Lpn, unit: u32) {
+    fn on_move(&mut self, lpn: Lpn, unit: PlaneId) {
         if self.cache.holds(lpn) {
             self.cache.set_dirty(lpn);
         } else {
@@ -341,7 +341,7 @@ impl PageScheme for Dftl {
         fetched
     }
 
-    fn on_emptied(&mut self, unit: u32) {
+    fn on_emptied(&mut self, unit: PlaneId) {
         self.directory.batch_ends(unit);
     }
 

@@ -12,7 +12,7 @@ use crate::metrics::Counters;
 use crate::nand::chip::Chip;
 use crate::nand::config::ProgramOrder;
 use crate::nand::{Cause, Engine, Flash, Geometry, JoinId, Plan, Stored};
-use crate::support::ids::Lpn;
+use crate::support::ids::{Lpn, PlaneId};
 
 /// A DFTL on a small array of its own, without time, that checks every read of its map.
 struct Bench {
@@ -97,7 +97,7 @@ impl Bench {
     fn collect_one(&mut self) {
         let erases = self.counters.erases;
         while self.counters.erases == erases {
-            assert_eq!(self.dftl.reclaim(cx!(self), 0), Reclaim::More);
+            assert_eq!(self.dftl.reclaim(cx!(self), PlaneId(0)), Reclaim::More);
         }
     }
 
@@ -162,7 +162,7 @@ fn collection_updates_each_translation_page_once() {
         bench.play("W0 W1 W4 W8 W8 W8 W8 W8 W8");
         bench.play(evict);
         bench.counters = Counters::default();
-        assert!(bench.dftl.reclaims_when_idle(0));
+        assert!(bench.dftl.reclaims_when_idle(PlaneId(0)));
         bench.collect_one();
         bench.check();
         (

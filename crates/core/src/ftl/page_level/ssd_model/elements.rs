@@ -1,6 +1,7 @@
 //! Blocks in the order of their numbers: all blocks of an element, or each plane's by itself.
 
 use crate::ftl::page_level::store::Store;
+use crate::support::ids::{BlockId, PlaneId};
 
 /// The order of the blocks of an element whose planes share an open block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,30 +43,30 @@ impl Rotation {
     }
 
     /// A block's number among those that are collected as one.
-    pub fn number(&self, store: &Store, block: u32) -> u32 {
+    pub fn number(&self, store: &Store, block: BlockId) -> u32 {
         let (g, pools) = (store.geometry(), store.pools());
-        let (unit, blocks) = (g.unit_of(block), g.blocks_per_unit);
+        let (unit, place) = (g.unit_of(block), g.place_in_unit(block));
         match self.order {
             Some(order) => {
-                order.number((unit / pools.count(), block % blocks), (pools.units_each(), blocks))
+                order.number((pools.place_of(unit), place), (pools.units_each(), g.blocks_per_unit))
             }
-            None => block % blocks,
+            None => place,
         }
     }
 
     /// The erased block that comes next.
-    pub fn next(&self, store: &Store, unit: u32) -> Option<u32> {
+    pub fn next(&self, store: &Store, unit: PlaneId) -> Option<BlockId> {
         let count = store.together(unit).count() as u32 * store.geometry().blocks_per_unit;
-        let last = self.taken[store.lead(unit) as usize];
-        let after = |block: u32| (self.number(store, block) + count - last - 1) % count;
+        let last = self.taken[store.lead(unit).index()];
+        let after = |block: BlockId| (self.number(store, block) + count - last - 1) % count;
         let erased = store.together(unit).flat_map(|unit| store.erased_blocks(unit));
         erased.min_by_key(|&block| after(block))
     }
 
     /// Takes it.
-    pub fn take(&mut self, store: &mut Store, unit: u32) -> Option<u32> {
+    pub fn take(&mut self, store: &mut Store, unit: PlaneId) -> Option<BlockId> {
         let next = self.next(store, unit)?;
-        self.taken[store.lead(unit) as usize] = self.number(store, next);
+        self.taken[store.lead(unit).index()] = self.number(store, next);
         store.take_erased(next).then_some(next)
     }
 }

@@ -329,7 +329,7 @@ mod tests {
     use crate::nand::JoinId;
     use crate::nand::config::ProgramOrder;
     use crate::nand::{Chip, Engine, Flash, Oob, Plan, Stored};
-    use crate::support::ids::Lpn;
+    use crate::support::ids::{BlockId, Lpn, PlaneId, Ppn};
 
     /// Does something with a drive of one die, without time, that exports so many pages; planes of
     /// 6 blocks with 4 pages.
@@ -359,7 +359,7 @@ mod tests {
         f(&mut *mapping, &mut cx);
     }
 
-    fn clean(mapping: &mut dyn Mapping, cx: &mut Cx<'_>, unit: u32) {
+    fn clean(mapping: &mut dyn Mapping, cx: &mut Cx<'_>, unit: PlaneId) {
         while matches!(mapping.reclaim(cx, unit), Reclaim::More | Reclaim::Together) {}
     }
 
@@ -375,9 +375,9 @@ mod tests {
                     && mapping.write(cx, &[PageOut::host(Lpn(page))], JoinId::NONE) == 1
                 {
                 }
-                let asked: Vec<u32> = std::iter::from_fn(|| mapping.needs_reclaim()).collect();
+                let asked: Vec<PlaneId> = std::iter::from_fn(|| mapping.needs_reclaim()).collect();
                 assert_eq!(asked.len(), 1, "{asked:?}");
-                cleaned[asked[0] as usize] += 1;
+                cleaned[asked[0].index()] += 1;
                 clean(mapping, cx, asked[0]);
             }
             assert!(cleaned[0] > 5 && cleaned[1] > 5, "{cleaned:?}");
@@ -399,7 +399,10 @@ mod tests {
                 let asked = mapping.needs_reclaim().unwrap();
                 assert_ne!(last.replace(asked), Some(asked), "turn {turn}");
                 clean(mapping, cx, asked);
-                assert!((0..2).all(|plane| mapping.free_blocks(plane) <= 2), "turn {turn}");
+                assert!(
+                    (0..2).all(|plane| mapping.free_blocks(PlaneId(plane)) <= 2),
+                    "turn {turn}"
+                );
             }
         });
     }
@@ -421,15 +424,15 @@ mod tests {
                     opened: u64::from(n / 3),
                     ..Oob::default()
                 };
-                media.program(block * 4 + page, oob).unwrap();
+                media.program(Ppn(block * 4 + page), oob).unwrap();
             }
             let found = media.clone();
             for block in (0..4).chain(6..10) {
-                cx.flash.restore(block, 0..3);
+                cx.flash.restore(BlockId(block), 0..3);
             }
             mapping.recover(cx, found);
-            assert_eq!([0, 1].map(|plane| mapping.free_blocks(plane)), [2, 2]);
-            let asked: Vec<u32> = std::iter::from_fn(|| mapping.needs_reclaim()).collect();
+            assert_eq!([0, 1].map(|plane| mapping.free_blocks(PlaneId(plane))), [2, 2]);
+            let asked: Vec<PlaneId> = std::iter::from_fn(|| mapping.needs_reclaim()).collect();
             assert_eq!(asked.len(), 1, "{asked:?}");
         });
     }
@@ -452,19 +455,22 @@ mod tests {
                             opened: u64::from(block),
                             ..Oob::default()
                         };
-                        media.program(block * 4 + page, oob).unwrap();
+                        media.program(Ppn(block * 4 + page), oob).unwrap();
                     }
                 }
-                let copy = Oob { opened: 5, ..*media.oob(4 + 1).unwrap() };
-                media.program(5 * 4, copy).unwrap();
+                let copy = Oob { opened: 5, ..*media.oob(Ppn(4 + 1)).unwrap() };
+                media.program(Ppn(5 * 4), copy).unwrap();
                 let found = media.clone();
                 cx.flash.reset_erases(endurance);
                 cx.flash.restore_erases(&[3, 0, 0, 0, 0, 0]);
                 for block in 1..6 {
-                    cx.flash.restore(block, 0..if block == 5 { 1 } else { 3 });
+                    cx.flash.restore(BlockId(block), 0..if block == 5 { 1 } else { 3 });
                 }
                 mapping.recover(cx, found);
-                assert_eq!((mapping.lookup(Lpn(1)), mapping.free_blocks(0)), (Some(place), 1));
+                assert_eq!(
+                    (mapping.lookup(Lpn(1)), mapping.free_blocks(PlaneId(0))),
+                    (Some(Ppn(place)), 1)
+                );
             });
         }
     }

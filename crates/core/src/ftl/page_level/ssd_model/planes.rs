@@ -2,6 +2,7 @@
 
 use super::Pool;
 use crate::ftl::alloc::{Allocator, Fresh, Pools, Units};
+use crate::support::ids::PlaneId;
 
 /// Chooses planes; an element is a pool.
 #[derive(Debug, Clone)]
@@ -21,7 +22,7 @@ impl Planes {
 }
 
 impl Allocator for Planes {
-    fn pick(&mut self, page: Fresh, units: &mut dyn Units) -> Option<u32> {
+    fn pick(&mut self, page: Fresh, units: &mut dyn Units) -> Option<PlaneId> {
         let old = page.old.map(|old| (units.unit_of(old), old));
         if let (Pool::Plane, Some((home, _))) = (self.logic, old) {
             if units.takes_in_place(home) {
@@ -45,7 +46,7 @@ impl Allocator for Planes {
                 continue;
             }
             let free = units.free_pages(unit);
-            let best = |than: Option<(u32, u32)>| match than {
+            let best = |than: Option<(u32, PlaneId)>| match than {
                 Some((most, _)) if most >= free => than,
                 _ => Some((free, unit)),
             };
@@ -60,8 +61,8 @@ impl Allocator for Planes {
     }
 
     #[inline]
-    fn placed(&mut self, unit: u32, _units: &mut dyn Units) {
-        self.last[self.pools.of_unit(unit) as usize] = unit / self.pools.count();
+    fn placed(&mut self, unit: PlaneId, _units: &mut dyn Units) {
+        self.last[self.pools.of_unit(unit) as usize] = self.pools.place_of(unit);
     }
 }
 
@@ -78,11 +79,11 @@ impl Whole {
 }
 
 impl Allocator for Whole {
-    fn pick(&mut self, page: Fresh, units: &mut dyn Units) -> Option<u32> {
+    fn pick(&mut self, page: Fresh, units: &mut dyn Units) -> Option<PlaneId> {
         let unit = units.active(self.pools.nth(page.pool, 0));
         units.takes(unit).then_some(unit)
     }
 
     #[inline]
-    fn placed(&mut self, _unit: u32, _units: &mut dyn Units) {}
+    fn placed(&mut self, _unit: PlaneId, _units: &mut dyn Units) {}
 }

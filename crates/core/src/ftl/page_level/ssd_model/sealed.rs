@@ -25,6 +25,7 @@ use crate::ftl::page_level::store::{DATA, Discipline, Limits, Parts, Store};
 use crate::ftl::victim::VictimPolicy;
 use crate::nand::media::{Content, Media, Oob, PageState};
 use crate::nand::{Cause, Flash};
+use crate::support::ids::{BlockId, PlaneId};
 use crate::support::whole_share;
 
 /// What crosses the bus for a summary, in bytes; one sector with its spare bytes.
@@ -125,7 +126,7 @@ pub(super) fn store(shape: &Shape<'_>, options: Options) -> Result<Store, String
 #[derive(Debug, Clone, Default)]
 struct Listed {
     /// The next one last.
-    blocks: Vec<u32>,
+    blocks: Vec<BlockId>,
     /// The average of the erases that its blocks had left when those were listed.
     average_left: f64,
 }
@@ -145,7 +146,7 @@ struct Sealed {
 }
 
 impl Discipline for Sealed {
-    fn opens(&mut self, store: &mut Store, unit: u32) -> Option<u32> {
+    fn opens(&mut self, store: &mut Store, unit: PlaneId) -> Option<BlockId> {
         self.rotation.take(store, unit)
     }
 
@@ -157,27 +158,27 @@ impl Discipline for Sealed {
 
     /// On each die the first plane that is short is cleaned, planes taking turns. One at a time,
     /// and planes that share an open block all together.
-    fn asks_for_room(&mut self, store: &mut Store, unit: u32) {
+    fn asks_for_room(&mut self, store: &mut Store, unit: PlaneId) {
         let (element, elements) = (store.pools().of_unit(unit), store.pools().count());
         if self.shared {
-            return store.ask_for_space(element, DATA);
+            return store.ask_for_space(unit, DATA);
         }
         let (dies, units) = (store.geometry().dies, store.geometry().units);
         for die in (element..dies).step_by(elements as usize) {
             // After most writes none is short.
-            let mut planes = (die..units).step_by(dies as usize);
-            if !planes.any(|unit| store.free_blocks(unit) <= self.low) {
+            let planes = || (die..units).step_by(dies as usize).map(PlaneId);
+            if !planes().any(|unit| store.free_blocks(unit) <= self.low) {
                 continue;
             }
-            if (die..units).step_by(dies as usize).any(|unit| store.is_collecting(unit)) {
+            if planes().any(|unit| store.is_collecting(unit)) {
                 continue;
             }
-            let planes = units / dies;
+            let count = units / dies;
             let last = self.cleaned[die as usize];
-            let in_turn = (1..=planes).map(|turn| die + (last + turn) % planes * dies);
-            let short = |&unit: &u32| store.free_blocks(unit) <= self.low && store.gains(unit);
+            let in_turn = (1..=count).map(|turn| PlaneId(die + (last + turn) % count * dies));
+            let short = |&unit: &PlaneId| store.free_blocks(unit) <= self.low && store.gains(unit);
             if let Some(unit) = { in_turn }.find(short) {
-                self.cleaned[die as usize] = unit / dies;
+                self.cleaned[die as usize] = unit.0 / dies;
                 store.ask_for_space(unit, DATA);
             }
         }
@@ -185,11 +186,17 @@ impl Discipline for Sealed {
 
     /// Blocks of planes that share an open block are put in order when cleaning begins, by the
     /// valid pages of that moment, the lowest number first among equals.
-    fn picks_victim(&mut self, store: &Store, cx: &Cx<'_>, unit: u32, begins: bool) -> Option<u32> {
+    fn picks_victim(
+        &mut self,
+        store: &Store,
+        cx: &Cx<'_>,
+        unit: PlaneId,
+        begins: bool,
+    ) -> Option<BlockId> {
         let gains =
-            |block: u32| store.closed(block).is_some_and(|valid| valid < store.data_pages());
+            |block: BlockId| store.closed(block).is_some_and(|valid| valid < store.data_pages());
         let erases = cx.flash.erases();
-        let Listed { blocks: listed, average_left } = &mut self.listed[unit as usize];
+        let Listed { blocks: listed, average_left } = &mut self.listed[unit.index()];
         if begins {
             let blocks = || store.together(unit).flat_map(|unit| store.blocks_of(unit));
             listed.clear();
@@ -198,12 +205,12 @@ impl Discipline for Sealed {
             listed.sort_unstable_by_key(|&block| {
                 Reverse((store.closed(block), rotation.number(store, block)))
             });
-            let erases = &mut blocks().map(|block| erases[block as usize]);
+            let erases = &mut blocks().map(|block| erases[block.index()]);
             *average_left = self.turns.average_left(erases);
         }
         while let Some(block) = listed.pop() {
             let last = listed.is_empty();
-            let accepts = |turns: &mut Turns| turns.accepts(erases[block as usize], *average_left);
+            let accepts = |turns: &mut Turns| turns.accepts(erases[block.index()], *average_left);
             if gains(block) && (accepts(&mut self.turns) || last) {
                 return Some(block);
             }
@@ -213,24 +220,24 @@ impl Discipline for Sealed {
 
     /// A plane's cleaning ends when it has erased a block; that of planes which share an open block
     /// does when there are two erased blocks more than began it, or its list is at its end.
-    fn goes_on(&self, store: &Store, unit: u32) -> bool {
+    fn goes_on(&self, store: &Store, unit: PlaneId) -> bool {
         self.shared
             && store.erased(unit) <= self.low + 1
-            && !self.listed[unit as usize].blocks.is_empty()
+            && !self.listed[unit.index()].blocks.is_empty()
     }
 
-    fn ended(&mut self, unit: u32) {
-        self.listed[unit as usize].blocks.clear();
+    fn ended(&mut self, unit: PlaneId) {
+        self.listed[unit.index()].blocks.clear();
     }
 
     /// To the open block that the plane has, or shares. A power cut may leave a plane without room,
     /// when its victim has been copied, and holds pages whose new versions were lost on other
     /// planes. Then they go to the plane of its element that has most room beside its reserve.
-    fn moves_to(&self, store: &Store, unit: u32) -> u32 {
+    fn moves_to(&self, store: &Store, unit: PlaneId) -> PlaneId {
         if self.shared || store.has_room(unit) {
             return self.active(store, unit);
         }
-        let spare = |to: u32| match store.free_blocks(to) {
+        let spare = |to: PlaneId| match store.free_blocks(to) {
             0 => 0,
             _ => store.free_pages(to, DATA) - store.data_pages(),
         };
@@ -239,8 +246,8 @@ impl Discipline for Sealed {
         others.max().filter(|&(pages, _)| pages > 0).map_or(unit, |(_, to)| to.0)
     }
 
-    fn active(&self, store: &Store, unit: u32) -> u32 {
-        let is_open = |&unit: &u32| store.is_open(unit);
+    fn active(&self, store: &Store, unit: PlaneId) -> PlaneId {
+        let is_open = |&unit: &PlaneId| store.is_open(unit);
         let next = || self.rotation.next(store, unit).map(|block| store.geometry().unit_of(block));
         store.together(unit).find(is_open).or_else(next).unwrap_or(unit)
     }
@@ -249,11 +256,11 @@ impl Discipline for Sealed {
     /// one that was opened last, if all of it is still where it came from. That block holds nothing
     /// then. A block that is worn out holds nothing either, but is of no use.
     fn before_recovery(&self, store: &Store, flash: &Flash, media: &mut Media) {
-        let leads = (0..store.geometry().units).filter(|&unit| store.lead(unit) == unit);
+        let leads = store.geometry().all_units().filter(|&unit| store.lead(unit) == unit);
         for unit in leads {
             let all = || store.together(unit).flat_map(|unit| store.blocks_of(unit));
             let blocks = || all().filter(|&block| !flash.is_worn_out(block));
-            let records = |media: &Media, block: u32| {
+            let records = |media: &Media, block: BlockId| {
                 let kept = media.block(block).iter().filter_map(|page| match page {
                     PageState::Done(oob) if oob.content != Content::Filler => Some(*oob),
                     _ => None,

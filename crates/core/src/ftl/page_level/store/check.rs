@@ -1,8 +1,9 @@
 //! Compares what a store knows twice.
 
 use super::Store;
-use crate::nand::{Flash, Ppn};
+use crate::nand::Flash;
 use crate::support::NONE;
+use crate::support::ids::Ppn;
 
 impl Store {
     /// Compares redundant state. `lies` says whether an owner's page is where the store has it;
@@ -12,13 +13,13 @@ impl Store {
     /// What does not agree.
     pub fn check(&self, flash: &Flash, lies: impl Fn(u32, Ppn) -> bool) -> Result<u32, String> {
         let mut valid_of = vec![0u16; self.valid_of.len()];
-        for ppn in 0..self.geometry.pages() {
-            if !self.valid.get(ppn as usize) {
+        for ppn in self.geometry.all_pages() {
+            if !self.valid.get(ppn.index()) {
                 continue;
             }
-            let (block, page) = (ppn / self.ppb(), ppn % self.ppb());
-            valid_of[block as usize] += 1;
-            let owner = self.reverse[ppn as usize];
+            let (block, page) = self.geometry.split(ppn);
+            valid_of[block.index()] += 1;
+            let owner = self.reverse[ppn.index()];
             if owner == NONE || !lies(owner, ppn) {
                 return Err(format!(
                     "page store: physical page {ppn} is valid, but its owner {owner} lies elsewhere"
@@ -43,7 +44,7 @@ impl Store {
                 return Err(format!("page store: block {block} is in the pool but not erased"));
             }
         }
-        let per_unit: u32 = (0..self.geometry.units).map(|u| self.pool.free(u)).sum();
+        let per_unit: u32 = self.geometry.all_units().map(|u| self.pool.free(u)).sum();
         if free != per_unit || free != self.pool.total() {
             return Err(format!(
                 "page store: the pool counts {} blocks and holds {free}",

@@ -11,6 +11,7 @@ use crate::ftl::wear::Swap;
 use crate::metrics::Counters;
 use crate::nand::{Cause, Engine, JoinId, Kind};
 use crate::support::NONE;
+use crate::support::ids::{BlockId, PlaneId, Ppn};
 use crate::support::minima::ABSENT;
 
 /// What a victim is emptied for.
@@ -40,7 +41,7 @@ impl Job {
 impl Store {
     /// Collects `unit` as far as one plan goes. What has to go on without anything in between says
     /// so.
-    pub fn collect(&mut self, cx: &mut Cx<'_>, unit: u32, owners: &mut impl Owners) -> Reclaim {
+    pub fn collect(&mut self, cx: &mut Cx<'_>, unit: PlaneId, owners: &mut impl Owners) -> Reclaim {
         let grain = self.limits.grain;
         cx.plan.together |= grain != Grain::Steps;
         let erases = Counters::total(&cx.counters.erases);
@@ -63,10 +64,10 @@ impl Store {
 
     /// Whether all that `unit` needs now has been planned. What is written while that goes on does
     /// not prolong a cleaning.
-    fn ends(&mut self, unit: u32) -> bool {
+    fn ends(&mut self, unit: PlaneId) -> bool {
         // A swap needs a reserve that is really erased: it begins when the rest has ended.
         let is_over = self.wear.is_due(unit) || self.has_enough(unit);
-        let ends = self.units[unit as usize].victim == NONE && is_over;
+        let ends = self.units[unit.index()].victim.is_none() && is_over;
         if ends {
             self.ask_discipline(|discipline, _| discipline.ended(unit));
         }
@@ -74,8 +75,8 @@ impl Store {
     }
 
     /// Whether `unit`, which has no victim, need not be collected any further.
-    fn has_enough(&self, unit: u32) -> bool {
-        let u = &self.units[unit as usize];
+    fn has_enough(&self, unit: PlaneId) -> bool {
+        let u = &self.units[unit.index()];
         if let Some(discipline) = self.discipline.as_ref().filter(|_| u.cleaned) {
             return !discipline.goes_on(self, unit);
         }
@@ -84,10 +85,15 @@ impl Store {
     }
 
     /// One step of collecting `unit`.
-    fn collect_some(&mut self, cx: &mut Cx<'_>, unit: u32, owners: &mut impl Owners) -> Reclaim {
-        if self.units[unit as usize].victim == NONE && !self.begin_swap(cx, unit) {
+    fn collect_some(
+        &mut self,
+        cx: &mut Cx<'_>,
+        unit: PlaneId,
+        owners: &mut impl Owners,
+    ) -> Reclaim {
+        if self.units[unit.index()].victim.is_none() && !self.begin_swap(cx, unit) {
             if self.has_enough(unit) {
-                self.units[unit as usize].collecting = false;
+                self.units[unit.index()].collecting = false;
                 return Reclaim::Done;
             }
             let Some(victim) = self.choose_victim(cx, unit) else {
@@ -95,43 +101,43 @@ impl Store {
             };
             match self.victim.cold().filter(|_| self.can_open(cx.engine, unit)) {
                 Some(cold) => {
-                    let from = unit * self.geometry.blocks_per_unit + cold;
+                    let from = self.geometry.first_block(unit) + cold;
                     self.unlist(from);
                     self.empty(unit, victim, Job::Clean(Swap { from, into: victim }));
                 }
                 None => self.empty(unit, victim, Job::Collect),
             }
         }
-        let (victim, job) = (self.units[unit as usize].victim, self.units[unit as usize].job);
-        let before = self.valid_of[victim as usize];
+        let (victim, job) = (self.units[unit.index()].victim, self.units[unit.index()].job);
+        let before = self.valid_of[victim.index()];
         self.copy_some(cx, unit, owners);
         if let Job::Swap(swap) = job
-            && self.valid_of[victim as usize] > 0
+            && self.valid_of[victim.index()] > 0
             && self.is_full(swap)
         {
             self.continue_swap(cx, unit, swap);
             return Reclaim::More;
         }
-        if before > 0 && self.valid_of[victim as usize] == before {
+        if before > 0 && self.valid_of[victim.index()] == before {
             return self.give_up(cx, unit);
         }
-        if self.valid_of[victim as usize] == 0 {
+        if self.valid_of[victim.index()] == 0 {
             if !owners.before_erase(self, cx, unit, victim) {
                 return self.give_up(cx, unit);
             }
             cx.erase(victim, job.cause(), JoinId::NONE, JoinId::NONE);
             self.history.erase(victim);
-            self.wear.count(victim, cx.flash.erases()[victim as usize]);
+            self.wear.count(victim, cx.flash.erases()[victim.index()]);
             self.rested(self.geometry.unit_of(victim));
-            self.units[unit as usize].victim = NONE;
+            self.units[unit.index()].victim = BlockId::NONE;
             match job {
                 Job::Collect => {
-                    self.units[unit as usize].cleaned = true;
+                    self.units[unit.index()].cleaned = true;
                     self.give(cx, victim);
                     self.level(cx, unit, victim);
                 }
                 Job::Clean(swap) => {
-                    self.units[unit as usize].cleaned = true;
+                    self.units[unit.index()].cleaned = true;
                     self.cleared(cx, unit, swap);
                 }
                 Job::Clear(swap) => self.cleared(cx, unit, swap),
@@ -145,9 +151,9 @@ impl Store {
     }
 
     /// The block that the policy names.
-    fn choose_victim(&mut self, cx: &Cx<'_>, unit: u32) -> Option<u32> {
+    fn choose_victim(&mut self, cx: &Cx<'_>, unit: PlaneId) -> Option<BlockId> {
         if self.limits.pools_as_one {
-            let begins = !self.units[unit as usize].cleaned;
+            let begins = !self.units[unit.index()].cleaned;
             let pick = |discipline: &mut dyn Discipline, store: &mut Self| {
                 discipline.picks_victim(store, cx, unit, begins)
             };
@@ -161,10 +167,10 @@ impl Store {
     }
 
     /// The same, those left out that rest.
-    fn choose_awake(&mut self, cx: &Cx<'_>, unit: u32) -> Option<u32> {
-        let first = unit * self.geometry.blocks_per_unit;
+    fn choose_awake(&mut self, cx: &Cx<'_>, unit: PlaneId) -> Option<BlockId> {
+        let first = self.geometry.first_block(unit);
         let blocks = Candidates {
-            closed: &self.units[unit as usize].closed,
+            closed: &self.units[unit.index()].closed,
             first,
             count: self.geometry.blocks_per_unit,
             pages: self.data_pages(),
@@ -188,23 +194,23 @@ impl Store {
     }
 
     /// Begins to empty a closed block on account of `unit`.
-    pub(super) fn empty(&mut self, unit: u32, victim: u32, job: Job) {
+    pub(super) fn empty(&mut self, unit: PlaneId, victim: BlockId, job: Job) {
         self.unlist(victim);
-        let u = &mut self.units[unit as usize];
+        let u = &mut self.units[unit.index()];
         (u.victim, u.scan, u.job) = (victim, 0, job);
     }
 
     /// A block is no longer among the closed ones.
-    pub(super) fn unlist(&mut self, block: u32) {
+    pub(super) fn unlist(&mut self, block: BlockId) {
         let unit = self.geometry.unit_of(block);
-        let leaf = (block - unit * self.geometry.blocks_per_unit) as usize;
-        self.units[unit as usize].closed.set(leaf, ABSENT);
+        let leaf = (block - self.geometry.first_block(unit)) as usize;
+        self.units[unit.index()].closed.set(leaf, ABSENT);
     }
 
     /// No closed block gains anything.
-    fn nothing_to_collect(&mut self, unit: u32) -> Reclaim {
-        self.units[unit as usize].collecting = false;
-        let wants = self.units[unit as usize].wants;
+    fn nothing_to_collect(&mut self, unit: PlaneId) -> Reclaim {
+        self.units[unit.index()].collecting = false;
+        let wants = self.units[unit.index()].wants;
         let Some((from, to)) = self.lendable(unit, wants) else { return Reclaim::Stuck };
         // All closed blocks are fully valid: what is not lies in an open block. Fresh pages are not
         // cold: what of them gets out of date is room that collection lacks already.
@@ -214,7 +220,7 @@ impl Store {
     }
 
     /// A block whose erase has been planned can be written again, unless it is worn out.
-    pub(super) fn give(&mut self, cx: &Cx<'_>, block: u32) {
+    pub(super) fn give(&mut self, cx: &Cx<'_>, block: BlockId) {
         if cx.flash.is_worn_out(block) {
             self.wear.retire(block);
         } else {
@@ -223,15 +229,15 @@ impl Store {
     }
 
     /// Copies the next valid pages of the victim. All of one step fit, by the reserve.
-    fn copy_some(&mut self, cx: &mut Cx<'_>, unit: u32, owners: &mut impl Owners) {
+    fn copy_some(&mut self, cx: &mut Cx<'_>, unit: PlaneId, owners: &mut impl Owners) {
         let (ppb, program_pages) = (self.ppb(), self.geometry.program_pages);
         let data_pages = self.data_pages();
-        let (victim, job) = (self.units[unit as usize].victim, self.units[unit as usize].job);
-        let base = (victim * ppb) as usize;
+        let (victim, job) = (self.units[unit.index()].victim, self.units[unit.index()].job);
+        let base = victim.page(0, ppb).index();
         // Whole program units: the rest of one is lost to fillers.
         let mut budget = (self.limits.gc_step_pages / program_pages).max(1) * program_pages;
         let mut moves = std::mem::take(&mut self.moves);
-        while budget > 0 && self.valid_of[victim as usize] > 0 {
+        while budget > 0 && self.valid_of[victim.index()] > 0 {
             let Some(class) = self.class_of_next(unit, victim) else { break };
             // One run: as many pages of one class as fit the budget and what is left of the open
             // block, or a program.
@@ -247,11 +253,11 @@ impl Store {
                 _ => None,
             };
             moves.clear();
-            let (mut first, mut into) = (0, NONE);
-            let mut from = base + self.units[unit as usize].scan as usize;
+            let (mut first, mut into) = (0, BlockId::NONE);
+            let mut from = base + self.units[unit.index()].scan as usize;
             while run > 0
-                && self.valid_of[victim as usize] > 0
-                && (into == NONE || (moves.len() as u32) + first < data_pages)
+                && self.valid_of[victim.index()] > 0
+                && (into.is_none() || (moves.len() as u32) + first < data_pages)
             {
                 let of = if swap.is_some() { None } else { Some(class) };
                 let Some(at) = self.next_valid(victim, from, of) else { break };
@@ -264,12 +270,12 @@ impl Store {
                     None => self.place(cx, (to, class), true, owner),
                 };
                 let Some((block, page)) = placed else { break };
-                if into == NONE {
+                if into.is_none() {
                     (into, first) = (block, page);
                 }
-                let out = owners.moved(owner, block * ppb + page);
+                let out = owners.moved(owner, block.page(page, ppb));
                 moves.push(Move { page: (at - base) as u32, out });
-                self.invalidate(at as u32);
+                self.invalidate(Ppn(at as u32));
                 from = at + 1;
                 (run, budget) = (run - 1, budget - 1);
             }
@@ -301,31 +307,32 @@ impl Store {
     /// Whether the next page that has to make way for those of another unit would take the last
     /// erased block: the block that it leaves does not become free again, and without a reserve
     /// collection could run dry.
-    fn costs_reserve(&self, cx: &Cx<'_>, (unit, class): (u32, u32), job: Job) -> bool {
+    fn costs_reserve(&self, cx: &Cx<'_>, (unit, class): (PlaneId, u32), job: Job) -> bool {
         let Job::Clear(swap) = job else { return false };
         let open = &self.open[self.write_point(unit, class, true)];
         self.geometry.unit_of(swap.into) == unit
             && self.geometry.unit_of(swap.from) != unit
-            && open.block == NONE
+            && open.block.is_none()
             && !self.can_open(cx.engine, unit)
     }
 
     /// Goes to the victim's next valid page; says which class it moves to.
-    fn class_of_next(&mut self, unit: u32, victim: u32) -> Option<u32> {
-        let base = (victim * self.ppb()) as usize;
-        let scan = base + self.units[unit as usize].scan as usize;
+    fn class_of_next(&mut self, unit: PlaneId, victim: BlockId) -> Option<u32> {
+        let base = self.geometry.ppn(victim, 0).index();
+        let scan = base + self.units[unit.index()].scan as usize;
         let at = self.valid.first_set(scan, base + self.ppb() as usize);
         debug_assert!(at.is_some(), "valid pages of the victim lie before the scan");
-        self.units[unit as usize].scan = (at? - base) as u32;
+        self.units[unit.index()].scan = (at? - base) as u32;
         Some(self.class_of_moved(victim, self.reverse[at?]))
     }
 
     /// The victim's next valid page, from flash page `from` on, that moves to the class, or to any.
     /// Others are passed over, for a later run: a block holds pages of two classes only if one had
     /// to do with the other's.
-    fn next_valid(&self, victim: u32, mut from: usize, class: Option<u32>) -> Option<usize> {
+    fn next_valid(&self, victim: BlockId, mut from: usize, class: Option<u32>) -> Option<usize> {
+        let end = self.geometry.ppn(victim + 1, 0).index();
         loop {
-            let at = self.valid.first_set(from, ((victim + 1) * self.ppb()) as usize)?;
+            let at = self.valid.first_set(from, end)?;
             if class.is_none_or(|class| self.class_of_moved(victim, self.reverse[at]) == class) {
                 return Some(at);
             }
@@ -334,7 +341,7 @@ impl Store {
     }
 
     /// The next unit of the pool that has room to spare for copies from `unit`, or that one itself.
-    fn spread_to(&mut self, engine: &Engine, unit: u32, class: u32) -> u32 {
+    fn spread_to(&mut self, engine: &Engine, unit: PlaneId, class: u32) -> PlaneId {
         let pool = self.pools.of_unit(unit);
         let each = self.pools.units_each();
         for _ in 0..each {
@@ -351,13 +358,13 @@ impl Store {
     pub(super) fn fill_unit(&mut self, write_point: usize, moves: &mut Vec<Move>) {
         while !(moves.len() as u32).is_multiple_of(self.geometry.program_pages) {
             let (block, page) = self.next_page(write_point, NONE);
-            self.invalidate(block * self.ppb() + page);
+            self.invalidate(self.geometry.ppn(block, page));
             moves.push(Move { page: NONE, out: PageOut::filler() });
         }
     }
 
     /// Whether there is room for a tombstone by [`Self::append_moved`].
-    pub(super) fn has_room_beside(&self, unit: u32, victim: u32) -> bool {
+    pub(super) fn has_room_beside(&self, unit: PlaneId, victim: BlockId) -> bool {
         self.has_moved_room(self.moves_to(unit), self.class_of_moved(victim, TOMB))
     }
 
@@ -366,12 +373,12 @@ impl Store {
     pub fn append_moved(
         &mut self,
         cx: &mut Cx<'_>,
-        unit: u32,
-        victim: u32,
+        unit: PlaneId,
+        victim: BlockId,
         out: PageOut,
         owner: u32,
-        pins: &[u32],
-    ) -> Option<u32> {
+        pins: &[BlockId],
+    ) -> Option<Ppn> {
         let class = self.class_of_moved(victim, owner);
         let unit = self.moves_to(unit);
         let (block, page) = self.place(cx, (unit, class), true, owner)?;
@@ -380,28 +387,28 @@ impl Store {
         self.fill_unit(write_point, &mut moves);
         let label = self.open[write_point].label;
         let mut pinned = Vec::new();
-        for &block in pins.iter().filter(|&&block| block != NONE) {
+        for &block in pins.iter().filter(|&&block| block != BlockId::NONE) {
             cx.pin(block, &mut pinned);
         }
         cx.relocate(victim, &moves, Place { block, page, label }, Cause::Mapping, JoinId::NONE);
         cx.unpin(&mut pinned);
         self.close_if_full(cx, unit, class, true);
-        Some(block * self.ppb() + page)
+        Some(self.geometry.ppn(block, page))
     }
 
     /// There is no room to collect `unit` now, or for a swap; the victim goes back among the closed
     /// blocks.
-    fn give_up(&mut self, cx: &mut Cx<'_>, unit: u32) -> Reclaim {
-        let victim = std::mem::replace(&mut self.units[unit as usize].victim, NONE);
+    fn give_up(&mut self, cx: &mut Cx<'_>, unit: PlaneId) -> Reclaim {
+        let victim = std::mem::replace(&mut self.units[unit.index()].victim, BlockId::NONE);
         self.list(self.geometry.unit_of(victim), victim);
-        match self.units[unit as usize].job {
+        match self.units[unit.index()].job {
             Job::Collect => {
-                self.units[unit as usize].collecting = false;
+                self.units[unit.index()].collecting = false;
                 return Reclaim::Stuck;
             }
             Job::Clean(swap) => {
                 self.list(self.geometry.unit_of(swap.from), swap.from);
-                self.units[unit as usize].collecting = false;
+                self.units[unit.index()].collecting = false;
                 return Reclaim::Stuck;
             }
             Job::Clear(swap) => {

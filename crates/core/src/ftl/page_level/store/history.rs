@@ -1,6 +1,7 @@
 //! What is kept of each block beside its valid pages.
 
 use crate::ftl::victim::{HistoryView, Looks};
+use crate::support::ids::BlockId;
 
 /// What is kept of each block beside its valid pages, as far as somebody asks.
 #[derive(Debug, Clone, Default)]
@@ -37,25 +38,25 @@ impl History {
 
     /// A page of `block` has been written or has become invalid.
     #[inline]
-    pub fn change(&mut self, block: u32) {
-        if let Some(at) = self.changed.get_mut(block as usize) {
+    pub fn change(&mut self, block: BlockId) {
+        if let Some(at) = self.changed.get_mut(block.index()) {
             *at = self.now;
         }
     }
 
-    pub fn open(&mut self, block: u32) {
-        if let Some(at) = self.opened.get_mut(block as usize) {
+    pub fn open(&mut self, block: BlockId) {
+        if let Some(at) = self.opened.get_mut(block.index()) {
             *at = self.now;
         }
-        if let Some(at) = self.sequence.get_mut(block as usize) {
+        if let Some(at) = self.sequence.get_mut(block.index()) {
             self.openings += 1;
             *at = self.openings;
         }
     }
 
     /// Recovery has found that `block` was opened at `at`, counted in any way that grows.
-    pub fn found(&mut self, block: u32, at: u64) {
-        if let Some(sequence) = self.sequence.get_mut(block as usize) {
+    pub fn found(&mut self, block: BlockId, at: u64) {
+        if let Some(sequence) = self.sequence.get_mut(block.index()) {
             *sequence = at;
             self.openings = self.openings.max(at);
         }
@@ -63,29 +64,29 @@ impl History {
 
     /// `into` gets the pages of `from`: where the order of blocks is kept, it counts as having been
     /// opened when that was.
-    pub fn stand_for(&mut self, into: u32, from: u32) {
-        if let Some(&sequence) = self.sequence.get(from as usize) {
-            self.sequence[into as usize] = sequence;
+    pub fn stand_for(&mut self, into: BlockId, from: BlockId) {
+        if let Some(&sequence) = self.sequence.get(from.index()) {
+            self.sequence[into.index()] = sequence;
         }
     }
 
-    pub fn close(&mut self, block: u32) {
-        if let Some(at) = self.closed.get_mut(block as usize) {
+    pub fn close(&mut self, block: BlockId) {
+        if let Some(at) = self.closed.get_mut(block.index()) {
             self.order += 1;
             *at = self.order;
         }
     }
 
-    pub fn erase(&mut self, block: u32) {
-        if let Some(at) = self.erased.get_mut(block as usize) {
+    pub fn erase(&mut self, block: BlockId) {
+        if let Some(at) = self.erased.get_mut(block.index()) {
             self.erasures += 1;
             *at = self.erasures;
         }
     }
 
     /// Pages that the host has written since `block` was opened.
-    pub fn since_opened(&self, block: u32) -> u64 {
-        self.opened.get(block as usize).map_or(0, |at| self.now - at)
+    pub fn since_opened(&self, block: BlockId) -> u64 {
+        self.opened.get(block.index()).map_or(0, |at| self.now - at)
     }
 
     pub fn bytes(&self) -> usize {

@@ -54,10 +54,10 @@ use crate::ftl::context::{After, Cx, Label, Move, PageOut, Place, Stamp};
 use crate::ftl::gc::Grain;
 use crate::ftl::pool::Pool;
 use crate::ftl::victim::VictimPolicy;
-use crate::nand::{Geometry, JoinId, Ppn, Role};
+use crate::nand::{Geometry, JoinId, Role};
 use crate::support::NONE;
 use crate::support::bits::Bits;
-use crate::support::ids::LogicalBlock;
+use crate::support::ids::{BlockId, LogicalBlock, PlaneId, Ppn};
 use crate::support::minima::{ABSENT, Minima};
 
 /// The class of the host's pages.
@@ -112,14 +112,20 @@ pub trait Owners {
 
     /// Nothing valid is left in `victim`, which is going to be erased. Plans what has to be stored
     /// before that; `false` when there is no room for it.
-    fn before_erase(&mut self, store: &mut Store, cx: &mut Cx<'_>, unit: u32, victim: u32) -> bool;
+    fn before_erase(
+        &mut self,
+        store: &mut Store,
+        cx: &mut Cx<'_>,
+        unit: PlaneId,
+        victim: BlockId,
+    ) -> bool;
 }
 
 /// A block that is being written.
 #[derive(Debug, Clone, Default)]
 struct Open {
-    /// The block, or [`NONE`].
-    block: u32,
+    /// The block, or [`BlockId::NONE`].
+    block: BlockId,
     /// Next page.
     page: u32,
     label: Label,
@@ -142,7 +148,7 @@ impl Open {
         &mut self,
         cx: &mut Cx<'_>,
         (page, out): (u32, PageOut),
-        guard: u32,
+        guard: BlockId,
         waits: JoinId,
         full: u32,
     ) {
@@ -150,7 +156,7 @@ impl Open {
         cx.wait_for_unit(out, &mut self.waiting);
         cx.feed_unit(waits, &mut self.fed_by);
         self.pending.push(out);
-        if guard != NONE {
+        if guard != BlockId::NONE {
             cx.pin(guard, &mut self.pinned);
         }
         if self.pending.len() as u32 == full {
@@ -175,8 +181,8 @@ struct Unit {
     brings: u32,
     /// It waits for, or is under, collection.
     collecting: bool,
-    /// Block being emptied, or [`NONE`].
-    victim: u32,
+    /// Block being emptied, or [`BlockId::NONE`].
+    victim: BlockId,
     /// Page of the victim at which the next step goes on.
     scan: u32,
     /// What it is emptied for.
@@ -222,7 +228,7 @@ pub struct Store {
     /// Rules of the mapping above in place of the store's own; taken out while it is asked.
     discipline: Option<Box<dyn Discipline>>,
     /// Units that wait for collection.
-    waiting: VecDeque<u32>,
+    waiting: VecDeque<PlaneId>,
     /// Unit of the next copies that are spread.
     spread_turn: u32,
     moves: Vec<Move>,
@@ -237,7 +243,7 @@ impl Store {
             coming: 0,
             brings: 0,
             collecting: false,
-            victim: NONE,
+            victim: BlockId::NONE,
             scan: 0,
             job: Job::Collect,
             wants: DATA,
@@ -245,13 +251,13 @@ impl Store {
             cleaned: false,
             closed: Minima::new(geometry.blocks_per_unit as usize),
         };
-        let open = Open { block: NONE, ..Open::default() };
+        let open = Open { block: BlockId::NONE, ..Open::default() };
         Self {
             reverse: vec![NONE; geometry.pages() as usize],
             valid: Bits::new(geometry.pages() as usize),
             valid_of: vec![0; geometry.blocks() as usize],
             class_of: vec![0; if limits.classes > 1 { geometry.blocks() as usize } else { 0 }],
-            units: (0..geometry.units).map(unit).collect(),
+            units: geometry.all_units().map(unit).collect(),
             open: vec![open; (geometry.units * (limits.classes * 2 + 1)) as usize],
             pool: Pool::full(&geometry),
             alloc: Some(alloc),
@@ -297,13 +303,13 @@ impl Store {
 
     /// Number of an open block.
     #[inline]
-    fn write_point(&self, unit: u32, class: u32, moved: bool) -> usize {
+    fn write_point(&self, unit: PlaneId, class: u32, moved: bool) -> usize {
         let apart = moved && !self.limits.one_open;
-        (unit * (self.limits.classes * 2 + 1) + class * 2) as usize + usize::from(apart)
+        (unit.0 * (self.limits.classes * 2 + 1) + class * 2) as usize + usize::from(apart)
     }
 
     /// The open blocks of a unit's classes.
-    fn write_points(&self, unit: u32) -> std::ops::Range<usize> {
+    fn write_points(&self, unit: PlaneId) -> std::ops::Range<usize> {
         self.write_point(unit, 0, false)..self.write_point(unit, self.limits.classes, false)
     }
 
@@ -327,7 +333,7 @@ impl Store {
 
     /// The class that the pages of a victim move to: its own, or the region below if they lay there
     /// for long.
-    fn class_of_move(&self, victim: u32) -> u32 {
+    fn class_of_move(&self, victim: BlockId) -> u32 {
         let class = self.class_of(victim);
         let cold = class < self.limits.regions
             && self.history.since_opened(victim) > self.limits.region_pages;
@@ -339,7 +345,7 @@ impl Store {
     /// written again, without end on a full drive. Where a program takes several pages they stay:
     /// to separate them would leave two program units to fillers, and gain nothing.
     #[inline]
-    fn class_of_moved(&self, victim: u32, owner: u32) -> u32 {
+    fn class_of_moved(&self, victim: BlockId, owner: u32) -> u32 {
         let class = self.class_of_move(victim);
         match (owner >= OWN, class < self.limits.regions) {
             _ if self.limits.classes == self.limits.regions || self.geometry.program_pages > 1 => {
@@ -353,22 +359,22 @@ impl Store {
 
     /// The class of the pages in a block.
     #[inline]
-    fn class_of(&self, block: u32) -> u32 {
-        self.class_of.get(block as usize).map_or(DATA, |&class| u32::from(class))
+    fn class_of(&self, block: BlockId) -> u32 {
+        self.class_of.get(block.index()).map_or(DATA, |&class| u32::from(class))
     }
 
     /// The page of `ppn` is out of date. Returns its block.
     #[inline]
-    pub fn invalidate(&mut self, ppn: Ppn) -> u32 {
+    pub fn invalidate(&mut self, ppn: Ppn) -> BlockId {
         let (block, _) = self.geometry.split(ppn);
         let unit = self.geometry.unit_of(block);
-        self.valid.clear(ppn as usize);
-        self.valid_of[block as usize] -= 1;
-        let u = &mut self.units[unit as usize];
+        self.valid.clear(ppn.index());
+        self.valid_of[block.index()] -= 1;
+        let u = &mut self.units[unit.index()];
         u.valid -= 1;
-        let leaf = (block - unit * self.geometry.blocks_per_unit) as usize;
+        let leaf = (block - self.geometry.first_block(unit)) as usize;
         if u.closed.get(leaf) != ABSENT {
-            u.closed.set(leaf, self.valid_of[block as usize]);
+            u.closed.set(leaf, self.valid_of[block.index()]);
         }
         self.history.change(block);
         block
@@ -379,12 +385,12 @@ impl Store {
     fn place(
         &mut self,
         cx: &mut Cx<'_>,
-        (unit, class): (u32, u32),
+        (unit, class): (PlaneId, u32),
         moved: bool,
         owner: u32,
-    ) -> Option<(u32, u32)> {
+    ) -> Option<(BlockId, u32)> {
         let write_point = self.write_point(unit, class, moved);
-        if self.open[write_point].block == NONE {
+        if self.open[write_point].block.is_none() {
             self.open_block(cx, (unit, class), moved, write_point)?;
         }
         Some(self.next_page(write_point, owner))
@@ -395,7 +401,7 @@ impl Store {
     fn open_block(
         &mut self,
         cx: &mut Cx<'_>,
-        (unit, class): (u32, u32),
+        (unit, class): (PlaneId, u32),
         moved: bool,
         write_point: usize,
     ) -> Option<()> {
@@ -409,7 +415,7 @@ impl Store {
         } else if moved && self.pool.free(unit) == 0 {
             // Only where blocks are lost, by power cuts or wear: another open block has to do.
             let has_room =
-                |&s: &usize| self.open[s].block != NONE && self.open[s].pending.is_empty();
+                |&s: &usize| self.open[s].block != BlockId::NONE && self.open[s].pending.is_empty();
             let other = self.write_points(unit).find(has_room)?;
             if class >= self.limits.regions {
                 self.rest.give_up(self.open[other].block);
@@ -417,7 +423,7 @@ impl Store {
             self.open.swap(write_point, other);
         } else {
             let block = self.take_block(cx, unit)?;
-            if let Some(of) = self.class_of.get_mut(block as usize) {
+            if let Some(of) = self.class_of.get_mut(block.index()) {
                 *of = class as u8;
             }
             self.start(cx, write_point, block);
@@ -426,12 +432,12 @@ impl Store {
     }
 
     /// An erased block of `unit`.
-    fn take_block(&mut self, cx: &Cx<'_>, unit: u32) -> Option<u32> {
+    fn take_block(&mut self, cx: &Cx<'_>, unit: PlaneId) -> Option<BlockId> {
         if self.wear.takes_least_worn() {
             let erases = cx.flash.erases();
             // One whose erase has not ended is left for later: that may wait for what is written
             // here.
-            let least = |&block: &u32| (cx.engine.is_changing(block), erases[block as usize]);
+            let least = |&block: &BlockId| (cx.engine.is_changing(block), erases[block.index()]);
             let least = self.pool.of(unit).min_by_key(least)?;
             self.pool.take_this(unit, least);
             return Some(least);
@@ -441,7 +447,7 @@ impl Store {
     }
 
     /// An erased block is written from now on.
-    fn start(&mut self, cx: &mut Cx<'_>, write_point: usize, block: u32) {
+    fn start(&mut self, cx: &mut Cx<'_>, write_point: usize, block: BlockId) {
         self.history.open(block);
         self.wear.open(block);
         let label = cx.label(Role::Data, LogicalBlock::NONE);
@@ -451,33 +457,33 @@ impl Store {
 
     /// The next page of an open block, which becomes `owner`'s.
     #[inline]
-    fn next_page(&mut self, write_point: usize, owner: u32) -> (u32, u32) {
+    fn next_page(&mut self, write_point: usize, owner: u32) -> (BlockId, u32) {
         let open = &mut self.open[write_point];
         let (block, page) = (open.block, open.page);
         open.page += 1;
         let unit = self.geometry.unit_of(block);
-        self.units[unit as usize].valid += 1;
-        let ppn = block * self.geometry.pages_per_block + page;
-        self.valid.set(ppn as usize);
-        self.valid_of[block as usize] += 1;
-        self.reverse[ppn as usize] = owner;
+        self.units[unit.index()].valid += 1;
+        let ppn = self.geometry.ppn(block, page);
+        self.valid.set(ppn.index());
+        self.valid_of[block.index()] += 1;
+        self.reverse[ppn.index()] = owner;
         self.history.change(block);
         (block, page)
     }
 
     /// Whether collection can place a page of `class` in `unit`.
-    fn has_moved_room(&self, unit: u32, class: u32) -> bool {
-        self.open[self.write_point(unit, class, true)].block != NONE
+    fn has_moved_room(&self, unit: PlaneId, class: u32) -> bool {
+        self.open[self.write_point(unit, class, true)].block != BlockId::NONE
             || self.pool.free(unit) > 0
             || self.has_part_filled(unit)
             || self.open[self.write_points(unit)]
                 .iter()
-                .any(|open| open.block != NONE && open.pending.is_empty())
+                .any(|open| open.block != BlockId::NONE && open.pending.is_empty())
     }
 
     /// Closes an open block if it is full.
     #[inline]
-    fn close_if_full(&mut self, cx: &mut Cx<'_>, unit: u32, class: u32, moved: bool) {
+    fn close_if_full(&mut self, cx: &mut Cx<'_>, unit: PlaneId, class: u32, moved: bool) {
         let write_point = self.write_point(unit, class, moved);
         if self.open[write_point].page == self.data_pages() {
             self.close_point(cx, (unit, class), moved, write_point);
@@ -488,7 +494,7 @@ impl Store {
     fn close_point(
         &mut self,
         cx: &mut Cx<'_>,
-        (unit, class): (u32, u32),
+        (unit, class): (PlaneId, u32),
         moved: bool,
         write_point: usize,
     ) {
@@ -496,7 +502,7 @@ impl Store {
             let Open { block, page, label, .. } = self.open[write_point];
             discipline.ends_block(cx, Place { block, page, label });
         }
-        let block = std::mem::replace(&mut self.open[write_point].block, NONE);
+        let block = std::mem::replace(&mut self.open[write_point].block, BlockId::NONE);
         self.close(unit, block);
         if !moved && self.discipline.is_none() {
             self.ask_for_space(unit, class);
@@ -504,7 +510,7 @@ impl Store {
     }
 
     /// A block of `unit` may be collected from now on.
-    fn close(&mut self, unit: u32, block: u32) {
+    fn close(&mut self, unit: PlaneId, block: BlockId) {
         self.history.close(block);
         self.wear.close(block);
         if self.rest.begins(block) {
@@ -516,9 +522,9 @@ impl Store {
 
     /// A block is among the closed ones.
     #[inline]
-    fn list(&mut self, unit: u32, block: u32) {
-        let leaf = (block - unit * self.geometry.blocks_per_unit) as usize;
-        self.units[unit as usize].closed.set(leaf, self.valid_of[block as usize]);
+    fn list(&mut self, unit: PlaneId, block: BlockId) {
+        let leaf = (block - self.geometry.first_block(unit)) as usize;
+        self.units[unit.index()].closed.set(leaf, self.valid_of[block.index()]);
     }
 
     /// Puts a fresh page of `owner` into `unit`, which takes it, and programs the program unit when
@@ -527,10 +533,10 @@ impl Store {
     pub fn append(
         &mut self,
         cx: &mut Cx<'_>,
-        (unit, class): (u32, u32),
+        (unit, class): (PlaneId, u32),
         out: PageOut,
         owner: u32,
-        guard: u32,
+        guard: BlockId,
         waits: JoinId,
     ) -> Option<Ppn> {
         let ppn = self.put(cx, (unit, class), out, owner, guard, waits)?;
@@ -551,10 +557,10 @@ impl Store {
     fn put(
         &mut self,
         cx: &mut Cx<'_>,
-        (unit, class): (u32, u32),
+        (unit, class): (PlaneId, u32),
         out: PageOut,
         owner: u32,
-        guard: u32,
+        guard: BlockId,
         waits: JoinId,
     ) -> Option<Ppn> {
         let (block, page) = self.place(cx, (unit, class), false, owner)?;
@@ -570,13 +576,18 @@ impl Store {
             open.hold(cx, (page, out), guard, waits, self.geometry.program_pages);
         }
         self.close_if_full(cx, unit, class, false);
-        Some(block * self.geometry.pages_per_block + page)
+        Some(self.geometry.ppn(block, page))
     }
 
     /// The next program of `unit`'s fresh pages of `class` comes before erases of `blocks`.
-    pub fn hold_back(&mut self, cx: &mut Cx<'_>, (unit, class): (u32, u32), blocks: &[u32]) {
+    pub fn hold_back(
+        &mut self,
+        cx: &mut Cx<'_>,
+        (unit, class): (PlaneId, u32),
+        blocks: &[BlockId],
+    ) {
         let write_point = self.write_point(unit, class, false);
-        for &block in blocks.iter().filter(|&&block| block != NONE) {
+        for &block in blocks.iter().filter(|&&block| block != BlockId::NONE) {
             cx.pin(block, &mut self.open[write_point].pinned);
         }
     }
@@ -586,12 +597,17 @@ impl Store {
         if self.geometry.program_pages == 1 {
             return;
         }
-        for unit in 0..self.geometry.units {
+        for unit in self.geometry.all_units() {
             for class in 0..self.limits.classes {
                 while !self.open[self.write_point(unit, class, false)].pending.is_empty() {
-                    if let Some(ppn) =
-                        self.put(cx, (unit, class), PageOut::filler(), NONE, NONE, JoinId::NONE)
-                    {
+                    if let Some(ppn) = self.put(
+                        cx,
+                        (unit, class),
+                        PageOut::filler(),
+                        NONE,
+                        BlockId::NONE,
+                        JoinId::NONE,
+                    ) {
                         self.invalidate(ppn);
                     }
                 }

@@ -7,9 +7,9 @@ use super::{DATA, Open, Store};
 use crate::ftl::context::{Cx, Label};
 use crate::ftl::pool::Pool;
 use crate::nand::media::{Content, Media, PageState};
-use crate::nand::{Cause, JoinId, Ppn, Role};
+use crate::nand::{Cause, JoinId, Role};
 use crate::support::NONE;
-use crate::support::ids::LogicalBlock;
+use crate::support::ids::{BlockId, LogicalBlock, Ppn};
 
 impl Table {
     /// Finds the newest version of each page, and the tombstones that still count, and tells the
@@ -18,11 +18,10 @@ impl Table {
         // The newest record of each logical page wins. A copy has the record of its source; the one
         // in the block that was opened later wins, so that a collection which was cut short does
         // not begin anew.
-        let pages = store.geometry.pages();
-        let mut newest = vec![((0u64, 0u64), NONE); self.map.len()];
+        let mut newest = vec![((0u64, 0u64), Ppn::NONE); self.map.len()];
         let mut dead = vec![0u64; self.map.len()];
         let mut tombstones = BTreeMap::new();
-        for ppn in 0..pages {
+        for ppn in media.all_pages() {
             let Some(oob) = media.oob(ppn) else { continue };
             match oob.content {
                 Content::Host if (oob.seq, oob.opened) > newest[oob.lpn.index()].0 => {
@@ -41,13 +40,13 @@ impl Table {
             }
         }
         for (lpn, &((seq, _), ppn)) in newest.iter().enumerate() {
-            if ppn != NONE && seq > dead[lpn] {
-                self.map[lpn] = ppn;
+            if ppn != Ppn::NONE && seq > dead[lpn] {
+                self.map[lpn] = ppn.0;
                 store.adopt(ppn, lpn as u32);
             }
         }
         // A tombstone is kept while it is the last word on one of its pages.
-        for ppn in 0..pages {
+        for ppn in media.all_pages() {
             let Some(oob) = media.oob(ppn).filter(|oob| oob.content == Content::Tombstone) else {
                 continue;
             };
@@ -77,19 +76,19 @@ impl Store {
     /// [`Self::reopen`].
     pub fn adopt(&mut self, ppn: Ppn, owner: u32) {
         let (block, _) = self.geometry.split(ppn);
-        self.reverse[ppn as usize] = owner;
-        self.valid.set(ppn as usize);
-        self.valid_of[block as usize] += 1;
-        self.units[self.geometry.unit_of(block) as usize].valid += 1;
+        self.reverse[ppn.index()] = owner;
+        self.valid.set(ppn.index());
+        self.valid_of[block.index()] += 1;
+        self.units[self.geometry.unit_of(block).index()].valid += 1;
     }
 
     /// Erases what holds nothing valid, and finds the blocks that go on being written: in each unit
     /// the two of each class with most room, as the collection that power cut short may need it.
     pub fn reopen(&mut self, cx: &mut Cx<'_>, media: &Media) {
         self.pool = Pool::empty(&self.geometry);
-        for block in 0..self.geometry.blocks() {
+        for block in self.geometry.all_blocks() {
             let unit = self.geometry.unit_of(block);
-            if self.valid_of[block as usize] == 0 {
+            if self.valid_of[block.index()] == 0 {
                 let dirty = media.block(block).iter().any(|page| *page != PageState::Erased);
                 if dirty && !cx.flash.is_worn_out(block) {
                     cx.erase(block, Cause::Mapping, JoinId::NONE, JoinId::NONE);
@@ -98,7 +97,7 @@ impl Store {
                 continue;
             }
             let class = self.class_found(block);
-            if let Some(of) = self.class_of.get_mut(block as usize) {
+            if let Some(of) = self.class_of.get_mut(block.index()) {
                 *of = class as u8;
             }
             let opened = media.block(block).iter().find_map(|p| match p {
@@ -111,7 +110,7 @@ impl Store {
             let (fresh, moved) =
                 (self.write_point(unit, class, false), self.write_point(unit, class, true));
             let most = match &self.open[moved] {
-                open if open.block == NONE => 0,
+                open if open.block.is_none() => 0,
                 open => self.data_pages() - open.page,
             };
             if room <= most {
@@ -129,18 +128,18 @@ impl Store {
             } else {
                 std::mem::replace(&mut self.open[fresh], former)
             };
-            if former.block != NONE {
+            if former.block != BlockId::NONE {
                 self.close(unit, former.block);
             }
         }
-        for unit in 0..self.geometry.units {
+        for unit in self.geometry.all_units() {
             self.ask_for_room(unit, DATA);
         }
     }
 
     /// The class of what is valid in a block: the mapping's own pages, or data of whatever region.
-    fn class_found(&self, block: u32) -> u32 {
-        let first = (block * self.ppb()) as usize;
+    fn class_found(&self, block: BlockId) -> u32 {
+        let first = self.geometry.ppn(block, 0).index();
         let own = |ppn: usize| self.reverse[ppn] >= OWN;
         match self.valid.first_set(first, first + self.ppb() as usize) {
             Some(ppn) if own(ppn) => self.own_class(0),

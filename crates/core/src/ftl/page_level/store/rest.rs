@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 
 use super::Store;
 use crate::support::bits::Bits;
+use crate::support::ids::{BlockId, PlaneId};
 
 /// One of so many blocks of a unit rests at most.
 const MOST: u32 = 8;
@@ -30,7 +31,7 @@ pub(super) struct Rest {
 #[derive(Debug, Clone, Default)]
 struct Resting {
     /// Each with the erase of the unit up to which it rests, the oldest first.
-    blocks: VecDeque<(u32, u64)>,
+    blocks: VecDeque<(BlockId, u64)>,
     erases: u64,
 }
 
@@ -44,29 +45,29 @@ impl Rest {
     }
 
     /// A block is to rest once it is closed.
-    pub fn plan(&mut self, block: u32) {
+    pub fn plan(&mut self, block: BlockId) {
         if self.rounds > 0 {
-            self.due.set(block as usize);
+            self.due.set(block.index());
         }
     }
 
     /// An open block takes pages that are not cold: it is not to rest.
-    pub fn give_up(&mut self, block: u32) {
-        self.due.clear(block as usize);
+    pub fn give_up(&mut self, block: BlockId) {
+        self.due.clear(block.index());
     }
 
     /// A block is closed: whether it is to rest.
-    pub fn begins(&mut self, block: u32) -> bool {
-        self.due.clear(block as usize)
+    pub fn begins(&mut self, block: BlockId) -> bool {
+        self.due.clear(block.index())
     }
 }
 
 impl Store {
     /// A closed block of `unit` rests; where too many do, the first of them no longer does.
-    pub(super) fn rest(&mut self, unit: u32, block: u32) {
+    pub(super) fn rest(&mut self, unit: PlaneId, block: BlockId) {
         let blocks = self.geometry.blocks_per_unit;
         let rounds = u64::from(self.rest.rounds) * u64::from(blocks);
-        let resting = &mut self.rest.units[unit as usize];
+        let resting = &mut self.rest.units[unit.index()];
         resting.blocks.push_back((block, resting.erases + rounds));
         if resting.blocks.len() as u32 > blocks / MOST {
             self.wake(unit);
@@ -74,8 +75,8 @@ impl Store {
     }
 
     /// The block of `unit` that has rested longest may be collected.
-    fn wake(&mut self, unit: u32) -> bool {
-        let Some((block, _)) = self.rest.units[unit as usize].blocks.pop_front() else {
+    fn wake(&mut self, unit: PlaneId) -> bool {
+        let Some((block, _)) = self.rest.units[unit.index()].blocks.pop_front() else {
             return false;
         };
         self.list(unit, block);
@@ -83,12 +84,12 @@ impl Store {
     }
 
     /// A block of `unit` has been erased.
-    pub(super) fn rested(&mut self, unit: u32) {
-        let resting = &mut self.rest.units[unit as usize];
+    pub(super) fn rested(&mut self, unit: PlaneId) {
+        let resting = &mut self.rest.units[unit.index()];
         resting.erases += 1;
         let erases = resting.erases;
         // Several that began to rest between two erases end together.
-        while self.rest.units[unit as usize]
+        while self.rest.units[unit.index()]
             .blocks
             .front()
             .is_some_and(|&(_, until)| until <= erases)
@@ -98,7 +99,7 @@ impl Store {
     }
 
     /// All blocks of `unit` may be collected; says whether there were others.
-    pub(super) fn wake_all(&mut self, unit: u32) -> bool {
+    pub(super) fn wake_all(&mut self, unit: PlaneId) -> bool {
         let mut any = false;
         while self.wake(unit) {
             any = true;
@@ -107,8 +108,8 @@ impl Store {
     }
 
     /// Whether a block that rests has pages that are not valid.
-    pub(super) fn rest_gains(&self, unit: u32) -> bool {
-        let mut blocks = self.rest.units[unit as usize].blocks.iter();
-        blocks.any(|&(block, _)| u32::from(self.valid_of[block as usize]) < self.data_pages())
+    pub(super) fn rest_gains(&self, unit: PlaneId) -> bool {
+        let mut blocks = self.rest.units[unit.index()].blocks.iter();
+        blocks.any(|&(block, _)| u32::from(self.valid_of[block.index()]) < self.data_pages())
     }
 }

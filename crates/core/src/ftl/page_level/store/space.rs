@@ -2,34 +2,34 @@
 
 use super::{DATA, Fresh, Pools, Store, View};
 use crate::ftl::context::Cx;
-use crate::nand::{Engine, Ppn};
-use crate::support::NONE;
-use crate::support::ids::Lpn;
+use crate::nand::Engine;
+use crate::support::ids::{BlockId, Lpn, PlaneId, Ppn};
 
 impl Store {
     /// Whether fresh pages of `class` may go to `unit`. What stays in reserve must really be
     /// erased: if power fails, it is the only room there is.
     #[inline]
-    pub(super) fn takes(&self, engine: &Engine, unit: u32, class: u32) -> bool {
-        let u = &self.units[unit as usize];
+    pub(super) fn takes(&self, engine: &Engine, unit: PlaneId, class: u32) -> bool {
+        let u = &self.units[unit.index()];
         self.has_place(engine, unit, class) && u.valid + u.coming <= self.limits.share
     }
 
     /// Whether a page of `class` that replaces one of `unit` may go there.
     #[inline]
-    pub(super) fn has_place(&self, engine: &Engine, unit: u32, class: u32) -> bool {
+    pub(super) fn has_place(&self, engine: &Engine, unit: PlaneId, class: u32) -> bool {
         if self.limits.one_open {
             // What collection moves goes to the same block: the reserve is all that it can count
             // on.
-            let opens = self.open[self.write_point(unit, class, false)].block == NONE;
+            let opens = self.open[self.write_point(unit, class, false)].block.is_none();
             return self.really_erased(engine, unit) > usize::from(opens);
         }
-        self.open[self.write_point(unit, class, false)].block != NONE || self.can_open(engine, unit)
+        self.open[self.write_point(unit, class, false)].block != BlockId::NONE
+            || self.can_open(engine, unit)
     }
 
     /// Whether a block of `unit` can be opened so that one stays which is really erased.
     #[inline]
-    pub(super) fn can_open(&self, engine: &Engine, unit: u32) -> bool {
+    pub(super) fn can_open(&self, engine: &Engine, unit: PlaneId) -> bool {
         if self.wear.takes_least_worn() || self.limits.one_open {
             return self.really_erased(engine, unit) > 1;
         }
@@ -54,7 +54,7 @@ impl Store {
     }
 
     /// The only unit that the allocator can pick for a logical page, if its number says which.
-    pub fn home(&self, lpn: Lpn) -> Option<u32> {
+    pub fn home(&self, lpn: Lpn) -> Option<PlaneId> {
         self.alloc.as_ref().and_then(|_| self.pools.home(lpn))
     }
 
@@ -66,7 +66,13 @@ impl Store {
     /// The unit that the host's next page of `class` goes to, one of `pool`, where its version
     /// before lies at `old`; `None` while none takes it.
     #[inline]
-    pub fn pick(&mut self, cx: &Cx<'_>, pool: u32, class: u32, old: Option<Ppn>) -> Option<u32> {
+    pub fn pick(
+        &mut self,
+        cx: &Cx<'_>,
+        pool: u32,
+        class: u32,
+        old: Option<Ppn>,
+    ) -> Option<PlaneId> {
         let Some(mut alloc) = self.alloc.take() else {
             let unit = self.pick_in_turn(cx.engine, pool, class)?;
             self.turn = (self.turn + 1) % self.pools.units_each();
@@ -85,7 +91,7 @@ impl Store {
 
     /// The unit of `pool` that the mapping's own next page of `class` goes to: the first in turn
     /// that takes it.
-    pub fn pick_in_turn(&mut self, engine: &Engine, pool: u32, class: u32) -> Option<u32> {
+    pub fn pick_in_turn(&mut self, engine: &Engine, pool: u32, class: u32) -> Option<PlaneId> {
         let each = self.pools.units_each();
         for _ in 0..each {
             let unit = self.pools.nth(pool, self.turn);
@@ -101,19 +107,19 @@ impl Store {
     /// Puts `unit` in line for collection where it is short of erased blocks for fresh pages of
     /// `class`.
     #[inline]
-    pub(in crate::ftl) fn ask_for_space(&mut self, unit: u32, class: u32) {
+    pub(in crate::ftl) fn ask_for_space(&mut self, unit: PlaneId, class: u32) {
         let unit = self.lead(unit);
-        if self.units[unit as usize].collecting {
+        if self.units[unit.index()].collecting {
             // Who asks last is who waits now.
-            self.units[unit as usize].wants = class;
+            self.units[unit.index()].wants = class;
             return;
         }
         if self.erased(unit) > self.limits.gc_free_blocks {
             return;
         }
-        let u = &self.units[unit as usize];
-        if u.victim != NONE || self.gains(unit) || self.lendable(unit, class).is_some() {
-            let u = &mut self.units[unit as usize];
+        let u = &self.units[unit.index()];
+        if u.victim != BlockId::NONE || self.gains(unit) || self.lendable(unit, class).is_some() {
+            let u = &mut self.units[unit.index()];
             (u.collecting, u.idle, u.wants, u.cleaned) = (true, false, class, false);
             self.waiting.push_back(unit);
         }
@@ -122,7 +128,7 @@ impl Store {
     /// A fresh page of `class` finds no room in `unit`, which is put in line for collection where
     /// that helps.
     #[inline]
-    pub(super) fn ask_for_room(&mut self, unit: u32, class: u32) {
+    pub(super) fn ask_for_room(&mut self, unit: PlaneId, class: u32) {
         let asked = self.ask_discipline(|discipline, store| discipline.asks_for_room(store, unit));
         if asked.is_none() {
             self.ask_for_space(unit, class);
@@ -131,21 +137,21 @@ impl Store {
 
     /// Whether a closed block of `unit` has pages that are not valid.
     #[inline]
-    pub(in crate::ftl) fn gains(&self, unit: u32) -> bool {
+    pub(in crate::ftl) fn gains(&self, unit: PlaneId) -> bool {
         self.together(unit).any(|unit| {
-            let least = self.units[unit as usize].closed.min();
+            let least = self.units[unit.index()].closed.min();
             least.is_some_and(|(_, valid)| u32::from(valid) < self.data_pages())
                 || self.rest_gains(unit)
         })
     }
 
     /// Whether `unit` is worth collecting while nothing else is to do. Then it is under collection.
-    pub fn collects_when_idle(&mut self, unit: u32) -> bool {
-        let u = &self.units[unit as usize];
+    pub fn collects_when_idle(&mut self, unit: PlaneId) -> bool {
+        let u = &self.units[unit.index()];
         let short = self.pool.free(unit) <= self.limits.idle_free_blocks;
-        let worth = !u.collecting && short && (u.victim != NONE || self.gains(unit));
+        let worth = !u.collecting && short && (u.victim != BlockId::NONE || self.gains(unit));
         if worth {
-            let u = &mut self.units[unit as usize];
+            let u = &mut self.units[unit.index()];
             (u.collecting, u.idle, u.cleaned) = (true, true, false);
         }
         worth
@@ -153,9 +159,9 @@ impl Store {
 
     /// Ends the collection of `unit` before its next step if it is not needed now; says whether it
     /// did. What has been begun goes on the next time.
-    pub fn pause(&mut self, unit: u32) -> bool {
+    pub fn pause(&mut self, unit: PlaneId) -> bool {
         let enough = self.pool.free(unit) > self.limits.gc_free_blocks;
-        let u = &mut self.units[unit as usize];
+        let u = &mut self.units[unit.index()];
         let pauses = u.idle && enough;
         u.collecting &= !pauses;
         if pauses && self.wear.is_due(unit) {
@@ -168,13 +174,13 @@ impl Store {
 
     /// An open block of `unit` that could take the fresh pages of `class`, which has none: its
     /// number, and that of the one for those pages.
-    pub(super) fn lendable(&self, unit: u32, class: u32) -> Option<(usize, usize)> {
+    pub(super) fn lendable(&self, unit: PlaneId, class: u32) -> Option<(usize, usize)> {
         let to = self.write_point(unit, class, false);
-        if self.open[to].block != NONE {
+        if self.open[to].block != BlockId::NONE {
             return None;
         }
         let write_points = self.write_points(unit);
-        let is_open = |&write_point: &usize| self.open[write_point].block != NONE;
+        let is_open = |&write_point: &usize| self.open[write_point].block != BlockId::NONE;
         let moved = write_points.clone().skip(1).step_by(2).find(is_open);
         let part_filled = self.has_part_filled(unit).then(|| self.swap_point(unit));
         Some((moved.or(part_filled).or_else(|| write_points.step_by(2).find(is_open))?, to))
@@ -182,34 +188,36 @@ impl Store {
 
     /// Whether a program unit of `class` has been begun in `unit` and is not full yet.
     #[inline]
-    pub(super) fn has_pending(&self, unit: u32, class: u32) -> bool {
+    pub(super) fn has_pending(&self, unit: PlaneId, class: u32) -> bool {
         self.geometry.program_pages > 1
             && !self.open[self.write_point(unit, class, false)].pending.is_empty()
     }
 
     /// Pages of `class` that `unit` takes before anything is erased.
-    pub(in crate::ftl) fn free_pages(&self, unit: u32, class: u32) -> u32 {
+    pub(in crate::ftl) fn free_pages(&self, unit: PlaneId, class: u32) -> u32 {
         let open = &self.open[self.write_point(unit, class, false)];
-        let room = if open.block == NONE { 0 } else { self.data_pages() - open.page };
+        let room = if open.block.is_none() { 0 } else { self.data_pages() - open.page };
         self.pool.free(unit) * self.data_pages() + room
     }
 
     /// A unit that waits for collection.
-    pub fn needs_reclaim(&mut self) -> Option<u32> {
+    pub fn needs_reclaim(&mut self) -> Option<PlaneId> {
         self.waiting.pop_front()
     }
 
     /// Erased blocks in `unit`.
-    pub fn free_blocks(&self, unit: u32) -> u32 {
+    pub fn free_blocks(&self, unit: PlaneId) -> u32 {
         self.pool.free(unit)
     }
 
     /// One sentence with the numbers that tell why there is no room.
     pub fn space(&self) -> String {
         let valid: u64 = self.units.iter().map(|u| u64::from(u.valid)).sum();
-        let starved = (0..self.geometry.units)
+        let starved = self
+            .geometry
+            .all_units()
             .filter(|&u| {
-                self.open[self.write_point(u, DATA, false)].block == NONE && self.pool.free(u) < 2
+                self.open[self.write_point(u, DATA, false)].block.is_none() && self.pool.free(u) < 2
             })
             .count();
         let worn = match self.wear.retired() {

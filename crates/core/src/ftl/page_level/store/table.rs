@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 
 use super::{DATA, Owners, Store};
 use crate::ftl::context::{Cx, PageOut};
-use crate::nand::{Cause, JoinId, Ppn};
+use crate::nand::{Cause, JoinId};
 use crate::support::NONE;
-use crate::support::ids::Lpn;
+use crate::support::ids::{BlockId, Lpn, PlaneId, Ppn};
 
 /// Marks entries that are trimmed, and owners that are tombstones.
 pub(super) const TOMB: u32 = 1 << 31;
@@ -37,7 +37,7 @@ pub struct Table {
     free_tombs: Vec<u32>,
     /// Pages trimmed since the last tombstone, and the block that holds the version before, by
     /// pool: a tombstone lies where the pages did, so that it takes no more room there than they.
-    trimmed: Vec<BTreeMap<Lpn, u32>>,
+    trimmed: Vec<BTreeMap<Lpn, BlockId>>,
     /// How many they are.
     unwritten_trims: usize,
 }
@@ -67,29 +67,29 @@ impl Table {
     #[inline]
     pub fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
         let entry = self.map[lpn.index()];
-        (entry & TOMB == 0).then_some(entry)
+        (entry & TOMB == 0).then_some(Ppn(entry))
     }
 
     /// `lpn` lies at `ppn`.
     #[inline]
     pub fn set(&mut self, lpn: Lpn, ppn: Ppn) {
-        self.map[lpn.index()] = ppn;
+        self.map[lpn.index()] = ppn.0;
     }
 
-    /// Forgets where `lpn` was; returns the block of its old version, or [`NONE`].
+    /// Forgets where `lpn` was; returns the block of its old version, or [`BlockId::NONE`].
     #[inline]
-    pub fn forget(&mut self, store: &mut Store, lpn: Lpn) -> u32 {
+    pub fn forget(&mut self, store: &mut Store, lpn: Lpn) -> BlockId {
         let old = std::mem::replace(&mut self.map[lpn.index()], NONE);
         if old == NONE {
             // Trimmed, and no tombstone yet: what was there before may be the last durable version.
             if self.unwritten_trims == 0 {
-                return NONE;
+                return BlockId::NONE;
             }
             let block = self.trimmed[store.pools.of_page(lpn) as usize].remove(&lpn);
             self.unwritten_trims -= usize::from(block.is_some());
-            block.unwrap_or(NONE)
+            block.unwrap_or(BlockId::NONE)
         } else if old & TOMB == 0 {
-            store.invalidate(old)
+            store.invalidate(Ppn(old))
         } else {
             // Until the new version is stored, the tombstone keeps older ones from coming back.
             let tomb = &mut self.tombs[(old & !TOMB) as usize];
@@ -127,7 +127,8 @@ impl Table {
                 let (ranges, blocks) = self.take_trimmed(pool, store.geometry.page_bytes);
                 let (tomb, out) = self.tombstone(cx, &ranges);
                 store.hold_back(cx, (unit, DATA), &blocks);
-                let placed = store.append(cx, (unit, DATA), out, TOMB | tomb, NONE, JoinId::NONE);
+                let placed =
+                    store.append(cx, (unit, DATA), out, TOMB | tomb, BlockId::NONE, JoinId::NONE);
                 let Some(ppn) = placed else { return false };
                 self.tombs[tomb as usize].ppn = ppn;
             }
@@ -138,7 +139,7 @@ impl Table {
     /// Takes ranges trimmed since the last tombstone and not written again, in order, as many as a
     /// tombstone holds; and the blocks that hold the versions before, which must stay until the
     /// tombstone is stored.
-    fn take_trimmed(&mut self, pool: u32, page_bytes: u64) -> (Vec<(Lpn, u32)>, Vec<u32>) {
+    fn take_trimmed(&mut self, pool: u32, page_bytes: u64) -> (Vec<(Lpn, u32)>, Vec<BlockId>) {
         let most = (page_bytes / 8) as usize;
         let mut ranges: Vec<(Lpn, u32)> = Vec::new();
         let mut blocks = Vec::new();
@@ -161,7 +162,7 @@ impl Table {
     /// A tombstone for these ranges: its number and the page to write.
     fn tombstone(&mut self, cx: &mut Cx<'_>, ranges: &[(Lpn, u32)]) -> (u32, PageOut) {
         let tomb = self.free_tombs.pop().unwrap_or_else(|| {
-            self.tombs.push(Tombstone { ppn: NONE, live: 0, list: NONE });
+            self.tombs.push(Tombstone { ppn: Ppn::NONE, live: 0, list: NONE });
             self.tombs.len() as u32 - 1
         });
         let mut live = 0;
@@ -170,14 +171,14 @@ impl Table {
             live += count;
         }
         let list = cx.write_down_trims(ranges.iter().copied());
-        self.tombs[tomb as usize] = Tombstone { ppn: NONE, live, list };
+        self.tombs[tomb as usize] = Tombstone { ppn: Ppn::NONE, live, list };
         (tomb, PageOut::tombstone(list, Cause::Mapping))
     }
 
     /// Whether an owner's page is at `ppn`.
     pub fn lies(&self, owner: u32, ppn: Ppn) -> bool {
         if owner & TOMB == 0 {
-            self.map[owner as usize] == ppn
+            self.map[owner as usize] == ppn.0
         } else {
             self.tombs[(owner & !TOMB) as usize].ppn == ppn
         }
@@ -209,7 +210,7 @@ impl Owners for Table {
     #[inline]
     fn moved(&mut self, owner: u32, ppn: Ppn) -> PageOut {
         if owner & TOMB == 0 {
-            self.map[owner as usize] = ppn;
+            self.map[owner as usize] = ppn.0;
             return PageOut::data(Lpn(owner), Cause::Gc);
         }
         let tomb = &mut self.tombs[(owner & !TOMB) as usize];
@@ -219,7 +220,13 @@ impl Owners for Table {
 
     /// What the victim holds of pages trimmed meanwhile is their last durable version, and older
     /// ones may lie elsewhere: the tombstones go ahead of the erase.
-    fn before_erase(&mut self, store: &mut Store, cx: &mut Cx<'_>, unit: u32, victim: u32) -> bool {
+    fn before_erase(
+        &mut self,
+        store: &mut Store,
+        cx: &mut Cx<'_>,
+        unit: PlaneId,
+        victim: BlockId,
+    ) -> bool {
         let pool = store.pools.of_unit(unit);
         while !self.trimmed[pool as usize].is_empty() {
             if !store.has_room_beside(unit, victim) {

@@ -10,7 +10,7 @@ use crate::nand::chip::Chip;
 use crate::nand::config::ProgramOrder;
 use crate::nand::{Cause, Engine, Flash, Geometry, JoinId, Plan};
 use crate::support::NONE;
-use crate::support::ids::Lpn;
+use crate::support::ids::{BlockId, Lpn};
 use crate::support::tournament::NEVER;
 
 /// How the data of a page come.
@@ -36,7 +36,7 @@ fn programmed(data: [Data; 2], apart: bool) -> u64 {
     }))
     .unwrap();
     let geometry = Geometry::new(&config.nand).unwrap();
-    let (full, other) = (geometry.program_pages, geometry.blocks_per_unit);
+    let (full, other) = (geometry.program_pages, BlockId(geometry.blocks_per_unit));
     let mut engine = Engine::new(Chip::new(&config.nand, &geometry).unwrap(), &geometry);
     let mut flash = Flash::new(geometry, ProgramOrder::Sequential);
     let (mut plan, mut counters) = (Plan::default(), Counters::default());
@@ -62,7 +62,7 @@ fn programmed(data: [Data; 2], apart: bool) -> u64 {
                 join
             }
         };
-        open.hold(&mut cx, (page, PageOut::host(Lpn(page))), NONE, waits, full);
+        open.hold(&mut cx, (page, PageOut::host(Lpn(page))), BlockId::NONE, waits, full);
         if apart {
             engine.issue(&plan);
             plan.clear();

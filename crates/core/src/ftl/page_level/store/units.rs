@@ -2,8 +2,8 @@
 
 use super::Store;
 use crate::ftl::alloc::Units;
-use crate::nand::{Engine, Ppn};
-use crate::support::NONE;
+use crate::nand::Engine;
+use crate::support::ids::{BlockId, PlaneId, Ppn};
 
 /// A store's units.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub struct View<'a> {
 
 impl Units for View<'_> {
     #[inline]
-    fn takes(&mut self, unit: u32) -> bool {
+    fn takes(&mut self, unit: PlaneId) -> bool {
         let takes = self.store.takes(self.engine, unit, self.class);
         if !takes {
             self.store.ask_for_room(unit, self.class);
@@ -24,7 +24,7 @@ impl Units for View<'_> {
         takes
     }
 
-    fn takes_in_place(&mut self, unit: u32) -> bool {
+    fn takes_in_place(&mut self, unit: PlaneId) -> bool {
         let takes = self.store.has_place(self.engine, unit, self.class);
         if !takes {
             self.store.ask_for_room(unit, self.class);
@@ -32,35 +32,35 @@ impl Units for View<'_> {
         takes
     }
 
-    fn recovers(&self, unit: u32) -> bool {
+    fn recovers(&self, unit: PlaneId) -> bool {
         let alone = self.store.gains(unit) && self.store.has_room(unit);
-        self.store.units[unit as usize].collecting || alone
+        self.store.units[unit.index()].collecting || alone
     }
 
-    fn active(&self, unit: u32) -> u32 {
+    fn active(&self, unit: PlaneId) -> PlaneId {
         self.store.active(unit)
     }
 
-    fn unit_of(&self, ppn: Ppn) -> u32 {
+    fn unit_of(&self, ppn: Ppn) -> PlaneId {
         self.store.geometry.unit_of(self.store.geometry.split(ppn).0)
     }
 
-    fn writes_after(&self, unit: u32, ppn: Ppn) -> bool {
+    fn writes_after(&self, unit: PlaneId, ppn: Ppn) -> bool {
         let open = self.store.open[self.store.write_point(unit, self.class, false)].block;
-        let opened = |block: u32| self.store.history.sequence[block as usize];
-        open == NONE || opened(open) >= opened(self.store.geometry.split(ppn).0)
+        let opened = |block: BlockId| self.store.history.sequence[block.index()];
+        open.is_none() || opened(open) >= opened(self.store.geometry.split(ppn).0)
     }
 
-    fn busy_ns(&self, unit: u32) -> u64 {
+    fn busy_ns(&self, unit: PlaneId) -> u64 {
         self.engine.busy_ns(self.store.geometry.die_of(unit))
     }
 
-    fn free_pages(&self, unit: u32) -> u32 {
+    fn free_pages(&self, unit: PlaneId) -> u32 {
         self.store.free_pages(unit, self.class)
     }
 
     #[inline]
-    fn has_pending(&self, unit: u32) -> bool {
+    fn has_pending(&self, unit: PlaneId) -> bool {
         self.store.has_pending(unit, self.class)
     }
 }

@@ -4,28 +4,29 @@
 use std::cmp::Reverse;
 
 use crate::support::heap::Heap;
+use crate::support::ids::BlockId;
 
 /// Blocks of a unit that are not worn out. Each heap names its blocks in its keys; among equals the
 /// lowest number is first.
 #[derive(Debug, Clone)]
 pub(super) struct Ranks {
     /// Number of the unit's first block.
-    first: u32,
+    first: BlockId,
     /// The hot pool, from the most erases on.
-    pub worn: Heap<(Reverse<u32>, u32)>,
+    pub worn: Heap<(Reverse<u32>, BlockId)>,
     /// The hot pool, from the fewest erases on.
-    pub fresh: Heap<(u32, u32)>,
+    pub fresh: Heap<(u32, BlockId)>,
     /// The hot pool, from the fewest effective erases on.
-    pub idlest: Heap<(u32, u32)>,
+    pub idlest: Heap<(u32, BlockId)>,
     /// The cold pool, from the fewest erases on.
-    pub coldest: Heap<(u32, u32)>,
+    pub coldest: Heap<(u32, BlockId)>,
     /// The cold pool, from the most effective erases on.
-    pub busiest: Heap<(Reverse<u32>, u32)>,
+    pub busiest: Heap<(Reverse<u32>, BlockId)>,
 }
 
 impl Ranks {
     /// No blocks yet of the `count` from number `first` on.
-    pub fn new(first: u32, count: u32) -> Self {
+    pub fn new(first: BlockId, count: u32) -> Self {
         let count = count as usize;
         Self {
             first,
@@ -39,7 +40,7 @@ impl Ranks {
 
     /// A block belongs to the hot or the cold pool, with so many erases in all and so many
     /// effective ones. O(log blocks).
-    pub fn set(&mut self, block: u32, hot: bool, (erases, effective): (u32, u32)) {
+    pub fn set(&mut self, block: BlockId, hot: bool, (erases, effective): (u32, u32)) {
         let member = block - self.first;
         if hot {
             self.coldest.remove(member);
@@ -57,7 +58,7 @@ impl Ranks {
     }
 
     /// A block belongs to neither pool. O(log blocks).
-    pub fn remove(&mut self, block: u32) {
+    pub fn remove(&mut self, block: BlockId) {
         let member = block - self.first;
         self.worn.remove(member);
         self.fresh.remove(member);
@@ -67,7 +68,7 @@ impl Ranks {
     }
 
     /// The cold block with the fewest erases among those accepted.
-    pub fn coldest_where(&self, accepts: impl Fn(u32) -> bool) -> Option<(u32, u32)> {
+    pub fn coldest_where(&self, accepts: impl Fn(BlockId) -> bool) -> Option<(u32, BlockId)> {
         self.coldest.first_where(|member| accepts(self.first + member)).map(|(key, _)| key)
     }
 }
