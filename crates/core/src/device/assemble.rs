@@ -113,8 +113,8 @@ fn check_home(
         return Ok(());
     }
     Err(DeviceError::Config(format!(
-        "buffer.scheme: `{}` has to know to which unit each page will go, which takes static placement: \
-         ftl.mapping = \"page\" with ftl.allocator = \"static\"",
+        "buffer.scheme: `{}` has to know to which unit each page will go, which takes static \
+         placement: ftl.mapping = \"page\" with ftl.allocator = \"static\"",
         config.buffer.scheme.name()
     )))
 }
@@ -130,7 +130,8 @@ fn check_parts(config: &DeviceConfig) -> Result<(), DeviceError> {
     let composed = ftl::is_composed(config.ftl.mapping.name());
     match given.into_iter().find(|&(_, given)| given && !composed) {
         Some((part, _)) => Err(DeviceError::Config(format!(
-            "ftl.{part}: `{}` decides that itself; leave it out, or use a page-level mapping such as `page`",
+            "ftl.{part}: `{}` decides that itself; leave it out, or use a page-level mapping such \
+             as `page`",
             config.ftl.mapping.name()
         ))),
         None => Ok(()),
@@ -221,7 +222,8 @@ fn logical_pages(config: &DeviceConfig, geometry: &Geometry) -> Result<u32, Devi
     }
     if blocks >= u64::from(geometry.blocks()) {
         return Err(DeviceError::Config(format!(
-            "ftl.exported: {bytes} B exported of {raw} B of flash leave no spare blocks; export less or add blocks (nand.blocks_per_plane)"
+            "ftl.exported: {bytes} B exported of {raw} B of flash leave no spare blocks; export \
+             less or add blocks (nand.blocks_per_plane)"
         )));
     }
     Ok(blocks as u32 * geometry.pages_per_block)

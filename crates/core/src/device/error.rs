@@ -23,12 +23,14 @@ pub enum DeviceError {
     },
     /// There is no room for a write, and none can be made.
     #[error(
-        "the drive has no room for a write and can make none: {0}; export less (ftl.exported) or add blocks (nand.blocks_per_plane)"
+        "the drive has no room for a write and can make none: {0}; export less (ftl.exported) or \
+         add blocks (nand.blocks_per_plane)"
     )]
     NoSpace(String),
     /// The flash is worn out: the run ends here, and can be reported.
     #[error(
-        "the drive is at the end of its life: after {host_bytes} bytes of host writes too few blocks are left for another one"
+        "the drive is at the end of its life: after {host_bytes} bytes of host writes too few \
+         blocks are left for another one"
     )]
     EndOfLife {
         /// Bytes of the write requests that were taken whole by then, in whole pages.

@@ -211,7 +211,8 @@ impl Device {
             let stored = found.and_then(|ppn| media.oob(ppn));
             if stored.is_none_or(|oob| oob.lpn != lpn || oob.version != shadow.version(lpn)) {
                 return Err(DeviceError::Verify(format!(
-                    "at the end of the run logical page {lpn} should be version {} in flash, at {found:?} there is {stored:?}",
+                    "at the end of the run logical page {lpn} should be version {} in flash, at \
+                     {found:?} there is {stored:?}",
                     shadow.version(lpn)
                 )));
             }

@@ -1,8 +1,8 @@
 //! The drive: host, buffer, FTL and flash as one.
 //!
-//! It has three parts, each with state of its own: the host's side ([`host`]) knows the requests
-//! under way and what their answers wait for; the pipeline ([`pipeline`]) takes them through the
-//! buffer and on to the FTL; the backend ([`backend`]) is FTL, flash and engine. What stands here
+//! It has three parts, each with state of its own: the host's side (`host`) knows the requests
+//! under way and what their answers wait for; the pipeline (`pipeline`) takes them through the
+//! buffer and on to the FTL; the backend (`backend`) is FTL, flash and engine. What stands here
 //! concerns all of them: how time passes, how a run begins and ends, what a power cut leaves.
 //!
 //! A request is admitted, cut into spans, and each span goes through buffer and FTL at once; the

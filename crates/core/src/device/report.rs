@@ -109,15 +109,17 @@ impl Device {
         let behind_ns = self.requests.last_answer().saturating_sub(self.requests.last_arrival());
         if paced && let Some(mean) = self.requests.backlog().grew(run_ns) {
             reasons.push(format!(
-                "the backlog kept growing: in the last quarter of the run requests took {:.3} s on average, so response times depend on \
-                 its length; slow the workload down (host.speedup below 1) or replay it closed-loop (host.replay = \"closed\")",
+                "the backlog kept growing: in the last quarter of the run requests took {:.3} s on \
+                 average, so response times depend on its length; slow the workload down \
+                 (host.speedup below 1) or replay it closed-loop (host.replay = \"closed\")",
                 mean as f64 / 1e9
             ));
         } else if paced && self.requests.backlog().has_enough_samples() && behind_ns > run_ns / 16 {
             reasons.push(format!(
-                "the drive did not keep up: it was {:.3} s behind when the last request arrived, in a run of {:.3} s, so response times \
-                 depend on the length of the run; slow the workload down (host.speedup below 1) or replay it closed-loop \
-                 (host.replay = \"closed\")",
+                "the drive did not keep up: it was {:.3} s behind when the last request arrived, \
+                 in a run of {:.3} s, so response times depend on the length of the run; slow the \
+                 workload down (host.speedup below 1) or replay it closed-loop (host.replay = \
+                 \"closed\")",
                 behind_ns as f64 / 1e9,
                 run_ns as f64 / 1e9
             ));
@@ -128,17 +130,17 @@ impl Device {
             )
         {
             reasons.push(format!(
-                "the drive was behind for {:.0} % of the run: one request in ten waited {:.3} s or longer for its turn, so response \
-                 times tell of the burst; slow the workload down (host.speedup below 1) or replay it closed-loop \
-                 (host.replay = \"closed\")",
+                "the drive was behind for {:.0} % of the run: one request in ten waited {:.3} s or \
+                 longer for its turn, so response times tell of the burst; slow the workload down \
+                 (host.speedup below 1) or replay it closed-loop (host.replay = \"closed\")",
                 burst.behind as f64 / run_ns.max(1) as f64 * 100.0,
                 burst.wait as f64 / 1e9
             ));
         }
         if self.config.precondition.state == Precondition::Steady && !self.preconditioning.settled {
             reasons.push(format!(
-                "the drive never reached a steady state: after {} drive writes write amplification still moved by more than {}; \
-                 raise precondition.max_drive_writes",
+                "the drive never reached a steady state: after {} drive writes write amplification \
+                 still moved by more than {}; raise precondition.max_drive_writes",
                 self.preconditioning.drive_writes, self.config.precondition.tolerance
             ));
         }
@@ -154,38 +156,46 @@ impl Device {
         }
         if c.pages_written > 0 && Counters::total(&c.erases) == 0 {
             warnings.push(
-                "no block was erased: garbage collection and merges never ran, so the figures say nothing of their cost; \
-                 use a longer workload or a fuller drive (precondition.state)"
+                "no block was erased: garbage collection and merges never ran, so the figures say \
+                 nothing of their cost; use a longer workload or a fuller drive \
+                 (precondition.state)"
                     .to_owned(),
             );
         }
         if self.config.precondition.state == Precondition::Empty
             && c.pages_written < u64::from(self.logical_pages)
         {
-            warnings.push("the drive started empty and was never filled; a used drive is slower (precondition.state = \"full\")".to_owned());
+            warnings.push(
+                "the drive started empty and was never filled; a used drive is slower \
+                (precondition.state = \"full\")"
+                    .to_owned(),
+            );
         }
         if let Some(peak) = self.pipeline.never_filled() {
             warnings.push(format!(
-                "the buffer never filled ({peak} of {} pages at most): all schemes look alike; use a smaller buffer or a longer workload",
+                "the buffer never filled ({peak} of {} pages at most): all schemes look alike; use \
+                 a smaller buffer or a longer workload",
                 self.pipeline.capacity()
             ));
         }
         if !self.backend.is_timed() {
             warnings.push(
-                "untimed run: no time has an effect (nand.timing), and schemes that look at the state of the flash saw every unit idle"
+                "untimed run: no time has an effect (nand.timing), and schemes that look at the \
+                 state of the flash saw every unit idle"
                     .to_owned(),
             );
         }
         if self.worn_out {
             warnings.push(
-                "the drive reached the end of its life before the workload ended: the figures are those of the part before \
-                 (end_of_life)"
+                "the drive reached the end of its life before the workload ended: the figures are \
+                 those of the part before (end_of_life)"
                     .to_owned(),
             );
         }
         if self.unmerged {
             warnings.push(
-                "not all log blocks could be merged at the end of the run: too few blocks are left to merge into"
+                "not all log blocks could be merged at the end of the run: too few blocks are left \
+                 to merge into"
                     .to_owned(),
             );
         }

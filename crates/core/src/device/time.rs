@@ -21,8 +21,8 @@ impl Device {
         self.backend.bears_fruit();
         if self.backend.counters().submitted == 0 && self.pipeline.buffer().needs_future() {
             return Err(DeviceError::Config(
-                "buffer.scheme: it decides by what the host is going to do, and has not been told; it can replay a workload, \
-                 not serve a host"
+                "buffer.scheme: it decides by what the host is going to do, and has not been told; \
+                 it can replay a workload, not serve a host"
                     .into(),
             ));
         }

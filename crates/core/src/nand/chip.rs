@@ -47,14 +47,16 @@ impl Chip {
         for (key, times) in [("read", &read), ("program", &program)] {
             if times.len() > 1 && times.len() != kinds {
                 return Err(format!(
-                    "nand.timing.{key}: found {} times where the other has {kinds}; give one, or one for each type of page",
+                    "nand.timing.{key}: found {} times where the other has {kinds}; give one, or \
+                     one for each type of page",
                     times.len()
                 ));
             }
         }
         if program.len() > 1 && config.pages_per_program > 1 {
             return Err(format!(
-                "nand.timing.program: found {} times, but one program writes {} pages at once (nand.pages_per_program); give one time",
+                "nand.timing.program: found {} times, but one program writes {} pages at once \
+                 (nand.pages_per_program); give one time",
                 program.len(),
                 config.pages_per_program
             ));
@@ -64,7 +66,8 @@ impl Chip {
         }
         if config.suspend.is_some() && config.scheduling != Scheduling::ReadFirst {
             return Err(
-                "nand.suspend: needs nand.scheduling = \"read-first\", or nothing would go before a program"
+                "nand.suspend: needs nand.scheduling = \"read-first\", or nothing would go before \
+                 a program"
                     .into(),
             );
         }
@@ -86,7 +89,8 @@ impl Chip {
         }
         if config.two_plane.as_ref().is_some_and(|rules| rules.lookahead == 0) {
             return Err(
-                "nand.two_plane.lookahead: found 0, expected at least 1, or no operation would find a companion"
+                "nand.two_plane.lookahead: found 0, expected at least 1, or no operation would \
+                 find a companion"
                     .into(),
             );
         }

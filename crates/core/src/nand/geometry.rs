@@ -85,7 +85,9 @@ impl Geometry {
             ));
         }
         let too_large = || {
-            "nand: the array is too large; at most 4294967294 mapped pages, 65535 dies, 65534 pages in an erase unit".to_owned()
+            "nand: the array is too large; at most 4294967294 mapped pages, 65535 dies, 65534 \
+             pages in an erase unit"
+                .to_owned()
         };
         let product = |parts: &[u64]| {
             parts.iter().try_fold(1u64, |a, &b| a.checked_mul(b)).ok_or_else(too_large)

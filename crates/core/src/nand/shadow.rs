@@ -110,13 +110,15 @@ impl Shadow {
         }
         if page.issued != page.host {
             return Err(format!(
-                "read of logical page {lpn} goes to flash for version {}, the host's last write was version {}",
+                "read of logical page {lpn} goes to flash for version {}, the host's last write \
+                 was version {}",
                 page.issued, page.host
             ));
         }
         if !found {
             return Err(format!(
-                "read of logical page {lpn}: the FTL has no place for it, though version {} was written",
+                "read of logical page {lpn}: the FTL has no place for it, though version {} was \
+                 written",
                 page.host
             ));
         }
@@ -184,7 +186,8 @@ impl Shadow {
         page.copies -= 1;
         if page.copies == 0 && oob.version > page.trim.max(page.trimmed) {
             return Err(format!(
-                "erase of block {block} ended while it held the only stored copy of logical page {} version {}",
+                "erase of block {block} ended while it held the only stored copy of logical page \
+                 {} version {}",
                 oob.lpn, oob.version
             ));
         }

@@ -15,9 +15,10 @@ mod units;
 
 pub use pools::Pools;
 
+use dyn_clone::DynClone;
+
 use crate::nand::Geometry;
 use crate::support::ids::{PlaneId, Ppn};
-use dyn_clone::DynClone;
 pub use units::Units;
 
 /// A page that is going to be written.

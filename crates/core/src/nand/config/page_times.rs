@@ -86,7 +86,8 @@ impl JsonSchema for PageTimes {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "description": "a time like \"25 us\", or one for each type of page like \"40 us / 65 us\"",
+            "description": "a time like \"25 us\", or one for each type of page like \"40 us / 65 \
+                us\"",
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Dies and channels at work: queues, steps, the bus, and runs of steps that are one event.
 
-use super::{Engine, Phase};
+use super::Engine;
+use super::array::Phase;
 use crate::nand::op::{Cause, FlashOp, Kind};
 use crate::support::NONE;
 use crate::support::ids::DieId;
@@ -16,10 +17,10 @@ impl Engine {
         if state.op.instant {
             return self.happen(id);
         }
-        let die = DieId(self.die_of_block[state.op.block.index()].into());
+        let die = DieId(self.array.die_of_block[state.op.block.index()].into());
         let urgent =
             self.chip.read_first && state.op.kind == Kind::Read && state.op.cause == Cause::Host;
-        let d = &mut self.dies[die.index()];
+        let d = &mut self.array.dies[die.index()];
         d.load += 1;
         let idle = d.running == NONE;
         if idle && !self.chip.gathers() {
@@ -64,15 +65,15 @@ impl Engine {
     #[inline]
     pub(super) fn start(&mut self, die: DieId, id: u32) {
         let (now, steps_before) = (self.now, self.ops[id as usize].steps_done);
-        let d = &mut self.dies[die.index()];
+        let d = &mut self.array.dies[die.index()];
         (d.running, d.since, d.steps_before) = (id, now, steps_before);
-        if self.plain {
+        if self.rules.plain {
             d.step = self.chip.step(&self.ops[id as usize].op, 0);
         }
         let channel = d.channel as usize;
-        self.channels[channel].active += 1;
-        if self.channels[channel].run != DieId::NONE {
-            self.cut_run(self.channels[channel].run);
+        self.array.channels[channel].active += 1;
+        if self.array.channels[channel].run != DieId::NONE {
+            self.cut_run(self.array.channels[channel].run);
         }
         self.start_step(die);
     }
@@ -80,15 +81,15 @@ impl Engine {
     /// Begins the next step, or all that are left where nothing can come between them.
     #[inline]
     pub(super) fn start_step(&mut self, die: DieId) {
-        if !self.plain && !self.prepare(die) {
+        if !self.rules.plain && !self.prepare(die) {
             return;
         }
-        let d = &mut self.dies[die.index()];
+        let d = &mut self.array.dies[die.index()];
         let state = &self.ops[d.running as usize];
         let left = state.steps - state.steps_done;
-        if left > 1 && self.plain && self.stored.is_none() && d.urgent.head == NONE {
+        if left > 1 && self.rules.plain && self.stored.is_none() && d.urgent.head == NONE {
             let uses_bus = d.step[0] + d.step[2] > 0;
-            let channel = &mut self.channels[d.channel as usize];
+            let channel = &mut self.array.channels[d.channel as usize];
             let period: u64 = d.step.iter().sum();
             if period > 0 && (!uses_bus || channel.active == 1) {
                 d.phase = Phase::Run;
@@ -105,7 +106,7 @@ impl Engine {
         if d.back != NONE {
             // Only a program begins while the array works. Its data cross the bus when that is
             // free, which may be too late.
-            let begins = self.channels[d.channel as usize].busy_until.max(self.now);
+            let begins = self.array.channels[d.channel as usize].busy_until.max(self.now);
             let ends = self.events.get(self.array_clock(die));
             self.special.cache_programs += u64::from(bus == 0 || begins < ends);
         }
@@ -120,7 +121,7 @@ impl Engine {
     /// long as they said.
     #[inline]
     pub(super) fn ask_bus(&mut self, die: DieId, bus: u64, array: u64) {
-        let channel = &mut self.channels[self.dies[die.index()].channel as usize];
+        let channel = &mut self.array.channels[self.array.dies[die.index()].channel as usize];
         channel.busy_until = channel.busy_until.max(self.now) + bus;
         let end = channel.busy_until + array;
         self.events.set(die.0, end);
@@ -130,7 +131,7 @@ impl Engine {
     /// come in between.
     #[inline]
     fn second(&mut self, die: DieId) {
-        let d = &mut self.dies[die.index()];
+        let d = &mut self.array.dies[die.index()];
         d.phase = Phase::Second;
         let [command, first, bus, array] = d.step;
         if bus == 0 {
@@ -139,8 +140,8 @@ impl Engine {
         let state = &self.ops[d.running as usize];
         let goes_on = state.steps_done + 1 < state.steps && command == 0 && first > 0;
         // With the channel to itself, the next step begins a run.
-        let alone = self.channels[d.channel as usize].active == 1;
-        if goes_on && !alone && self.plain && self.stored.is_none() && d.urgent.head == NONE {
+        let alone = self.array.channels[d.channel as usize].active == 1;
+        if goes_on && !alone && self.rules.plain && self.stored.is_none() && d.urgent.head == NONE {
             d.phase = Phase::Across;
             return self.ask_bus(die, bus, array + first);
         }
@@ -149,7 +150,7 @@ impl Engine {
 
     /// A host read waits: the end of the step gets its own event again, or has been.
     fn cut_across(&mut self, die: DieId) {
-        let d = &mut self.dies[die.index()];
+        let d = &mut self.array.dies[die.index()];
         let end = self.events.get(die.0) - d.step[1];
         // As in a run: at equal times the lower clock is served first.
         if end > self.now || (end == self.now && self.serving < die.0) {
@@ -164,7 +165,7 @@ impl Engine {
     /// Turns a run of steps that is one event back into single steps, as if each had had its own.
     pub(super) fn cut_run(&mut self, die: DieId) {
         let serving = self.serving;
-        let d = &mut self.dies[die.index()];
+        let d = &mut self.array.dies[die.index()];
         let [bus, array, bus2, array2] = d.step;
         let (period, elapsed) = (d.step.iter().sum::<u64>(), self.now - d.run_start);
         let (mut done, mut within) = (elapsed / period, elapsed % period);
@@ -176,7 +177,7 @@ impl Engine {
         }
         self.ops[d.running as usize].steps_done += done as u32;
         let start = d.run_start + done * period;
-        let channel = &mut self.channels[d.channel as usize];
+        let channel = &mut self.array.channels[d.channel as usize];
         if channel.run == die {
             channel.run = DieId::NONE;
         }
@@ -199,7 +200,7 @@ impl Engine {
         debug_assert!(time != NEVER && time >= self.now);
         self.now = time;
         self.serving = clock;
-        let dies = self.dies.len() as u32;
+        let dies = self.array.dies.len() as u32;
         if clock >= dies && self.chip.gathers() {
             self.end_gathering();
         } else if clock >= dies {
@@ -215,14 +216,14 @@ impl Engine {
 
     /// Whether nothing will happen on `die` by its own clock.
     pub(super) fn is_idle(&self, die: DieId) -> bool {
-        let d = &self.dies[die.index()];
+        let d = &self.array.dies[die.index()];
         d.running == NONE || d.phase == Phase::Held
     }
 
     #[inline]
     pub(super) fn serve_die(&mut self, die: DieId) {
         let cached = self.is_cached(die);
-        let d = &mut self.dies[die.index()];
+        let d = &mut self.array.dies[die.index()];
         match d.phase {
             Phase::First if d.step[2] + d.step[3] > 0 => self.second(die),
             Phase::Across => {
@@ -236,7 +237,7 @@ impl Engine {
                 if self.stored.is_some() {
                     self.apply_step(id);
                 }
-                if !self.plain {
+                if !self.rules.plain {
                     self.end_companions(die);
                 }
                 self.end_step(die);
@@ -249,7 +250,7 @@ impl Engine {
                 d.phase = Phase::Second;
                 let state = &mut self.ops[d.running as usize];
                 state.steps_done = state.steps;
-                let channel = &mut self.channels[d.channel as usize];
+                let channel = &mut self.array.channels[d.channel as usize];
                 if channel.run == die {
                     channel.run = DieId::NONE;
                     channel.busy_until = channel.busy_until.max(self.now - d.step[3]);
@@ -261,7 +262,7 @@ impl Engine {
 
     /// After a step: on with the operation, or a host read first, or the operation has ended.
     pub(super) fn end_step(&mut self, die: DieId) {
-        let d = &self.dies[die.index()];
+        let d = &self.array.dies[die.index()];
         let id = d.running;
         let state = &self.ops[id as usize];
         if state.steps_done < state.steps {
@@ -270,14 +271,14 @@ impl Engine {
                 return self.start_step(die);
             }
             self.put_back(die, id);
-            self.channels[self.dies[die.index()].channel as usize].active -= 1;
+            self.array.channels[self.array.dies[die.index()].channel as usize].active -= 1;
             return self.start_next(die);
         }
         self.complete(id);
-        let d = &mut self.dies[die.index()];
+        let d = &mut self.array.dies[die.index()];
         d.load -= 1;
         let channel = d.channel as usize;
-        self.channels[channel].active -= 1;
+        self.array.channels[channel].active -= 1;
         self.start_next(die);
     }
 
@@ -290,7 +291,7 @@ impl Engine {
     /// An operation goes back to the head of its die's queue.
     pub(super) fn put_back(&mut self, die: DieId, id: u32) {
         let urgent = self.is_urgent(&self.ops[id as usize].op);
-        let d = &mut self.dies[die.index()];
+        let d = &mut self.array.dies[die.index()];
         let queue = if urgent { &mut d.urgent } else { &mut d.normal };
         let head = std::mem::replace(&mut queue.head, id);
         if head == NONE {
@@ -301,7 +302,7 @@ impl Engine {
 
     /// A die takes the next operation from its queues.
     pub(super) fn start_next(&mut self, die: DieId) {
-        let d = &mut self.dies[die.index()];
+        let d = &mut self.array.dies[die.index()];
         d.running = NONE;
         if d.urgent.head == NONE && d.suspended.is_some() {
             return self.resume(die);
@@ -318,7 +319,7 @@ impl Engine {
     /// A die that has nothing to do begins what comes first in its queues.
     #[inline]
     pub(super) fn take_up(&mut self, die: DieId) {
-        let d = &mut self.dies[die.index()];
+        let d = &mut self.array.dies[die.index()];
         let queue = if d.urgent.head == NONE { &mut d.normal } else { &mut d.urgent };
         let id = queue.head;
         if id != NONE {

@@ -29,7 +29,7 @@ impl Engine {
     /// The last operation of the group on the die of `op`. What takes no time holds no die, and is
     /// in no group.
     pub(super) fn last_of_group(&self, op: &FlashOp) -> u32 {
-        if op.instant { NONE } else { self.group.last[self.die_of(op.block).index()] }
+        if op.instant { NONE } else { self.array.group.last[self.die_of(op.block).index()] }
     }
 
     /// Operation `id`, just accepted, is the last one of the group on its die.
@@ -39,15 +39,15 @@ impl Engine {
             return;
         }
         let die = self.die_of(op.block);
-        if std::mem::replace(&mut self.group.last[die.index()], id) == NONE {
-            self.group.dies.push(die);
+        if std::mem::replace(&mut self.array.group.last[die.index()], id) == NONE {
+            self.array.group.dies.push(die);
         }
     }
 
     /// Nothing more is issued that belongs to the group. To be said before time goes on.
     pub fn end_group(&mut self) {
-        for die in self.group.dies.drain(..) {
-            self.group.last[die.index()] = NONE;
+        for die in self.array.group.dies.drain(..) {
+            self.array.group.last[die.index()] = NONE;
         }
     }
 }

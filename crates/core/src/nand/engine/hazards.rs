@@ -48,7 +48,7 @@ impl Engine {
 
     /// Starts or queues the operations of a plan, in order.
     pub fn issue(&mut self, plan: &Plan) {
-        let mut locals = std::mem::take(&mut self.locals);
+        let mut locals = std::mem::take(&mut self.waiting.locals);
         for _ in 0..plan.joins {
             let join = self.join(NONE);
             self.hold(join);
@@ -62,7 +62,7 @@ impl Engine {
                 pins.next_if(|(before, ..)| *before <= index as u32)
             {
                 let life = self.pin(block);
-                self.tokens.insert(token, (block, life));
+                self.pinned.tokens.insert(token, (block, life));
             }
             let op = FlashOp { waits: global(op.waits), signals: global(op.signals), ..*op };
             let id = self.accept(op, if plan.together { self.last_of_group(&op) } else { NONE });
@@ -84,15 +84,15 @@ impl Engine {
                 }
             }
             while let Some((_, token)) = unpins.next_if(|(of, _)| *of == index as u32) {
-                if self.unpins.len() <= id as usize {
-                    self.unpins.resize(id as usize + 1, Vec::new());
+                if self.pinned.unpins.len() <= id as usize {
+                    self.pinned.unpins.resize(id as usize + 1, Vec::new());
                 }
-                self.unpins[id as usize].push(*token);
+                self.pinned.unpins[id as usize].push(*token);
             }
             if plan.together {
                 self.join_group(id);
             }
-            if self.stores_at_issue {
+            if self.rules.stores_at_issue {
                 self.apply_whole(id);
             }
             if self.ops[id as usize].deps == 0 {
@@ -101,7 +101,7 @@ impl Engine {
         }
         for &(_, block, token) in pins {
             let life = self.pin(block);
-            self.tokens.insert(token, (block, life));
+            self.pinned.tokens.insert(token, (block, life));
         }
         for &(local, join) in &plan.links {
             self.link(locals[local.index()], join);
@@ -110,7 +110,7 @@ impl Engine {
         for join in locals.drain(..).chain(plan.held.iter().copied()) {
             self.release(join);
         }
-        self.locals = locals;
+        self.waiting.locals = locals;
     }
 
     /// Gives an operation a slot and finds what it waits for, `leader` among it: what comes before
@@ -133,15 +133,15 @@ impl Engine {
             waiters: NONE,
             steps,
             steps_done: 0,
-            epoch: self.first_epoch + self.epochs.len() as u32 - 1,
+            epoch: self.waiting.first_epoch + self.waiting.epochs.len() as u32 - 1,
             life: 0,
             pins: 0,
             erase_before: NONE,
         };
         self.seq += 1;
-        self.under_way += 1;
+        self.counts.under_way += 1;
         if counts_for_flush(&op)
-            && let Some((programs, _)) = self.epochs.back_mut()
+            && let Some((programs, _)) = self.waiting.epochs.back_mut()
         {
             *programs += 1;
         }
@@ -169,14 +169,14 @@ impl Engine {
         if leader != NONE {
             self.after(id, leader);
         }
-        if !op.waits.is_none() && self.joins[op.waits.index()].count > 0 {
-            let edge = self.edge(id, self.joins[op.waits.index()].waiters);
-            self.joins[op.waits.index()].waiters = edge;
+        if !op.waits.is_none() && self.waiting.joins[op.waits.index()].count > 0 {
+            let edge = self.edge(id, self.waiting.joins[op.waits.index()].waiters);
+            self.waiting.joins[op.waits.index()].waiters = edge;
             self.ops[id as usize].deps += 1;
         }
         match op.kind {
             Kind::Read => {
-                self.reading += 1;
+                self.counts.reading += 1;
                 self.after_programs(id, op.block, op.page, op.count);
                 self.ops[id as usize].life = self.pin(op.block);
             }
@@ -195,7 +195,7 @@ impl Engine {
                 }
             }
             Kind::Erase => {
-                self.erasing += 1;
+                self.counts.erasing += 1;
                 let state = &mut self.blocks[block];
                 let erase = &mut self.ops[id as usize];
                 erase.life = state.life;
@@ -226,7 +226,7 @@ impl Engine {
         let op = self.ops[id as usize].op;
         match op.kind {
             Kind::Read => {
-                self.reading += 1;
+                self.counts.reading += 1;
                 self.ops[id as usize].life = self.pin(op.block);
             }
             Kind::Copy => self.ops[id as usize].life = self.pin(op.guard),
@@ -235,7 +235,7 @@ impl Engine {
             }
             Kind::Program => {}
             Kind::Erase => {
-                self.erasing += 1;
+                self.counts.erasing += 1;
                 let block = &mut self.blocks[op.block.index()];
                 (block.life, block.pins, block.tail) = (block.life + 1, 0, NONE);
             }
@@ -254,10 +254,10 @@ impl Engine {
     #[inline]
     pub(super) fn steps_of(&self, op: &FlashOp) -> u32 {
         match op.kind {
-            Kind::Read if self.single_reads => op.count,
-            Kind::Copy | Kind::Program if self.program_pages == 1 => op.count,
+            Kind::Read if self.rules.single_reads => op.count,
+            Kind::Copy | Kind::Program if self.rules.program_pages == 1 => op.count,
             Kind::Erase | Kind::Read | Kind::Copy => 1,
-            Kind::Program => op.count / self.program_pages,
+            Kind::Program => op.count / self.rules.program_pages,
         }
     }
 
@@ -293,39 +293,39 @@ impl Engine {
     pub(super) fn complete(&mut self, id: u32) {
         let OpState { op, waiters, epoch, life, .. } = self.ops[id as usize];
         if counts_for_flush(&op) {
-            self.epochs[(epoch - self.first_epoch) as usize].0 -= 1;
-            if self.epochs.len() > 1 {
+            self.waiting.epochs[(epoch - self.waiting.first_epoch) as usize].0 -= 1;
+            if self.waiting.epochs.len() > 1 {
                 self.pass_barriers();
             }
         }
         self.work_done(&op);
-        self.under_way -= 1;
+        self.counts.under_way -= 1;
         if op.kind != Kind::Read && self.blocks[op.block.index()].tail == id {
             self.blocks[op.block.index()].tail = NONE;
         }
-        self.freed_slots += u64::from(op.slots);
+        self.counts.freed_slots += u64::from(op.slots);
         let state = &mut self.ops[id as usize];
         state.live = false;
         state.next = self.free_op;
         self.free_op = id;
         match op.kind {
             Kind::Read => {
-                self.reading -= 1;
+                self.counts.reading -= 1;
                 self.unpin(op.block, life);
             }
             Kind::Copy => self.unpin(op.guard, life),
             Kind::Program if op.guard != BlockId::NONE => self.unpin(op.guard, life),
             Kind::Erase => {
-                self.erasing -= 1;
-                self.erased += 1;
+                self.counts.erasing -= 1;
+                self.counts.erased += 1;
             }
             Kind::Program => {}
         }
-        if let Some(list) = self.unpins.get_mut(id as usize)
+        if let Some(list) = self.pinned.unpins.get_mut(id as usize)
             && !list.is_empty()
         {
             for token in std::mem::take(list) {
-                if let Some((block, life)) = self.tokens.remove(&token) {
+                if let Some((block, life)) = self.pinned.tokens.remove(&token) {
                     self.unpin(block, life);
                 }
             }
@@ -352,13 +352,13 @@ impl Engine {
     /// such units).
     pub fn has_open_pin(&self, block: BlockId) -> bool {
         let Block { life, pins, .. } = self.blocks[block.index()];
-        pins > 0 && self.tokens.values().any(|&pinned| pinned == (block, life))
+        pins > 0 && self.pinned.tokens.values().any(|&pinned| pinned == (block, life))
     }
 
     /// Whether an erase waits for a page in a program unit that is not full yet. O(pages in such
     /// units).
     pub fn has_held_erase(&self) -> bool {
-        self.tokens.values().any(|&(block, life)| self.blocks[block.index()].life != life)
+        self.pinned.tokens.values().any(|&(block, life)| self.blocks[block.index()].life != life)
     }
 
     /// What was in `block` during `life` is needed once less.

@@ -49,7 +49,7 @@ impl Lane {
         let mut now = self.ready(plan, op);
         if !op.instant {
             let die = engine.die_of(op.block);
-            let channel = engine.dies[die.index()].channel as usize;
+            let channel = engine.array.dies[die.index()].channel as usize;
             self.used.push((die, channel as u32));
             now = now.max(self.dies[die.index()]);
             for done in 0..engine.steps_of(op) {
@@ -90,8 +90,8 @@ impl Engine {
     /// Lets an idle drive do what is planned.
     pub fn do_alone(&self, plan: &Plan, drive: &mut IdleDrive) {
         for (lane, collects) in [(&mut drive.all, true), (&mut drive.io, false)] {
-            lane.dies.resize(self.dies.len(), 0);
-            lane.channels.resize(self.channels.len(), 0);
+            lane.dies.resize(self.array.dies.len(), 0);
+            lane.channels.resize(self.array.channels.len(), 0);
             lane.joins.clear();
             lane.joins.resize(plan.joins as usize, 0);
             for op in &plan.ops {

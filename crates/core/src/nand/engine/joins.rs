@@ -1,54 +1,106 @@
 //! Joins: who waits for which operations to end, and who is told.
 
-use super::{Edge, Engine, Join};
+use std::collections::VecDeque;
+
+use super::Engine;
 use crate::nand::op::JoinId;
 use crate::support::NONE;
+
+/// An operation that waits, or a join; edges of
+/// one source form a list.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Edge {
+    pub op: u32,
+    pub next: u32,
+}
+
+/// Operations that end together, as far as those who wait can tell.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Join {
+    pub count: u32,
+    /// Edges to operations that wait; in a free join, the next free one.
+    pub waiters: u32,
+    /// What the device knows it by, reported when it ends; or [`NONE`].
+    pub tag: u32,
+}
+
+/// Who waits for what, and which ends somebody has to be told of.
+#[derive(Debug, Clone)]
+pub(super) struct Waiting {
+    pub joins: Vec<Join>,
+    pub free_join: u32,
+    pub edges: Vec<Edge>,
+    pub free_edge: u32,
+    /// Joins of the plan being issued.
+    pub locals: Vec<JoinId>,
+    /// Programs under way between barriers, the oldest first, and who waits for each barrier.
+    pub epochs: VecDeque<(u32, u32)>,
+    pub first_epoch: u32,
+    /// Tags of joins that have ended.
+    pub finished: Vec<u32>,
+}
+
+impl Waiting {
+    /// Nobody waits.
+    pub fn new() -> Self {
+        Self {
+            joins: Vec::new(),
+            free_join: NONE,
+            edges: Vec::new(),
+            free_edge: NONE,
+            locals: Vec::new(),
+            epochs: VecDeque::from([(0, NONE)]),
+            first_epoch: 0,
+            finished: Vec::new(),
+        }
+    }
+}
 
 impl Engine {
     /// A new name for a pin.
     pub fn token(&mut self) -> u32 {
-        self.next_token = self.next_token.wrapping_add(1);
-        self.next_token
+        self.pinned.next_token = self.pinned.next_token.wrapping_add(1);
+        self.pinned.next_token
     }
 
     /// A new join that `count` signals end.
     pub fn join(&mut self, tag: u32) -> JoinId {
         let join = Join { count: 0, waiters: NONE, tag };
-        if self.free_join == NONE {
-            self.joins.push(join);
-            return JoinId::of_engine(self.joins.len() as u32 - 1);
+        if self.waiting.free_join == NONE {
+            self.waiting.joins.push(join);
+            return JoinId::of_engine(self.waiting.joins.len() as u32 - 1);
         }
-        let id = self.free_join;
-        self.free_join = self.joins[id as usize].waiters;
-        self.joins[id as usize] = join;
+        let id = self.waiting.free_join;
+        self.waiting.free_join = self.waiting.joins[id as usize].waiters;
+        self.waiting.joins[id as usize] = join;
         JoinId::of_engine(id)
     }
 
     /// Makes join `to` wait for join `from`, which has not ended.
     pub fn link(&mut self, from: JoinId, to: JoinId) {
         self.hold(to);
-        let edge = self.edge(to.as_edge(), self.joins[from.index()].waiters);
-        self.joins[from.index()].waiters = edge;
+        let edge = self.edge(to.as_edge(), self.waiting.joins[from.index()].waiters);
+        self.waiting.joins[from.index()].waiters = edge;
     }
 
     /// Adds a signal that the join waits for.
     pub fn hold(&mut self, join: JoinId) {
-        self.joins[join.index()].count += 1;
+        self.waiting.joins[join.index()].count += 1;
     }
 
     /// Gives back what [`Self::hold`] added. A join that has had all its signals ends: those who
     /// wait for it go on, its tag is reported, and its number is used again. Says whether it has
     /// ended.
     pub fn release(&mut self, join: JoinId) -> bool {
-        let state = &mut self.joins[join.index()];
+        let state = &mut self.waiting.joins[join.index()];
         state.count -= 1;
         let ended = state.count == 0;
         if ended {
             let Join { waiters, tag, .. } = *state;
-            self.joins[join.index()].waiters = self.free_join;
-            self.free_join = join.index() as u32;
+            self.waiting.joins[join.index()].waiters = self.waiting.free_join;
+            self.waiting.free_join = join.index() as u32;
             if tag != NONE {
-                self.finished.push(tag);
+                self.waiting.finished.push(tag);
             }
             self.wake(waiters);
         }
@@ -57,47 +109,47 @@ impl Engine {
 
     /// Reports `tag` when every program issued so far has ended.
     pub fn barrier(&mut self, tag: u32) {
-        if let Some((_, waits)) = self.epochs.back_mut() {
+        if let Some((_, waits)) = self.waiting.epochs.back_mut() {
             *waits = tag;
         }
-        self.epochs.push_back((0, NONE));
+        self.waiting.epochs.push_back((0, NONE));
         self.pass_barriers();
     }
 
     pub(super) fn pass_barriers(&mut self) {
-        while self.epochs.len() > 1 && self.epochs[0].0 == 0 {
-            if let Some((_, tag)) = self.epochs.pop_front() {
-                self.finished.push(tag);
+        while self.waiting.epochs.len() > 1 && self.waiting.epochs[0].0 == 0 {
+            if let Some((_, tag)) = self.waiting.epochs.pop_front() {
+                self.waiting.finished.push(tag);
             }
-            self.first_epoch += 1;
+            self.waiting.first_epoch += 1;
         }
     }
 
     /// Gives up a join: nobody is told when it ends, with the operations that still signal it or at
     /// once.
     pub fn forget(&mut self, join: JoinId) {
-        self.joins[join.index()].tag = NONE;
+        self.waiting.joins[join.index()].tag = NONE;
         self.release(join);
     }
 
     /// Joins that somebody still holds.
     pub(super) fn held(&self) -> usize {
-        let (mut free, mut at) = (0, self.free_join);
+        let (mut free, mut at) = (0, self.waiting.free_join);
         while at != NONE {
             free += 1;
-            at = self.joins[at as usize].waiters;
+            at = self.waiting.joins[at as usize].waiters;
         }
-        self.joins.len() - free
+        self.waiting.joins.len() - free
     }
 
     pub(super) fn edge(&mut self, op: u32, next: u32) -> u32 {
-        if self.free_edge == NONE {
-            self.edges.push(Edge { op, next });
-            return self.edges.len() as u32 - 1;
+        if self.waiting.free_edge == NONE {
+            self.waiting.edges.push(Edge { op, next });
+            return self.waiting.edges.len() as u32 - 1;
         }
-        let id = self.free_edge;
-        self.free_edge = self.edges[id as usize].next;
-        self.edges[id as usize] = Edge { op, next };
+        let id = self.waiting.free_edge;
+        self.waiting.free_edge = self.waiting.edges[id as usize].next;
+        self.waiting.edges[id as usize] = Edge { op, next };
         id
     }
 
@@ -106,14 +158,14 @@ impl Engine {
         // The list is newest first; turn it round.
         let (mut forward, mut at) = (NONE, edges);
         while at != NONE {
-            let next = std::mem::replace(&mut self.edges[at as usize].next, forward);
+            let next = std::mem::replace(&mut self.waiting.edges[at as usize].next, forward);
             forward = at;
             at = next;
         }
         while forward != NONE {
-            let Edge { op, next } = self.edges[forward as usize];
-            self.edges[forward as usize].next = self.free_edge;
-            self.free_edge = forward;
+            let Edge { op, next } = self.waiting.edges[forward as usize];
+            self.waiting.edges[forward as usize].next = self.waiting.free_edge;
+            self.waiting.free_edge = forward;
             match JoinId::at_edge(op) {
                 None => self.dependency_met(op),
                 Some(join) => {

@@ -32,6 +32,7 @@
 //! same as with an event for each step. Where dies share the bus, what a step does without it after
 //! using it goes together with what the next one does before: an event for each use of it.
 
+mod array;
 mod cache;
 mod dies;
 mod group;
@@ -44,9 +45,9 @@ mod work;
 
 pub use idle::IdleDrive;
 
-use std::collections::VecDeque;
-
+use array::{Array, Die, Phase};
 use hashbrown::HashMap;
+use joins::Waiting;
 
 use super::chip::{COMPANIONS, Chip};
 use super::flash::Flash;
@@ -55,7 +56,6 @@ use super::media::{Media, Oob};
 use super::op::{Cause, FlashOp, Kind};
 use super::shadow::Shadow;
 use super::stored::Stored;
-use crate::nand::JoinId;
 use crate::support::NONE;
 use crate::support::ids::{BlockId, DieId};
 use crate::support::tournament::Tournament;
@@ -90,24 +90,6 @@ struct OpState {
     erase_before: u32,
 }
 
-/// An operation that waits, or a join; edges of
-/// one source form a list.
-#[derive(Debug, Clone, Copy)]
-struct Edge {
-    op: u32,
-    next: u32,
-}
-
-/// Operations that end together, as far as those who wait can tell.
-#[derive(Debug, Clone, Copy)]
-struct Join {
-    count: u32,
-    /// Edges to operations that wait; in a free join, the next free one.
-    waiters: u32,
-    /// What the device knows it by, reported when it ends; or [`NONE`].
-    tag: u32,
-}
-
 /// What is under way on a block.
 #[derive(Debug, Clone, Copy)]
 struct Block {
@@ -121,82 +103,38 @@ struct Block {
     life: u32,
 }
 
-/// Where a die is in the current step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    /// Before or in the first bus and array phase.
-    First,
-    /// Before or in the second ones.
-    Second,
-    /// In the second bus and array phase of one step, or in the first array phase of the next.
-    Across,
-    /// Several steps at once.
-    Run,
-    /// It stops a program or an erase, so that a host read can go first.
-    Suspending,
-    /// The page is in the cache register and waits for the array, or an operation other than a
-    /// program does.
-    Held,
-    /// From the cache register to the data register.
-    Handover,
-    /// It takes up an operation when all of this moment are in its queue.
-    Gathering,
+/// What the chips can do, as far as it is asked for often.
+#[derive(Debug, Clone)]
+struct Rules {
+    /// The chips do one thing at a time, and every step of an operation takes the same.
+    plain: bool,
+    program_pages: u32,
+    single_reads: bool,
+    blocks_per_unit: u32,
+    /// Some operations take no time: what is issued counts as stored.
+    stores_at_issue: bool,
 }
 
-/// A program or erase that has stopped.
-#[derive(Debug, Clone, Copy)]
-struct Suspended {
-    op: u32,
-    companions: [u32; COMPANIONS],
-    step: [u64; 4],
-    /// Array time that is left.
-    left: u64,
-    /// How often the step has stopped.
-    suspensions: u32,
+/// Pins of pages that wait in open program units.
+#[derive(Debug, Clone, Default)]
+struct Pinned {
+    /// Tokens of the pins that each operation on several pages releases.
+    unpins: Vec<Vec<u32>>,
+    /// Pinned block and its life by token.
+    tokens: HashMap<u32, (BlockId, u32)>,
+    next_token: u32,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-struct Queue {
-    head: u32,
-    tail: u32,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Die {
-    running: u32,
-    phase: Phase,
-    channel: u32,
-    /// Bus, array, bus, array of one step.
-    step: [u64; 4],
-    run_start: u64,
-    urgent: Queue,
-    normal: Queue,
-    /// Operations queued or running.
-    load: u32,
-    /// Operations in other planes that take part in the step of the running one.
-    companions: [u32; COMPANIONS],
-    /// What stopped for a host read, if anything.
-    suspended: Option<Suspended>,
-    /// How often the present step has stopped.
-    suspensions: u32,
-    /// Array time of the present step that is left after its bus phase, where that matters.
-    left: u64,
-    /// Cache program: the operation whose page is being programmed while the next one comes, or
-    /// [`NONE`].
-    back: u32,
-    /// When the running operation was taken up, and the steps that it had done before.
-    since: u64,
-    steps_before: u32,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Channel {
-    /// When all who have asked for it will have had it.
-    busy_until: u64,
-    /// Dies on it with an operation running.
-    active: u32,
-    /// A die that runs several steps with bus phases as one event.
-    run: DieId,
+/// Operations under way, and what has ended.
+#[derive(Debug, Clone, Default)]
+struct Counts {
+    under_way: u32,
+    /// Reads that have not ended.
+    reading: u32,
+    /// Erases that have not ended, and those that have.
+    erasing: u32,
+    erased: u64,
+    freed_slots: u64,
 }
 
 /// The clock, the dies and the channels.
@@ -204,11 +142,7 @@ struct Channel {
 pub struct Engine {
     now: u64,
     chip: Chip,
-    /// The chips do one thing at a time, and every step of an operation takes the same.
-    plain: bool,
-    program_pages: u32,
-    single_reads: bool,
-    blocks_per_unit: u32,
+    rules: Rules,
     special: Special,
     /// How much the dies have to do, where somebody asks.
     work: Option<work::Work>,
@@ -216,66 +150,22 @@ pub struct Engine {
     stored: Option<Box<Stored>>,
     /// Plan records of the operations under way, while the medium is kept.
     payloads: Vec<Vec<Oob>>,
-    /// Tokens of the pins that each operation on several pages releases.
-    unpins: Vec<Vec<u32>>,
-    /// Pinned block and its life by token, for pages that wait in open program units.
-    tokens: HashMap<u32, (BlockId, u32)>,
-    next_token: u32,
-    /// Some operations take no time: what is issued counts as stored.
-    stores_at_issue: bool,
-    group: group::Group,
-    /// Dies that take up an operation at the end of this moment, and those that do so now.
-    gathering: Vec<DieId>,
-    starting: Vec<DieId>,
-    /// Joins of the plan being issued.
-    locals: Vec<JoinId>,
-    die_of_block: Vec<u16>,
-    dies: Vec<Die>,
-    channels: Vec<Channel>,
+    array: Array,
     blocks: Vec<Block>,
+    pinned: Pinned,
     ops: Vec<OpState>,
     free_op: u32,
-    edges: Vec<Edge>,
-    free_edge: u32,
-    joins: Vec<Join>,
-    free_join: u32,
+    waiting: Waiting,
     events: Tournament,
     /// The clock served last; past all of them once everything up to now has happened.
     serving: u32,
     seq: u64,
-    under_way: u32,
-    finished: Vec<u32>,
-    /// Programs under way between barriers, the oldest first, and who waits for each barrier.
-    epochs: VecDeque<(u32, u32)>,
-    first_epoch: u32,
-    freed_slots: u64,
-    /// Reads that have not ended.
-    reading: u32,
-    /// Erases that have not ended, and those that have.
-    erasing: u32,
-    erased: u64,
+    counts: Counts,
 }
 
 impl Engine {
     /// An idle array.
     pub fn new(chip: Chip, geometry: &Geometry) -> Self {
-        let die = |d: DieId| Die {
-            running: NONE,
-            phase: Phase::First,
-            channel: geometry.bus_of(d),
-            step: [0; 4],
-            run_start: 0,
-            urgent: Queue { head: NONE, tail: NONE },
-            normal: Queue { head: NONE, tail: NONE },
-            load: 0,
-            companions: [NONE; COMPANIONS],
-            suspended: None,
-            suspensions: 0,
-            left: 0,
-            back: NONE,
-            since: 0,
-            steps_before: 0,
-        };
         // Cache program keeps a second clock for each die: its array's. Where planes go together
         // there is one for all dies that start; the highest number, so that it goes off last of all
         // at its time.
@@ -285,53 +175,33 @@ impl Engine {
             u32::from(chip.two_plane.is_some())
         };
         let clocks = geometry.dies + others;
-        let channel = Channel { busy_until: 0, active: 0, run: DieId::NONE };
         Self {
             now: 0,
-            plain: chip.is_plain(),
+            rules: Rules {
+                plain: chip.is_plain(),
+                program_pages: geometry.program_pages,
+                single_reads: geometry.read_pages == 1,
+                blocks_per_unit: geometry.blocks_per_unit,
+                stores_at_issue: false,
+            },
             chip,
-            blocks_per_unit: geometry.blocks_per_unit,
             special: Special::default(),
-            program_pages: geometry.program_pages,
-            single_reads: geometry.read_pages == 1,
             work: None,
             stored: None,
             payloads: Vec::new(),
-            unpins: Vec::new(),
-            tokens: HashMap::new(),
-            next_token: 0,
-            stores_at_issue: false,
-            group: group::Group::new(geometry.dies),
-            gathering: Vec::new(),
-            starting: Vec::new(),
-            locals: Vec::new(),
-            die_of_block: geometry
-                .all_blocks()
-                .map(|b| geometry.die_of(geometry.unit_of(b)).0 as u16)
-                .collect(),
-            dies: geometry.all_dies().map(die).collect(),
-            channels: vec![channel; geometry.buses as usize],
+            array: Array::new(geometry),
             blocks: vec![
                 Block { pins: 0, tail: NONE, erase: NONE, life: 0 };
                 geometry.blocks() as usize
             ],
+            pinned: Pinned::default(),
             ops: Vec::new(),
             free_op: NONE,
-            edges: Vec::new(),
-            free_edge: NONE,
-            joins: Vec::new(),
-            free_join: NONE,
+            waiting: Waiting::new(),
             events: Tournament::new(clocks as usize),
             serving: NONE,
             seq: 0,
-            under_way: 0,
-            finished: Vec::new(),
-            epochs: VecDeque::from([(0, NONE)]),
-            first_epoch: 0,
-            freed_slots: 0,
-            reading: 0,
-            erasing: 0,
-            erased: 0,
+            counts: Counts::default(),
         }
     }
 
@@ -344,12 +214,12 @@ impl Engine {
     /// order of issue is the only one in which what the flash holds makes sense: everything counts
     /// as stored when it is issued.
     pub fn store_at_issue(&mut self) {
-        self.stores_at_issue = true;
+        self.rules.stores_at_issue = true;
     }
 
     /// Whether everything counts as stored when it is issued.
     pub fn stores_at_issue(&self) -> bool {
-        self.stores_at_issue
+        self.rules.stores_at_issue
     }
 
     /// The medium and who compares it, where it is kept.
@@ -406,22 +276,22 @@ impl Engine {
 
     /// Operations that have not ended.
     pub fn under_way(&self) -> u32 {
-        self.under_way
+        self.counts.under_way
     }
 
     /// Reads that have been issued and have not ended.
     pub fn reading(&self) -> u32 {
-        self.reading
+        self.counts.reading
     }
 
     /// Erases that have been issued and have not ended.
     pub fn erasing(&self) -> u32 {
-        self.erasing
+        self.counts.erasing
     }
 
     /// Erases that have ended.
     pub fn erased(&self) -> u64 {
-        self.erased
+        self.counts.erased
     }
 
     /// What the chips can do.
@@ -437,33 +307,33 @@ impl Engine {
     /// The die that `block` lies on.
     #[inline]
     fn die_of(&self, block: BlockId) -> DieId {
-        DieId(self.die_of_block[block.index()].into())
+        DieId(self.array.die_of_block[block.index()].into())
     }
 
     /// Operations queued or running on `die`.
     #[inline]
     pub fn load(&self, die: DieId) -> u32 {
-        self.dies[die.index()].load
+        self.array.dies[die.index()].load
     }
 
     /// Tags of the joins that have ended since the last call go to `into`.
     pub fn take_finished(&mut self, into: &mut Vec<u32>) {
-        into.append(&mut self.finished);
+        into.append(&mut self.waiting.finished);
     }
 
     /// Whether a tagged join has ended since they were last taken.
     pub fn has_finished(&self) -> bool {
-        !self.finished.is_empty()
+        !self.waiting.finished.is_empty()
     }
 
     /// Buffer slots freed so far.
     pub fn freed_slots(&self) -> u64 {
-        self.freed_slots
+        self.counts.freed_slots
     }
 
     /// What a step has changed in, or read from, the stored pages.
     fn apply_step(&mut self, id: u32) {
-        if self.stores_at_issue {
+        if self.rules.stores_at_issue {
             return;
         }
         let Some(stored) = self.stored.as_deref_mut() else { return };
@@ -489,7 +359,7 @@ impl Engine {
     /// its pages that was being written; the stored pages are all that is left.
     pub fn cut(&self, mut fate: impl FnMut(&FlashOp) -> Fate) -> Option<Stored> {
         let mut stored = self.stored().cloned()?;
-        for die in self.dies.iter().filter(|_| !self.stores_at_issue) {
+        for die in self.array.dies.iter().filter(|_| !self.rules.stores_at_issue) {
             let suspended =
                 die.suspended.iter().flat_map(|s| [s.op].into_iter().chain(s.companions));
             let cached =
@@ -519,9 +389,18 @@ impl Engine {
     pub fn describe(&self) -> String {
         let live = self.ops.iter().enumerate().filter(|(_, state)| state.live).take(12);
         let lines = live.map(|(id, s)| {
-            let ready = if s.ready { "ready".to_owned() } else { format!("waits for {} things", s.deps) };
-            let OpState { op: FlashOp { kind, block, page, count, guard, waits, .. }, seq, before, .. } = *s;
-            format!("\n  {id}: no. {seq} {kind:?} block {block} page {page} x {count}, guard {guard}, join {waits}, after {before}, {ready}")
+            let ready =
+                if s.ready { "ready".to_owned() } else { format!("waits for {} things", s.deps) };
+            let OpState {
+                op: FlashOp { kind, block, page, count, guard, waits, .. },
+                seq,
+                before,
+                ..
+            } = *s;
+            format!(
+                "\n  {id}: no. {seq} {kind:?} block {block} page {page} x {count}, guard \
+                {guard}, join {waits}, after {before}, {ready}"
+            )
         });
         lines.collect()
     }
@@ -531,8 +410,8 @@ impl Engine {
     /// # Errors
     /// What does not hold.
     pub fn check_idle(&self, flash: &Flash) -> Result<(), String> {
-        if self.under_way > 0 {
-            return Err(format!("{} flash operations never ended", self.under_way));
+        if self.counts.under_way > 0 {
+            return Err(format!("{} flash operations never ended", self.counts.under_way));
         }
         // Pages in an open program unit keep pins and joins until the unit is programmed.
         let open = flash.geometry.program_pages > 1;
@@ -550,9 +429,9 @@ impl Engine {
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.blocks.len() * size_of::<Block>()
-            + self.die_of_block.len() * 2
+            + self.array.die_of_block.len() * 2
             + self.ops.capacity() * size_of::<OpState>()
-            + self.dies.len() * size_of::<Die>()
+            + self.array.dies.len() * size_of::<Die>()
     }
 }
 

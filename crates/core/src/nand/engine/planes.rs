@@ -4,7 +4,8 @@
 //! are issued one after the other at the same time, and so are requests that arrive together, and
 //! the first would go alone otherwise.
 
-use super::{Engine, Phase, Queue};
+use super::Engine;
+use super::array::{Phase, Queue};
 use crate::nand::chip::COMPANIONS;
 use crate::nand::op::{FlashOp, Kind};
 use crate::support::NONE;
@@ -15,46 +16,48 @@ impl Engine {
     /// A die that has nothing to do begins at the end of this moment, when all that is issued in it
     /// waits.
     pub(super) fn start_together(&mut self, die: DieId) {
-        let phase = &mut self.dies[die.index()].phase;
+        let phase = &mut self.array.dies[die.index()].phase;
         if *phase != Phase::Gathering {
             *phase = Phase::Gathering;
-            if self.gathering.is_empty() {
-                self.events.set(self.dies.len() as u32, self.now);
+            if self.array.gathering.is_empty() {
+                self.events.set(self.array.dies.len() as u32, self.now);
             }
-            self.gathering.push(die);
+            self.array.gathering.push(die);
         }
     }
 
     /// Nothing else happens in this moment: the dies begin, in the order in which they could have.
     pub(super) fn end_gathering(&mut self) {
-        self.events.set(self.dies.len() as u32, NEVER);
-        let mut dies = std::mem::replace(&mut self.gathering, std::mem::take(&mut self.starting));
+        self.events.set(self.array.dies.len() as u32, NEVER);
+        let mut dies =
+            std::mem::replace(&mut self.array.gathering, std::mem::take(&mut self.array.starting));
         for die in dies.drain(..) {
-            self.dies[die.index()].phase = Phase::First;
+            self.array.dies[die.index()].phase = Phase::First;
             self.take_up(die);
         }
-        self.starting = dies;
+        self.array.starting = dies;
     }
 
     /// Whether all that is left to happen up to `time` is that dies begin: what else comes at
     /// `time` comes before.
     #[inline]
     pub fn only_starts_at(&self, time: u64) -> bool {
-        self.chip.gathers() && self.events.first() == (self.dies.len() as u32, time)
+        self.chip.gathers() && self.events.first() == (self.array.dies.len() as u32, time)
     }
 
     /// Settles the next step of what runs on `die`, with those that go along. `false` if the array
     /// is not free for it.
     pub(super) fn prepare(&mut self, die: DieId) -> bool {
-        let id = self.dies[die.index()].running;
+        let id = self.array.dies[die.index()].running;
         let state = &self.ops[id as usize];
         let (kind, op) = (state.op.kind, state.op);
-        if self.dies[die.index()].back != NONE && kind != Kind::Program {
-            self.dies[die.index()].phase = Phase::Held;
+        if self.array.dies[die.index()].back != NONE && kind != Kind::Program {
+            self.array.dies[die.index()].phase = Phase::Held;
             return false;
         }
-        let mut step =
-            self.chip.step(&op, state.steps_done + u32::from(self.dies[die.index()].back == id));
+        let mut step = self
+            .chip
+            .step(&op, state.steps_done + u32::from(self.array.dies[die.index()].back == id));
         if self.chip.two_plane.is_some() {
             let companions = self.gather(die, id);
             if companions > 0 {
@@ -64,14 +67,14 @@ impl Engine {
                     Kind::Erase => 2,
                 }] += 1;
                 for index in 0..companions {
-                    let other = &self.ops[self.dies[die.index()].companions[index] as usize];
+                    let other = &self.ops[self.array.dies[die.index()].companions[index] as usize];
                     let theirs = self.chip.step(&other.op, other.steps_done);
                     step = self.chip.together(kind, step, theirs);
                 }
             }
         }
         let cached = self.is_cached(die);
-        let d = &mut self.dies[die.index()];
+        let d = &mut self.array.dies[die.index()];
         (d.left, d.suspensions) = (step[1], 0);
         if cached {
             // The array's part comes later, at the back of the die.
@@ -113,7 +116,7 @@ impl Engine {
                 continue;
             }
             self.unlink(die, urgent, before, at);
-            self.dies[die.index()].companions[found] = at;
+            self.array.dies[die.index()].companions[found] = at;
             found += 1;
             at = next;
         }
@@ -129,7 +132,7 @@ impl Engine {
             self.chip
                 .flash_page_of(state.op.page + state.steps_done * self.pages_of_step(&state.op))
         };
-        let block = |op: &FlashOp| op.block.0 % self.blocks_per_unit;
+        let block = |op: &FlashOp| op.block.0 % self.rules.blocks_per_unit;
         let group = self.chip.group;
         a.op.kind == b.op.kind
             && a.op.copy_back == b.op.copy_back
@@ -140,15 +143,15 @@ impl Engine {
 
     /// The plane of a die that an operation works in.
     fn plane(&self, op: &FlashOp) -> u32 {
-        op.block.0 / self.blocks_per_unit / self.dies.len() as u32
+        op.block.0 / self.rules.blocks_per_unit / self.array.dies.len() as u32
     }
 
     fn pages_of_step(&self, op: &FlashOp) -> u32 {
-        if op.kind == Kind::Read { 1 } else { self.program_pages }
+        if op.kind == Kind::Read { 1 } else { self.rules.program_pages }
     }
 
     fn queue(&mut self, die: DieId, urgent: bool) -> &mut Queue {
-        let d = &mut self.dies[die.index()];
+        let d = &mut self.array.dies[die.index()];
         if urgent { &mut d.urgent } else { &mut d.normal }
     }
 
@@ -169,7 +172,7 @@ impl Engine {
     /// for the next.
     pub(super) fn end_companions(&mut self, die: DieId) {
         let companions =
-            std::mem::replace(&mut self.dies[die.index()].companions, [NONE; COMPANIONS]);
+            std::mem::replace(&mut self.array.dies[die.index()].companions, [NONE; COMPANIONS]);
         for id in companions.into_iter().filter(|&id| id != NONE) {
             self.ops[id as usize].steps_done += 1;
             if self.stored.is_some() {
@@ -186,7 +189,7 @@ impl Engine {
             let state = &self.ops[id as usize];
             if state.steps_done == state.steps {
                 self.complete(id);
-                self.dies[die.index()].load -= 1;
+                self.array.dies[die.index()].load -= 1;
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Programs and erases that stop in the middle, so that a host read need not wait for them.
 
-use super::{Engine, Phase, Suspended};
+use super::Engine;
+use super::array::{Phase, Suspended};
 use crate::nand::chip::COMPANIONS;
 use crate::nand::op::Kind;
 use crate::support::NONE;
@@ -12,7 +13,7 @@ impl Engine {
     /// and if that is any faster.
     pub(super) fn suspend(&mut self, die: DieId) {
         let Some(rules) = &self.chip.suspend else { return };
-        let d = &mut self.dies[die.index()];
+        let d = &mut self.array.dies[die.index()];
         let allowed = match self.ops[d.running as usize].op.kind {
             Kind::Program => rules.program,
             Kind::Erase => rules.erase,
@@ -34,7 +35,7 @@ impl Engine {
 
     /// The array has stopped.
     pub(super) fn suspended(&mut self, die: DieId) {
-        let d = &mut self.dies[die.index()];
+        let d = &mut self.array.dies[die.index()];
         d.suspensions += 1;
         let erase = self.ops[d.running as usize].op.kind == Kind::Erase;
         self.special.suspensions[usize::from(erase)] += 1;
@@ -51,7 +52,7 @@ impl Engine {
 
     /// No host read waits any more: the array goes on where it stopped.
     pub(super) fn resume(&mut self, die: DieId) {
-        let d = &mut self.dies[die.index()];
+        let d = &mut self.array.dies[die.index()];
         let (Some(s), Some(rules)) = (d.suspended.take(), &self.chip.suspend) else { return };
         (d.running, d.companions, d.step, d.left, d.suspensions) =
             (s.op, s.companions, s.step, s.left, s.suspensions);

@@ -20,14 +20,14 @@ pub(super) struct Work {
 impl Engine {
     /// Keeps account of the dies' work from now on.
     pub fn watch_work(&mut self) {
-        let none = vec![0; self.dies.len()];
+        let none = vec![0; self.array.dies.len()];
         self.work = Some(Work { issued: none.clone(), planned: none });
     }
 
     /// How long `die` has still to work on what is planned for it, in ns.
     pub fn busy_ns(&self, die: DieId) -> u64 {
         let Some(work) = &self.work else { return 0 };
-        let d = &self.dies[die.index()];
+        let d = &self.array.dies[die.index()];
         let done = if d.running == NONE {
             0
         } else {
