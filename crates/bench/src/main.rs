@@ -77,8 +77,8 @@ fn main() -> ExitCode {
         ["stream", file, name, pages] => pass(file, name, pages),
         _ => {
             eprintln!(
-                "`{}` is no command, expected nothing, `instructions`, `count BUFFER N BYTES...`, `scale`, `drive CHIPS BYTES N`, `zipf FILE N` or \
-                 `stream FILE BUFFER PAGES`",
+                "`{}` is no command, expected nothing, `instructions`, `count BUFFER N BYTES...`, \
+                 `scale`, `drive CHIPS BYTES N`, `zipf FILE N` or `stream FILE BUFFER PAGES`",
                 words.join(" ")
             );
             return ExitCode::from(2);
@@ -145,7 +145,8 @@ fn speed(call: &Call) -> Result<bool, String> {
         println!("{}", table::figures(&figures));
         if call.quick {
             println!(
-                "A sixteenth of the size: good for seeing that the benches run, not for the goals.\n"
+                "A sixteenth of the size: good for seeing that the benches run, not for the \
+                 goals.\n"
             );
         }
     }

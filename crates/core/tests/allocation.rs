@@ -299,7 +299,8 @@ fn what_does_not_fit_is_refused_with_a_reason() {
     }));
     // 24 pages in each unit, of which one gets 32; in all there would be room for 48, and 40 are
     // exported.
-    let expected = "which leaves room for 24 pages in each unit, but 32 of the 40 exported ones have to go there";
+    let expected = "which leaves room for 24 pages in each unit, but 32 of the 40 exported ones \
+        have to go there";
     assert!(crowded.contains(expected), "{crowded}");
     let one = refused(json!({"ftl": {"exported": "240 KiB"}}));
     assert!(

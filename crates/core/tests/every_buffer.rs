@@ -54,7 +54,8 @@ fn obeys(
                 return Ok(());
             }
             Err(format!(
-                "a forced write of {count} pages from {first} writes {written:?} and leaves {left:?}"
+                "a forced write of {count} pages from {first} writes {written:?} and leaves \
+                 {left:?}"
             ))
         }
     }

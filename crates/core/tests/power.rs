@@ -81,7 +81,8 @@ impl Host {
             let version = drive.stored_version(Lpn(page));
             assert!(
                 self.allows(page, version),
-                "{what}: page {page} comes back as version {version}, durable was {}, history (trims) {:?}",
+                "{what}: page {page} comes back as version {version}, durable was {}, history \
+                 (trims) {:?}",
                 self.durable[page as usize],
                 self.history[page as usize]
             );

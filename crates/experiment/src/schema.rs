@@ -22,7 +22,8 @@ pub fn schema_json() -> String {
         "enum": crate::presets::preset_names(),
     }));
     schema["properties"]["case"] = axis(json!({
-        "description": "Settings that go together, under a `name`: they hold in place of those that stand beside the case.",
+        "description": "Settings that go together, under a `name`: they hold in place of those \
+            that stand beside the case.",
         "type": "object",
     }));
     let mut text = serde_json::to_string_pretty(&schema).expect("a schema is JSON");

@@ -29,8 +29,9 @@ fn unknown_keys_name_the_nearest_right_one() {
         ),
         (
             "[bufer]\nsize = \"1 MiB\"",
-            "exp.toml:5: unknown key `bufer`; did you mean `buffer`? \
-             (known here: name, preset, case, workload, nand, ftl, buffer, host, precondition, seed, bounds, patterns, service_times, metrics)",
+            "exp.toml:5: unknown key `bufer`; did you mean `buffer`? (known here: name, preset, \
+             case, workload, nand, ftl, buffer, host, precondition, seed, bounds, patterns, \
+             service_times, metrics)",
         ),
         (
             "[host]\nscheme = \"lru\"",
@@ -50,11 +51,13 @@ fn unknown_keys_name_the_nearest_right_one() {
 #[test]
 fn unknown_options_of_a_scheme_name_the_scheme() {
     let line = error(&after_good("[buffer]\nscheme = { kind = \"bplru\", paddin = true }"), &[]);
-    let start = "exp.toml:6: unknown key `buffer.scheme.paddin`; did you mean `buffer.scheme.padding`? (options of `bplru`: ";
+    let start = "exp.toml:6: unknown key `buffer.scheme.paddin`; did you mean \
+        `buffer.scheme.padding`? (options of `bplru`: ";
     assert!(line.starts_with(start), "{line}");
     assert_eq!(
         error(&after_good("[buffer]\nscheme = \"none\""), &["buffer.scheme.padding=false"]),
-        "--set buffer.scheme.padding=false: unknown key `buffer.scheme.padding` (`none` has no options)"
+        "--set buffer.scheme.padding=false: unknown key `buffer.scheme.padding` (`none` has no \
+         options)"
     );
 }
 
@@ -89,7 +92,8 @@ fn options_of_other_formats_are_refused() {
         ),
         (
             "workload.format={kind=\"fio\", unt=\"ms\"}",
-            "unknown key `workload.format.unt`; did you mean `workload.format.unit`? (options of `fio`: unit, waits)",
+            "unknown key `workload.format.unt`; did you mean `workload.format.unit`? (options of \
+             `fio`: unit, waits)",
         ),
         (
             "workload.format={kind=\"fio\", unit=\"m\"}",
@@ -105,7 +109,8 @@ fn options_of_other_formats_are_refused() {
         ),
         (
             "workload.format.action=queue",
-            "`workload.format.kind` is missing; say whose options these are: kind = \"blktrace\", \"blkparse\"",
+            "`workload.format.kind` is missing; say whose options these are: kind = \"blktrace\", \
+             \"blkparse\"",
         ),
         (
             "workload.format={kind=\"auto\", unit=\"ms\"}",
@@ -127,7 +132,8 @@ fn unknown_names_are_answered_with_the_known_ones() {
     for (wrong, expected) in [
         (
             "[host]\nreplay = \"opne\"",
-            "exp.toml:6: `host.replay`: unknown name `opne`; did you mean `open`? (known: open, closed, untimed)",
+            "exp.toml:6: `host.replay`: unknown name `opne`; did you mean `open`? (known: open, \
+             closed, untimed)",
         ),
         (
             "[buffer]\nscheme = \"bplr\"",
@@ -196,7 +202,8 @@ fn wrong_types_say_what_was_found_and_expected() {
         ("[host]\nspeedup = inf", "`host.speedup`: found inf, expected a finite number"),
         (
             "[host]\nspeedup = 2020-01-01",
-            "`host.speedup`: found the date 2020-01-01, expected a number, a text or a table; quote a text",
+            "`host.speedup`: found the date 2020-01-01, expected a number, a text or a table; \
+             quote a text",
         ),
         ("[buffer]\nsize = 3", "`buffer.size`: 3 has no unit; write it like \"16 MiB\""),
         (
@@ -224,7 +231,8 @@ fn wrong_types_say_what_was_found_and_expected() {
 
 #[test]
 fn missing_keys_say_how_to_give_them() {
-    let presets = "preset = \"bplru-2008\" or \"epo-2011\" or \"hbm-2010\" or \"multibank-2009\" or \"nvme-tlc\" or \"supa-2017\"";
+    let presets = "preset = \"bplru-2008\" or \"epo-2011\" or \"hbm-2010\" or \"multibank-2009\" \
+        or \"nvme-tlc\" or \"supa-2017\"";
     assert_eq!(
         error("\n[workload]\npath = \"w\"", &[]),
         format!(
@@ -234,12 +242,14 @@ fn missing_keys_say_how_to_give_them() {
     assert_eq!(
         error("[workload]\npath = \"w\"\n\n[nand]\nchannels = 1", &[]),
         format!(
-            "exp.toml:4: `nand.chips_per_channel` is missing; give it, or start from a preset, for example {presets}"
+            "exp.toml:4: `nand.chips_per_channel` is missing; give it, or start from a preset, for \
+             example {presets}"
         )
     );
     assert_eq!(
         error("preset = \"hbm-2010\"", &[]),
-        "exp.toml:1: `workload` is missing; say what to replay, for example workload.path = \"TRACE\""
+        "exp.toml:1: `workload` is missing; say what to replay, for example workload.path = \
+         \"TRACE\""
     );
     assert_eq!(
         error("preset = \"hbm-2010\"\n\n[workload]\nfirst = 5", &[]),
@@ -296,7 +306,8 @@ fn cases_have_a_name_and_settings() {
     let text = error("preset = \"bplru-2008\"\ncase = 3", &[]);
     assert_eq!(
         text,
-        "exp.toml:2: `case`: found the number 3, expected a table with a `name` and settings, such as [[case]]"
+        "exp.toml:2: `case`: found the number 3, expected a table with a `name` and settings, such \
+         as [[case]]"
     );
 }
 
@@ -305,7 +316,8 @@ fn axes_must_hold_plain_values() {
     for (wrong, expected) in [
         (
             "[buffer]\nsize = []",
-            "exp.toml:6: `buffer.size`: found an empty list, expected one value or more (a list is an axis)",
+            "exp.toml:6: `buffer.size`: found an empty list, expected one value or more (a list is \
+             an axis)",
         ),
         (
             "[buffer]\nsize = [\"1MiB\",\n[\"1MiB\"]]",
@@ -330,13 +342,15 @@ fn options_are_placed_by_their_own_text() {
     for (set, expected) in [
         (
             "buffer.sizee=4MiB",
-            "unknown key `buffer.sizee`; did you mean `buffer.size`? (known here: size, write_back, battery, scheme)",
+            "unknown key `buffer.sizee`; did you mean `buffer.size`? (known here: size, \
+             write_back, battery, scheme)",
         ),
         ("buffer.size=4", "`buffer.size`: 4 has no unit; write it like \"16 MiB\""),
         ("buffer.size", "expected key=value, for example buffer.size=16MiB"),
         (
             "buffer.size=",
-            "`buffer.size` has no value, expected for example buffer.size=1; write buffer.size='\"\"' for an empty text",
+            "`buffer.size` has no value, expected for example buffer.size=1; write \
+             buffer.size='\"\"' for an empty text",
         ),
         (
             "buffer..size=1MiB",
@@ -355,6 +369,7 @@ fn options_are_placed_by_their_own_text() {
     let file = after_good("[buffer]\nscheme = [\"lru\", \"fab\"]");
     assert_eq!(
         error(&file, &["buffer.scheme.padding=false"]),
-        "--set buffer.scheme.padding=false: `buffer.scheme` is a list (exp.toml:6), set all of it at once"
+        "--set buffer.scheme.padding=false: `buffer.scheme` is a list (exp.toml:6), set all of it \
+         at once"
     );
 }

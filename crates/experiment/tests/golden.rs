@@ -77,7 +77,8 @@ fn results_are_what_they_were() {
     let changed = differences(&before, &now);
     assert!(
         changed.is_empty(),
-        "{} of {} runs give other results. If that is meant, `make golden BLESS=1`, and say why in CHANGELOG.md:\n{}",
+        "{} of {} runs give other results. If that is meant, `make golden BLESS=1`, and say why in \
+         CHANGELOG.md:\n{}",
         changed.len(),
         now.len(),
         changed.join("\n")

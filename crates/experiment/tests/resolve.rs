@@ -133,7 +133,8 @@ fn options_add_axes_after_those_of_the_file() {
 #[test]
 fn an_axis_may_list_tables_and_hold_axes() {
     let file = format!(
-        "{FILE}[buffer]\nscheme = [\"lru\", {{ kind = \"bplru\", padding = [true, false] }}, \"fab\"]\n"
+        "{FILE}[buffer]\nscheme = [\"lru\", {{ kind = \"bplru\", padding = [true, false] }}, \
+         \"fab\"]\n"
     );
     let kinds: Vec<_> = points(&file, &[])
         .iter()
@@ -276,7 +277,8 @@ fn cases_are_settings_that_go_together() {
 /// What a result says of its configuration is a configuration.
 #[test]
 fn a_configuration_of_a_case_can_be_read_again() {
-    let file = "preset = \"bplru-2008\"\nworkload.path = \"w\"\n[[case]]\nname = \"one\"\nbuffer.size = \"2 MiB\"\n";
+    let file = "preset = \"bplru-2008\"\nworkload.path = \"w\"\n[[case]]\nname = \
+        \"one\"\nbuffer.size = \"2 MiB\"\n";
     let [one] = resolve(Some(file), "cases.toml", &[]).unwrap().try_into().unwrap();
     let again = Experiment::from_json(&one.to_json()).unwrap();
     assert_eq!(again, one);
@@ -335,7 +337,8 @@ fn two_keys_that_say_the_same_in_one_layer_are_an_error() {
     ] {
         let error = resolve(Some(file), "f.toml", sets).unwrap_err().to_string();
         let expected = format!(
-            "{place}: `ftl.exported` and `ftl.over_provisioning` are two ways to say the same; give one of them"
+            "{place}: `ftl.exported` and `ftl.over_provisioning` are two ways to say the same; \
+             give one of them"
         );
         assert_eq!(error, expected);
     }
@@ -401,7 +404,8 @@ fn null_takes_a_value_back() {
 fn null_takes_back_a_key_of_a_generator() {
     let of = |sets: &[&str]| {
         let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
-        let file = "kind = \"uniform\"\nrequests = 5\nread_share = 0.3\nsize = { \"4 KiB\" = 1, mean = \"null\" }\n";
+        let file = "kind = \"uniform\"\nrequests = 5\nread_share = 0.3\nsize = { \"4 KiB\" = 1, \
+            mean = \"null\" }\n";
         let made = eraseblock_experiment::resolve_generator(None, Some((file, "g.toml")), &sets);
         serde_json::to_value(made.unwrap()).unwrap()
     };

@@ -17,7 +17,8 @@ fn the_committed_schema_is_up_to_date() {
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         committed == schema,
-        "docs/experiment.schema.json is stale; run UPDATE=1 cargo test -p eraseblock-experiment --test schema"
+        "docs/experiment.schema.json is stale; run UPDATE=1 cargo test -p eraseblock-experiment \
+         --test schema"
     );
 }
 

@@ -78,7 +78,8 @@ fn paths_are_followed_to_the_file_where_the_thing_is() {
         ("a/deep.rs", "pub struct One;\npub struct Two;\npub fn two() {}"),
         (
             "b.rs",
-            "use crate::One;\n#[cfg(test)]\nmod tests { use crate::c::X; }\nfn f() { json!({\"x\": [crate::a::deep::two()]}) }",
+            "use crate::One;\n#[cfg(test)]\nmod tests { use crate::c::X; }\nfn f() { json!({\"x\": \
+             [crate::a::deep::two()]}) }",
         ),
     ]);
     assert_eq!(
@@ -139,6 +140,7 @@ fn uses_against_the_order_are_found() {
         "{found:?}"
     );
 
-    let page = "## Who may use whom\n\n| crate | order |\n| --- | --- |\n| `crates/x` | `b`, `a` |\n\n## Else\n";
+    let page = "## Who may use whom\n\n| crate | order |\n| --- | --- |\n| `crates/x` | `b`, `a` \
+        |\n\n## Else\n";
     assert_eq!(order::listed(page, "crates/x"), ["b", "a"]);
 }

@@ -101,7 +101,9 @@ fn a_size_that_no_request_has_is_a_bad_line_in_every_format() {
 
 #[test]
 fn trims_may_be_longer_and_both_limits_can_be_set() {
-    let content = b"start ; sector; length ; op\n0.0 ; 0 ; 8 ; W\n1.0 ; 0 ; 34359738368 ; D\n2.0 ; 0 ; 34359738376 ; D\n";
+    let content =
+        b"start ; sector; length ; op\n0.0 ; 0 ; 8 ; W\n1.0 ; 0 ; 34359738368 ; D\n2.0 ; \
+        0 ; 34359738376 ; D\n";
     let error = prepare("blkreplay", content, false).unwrap_err();
     assert!(
         error.starts_with(

@@ -56,7 +56,8 @@ const CASES: &[Case] = &[
         first: "81,W,64424509440,16384,1577808000000317",
         second: "0,R,0,512,1577808001000317",
         cut: "0,R,0,512",
-        answer: "found 4 of the 5 fields in `0,R,0,512`, expected device_id,opcode,offset,length,timestamp",
+        answer: "found 4 of the 5 fields in `0,R,0,512`, expected \
+            device_id,opcode,offset,length,timestamp",
         sorted: false,
     },
     Case {
@@ -83,7 +84,8 @@ const CASES: &[Case] = &[
         first: " 1.5 ; 8 ; 8 ; R",
         second: " 2.5 ; 8 ; 8 ; W",
         cut: " 2.5 ; 8 ; 8",
-        answer: "found 3 of the 4 fields in ` 2.5 ; 8 ; 8`, expected a row `start ; sector ; length ; op`",
+        answer: "found 3 of the 4 fields in ` 2.5 ; 8 ; 8`, expected a row `start ; sector ; \
+            length ; op`",
         sorted: false,
     },
     Case {
@@ -122,7 +124,8 @@ const CASES: &[Case] = &[
         first: "DiskRead, 1000000, 0x1000, 0x200, 0",
         second: "DiskRead, 2000000, 0x2000, 0x200, 0",
         cut: "DiskRead, 2000000, 0x2000",
-        answer: "found 3 fields in `DiskRead, 2000000, 0x2000`, expected at least 5, as the header names them",
+        answer: "found 3 fields in `DiskRead, 2000000, 0x2000`, expected at least 5, as the header \
+            names them",
         sorted: false,
     },
     Case {
@@ -131,7 +134,8 @@ const CASES: &[Case] = &[
         first: "1000000 /dev/sdb read 0 4096",
         second: "2000000 /dev/sdb write 0 4096",
         cut: "2000000 /dev/sdb write 0",
-        answer: "found only `2000000 /dev/sdb write 0`, expected timestamp file action [offset length]",
+        answer: "found only `2000000 /dev/sdb write 0`, expected timestamp file action [offset \
+            length]",
         sorted: false,
     },
     Case {

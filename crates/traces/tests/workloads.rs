@@ -69,20 +69,20 @@ fn bad_lines_stop_with_their_place() {
         ),
         (
             "0,8,512,w,0\n\n0,8,5",
-            "t.spc:3: found 3 of the 5 fields in `0,8,5`, expected ASU,LBA,size,opcode,timestamp (--skip-bad-lines, or \
-             workload.skip_bad_lines = true, passes over such lines)",
+            "t.spc:3: found 3 of the 5 fields in `0,8,5`, expected ASU,LBA,size,opcode,timestamp \
+             (--skip-bad-lines, or workload.skip_bad_lines = true, passes over such lines)",
         ),
         ("", "t.spc: is empty; a trace holds at least one request"),
         (
             "0,8,512,w,2\n0,8,512,w,1.999999999\n",
-            "t.spc:2: found a time 1 ns before that of an earlier request, expected times in order; --set \
-             workload.out_of_order=sort moves such requests to their place, --set workload.out_of_order=clamp makes them \
-             arrive late",
+            "t.spc:2: found a time 1 ns before that of an earlier request, expected times in \
+             order; --set workload.out_of_order=sort moves such requests to their place, --set \
+             workload.out_of_order=clamp makes them arrive late",
         ),
         (
             "0,8,512,w,0\n0,8\0,512,w,1\n",
-            "t.spc:2: found a zero byte, expected a text trace; is this a binary file? (--skip-bad-lines, or \
-             workload.skip_bad_lines = true, passes over such lines)",
+            "t.spc:2: found a zero byte, expected a text trace; is this a binary file? \
+             (--skip-bad-lines, or workload.skip_bad_lines = true, passes over such lines)",
         ),
     ] {
         assert_eq!(prepare(content, WorkloadConfig::default()).unwrap_err(), message);
@@ -98,7 +98,8 @@ fn a_file_without_requests_says_what_it_lacks() {
     let error = prepare("only text\n", config).unwrap_err();
     assert_eq!(
         error,
-        "t.spc: holds no request; expected the line `start ; sector ; length ; op` and rows (blkreplay)"
+        "t.spc: holds no request; expected the line `start ; sector ; length ; op` and rows \
+         (blkreplay)"
     );
     let error = WorkloadConfig::trace("none.spc").prepare(Path::new("/nonexistent")).unwrap_err();
     assert!(error.to_string().contains("there is no folder /nonexistent"), "{error}");
@@ -236,7 +237,8 @@ fn a_flush_has_no_address_on_any_volume() {
 
 #[test]
 fn a_line_may_hold_a_flush_and_a_write() {
-    let log = "8,16 0 1 0.5 7 Q FWS 8 + 8 [x]\n8,16 0 2 0.75 7 Q R 0 + 8 [x]\n8,16 0 3 0.8 7 D R 0 + 8 [x]\n";
+    let log = "8,16 0 1 0.5 7 Q FWS 8 + 8 [x]\n8,16 0 2 0.75 7 Q R 0 + 8 [x]\n8,16 0 3 0.8 7 D R 0 \
+        + 8 [x]\n";
     let taking = |action| {
         let format = serde_json::json!({"kind": "blkparse", "action": action});
         WorkloadConfig {
@@ -254,7 +256,8 @@ fn a_line_may_hold_a_flush_and_a_write() {
     let error = prepare(log, taking("complete")).unwrap_err();
     assert_eq!(
         error,
-        "t.spc: holds no request; expected lines of action C, which action = \"complete\" asks for (blkparse)"
+        "t.spc: holds no request; expected lines of action C, which action = \"complete\" asks for \
+         (blkparse)"
     );
 }
 
@@ -319,10 +322,10 @@ fn a_request_longer_than_the_drive_has_no_place() {
 
 #[test]
 fn trims_give_no_block_a_place() {
-    let log = "2020-08-06 02:07:23.1 connection=1 Trim id=1 offset=0x0 count=0x1000000 fua=0 ...\n\
-               2020-08-06 02:07:23.2 connection=1 Write id=2 offset=0x800200 count=0x200 fua=1 ...\n\
-               2020-08-06 02:07:23.3 connection=1 Flush id=3 ...\n\
-               2020-08-06 02:07:23.4 connection=1 Trim id=4 offset=0x4000 count=0x1000 fua=0 ...\n";
+    let log = "2020-08-06 02:07:23.1 connection=1 Trim id=1 offset=0x0 count=0x1000000 fua=0 \
+        ...\n2020-08-06 02:07:23.2 connection=1 Write id=2 offset=0x800200 count=0x200 fua=1 \
+        ...\n2020-08-06 02:07:23.3 connection=1 Flush id=3 ...\n2020-08-06 02:07:23.4 connection=1 \
+        Trim id=4 offset=0x4000 count=0x1000 fua=0 ...\n";
     let (requests, report) = fitted(log, mode(FitMode::Compact)).unwrap();
     let shown: Vec<_> = requests.iter().map(|r| (r.op, r.offset, r.len, r.fua)).collect();
     assert_eq!(

@@ -40,7 +40,8 @@ use crate::support::registry::{About, Choice, Example};
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "ARC",
-    summary: "Two page LRU lists, used once and used again; their shares follow what was given away too early.",
+    summary: "Two page LRU lists, used once and used again; their shares follow what was given \
+        away too early.",
     paper: "Megiddo and Modha, ARC: A self-tuning, low overhead replacement cache, FAST",
     year: Some(2003),
     described_in: "the common literature (hits equal libCacheSim's)",
@@ -51,7 +52,9 @@ pub const ABOUT: About = About {
     }],
     examples: &[Example {
         source: "",
-        shows: "Page 1 is in T2. Page 3 makes 2 leave T1, for B1; when 2 comes back, the target of T1 becomes one page, so that T1 is not above it, and 1 leaves T2. When 1 comes back, the target returns to zero, and 3 leaves T1.",
+        shows: "Page 1 is in T2. Page 3 makes 2 leave T1, for B1; when 2 comes back, the target of \
+            T1 becomes one page, so that T1 is not above it, and 1 leaves T2. When 1 comes back, \
+            the target returns to zero, and 3 leaves T1.",
         capacity: 2,
         pages_per_block: 4,
         options: "",

@@ -47,8 +47,10 @@ use crate::support::registry::{About, Choice, Example};
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "BLAS buffer",
-    summary: "Write buffer in block LRU order; marks one block for each channel and lets their pages go in turn.",
-    paper: "Chang et al., BLAS: block-level adaptive striping for solid-state drives, ACM TODAES 19(2)",
+    summary: "Write buffer in block LRU order; marks one block for each channel and lets their \
+        pages go in turn.",
+    paper: "Chang et al., BLAS: block-level adaptive striping for solid-state drives, ACM TODAES \
+        19(2)",
     year: Some(2014),
     reconstruction: true,
     choices: &[
@@ -61,7 +63,9 @@ pub const ABOUT: About = About {
     ],
     examples: &[Example {
         source: "",
-        shows: "One channel. Block 0, written longest ago, is marked and loses page 0 to make room for page 20. Then its page 1 is written, which unmarks it; for page 21 block 1 is marked and loses page 4.",
+        shows: "One channel. Block 0, written longest ago, is marked and loses page 0 to make room \
+            for page 20. Then its page 1 is written, which unmarks it; for page 21 block 1 is \
+            marked and loses page 4.",
         capacity: 8,
         pages_per_block: 4,
         options: "",

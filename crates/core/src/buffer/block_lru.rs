@@ -41,7 +41,9 @@ pub const ABOUT: About = About {
     ],
     examples: &[Example {
         source: "HBM thesis, table 1.1",
-        shows: "Two hits. Block 0 leaves first, in one piece; its pages 3, 2 and 1 come back one by one. Page 10 makes block 1 leave, and with page 5 goes page 7, which is asked for next.",
+        shows: "Two hits. Block 0 leaves first, in one piece; its pages 3, 2 and 1 come back one \
+            by one. Page 10 makes block 1 leave, and with page 5 goes page 7, which is asked for \
+            next.",
         capacity: 8,
         pages_per_block: 4,
         options: "",

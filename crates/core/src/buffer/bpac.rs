@@ -53,8 +53,10 @@ use crate::support::registry::{About, Choice, Example};
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "BPAC",
-    summary: "Write buffer with a page LRU list and a list of blocks, the fullest of which leaves; pages move both ways.",
-    paper: "Wu, Eckart and He, BPAC: An adaptive write buffer management scheme for flash-based solid state drives, MSST",
+    summary: "Write buffer with a page LRU list and a list of blocks, the fullest of which leaves; \
+        pages move both ways.",
+    paper: "Wu, Eckart and He, BPAC: An adaptive write buffer management scheme for flash-based \
+        solid state drives, MSST",
     year: Some(2010),
     reconstruction: true,
     choices: &[
@@ -72,7 +74,10 @@ pub const ABOUT: About = About {
     ],
     examples: &[Example {
         source: "",
-        shows: "Half of eight pages are the page list's. Page 16 makes page 0 fall out of it, into the block list; when 0 is written again it returns, and 4 falls out. Pages 8 and 9 are half a block: they move together. So do 20 and 21; page 22 makes room by 8 and 9, which changed longer ago, and joins its block.",
+        shows: "Half of eight pages are the page list's. Page 16 makes page 0 fall out of it, into \
+            the block list; when 0 is written again it returns, and 4 falls out. Pages 8 and 9 are \
+            half a block: they move together. So do 20 and 21; page 22 makes room by 8 and 9, \
+            which changed longer ago, and joins its block.",
         capacity: 8,
         pages_per_block: 4,
         options: "",

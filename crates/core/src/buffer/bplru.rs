@@ -44,14 +44,17 @@ use crate::support::registry::{About, Example};
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "BPLRU",
-    summary: "Write buffer of whole blocks in LRU order; pads a block before it writes it, sends sequential ones first.",
-    paper: "Kim and Ahn, BPLRU: A buffer management scheme for improving random writes in flash storage, FAST",
+    summary: "Write buffer of whole blocks in LRU order; pads a block before it writes it, sends \
+        sequential ones first.",
+    paper: "Kim and Ahn, BPLRU: A buffer management scheme for improving random writes in flash \
+        storage, FAST",
     year: Some(2008),
     choices: &[EVICT_ORDER],
     examples: &[
         Example {
             source: "the paper's figure 3",
-            shows: "Page 15 is written again, and its block goes to the front; block 1 was written longest ago and makes room for page 20. Without padding, to show the order alone.",
+            shows: "Page 15 is written again, and its block goes to the front; block 1 was written \
+                longest ago and makes room for page 20. Without padding, to show the order alone.",
             capacity: 8,
             pages_per_block: 4,
             options: r#"{"padding": false}"#,
@@ -59,7 +62,8 @@ pub const ABOUT: About = About {
         },
         Example {
             source: "the paper's figure 4",
-            shows: "The block of pages 12 and 15 leaves: pages 13 and 14 are read from flash, and four pages are written in order.",
+            shows: "The block of pages 12 and 15 leaves: pages 13 and 14 are read from flash, and \
+                four pages are written in order.",
             capacity: 2,
             pages_per_block: 4,
             options: "",
@@ -67,7 +71,8 @@ pub const ABOUT: About = About {
         },
         Example {
             source: "the paper's figure 5",
-            shows: "Block 2 is written from its first page to its last, so nobody expects it to be written again soon: it goes to the end of the list, and leaves first.",
+            shows: "Block 2 is written from its first page to its last, so nobody expects it to be \
+                written again soon: it goes to the end of the list, and leaves first.",
             capacity: 8,
             pages_per_block: 4,
             options: "",

@@ -58,8 +58,10 @@ use crate::support::registry::{About, Choice, Cost, Example, Needs};
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "CAVE",
-    summary: "Lets as many blocks (or pages) of a host policy's order leave at once as there are chips or channels, one for each.",
-    paper: "Park, Park, Shim and Park, CAVE: Channel-aware buffer management scheme for solid state disk, SAC",
+    summary: "Lets as many blocks (or pages) of a host policy's order leave at once as there are \
+        chips or channels, one for each.",
+    paper: "Park, Park, Shim and Park, CAVE: Channel-aware buffer management scheme for solid \
+        state disk, SAC",
     year: Some(2011),
     also: &["p-cave", "pattern-based-cave"],
     reconstruction: true,
@@ -84,7 +86,8 @@ pub const ABOUT: About = About {
     examples: &[
         Example {
             source: "",
-            shows: "Four blocks on modules 0, 1, 2 and 3: when block 4 needs room, all four leave at once.",
+            shows: "Four blocks on modules 0, 1, 2 and 3: when block 4 needs room, all four leave \
+                at once.",
             capacity: 4,
             pages_per_block: 4,
             options: r#"{"modules": 4, "padding": false}"#,
@@ -92,7 +95,8 @@ pub const ABOUT: About = About {
         },
         Example {
             source: "",
-            shows: "Blocks 0, 4, 1, 2 and 3 on modules 0, 0, 1, 2 and 3. The second one is passed over, and stays.",
+            shows: "Blocks 0, 4, 1, 2 and 3 on modules 0, 0, 1, 2 and 3. The second one is passed \
+                over, and stays.",
             capacity: 5,
             pages_per_block: 4,
             options: r#"{"modules": 4, "padding": false}"#,
@@ -100,7 +104,8 @@ pub const ABOUT: About = About {
         },
         Example {
             source: "",
-            shows: "The same in CFLRU's order, where single pages leave: the clean page 1 in the window goes alone first, then one page for each module.",
+            shows: "The same in CFLRU's order, where single pages leave: the clean page 1 in the \
+                window goes alone first, then one page for each module.",
             capacity: 4,
             pages_per_block: 4,
             options: r#"{"modules": 2, "order": "cflru", "clean_first": 0.5}"#,

@@ -47,7 +47,8 @@ use crate::support::registry::{About, Choice, Cost, Example, Needs};
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "CBM",
-    summary: "HBM's regions for dirty pages beside an LRU cache of clean ones, which fills the holes of blocks that leave.",
+    summary: "HBM's regions for dirty pages beside an LRU cache of clean ones, which fills the \
+        holes of blocks that leave.",
     paper: "Wei, Chen and Yang, CBM: A cooperative buffer management for SSD, MSST",
     year: Some(2014),
     reconstruction: true,
@@ -71,17 +72,20 @@ pub const ABOUT: About = About {
         Choice {
             option: "room",
             others: &[r#""page""#],
-            open: "whether room is made for a request's part in a block at once or for each of its pages",
+            open: "whether room is made for a request's part in a block at once or for each of its \
+                pages",
         },
         Choice {
             option: "exchange_counts",
             others: &["true"],
-            open: "whether the block region's size is changed where as many pages come as leave for them",
+            open: "whether the block region's size is changed where as many pages come as leave \
+                for them",
         },
     ],
     examples: &[Example {
         source: "",
-        shows: "The write buffer has pages 0, 1 and 3 of block 0, the read cache has page 2. Page 4 makes the block leave: four pages are written in order.",
+        shows: "The write buffer has pages 0, 1 and 3 of block 0, the read cache has page 2. Page \
+            4 makes the block leave: four pages are written in order.",
         capacity: 6,
         pages_per_block: 4,
         options: "",

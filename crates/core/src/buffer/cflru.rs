@@ -48,7 +48,8 @@ pub const ABOUT: About = About {
     }],
     examples: &[Example {
         source: "",
-        shows: "The window is the last three pages of the list. Clean pages 2, 4 and 5 go, the dirty ones used before them stay.",
+        shows: "The window is the last three pages of the list. Clean pages 2, 4 and 5 go, the \
+            dirty ones used before them stay.",
         capacity: 4,
         pages_per_block: 4,
         options: r#"{"window": 0.75}"#,

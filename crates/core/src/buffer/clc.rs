@@ -44,7 +44,8 @@ use crate::support::registry::{About, Choice, Example};
 pub const ABOUT: About = About {
     title: "CLC",
     summary: "Write buffer of blocks; of those not written lately the fullest leaves.",
-    paper: "Kang et al., Performance trade-offs in using NVRAM write buffer for flash memory-based storage devices, IEEE TC 58(6)",
+    paper: "Kang et al., Performance trade-offs in using NVRAM write buffer for flash memory-based \
+        storage devices, IEEE TC 58(6)",
     year: Some(2009),
     reconstruction: true,
     choices: &[
@@ -57,7 +58,8 @@ pub const ABOUT: About = About {
     ],
     examples: &[Example {
         source: "",
-        shows: "One cluster of three is hot, block 2. Of the others block 0 is larger: it leaves when page 12 comes.",
+        shows: "One cluster of three is hot, block 2. Of the others block 0 is larger: it leaves \
+            when page 12 comes.",
         capacity: 4,
         pages_per_block: 4,
         options: "",

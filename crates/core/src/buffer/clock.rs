@@ -51,7 +51,8 @@ pub const ABOUT: About = About {
     ],
     examples: &[Example {
         source: "",
-        shows: "Pages 1 and 3 are used again. Page 4 sends the hand past page 1, which loses its bit, and 2 leaves; page 5 sends it past 3, and 1 leaves.",
+        shows: "Pages 1 and 3 are used again. Page 4 sends the hand past page 1, which loses its \
+            bit, and 2 leaves; page 5 sends it past 3, and 1 leaves.",
         capacity: 3,
         pages_per_block: 4,
         options: "",

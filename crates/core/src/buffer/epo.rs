@@ -46,8 +46,10 @@ use crate::support::registry::{About, Choice, Example};
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "EPO",
-    summary: "Write buffer with a page LRU list for each chip; the last page of every list leaves, all in one batch.",
-    paper: "Xie and Koshia, Boosting random write performance for enterprise flash storage systems, MSST",
+    summary: "Write buffer with a page LRU list for each chip; the last page of every list leaves, \
+        all in one batch.",
+    paper: "Xie and Koshia, Boosting random write performance for enterprise flash storage \
+        systems, MSST",
     year: Some(2011),
     also: &["element-level-parallel-optimization"],
     choices: &[Choice {
@@ -58,7 +60,9 @@ pub const ABOUT: About = About {
     examples: &[
         Example {
             source: "the paper's figure 2(c)",
-            shows: "One list. Pages 1, 2 and 3 come; 2 is written again and goes to the front, 4 comes, 3 goes to the front. Page 1 is at the tail, and is the victim when page 5 needs room.",
+            shows: "One list. Pages 1, 2 and 3 come; 2 is written again and goes to the front, 4 \
+                comes, 3 goes to the front. Page 1 is at the tail, and is the victim when page 5 \
+                needs room.",
             capacity: 4,
             pages_per_block: 8,
             options: "",
@@ -66,7 +70,8 @@ pub const ABOUT: About = About {
         },
         Example {
             source: "",
-            shows: "Two elements, even and odd pages. Page 4 needs one slot, and two pages leave together; page 6 finds room.",
+            shows: "Two elements, even and odd pages. Page 4 needs one slot, and two pages leave \
+                together; page 6 finds room.",
             capacity: 4,
             pages_per_block: 8,
             options: r#"{"elements": 2}"#,
@@ -128,7 +133,8 @@ impl Config {
             self.elements.filter(|elements| !(1..=MOST_ELEMENTS).contains(elements))
         {
             return Err(format!(
-                "buffer.scheme.elements: found {elements}, expected 1 to {MOST_ELEMENTS}; leave it out for one for each chip"
+                "buffer.scheme.elements: found {elements}, expected 1 to {MOST_ELEMENTS}; leave it \
+                 out for one for each chip"
             ));
         }
         let order = |slots| Epo {

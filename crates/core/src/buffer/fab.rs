@@ -36,14 +36,17 @@ use crate::support::registry::{About, Example};
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "FAB",
-    summary: "Buffer of whole blocks; the one with the most pages leaves, the least recently used among equals.",
-    paper: "Jo et al., FAB: Flash-aware buffer management policy for portable media players, IEEE TCE 52(2)",
+    summary: "Buffer of whole blocks; the one with the most pages leaves, the least recently used \
+        among equals.",
+    paper: "Jo et al., FAB: Flash-aware buffer management policy for portable media players, IEEE \
+        TCE 52(2)",
     year: Some(2006),
     described_in: "Kim and Ahn, section 2.4, and Gong's thesis, section 2.4.1",
     choices: &[EVICT_ORDER],
     examples: &[Example {
         source: "",
-        shows: "Room for page 14 is made by block 0, which has most pages. Then two blocks have two pages each: the one used longer ago leaves.",
+        shows: "Room for page 14 is made by block 0, which has most pages. Then two blocks have \
+            two pages each: the one used longer ago leaves.",
         capacity: 8,
         pages_per_block: 4,
         options: "",

@@ -43,7 +43,8 @@ use crate::support::registry::{About, Choice, Example};
 pub const ABOUT: About = About {
     title: "FAP-LRU",
     summary: "Block LRU that lets a block leave for every channel that has nothing to do.",
-    paper: "Wang, Chen, Su and Chang, Cross-layer optimizations in solid-state drives, IEEE ESL 3(4)",
+    paper: "Wang, Chen, Su and Chang, Cross-layer optimizations in solid-state drives, IEEE ESL \
+        3(4)",
     year: Some(2011),
     reconstruction: true,
     choices: &[
@@ -60,8 +61,8 @@ pub const ABOUT: About = About {
     ],
     examples: &[Example {
         source: "",
-        shows: "Blocks 0, 2 and 1 on channels 0, 0 and 1, both idle: blocks 0 and 1 leave together when block 3 needs room. \
-                Block 2 stays, as its channel has got block 0.",
+        shows: "Blocks 0, 2 and 1 on channels 0, 0 and 1, both idle: blocks 0 and 1 leave together \
+            when block 3 needs room. Block 2 stays, as its channel has got block 0.",
         capacity: 3,
         pages_per_block: 4,
         options: r#"{"modules": 2}"#,

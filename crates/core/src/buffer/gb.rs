@@ -43,7 +43,8 @@ use crate::support::registry::{About, Choice, Example};
 pub const ABOUT: About = About {
     title: "GB, a buffer for all channels",
     summary: "Page LRU for all channels that lets pages go first whose channel has the least to do.",
-    paper: "Chang, Huang and Wen, On the management of multichannel architectures of solid-state disks, ESTIMedia",
+    paper: "Chang, Huang and Wen, On the management of multichannel architectures of solid-state \
+        disks, ESTIMedia",
     year: Some(2011),
     also: &["global-buffer"],
     reconstruction: true,
@@ -54,8 +55,8 @@ pub const ABOUT: About = About {
     }],
     examples: &[Example {
         source: "",
-        shows: "Even pages go to channel 0, odd ones to channel 1. Two pages need room at once: page 0 leaves first, then page 1 \
-                and not page 2, as channel 0 has got page 0.",
+        shows: "Even pages go to channel 0, odd ones to channel 1. Two pages need room at once: \
+            page 0 leaves first, then page 1 and not page 2, as channel 0 has got page 0.",
         capacity: 4,
         pages_per_block: 8,
         options: r#"{"modules": 2}"#,

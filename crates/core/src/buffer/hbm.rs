@@ -59,7 +59,8 @@ use crate::support::registry::{About, Choice, Cost, Example, Needs};
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "HBM",
-    summary: "Single pages in LRU order until enough of a block came together; then the least popular, fullest block leaves.",
+    summary: "Single pages in LRU order until enough of a block came together; then the least \
+        popular, fullest block leaves.",
     paper: "Gong, Hybrid buffer management for solid state drives, thesis",
     year: Some(2010),
     cost: Cost::Logarithmic,
@@ -77,7 +78,8 @@ pub const ABOUT: About = About {
         Choice {
             option: "room",
             others: &[r#""page""#],
-            open: "whether room is made for a request's part in a block at once or for each of its pages",
+            open: "whether room is made for a request's part in a block at once or for each of its \
+                pages",
         },
         Choice {
             option: "read_hits_count",
@@ -97,18 +99,22 @@ pub const ABOUT: About = About {
         Choice {
             option: "exchange_counts",
             others: &["true"],
-            open: "whether the block region's size is changed where as many pages come as leave for them",
+            open: "whether the block region's size is changed where as many pages come as leave \
+                for them",
         },
         Choice {
             option: "beta",
             others: &["0.1", "0.2"],
-            open: "Table 3.1 goes by the buffer's size and excepts small ones, section 4.3.4 knows no exception",
+            open: "Table 3.1 goes by the buffer's size and excepts small ones, section 4.3.4 knows \
+                no exception",
         },
     ],
     examples: &[
         Example {
             source: "the thesis's table 1.1, hybrid",
-            shows: "Only full blocks are in the block region. Block 0 leaves first, whole. Then the block region is empty: page 5 is the last page of the page region, and page 7 leaves with it. (The table counts three hits, which takes `compensation = false`.)",
+            shows: "Only full blocks are in the block region. Block 0 leaves first, whole. Then \
+                the block region is empty: page 5 is the last page of the page region, and page 7 \
+                leaves with it. (The table counts three hits, which takes `compensation = false`.)",
             capacity: 8,
             pages_per_block: 4,
             options: r#"{"threshold": 4}"#,
@@ -116,7 +122,8 @@ pub const ABOUT: About = About {
         },
         Example {
             source: "the thesis's figure 3.4(a)",
-            shows: "Blocks 0 and 2 are touched by three requests each, block 4 by two: it leaves, with page 19, which is clean, to be written in one piece.",
+            shows: "Blocks 0 and 2 are touched by three requests each, block 4 by two: it leaves, \
+                with page 19, which is clean, to be written in one piece.",
             capacity: 12,
             pages_per_block: 4,
             options: r#"{"threshold": 1}"#,
@@ -124,7 +131,8 @@ pub const ABOUT: About = About {
         },
         Example {
             source: "the thesis's figure 3.4(b)",
-            shows: "Blocks 2 and 4 are equally popular, and block 4 has more pages. All of them are clean: it is dropped, and nothing is written.",
+            shows: "Blocks 2 and 4 are equally popular, and block 4 has more pages. All of them \
+                are clean: it is dropped, and nothing is written.",
             capacity: 11,
             pages_per_block: 4,
             options: r#"{"threshold": 1}"#,
@@ -132,7 +140,8 @@ pub const ABOUT: About = About {
         },
         Example {
             source: "the thesis's figure 3.5",
-            shows: "The third page of block 0 makes all three move to the block region; page 3 joins them there.",
+            shows: "The third page of block 0 makes all three move to the block region; page 3 \
+                joins them there.",
             capacity: 8,
             pages_per_block: 4,
             options: r#"{"threshold": 3}"#,

@@ -46,8 +46,10 @@ use crate::support::registry::{About, Choice, Cost, Example};
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "LB-CLOCK",
-    summary: "Write buffer of blocks on a clock; of those not written since the hand passed, the fullest leaves.",
-    paper: "Debnath et al., Large block CLOCK (LB-CLOCK): A write caching algorithm for solid state disks, MASCOTS",
+    summary: "Write buffer of blocks on a clock; of those not written since the hand passed, the \
+        fullest leaves.",
+    paper: "Debnath et al., Large block CLOCK (LB-CLOCK): A write caching algorithm for solid \
+        state disks, MASCOTS",
     year: Some(2009),
     described_in: "Gong's thesis, section 2.4.3",
     cost: Cost::Logarithmic,
@@ -65,13 +67,16 @@ pub const ABOUT: About = About {
         Choice {
             option: "heuristics",
             others: &["false"],
-            open: "what becomes of a block that is a candidate by its last page is told in a sentence",
+            open: "what becomes of a block that is a candidate by its last page is told in a \
+                sentence",
         },
     ],
     examples: &[
         Example {
             source: "HBM thesis, figure 2.4",
-            shows: "Page 48 needs room. The hand clears the bit of block 0 and stops at block 5; blocks 5 and 7 have not been written since it passed, and block 7 has more pages. Without the heuristics.",
+            shows: "Page 48 needs room. The hand clears the bit of block 0 and stops at block 5; \
+                blocks 5 and 7 have not been written since it passed, and block 7 has more pages. \
+                Without the heuristics.",
             capacity: 10,
             pages_per_block: 4,
             options: r#"{"heuristics": false}"#,
@@ -79,7 +84,8 @@ pub const ABOUT: About = About {
         },
         Example {
             source: "",
-            shows: "The last page of block 1 was written after the others: the block is not expected to be written again and leaves, although it was the last one written.",
+            shows: "The last page of block 1 was written after the others: the block is not \
+                expected to be written again and leaves, although it was the last one written.",
             capacity: 6,
             pages_per_block: 4,
             options: "",

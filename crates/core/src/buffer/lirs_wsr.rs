@@ -47,7 +47,8 @@ use crate::support::registry::{About, Choice, Example, Needs};
 pub const ABOUT: About = About {
     title: "LIRS-WSR",
     summary: "LIRS over pages; a dirty page that is to leave gets a second chance.",
-    paper: "Jung et al., LIRS-WSR: Integration of LIRS and writes sequence reordering for flash memory, LNCS 4705",
+    paper: "Jung et al., LIRS-WSR: Integration of LIRS and writes sequence reordering for flash \
+        memory, LNCS 4705",
     year: Some(2007),
     reconstruction: true,
     choices: &[
@@ -70,7 +71,9 @@ pub const ABOUT: About = About {
     examples: &[
         Example {
             source: "",
-            shows: "Two LIR pages, 1 and 2, and one HIR page. Page 4 makes 3 leave, which is clean. Page 3 comes back soon: it becomes LIR. Page 1, the last one of the stack, is dirty and gets a second chance; 2 is demoted, and leaves for page 5.",
+            shows: "Two LIR pages, 1 and 2, and one HIR page. Page 4 makes 3 leave, which is \
+                clean. Page 3 comes back soon: it becomes LIR. Page 1, the last one of the stack, \
+                is dirty and gets a second chance; 2 is demoted, and leaves for page 5.",
             capacity: 3,
             pages_per_block: 4,
             options: "",
@@ -78,7 +81,8 @@ pub const ABOUT: About = About {
         },
         Example {
             source: "",
-            shows: "On one list: page 1 is last and dirty, gets a second chance, and page 2 leaves, which is clean.",
+            shows: "On one list: page 1 is last and dirty, gets a second chance, and page 2 \
+                leaves, which is clean.",
             capacity: 2,
             pages_per_block: 4,
             options: r#"{"base": "lru"}"#,
@@ -347,7 +351,8 @@ impl PageOrder for LirsOrder {
             || lirs > self.most_lirs
         {
             return Err(format!(
-                "{lirs} LIR pages, {hirs} HIR pages, {ghosts} ghosts; counted {} LIR of {} pages, {} ghosts",
+                "{lirs} LIR pages, {hirs} HIR pages, {ghosts} ghosts; counted {} LIR of {} pages, \
+                 {} ghosts",
                 self.lirs,
                 pages.len(),
                 self.ghosts.len(0)

@@ -37,8 +37,9 @@ pub const ABOUT: About = About {
         },
         Example {
             source: "",
-            shows: "What the host forces: page 1 is stored at once and stays, a trim forgets page 2 although it is dirty, and a \
-                    flush command stores what is dirty still, the least recently used page first, and keeps it.",
+            shows: "What the host forces: page 1 is stored at once and stays, a trim forgets page \
+                2 although it is dirty, and a flush command stores what is dirty still, the least \
+                recently used page first, and keeps it.",
             capacity: 4,
             pages_per_block: 4,
             options: "",

@@ -43,8 +43,10 @@ use crate::support::registry::{About, Choice, Example};
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "MCA",
-    summary: "Page LRU that lets a page leave for every idle chip, those first that the host has written completely.",
-    paper: "Seol et al., A buffer replacement algorithm exploiting multi-chip parallelism in solid state disks, CASES",
+    summary: "Page LRU that lets a page leave for every idle chip, those first that the host has \
+        written completely.",
+    paper: "Seol et al., A buffer replacement algorithm exploiting multi-chip parallelism in solid \
+        state disks, CASES",
     year: Some(2009),
     reconstruction: true,
     choices: &[Choice {
@@ -54,7 +56,8 @@ pub const ABOUT: About = About {
     }],
     examples: &[Example {
         source: "",
-        shows: "Pages 0, 2 and 1 belong to chips 0, 0 and 1. Pages 0 and 1 leave together when page 3 needs room.",
+        shows: "Pages 0, 2 and 1 belong to chips 0, 0 and 1. Pages 0 and 1 leave together when \
+            page 3 needs room.",
         capacity: 3,
         pages_per_block: 4,
         options: r#"{"modules": 2}"#,

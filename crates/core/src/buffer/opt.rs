@@ -43,8 +43,10 @@ use crate::support::registry::{About, Cost, Example};
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "OPT",
-    summary: "Knows the future and keeps the pages that are used again soonest: no scheme has more hits in all.",
-    paper: "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 5(2)",
+    summary: "Knows the future and keeps the pages that are used again soonest: no scheme has more \
+        hits in all.",
+    paper: "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems \
+        Journal 5(2)",
     year: Some(1966),
     also: &["belady", "min", "optimal"],
     cost: Cost::Logarithmic,
@@ -276,8 +278,8 @@ impl Buffer for Opt {
             Foreseen::Access(span) => {
                 if self.next.len() + span.count as usize > MOST {
                     return Err(format!(
-                        "buffer.scheme: `opt` plans up to {MOST} page accesses, and the workload has more; replay a part of \
-                         it (workload.first)"
+                        "buffer.scheme: `opt` plans up to {MOST} page accesses, and the workload \
+                         has more; replay a part of it (workload.first)"
                     ));
                 }
                 for lpn in span.pages() {

@@ -44,7 +44,8 @@ use crate::support::registry::{About, Choice, Cost, Example};
 pub const ABOUT: About = About {
     title: "REF",
     summary: "Write buffer of pages; the last page whose block was evicted from lately leaves.",
-    paper: "Seo and Shin, Recently-evicted-first buffer replacement policy for flash storage devices, IEEE TCE 54(3)",
+    paper: "Seo and Shin, Recently-evicted-first buffer replacement policy for flash storage \
+        devices, IEEE TCE 54(3)",
     year: Some(2008),
     reconstruction: true,
     cost: Cost::Logarithmic,
@@ -63,7 +64,8 @@ pub const ABOUT: About = About {
     ],
     examples: &[Example {
         source: "",
-        shows: "One victim block, all pages in the window. Page LRU would write 0, 4, 1, 5 and change the block each time; here pages 0 and 1 leave together, then 4 and 5.",
+        shows: "One victim block, all pages in the window. Page LRU would write 0, 4, 1, 5 and \
+            change the block each time; here pages 0 and 1 leave together, then 4 and 5.",
         capacity: 4,
         pages_per_block: 4,
         options: r#"{"victim_blocks": 1, "window": 1.0}"#,

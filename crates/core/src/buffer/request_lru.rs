@@ -36,7 +36,8 @@ pub const ABOUT: About = About {
     summary: "Write buffer of pages; the least recent write request leaves with all of its pages.",
     examples: &[Example {
         source: "",
-        shows: "Page 1 is written again, and belongs to the second request now; pages 0 and 2 of the first one leave together.",
+        shows: "Page 1 is written again, and belongs to the second request now; pages 0 and 2 of \
+            the first one leave together.",
         capacity: 4,
         pages_per_block: 4,
         options: "",

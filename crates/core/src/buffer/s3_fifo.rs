@@ -44,7 +44,8 @@ use crate::support::registry::{About, Choice, Example};
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "S3-FIFO",
-    summary: "A small FIFO queue in front of a main one lets go of pages used once; a ghost queue remembers them.",
+    summary: "A small FIFO queue in front of a main one lets go of pages used once; a ghost queue \
+        remembers them.",
     paper: "Yang et al., FIFO queues are all you need for cache eviction, SOSP",
     year: Some(2023),
     described_in: "the common literature (hits equal libCacheSim's)",
@@ -62,7 +63,9 @@ pub const ABOUT: About = About {
     ],
     examples: &[Example {
         source: "",
-        shows: "The small queue has room for one page. Page 11 makes 1 leave, and the ghost queue remembers it: when 1 is written again, it enters the main queue, where 12 cannot drive it out.",
+        shows: "The small queue has room for one page. Page 11 makes 1 leave, and the ghost queue \
+            remembers it: when 1 is written again, it enters the main queue, where 12 cannot drive \
+            it out.",
         capacity: 10,
         pages_per_block: 4,
         options: "",

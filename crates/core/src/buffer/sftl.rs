@@ -42,7 +42,8 @@ use crate::support::registry::{About, Choice, Example};
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "S-FTL buffer",
-    summary: "Two write buffers in block LRU order, for long and for short requests; chained blocks leave together.",
+    summary: "Two write buffers in block LRU order, for long and for short requests; chained \
+        blocks leave together.",
     paper: "Park et al., A pattern adaptive NAND flash memory storage structure, IEEE TC 61(1)",
     year: Some(2012),
     reconstruction: true,
@@ -60,7 +61,9 @@ pub const ABOUT: About = About {
     ],
     examples: &[Example {
         source: "",
-        shows: "Pages 0 to 4 come in one request, which is long, and so are 8 to 12; page 40 is a short one. The next long request finds its half full: block 0 leaves (on more than one channel its whole chain), and page 40 stays.",
+        shows: "Pages 0 to 4 come in one request, which is long, and so are 8 to 12; page 40 is a \
+            short one. The next long request finds its half full: block 0 leaves (on more than one \
+            channel its whole chain), and page 40 stays.",
         capacity: 20,
         pages_per_block: 8,
         options: "",
@@ -305,7 +308,8 @@ impl Buffer for Sftl {
                 class.order.iter(&self.links).filter(|&node| self.class(node) != number).count();
             if pages != class.pages || pages > class.most || strangers > 0 {
                 return Err(format!(
-                    "sftl: class {number} counts {} of {} pages, its blocks hold {pages}, {strangers} of them are not its own",
+                    "sftl: class {number} counts {} of {} pages, its blocks hold {pages}, \
+                     {strangers} of them are not its own",
                     class.pages, class.most
                 ));
             }

@@ -53,13 +53,16 @@ pub const ABOUT: About = About {
         Choice {
             option: "unit",
             others: &[r#""page""#],
-            open: "the figure draws lists of blocks; the unified buffer that it is compared with has pages",
+            open: "the figure draws lists of blocks; the unified buffer that it is compared with \
+                has pages",
         },
     ],
     examples: &[
         Example {
             source: "",
-            shows: "Four pages for each part. Block 0 has pages 0 and 1 in the clean part; page 1 is written and moves over. Then page 12 makes the block of the dirty part leave that was written longest ago, and page 16 the rest of block 0.",
+            shows: "Four pages for each part. Block 0 has pages 0 and 1 in the clean part; page 1 \
+                is written and moves over. Then page 12 makes the block of the dirty part leave \
+                that was written longest ago, and page 16 the rest of block 0.",
             capacity: 8,
             pages_per_block: 4,
             options: "",
@@ -67,7 +70,8 @@ pub const ABOUT: About = About {
         },
         Example {
             source: "",
-            shows: "Two pages for each part. The third write makes a dirty page go, the third read a clean one; page 5 is written, moves over, and page 2 goes.",
+            shows: "Two pages for each part. The third write makes a dirty page go, the third read \
+                a clean one; page 5 is written, moves over, and page 2 goes.",
             capacity: 4,
             pages_per_block: 4,
             options: r#"{"unit": "page"}"#,

@@ -55,8 +55,10 @@ use crate::support::sketch::{self, Bloom, Sketch};
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "W-TinyLFU",
-    summary: "An LRU window, then a segmented LRU that admits only pages used more often than those that they drive out.",
-    paper: "Einziger, Friedman and Manes, TinyLFU: A highly efficient cache admission policy, ACM TOS 13(4)",
+    summary: "An LRU window, then a segmented LRU that admits only pages used more often than \
+        those that they drive out.",
+    paper: "Einziger, Friedman and Manes, TinyLFU: A highly efficient cache admission policy, ACM \
+        TOS 13(4)",
     year: Some(2017),
     also: &["tinylfu", "caffeine"],
     described_in: "the common literature, and the third author's implementation",
@@ -79,7 +81,9 @@ pub const ABOUT: About = About {
     ],
     examples: &[Example {
         source: "",
-        shows: "The window has room for one page; 1 and 2 are in the main part. Page 3 is not admitted, as it was used no more often than 1, the victim. When it comes back it has been used twice, and drives 1 out.",
+        shows: "The window has room for one page; 1 and 2 are in the main part. Page 3 is not \
+            admitted, as it was used no more often than 1, the victim. When it comes back it has \
+            been used twice, and drives 1 out.",
         capacity: 3,
         pages_per_block: 4,
         options: "",
@@ -317,7 +321,8 @@ impl PageOrder for WTinyLfu {
             || protected > self.protected
         {
             return Err(format!(
-                "{listed:?} pages in window, probation and protected, {:?} counted, with room for {}, and {} with {} protected",
+                "{listed:?} pages in window, probation and protected, {:?} counted, with room for \
+                 {}, and {} with {} protected",
                 self.len, self.window, self.main, self.protected
             ));
         }

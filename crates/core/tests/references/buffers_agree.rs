@@ -190,7 +190,8 @@ fn compare(reference: &BufferReference, seed: u64) {
         assert_eq!(
             decisions(&out),
             expected,
-            "{name}, seed {seed}, request {request} (step {step}, {first}+{count}): {fast}, {shape:?}"
+            "{name}, seed {seed}, request {request} (step {step}, {first}+{count}): {fast}, \
+             {shape:?}"
         );
         if let Err(problem) = quick.check() {
             panic!("{name}, seed {seed}, request {request}: {problem}");

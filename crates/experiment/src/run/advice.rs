@@ -10,8 +10,8 @@ pub(super) fn of_buffer(buffer: &BufferSection, fit: &FitReport) -> Option<Strin
     let buffers = !matches!(buffer.scheme, Scheme::None(_));
     (buffers && buffer.size.0 >= fit.drive_bytes).then(|| {
         format!(
-            "the buffer ({}) is no smaller than the drive ({} B): nothing that was written has to leave it, and schemes \
-             do not differ; set buffer.size",
+            "the buffer ({}) is no smaller than the drive ({} B): nothing that was written has to \
+             leave it, and schemes do not differ; set buffer.size",
             buffer.size, fit.drive_bytes
         )
     })
@@ -64,7 +64,8 @@ pub(super) fn warnings(trace: &TraceIdentity, fit: &FitReport) -> Vec<String> {
     warn(
         fit.untouched_trims > 0,
         format!(
-            "{} are trims of blocks that are never read or written, and were dropped (fit = \"{mode}\")",
+            "{} are trims of blocks that are never read or written, and were dropped (fit = \
+             \"{mode}\")",
             of_all(fit.untouched_trims)
         ),
     );
@@ -73,8 +74,8 @@ pub(super) fn warnings(trace: &TraceIdentity, fit: &FitReport) -> Vec<String> {
     warn(
         fit.moved > 0 && matches!(fit.mode, FitMode::Wrap | FitMode::Scale),
         format!(
-            "{} have other addresses than in the trace (fit = \"{mode}\"): which of them meet in one block is partly \
-             the fit's doing; fit = \"compact\" keeps blocks as they are",
+            "{} have other addresses than in the trace (fit = \"{mode}\"): which of them meet in \
+             one block is partly the fit's doing; fit = \"compact\" keeps blocks as they are",
             of_all(fit.moved)
         ),
     );

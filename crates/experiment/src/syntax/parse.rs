@@ -47,7 +47,8 @@ pub(crate) fn set(option: &str, number: usize) -> Result<Node, ConfigError> {
     }
     if value.is_empty() {
         return Err(fail(format!(
-            "`{key}` has no value, expected for example {key}=1; write {key}='\"\"' for an empty text"
+            "`{key}` has no value, expected for example {key}=1; write {key}='\"\"' for an empty \
+             text"
         )));
     }
     let text = format!("{key} = {}", toml_value(value).map_err(fail)?);
@@ -180,7 +181,8 @@ impl<'t> Source<'t> {
             },
             DeValue::Datetime(date) => {
                 return fail(format!(
-                    "`{path}`: found the date {date}, expected a number, a text or a table; quote a text"
+                    "`{path}`: found the date {date}, expected a number, a text or a table; quote \
+                     a text"
                 ));
             }
             DeValue::Table(table) => Value::Table(self.table(table, path)?),

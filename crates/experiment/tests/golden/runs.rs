@@ -229,7 +229,8 @@ fn workloads(list: &mut List) {
     }
     for name in list.names("generators") {
         let file = format!(
-            "name = \"golden\"\n{}[workload]\nfit = \"wrap\"\n[workload.generate]\nkind = \"{name}\"\n{}",
+            "name = \"golden\"\n{}[workload]\nfit = \"wrap\"\n[workload.generate]\nkind = \
+             \"{name}\"\n{}",
             drive(),
             parameters(&name)
         );
@@ -247,7 +248,8 @@ fn parameters(generator: &str) -> &'static str {
     match generator {
         "standin" => "name = \"hbm-financial\"\nrequests = 200\n",
         "mixed" => {
-            "[workload.generate.streams.a]\nkind = \"uniform\"\nrequests = 100\n[workload.generate.streams.b]\nkind = \"sequential\"\nrequests = 100\n"
+            "[workload.generate.streams.a]\nkind = \"uniform\"\nrequests = \
+             100\n[workload.generate.streams.b]\nkind = \"sequential\"\nrequests = 100\n"
         }
         _ => "requests = 200\n",
     }

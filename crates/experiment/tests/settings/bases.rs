@@ -370,12 +370,14 @@ pub fn write_traces(folder: &Path) {
             ("Write", " fua=0".to_owned())
         };
         format!(
-            "2024-01-02 00:00:{:09.6} connection=1 {call} id={n} offset={:#x} count=0x1000{trim} ...\n",
+            "2024-01-02 00:00:{:09.6} connection=1 {call} id={n} offset={:#x} count=0x1000{trim} \
+             ...\n",
             n as f64 / 1e3,
             at(n) * 512
         )
     };
-    let head = "2024-01-02 00:00:00.000000 connection=1 Connect export=\"\" tls=0 size=0xa00000 minsize=0x0\n";
+    let head = "2024-01-02 00:00:00.000000 connection=1 Connect export=\"\" tls=0 size=0xa00000 \
+        minsize=0x0\n";
     write("zeroes.nbdkit", &(head.to_owned() + &lines(&zero)));
     let record = |n: u64, operation: &[u8]| {
         let mut bytes = (n as u32).to_le_bytes().to_vec();

@@ -82,7 +82,8 @@ impl CharacteriseOptions {
         match shift {
             Some(shift) if share <= 1.0 => Ok(PageOptions { page_bytes, shift, limit: NO_LIMIT }),
             _ => Err(TraceError::fit(format!(
-                "sample: found {share}, expected a share of the pages above 0 and up to 1, as in 0.01"
+                "sample: found {share}, expected a share of the pages above 0 and up to 1, as in \
+                 0.01"
             ))),
         }
     }

@@ -131,8 +131,8 @@ impl Pages {
         }
         if last > 1 << PAGE_BITS {
             return Err(TraceError::fit(format!(
-                "a request of volume {} ends at byte {end}, beyond the {} that pages of {page_bytes} B can be numbered in; \
-                 take larger pages",
+                "a request of volume {} ends at byte {end}, beyond the {} that pages of \
+                 {page_bytes} B can be numbered in; take larger pages",
                 request.volume,
                 size(page_bytes << PAGE_BITS)
             )));

@@ -58,8 +58,8 @@ impl FromStr for Ops {
                     None => String::new(),
                 };
                 return Err(format!(
-                    "found `{text}`, expected \"r\" (reads), \"w\" (all but reads), \"rw\" (everything), or some of \
-                     read,write,trim,flush{hint}"
+                    "found `{text}`, expected \"r\" (reads), \"w\" (all but reads), \"rw\" \
+                     (everything), or some of read,write,trim,flush{hint}"
                 ));
             };
             ops.0 |= 1 << *op as u8;
@@ -105,9 +105,9 @@ impl JsonSchema for Ops {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "Which operations of a workload are replayed; what is left out is counted. \
-                \"r\": reads; \"w\": all but reads (writes, trims and flushes); \"rw\": everything; or some of \
-                read, write, trim and flush, as in \"write,flush\".",
+            "description": "Which operations of a workload are replayed; what is left out is \
+                counted. \"r\": reads; \"w\": all but reads (writes, trims and flushes); \"rw\": \
+                everything; or some of read, write, trim and flush, as in \"write,flush\".",
             "type": "string",
             "pattern": "^(r|w|rw|(read|write|trim|flush)(, *(read|write|trim|flush))*)$",
         })
@@ -226,7 +226,8 @@ impl JsonSchema for Volumes {
         json_schema!({
             "description": EXPECTED_VOLUMES,
             "oneOf": [
-                {"type": "string", "pattern": "^(concat|[0-9]+( *- *[0-9]+)?( *, *[0-9]+( *- *[0-9]+)?)*)$"},
+                {"type": "string", "pattern": "^(concat|[0-9]+( *- *[0-9]+)?( *, *[0-9]+( *- \
+                    *[0-9]+)?)*)$"},
                 {"type": "integer", "minimum": 0, "maximum": u32::MAX},
             ],
         })

@@ -205,7 +205,8 @@ mod tests {
     #[test]
     fn reads_what_people_write() {
         let config = parse(
-            "path = 'a.load'\nformat = 'blkreplay'\nvolumes = 3\nops = 'w'\nfirst = 10\nfit = 'wrap'",
+            "path = 'a.load'\nformat = 'blkreplay'\nvolumes = 3\nops = 'w'\nfirst = 10\nfit = \
+             'wrap'",
         );
         assert_eq!(config.volumes, Volumes::Only(vec![3]));
         assert_eq!(config.ops, Ops::W);
@@ -224,7 +225,8 @@ mod tests {
     fn writes_back_what_it_read() {
         for text in [
             "path = 'a'\nvolumes = 'concat'",
-            "path = 'a'\nvolumes = '0,3-5'\nops = 'write,trim'\nfrom = '1.5 s'\nuntil = '2 h'\nskip = 3\ntime_scale = 0.1",
+            "path = 'a'\nvolumes = '0,3-5'\nops = 'write,trim'\nfrom = '1.5 s'\nuntil = '2 \
+             h'\nskip = 3\ntime_scale = 0.1",
             "path = 'a'\nfrom_byte = '1 MiB'\nuntil_byte = '1 GiB'",
             "path = 'a'\nvolumes = 7\nformat = 'spc'\nout_of_order = 'clamp'",
             "path = 'a'\nformat = { kind = 'fio', unit = 'ms', waits = 'clock' }",

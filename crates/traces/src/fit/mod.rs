@@ -104,13 +104,15 @@ impl FittedWorkload {
         let name = &workload.identity().name;
         if page_bytes == 0 || block_bytes == 0 || exported_bytes < page_bytes {
             return Err(TraceError::fit(format!(
-                "a drive that exports {exported_bytes} B in pages of {page_bytes} B and blocks of {block_bytes} B has no room for {name}"
+                "a drive that exports {exported_bytes} B in pages of {page_bytes} B and blocks of \
+                 {block_bytes} B has no room for {name}"
             )));
         }
         let selected = workload.selected();
         let layout = Layout::new(&selected.volumes, block_bytes).ok_or_else(|| {
             TraceError::fit(format!(
-                "the {} volumes of {name} laid one after another pass 4 EiB; choose one by its number",
+                "the {} volumes of {name} laid one after another pass 4 EiB; choose one by its \
+                 number",
                 selected.volumes.len()
             ))
         })?;
@@ -168,8 +170,9 @@ impl FittedWorkload {
                 };
                 Mapping::Blocks(runs.ok_or_else(|| {
                     TraceError::fit(format!(
-                        "{} reads and writes {} logical blocks of {}, {} in all, but the drive has {places} of them ({}); \
-                         choose a larger drive, or fit = \"wrap\", \"clip\" or \"scale\" (--fit)",
+                        "{} reads and writes {} logical blocks of {}, {} in all, but the drive has \
+                         {places} of them ({}); choose a larger drive, or fit = \"wrap\", \"clip\" \
+                         or \"scale\" (--fit)",
                         self.name(),
                         touched.len(),
                         size(block_bytes),
@@ -187,8 +190,8 @@ impl FittedWorkload {
             count => format!(", its {count} volumes laid one after another"),
         };
         TraceError::fit(format!(
-            "{} reaches up to {}{volumes}, but the drive exports {}; choose a larger drive, or say how to fit it: \
-             fit = \"wrap\", \"compact\", \"clip\", \"scale\" or \"remap\" (--fit)",
+            "{} reaches up to {}{volumes}, but the drive exports {}; choose a larger drive, or say \
+             how to fit it: fit = \"wrap\", \"compact\", \"clip\", \"scale\" or \"remap\" (--fit)",
             self.name(),
             size(self.report.workload_bytes),
             size(self.report.drive_bytes)
@@ -264,7 +267,8 @@ impl FittedWorkload {
 
     fn too_long(&self, number: u64, request: &Request) -> TraceError {
         TraceError::fit(format!(
-            "request {number} of {} has {}, but the drive exports {}; choose a larger drive, or fit = \"clip\" (--fit)",
+            "request {number} of {} has {}, but the drive exports {}; choose a larger drive, or \
+             fit = \"clip\" (--fit)",
             self.name(),
             size(request.len),
             size(self.drive.exported_bytes)

@@ -19,7 +19,8 @@ use super::{GenerateConfig, Generator, Given};
 
 pub(crate) const ABOUT: About = About {
     title: "mixed",
-    summary: "Several generators side by side, each with its own region, sizes and rate, or one after another.",
+    summary: "Several generators side by side, each with its own region, sizes and rate, or one \
+        after another.",
     ..About::PLAIN
 };
 
@@ -77,7 +78,8 @@ impl Config {
         let streams = &self.streams.0;
         if streams.is_empty() {
             return Err(
-                "streams: names no part; write [workload.generate.streams.NAME] with kind = \"uniform\""
+                "streams: names no part; write [workload.generate.streams.NAME] with kind = \
+                 \"uniform\""
                     .to_owned(),
             );
         }

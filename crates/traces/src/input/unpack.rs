@@ -64,7 +64,8 @@ pub(super) fn open(
     let head = reader.fill_buf().map_err(|error| TraceError::io(name, "cannot be read", error))?;
     if let Some((_, other)) = OTHERS.iter().find(|(magic, _)| head.starts_with(magic)) {
         let problem = format!(
-            "is packed with {other}; gzip, zstd, bzip2 and xz are read as they are, so unpack it first, or pack it with one of these"
+            "is packed with {other}; gzip, zstd, bzip2 and xz are read as they are, so unpack it \
+             first, or pack it with one of these"
         );
         return Err(TraceError::file(name, problem));
     }

@@ -17,7 +17,8 @@ pub(super) static FAMILY: Family = Family {
         columns: COLUMNS,
         units: "device = volume, opcode R or W, offset and length in bytes, time in us",
         recognised_by: "five comma-separated fields, the second R or W, the others whole numbers",
-        reference: "Li et al., An in-depth analysis of cloud block storage workloads in large-scale production, IISWC 2020; the traces' README",
+        reference: "Li et al., An in-depth analysis of cloud block storage workloads in \
+            large-scale production, IISWC 2020; the traces' README",
         extensions: &["alibaba"],
         disorder: Disorder::None,
         reads: Reads::Lines(|| Box::new(Alibaba)),

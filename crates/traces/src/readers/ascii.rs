@@ -53,7 +53,8 @@ pub(super) static FAMILY: Family = Family {
             "disksim",
             "DiskSim ASCII",
             Columns { unit: TimeUnit::Millis, scale: 512, types: Types::Flags },
-            "time in ms, address and size in 512-byte sectors, type = flags in hexadecimal with bit 0 set for a read",
+            "time in ms, address and size in 512-byte sectors, type = flags in hexadecimal with \
+             bit 0 set for a read",
             "five blank-separated numbers, times with fractions",
             "The DiskSim Simulation Environment, Version 4.0 Reference Manual, ASCII input traces",
             &["disksim"]
@@ -64,7 +65,8 @@ pub(super) static FAMILY: Family = Family {
             Columns { unit: TimeUnit::Nanos, scale: 512, types: Types::ReadIsOne },
             "time in whole ns, address and size in 512-byte sectors, type 1 = read, 0 = write",
             "five blank-separated numbers, times without fractions",
-            "Hu et al., Performance impact and interplay of SSD parallelism, ICS 2011; the simulator's manual",
+            "Hu et al., Performance impact and interplay of SSD parallelism, ICS 2011; the \
+             simulator's manual",
             &["ssdsim"]
         ),
         member!(
@@ -294,14 +296,15 @@ fn recognise(sample: &Sample) -> Option<Guess> {
         return Some(Guess::Settled {
             format,
             evidence: format!(
-                "columns `{COLUMNS}`; the last holds more than 0 and 1, as DiskSim's hexadecimal flags do"
+                "columns `{COLUMNS}`; the last holds more than 0 and 1, as DiskSim's hexadecimal \
+                 flags do"
             ),
         });
     }
     if traits.all_multiples_of_512 {
         let why = format!(
-            "every address and size is a multiple of 512, so they may count bytes or sectors (as bytes, the first {} \
-             requests have {} on average, as sectors {})",
+            "every address and size is a multiple of 512, so they may count bytes or sectors (as \
+             bytes, the first {} requests have {} on average, as sectors {})",
             traits.requests,
             size(traits.mean_size),
             size(traits.mean_size.saturating_mul(512))
@@ -328,13 +331,15 @@ fn recognise(sample: &Sample) -> Option<Guess> {
     let convention = if traits.fractions {
         "times with fractions: DiskSim's are ms, SSDsim's and MQSim's whole ns"
     } else {
-        "times without fractions: SSDsim and MQSim count whole ns and read the same requests, DiskSim's ms have fractions"
+        "times without fractions: SSDsim and MQSim count whole ns and read the same requests, \
+         DiskSim's ms have fractions"
     };
     let kinds = if traits.hex_flags { "hexadecimal flags" } else { "only 0 (write) and 1 (read)" };
     Some(Guess::Settled {
         format,
         evidence: format!(
-            "columns `{COLUMNS}`, the last {kinds}; {convention}; so read, the first {} requests come at {rate} per second",
+            "columns `{COLUMNS}`, the last {kinds}; {convention}; so read, the first {} requests \
+             come at {rate} per second",
             traits.requests
         ),
     })

@@ -18,9 +18,12 @@ pub(super) static FAMILY: Family = Family {
         name: "blkparse",
         title: "Output of blkparse, default format",
         columns: "major,minor cpu sequence time pid action RWBS [sector + count] [process]",
-        units: "time in s; sector and count in 512-byte sectors; requests are the events that the option action names; RWBS: R, W, D (discard), F first (flush), F later (forced); volume = major x 1048576 + minor, as in blktrace",
+        units: "time in s; sector and count in 512-byte sectors; requests are the events that the \
+            option action names; RWBS: R, W, D (discard), F first (flush), F later (forced); \
+            volume = major x 1048576 + minor, as in blktrace",
         recognised_by: "lines that begin with major,minor, cpu, sequence and a time with a fraction",
-        reference: "blkparse(1), sections TRACE ACTIONS, OUTPUT DESCRIPTION AND FORMATTING and DEFAULT OUTPUT",
+        reference: "blkparse(1), sections TRACE ACTIONS, OUTPUT DESCRIPTION AND FORMATTING and \
+            DEFAULT OUTPUT",
         extensions: &["blkparse"],
         disorder: Disorder::Sorted,
         reads: Reads::by::<Options>(),
@@ -169,7 +172,8 @@ impl LineParser for Blkparse {
         match self.action {
             Action::Queue => "lines of action Q, which action = \"queue\" asks for",
             Action::Issue => {
-                "lines of action D, which action = \"issue\" asks for; a device made of others has Q and C alone"
+                "lines of action D, which action = \"issue\" asks for; a device made of others has \
+                 Q and C alone"
             }
             Action::Complete => "lines of action C, which action = \"complete\" asks for",
         }

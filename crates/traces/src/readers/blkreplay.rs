@@ -11,7 +11,8 @@ pub(super) static FAMILY: Family = Family {
         name: "blkreplay",
         title: "blkreplay load file",
         columns: "start ; sector ; length ; op ; replay_delay ; replay_duration",
-        units: "start in s, sector and length in 512-byte sectors, op R, W or D (discard) with blktrace's flags A, F, M, S",
+        units: "start in s, sector and length in 512-byte sectors, op R, W or D (discard) with \
+            blktrace's flags A, F, M, S",
         recognised_by: "the line `start ; sector; length ; op ; ...` that ends the text header",
         reference: "blkreplay's documentation; the header text of each file",
         extensions: &["load"],

@@ -18,10 +18,12 @@ pub(super) static FAMILY: Family = Family {
     formats: &[Format {
         name: "blktrace",
         title: "Binary recording of blktrace",
-        columns: "48 bytes: magic u32, sequence u32, time u64, sector u64, bytes u32, action u32, pid u32, device u32, \
-                  cpu u32, error u16, payload length u16; then the payload, which is passed over",
-        units: "time in ns, sector in 512-byte sectors, length in bytes; of either byte order; requests are the events \
-                that the option action names; volume = device number (major x 1048576 + minor)",
+        columns: "48 bytes: magic u32, sequence u32, time u64, sector u64, bytes u32, action u32, \
+            pid u32, device u32, cpu u32, error u16, payload length u16; then the payload, which \
+            is passed over",
+        units: "time in ns, sector in 512-byte sectors, length in bytes; of either byte order; \
+            requests are the events that the option action names; volume = device number (major x \
+            1048576 + minor)",
         recognised_by: "the magic number 0x656174 of the first record, in either byte order",
         reference: "Linux, include/uapi/linux/blktrace_api.h, version 7",
         extensions: &["blktrace"],
@@ -120,7 +122,8 @@ impl RecordParser for Blktrace {
         match self.action {
             Action::Queue => "events of action Q, which action = \"queue\" asks for",
             Action::Issue => {
-                "events of action D, which action = \"issue\" asks for; a device made of others has Q and C alone"
+                "events of action D, which action = \"issue\" asks for; a device made of others \
+                 has Q and C alone"
             }
             Action::Complete => "events of action C, which action = \"complete\" asks for",
         }
@@ -333,7 +336,8 @@ mod tests {
             ),
             (
                 good[..50].to_vec(),
-                "found 2 bytes from byte 103 to the end of the file, expected 7 bytes: the payload of a record",
+                "found 2 bytes from byte 103 to the end of the file, expected 7 bytes: the payload \
+                 of a record",
             ),
         ] {
             let (lines, error) = read(Action::Issue, &[good.clone(), bad].concat());

@@ -16,8 +16,11 @@ pub(super) static FAMILY: Family = Family {
         name: "cloudphysics",
         title: "CloudPhysics csv (vscsi records as text)",
         columns: COLUMNS,
-        units: "time in s (whole seconds: many requests arrive together), op = SCSI operation code in hexadecimal (28 and 88 read, 2a and 8a write, 35 and 91 flush; others are counted, not replayed), size in bytes, lbn in 512-byte sectors",
-        recognised_by: "its header, or five comma-separated fields: 1 or 2, a time, a SCSI code of a read or write, two whole numbers",
+        units: "time in s (whole seconds: many requests arrive together), op = SCSI operation code \
+            in hexadecimal (28 and 88 read, 2a and 8a write, 35 and 91 flush; others are counted, \
+            not replayed), size in bytes, lbn in 512-byte sectors",
+        recognised_by: "its header, or five comma-separated fields: 1 or 2, a time, a SCSI code of \
+            a read or write, two whole numbers",
         reference: "Waldspurger et al., SHARDS, FAST 2015; libCacheSim's data folder",
         extensions: &["cloudphysics"],
         disorder: Disorder::None,
@@ -87,7 +90,8 @@ fn recognise(sample: &Sample) -> Option<Guess> {
     mostly(sample, like_cloudphysics)
         .then(|| {
             settled(
-                "five comma-separated fields: 1 or 2, a time, a SCSI code of a read or write, two numbers"
+                "five comma-separated fields: 1 or 2, a time, a SCSI code of a read or write, two \
+                 numbers"
                     .to_owned(),
             )
         })

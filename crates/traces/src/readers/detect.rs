@@ -63,7 +63,8 @@ pub(crate) fn detect_in(
             _ => Err(TraceError::file(
                 file,
                 format!(
-                    "its content fits several formats: {why}; name the right one as the format (--format): {}",
+                    "its content fits several formats: {why}; name the right one as the format \
+                     (--format): {}",
                     formats.join(", ")
                 ),
             )),
@@ -216,11 +217,13 @@ mod tests {
         ("blkreplay", "0.5 ; 8 ; 8 ; R ; 0.0 ; 0.0\n"),
         (
             "blkparse",
-            "  8,16   0        4     0.000017985  5314  D   R 2048 + 256 [java]\n  8,0 1 2 0.5 1 P N [x]\n",
+            "  8,16   0        4     0.000017985  5314  D   R 2048 + 256 [java]\n  8,0 1 2 0.5 1 P \
+             N [x]\n",
         ),
         (
             "blkparse",
-            "  8,16   1  1  0.000000001  0  m   N cfq5314S / alloced\n  8,16 1 2 0.1 3 Q WS 8 + 8 [x]\n",
+            "  8,16   1  1  0.000000001  0  m   N cfq5314S / alloced\n  8,16 1 2 0.1 3 Q WS 8 + 8 \
+             [x]\n",
         ),
         ("fiu", "71000000000019 313 cron 2048 8 R 6 3 0123456789abcdef0123456789abcdef\n"),
         ("fiu", "71000000000019 313 a b 2048 8 W 6 3\n71000000000020 313 c 2048 8 R 6 3\n"),
@@ -231,11 +234,13 @@ mod tests {
         ("diskmon", "0\t11:59:59 PM\t0,00036621\t0\tWrite\t3.478.976\t16\n"),
         (
             "etw",
-            "BeginHeader\n DiskRead, TimeStamp, ByteOffset, IOSize, DiskNum\nEndHeader\nDiskRead, 5, 0x0, 0x200, 0\n",
+            "BeginHeader\n DiskRead, TimeStamp, ByteOffset, IOSize, DiskNum\nEndHeader\nDiskRead, \
+             5, 0x0, 0x200, 0\n",
         ),
         (
             "etw",
-            "   DiskRead,       5417, mail.exe (1204), 992, 0xfffffa80, 0x00c8000000, 0x00002000, 1834, 2, 0x060043\n",
+            "   DiskRead,       5417, mail.exe (1204), 992, 0xfffffa80, 0x00c8000000, 0x00002000, \
+             1834, 2, 0x060043\n",
         ),
         ("fio", "fio version 2 iolog\n/dev/sdb add\n/dev/sdb open\n/dev/sdb write 0 4096\n"),
         ("fio", "fio version 3 iolog\n0 /dev/sdb add\n1 /dev/sdb open\n2 /dev/sdb read 0 4096\n"),

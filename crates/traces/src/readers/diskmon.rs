@@ -16,7 +16,10 @@ pub(super) static FAMILY: Family = Family {
         name: "diskmon",
         title: "DiskMon log",
         columns: COLUMNS,
-        units: "time in s since the start, or clock time h:m:s, with AM or PM or without (a step back by more than half a day is midnight); sector and length in 512-byte sectors; a comma may stand for the point, and thousands may be separated; request Read or Write; disk = volume; the duration is not used",
+        units: "time in s since the start, or clock time h:m:s, with AM or PM or without (a step \
+            back by more than half a day is midnight); sector and length in 512-byte sectors; a \
+            comma may stand for the point, and thousands may be separated; request Read or Write; \
+            disk = volume; the duration is not used",
         recognised_by: "seven fields separated by tabs, the fifth Read or Write",
         reference: "Sysinternals DiskMon 2; its saved list",
         extensions: &["diskmon"],

@@ -13,11 +13,17 @@ use super::{
 pub(super) static FAMILY: Family = Family {
     formats: &[Format {
         name: "etw",
-        title: "Event Tracing for Windows as text (Microsoft production servers, Exchange, TPC-C, TPC-E)",
-        columns: "DiskRead|DiskWrite, TimeStamp, Process (PID), ThreadID, IrpPtr, ByteOffset, IOSize, ElapsedTime, DiskNum, ...",
-        units: "time in us as it is written (ElapsedTime is not subtracted), ByteOffset and IOSize in bytes, hexadecimal with 0x; DiskFlush is a flush; DiskNum = volume; columns as the header block names them; other events are counted",
-        recognised_by: "the header block from BeginHeader to EndHeader, or lines that begin with DiskRead or DiskWrite",
-        reference: "Kavalanekar et al., Characterization of storage workload traces from production Windows servers, IISWC 2008; xperf's dumper action",
+        title: "Event Tracing for Windows as text (Microsoft production servers, Exchange, TPC-C, \
+            TPC-E)",
+        columns: "DiskRead|DiskWrite, TimeStamp, Process (PID), ThreadID, IrpPtr, ByteOffset, \
+            IOSize, ElapsedTime, DiskNum, ...",
+        units: "time in us as it is written (ElapsedTime is not subtracted), ByteOffset and IOSize \
+            in bytes, hexadecimal with 0x; DiskFlush is a flush; DiskNum = volume; columns as the \
+            header block names them; other events are counted",
+        recognised_by: "the header block from BeginHeader to EndHeader, or lines that begin with \
+            DiskRead or DiskWrite",
+        reference: "Kavalanekar et al., Characterization of storage workload traces from \
+            production Windows servers, IISWC 2008; xperf's dumper action",
         extensions: &["etw"],
         disorder: Disorder::None,
         reads: Reads::Lines(|| Box::new(Etw::default())),
@@ -26,7 +32,8 @@ pub(super) static FAMILY: Family = Family {
                 let Request { arrival_ns, offset, len, .. } = request;
                 let event = either(request, "DiskRead", "DiskWrite");
                 format!(
-                    "{event}, {:10}, made.exe (1204), 992, 0xfffffa80, {offset:#014x}, {len:#010x}, 90, 0",
+                    "{event}, {:10}, made.exe (1204), 992, 0xfffffa80, {offset:#014x}, \
+                     {len:#010x}, 90, 0",
                     arrival_ns / 1000
                 )
             })
@@ -211,10 +218,15 @@ mod tests {
 
     const HEADER: &[&str] = &[
         "BeginHeader",
-        "            DiskRead,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr,   ByteOffset,     IOSize, ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, I/O Pri,  VolSnap,         FileObject, FileName",
-        "           DiskWrite,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr,   ByteOffset,     IOSize, ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, I/O Pri,  VolSnap,         FileObject, FileName",
+        "            DiskRead,  TimeStamp,     Process Name ( PID),   ThreadID,             \
+         IrpPtr,   ByteOffset,     IOSize, ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, I/O Pri,  \
+         VolSnap,         FileObject, FileName",
+        "           DiskWrite,  TimeStamp,     Process Name ( PID),   ThreadID,             \
+         IrpPtr,   ByteOffset,     IOSize, ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, I/O Pri,  \
+         VolSnap,         FileObject, FileName",
         "        DiskReadInit,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr",
-        "           DiskFlush,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr,                           ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, I/O Pri",
+        "           DiskFlush,  TimeStamp,     Process Name ( PID),   ThreadID,             \
+         IrpPtr,                           ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, I/O Pri",
         "             Hard-Er,  TimeStamp",
         "EndHeader",
     ];
@@ -231,15 +243,23 @@ mod tests {
         Line::Request(Request { arrival_ns, offset, len, volume, op, fua: false })
     }
 
-    const READ: &str = "            DiskRead,       5417,        mail.exe (1204),        992, 0xfffffa80123456a0, 0x00c8000000, 0x00002000,        1834,        2, 0x060043,        1830,       3, Original, 0xfffffa8011112220, \"C:\\a, b\"";
-    const WRITE: &str = "           DiskWrite,       5502,          System (   4),        112, 0xfffffa80123456b0, 0x0000001000, 0x00000200,         211,        3, 0x060a01,         211,       3, Original, 0xfffffa8011112230, \"Unknown\"";
-    const FLUSH: &str = "           DiskFlush,       5600,          System (   4),        112, 0xfffffa80123456c0,                             40,        2, 0x000404,          40,       3";
+    const READ: &str = "            DiskRead,       5417,        mail.exe (1204),        992, \
+        0xfffffa80123456a0, 0x00c8000000, 0x00002000,        1834,        2, 0x060043,        \
+        1830,       3, Original, 0xfffffa8011112220, \"C:\\a, b\"";
+    const WRITE: &str = "           DiskWrite,       5502,          System (   4),        112, \
+        0xfffffa80123456b0, 0x0000001000, 0x00000200,         211,        3, 0x060a01,         \
+        211,       3, Original, 0xfffffa8011112230, \"Unknown\"";
+    const FLUSH: &str = "           DiskFlush,       5600,          System (   4),        112, \
+        0xfffffa80123456c0,                             40,        2, 0x000404,          40,       \
+        3";
 
     #[test]
     fn reads_requests_and_passes_over_other_events() {
         let lines = [
-            "OS Version: 6.0.6001, Trace Size: 10240KB, Events Lost: 0, Trace start: 0x01c86f5a1b2c3d4e",
-            "        DiskReadInit,       3583,        mail.exe (1204),        992, 0xfffffa80123456a0",
+            "OS Version: 6.0.6001, Trace Size: 10240KB, Events Lost: 0, Trace start: \
+             0x01c86f5a1b2c3d4e",
+            "        DiskReadInit,       3583,        mail.exe (1204),        992, \
+             0xfffffa80123456a0",
             READ,
             WRITE,
             FLUSH,

@@ -200,7 +200,8 @@ fn wrong_time(text: &str, unit: TimeUnit) -> Unexpected {
     let numeric = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     let expected = if digits == 0 && text.contains('.') {
         format!(
-            "a whole number of {}; formats of the same columns with fractions are disksim (ms), ascii-s and ascii-us",
+            "a whole number of {}; formats of the same columns with fractions are disksim (ms), \
+             ascii-s and ascii-us",
             unit.name()
         )
     } else if numeric(integer) && numeric(fraction) && text.len() > usize::from(text.contains('.'))

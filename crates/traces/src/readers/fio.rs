@@ -21,7 +21,10 @@ pub(super) static FAMILY: Family = Family {
         name: "fio",
         title: "fio iolog, version 2 or 3",
         columns: "[timestamp] file action [offset length]",
-        units: "offset and length in bytes; actions read, write, trim, sync, datasync; version 3: timestamps in us unless the option unit says otherwise; version 2: requests between two waits arrive together, the option waits says what waits count; files are volumes, in the order they are added",
+        units: "offset and length in bytes; actions read, write, trim, sync, datasync; version 3: \
+            timestamps in us unless the option unit says otherwise; version 2: requests between \
+            two waits arrive together, the option waits says what waits count; files are volumes, \
+            in the order they are added",
         recognised_by: "the first line, `fio version 2 iolog` or `fio version 3 iolog`",
         reference: "fio's manual, section Trace file format; for what it replays, iolog.c",
         extensions: &["iolog"],

@@ -16,9 +16,12 @@ pub(super) static FAMILY: Family = Family {
         name: "fiu",
         title: "FIU (SRCMap, IODedup)",
         columns: COLUMNS,
-        units: "time in ns, lba and size in 512-byte sectors, op R or W; the process may hold blanks, the md5 may be missing; volume = major x 1048576 + minor",
-        recognised_by: "eight or more blank-separated fields that end in lba, size, R or W, two whole numbers and perhaps 32 hexadecimal digits",
-        reference: "Koller and Rangaswami, I/O Deduplication, FAST 2010; SNIA IOTTA, FIU traces, README",
+        units: "time in ns, lba and size in 512-byte sectors, op R or W; the process may hold \
+            blanks, the md5 may be missing; volume = major x 1048576 + minor",
+        recognised_by: "eight or more blank-separated fields that end in lba, size, R or W, two \
+            whole numbers and perhaps 32 hexadecimal digits",
+        reference: "Koller and Rangaswami, I/O Deduplication, FAST 2010; SNIA IOTTA, FIU traces, \
+            README",
         extensions: &["fiu"],
         disorder: Disorder::None,
         reads: Reads::Lines(|| Box::new(Fiu)),

@@ -287,7 +287,8 @@ mod tests {
         /// The same for lines made of what traces are made of.
         #[test]
         fn any_near_miss_is_answered(
-            lines in prop::collection::vec("[-0-9a-fx.,; \tRWrwTZ:=]{0,60}|[0-9]{1,25} [0-9]{1,25} [0-9]{1,25} [0-9]{1,25} [01]", 0..8)
+            lines in prop::collection::vec("[-0-9a-fx.,; \tRWrwTZ:=]{0,60}|[0-9]{1,25} [0-9]{1,25} \
+                [0-9]{1,25} [0-9]{1,25} [01]", 0..8)
         ) {
             for format in formats() {
                 read(format, lines.join("\n").as_bytes());

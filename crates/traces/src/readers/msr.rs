@@ -16,9 +16,12 @@ pub(super) static FAMILY: Family = Family {
         name: "msr",
         title: "MSR Cambridge csv",
         columns: COLUMNS,
-        units: "timestamp in 100 ns since 1601 (Windows filetime) or since the start, type Read or Write, offset and size in bytes; a number and a blank may stand before each line; volume = disk number, plus 65536 for each host seen before this one's",
+        units: "timestamp in 100 ns since 1601 (Windows filetime) or since the start, type Read or \
+            Write, offset and size in bytes; a number and a blank may stand before each line; \
+            volume = disk number, plus 65536 for each host seen before this one's",
         recognised_by: "six or more comma-separated fields, the fourth Read or Write",
-        reference: "Narayanan et al., Write off-loading, FAST 2008; SNIA IOTTA, MSR Cambridge Traces, README",
+        reference: "Narayanan et al., Write off-loading, FAST 2008; SNIA IOTTA, MSR Cambridge \
+            Traces, README",
         extensions: &["msr"],
         disorder: Disorder::None,
         reads: Reads::Lines(|| Box::new(Msr::default())),

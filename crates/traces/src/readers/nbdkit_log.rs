@@ -18,8 +18,10 @@ pub(super) static FAMILY: Family = Family {
     formats: &[Format {
         name: "nbdkit-log",
         title: "Log of nbdkit's log filter",
-        columns: "YYYY-MM-DD HH:MM:SS.ffffff connection=N Action id=N offset=0x... count=0x... [fua=0|1 ...] ...",
-        units: "offset and count in bytes, hexadecimal; time in us; exports are volumes, in the order they are opened",
+        columns: "YYYY-MM-DD HH:MM:SS.ffffff connection=N Action id=N offset=0x... count=0x... \
+            [fua=0|1 ...] ...",
+        units: "offset and count in bytes, hexadecimal; time in us; exports are volumes, in the \
+            order they are opened",
         recognised_by: "lines that begin with a date, a time and the name of a logged action",
         reference: "nbdkit-log-filter(1), section LOG FILE FORMAT",
         extensions: &["nbdkit"],

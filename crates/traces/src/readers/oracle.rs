@@ -23,9 +23,11 @@ pub(super) static FAMILY: Family = Family {
             name: "oracle-general",
             title: "libCacheSim oracleGeneral",
             columns: "24 bytes: time u32, object u64, size u32, next access i64; little-endian",
-            units: "time in s (whole seconds: many requests arrive together), size in bytes; an object lies at its number \
-                    times the option block; no operations: all are reads, unless the option op says otherwise",
-            recognised_by: "24-byte records with times in order, whose next accesses are later ones to the same object",
+            units: "time in s (whole seconds: many requests arrive together), size in bytes; an \
+                object lies at its number times the option block; no operations: all are reads, \
+                unless the option op says otherwise",
+            recognised_by: "24-byte records with times in order, whose next accesses are later \
+                ones to the same object",
             reference: REFERENCE,
             extensions: &["oracleGeneral"],
             disorder: Disorder::None,
@@ -35,8 +37,10 @@ pub(super) static FAMILY: Family = Family {
         Format {
             name: "oracle-general-opns",
             title: "libCacheSim oracleGeneralOpNS",
-            columns: "27 bytes: time u32, object u64, size u32, operation u8, namespace u16, next access i64; little-endian",
-            units: "as oracle-general; operations that store are writes, a deletion is a trim; namespace = volume",
+            columns: "27 bytes: time u32, object u64, size u32, operation u8, namespace u16, next \
+                access i64; little-endian",
+            units: "as oracle-general; operations that store are writes, a deletion is a trim; \
+                namespace = volume",
             recognised_by: "as oracle-general, in records of 27 bytes with a known operation",
             reference: REFERENCE,
             extensions: &["oracleGeneralOpNS"],
@@ -362,7 +366,8 @@ mod tests {
         for (bad, part) in [
             (
                 general(7, u64::MAX, 4096, -1),
-                "record 2 at byte 24: found object 18446744073709551615 in blocks of 512 B, expected numbers of blocks",
+                "record 2 at byte 24: found object 18446744073709551615 in blocks of 512 B, \
+                 expected numbers of blocks",
             ),
             (general(7, 1 << 51, 4096, -1), "found object 2251799813685248 in blocks"),
             (

@@ -70,8 +70,8 @@ impl Sample {
     pub fn wrapping(&self) -> Option<&'static str> {
         if [b"\xff\xfe", b"\xfe\xff"].iter().any(|mark| self.bytes.starts_with(*mark)) {
             return Some(
-                "is UTF-16 text, as Windows PowerShell writes it; turn it into UTF-8 first, as with \
-                 `iconv -f UTF-16 -t UTF-8`",
+                "is UTF-16 text, as Windows PowerShell writes it; turn it into UTF-8 first, as \
+                 with `iconv -f UTF-16 -t UTF-8`",
             );
         }
         // Where the header of the first file in an archive says what it is.

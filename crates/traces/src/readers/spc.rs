@@ -13,9 +13,11 @@ pub(super) static FAMILY: Family = Family {
         name: "spc",
         title: "SPC trace (UMass Financial, WebSearch)",
         columns: "ASU,LBA,size,opcode,timestamp[,further fields]",
-        units: "LBA in 512-byte blocks of its ASU (the volume), size in bytes, opcode r or w in either case, time in s",
+        units: "LBA in 512-byte blocks of its ASU (the volume), size in bytes, opcode r or w in \
+            either case, time in s",
         recognised_by: "five or more comma-separated fields, the fourth a single r, R, w or W",
-        reference: "Storage Performance Council: SPC Trace File Format Specification, revision 1.0.1 (2002)",
+        reference: "Storage Performance Council: SPC Trace File Format Specification, revision \
+            1.0.1 (2002)",
         extensions: &["spc"],
         disorder: Disorder::None,
         reads: Reads::Lines(|| Box::new(Spc)),

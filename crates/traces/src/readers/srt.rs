@@ -14,12 +14,15 @@ pub(super) static FAMILY: Family = Family {
     formats: &[Format {
         name: "srt",
         title: "HP Labs SRT trace (hplajw, snake, cello)",
-        columns: "a text header up to a form feed, then big-endian 32-bit numbers: record size, version and type, s, us, \
-                  start, stop, length, sector, device, driver, cylinder, flags, info[, queue length]",
-        units: "time in s and us since the start, length in bytes, sector of the size that the header gives for the disk \
-                (sectorsize; 512 bytes where it gives none), flags with bit 0 set for a read; disk = volume",
+        columns: "a text header up to a form feed, then big-endian 32-bit numbers: record size, \
+            version and type, s, us, start, stop, length, sector, device, driver, cylinder, flags, \
+            info[, queue length]",
+        units: "time in s and us since the start, length in bytes, sector of the size that the \
+            header gives for the disk (sectorsize; 512 bytes where it gives none), flags with bit \
+            0 set for a read; disk = volume",
         recognised_by: "the first line, which begins with $$TR_IOREC",
-        reference: "Ruemmler and Wilkes, UNIX disk access patterns, USENIX 1993; DiskSim 4.0, HPL traces",
+        reference: "Ruemmler and Wilkes, UNIX disk access patterns, USENIX 1993; DiskSim 4.0, HPL \
+            traces",
         extensions: &["srt"],
         disorder: Disorder::None,
         reads: Reads::Records(|| Box::new(Srt::default())),
@@ -203,8 +206,8 @@ mod tests {
     fn header(sectors: &[(u32, &str)]) -> Vec<u8> {
         let disk = |(number, size): &(u32, &str)| {
             format!(
-                "\t{number} -> {{\n\tadaptor = 1 -> {{ scsi, 5 }},\n\tsectorsize  = {size},\n\tsections = {{\n\
-                 \t8 -> {{ \"/\", size = (1 2) }},\n\t\t}}\n\t}},\n"
+                "\t{number} -> {{\n\tadaptor = 1 -> {{ scsi, 5 }},\n\tsectorsize  = \
+                 {size},\n\tsections = {{\n\t8 -> {{ \"/\", size = (1 2) }},\n\t\t}}\n\t}},\n"
             )
         };
         let disks: String = sectors.iter().map(disk).collect();
@@ -328,7 +331,8 @@ mod tests {
         for (bytes, part) in [
             (
                 b"".to_vec(),
-                "header at byte 0: found other first bytes, expected a header that begins with $$TR_IOREC",
+                "header at byte 0: found other first bytes, expected a header that begins with \
+                 $$TR_IOREC",
             ),
             (
                 b"$$TR_IOREC-1.3\nand on".to_vec(),

@@ -15,9 +15,12 @@ pub(super) static FAMILY: Family = Family {
         name: "systor",
         title: "SYSTOR '17 csv (virtual desktops)",
         columns: COLUMNS,
-        units: "timestamp (when the request was issued) and response in s, IOType R, W or blank (no answer seen: counted, not replayed), LUN = volume, offset and size in bytes",
-        recognised_by: "its header, or six comma-separated fields: two times, R, W or nothing, three whole numbers",
-        reference: "Lee et al., Understanding storage traffic characteristics on enterprise virtual desktop infrastructure, SYSTOR 2017; SNIA IOTTA, README of the traces",
+        units: "timestamp (when the request was issued) and response in s, IOType R, W or blank \
+            (no answer seen: counted, not replayed), LUN = volume, offset and size in bytes",
+        recognised_by: "its header, or six comma-separated fields: two times, R, W or nothing, \
+            three whole numbers",
+        reference: "Lee et al., Understanding storage traffic characteristics on enterprise \
+            virtual desktop infrastructure, SYSTOR 2017; SNIA IOTTA, README of the traces",
         extensions: &["systor"],
         disorder: Disorder::Sorted,
         reads: Reads::Lines(|| Box::new(Systor)),

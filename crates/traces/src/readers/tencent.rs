@@ -15,9 +15,12 @@ pub(super) static FAMILY: Family = Family {
         name: "tencent",
         title: "Tencent cloud block storage traces",
         columns: COLUMNS,
-        units: "time in s since 1970 (whole seconds: many requests arrive together), offset and size in 512-byte sectors, IOType 0 = read, 1 = write, volume",
-        recognised_by: "five whole numbers between commas, the first a time between 2001 and 2286, the fourth 0 or 1",
-        reference: "Zhang et al., OSCA, USENIX ATC 2020; SNIA IOTTA, Tencent Block Storage Traces, README",
+        units: "time in s since 1970 (whole seconds: many requests arrive together), offset and \
+            size in 512-byte sectors, IOType 0 = read, 1 = write, volume",
+        recognised_by: "five whole numbers between commas, the first a time between 2001 and 2286, \
+            the fourth 0 or 1",
+        reference: "Zhang et al., OSCA, USENIX ATC 2020; SNIA IOTTA, Tencent Block Storage Traces, \
+            README",
         extensions: &["tencent"],
         disorder: Disorder::None,
         reads: Reads::Lines(|| Box::new(Tencent)),

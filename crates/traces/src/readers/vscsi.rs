@@ -13,10 +13,12 @@ pub(super) static FAMILY: Family = Family {
         Format {
             name: "vscsi",
             title: "VMware vscsiStats trace, version 1",
-            columns: "32 bytes: serial u32, length u32, segments u32, command u16, version u16, block u64, time u64; \
-                      little-endian",
-            units: "length in bytes, block in 512-byte sectors, time in us, command a SCSI operation code",
-            recognised_by: "32-byte records whose version is 1 and whose command is a SCSI operation code",
+            columns: "32 bytes: serial u32, length u32, segments u32, command u16, version u16, \
+                block u64, time u64; little-endian",
+            units: "length in bytes, block in 512-byte sectors, time in us, command a SCSI \
+                operation code",
+            recognised_by: "32-byte records whose version is 1 and whose command is a SCSI \
+                operation code",
             reference: "libCacheSim, vscsi.h",
             extensions: &["vscsi", "vscsi1"],
             disorder: Disorder::None,
@@ -26,10 +28,12 @@ pub(super) static FAMILY: Family = Family {
         Format {
             name: "vscsi-v2",
             title: "VMware vscsiStats trace, version 2",
-            columns: "40 bytes: command u16, version u16, serial u32, length u32, segments u32, block u64, time u64, \
-                      response time u64; little-endian",
-            units: "length in bytes, block in 512-byte sectors, time in us, command a SCSI operation code",
-            recognised_by: "40-byte records whose version is 2 and whose command is a SCSI operation code",
+            columns: "40 bytes: command u16, version u16, serial u32, length u32, segments u32, \
+                block u64, time u64, response time u64; little-endian",
+            units: "length in bytes, block in 512-byte sectors, time in us, command a SCSI \
+                operation code",
+            recognised_by: "40-byte records whose version is 2 and whose command is a SCSI \
+                operation code",
             reference: "libCacheSim, vscsi.h",
             extensions: &["vscsi2"],
             disorder: Disorder::None,
@@ -167,7 +171,8 @@ fn recognise(sample: &Sample) -> Option<Guess> {
         (good > 0 && 2 * good >= all).then(|| Guess::Settled {
             format,
             evidence: format!(
-                "{good} of the first {all} records of {} bytes give version {} and a SCSI operation code",
+                "{good} of the first {all} records of {} bytes give version {} and a SCSI \
+                 operation code",
                 layout.bytes(),
                 layout.version()
             ),
@@ -245,7 +250,8 @@ mod tests {
             (v1(512, 0x28, 0x0100, 0, u64::MAX), "found time 18446744073709551615 us"),
             (
                 vec![0; 7],
-                "record 2 at byte 32: found 7 bytes from byte 32 to the end of the file, expected 32 bytes: a record",
+                "record 2 at byte 32: found 7 bytes from byte 32 to the end of the file, expected \
+                 32 bytes: a record",
             ),
         ] {
             let (lines, end) = read("vscsi", &[good.clone(), bad].concat());

@@ -55,7 +55,8 @@ impl BadLines {
             1 => format!("1 line or record was bad and was skipped ({first}){unread}"),
             count => {
                 format!(
-                    "{count} lines or records were bad and were skipped (the first: {first}){unread}"
+                    "{count} lines or records were bad and were skipped (the first: \
+                     {first}){unread}"
                 )
             }
         })
@@ -84,8 +85,8 @@ mod tests {
         bad.unread_bytes = 7;
         assert_eq!(
             bad.sentence().unwrap(),
-            "200 lines or records were bad and were skipped (the first: line 0: found `0`, expected r or w); \
-             the 7 bytes after the last one could not be read as records"
+            "200 lines or records were bad and were skipped (the first: line 0: found `0`, \
+             expected r or w); the 7 bytes after the last one could not be read as records"
         );
     }
 }

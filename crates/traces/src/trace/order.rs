@@ -104,8 +104,8 @@ impl Order {
             Way::Clamp { within_ns } if back_ns > *within_ns => Err(TooLate {
                 found: format!("a time {back_ns} ns before that of an earlier request"),
                 expected:
-                    "times in order; --set workload.out_of_order=sort moves such requests to their place, \
-                           --set workload.out_of_order=clamp makes them arrive late"
+                    "times in order; --set workload.out_of_order=sort moves such requests to their \
+                     place, --set workload.out_of_order=clamp makes them arrive late"
                         .to_owned(),
             }),
             Way::Clamp { .. } => {

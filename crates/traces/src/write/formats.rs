@@ -74,7 +74,8 @@ const SECTORS: Holds = Holds {
 static FORMATS: &[WriteFormat] = &[
     WriteFormat {
         name: "ebt",
-        title: "The compact format of this program: holds everything, is read fastest, and detects damage",
+        title: "The compact format of this program: holds everything, is read fastest, and detects \
+            damage",
         extension: "ebt",
         holds: Holds {
             trims: true,

@@ -94,8 +94,8 @@ impl Narrowing {
         }
         let format = self.format.name;
         Err(format!(
-            "request {} {what}, which {format} cannot hold; write ebt, which holds everything, or allow it to be lost \
-             and counted (--lossy)",
+            "request {} {what}, which {format} cannot hold; write ebt, which holds everything, or \
+             allow it to be lost and counted (--lossy)",
             self.requests
         ))
     }
@@ -112,8 +112,9 @@ impl Narrowing {
                     && !self.volumes.is_empty() =>
                 {
                     return Err(format!(
-                        "request {} is on volume {}, earlier ones on volume {}, but {} holds one volume only; choose one \
-                         (--volumes), or lay them one after another (--capacity)",
+                        "request {} is on volume {}, earlier ones on volume {}, but {} holds one \
+                         volume only; choose one (--volumes), or lay them one after another \
+                         (--capacity)",
                         self.requests, request.volume, self.volumes[0], self.format.name
                     ));
                 }

@@ -153,8 +153,8 @@ fn target(
     Err(TraceError::file(
         &name,
         format!(
-            "its name does not say which format to write; name the format (--to), or end the name in {}, with .gz or \
-             .zst behind it to pack it",
+            "its name does not say which format to write; name the format (--to), or end the name \
+             in {}, with .gz or .zst behind it to pack it",
             known.join(", ")
         ),
     ))

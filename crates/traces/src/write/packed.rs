@@ -87,7 +87,8 @@ pub(super) fn check(target: &Path, overwrite: bool) -> Result<Place, TraceError>
     match Place::of(target).map_err(refused)? {
         Place::File if !overwrite => Err(refused(exists().to_owned())),
         Place::Stream if overwrite => Err(refused(
-            "is a device or a pipe, which --force does not replace; without --force it is written to as it is"
+            "is a device or a pipe, which --force does not replace; without --force it is written \
+             to as it is"
                 .to_owned(),
         )),
         place => Ok(place),

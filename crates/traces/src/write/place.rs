@@ -73,7 +73,8 @@ fn behind_link(path: &Path) -> Result<Place, String> {
     let target =
         fs::read_link(path).map(|target| format!(" to {}", target.display())).unwrap_or_default();
     Err(format!(
-        "is a symbolic link{target}, which is neither followed nor replaced; name the file itself, or remove the link"
+        "is a symbolic link{target}, which is neither followed nor replaced; name the file itself, \
+         or remove the link"
     ))
 }
 

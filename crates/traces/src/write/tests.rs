@@ -58,12 +58,14 @@ fn lines_are_what_other_programs_expect() {
         ("a.mqsim", "0 0 8 16 0\n1250000042 0 1 1 1\n"),
         (
             "a.load",
-            "eraseblock source: x y\nstart ; sector; length ; op ;  replay_delay=0 ; replay_duration=0\n   \
-             0.000000000 ;          8 ;  16 ; W ; 0.0 ; 0.0\n   1.250000042 ;          1 ;   1 ; R ; 0.0 ; 0.0\n",
+            "eraseblock source: x y\nstart ; sector; length ; op ;  replay_delay=0 ; \
+             replay_duration=0\n   0.000000000 ;          8 ;  16 ; W ; 0.0 ; 0.0\n   1.250000042 \
+             ;          1 ;   1 ; R ; 0.0 ; 0.0\n",
         ),
         (
             "a.iolog",
-            "fio version 3 iolog\n0 volume0 add\n0 volume0 open\n0 volume0 write 4096 8192\n1250000 volume0 read 512 512\n",
+            "fio version 3 iolog\n0 volume0 add\n0 volume0 open\n0 volume0 write 4096 \
+             8192\n1250000 volume0 read 512 512\n",
         ),
     ] {
         let provenance = vec![("source".to_owned(), "x\ny".to_owned())];
@@ -86,8 +88,8 @@ fn what_a_format_cannot_hold_is_refused_or_counted() {
     };
     assert_eq!(
         refused("a.spc", &everything()),
-        "a.spc: request 2 is forced to the medium (FUA), which spc cannot hold; write ebt, which holds everything, or \
-         allow it to be lost and counted (--lossy)"
+        "a.spc: request 2 is forced to the medium (FUA), which spc cannot hold; write ebt, which \
+         holds everything, or allow it to be lost and counted (--lossy)"
     );
     assert!(
         refused("a.load", &everything())
@@ -172,14 +174,16 @@ fn nothing_but_regular_files_is_replaced() {
     let mut expected = vec![
         (
             "link.ebt",
-            "is a symbolic link to mine, which is neither followed nor replaced; name the file itself",
+            "is a symbolic link to mine, which is neither followed nor replaced; name the file \
+             itself",
         ),
         ("broken.ebt", "is a symbolic link to nowhere, which is neither"),
         ("folder.ebt", "is a folder, not a file to write"),
         ("socket.ebt", "is a socket, and only regular files are replaced; name another file"),
         (
             "pipe.ebt",
-            "is a device or a pipe, which --force does not replace; without --force it is written to",
+            "is a device or a pipe, which --force does not replace; without --force it is written \
+             to",
         ),
     ];
     // Only root may make one.

@@ -66,12 +66,14 @@ impl Modules {
     ) -> Result<Self, String> {
         if let Some(modules) = dealt.filter(|modules| !(1..=MOST_MODULES).contains(modules)) {
             return Err(format!(
-                "buffer.scheme.modules: found {modules}, expected 1 to {MOST_MODULES}; leave it out for those of the drive"
+                "buffer.scheme.modules: found {modules}, expected 1 to {MOST_MODULES}; leave it \
+                 out for those of the drive"
             ));
         }
         if window == Some(0) {
             return Err(format!(
-                "buffer.scheme.window: found 0, expected at least 1; leave it out for {WINDOW} for each module"
+                "buffer.scheme.window: found 0, expected at least 1; leave it out for {WINDOW} for \
+                 each module"
             ));
         }
         Ok(Self { per, dealt, window, pages_per_block, single, open: Vec::new(), left: 0 })

@@ -111,7 +111,8 @@ impl Window {
         for (place, slot) in self.iter().enumerate() {
             if self.contains(slot) != (place as u32 >= outside) {
                 return Err(format!(
-                    "slot {slot}, at place {place} with {outside} before the window, is not marked so"
+                    "slot {slot}, at place {place} with {outside} before the window, is not marked \
+                     so"
                 ));
             }
         }

@@ -68,8 +68,10 @@ use select::Victim;
 /// What `list` says.
 pub const ABOUT: About = About {
     title: "SUPA",
-    summary: "One list of clean and dirty blocks; blocks leave with their pattern, clean ones for reads, several in parallel for writes.",
-    paper: "Kim, Park and Youn, SUPA: a single unified read-write buffer and pattern-change-aware FTL, ACM TOS 13(4)",
+    summary: "One list of clean and dirty blocks; blocks leave with their pattern, clean ones for \
+        reads, several in parallel for writes.",
+    paper: "Kim, Park and Youn, SUPA: a single unified read-write buffer and pattern-change-aware \
+        FTL, ACM TOS 13(4)",
     year: Some(2017),
     cost: Cost::Logarithmic,
     choices: &[
@@ -92,7 +94,8 @@ pub const ABOUT: About = About {
     examples: &[
         Example {
             source: "figure 8",
-            shows: "Blocks 0, 1 and 2 are dirty and older than block 3, which is clean and leaves for the two pages of block 5 that are read.",
+            shows: "Blocks 0, 1 and 2 are dirty and older than block 3, which is clean and leaves \
+                for the two pages of block 5 that are read.",
             capacity: 11,
             pages_per_block: 4,
             options: "",
@@ -100,7 +103,8 @@ pub const ABOUT: About = About {
         },
         Example {
             source: "",
-            shows: "Block 0 makes room for what is written; blocks 1 and 3 lie on other channels and are written with it, block 2 is clean and stays.",
+            shows: "Block 0 makes room for what is written; blocks 1 and 3 lie on other channels \
+                and are written with it, block 2 is clean and stays.",
             capacity: 8,
             pages_per_block: 4,
             options: r#"{"search_window": 1.0}"#,

@@ -125,8 +125,9 @@ impl Shape<'_> {
         }
         if units > most && most == 1 && self.geometry.units > 1 {
             return Err(format!(
-                "ftl.wear.cluster: found {units} units, but ftl.allocator keeps pages on their units, so that wear can only be levelled \
-                 inside each; use 1, or another ftl.allocator"
+                "ftl.wear.cluster: found {units} units, but ftl.allocator keeps pages on their \
+                 units, so that wear can only be levelled inside each; use 1, or another \
+                 ftl.allocator"
             ));
         }
         if units > self.geometry.units {

@@ -16,7 +16,8 @@ use super::channels::{free_of, hint, part_of, written};
 inventory::submit! {
     BufferReference {
         scheme: "cave",
-        from: "SUPA (2017), sections 3.1, 3.3 and 6, Kim and Ahn 2008 for its order, and its page: a reconstruction",
+        from: "SUPA (2017), sections 3.1, 3.3 and 6, Kim and Ahn 2008 for its order, and its page: \
+            a reconstruction",
         least_capacity: 1,
         pair,
     }

@@ -11,7 +11,8 @@ use super::super::{Buffer, BufferReference, Decisions};
 inventory::submit! {
     BufferReference {
         scheme: "epo",
-        from: "Xie and Koshia 2011, figures 2 and 3; its page on empty queues, elements and flush commands",
+        from: "Xie and Koshia 2011, figures 2 and 3; its page on empty queues, elements and flush \
+            commands",
         least_capacity: 1,
         pair,
     }

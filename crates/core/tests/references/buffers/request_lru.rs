@@ -10,7 +10,8 @@ use super::super::{Buffer, BufferReference, Decisions};
 inventory::submit! {
     BufferReference {
         scheme: "request-lru",
-        from: "Xie and Koshia 2011, sections IV.A and IV.C; its page on pages written by several requests",
+        from: "Xie and Koshia 2011, sections IV.A and IV.C; its page on pages written by several \
+            requests",
         least_capacity: 1,
         pair,
     }

@@ -14,7 +14,8 @@ use super::page_store::{Owner, Rules, Store, Stream, Turn};
 inventory::submit! {
     DriveReference {
         covers: &[("mapping", "blas")],
-        from: "Kim, Park and Youn, SUPA, sections 3.3 and 4.2, its page, and what ftl.gc says in the reference",
+        from: "Kim, Park and Youn, SUPA, sections 3.3 and 4.2, its page, and what ftl.gc says in \
+            the reference",
         pair,
     }
 }

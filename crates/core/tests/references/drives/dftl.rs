@@ -14,8 +14,8 @@ use super::page_store::{Owner, Rules, Store, Stream};
 inventory::submit! {
     DriveReference {
         covers: &[("mapping", "dftl")],
-        from: "its page, and what is known of the paper and of the authors' simulator; what of the map is written when, \
-               after the scheme's code, which its page has been made to say since",
+        from: "its page, and what is known of the paper and of the authors' simulator; what of the \
+            map is written when, after the scheme's code, which its page has been made to say since",
         pair,
     }
 }

@@ -9,7 +9,8 @@ use super::super::{Counts, Drive, DriveReference};
 inventory::submit! {
     DriveReference {
         covers: &[("mapping", "hybrid")],
-        from: "its page, and Kim and Ahn, BPLRU, section 2.2: a sector's position is not fixed inside the block",
+        from: "its page, and Kim and Ahn, BPLRU, section 2.2: a sector's position is not fixed \
+            inside the block",
         pair,
     }
 }

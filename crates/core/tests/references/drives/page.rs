@@ -30,7 +30,8 @@ inventory::submit! {
             ("allocator", "dynamic"),
             ("allocator", "non-striping"),
         ],
-        from: "their pages, the multi-bank thesis, sections 4.1 and 5.1, and what ftl.gc says in the reference",
+        from: "their pages, the multi-bank thesis, sections 4.1 and 5.1, and what ftl.gc says in \
+            the reference",
         pair,
     }
 }

@@ -13,7 +13,8 @@ use super::super::{Counts, Drive, DriveReference};
 inventory::submit! {
     DriveReference {
         covers: &[("mapping", "replacement")],
-        from: "its page, and Kim and Ahn, BPLRU, section 2.2: several physical blocks for a logical one, in the order of their making",
+        from: "its page, and Kim and Ahn, BPLRU, section 2.2: several physical blocks for a \
+            logical one, in the order of their making",
         pair,
     }
 }

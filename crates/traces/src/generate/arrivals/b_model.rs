@@ -17,8 +17,10 @@ use crate::generate::random::unit;
 
 pub(super) const ABOUT: About = About {
     title: "b-model",
-    summary: "Bursts within bursts: the share `bias` of each span's requests falls into one half of it.",
-    paper: "Wang et al., Data mining meets performance evaluation: fast algorithms for modeling bursty traffic, ICDE (2002)",
+    summary: "Bursts within bursts: the share `bias` of each span's requests falls into one half \
+        of it.",
+    paper: "Wang et al., Data mining meets performance evaluation: fast algorithms for modeling \
+        bursty traffic, ICDE (2002)",
     year: Some(2002),
     ..About::PLAIN
 };

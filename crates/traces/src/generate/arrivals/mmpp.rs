@@ -11,7 +11,8 @@ use super::{Clock, Gaps, Timing};
 pub(super) const ABOUT: About = About {
     title: "Markov-modulated Poisson process",
     summary: "A Poisson process whose rate switches between a busy and a calm value.",
-    paper: "Fischer and Meier-Hellstern, The Markov-modulated Poisson process (MMPP) cookbook, Performance Evaluation 18 (1993)",
+    paper: "Fischer and Meier-Hellstern, The Markov-modulated Poisson process (MMPP) cookbook, \
+        Performance Evaluation 18 (1993)",
     year: Some(1993),
     ..About::PLAIN
 };

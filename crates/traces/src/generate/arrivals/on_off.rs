@@ -10,7 +10,8 @@ use super::{Clock, Gaps, Timing};
 
 pub(super) const ABOUT: About = About {
     title: "on-off",
-    summary: "A Poisson process while it is on, nothing while it is off; both last exponentially long.",
+    summary: "A Poisson process while it is on, nothing while it is off; both last exponentially \
+        long.",
     ..About::PLAIN
 };
 

@@ -27,7 +27,8 @@ use space::{Layout, Recent, Shape, Touched};
 
 pub(crate) const ABOUT: About = About {
     title: "calibrated model",
-    summary: "Meets given statistics exactly: counts, mix, sizes, sequential share, footprint, span, rate.",
+    summary: "Meets given statistics exactly: counts, mix, sizes, sequential share, footprint, \
+        span, rate.",
     ..About::PLAIN
 };
 

@@ -75,8 +75,9 @@ impl Layout {
         let (piece, stride) = if pieces == 1 { (footprint, span) } else { (piece, stride) };
         if even.min(piece) < longest {
             return Err(format!(
-                "footprint: is divided into {pieces} pieces of {even} B, which do not hold requests of {longest} B; make it \
-                 larger, or give a larger `extent` or fewer volumes"
+                "footprint: is divided into {pieces} pieces of {even} B, which do not hold \
+                 requests of {longest} B; make it larger, or give a larger `extent` or fewer \
+                 volumes"
             ));
         }
         let scatter = spread.then(|| Scatter::new(pieces));

@@ -28,8 +28,10 @@ use super::{Generator, Given};
 
 pub(crate) const ABOUT: About = About {
     title: "DiskSim synthgen",
-    summary: "Sequential, local and random requests as DiskSim's generator draws them; set up like HBM's synthetic trace.",
-    paper: "Bucy et al., The DiskSim simulation environment version 4.0 reference manual, CMU-PDL-08-101 (2008)",
+    summary: "Sequential, local and random requests as DiskSim's generator draws them; set up like \
+        HBM's synthetic trace.",
+    paper: "Bucy et al., The DiskSim simulation environment version 4.0 reference manual, \
+        CMU-PDL-08-101 (2008)",
     year: Some(2008),
     ..About::PLAIN
 };
@@ -205,8 +207,9 @@ impl Config {
         if self.local > 0.0 && back.min(1.0 - back) < ACCEPTED_MIN {
             let (end, side) = if back > 0.5 { ("start", "behind") } else { ("end", "before") };
             return Err(format!(
-                "local_distance: goes {} from the last request nearly always, so that a request near the device's {end} finds \
-                 no place; the distances must lie on both sides (the last number of a normal distribution is a deviation)",
+                "local_distance: goes {} from the last request nearly always, so that a request \
+                 near the device's {end} finds no place; the distances must lie on both sides (the \
+                 last number of a normal distribution is a deviation)",
                 if side == "behind" { "back" } else { "on" }
             ));
         }

@@ -11,7 +11,8 @@ use crate::generate::{Generator, Given};
 
 pub(crate) const ABOUT: About = About {
     title: "hot and cold",
-    summary: "A share of the requests goes to a share of the footprint, another to a warm part, the rest to what is left.",
+    summary: "A share of the requests goes to a share of the footprint, another to a warm part, \
+        the rest to what is left.",
     ..About::PLAIN
 };
 
@@ -67,7 +68,8 @@ impl Config {
         for ((name, (start, end)), accesses) in names.into_iter().zip(parts).zip(accesses) {
             if accesses > 1e-12 && start == end {
                 return Err(format!(
-                    "{name}: leaves no place for {accesses:.3} of the requests, among {slots} in the footprint"
+                    "{name}: leaves no place for {accesses:.3} of the requests, among {slots} in \
+                     the footprint"
                 ));
             }
         }

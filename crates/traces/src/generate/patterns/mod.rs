@@ -129,7 +129,8 @@ impl Shared<'_> {
         let sum: f64 = self.shares.iter().sum();
         if sum > 1.0 + 1e-12 {
             return Err(format!(
-                "read_share: found {sum} together with trim_share and flush_share, expected at most 1"
+                "read_share: found {sum} together with trim_share and flush_share, expected at \
+                 most 1"
             ));
         }
         check_span(self.requests, self.interval)

@@ -7,7 +7,8 @@ use crate::generate::{Generator, Given};
 
 pub(crate) const ABOUT: About = About {
     title: "sequential",
-    summary: "Each request right behind the one before, and again from the start when the footprint ends.",
+    summary: "Each request right behind the one before, and again from the start when the \
+        footprint ends.",
     ..About::PLAIN
 };
 

@@ -12,7 +12,8 @@ use crate::generate::{Generator, Given};
 
 pub(crate) const ABOUT: About = About {
     title: "Zipf",
-    summary: "Places by Zipf's law; the popular ones are scattered over the footprint by a fixed permutation.",
+    summary: "Places by Zipf's law; the popular ones are scattered over the footprint by a fixed \
+        permutation.",
     ..About::PLAIN
 };
 

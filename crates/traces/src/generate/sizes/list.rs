@@ -95,7 +95,8 @@ impl SizeList {
         let wanted = mean.0 as f64;
         if wanted <= low || wanted >= high {
             return Err(format!(
-                "mean: found {mean}, expected more than {low:.0} B and less than {high:.0} B, which these sizes allow"
+                "mean: found {mean}, expected more than {low:.0} B and less than {high:.0} B, \
+                 which these sizes allow"
             ));
         }
         Ok(())
@@ -163,7 +164,8 @@ impl JsonSchema for SizeList {
             "type": "object",
             "description": "Sizes and their weights, as in { \"4 KiB\" = 70, \"16 KiB\" = 30 }.",
             "properties": {
-                "mean": bytes("The sizes above `keep` are weighted anew so that the list has this mean.", generator),
+                "mean": bytes("The sizes above `keep` are weighted anew so that the list has this \
+                    mean.", generator),
                 "keep": bytes("Sizes up to this keep their weights. Default: none does.", generator),
             },
             "additionalProperties": {"type": "number", "minimum": 0},

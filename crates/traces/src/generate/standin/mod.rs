@@ -23,7 +23,8 @@ use crate::error::nearest;
 
 pub(crate) const ABOUT: About = About {
     title: "stand-in",
-    summary: "Stands in for a published workload that cannot be had: meets every statistic that was published of it.",
+    summary: "Stands in for a published workload that cannot be had: meets every statistic that \
+        was published of it.",
     ..About::PLAIN
 };
 

@@ -54,7 +54,8 @@ impl RecordParser for Ebt {
         if version != VERSION {
             let expected = if version > VERSION {
                 format!(
-                    "at most {VERSION}; a newer eraseblock has written this file, and is needed to read it"
+                    "at most {VERSION}; a newer eraseblock has written this file, and is needed to \
+                     read it"
                 )
             } else {
                 format!("{VERSION}; the file is damaged")

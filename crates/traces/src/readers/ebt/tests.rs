@@ -184,7 +184,8 @@ fn newer_versions_are_told_from_damage() {
     newer[8] = 2;
     assert_eq!(
         read(&newer).1.unwrap_err(),
-        "memory: header at byte 0: found version 2 of the format, expected at most 1; a newer eraseblock has written this file, and is needed to read it"
+        "memory: header at byte 0: found version 2 of the format, expected at most 1; a newer \
+         eraseblock has written this file, and is needed to read it"
     );
     newer[8] = 0;
     assert!(

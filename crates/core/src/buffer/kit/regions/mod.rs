@@ -225,7 +225,8 @@ impl Regions {
             Threshold::Static(pages) if (1..=most).contains(&pages) => pages,
             Threshold::Static(pages) => {
                 return Err(format!(
-                    "buffer.scheme.threshold: found {pages}, expected 1 to {most} (one more than a block has pages)"
+                    "buffer.scheme.threshold: found {pages}, expected 1 to {most} (one more than a \
+                     block has pages)"
                 ));
             }
         };

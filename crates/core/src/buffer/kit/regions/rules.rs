@@ -26,7 +26,8 @@ impl<'de> Deserialize<'de> for Threshold {
         let pages = value.as_u64().and_then(|pages| u32::try_from(pages).ok());
         pages.map(Self::Static).ok_or_else(|| {
             D::Error::custom(format!(
-                "found {value}, expected \"dynamic\" or a number of pages, at most one more than a block has"
+                "found {value}, expected \"dynamic\" or a number of pages, at most one more than a \
+                 block has"
             ))
         })
     }

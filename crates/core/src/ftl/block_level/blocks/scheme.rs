@@ -251,8 +251,8 @@ pub fn require(
     }
     if holes && shape.order == ProgramOrder::Sequential {
         return Err(format!(
-            "{name} leaves out pages of data blocks that were never written, which `nand.program_order = \"sequential\"` forbids; \
-             use \"ascending\" or page mapping"
+            "{name} leaves out pages of data blocks that were never written, which \
+             `nand.program_order = \"sequential\"` forbids; use \"ascending\" or page mapping"
         ));
     }
     if g.pages() >= super::DEAD {
@@ -262,8 +262,8 @@ pub fn require(
     let (needed, present) = (u64::from(data) + u64::from(extra), g.blocks());
     if u64::from(present) < needed {
         return Err(format!(
-            "ftl: {name} needs {needed} blocks ({data} exported, {for_what}), the array has {present}; \
-             export less or add blocks (nand.blocks_per_plane)"
+            "ftl: {name} needs {needed} blocks ({data} exported, {for_what}), the array has \
+             {present}; export less or add blocks (nand.blocks_per_plane)"
         ));
     }
     Ok(())
@@ -293,8 +293,8 @@ pub fn log_blocks(found: f64, shape: Shape<'_>) -> Result<u32, String> {
     let logs = if found < 1.0 { f64::from(data) * found } else { found };
     if !(logs >= 1.0 && logs < f64::from(NONE)) || (found >= 1.0 && logs.fract() != 0.0) {
         return Err(format!(
-            "ftl.mapping.log_blocks: found {found}, which makes {logs} of {data} blocks; expected a whole number of at least 1, or below 1 \
-             a share that makes at least one block"
+            "ftl.mapping.log_blocks: found {found}, which makes {logs} of {data} blocks; expected \
+             a whole number of at least 1, or below 1 a share that makes at least one block"
         ));
     }
     Ok(logs as u32)

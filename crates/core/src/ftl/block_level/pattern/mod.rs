@@ -136,8 +136,9 @@ pub const ABOUT: About = About {
         Choice {
             option: "mixed_writes",
             others: &[r#""multi""#],
-            open: "where random writes go to a block that is read in sequence: section 5.4.2 has all that changes written to SINGLE, \
-                   and what is read again after it turned read-intensive to MULTI",
+            open: "where random writes go to a block that is read in sequence: section 5.4.2 has \
+                all that changes written to SINGLE, and what is read again after it turned \
+                read-intensive to MULTI",
         },
         MERGE_ERASE,
     ],

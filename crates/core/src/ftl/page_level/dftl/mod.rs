@@ -219,8 +219,8 @@ impl Config {
             return Ok(if number < f64::from(pages) { number as u32 } else { pages });
         }
         Err(format!(
-            "ftl.mapping.cache: found {}, expected a whole number of entries of at least 1, or below 1 a share of the \
-             logical pages",
+            "ftl.mapping.cache: found {}, expected a whole number of entries of at least 1, or \
+             below 1 a share of the logical pages",
             self.cache
         ))
     }

@@ -209,7 +209,8 @@ fn impossible_options_are_refused() {
     );
     assert_eq!(
         refused(json!({"entries_per_page": 513})),
-        "ftl.mapping.entries_per_page: found 513, expected 1 to 512: 4 bytes each in a page of 2048 bytes"
+        "ftl.mapping.entries_per_page: found 513, expected 1 to 512: 4 bytes each in a page of \
+         2048 bytes"
     );
 }
 

@@ -281,8 +281,8 @@ impl Config {
         }
         if self.elements_per_gang != 1 {
             return Err(format!(
-                "ftl.mapping.elements_per_gang: found {}, but gangs that are cleaned together are not modelled; use 1 (elements that \
-                 share a bus are nand.chips_per_channel)",
+                "ftl.mapping.elements_per_gang: found {}, but gangs that are cleaned together are \
+                 not modelled; use 1 (elements that share a bus are nand.chips_per_channel)",
                 self.elements_per_gang
             ));
         }

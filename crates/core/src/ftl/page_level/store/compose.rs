@@ -73,8 +73,8 @@ impl Store {
         let alloc = shape.parts.allocator.clone().unwrap_or_default();
         let (alloc, pools) = alloc.build(alloc::Shape { geometry: g })?;
         if gc.copies == Copies::Spread && pools.units_each() == 1 {
-            return Err("ftl.gc.copies: under static placement a page cannot leave its unit, so copies cannot be spread; \
-                        use \"unit\", or another ftl.allocator"
+            return Err("ftl.gc.copies: under static placement a page cannot leave its unit, so \
+                copies cannot be spread; use \"unit\", or another ftl.allocator"
                 .into());
         }
         let victim = shape.parts.victim.clone().unwrap_or_default().build(())?;
@@ -109,8 +109,9 @@ impl Store {
             };
             let map = above.pages.div_ceil(pools.count());
             return Err(format!(
-                "ftl: {} keeps {} blocks of each of the {} units out of use, which leaves room for {room} pages{place}, \
-                 but {exported}{}; export less, or add blocks (nand.blocks_per_plane, now {})",
+                "ftl: {} keeps {} blocks of each of the {} units out of use, which leaves room for \
+                 {room} pages{place}, but {exported}{}; export less, or add blocks \
+                 (nand.blocks_per_plane, now {})",
                 above.title,
                 gc_free_blocks + 1 + above.classes,
                 g.units,
