@@ -47,6 +47,9 @@ def resolve(toml_text: str | None, file_name: str, sets: list[str]) -> list[str]
 def identify(experiment_json: str, base: str, progress: Callable[[str, int, int], None] | None = None) -> str:
     """Say which record a resolved experiment will give, as JSON: `key`, and labels of its `trace`."""
 
+def hopeless(experiment_json: str) -> str | None:
+    """Why the run of a resolved experiment would take very long and say nothing but that, if it would."""
+
 def run(
     experiment_json: str,
     base: str,
@@ -57,8 +60,8 @@ def run(
 ) -> str:
     """Run one resolved experiment; what `progress(phase, done, total)` raises ends the run.
 
-    Every decision of the buffer goes to the file `events`. With `share` other runs of this process can start from
-    the same filled drive, which is kept for them.
+    Every decision of the buffer goes to the file `events`. With `share` other runs of this process can
+    start from the same filled drive, which is kept for them.
     """
 
 def trace_convert(

@@ -12,6 +12,7 @@ from typing import Any, TypedDict, Unpack
 from eraseblock import _core
 from eraseblock.comparison import DEFAULT_DEVICE, Comparison
 from eraseblock.experiments import Experiment, Sets, resolve
+from eraseblock.results.missing import Missing, as_missing
 from eraseblock.results.record import Analysis, Record
 from eraseblock.running import Finished, Handling, Quiet, finished
 from eraseblock.sweep import Outcome, Watcher, split_errors
@@ -108,7 +109,8 @@ def compare(
 ) -> list[Record]:
     """Replay traces against every combination of FTL, buffer size and buffer scheme.
 
-    A combination that cannot be built is left out with a warning.
+    A combination that cannot be built is left out with a warning; so is, of `"all"`, one that would take very
+    long and say nothing but that.
 
     Args:
         traces: one trace file or several.
@@ -128,10 +130,12 @@ def compare(
     paths = [traces] if isinstance(traces, str | Path) else list(traces)
     texts = [str(path) for path in paths]
     comparison = Comparison(texts, buffers, sizes, ftls, device, workload or {}, sets)
-    done = _carry_out(comparison.experiments(), options, events=events)
+    experiments, left_out = comparison.without_hopeless()
+    done = _carry_out(experiments, options, events=events, missing=as_missing(left_out))
     failures, refusals = split_errors(done.outcomes)
     _raise_first(failures)
-    for sentence in dict.fromkeys(str(refusal.error) for refusal in refusals):
+    sentences = [*left_out, *(str(refusal.error) for refusal in refusals)]
+    for sentence in dict.fromkeys(sentences):
         warnings.warn(f"refused: {sentence}", stacklevel=2)
     return done.records
 
@@ -142,8 +146,9 @@ def _carry_out(
     *,
     events: str | Path | None = None,
     sensitivity: bool = False,
+    missing: Sequence[Missing] = (),
 ) -> Finished:
-    """Run everything, and where there is a folder for it, keep it there."""
+    """Run everything, and where there is a folder for it, keep it there, and what is `missing` beforehand."""
     if unknown := sorted(options.keys() - RunOptions.__annotations__.keys()):
         raise TypeError(f"got an unexpected keyword argument '{unknown[0]}'")
     out = options.get("out")
@@ -158,7 +163,7 @@ def _carry_out(
     )
     asked = Quiet(options.get("watcher"))
     with finished(experiments, handling, asked) as done:
-        done.write()
+        done.write(missing)
     for sentence in (*asked.notices, done.left_out):
         if sentence:
             warnings.warn(sentence, stacklevel=3)

@@ -40,6 +40,23 @@ class Comparison:
     workload: Mapping[str, Any] = field(default_factory=dict)
     sets: Sets = ()
 
+    def without_hopeless(self) -> tuple[list[Experiment], dict[str, list[str]]]:
+        """The experiments, without those that take long for nothing; and why which are left out."""
+        experiments = self.experiments()
+        if as_list(self.buffers) != ["all"]:
+            return experiments, {}
+        taken: list[Experiment] = []
+        left_out: dict[str, list[str]] = {}
+        for one in experiments:
+            if (why := _core.hopeless(one.text)) is None:
+                taken.append(one)
+            else:
+                buffer = one.config["buffer"]
+                runs = left_out.setdefault(f"{why}; named, it runs", [])
+                if (run := f"{buffer['scheme']['kind']} {buffer['size']}") not in runs:
+                    runs.append(run)
+        return (taken, left_out) if taken else (experiments, {})
+
     def experiments(self) -> list[Experiment]:
         """One experiment for each trace, FTL, buffer size and scheme, the last varying fastest."""
         if not self.traces:

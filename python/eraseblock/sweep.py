@@ -78,6 +78,19 @@ class Way:
     trim: Callable[[Record], Record] | None = None
 
 
+@dataclass(frozen=True)
+class OneRun:
+    """A resolved experiment, and what is done beside running it."""
+
+    text: str
+    base: str
+    verify: bool
+    # File for its buffer's decisions.
+    events: str | None
+    # Other runs of the process may start from the same filled drive.
+    share: bool
+
+
 def run_all(
     experiments: Sequence[Experiment],
     how: Way | None = None,
@@ -168,7 +181,8 @@ class _Sweep:
             one = self._experiments[index]
             progress = self._progress(index, pool) if pool.shares_memory else None
             events = None if self._events is None else str(self._events[index])
-            calls.append((run_one, (one.text, str(one.base), self._verify, progress, events, len(todo) > 1)))
+            run = OneRun(one.text, str(one.base), self._verify, events, share=len(todo) > 1)
+            calls.append((run_one, (run, progress)))
         pool.each(calls, ended)
 
     def outcomes(self) -> list[Outcome]:
@@ -225,13 +239,6 @@ class _Sweep:
         return progress
 
 
-def run_one(
-    text: str,
-    base: str,
-    verify: bool,
-    progress: Progress | None = None,
-    events: str | None = None,
-    share: bool = False,
-) -> str:
+def run_one(call: OneRun, progress: Progress | None = None) -> str:
     """Run one resolved experiment; a function of its own so that other processes find it by name."""
-    return _core.run(text, base, verify, progress, events, share)
+    return _core.run(call.text, call.base, call.verify, progress, call.events, call.share)

@@ -3,6 +3,7 @@
 use eraseblock_core::config::{
     BufferSection, DeviceConfig, FtlConfig, HostConfig, NandConfig, PreconditionConfig,
 };
+use eraseblock_core::device::hopeless;
 use eraseblock_core::metrics::Metric;
 use eraseblock_traces::WorkloadConfig;
 use schemars::JsonSchema;
@@ -97,6 +98,11 @@ impl Experiment {
             precondition: self.precondition.clone(),
             seed: self.seed,
         }
+    }
+
+    /// Why its run would take very long and say nothing but that, if it would.
+    pub fn hopeless(&self) -> Option<String> {
+        hopeless::reason(&self.device())
     }
 
     /// All values, defaults included, as one line of JSON.

@@ -83,6 +83,15 @@ fn identify(
     Ok(identity.to_json())
 }
 
+/// Why the run of a resolved experiment would take very long and say nothing but that; None where it
+/// would not.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
+fn hopeless(experiment_json: String) -> PyResult<Option<String>> {
+    let one = experiment::Experiment::from_json(&experiment_json).map_err(errors::config)?;
+    Ok(one.hopeless())
+}
+
 /// Runs one resolved experiment and returns its record as JSON; every decision of the buffer goes
 /// to the file `events`. With `share` other runs of this process can start from the same filled
 /// drive, which is kept for them.
@@ -123,6 +132,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(identify, module)?)?;
+    module.add_function(wrap_pyfunction!(hopeless, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     #[cfg(unix)]
     last_resort::register(module)?;

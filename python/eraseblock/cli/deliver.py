@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from eraseblock import _core
 from eraseblock.cli.options import RunOptions
 from eraseblock.experiments import Experiment
 from eraseblock.outputs import analysis_json
-from eraseblock.results.missing import Missing
+from eraseblock.results.missing import Missing, as_missing
 from eraseblock.results.store import records_json
 from eraseblock.running import Finished, finished
 from eraseblock.sweep import Outcome
@@ -21,8 +21,16 @@ from eraseblock.terminal.console import err, out, say_error
 Judge = Callable[[Sequence[Outcome]], tuple[list[Outcome], list[Outcome]]]
 
 
-def deliver(experiments: Sequence[Experiment], options: RunOptions, judge: Judge) -> int:
-    """Run everything under a progress bar, hand out what came of it, and return the exit code."""
+def deliver(
+    experiments: Sequence[Experiment],
+    options: RunOptions,
+    judge: Judge,
+    left_out: Mapping[str, list[str]] | None = None,
+) -> int:
+    """Run everything under a progress bar, hand out what came of it, and return the exit code.
+
+    What was left out beforehand, and why, is named with what did not run.
+    """
     with finished(experiments, options.handling(), CommandLine()) as done:
         for sentence in (done.found, done.left_out):
             if sentence:
@@ -31,7 +39,11 @@ def deliver(experiments: Sequence[Experiment], options: RunOptions, judge: Judge
         failures += done.failed_readings
         # Names cost a look at all configurations, which nobody needs where all went well.
         names = _names([*done.outcomes, *done.failed_readings]) if refusals or failures else {}
-        missing = [*_missing(refusals, names, refused=True), *_missing(failures, names, refused=False)]
+        missing = [
+            *as_missing(left_out or {}),
+            *_missing(refusals, names, refused=True),
+            *_missing(failures, names, refused=False),
+        ]
         # Written before anything is printed: whoever reads stdout may go, or its disk may be full.
         report = done.write(missing)
         _print(done, report, as_json=options.as_json)

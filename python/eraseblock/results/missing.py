@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -21,6 +21,11 @@ class Missing:
     refused: bool
     sentence: str
     runs: list[str]
+
+
+def as_missing(left_out: Mapping[str, list[str]]) -> list[Missing]:
+    """What was left out before anything ran: the runs by reason."""
+    return [Missing(True, sentence, runs) for sentence, runs in left_out.items()]
 
 
 def write_missing(missing: Sequence[Missing], folder: Path) -> None:

@@ -383,6 +383,12 @@ pub trait Buffer: std::fmt::Debug + Send {
         None
     }
 
+    /// Whether it reads what a block lacks before it writes it, so that each block that leaves is
+    /// written whole.
+    fn pads_blocks(&self) -> bool {
+        false
+    }
+
     /// Whether it has to know the unit of every page beforehand ([`View::home`]).
     fn needs_home(&self) -> bool {
         false

@@ -23,6 +23,7 @@ mod fill;
 mod filled;
 mod finish;
 mod foresee;
+pub mod hopeless;
 mod host;
 pub mod idle;
 mod observe;

@@ -172,6 +172,10 @@ impl<O: BlockOrder + 'static> Blocked<O> {
 }
 
 impl<O: BlockOrder + 'static> Buffer for Blocked<O> {
+    fn pads_blocks(&self) -> bool {
+        self.order.action() == Action::FlushPadded
+    }
+
     fn access(&mut self, span: &Span, _view: &dyn View, out: &mut Outcome) {
         let bypass = !span.write && self.reads == ReadPolicy::Bypass;
         for lpn in span.pages() {

@@ -10,7 +10,7 @@
 use super::blocked::BlockOrder;
 use super::blocks::{Directory, ReadPolicy, require_room};
 use crate::buffer::{
-    Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Part, Reason, Shape, Span, View,
+    Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Part, Reason, Shape, Span, View,
 };
 use crate::pattern::{Access, Hint, Pattern};
 use crate::support::NONE;
@@ -202,6 +202,10 @@ impl<O: Ranked + 'static, P: Pick + 'static> Parallel<O, P> {
 }
 
 impl<O: Ranked + 'static, P: Pick + 'static> Buffer for Parallel<O, P> {
+    fn pads_blocks(&self) -> bool {
+        self.order.action() == Action::FlushPadded
+    }
+
     fn access(&mut self, span: &Span, view: &dyn View, out: &mut Outcome) {
         let bypass = !span.write && self.reads == ReadPolicy::Bypass;
         self.pick.begin();

@@ -2,8 +2,8 @@
 //! for each channel.
 
 use eraseblock_core::buffer::{Action, Shape, Span, View};
-use eraseblock_core::support::ids::{LogicalBlock, Lpn};
 use eraseblock_core::pattern::{Pattern, Route};
+use eraseblock_core::support::ids::{LogicalBlock, Lpn};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};

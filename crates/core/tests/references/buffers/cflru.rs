@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Shape, Span, View};
+use eraseblock_core::support::ids::Lpn;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! CLOCK: pages on a ring; each use gives a page another round of the hand.
 
-use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Action, Shape, Span, View};
+use eraseblock_core::support::ids::Lpn;
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};

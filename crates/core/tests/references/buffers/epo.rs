@@ -1,7 +1,7 @@
 //! EPO, figure 3 of Xie and Koshia 2011: a queue of single-page writes for each element.
 
-use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Action, Shape, Span, View};
+use eraseblock_core::support::ids::Lpn;
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! Page LRU: one list of pages, the page used longest ago leaves alone.
 
-use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Action, Shape, Span, View};
+use eraseblock_core::support::ids::Lpn;
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! LRU of write requests, as Xie and Koshia compare EPO with (section IV.A).
 
-use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Action, Shape, Span, View};
+use eraseblock_core::support::ids::Lpn;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 

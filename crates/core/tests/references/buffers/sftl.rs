@@ -1,7 +1,7 @@
 //! S-FTL's two write buffers, as SUPA (2017), section 3.3, and the scheme's page tell them.
 
-use eraseblock_core::support::ids::Lpn;
 use eraseblock_core::buffer::{Action, Shape, Span, View};
+use eraseblock_core::support::ids::Lpn;
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use eraseblock_core::buffer::{Action, Shape, Span, View};
-use eraseblock_core::support::ids::LogicalBlock;
 use eraseblock_core::pattern::{Hint, Pattern, Route};
+use eraseblock_core::support::ids::LogicalBlock;
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};

@@ -16,8 +16,7 @@ macro_rules! reference {
         inventory::submit! {
             DriveReference {
                 covers: &[("leveller", $name)],
-                from: "its page, schemes.md section 5, and the pages of swaps and of blocks that \
-                    rest",
+                from: "its page, schemes.md section 5, and the pages of swaps and of blocks that rest",
                 pair: $pair,
             }
         }

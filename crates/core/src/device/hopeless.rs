@@ -1,0 +1,57 @@
+//! Designs that need not be waited for: what they would come to is known beforehand.
+
+use crate::buffer;
+use crate::config::{Bytes, DeviceConfig};
+use crate::nand::Geometry;
+
+/// Why a run of this drive would take very long and say nothing but that; `None` where it would not,
+/// or where the drive cannot be built.
+///
+/// A buffer that pads blocks writes a block for each page that leaves, if none of them fits in it.
+pub fn reason(config: &DeviceConfig) -> Option<String> {
+    let geometry = Geometry::new(&config.nand).ok()?;
+    let capacity = u32::try_from(config.buffer.size.0 / geometry.page_bytes).ok()?;
+    let pages_per_block = geometry.pages_per_block;
+    if capacity == 0 || capacity >= pages_per_block {
+        return None;
+    }
+    let logical_pages = geometry.pages();
+    let shape = buffer::Shape { capacity, pages_per_block, logical_pages };
+    let buffer = config.buffer.scheme.build(shape).ok()?;
+    let block = Bytes(u64::from(pages_per_block) * geometry.page_bytes);
+    buffer.pads_blocks().then(|| {
+        format!(
+            "buffer.scheme: `{}` writes whole blocks, and none of {block} fits in {}: every few \
+             pages that leave cost a block",
+            config.buffer.scheme.name(),
+            config.buffer.size
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    #[test]
+    fn a_buffer_that_pads_blocks_larger_than_itself_is_hopeless() {
+        let reason = |scheme: &str, pages: u32| {
+            let config = json!({
+                "nand": {
+                    "channels": 1, "chips_per_channel": 1, "dies_per_chip": 1, "planes_per_die": 1,
+                    "blocks_per_plane": 16,
+                    "pages_per_block": 64, "page_size": "4 KiB",
+                    "timing": {"read": "1us", "program": "1us", "erase": "1us", "transfer": "1us"},
+                },
+                "ftl": {"exported": "1 MiB", "mapping": "page"},
+                "buffer": {"scheme": scheme, "size": format!("{} KiB", pages * 4)},
+            });
+            super::reason(&serde_json::from_value(config).unwrap())
+        };
+        let why = reason("bplru", 63).unwrap();
+        assert!(why.contains("`bplru` writes whole blocks"), "{why}");
+        assert!(reason("cave", 63).is_some());
+        assert_eq!(reason("bplru", 64), None);
+        assert_eq!(reason("lru", 63), None);
+    }
+}
