@@ -64,6 +64,9 @@ def run(
     start from the same filled drive, which is kept for them.
     """
 
+def forget_filled() -> None:
+    """Forget the filled drives that runs with `share` have kept for others."""
+
 def trace_convert(
     experiment_json: str,
     base: str,

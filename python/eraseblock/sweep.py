@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from dataclasses import dataclass
@@ -176,14 +177,19 @@ class _Sweep:
                 if self._watcher is not None:
                     self._watcher.finished(index)
 
+        below = [_below_buffer(self._experiments[index]) for index in todo]
+        several = {drive for drive, runs in Counter(below).items() if runs > 1}
         calls: list[Call] = []
-        for index in todo:
+        for index, drive in zip(todo, below, strict=True):
             one = self._experiments[index]
             progress = self._progress(index, pool) if pool.shares_memory else None
             events = None if self._events is None else str(self._events[index])
-            run = OneRun(one.text, str(one.base), self._verify, events, share=len(todo) > 1)
+            run = OneRun(one.text, str(one.base), self._verify, events, share=drive in several)
             calls.append((run_one, (run, progress)))
-        pool.each(calls, ended)
+        try:
+            pool.each(calls, ended)
+        finally:
+            _core.forget_filled()
 
     def outcomes(self) -> list[Outcome]:
         """How everything ended."""
@@ -237,6 +243,12 @@ class _Sweep:
                 self._watcher.update(index, phase, done, total)
 
         return progress
+
+
+def _below_buffer(experiment: Experiment) -> str:
+    """All that decides how a drive is filled."""
+    config = experiment.config
+    return json.dumps([config[key] for key in ("nand", "ftl", "precondition", "seed")])
 
 
 def run_one(call: OneRun, progress: Progress | None = None) -> str:

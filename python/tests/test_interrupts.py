@@ -41,7 +41,7 @@ def test_no_moment_shows_a_traceback(tmp_path: Path, number: signal.Signals, cod
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("module", ["interrupts", "_core", "cli", "cli.app", "cli.trace.info", "events"])
+@pytest.mark.parametrize("module", ["interrupts", "_core", "cli", "cli.app", "cli.compare", "events"])
 def test_imports_are_ended_at_once(number: signal.Signals, module: str) -> None:
     # It comes while the command line imports this module; nothing is imported before it is heeded.
     program = f"""

@@ -116,7 +116,7 @@ fn hbm_table_1_1_hybrid() {
 #[test]
 fn hbm_figure_3_4_the_least_popular_and_fullest_block_leaves() {
     // Popularity 3, 3 and 2: block 4 goes, with the clean page 19.
-    let expected = (Action::Flush, vec![(16, true), (17, true), (18, true), (19, false)]);
+    let expected = (Action::Evict, vec![(16, true), (17, true), (18, true), (19, false)]);
     assert_eq!(Played::new("hbm", &example("hbm", "3.4(a)")).left, [expected]);
     // Popularity 3, 2 and 2: block 4 has four pages, block 2 three; all of block 4 is clean.
     let b = example("hbm", "3.4(b)");
@@ -124,7 +124,7 @@ fn hbm_figure_3_4_the_least_popular_and_fullest_block_leaves() {
     assert_eq!(Played::new("hbm", &b).left, [expected]);
     // Section 3.5.2's reading: the block with fewest pages.
     let fewest = Example { options: r#"{"threshold": 1, "size_tie": "fewest-pages"}"#, ..b };
-    assert_eq!(Played::new("hbm", &fewest).left, [(Action::Flush, dirty([8, 9, 11]))]);
+    assert_eq!(Played::new("hbm", &fewest).left, [(Action::Evict, dirty([8, 9, 11]))]);
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn bplru_figure_3_evicts_the_block_written_longest_ago() {
 #[test]
 fn bplru_figure_4_pads_the_block() {
     let bplru = Played::new("bplru", &example("bplru", "figure 4"));
-    assert_eq!(bplru.left, [(Action::FlushPadded, dirty([12, 15]))]);
+    assert_eq!(bplru.left, [(Action::EvictPadded, dirty([12, 15]))]);
 }
 
 #[test]
@@ -202,14 +202,14 @@ fn separate_lists_keep_reads_and_writes_apart() {
     assert_eq!(split.state.concat(), [5, 4, 6]);
     let split = Played::new("split-lru", blocks);
     let gone = (Action::Drop, vec![(0, false)]);
-    assert_eq!(split.left, [(Action::Flush, dirty([4, 5])), gone]);
+    assert_eq!(split.left, [(Action::Evict, dirty([4, 5])), gone]);
     assert_eq!(split.state, [vec![12], vec![8], vec![1], vec![16, 17], vec![9], vec![13]]);
 }
 
 #[test]
 fn clc_evicts_the_largest_cold_cluster() {
     let clc = Played::new("clc", &example("clc", ""));
-    assert_eq!(clc.left, [(Action::Flush, dirty([0, 1]))]);
+    assert_eq!(clc.left, [(Action::Evict, dirty([0, 1]))]);
     assert_eq!(clc.state, [[12], [8], [4]]);
     let cooled =
         clc.steps.iter().flat_map(|step| &step.decided).flat_map(|d| d.outcome.note_pages.clone());
@@ -242,7 +242,7 @@ fn bpac_moves_pages_both_ways() {
     assert_eq!(numbers(&bpac.steps[4].state), [[16], [12], [8], [4], [0]]);
     assert_eq!(numbers(&bpac.steps[5].state), [[0], [16], [12], [8], [4]]);
     assert_eq!(numbers(&bpac.steps[6].state), [vec![0], vec![16], vec![12], vec![4], vec![8, 9]]);
-    assert_eq!(bpac.left, [(Action::Flush, dirty([8, 9]))]);
+    assert_eq!(bpac.left, [(Action::Evict, dirty([8, 9]))]);
     assert_eq!(bpac.state, [vec![0], vec![16], vec![12], vec![4], vec![20, 21, 22]]);
 }
 
@@ -251,11 +251,11 @@ fn cbm_fills_the_holes_of_a_block() {
     let filled = example("cbm", "");
     let expected = vec![(0, true), (1, true), (2, false), (3, true)];
     let cbm = Played::new("cbm", &filled);
-    assert_eq!((cbm.left, cbm.state), (vec![(Action::Flush, expected)], vec![vec![4]]));
+    assert_eq!((cbm.left, cbm.state), (vec![(Action::Evict, expected)], vec![vec![4]]));
     let plain = Played::new("cbm", &Example { options: r#"{"fill_holes": false}"#, ..filled });
     assert_eq!(
         (plain.left, plain.state),
-        (vec![(Action::Flush, dirty([0, 1, 3]))], vec![vec![4], vec![2]])
+        (vec![(Action::Evict, dirty([0, 1, 3]))], vec![vec![4], vec![2]])
     );
 }
 
@@ -266,7 +266,7 @@ fn epo_figure_2c_moves_pages_to_the_head_and_evicts_the_tail() {
     let played = Played::new("epo", &example("epo", "figure 2(c)"));
     let states: Vec<_> = played.steps.iter().map(|step| numbers(&step.state).concat()).collect();
     assert_eq!(states[2..6], [vec![3, 2, 1], vec![2, 3, 1], vec![4, 2, 3, 1], vec![3, 4, 2, 1]]);
-    assert_eq!((played.hits, played.left), (2, vec![(Action::Flush, dirty([1]))]));
+    assert_eq!((played.hits, played.left), (2, vec![(Action::Evict, dirty([1]))]));
     assert_eq!(states[6], [5, 3, 4, 2]);
 }
 
@@ -287,7 +287,7 @@ fn epo_evicts_one_page_of_each_element_and_has_room_for_the_next() {
 #[test]
 fn whole_requests_leave_with_the_pages_that_no_later_one_wrote() {
     let played = Played::new("request-lru", &registered("request-lru").about.examples[0]);
-    assert_eq!(played.left, [(Action::Flush, dirty([0, 2]))]);
+    assert_eq!(played.left, [(Action::Evict, dirty([0, 2]))]);
     assert_eq!(played.state, [vec![7], vec![6], vec![5], vec![1]]);
 }
 
@@ -306,8 +306,8 @@ fn cave_takes_one_block_for_each_module() {
     let played = Played::new("cave", pages);
     let left = [
         (Action::Drop, vec![(1, false)]),
-        (Action::Flush, dirty([0])),
-        (Action::Flush, dirty([3])),
+        (Action::Evict, dirty([0])),
+        (Action::Evict, dirty([3])),
     ];
     assert_eq!((played.left, played.state.concat()), (left.to_vec(), vec![6, 5, 2]));
 }

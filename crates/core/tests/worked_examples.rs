@@ -101,19 +101,19 @@ fn block_lru_keeps_reads_or_serves_writes_alone() {
     let (r, w) = (false, true);
     let requests = [(0, 2, w), (4, 1, w), (8, 1, r), (1, 1, r), (12, 1, w)];
     let unified = serve(&mut *buffer(json!("block-lru"), 4), &requests);
-    assert_eq!(unified, [(Action::Flush, vec![(4, true)])]);
+    assert_eq!(unified, [(Action::Evict, vec![(4, true)])]);
     let mut dirty_only = buffer(json!({"kind": "block-lru", "reads": "bypass"}), 4);
     assert_eq!(serve(&mut *dirty_only, &requests), []);
     assert_eq!(
         serve(&mut *dirty_only, &[(16, 1, w)]),
-        [(Action::Flush, vec![(0, true), (1, true)])]
+        [(Action::Evict, vec![(0, true), (1, true)])]
     );
     // A block with clean and dirty pages writes the dirty ones and drops the others.
     let mixed =
         serve(&mut *buffer(json!("block-lru"), 3), &[(0, 2, r), (1, 1, w), (2, 1, w), (4, 1, r)]);
     assert_eq!(
         mixed,
-        [(Action::Flush, vec![(1, true), (2, true)]), (Action::Drop, vec![(0, false)])]
+        [(Action::Evict, vec![(1, true), (2, true)]), (Action::Drop, vec![(0, false)])]
     );
 }
 

@@ -19,7 +19,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use digest::Digest;
-use eraseblock_experiment::Runner;
 use runs::Run;
 
 fn stored() -> PathBuf {
@@ -29,11 +28,10 @@ fn stored() -> PathBuf {
 /// All runs, on as many threads as there are processors.
 fn measure(all: &[Run], folder: &Path) -> BTreeMap<String, Digest> {
     let next = std::sync::atomic::AtomicUsize::new(0);
-    let runner = Runner::default();
     let work = || {
         let mut done = Vec::new();
         while let Some(run) = all.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
-            done.push((run.name.clone(), run.digest(folder, &runner)));
+            done.push((run.name.clone(), run.digest(folder)));
         }
         done
     };

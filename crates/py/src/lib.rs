@@ -83,13 +83,19 @@ fn identify(
     Ok(identity.to_json())
 }
 
-/// Why the run of a resolved experiment would take very long and say nothing but that; None where it
-/// would not.
+/// Why the run of a resolved experiment would take very long and say nothing but that; None where
+/// it would not.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
 fn hopeless(experiment_json: String) -> PyResult<Option<String>> {
     let one = experiment::Experiment::from_json(&experiment_json).map_err(errors::config)?;
     Ok(one.hopeless())
+}
+
+/// Forgets the filled drives that runs with `share` have kept for others.
+#[pyfunction]
+fn forget_filled(py: Python<'_>) {
+    py.detach(|| RUNNER.forget_filled());
 }
 
 /// Runs one resolved experiment and returns its record as JSON; every decision of the buffer goes
@@ -134,6 +140,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(identify, module)?)?;
     module.add_function(wrap_pyfunction!(hopeless, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(forget_filled, module)?)?;
     #[cfg(unix)]
     last_resort::register(module)?;
     traces::register(module)

@@ -212,7 +212,7 @@ impl Blas {
         };
         if self.config.release == Release::Block {
             self.order.remove(&mut self.links, mark.node);
-            self.blocks.evict(mark.node, Action::Flush, MARKED, out);
+            self.blocks.evict(mark.node, Action::Evict, MARKED, out);
         } else {
             let Some(page) = self.blocks.iter(mark.node).next() else {
                 unreachable!("no block is empty")
@@ -231,7 +231,7 @@ impl Blas {
         let (block, pattern) = (self.blocks.lbn(node), self.pattern(node));
         let hint = Hint { block, pattern, channel: None, again: false };
         self.forget(node);
-        self.blocks.evict(node, Action::Flush, reason, out);
+        self.blocks.evict(node, Action::Evict, reason, out);
         out.with_hint(hint);
     }
 }

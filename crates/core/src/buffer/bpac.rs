@@ -253,7 +253,7 @@ impl Bpac {
         let node = self.clusters.node(lbn);
         if node != NONE {
             self.by_size.remove(&mut self.cluster_links, node);
-            self.clusters.evict_whole(node, Action::Flush, reason, out);
+            self.clusters.evict_whole(node, Action::Evict, reason, out);
         }
     }
 
@@ -267,7 +267,7 @@ impl Bpac {
                     self.pages.remove(slot);
                 }
             }
-            self.singles.evict_whole(node, Action::Flush, reason, out);
+            self.singles.evict_whole(node, Action::Evict, reason, out);
         }
     }
 

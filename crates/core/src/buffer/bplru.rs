@@ -162,7 +162,7 @@ impl Bplru {
 
 impl BlockOrder for Bplru {
     fn action(&self) -> Action {
-        if self.padding { Action::FlushPadded } else { Action::Flush }
+        if self.padding { Action::EvictPadded } else { Action::Evict }
     }
 
     fn raise(&mut self, node: u32, _blocks: &Directory) {

@@ -313,7 +313,7 @@ fn evict(
         reads.take_block(blocks.lbn(node).first(blocks.pages_per_block()), &coming, &mut out.pages);
     }
     out.pages[start..].sort_unstable_by_key(|page| page.lpn);
-    out.evict(start, Action::Flush, reason);
+    out.evict(start, Action::Evict, reason);
     blocks.forget(node);
 }
 

@@ -176,7 +176,7 @@ struct Hbm {
 
 /// Written in order if any of its pages is dirty, else dropped.
 fn evict(blocks: &mut Directory, node: u32, reason: Reason, out: &mut Outcome) {
-    let action = if blocks.dirty(node) > 0 { Action::Flush } else { Action::Drop };
+    let action = if blocks.dirty(node) > 0 { Action::Evict } else { Action::Drop };
     blocks.evict_whole(node, action, reason, out);
 }
 

@@ -226,7 +226,7 @@ impl LbClock {
 
     fn evict(&mut self, node: u32, reason: Reason, out: &mut Outcome) {
         self.forget(node);
-        self.blocks.evict_whole(node, Action::Flush, reason, out);
+        self.blocks.evict_whole(node, Action::Evict, reason, out);
     }
 
     fn forget(&mut self, node: u32) {

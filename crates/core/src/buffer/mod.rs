@@ -108,10 +108,10 @@ pub struct Evicted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// They are written to flash, in this order.
-    Flush,
+    Evict,
     /// They are written after the missing pages of their logical block have been read, as one whole
     /// block.
-    FlushPadded,
+    EvictPadded,
     /// They are written to flash, in this order, and stay in the buffer, clean.
     WriteBack,
     /// They are forgotten; all are clean.
@@ -228,7 +228,7 @@ impl Outcome {
     pub fn evict_page(&mut self, page: Evicted, reason: Reason) {
         let start = self.pages.len();
         self.pages.push(page);
-        self.evict(start, if page.dirty { Action::Flush } else { Action::Drop }, reason);
+        self.evict(start, if page.dirty { Action::Evict } else { Action::Drop }, reason);
     }
 
     /// The pages of an eviction.

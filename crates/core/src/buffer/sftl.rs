@@ -181,7 +181,7 @@ impl Sftl {
         let class = &mut self.classes[number];
         class.order.remove(&mut self.links, node);
         class.pages -= self.blocks.pages(node);
-        self.blocks.evict(node, Action::Flush, reason, out);
+        self.blocks.evict(node, Action::Evict, reason, out);
         out.with_hint(hint);
     }
 

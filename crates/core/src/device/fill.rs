@@ -45,6 +45,8 @@ impl Device {
         self.backend.start_counting(self.config.nand.endurance);
         self.backend.forget_wear();
         self.preconditioning = done;
+        // That is said of merges at the end of the run.
+        self.unmerged = false;
         self.observers.restart(&self.as_observed());
         let finished = result?;
         self.check_faults()?;

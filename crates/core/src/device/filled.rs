@@ -41,7 +41,7 @@ impl Filled {
 
     /// Bytes that it takes.
     pub fn bytes(&self) -> usize {
-        self.backend.bytes()
+        self.backend.bytes_with_medium()
     }
 }
 

@@ -62,7 +62,7 @@ impl Device {
         if self.failed {
             return Err(DeviceError::Failed);
         }
-        self.backend.bears_fruit();
+        self.backend.note_progress();
         match self.drain() {
             // As in the middle of a run, that is a result.
             Err(DeviceError::EndOfLife { .. }) => self.drain()?,

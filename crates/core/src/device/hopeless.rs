@@ -4,8 +4,8 @@ use crate::buffer;
 use crate::config::{Bytes, DeviceConfig};
 use crate::nand::Geometry;
 
-/// Why a run of this drive would take very long and say nothing but that; `None` where it would not,
-/// or where the drive cannot be built.
+/// Why a run of this drive would take very long and say nothing but that; `None` where it would
+/// not, or where the drive cannot be built.
 ///
 /// A buffer that pads blocks writes a block for each page that leaves, if none of them fits in it.
 pub fn reason(config: &DeviceConfig) -> Option<String> {

@@ -178,6 +178,11 @@ impl Device {
         self.backend.mapping()
     }
 
+    /// Bytes of all that lies below the buffer, and of what `verify` keeps beside it.
+    pub fn bytes_below_buffer(&self) -> usize {
+        self.backend.bytes_with_medium()
+    }
+
     /// Bytes of state for the flash: mapping, array and engine.
     pub fn state_bytes(&self) -> usize {
         self.backend.bytes()

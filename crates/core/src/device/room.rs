@@ -39,22 +39,22 @@ impl Device {
     /// erased when its erase is issued, and collection may take no time.
     pub(super) fn make_room_now(&mut self) -> Result<bool, DeviceError> {
         self.backend.found_no_room();
-        let before = self.backend.room();
+        let before = self.backend.reclaimed();
         self.start_jobs()?;
         while self.backend.collects_at_once() && self.backend.engine().has_finished() {
             self.collect_finished();
             self.start_jobs()?;
         }
-        Ok(self.backend.room() != before)
+        Ok(self.backend.reclaimed() != before)
     }
 
     /// Without time: collects until there is room, or an erase has been done.
     pub(super) fn make_room(&mut self) -> Result<(), DeviceError> {
         self.issue();
         self.backend.found_no_room();
-        let before = self.backend.room();
+        let before = self.backend.reclaimed();
         self.start_jobs()?;
-        while self.backend.room() == before {
+        while self.backend.reclaimed() == before {
             if self.backend.engine().has_finished() && self.backend.collects_at_once() {
                 self.collect_finished();
                 self.start_jobs()?;

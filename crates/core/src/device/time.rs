@@ -18,7 +18,7 @@ impl Device {
         if self.failed || self.worn_out {
             return Err(DeviceError::Failed);
         }
-        self.backend.bears_fruit();
+        self.backend.note_progress();
         if self.backend.counters().submitted == 0 && self.pipeline.buffer().needs_future() {
             return Err(DeviceError::Config(
                 "buffer.scheme: it decides by what the host is going to do, and has not been told; \
@@ -326,7 +326,7 @@ impl Device {
                     self.backend.next_job_step(unit, busy, &mut self.observers);
                 }
                 Tag::Reads(group) => self.reads_ended(group),
-                Tag::Flushed(place) => self.timed_eviction_ended(place),
+                Tag::Eviction(place) => self.timed_eviction_ended(place),
                 Tag::Request(id) => self.condition_met(id),
             }
         }

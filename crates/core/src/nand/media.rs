@@ -138,6 +138,11 @@ pub struct Media {
 }
 
 impl Media {
+    /// Bytes of what each page holds.
+    pub fn bytes(&self) -> usize {
+        self.pages.len() * size_of::<PageState>() + self.erases.len() * 4
+    }
+
     /// A fully erased array.
     pub fn new(geometry: &Geometry) -> Self {
         Self {

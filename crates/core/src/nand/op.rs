@@ -65,8 +65,8 @@ impl Cause {
 /// A count for each cause, by its number.
 pub type ByCause = [u64; Cause::ALL.len()];
 
-/// "All of these operations have ended": of a plan, which knows its joins by numbers from 0 until it
-/// is issued, or of the engine.
+/// "All of these operations have ended": of a plan, which knows its joins by numbers from 0 until
+/// it is issued, or of the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct JoinId(u32);
 

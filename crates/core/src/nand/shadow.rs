@@ -38,6 +38,11 @@ impl Shadow {
         Self { pages: vec![Page::default(); logical_pages as usize], checked_reads: 0 }
     }
 
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.pages.len() * size_of::<Page>()
+    }
+
     /// Page reads that were compared.
     pub fn checked_reads(&self) -> u64 {
         self.checked_reads

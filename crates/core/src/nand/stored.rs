@@ -25,6 +25,11 @@ pub struct Stored {
 }
 
 impl Stored {
+    /// Bytes held, roughly: lists of trims and the map on flash are small.
+    pub fn bytes(&self) -> usize {
+        self.media.bytes() + self.shadow.as_ref().map_or(0, Shadow::bytes)
+    }
+
     /// An erased medium that nobody compares.
     pub fn new(geometry: &Geometry) -> Self {
         Self {

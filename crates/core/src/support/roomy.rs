@@ -1,5 +1,5 @@
-//! Vectors and queues whose copies have as much room as they have: a drive that starts from a copy of
-//! another one allocates no more than that one would.
+//! Vectors and queues whose copies have as much room as they have: a drive that starts from a copy
+//! of another one allocates no more than that one would.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};

@@ -128,7 +128,7 @@ impl Scripted {
         }
         let hint = self.hint(block, false, channels);
         let stays = !whole && self.random.random();
-        self.leave(&dirty, if stays { Action::WriteBack } else { Action::Flush }, hint, out);
+        self.leave(&dirty, if stays { Action::WriteBack } else { Action::Evict }, hint, out);
         if whole && !clean.is_empty() {
             self.leave(&clean, Action::Drop, None, out);
         }

@@ -46,7 +46,7 @@ pub fn draw_share(random: &mut Pcg64Mcg) -> f64 {
 /// A single page leaves: a dirty one is written, a clean one forgotten.
 pub fn leaves(out: &mut Decisions, dirty: &mut BTreeSet<u32>, page: u32) {
     let was = dirty.remove(&page);
-    out.leave(if was { Action::Flush } else { Action::Drop }, vec![(page, was)]);
+    out.leave(if was { Action::Evict } else { Action::Drop }, vec![(page, was)]);
 }
 
 /// The host wants the dirty ones among these pages stored: they are written one by one, in this
@@ -59,7 +59,7 @@ pub fn store(
 ) -> Vec<u32> {
     let stored: Vec<u32> = pages.into_iter().filter(|page| dirty.remove(page)).collect();
     for &page in &stored {
-        out.leave(if keeps { Action::WriteBack } else { Action::Flush }, vec![(page, true)]);
+        out.leave(if keeps { Action::WriteBack } else { Action::Evict }, vec![(page, true)]);
     }
     if keeps { Vec::new() } else { stored }
 }

@@ -1,7 +1,7 @@
 //! Fills a drive once for all runs of a sweep that share what lies below the buffer.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, Filled, Options};
@@ -30,7 +30,7 @@ impl FilledDrives {
         options: Options,
     ) -> Result<Option<Device>, RunError> {
         let entry = self.entry(&Filled::key(config, options));
-        let found = entry.try_lock().ok().and_then(|found| found.clone());
+        let found = peek(&entry);
         Ok(found.map(|filled| Device::starting_from(config, options, &filled)).transpose()?)
     }
 
@@ -43,6 +43,9 @@ impl FilledDrives {
         (config, options): (&DeviceConfig, Options),
         progress: &mut dyn FnMut(u64, u64) -> bool,
     ) -> Result<(), RunError> {
+        if device.bytes_below_buffer() > KEPT {
+            return fill(device, progress);
+        }
         let entry = self.entry(&Filled::key(config, options));
         let mut found = lock(&entry, &mut |_| progress(0, 0))?;
         if let Some(filled) = found.clone() {
@@ -51,11 +54,9 @@ impl FilledDrives {
             return Ok(());
         }
         fill(device, progress)?;
-        if device.state_bytes() <= KEPT {
-            *found = Some(Arc::new(device.filled()));
-            drop(found);
-            self.make_room();
-        }
+        *found = Some(Arc::new(device.filled()));
+        drop(found);
+        self.make_room();
         Ok(())
     }
 
@@ -73,10 +74,7 @@ impl FilledDrives {
     fn make_room(&self) {
         let mut entries = self.entries();
         // One that is being filled counts when that is done.
-        let bytes = |entry: &Entry| match entry.try_lock() {
-            Ok(found) => found.as_ref().map_or(0, |filled| filled.bytes()),
-            Err(_) => 0,
-        };
+        let bytes = |entry: &Entry| peek(entry).map_or(0, |filled| filled.bytes());
         let mut total: usize = entries.iter().map(|(_, entry)| bytes(entry)).sum();
         while total > KEPT
             && let Some((_, oldest)) = entries.pop_front()
@@ -85,8 +83,22 @@ impl FilledDrives {
         }
     }
 
+    /// Forgets all of them.
+    pub fn forget(&self) {
+        self.entries().clear();
+    }
+
     fn entries(&self) -> MutexGuard<'_, VecDeque<(String, Arc<Entry>)>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The filled drive of an entry, unless it is being filled.
+fn peek(entry: &Entry) -> Option<Arc<Filled>> {
+    match entry.try_lock() {
+        Ok(found) => found.clone(),
+        Err(TryLockError::Poisoned(found)) => found.into_inner().clone(),
+        Err(TryLockError::WouldBlock) => None,
     }
 }
 

@@ -110,6 +110,11 @@ impl Runner {
         Ok(Identity { key, trace: BTreeMap::from(trace) })
     }
 
+    /// Forgets the filled drives that were kept for other runs.
+    pub fn forget_filled(&self) {
+        self.filled.forget();
+    }
+
     /// Runs an experiment. Paths in its workload start from the folder `base`.
     ///
     /// `progress` is called some thousand pages or requests apart; when it breaks, the run ends

@@ -96,6 +96,8 @@ impl Workloads {
         {
             return known.clone();
         }
+        // What was read of a file that has changed is of no use any more.
+        entries.retain(|entry| entry.base != base || entry.config != *config);
         if entries.len() == KEPT {
             entries.remove(0);
         }

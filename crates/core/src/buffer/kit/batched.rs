@@ -80,7 +80,7 @@ impl<O: BatchOrder + 'static> Batched<O> {
         self.order.batch(&mut self.batch);
         let start = out.pages.len();
         out.pages.extend(self.batch.iter().map(|&slot| self.pages.remove(slot)));
-        out.evict(start, Action::Flush, reason);
+        out.evict(start, Action::Evict, reason);
     }
 }
 
@@ -134,7 +134,7 @@ impl<O: BatchOrder + 'static> Buffer for Batched<O> {
                 out.pages.push(self.pages.remove(slot));
             }
         }
-        out.evict(start, Action::Flush, FORCED);
+        out.evict(start, Action::Evict, FORCED);
     }
 
     fn splits_evictions(&self) -> bool {

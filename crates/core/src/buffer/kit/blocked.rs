@@ -42,7 +42,7 @@ pub const EVICT_ORDER: Choice = Choice {
 pub trait BlockOrder: std::fmt::Debug + Send {
     /// How dirty pages leave.
     fn action(&self) -> Action {
-        Action::Flush
+        Action::Evict
     }
 
     /// A page is about to join a block that is held, which counts as use before room is made
@@ -71,10 +71,10 @@ pub trait BlockOrder: std::fmt::Debug + Send {
 
     /// The blocks with dirty pages, in the order in which they would have to make room.
     ///
-    /// Not called where reads bypass the buffer. An order of anything but use has its own (`fab.rs`).
-    /// In an order of use those written since the last flush are behind no others than those used
-    /// since. So all blocks are followed from the front until as many are found as there are: O(1)
-    /// for each block used.
+    /// Not called where reads bypass the buffer. An order of anything but use has its own
+    /// (`fab.rs`). In an order of use those written since the last flush are behind no others than
+    /// those used since. So all blocks are followed from the front until as many are found as there
+    /// are: O(1) for each block used.
     fn leaving(&self, blocks: &Directory) -> Vec<u32> {
         let dirty = self.nodes().filter(|&node| blocks.dirty(node) > 0);
         let mut nodes: Vec<u32> = dirty.take(blocks.dirty_nodes().len()).collect();
@@ -173,7 +173,7 @@ impl<O: BlockOrder + 'static> Blocked<O> {
 
 impl<O: BlockOrder + 'static> Buffer for Blocked<O> {
     fn pads_blocks(&self) -> bool {
-        self.order.action() == Action::FlushPadded
+        self.order.action() == Action::EvictPadded
     }
 
     fn access(&mut self, span: &Span, _view: &dyn View, out: &mut Outcome) {

@@ -203,7 +203,7 @@ impl<O: Ranked + 'static, P: Pick + 'static> Parallel<O, P> {
 
 impl<O: Ranked + 'static, P: Pick + 'static> Buffer for Parallel<O, P> {
     fn pads_blocks(&self) -> bool {
-        self.order.action() == Action::FlushPadded
+        self.order.action() == Action::EvictPadded
     }
 
     fn access(&mut self, span: &Span, view: &dyn View, out: &mut Outcome) {

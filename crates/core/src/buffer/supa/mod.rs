@@ -287,7 +287,7 @@ impl Supa {
 
     fn evict(&mut self, victim: &Victim, out: &mut Outcome) {
         let first = out.evictions.len();
-        self.blocks.evict(victim.node, Action::Flush, victim.reason, out);
+        self.blocks.evict(victim.node, Action::Evict, victim.reason, out);
         out.evictions[first].hint = Some(victim.hint);
         self.forget(victim.node);
     }

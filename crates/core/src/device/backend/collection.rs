@@ -1,6 +1,6 @@
 //! Collecting garbage, step by step while the host goes on.
 
-use super::{Backend, Cx, NOBODY, Room, Tag, cx};
+use super::{Backend, Cx, NOBODY, Reclaimed, Tag, cx};
 use crate::ftl::gc::{GcConfig, GcCost};
 use crate::ftl::{Reclaim, Waiter};
 use crate::metrics::{Counters, Observers};
@@ -27,7 +27,7 @@ pub(in crate::device) struct Collection {
     room_made: u64,
     /// Erases by it, collections that ended and writes that found no room, since the FTL took a
     /// page last or a request came.
-    fruitless: u64,
+    without_progress: u64,
 }
 
 impl Collection {
@@ -39,7 +39,7 @@ impl Collection {
             when_idle: config.idle_free_blocks.is_some(),
             idle_begins: false,
             room_made: 0,
-            fruitless: 0,
+            without_progress: 0,
         }
     }
 
@@ -48,10 +48,10 @@ impl Collection {
         self.instant
     }
 
-    /// The FTL has taken a page, or a request has come: what was collected was not in vain.
+    /// The FTL has taken a page, or a request has come: collection is not futile.
     #[inline]
-    pub fn bears_fruit(&mut self) {
-        self.fruitless = 0;
+    pub fn note_progress(&mut self) {
+        self.without_progress = 0;
     }
 }
 
@@ -69,20 +69,19 @@ impl Backend {
 
     /// What has been won so far.
     #[inline]
-    pub fn room(&self) -> Room {
+    pub fn reclaimed(&self) -> Reclaimed {
         (self.collection.room_made, self.engine.erased())
     }
 
-    /// A request has come, or the FTL has made durable what it has: what was collected was not in
-    /// vain.
+    /// A request has come, or the FTL has made durable what it has: collection is not futile.
     #[inline]
-    pub fn bears_fruit(&mut self) {
-        self.collection.bears_fruit();
+    pub fn note_progress(&mut self) {
+        self.collection.note_progress();
     }
 
     /// A write has found no room.
     pub fn found_no_room(&mut self) {
-        self.collection.fruitless += 1;
+        self.collection.without_progress += 1;
     }
 
     /// No request is under way, after the last one was answered.
@@ -101,7 +100,7 @@ impl Backend {
     /// page in between: it would go on without end.
     #[inline]
     pub fn gains_nothing(&self) -> bool {
-        self.collection.fruitless > PASSES * u64::from(self.flash.geometry().blocks())
+        self.collection.without_progress > PASSES * u64::from(self.flash.geometry().blocks())
     }
 
     /// Begins to collect the next unit that asks for it, or does all of that where there is no
@@ -169,7 +168,7 @@ impl Backend {
         let (now, gc) = (&self.counters.erases, Cause::Gc as usize);
         let collection = &mut self.collection;
         collection.room_made += u64::from(step == Reclaim::Done || now[gc] > erases[gc]);
-        collection.fruitless += u64::from(matches!(step, Reclaim::Done | Reclaim::Stuck))
+        collection.without_progress += u64::from(matches!(step, Reclaim::Done | Reclaim::Stuck))
             + Counters::total(now)
             - Counters::total(&erases);
         step

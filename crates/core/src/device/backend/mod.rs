@@ -24,7 +24,7 @@ pub(super) const NOBODY: Waiter = Waiter::Nobody;
 
 /// How often collection has made room, and how many erases have ended: what has changed when a
 /// write that found no room is worth another try.
-pub(super) type Room = (u64, u64);
+pub(super) type Reclaimed = (u64, u64);
 
 /// What a backend is built of.
 pub(super) struct Parts<'a> {
@@ -186,6 +186,11 @@ impl Backend {
         self.mapping.bytes() + self.flash.bytes() + self.engine.bytes()
     }
 
+    /// The same with what the flash holds and the host wrote, where that is kept.
+    pub fn bytes_with_medium(&self) -> usize {
+        self.bytes() + self.engine.stored().map_or(0, Stored::bytes)
+    }
+
     /// Compares the FTL's redundant state.
     pub fn check(&self) -> Result<(), String> {
         self.mapping.check(&self.flash)
@@ -219,7 +224,7 @@ impl Backend {
     pub fn write(&mut self, own: Waiter, pages: &[PageOut], waits: JoinId) -> usize {
         let taken = self.mapping.write(&mut cx!(self, plan, own), pages, waits);
         if taken > 0 {
-            self.collection.bears_fruit();
+            self.collection.note_progress();
         }
         taken
     }
@@ -239,7 +244,7 @@ impl Backend {
         }
         let taken = self.mapping.write(&mut cx, pages, waits);
         if taken > 0 {
-            self.collection.bears_fruit();
+            self.collection.note_progress();
         }
         taken
     }

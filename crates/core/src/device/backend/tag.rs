@@ -14,7 +14,7 @@ pub(in crate::device) enum Tag {
     /// A group of flash reads.
     Reads(u32),
     /// A write of what leaves the buffer.
-    Flushed(u32),
+    Eviction(u32),
     /// Collection of a unit.
     Job(PlaneId),
 }
@@ -26,7 +26,7 @@ impl Tag {
         match self {
             Self::Request(id) => id.0,
             Self::Reads(group) => READS | group,
-            Self::Flushed(place) => KIND | place,
+            Self::Eviction(place) => KIND | place,
             Self::Job(unit) => JOB | unit.0,
         }
     }
@@ -38,7 +38,7 @@ impl Tag {
         match bits & KIND {
             READS => Self::Reads(number),
             JOB => Self::Job(PlaneId(number)),
-            KIND => Self::Flushed(number),
+            KIND => Self::Eviction(number),
             _ => Self::Request(RequestId(number)),
         }
     }

@@ -27,7 +27,8 @@ pub(super) struct Fills {
     free: u32,
     /// Pages being filled, and the group of the reads that fill them.
     filling: HashMap<Lpn, u32>,
-    /// Requests that wait for pages which another one is filling, and the next one on the same list.
+    /// Requests that wait for pages which another one is filling, and the next one on the same
+    /// list.
     waiters: Vec<(RequestId, u32)>,
     free_waiter: u32,
 }

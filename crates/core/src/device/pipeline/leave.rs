@@ -81,7 +81,7 @@ impl Device {
         let slot = action != Action::WriteBack;
         let leaves = |lpn| PageOut { slot, ..PageOut::host(lpn) };
         self.pipeline.batch.clear();
-        if action == Action::FlushPadded {
+        if action == Action::EvictPadded {
             let block = leaving[0].lpn.block(ppb);
             if self.backend.is_timed() && fills.is_none() {
                 padding = self.backend.plan_join();

@@ -6,8 +6,8 @@
 //! owners.
 
 mod battery;
+mod evictions;
 mod fills;
-mod flushed;
 mod leave;
 mod parked;
 mod serve;
@@ -38,7 +38,7 @@ pub(super) struct Pipeline {
     /// Flash reads of requests, and the pages that these fill.
     fills: fills::Fills,
     /// Writes of the buffer that are under way.
-    flushed: flushed::Flushed,
+    under_way: evictions::Evictions,
     /// Writes that wait for room.
     parked: parked::Parked,
     /// Of the request being served.
@@ -72,7 +72,7 @@ impl Pipeline {
             evictions: 0,
             batch: Vec::new(),
             fills: fills::Fills::default(),
-            flushed: flushed::Flushed::default(),
+            under_way: evictions::Evictions::default(),
             parked: parked::Parked::default(),
             current: Current::default(),
         }

@@ -5,9 +5,9 @@
 //! its order:
 //!
 //! - Writes to one unit, or to one pool of units, where the page's number says to which it goes; of
-//!   a page-level FTL all others among themselves. So do writes and trims of one page, which wait in
-//!   one queue: a page that waits is written before it is trimmed, as the FTL may have begun to place
-//!   it.
+//!   a page-level FTL all others among themselves. So do writes and trims of one page, which wait
+//!   in one queue: a page that waits is written before it is trimmed, as the FTL may have begun to
+//!   place it.
 //! - Of an FTL that places whole logical blocks everything that it is given or told, but for reads:
 //!   what it has begun to do for a write that found no room is for that write, and the blocks that
 //!   it merges into are the drive's.
@@ -196,8 +196,8 @@ impl Parked {
         Some(&mut self.queues.get_mut(&queue)?.front_mut()?.1)
     }
 
-    /// The FTL has taken so many pages of the write that is the first in a queue. Returns it if that
-    /// was all.
+    /// The FTL has taken so many pages of the write that is the first in a queue. Returns it if
+    /// that was all.
     pub fn taken(&mut self, queue: u32, count: usize) -> Option<Write> {
         let Self { queues, pages, slots, .. } = self;
         let (_, Work::Write(write)) = queues.get_mut(&queue)?.front_mut()? else { return None };

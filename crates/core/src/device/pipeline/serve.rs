@@ -183,7 +183,7 @@ impl Device {
         self.pipeline.out = Some(out);
         result?;
         self.close_reads(id);
-        if self.backend.has_planned() || self.pipeline.flushed.has_planned() {
+        if self.backend.has_planned() || self.pipeline.under_way.has_planned() {
             self.issue();
         }
         // To read the map a mapping may have had to write a part of it.

@@ -9,8 +9,8 @@ use crate::support::ids::{Lpn, RequestId};
 use crate::support::tournament::NEVER;
 
 impl Device {
-    /// Writes `self.pipeline.batch` to flash after join `waits`. Without time, collection makes room at
-    /// once; else pages for which there is none wait, and everything else goes on.
+    /// Writes `self.pipeline.batch` to flash after join `waits`. Without time, collection makes
+    /// room at once; else pages for which there is none wait, and everything else goes on.
     pub(in crate::device) fn write_batch(
         &mut self,
         own: Waiter,
@@ -46,8 +46,8 @@ impl Device {
         }
     }
 
-    /// The queue in which a write of a page waits: that of its unit, of its pool of units, or of all
-    /// pages that have neither. Of whole logical blocks there is one.
+    /// The queue in which a write of a page waits: that of its unit, of its pool of units, or of
+    /// all pages that have neither. Of whole logical blocks there is one.
     pub(in crate::device) fn queue_of(&self, lpn: Lpn) -> u32 {
         let (units, advice) = (self.geometry.units, self.backend.advice());
         if !self.backend.places_pages() {
@@ -155,7 +155,7 @@ impl Device {
 
     /// Parks pages, the first of them `tried` or not, in a queue for each unit.
     fn park(&mut self, pages: &[PageOut], own: Waiter, join: Option<JoinId>, tried: bool) {
-        self.pipeline.parked.saw_room(self.backend.room());
+        self.pipeline.parked.saw_room(self.backend.reclaimed());
         let mut queues: Vec<u32> = pages.iter().map(|out| self.queue_of(out.lpn)).collect();
         queues.sort_unstable();
         queues.dedup();
@@ -199,7 +199,7 @@ impl Device {
 
     /// Collection has made room, or an erase has ended: writes what is parked, as far as that goes.
     pub(in crate::device) fn place_parked(&mut self) -> Result<(), DeviceError> {
-        let room = self.backend.room();
+        let room = self.backend.reclaimed();
         if self.pipeline.parked.is_empty()
             || !self.pipeline.parked.is_new_room(room)
             || self.worn_out
@@ -316,7 +316,7 @@ impl Device {
             || (!self.backend.places_pages() && !self.pipeline.parked.is_empty());
         loop {
             if !waits && self.backend.make_durable(own) {
-                self.backend.bears_fruit();
+                self.backend.note_progress();
                 self.issue();
                 if let Some(id) = flush {
                     self.backend.barrier(id);
@@ -347,7 +347,7 @@ impl Device {
         let planned = self.backend.make_durable(waiter);
         self.issue();
         if planned {
-            self.backend.bears_fruit();
+            self.backend.note_progress();
             self.pipeline.parked.durable_planned(at);
             if let Some(id) = flush {
                 self.backend.barrier(id);
@@ -399,7 +399,7 @@ impl Device {
     pub(in crate::device) fn unpark(&mut self) -> Result<(), DeviceError> {
         let state = |device: &Self| {
             (
-                device.backend.room(),
+                device.backend.reclaimed(),
                 device.backend.counters().programmed,
                 device.pipeline.parked.next(),
             )

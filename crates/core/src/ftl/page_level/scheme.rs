@@ -18,17 +18,17 @@ pub trait PageScheme: Clone + std::fmt::Debug + Send + Sync {
 
     /// The class of a page that is going to be written, whose present version lies at `old`. Each
     /// class lies in blocks of its own; they are numbered from 0, which tombstones have as well
-    /// (`Above::data_classes` says how many there are; more than one goes with `ftl.gc.regions = 1`).
-    /// Collection leaves a page in the class of its block. May be asked more than once for a write
-    /// that finds no room: what counts writes does so in [`Self::written`]. By default the class
-    /// that `ftl.gc.regions` makes of it.
+    /// (`Above::data_classes` says how many there are; more than one goes with `ftl.gc.regions =
+    /// 1`). Collection leaves a page in the class of its block. May be asked more than once for a
+    /// write that finds no room: what counts writes does so in [`Self::written`]. By default the
+    /// class that `ftl.gc.regions` makes of it.
     #[inline]
     fn class_of(&mut self, store: &Store, _lpn: Lpn, old: Option<Ppn>) -> u32 {
         store.class_of_write(old)
     }
 
-    /// The unit that this page goes to, which takes pages of `class`; `None` while none does. May be
-    /// asked more than once for a write. By default the allocator's choice.
+    /// The unit that this page goes to, which takes pages of `class`; `None` while none does. May
+    /// be asked more than once for a write. By default the allocator's choice.
     #[inline]
     fn pick(
         &mut self,
@@ -145,8 +145,8 @@ pub trait PageScheme: Clone + std::fmt::Debug + Send + Sync {
 
     // Itself.
 
-    /// Power is back, and the table has been rebuilt: sets up what is known of the pages. The scheme
-    /// is a new one, and all blocks count as of class 0 until they are collected.
+    /// Power is back, and the table has been rebuilt: sets up what is known of the pages. The
+    /// scheme is a new one, and all blocks count as of class 0 until they are collected.
     fn recovered(&mut self, _store: &Store, _table: &Table, _found: &Media) {}
 
     /// Compares redundant state.

@@ -6,8 +6,7 @@ use super::Engine;
 use crate::nand::op::JoinId;
 use crate::support::NONE;
 
-/// An operation that waits, or a join; edges of
-/// one source form a list.
+/// Leads to an operation that waits, or to a join; edges of one source form a list.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Edge {
     pub op: u32,

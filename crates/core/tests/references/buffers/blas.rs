@@ -95,13 +95,13 @@ impl Blas {
         let next = self.marked.remove(0);
         let hint = hint(next.block, next.pattern, Some(next.channel));
         if self.whole {
-            out.leave_with(Action::Flush, dirty(&self.blocks.take(next.block)), hint);
+            out.leave_with(Action::Evict, dirty(&self.blocks.take(next.block)), hint);
             return;
         }
         let (_, pages) = self.blocks.0.iter().find(|(block, _)| *block == next.block).unwrap();
         let page = *pages.first().unwrap();
         self.blocks.forget(page);
-        out.leave_with(Action::Flush, vec![(page, true)], hint);
+        out.leave_with(Action::Evict, vec![(page, true)], hint);
         if self.blocks.has(next.block) {
             self.marked.push(next);
         }
@@ -117,7 +117,7 @@ impl Blas {
         let pages = self.blocks.take(block);
         let pattern = self.pattern(&pages);
         self.marked.retain(|marked| marked.block != block);
-        out.leave_with(Action::Flush, dirty(&pages), hint(block, pattern, None));
+        out.leave_with(Action::Evict, dirty(&pages), hint(block, pattern, None));
     }
 }
 

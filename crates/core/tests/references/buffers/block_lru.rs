@@ -85,7 +85,7 @@ impl Buffer for BlockLru {
             let held: usize = self.blocks.iter().map(|block| block.pages.len()).sum();
             if !hit && held == self.capacity {
                 let block = self.blocks.pop().unwrap();
-                out.leave(Action::Flush, block.pages(true));
+                out.leave(Action::Evict, block.pages(true));
                 out.leave(Action::Drop, block.pages(false));
             }
             self.touch(number);
@@ -108,7 +108,7 @@ impl Buffer for BlockLru {
         let mut out = Decisions::default();
         for block in self.blocks.iter_mut().rev() {
             out.leave(
-                if self.allocate { Action::WriteBack } else { Action::Flush },
+                if self.allocate { Action::WriteBack } else { Action::Evict },
                 block.pages(true),
             );
             block.pages.values_mut().for_each(|dirty| *dirty = false);
@@ -134,7 +134,7 @@ impl Buffer for BlockLru {
         } else if pages.iter().any(|(page, _)| forced.contains(page)) {
             // As BPLRU without padding: the block is sent as a whole.
             self.blocks.remove(at);
-            out.leave(Action::Flush, pages);
+            out.leave(Action::Evict, pages);
         }
         out
     }

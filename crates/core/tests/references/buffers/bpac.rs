@@ -106,7 +106,7 @@ impl Bpac {
             let block = self.block(self.page_list[self.page_list.len() - 1]);
             (block, self.take_from_page_list(block))
         };
-        out.leave(Action::Flush, pages.into_iter().map(|page| (page, true)).collect());
+        out.leave(Action::Evict, pages.into_iter().map(|page| (page, true)).collect());
         block
     }
 
@@ -206,7 +206,7 @@ impl Buffer for Bpac {
             let at = self.block_list.iter().position(|&(other, _)| other == block);
             let joined = at.map(|at| self.block_list.remove(at).1).unwrap_or_default();
             for pages in [joined, self.take_from_page_list(block)] {
-                out.leave(Action::Flush, pages.into_iter().map(|page| (page, true)).collect());
+                out.leave(Action::Evict, pages.into_iter().map(|page| (page, true)).collect());
             }
         }
         out

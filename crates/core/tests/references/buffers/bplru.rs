@@ -67,7 +67,7 @@ impl Bplru {
 
     /// All of the block is written, what it lacks with it if there is padding (section 3.2).
     fn send(&self, header: &Header, out: &mut Decisions) {
-        let action = if self.padding { Action::FlushPadded } else { Action::Flush };
+        let action = if self.padding { Action::EvictPadded } else { Action::Evict };
         out.leave(action, header.sectors.iter().map(|&sector| (sector, true)).collect());
     }
 

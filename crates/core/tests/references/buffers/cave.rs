@@ -183,9 +183,9 @@ impl Cave {
         if !pages[0].1 {
             out.leave(Action::Drop, pages);
         } else if self.by_block() && self.padding {
-            out.leave_with(Action::FlushPadded, pages, hint);
+            out.leave_with(Action::EvictPadded, pages, hint);
         } else {
-            out.leave_with(Action::Flush, pages, hint);
+            out.leave_with(Action::Evict, pages, hint);
         }
     }
 

@@ -61,7 +61,7 @@ impl Cbm {
             pages.sort_unstable();
             self.cache.retain(|page| !fits(page));
         }
-        out.leave(Action::Flush, pages);
+        out.leave(Action::Evict, pages);
     }
 
     fn write(&mut self, span: &Span, out: &mut Decisions) {

@@ -64,7 +64,7 @@ impl Clc {
         take(&mut self.cold, block);
         take(&mut self.hot, block);
         let pages = self.clusters.remove(&block).unwrap_or_default();
-        out.leave(Action::Flush, pages.into_iter().map(|page| (page, true)).collect());
+        out.leave(Action::Evict, pages.into_iter().map(|page| (page, true)).collect());
     }
 
     fn holds(&self, page: u32) -> bool {

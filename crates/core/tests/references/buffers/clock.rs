@@ -81,7 +81,7 @@ impl Buffer for Clock {
             if self.ring.len() == self.capacity {
                 let page = Self::victim(&mut self.ring);
                 out.leave(
-                    if page.dirty { Action::Flush } else { Action::Drop },
+                    if page.dirty { Action::Evict } else { Action::Drop },
                     vec![(page.lpn, page.dirty)],
                 );
             }
@@ -102,7 +102,7 @@ impl Buffer for Clock {
         while !all.is_empty() {
             let page = Self::victim(&mut all);
             if page.dirty {
-                let action = if self.allocate { Action::WriteBack } else { Action::Flush };
+                let action = if self.allocate { Action::WriteBack } else { Action::Evict };
                 out.leave(action, vec![(page.lpn, true)]);
             }
         }
@@ -122,7 +122,7 @@ impl Buffer for Clock {
                     out.leave(Action::WriteBack, vec![(lpn, true)]);
                 } else {
                     self.trim(lpn);
-                    out.leave(Action::Flush, vec![(lpn, true)]);
+                    out.leave(Action::Evict, vec![(lpn, true)]);
                 }
             }
         }

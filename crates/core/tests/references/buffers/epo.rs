@@ -87,7 +87,7 @@ impl Buffer for Epo {
                 self.queues[element].remove(at);
             } else if self.held() == self.capacity {
                 let batch = self.batch();
-                out.leave(Action::Flush, batch);
+                out.leave(Action::Evict, batch);
             }
             self.queues[element].insert(0, page);
         }
@@ -103,7 +103,7 @@ impl Buffer for Epo {
         let mut out = Decisions::default();
         while self.held() > 0 {
             let batch = self.batch();
-            out.leave(Action::Flush, batch);
+            out.leave(Action::Evict, batch);
         }
         out
     }
@@ -117,7 +117,7 @@ impl Buffer for Epo {
         for &page in &held {
             self.trim(page);
         }
-        out.leave(Action::Flush, held.into_iter().map(|page| (page, true)).collect());
+        out.leave(Action::Evict, held.into_iter().map(|page| (page, true)).collect());
         out
     }
 }

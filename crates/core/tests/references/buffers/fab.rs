@@ -95,7 +95,7 @@ impl Buffer for Fab {
             let held: usize = self.blocks.iter().map(|node| node.pages.len()).sum();
             if !hit && held == self.capacity {
                 let victim = self.blocks.remove(self.order()[0]);
-                out.leave(Action::Flush, victim.pages(true));
+                out.leave(Action::Evict, victim.pages(true));
                 out.leave(Action::Drop, victim.pages(false));
             }
             self.touch(block);
@@ -122,7 +122,7 @@ impl Buffer for Fab {
         for at in self.order() {
             let node = &mut self.blocks[at];
             out.leave(
-                if self.allocate { Action::WriteBack } else { Action::Flush },
+                if self.allocate { Action::WriteBack } else { Action::Evict },
                 node.pages(true),
             );
             node.pages.values_mut().for_each(|dirty| *dirty = false);
@@ -145,7 +145,7 @@ impl Buffer for Fab {
             out.leave(Action::WriteBack, pages);
         } else if pages.iter().any(|(page, _)| forced.contains(page)) {
             self.blocks.remove(at);
-            out.leave(Action::Flush, pages);
+            out.leave(Action::Evict, pages);
         }
         out
     }

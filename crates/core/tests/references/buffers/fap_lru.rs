@@ -77,7 +77,7 @@ impl FapLru {
         let part = |dirty: bool| {
             pages.iter().map(|(&page, &is)| (page, is)).filter(|page| page.1 == dirty).collect()
         };
-        out.leave_with(Action::Flush, part(true), hint(number, written(false), channel));
+        out.leave_with(Action::Evict, part(true), hint(number, written(false), channel));
         out.leave(Action::Drop, part(false));
     }
 

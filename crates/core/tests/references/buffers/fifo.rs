@@ -40,7 +40,7 @@ impl Buffer for Fifo {
             if span.write || self.allocate {
                 if self.pages.len() == self.capacity {
                     let oldest = self.pages.remove(0);
-                    out.leave(if oldest.1 { Action::Flush } else { Action::Drop }, vec![oldest]);
+                    out.leave(if oldest.1 { Action::Evict } else { Action::Drop }, vec![oldest]);
                 }
                 self.pages.push((page, span.write));
             }
@@ -54,7 +54,7 @@ impl Buffer for Fifo {
 
     fn flush(&mut self) -> Decisions {
         let mut out = Decisions::default();
-        let action = if self.allocate { Action::WriteBack } else { Action::Flush };
+        let action = if self.allocate { Action::WriteBack } else { Action::Evict };
         for (lpn, dirty) in &mut self.pages {
             if std::mem::replace(dirty, false) {
                 out.leave(action, vec![(*lpn, true)]);
@@ -81,7 +81,7 @@ impl Buffer for Fifo {
                 out.leave(Action::WriteBack, vec![(page, true)]);
             } else {
                 self.trim(page);
-                out.leave(Action::Flush, vec![(page, true)]);
+                out.leave(Action::Evict, vec![(page, true)]);
             }
         }
         out

@@ -65,7 +65,7 @@ impl Gb {
         self.trim(page);
         let hint =
             hint(page / self.pages_per_block, written(false), Some(channel % view.channels()));
-        out.leave_with(Action::Flush, vec![(page, true)], hint);
+        out.leave_with(Action::Evict, vec![(page, true)], hint);
     }
 }
 
@@ -95,7 +95,7 @@ impl Buffer for Gb {
         let mut out = Decisions::default();
         while let Some(page) = self.pages.pop() {
             let hint = hint(page / self.pages_per_block, written(false), None);
-            out.leave_with(Action::Flush, vec![(page, true)], hint);
+            out.leave_with(Action::Evict, vec![(page, true)], hint);
         }
         out
     }
@@ -106,7 +106,7 @@ impl Buffer for Gb {
             if self.pages.contains(&page) {
                 self.trim(page);
                 let hint = hint(page / self.pages_per_block, written(false), None);
-                out.leave_with(Action::Flush, vec![(page, true)], hint);
+                out.leave_with(Action::Evict, vec![(page, true)], hint);
             }
         }
         out

@@ -340,7 +340,7 @@ struct Hbm(Regions);
 
 /// Algorithm 3.3, lines 8 to 13: all pages are flushed if any is dirty, else all are discarded.
 fn leave(out: &mut Decisions, pages: Vec<(u32, bool)>) {
-    let action = if pages.iter().any(|&(_, dirty)| dirty) { Action::Flush } else { Action::Drop };
+    let action = if pages.iter().any(|&(_, dirty)| dirty) { Action::Evict } else { Action::Drop };
     out.leave(action, pages);
 }
 

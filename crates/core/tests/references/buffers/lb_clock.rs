@@ -96,7 +96,7 @@ impl LbClock {
             let (victim, passed) = Self::select(&mut self.ring, self.last_met);
             self.last_victim = Some(victim.pages.len());
             behind = passed;
-            out.leave(Action::Flush, victim.pages.iter().map(|&page| (page, true)).collect());
+            out.leave(Action::Evict, victim.pages.iter().map(|&page| (page, true)).collect());
         }
         if !self.ring.iter().any(|block| block.number == number) {
             // If the hand has gone all the way round by now, that is right behind it again.
@@ -144,7 +144,7 @@ impl Buffer for LbClock {
         let mut out = Decisions::default();
         while !self.ring.is_empty() {
             let (block, _) = Self::select(&mut self.ring, self.last_met);
-            out.leave(Action::Flush, block.pages.iter().map(|&page| (page, true)).collect());
+            out.leave(Action::Evict, block.pages.iter().map(|&page| (page, true)).collect());
         }
         out
     }
@@ -154,7 +154,7 @@ impl Buffer for LbClock {
         let holds = |block: &Block| block.pages.range(first..first + count).next().is_some();
         if let Some(at) = self.ring.iter().position(holds) {
             let block = self.ring.remove(at);
-            out.leave(Action::Flush, block.pages.iter().map(|&page| (page, true)).collect());
+            out.leave(Action::Evict, block.pages.iter().map(|&page| (page, true)).collect());
         }
         out
     }

@@ -47,7 +47,7 @@ impl Buffer for Lru {
             };
             if self.pages.len() == self.capacity {
                 let last = self.pages.pop().unwrap();
-                out.leave(if last.1 { Action::Flush } else { Action::Drop }, vec![last]);
+                out.leave(if last.1 { Action::Evict } else { Action::Drop }, vec![last]);
             }
             self.pages.insert(0, (page, dirty || span.write));
         }
@@ -60,7 +60,7 @@ impl Buffer for Lru {
 
     fn flush(&mut self) -> Decisions {
         let mut out = Decisions::default();
-        let action = if self.allocate { Action::WriteBack } else { Action::Flush };
+        let action = if self.allocate { Action::WriteBack } else { Action::Evict };
         for (lpn, dirty) in self.pages.iter_mut().rev() {
             if std::mem::replace(dirty, false) {
                 out.leave(action, vec![(*lpn, true)]);
@@ -87,7 +87,7 @@ impl Buffer for Lru {
                 out.leave(Action::WriteBack, vec![(page, true)]);
             } else {
                 self.trim(page);
-                out.leave(Action::Flush, vec![(page, true)]);
+                out.leave(Action::Evict, vec![(page, true)]);
             }
         }
         out

@@ -68,7 +68,7 @@ impl Mca {
     fn send(&mut self, page: u32, channel: Option<u32>, out: &mut Decisions) {
         self.trim(page);
         let hint = hint(page / self.pages_per_block, written(false), channel);
-        out.leave_with(Action::Flush, vec![(page, true)], hint);
+        out.leave_with(Action::Evict, vec![(page, true)], hint);
     }
 
     fn evict(&mut self, view: &dyn View, out: &mut Decisions) {

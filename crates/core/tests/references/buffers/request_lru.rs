@@ -37,7 +37,7 @@ impl RequestLru {
         let leaving =
             self.pages.iter().filter(|page| page.1 == oldest).map(|page| (page.0, true)).collect();
         self.pages.retain(|page| page.1 != oldest);
-        out.leave(Action::Flush, leaving);
+        out.leave(Action::Evict, leaving);
     }
 
     fn holds(&self, page: u32) -> bool {
@@ -81,7 +81,7 @@ impl Buffer for RequestLru {
         for &page in &held {
             self.trim(page);
         }
-        out.leave(Action::Flush, held.into_iter().map(|page| (page, true)).collect());
+        out.leave(Action::Evict, held.into_iter().map(|page| (page, true)).collect());
         out
     }
 }

@@ -61,7 +61,7 @@ impl Sftl {
     fn send(&mut self, class: usize, block: u32, out: &mut Decisions) {
         let pages = self.classes[class].take(block);
         let hint = hint(block, written(class == SEQUENTIAL), None);
-        out.leave_with(Action::Flush, dirty(&pages), hint);
+        out.leave_with(Action::Evict, dirty(&pages), hint);
     }
 
     /// The block written longest ago leaves; of the sequential class, all of its chain.

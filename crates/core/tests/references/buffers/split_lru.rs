@@ -71,7 +71,7 @@ impl SplitLru {
         self.parts[part].pages.retain(|page| page / self.unit != block);
         let (written, dropped): (Vec<u32>, Vec<u32>) =
             leaving.into_iter().partition(|page| self.dirty.remove(page));
-        out.leave(Action::Flush, written.into_iter().map(|page| (page, true)).collect());
+        out.leave(Action::Evict, written.into_iter().map(|page| (page, true)).collect());
         out.leave(Action::Drop, dropped.into_iter().map(|page| (page, false)).collect());
     }
 

@@ -162,7 +162,7 @@ impl Supa {
         if dirty.is_empty() {
             out.leave_with(Action::Drop, clean, told_again(hint(number, pattern, channel), told));
         } else {
-            out.leave_with(Action::Flush, dirty, told_again(hint(number, pattern, channel), told));
+            out.leave_with(Action::Evict, dirty, told_again(hint(number, pattern, channel), told));
             out.leave(Action::Drop, clean);
         }
     }

@@ -82,8 +82,8 @@ fn push_eviction(out: &mut Vec<u8>, outcome: &Outcome, eviction: &Eviction) {
     out.extend_from_slice(b",\"reason\":");
     push_text(out, eviction.reason);
     out.extend_from_slice(match eviction.action {
-        Action::Flush => b",\"action\":\"flush\"",
-        Action::FlushPadded => b",\"action\":\"flush-padded\"",
+        Action::Evict => b",\"action\":\"flush\"",
+        Action::EvictPadded => b",\"action\":\"flush-padded\"",
         Action::WriteBack => b",\"action\":\"write-back\"",
         Action::Drop => b",\"action\":\"drop\"",
     });
@@ -162,7 +162,7 @@ mod tests {
         out.note("threshold", Some(-2), []);
         out.pages
             .extend([(16, true), (17, false)].map(|(lpn, dirty)| Evicted { lpn: Lpn(lpn), dirty }));
-        out.evict(0, Action::Flush, "full, \"quoted\"");
+        out.evict(0, Action::Evict, "full, \"quoted\"");
         out.answers.extend([Answer::Hit, Answer::Insert, Answer::Fill, Answer::Bypass]);
         out.note("moved", None, [1, 2].map(Lpn));
         out.evict_page(Evicted { lpn: Lpn(4_294_967_294), dirty: false }, "last");
@@ -206,7 +206,7 @@ mod tests {
         out.pages.push(Evicted { lpn: Lpn(1), dirty: true });
         out.evict(0, Action::WriteBack, "flush command");
         out.pages.push(Evicted { lpn: Lpn(2), dirty: true });
-        out.evict(1, Action::FlushPadded, "x");
+        out.evict(1, Action::EvictPadded, "x");
         let flushed = line(Some(9), Occasion::Flush { battery: false }, &out);
         assert!(flushed.contains(r#""action":"write-back","pages":[1],"dirty":[1]"#), "{flushed}");
         assert!(

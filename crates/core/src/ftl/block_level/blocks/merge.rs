@@ -67,8 +67,8 @@ impl Blocks {
     }
 
     /// Makes one block of `lbn`, with `fresh` pages of the host in it. `own` are the blocks that
-    /// only it has pages in, the last one last; [`BlockId::NONE`] among them stands for none. Erases
-    /// come after all copies.
+    /// only it has pages in, the last one last; [`BlockId::NONE`] among them stands for none.
+    /// Erases come after all copies.
     pub fn merge(
         &mut self,
         cx: &mut Cx<'_>,

@@ -10,7 +10,7 @@ use crate::nand::media::Content;
 use crate::nand::{Cause, Geometry, JoinId, Media};
 use crate::support::bits::Bits;
 use crate::support::ids::{BlockId, Lpn, PlaneId, Ppn};
-use crate::support::roomy::RoomyQueue;
+use crate::support::roomy::{Roomy, RoomyQueue};
 
 /// The global translation directory, which lies in RAM, and what is due of the pages that it names.
 #[derive(Debug, Clone)]
@@ -29,7 +29,7 @@ pub struct Directory {
     listed: Bits,
     /// By unit, those that its present victim has made stale: they are written together, when it is
     /// empty.
-    batch: Vec<Vec<u32>>,
+    batch: Vec<Roomy<u32>>,
     /// Those to be written as soon as there is room.
     due: RoomyQueue<u32>,
 }
@@ -45,7 +45,7 @@ impl Directory {
     /// A directory of pages of which none was ever written.
     pub fn new(entries: u32, logical_pages: u32, geometry: &Geometry) -> Self {
         let pages = logical_pages.div_ceil(entries) as usize;
-        let batch = |_| Vec::with_capacity(pages.min(geometry.pages_per_block as usize));
+        let batch = |_| Roomy::with_capacity(pages.min(geometry.pages_per_block as usize));
         Self {
             entries,
             logical_pages,
@@ -246,7 +246,7 @@ impl Directory {
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        let batches: usize = self.batch.iter().map(Vec::capacity).sum();
+        let batches: usize = self.batch.iter().map(|batch| batch.capacity()).sum();
         (self.place.len() + self.due.capacity() + batches) * 4
             + self.stale.bytes()
             + self.listed.bytes()

@@ -9,7 +9,7 @@ use crate::support::NONE;
 
 /// Writes of the buffer that are under way.
 #[derive(Debug)]
-pub(super) struct Flushed {
+pub(super) struct Evictions {
     /// When the request came for which each of them made room; the next free place, where there is
     /// none.
     arrivals: Vec<u64>,
@@ -18,13 +18,13 @@ pub(super) struct Flushed {
     planned: Vec<JoinId>,
 }
 
-impl Default for Flushed {
+impl Default for Evictions {
     fn default() -> Self {
         Self { arrivals: Vec::new(), free: NONE, planned: Vec::new() }
     }
 }
 
-impl Flushed {
+impl Evictions {
     /// A place for a write on behalf of a request that came at `arrival`.
     fn begin(&mut self, arrival: u64) -> u32 {
         if self.free == NONE {
@@ -54,8 +54,8 @@ impl Device {
         arrival: Option<u64>,
     ) -> (Waiter, Option<JoinId>) {
         let Some(arrival) = arrival.filter(|_| self.backend.is_timed()) else { return (own, None) };
-        let place = self.pipeline.flushed.begin(arrival);
-        let join = self.backend.join(Tag::Flushed(place));
+        let place = self.pipeline.under_way.begin(arrival);
+        let join = self.backend.join(Tag::Eviction(place));
         self.backend.hold(join);
         if let Waiter::Writes(all) = own {
             self.backend.link(join, all);
@@ -66,21 +66,22 @@ impl Device {
     /// All of them are planned.
     #[inline]
     pub(in crate::device) fn end_timed_eviction(&mut self, join: Option<JoinId>) {
-        self.pipeline.flushed.planned.extend(join);
+        self.pipeline.under_way.planned.extend(join);
     }
 
     /// All that was planned is issued: joins end with their operations from now on.
     #[inline]
     pub(in crate::device) fn release_timed_evictions(&mut self) {
-        while let Some(join) = self.pipeline.flushed.planned.pop() {
+        while let Some(join) = self.pipeline.under_way.planned.pop() {
             self.backend.release(join);
         }
     }
 
     /// The pages that were written from `place` are stored.
     pub(in crate::device) fn timed_eviction_ended(&mut self, place: u32) {
-        let free = u64::from(std::mem::replace(&mut self.pipeline.flushed.free, place));
-        let arrival = std::mem::replace(&mut self.pipeline.flushed.arrivals[place as usize], free);
+        let free = u64::from(std::mem::replace(&mut self.pipeline.under_way.free, place));
+        let arrival =
+            std::mem::replace(&mut self.pipeline.under_way.arrivals[place as usize], free);
         self.observers.on_store(arrival, self.backend.engine().now());
     }
 }
