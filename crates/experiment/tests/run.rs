@@ -395,3 +395,40 @@ fn copies_do_not_wait_for_erases_that_wait_for_them() {
         }
     }
 }
+
+/// Runs that are the same below the buffer start from one filled drive; others do not.
+#[test]
+fn a_sweep_fills_a_drive_once() {
+    let runner = Runner::default();
+    let pages_filled = |sets: &[&str]| {
+        let (experiment, mut filled) = (experiments(sets).remove(0), 0);
+        let how = How { share: true, ..How::default() };
+        let mut watch = |Progress { phase, done, .. }| {
+            filled += if phase == "fill" { done } else { 0 };
+            ControlFlow::Continue(())
+        };
+        let record = runner.run(&experiment, Path::new("."), how, &mut watch).unwrap();
+        let mut alone = serde_json::to_value(
+            run(&experiment, Path::new("."), false, &mut |_| ControlFlow::Continue(()))
+                .unwrap()
+                .value(),
+        )
+        .unwrap();
+        let mut shared = serde_json::to_value(record.value()).unwrap();
+        for one in [&mut alone, &mut shared] {
+            one.as_object_mut().unwrap().remove("engine");
+        }
+        assert_eq!(shared, alone, "{sets:?}");
+        filled > 0
+    };
+    assert!(pages_filled(&["buffer.scheme=lru"]));
+    for same in ["buffer.scheme=fab", "buffer.size=64KiB", "host.replay=untimed", "seed=7"] {
+        assert!(!pages_filled(&[same]), "{same}");
+    }
+    assert!(pages_filled(&["ftl.mapping=bast"]));
+    assert!(pages_filled(&["precondition.state=steady"]));
+    assert!(!pages_filled(&["precondition.state=steady", "buffer.scheme=fab"]));
+    assert!(pages_filled(&["precondition.state=steady", "seed=7"]));
+    runner.forget_filled();
+    assert!(pages_filled(&["buffer.scheme=lru"]));
+}
