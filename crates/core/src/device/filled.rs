@@ -73,3 +73,23 @@ impl Device {
         Ok(device)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::device::tests::small_drive;
+
+    /// No request goes on with the last stripe of the filling: evictions are numbered on.
+    #[test]
+    fn a_copy_is_numbered_on_from_the_filling() {
+        let config = small_drive(json!({"scheme": "lru", "size": "64 KiB"}));
+        let mut filled = Device::new(&config, Options::default()).unwrap();
+        filled.precondition().unwrap();
+        let copy = Device::starting_from(&config, Options::default(), &filled.filled()).unwrap();
+        assert_eq!(filled.pipeline.evictions(), 4);
+        assert_eq!(copy.pipeline.evictions(), 4);
+        assert_eq!(copy.preconditioning, filled.preconditioning);
+    }
+}

@@ -33,20 +33,13 @@ pub fn reason(config: &DeviceConfig) -> Option<String> {
 mod tests {
     use serde_json::json;
 
+    use crate::device::tests::small_drive;
+
     #[test]
     fn a_buffer_that_pads_blocks_larger_than_itself_is_hopeless() {
         let reason = |scheme: &str, pages: u32| {
-            let config = json!({
-                "nand": {
-                    "channels": 1, "chips_per_channel": 1, "dies_per_chip": 1, "planes_per_die": 1,
-                    "blocks_per_plane": 16,
-                    "pages_per_block": 64, "page_size": "4 KiB",
-                    "timing": {"read": "1us", "program": "1us", "erase": "1us", "transfer": "1us"},
-                },
-                "ftl": {"exported": "1 MiB", "mapping": "page"},
-                "buffer": {"scheme": scheme, "size": format!("{} KiB", pages * 4)},
-            });
-            super::reason(&serde_json::from_value(config).unwrap())
+            let buffer = json!({"scheme": scheme, "size": format!("{} KiB", pages * 4)});
+            super::reason(&small_drive(buffer))
         };
         let why = reason("bplru", 63).unwrap();
         assert!(why.contains("`bplru` writes whole blocks"), "{why}");

@@ -201,3 +201,25 @@ impl Device {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::config::DeviceConfig;
+
+    /// Sixteen blocks of 64 pages behind a buffer; full when its run begins.
+    pub fn small_drive(buffer: Value) -> DeviceConfig {
+        let mut config = json!({
+            "nand": {
+                "channels": 1, "chips_per_channel": 1, "dies_per_chip": 1, "planes_per_die": 1,
+                "blocks_per_plane": 16, "pages_per_block": 64, "page_size": "4 KiB",
+                "timing": {"read": "1us", "program": "1us", "erase": "1us", "transfer": "1us"},
+            },
+            "ftl": {"exported": "1 MiB", "mapping": "page"},
+            "precondition": {"state": "full"},
+        });
+        config["buffer"] = buffer;
+        serde_json::from_value(config).unwrap()
+    }
+}
