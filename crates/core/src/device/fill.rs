@@ -10,6 +10,9 @@ use crate::config::Precondition;
 use crate::metrics::report::Preconditioning;
 use crate::support::ids::{LogicalBlock, Lpn};
 
+/// Random pages that are looked up together before they are written.
+const AHEAD: usize = 32;
+
 impl Device {
     /// Brings the drive into the state that the configuration asks for, then counts from zero. What
     /// was done is in the report.
@@ -86,9 +89,14 @@ impl Device {
             && !done.settled
         {
             let before = self.backend.counters().programmed;
-            for i in 0..pages {
-                let lpn = Lpn(rng.random_range(0..self.logical_pages));
-                self.write_now(lpn..lpn + 1)?;
+            let mut next = [Lpn(0); AHEAD];
+            for i in (0..pages).step_by(AHEAD) {
+                let next = &mut next[..(pages - i).min(AHEAD as u64) as usize];
+                next.fill_with(|| Lpn(rng.random_range(0..self.logical_pages)));
+                self.backend.mapping().fetch(next);
+                for &mut lpn in next {
+                    self.write_now(lpn..lpn + 1)?;
+                }
                 if i % (1 << 16) == 0 && !progress(done.pages_written + i, most) {
                     return Ok(false);
                 }

@@ -35,6 +35,10 @@ pub trait Mapping: DynClone + std::fmt::Debug + Send + Sync {
     /// The same as [`Self::translate`] without planning anything. O(1).
     fn lookup(&self, lpn: Lpn) -> Option<Ppn>;
 
+    /// The host is going to write these pages: what is known of them is read from memory, all at
+    /// once, so that the writes do not wait for one after the other. Changes nothing.
+    fn fetch(&self, _pages: &[Lpn]) {}
+
     /// Writes the pages in order, each after join `waits` of the plan. Returns how many it took:
     /// fewer than all when space has to be reclaimed first.
     fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: JoinId) -> usize;

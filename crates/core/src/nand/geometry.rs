@@ -216,7 +216,7 @@ impl Geometry {
     /// The units of `channel`, in order.
     #[inline]
     pub fn units_of_channel(&self, channel: u32) -> impl Iterator<Item = PlaneId> + Clone + use<> {
-        (channel..self.units).step_by(self.channels as usize).map(PlaneId)
+        PlaneId::every(channel, self.channels, self.units)
     }
 
     /// The unit whose turn it is the `n`-th time, where units take turns.

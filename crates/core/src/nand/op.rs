@@ -215,6 +215,17 @@ impl Plan {
         JoinId::of_plan(self.joins - 1)
     }
 
+    /// Whether it is a list of operations and nothing else: no joins, pins, groups.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.joins == 0
+            && !self.together
+            && self.pins.is_empty()
+            && self.unpins.is_empty()
+            && self.held.is_empty()
+            && self.links.is_empty()
+    }
+
     /// Whether nothing is to be done.
     pub fn is_empty(&self) -> bool {
         self.ops.is_empty() && self.pins.is_empty() && self.links.is_empty()

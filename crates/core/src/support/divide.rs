@@ -6,13 +6,16 @@ pub struct Divisor {
     divisor: u64,
     /// Shift that does the same, or 64 where there is none.
     shift: u32,
+    /// 2^64 / divisor, rounded up: to multiply by it and drop 64 bits divides what has 32 (Lemire
+    /// et al., "Faster remainder by direct computation", 2019).
+    inverse: u64,
 }
 
 impl Divisor {
     /// Division by `divisor`, which is above 0.
     pub fn new(divisor: u64) -> Self {
         let shift = if divisor.is_power_of_two() { divisor.trailing_zeros() } else { 64 };
-        Self { divisor, shift }
+        Self { divisor, shift, inverse: (u64::MAX / divisor).wrapping_add(1) }
     }
 
     /// `(value / divisor, value % divisor)`.
@@ -20,6 +23,9 @@ impl Divisor {
     pub fn split(self, value: u64) -> (u64, u64) {
         if self.shift < 64 {
             (value >> self.shift, value & (self.divisor - 1))
+        } else if value <= u64::from(u32::MAX) {
+            let quotient = ((u128::from(self.inverse) * u128::from(value)) >> 64) as u64;
+            (quotient, value - quotient * self.divisor)
         } else {
             (value / self.divisor, value % self.divisor)
         }
@@ -41,7 +47,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn divides(value: u64, divisor in prop_oneof![1u64..100, (0u32..64).prop_map(|s| 1 << s), any::<u64>().prop_map(|d| d.max(1))]) {
+        fn divides(
+            value in prop_oneof![any::<u64>(), any::<u32>().prop_map(u64::from)],
+            divisor in prop_oneof![1u64..100, (0u32..64).prop_map(|s| 1 << s), any::<u64>().prop_map(|d| d.max(1)), any::<u32>().prop_map(|d| u64::from(d.max(1)))],
+        ) {
             let by = Divisor::new(divisor);
             prop_assert_eq!(by.split(value), (value / divisor, value % divisor));
             prop_assert_eq!(by.ceil(value), value.div_ceil(divisor));

@@ -142,6 +142,20 @@ id! {
     DieId
 }
 
+impl PlaneId {
+    /// From `first` on each `step`-th before `end`.
+    #[inline]
+    pub fn every(first: u32, step: u32, end: u32) -> impl Iterator<Item = Self> + Clone {
+        let mut next = first;
+        // Not `step_by`, which divides to begin with.
+        std::iter::from_fn(move || {
+            let at = next;
+            next = next.saturating_add(step);
+            (at < end).then_some(Self(at))
+        })
+    }
+}
+
 impl Lpn {
     /// The logical block that it lies in.
     #[inline]

@@ -54,7 +54,7 @@ impl Pools {
     /// The units of a pool, the lowest first.
     #[inline]
     pub fn units(&self, pool: u32) -> impl Iterator<Item = PlaneId> + use<> {
-        (pool..self.of_unit.len() as u32).step_by(self.turns.len()).map(PlaneId)
+        PlaneId::every(pool, self.turns.len() as u32, self.of_unit.len() as u32)
     }
 
     /// The `n`th unit of a pool.

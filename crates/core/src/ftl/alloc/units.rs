@@ -33,6 +33,11 @@ pub trait Units {
     /// Pages of a unit that can be written before anything is erased.
     fn free_pages(&self, unit: PlaneId) -> u32;
 
+    /// The same of a unit to which fresh pages may go.
+    fn room(&mut self, unit: PlaneId) -> Option<u32> {
+        self.takes(unit).then(|| self.free_pages(unit))
+    }
+
     /// Whether a program unit has been begun there and is not full yet.
     fn has_pending(&self, unit: PlaneId) -> bool;
 }

@@ -181,6 +181,11 @@ struct Moves<'a, S> {
 
 impl<S: PageScheme> Owners for Moves<'_, S> {
     #[inline]
+    fn entry(&self, owner: u32) -> u32 {
+        self.table.entry(owner)
+    }
+
+    #[inline]
     fn moved(&mut self, owner: u32, ppn: Ppn) -> PageOut {
         if owner >= OWN {
             self.scheme.map_page_moved(owner - OWN, ppn);
@@ -243,6 +248,13 @@ impl<S: PageScheme + 'static> Mapping for PageLevel<S> {
     #[inline]
     fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
         self.table.lookup(lpn)
+    }
+
+    fn fetch(&self, pages: &[Lpn]) {
+        let valid = pages.iter().filter_map(|&lpn| self.table.lookup(lpn));
+        // The second loop finds in the cache what the first has read.
+        std::hint::black_box(pages.iter().fold(0, |all, &lpn| all ^ self.table.entry(lpn.0)));
+        std::hint::black_box(valid.fold(false, |all, ppn| all ^ self.store.is_valid(ppn)));
     }
 
     fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: JoinId) -> usize {

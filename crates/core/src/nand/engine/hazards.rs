@@ -48,6 +48,20 @@ impl Engine {
 
     /// Starts or queues the operations of a plan, in order.
     pub fn issue(&mut self, plan: &Plan) {
+        if plan.is_plain() && self.stored.is_none() {
+            for op in &plan.ops {
+                let id = self.accept(*op, NONE);
+                if self.ops[id as usize].deps == 0 {
+                    self.enqueue(id);
+                }
+            }
+            return;
+        }
+        self.issue_in_order(plan);
+    }
+
+    /// The same of a plan with joins, pins or a group, or where the medium is kept.
+    fn issue_in_order(&mut self, plan: &Plan) {
         let mut locals = std::mem::take(&mut self.waiting.locals);
         for _ in 0..plan.joins {
             let join = self.join(NONE);

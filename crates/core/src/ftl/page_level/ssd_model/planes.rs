@@ -38,14 +38,13 @@ impl Allocator for Planes {
         let (mut newer, mut any) = (None, None);
         for plane in (after..each).chain(0..after) {
             let unit = self.pools.nth(page.pool, plane);
-            let takes = match old {
-                Some((home, _)) if home == unit => units.takes_in_place(unit),
-                _ => units.takes(unit),
+            let room = match old {
+                Some((home, _)) if home == unit => {
+                    units.takes_in_place(unit).then(|| units.free_pages(unit))
+                }
+                _ => units.room(unit),
             };
-            if !takes {
-                continue;
-            }
-            let free = units.free_pages(unit);
+            let Some(free) = room else { continue };
             let best = |than: Option<(u32, PlaneId)>| match than {
                 Some((most, _)) if most >= free => than,
                 _ => Some((free, unit)),

@@ -164,9 +164,12 @@ impl Discipline for Sealed {
             return store.ask_for_space(unit, DATA);
         }
         let (dies, units) = (store.geometry().dies, store.geometry().units);
-        for die in (element..dies).step_by(elements as usize) {
+        let mut next = element;
+        while next < dies {
+            let die = next;
+            next += elements;
             // After most writes none is short.
-            let planes = || (die..units).step_by(dies as usize).map(PlaneId);
+            let planes = || PlaneId::every(die, dies, units);
             if !planes().any(|unit| store.free_blocks(unit) <= self.low) {
                 continue;
             }

@@ -2,7 +2,7 @@
 //! go the same way.
 
 use super::table::TOMB;
-use super::{Discipline, Owners, Store};
+use super::{Discipline, Open, Owners, Store};
 use crate::ftl::Reclaim;
 use crate::ftl::context::{Cx, Move, PageOut, Place};
 use crate::ftl::gc::Grain;
@@ -36,6 +36,18 @@ impl Job {
             Self::Clear(_) | Self::Swap(_) => Cause::Wear,
         }
     }
+}
+
+/// Pages of a victim whose owners are looked up together.
+const AHEAD: u32 = 128;
+
+/// Where a run of a victim's pages goes.
+#[derive(Debug, Clone, Copy)]
+struct Target {
+    to: PlaneId,
+    class: u32,
+    /// Write point that takes the pages of a swap.
+    swap: Option<usize>,
 }
 
 impl Store {
@@ -197,7 +209,7 @@ impl Store {
     pub(super) fn empty(&mut self, unit: PlaneId, victim: BlockId, job: Job) {
         self.unlist(victim);
         let u = &mut self.units[unit.index()];
-        (u.victim, u.scan, u.job) = (victim, 0, job);
+        (u.victim, u.scan, u.fetched, u.job) = (victim, 0, 0, job);
     }
 
     /// A block is no longer among the closed ones.
@@ -230,10 +242,8 @@ impl Store {
 
     /// Copies the next valid pages of the victim. All of one step fit, by the reserve.
     fn copy_some(&mut self, cx: &mut Cx<'_>, unit: PlaneId, owners: &mut impl Owners) {
-        let (ppb, program_pages) = (self.ppb(), self.geometry.program_pages);
-        let data_pages = self.data_pages();
+        let program_pages = self.geometry.program_pages;
         let (victim, job) = (self.units[unit.index()].victim, self.units[unit.index()].job);
-        let base = victim.page(0, ppb).index();
         // Whole program units: the rest of one is lost to fillers.
         let mut budget = (self.limits.gc_step_pages / program_pages).max(1) * program_pages;
         let mut moves = std::mem::take(&mut self.moves);
@@ -246,42 +256,20 @@ impl Store {
             } else {
                 self.moves_to(unit)
             };
-            let mut run = if self.limits.spread { program_pages.min(budget) } else { budget };
+            let run = if self.limits.spread { program_pages.min(budget) } else { budget };
             let swap = match job {
                 Job::Swap(swap) if self.is_full(swap) => break,
                 Job::Swap(swap) => Some(self.swap_point(self.geometry.unit_of(swap.into))),
                 _ => None,
             };
             moves.clear();
-            let (mut first, mut into) = (0, BlockId::NONE);
-            let mut from = base + self.units[unit.index()].scan as usize;
-            while run > 0
-                && self.valid_of[victim.index()] > 0
-                && (into.is_none() || (moves.len() as u32) + first < data_pages)
-            {
-                let of = if swap.is_some() { None } else { Some(class) };
-                let Some(at) = self.next_valid(victim, from, of) else { break };
-                let owner = self.reverse[at];
-                if self.costs_reserve(cx, (unit, class), job) {
-                    break;
-                }
-                let placed = match swap {
-                    Some(write_point) => Some(self.next_page(write_point, owner)),
-                    None => self.place(cx, (to, class), true, owner),
-                };
-                let Some((block, page)) = placed else { break };
-                if into.is_none() {
-                    (into, first) = (block, page);
-                }
-                let out = owners.moved(owner, block.page(page, ppb));
-                moves.push(Move { page: (at - base) as u32, out });
-                self.invalidate(Ppn(at as u32));
-                from = at + 1;
-                (run, budget) = (run - 1, budget - 1);
-            }
-            if moves.is_empty() {
+            let target = Target { to, class, swap };
+            let Some((into, mut first)) =
+                self.move_run(cx, (unit, victim, job), target, run, &mut moves, owners)
+            else {
                 break;
-            }
+            };
+            budget -= moves.len() as u32;
             let write_point = swap.unwrap_or_else(|| self.write_point(to, class, true));
             self.fill_unit(write_point, &mut moves);
             let label = self.open[write_point].label;
@@ -302,6 +290,72 @@ impl Store {
             }
         }
         self.moves = moves;
+    }
+
+    /// Moves the victim's next valid pages of a class, at most `most`, to where there is room for
+    /// them in one block; what moves goes to `moves`. Returns the place of the first, if any can.
+    fn move_run(
+        &mut self,
+        cx: &mut Cx<'_>,
+        (unit, victim, job): (PlaneId, BlockId, Job),
+        Target { to, class, swap }: Target,
+        most: u32,
+        moves: &mut Vec<Move>,
+        owners: &mut impl Owners,
+    ) -> Option<(BlockId, u32)> {
+        let ppb = self.ppb();
+        let base = victim.page(0, ppb).index();
+        let mut from = base + self.units[unit.index()].scan as usize;
+        let write_point = swap.unwrap_or_else(|| self.write_point(to, class, true));
+        // A swap takes pages of any class; and mostly all pages of a victim are of one.
+        let of = if swap.is_some() || self.keeps_class() { None } else { Some(class) };
+        if self.units[unit.index()].fetched <= self.units[unit.index()].scan {
+            self.fetch(unit, victim, owners);
+        }
+        let mut left = most.min(self.valid_of[victim.index()].into());
+        while left > 0 {
+            let Some(at) = self.next_valid(victim, from, of) else { break };
+            if moves.is_empty() {
+                if self.costs_reserve(cx, (unit, class), job) {
+                    break;
+                }
+                if self.open[write_point].block.is_none() {
+                    self.open_block(cx, (to, class), true, write_point)?;
+                }
+                left = left.min(self.data_pages() - self.open[write_point].page);
+            } else if matches!(job, Job::Clear(_)) && self.costs_reserve(cx, (unit, class), job) {
+                break;
+            }
+            let Open { block, page, .. } = self.open[write_point];
+            let ppn = block.page(page + moves.len() as u32, ppb);
+            let owner = self.reverse[at];
+            self.reverse[ppn.index()] = owner;
+            moves.push(Move { page: (at - base) as u32, out: owners.moved(owner, ppn) });
+            self.valid.clear(at);
+            (from, left) = (at + 1, left - 1);
+        }
+        let count = moves.len() as u32;
+        if count == 0 {
+            return None;
+        }
+        self.lose(victim, count);
+        Some(self.take_pages(write_point, count))
+    }
+
+    /// Reads ahead what is known of the owners of the victim's next valid pages: those lie anywhere
+    /// in the map, and would be waited for one after the other.
+    fn fetch(&mut self, unit: PlaneId, victim: BlockId, owners: &impl Owners) {
+        let ppb = self.ppb();
+        let u = &mut self.units[unit.index()];
+        let (scan, end) = (u.scan, ppb.min(u.scan + AHEAD));
+        u.fetched = end;
+        let (mut from, end) = (victim.page(scan, ppb).index(), victim.page(end, ppb).index());
+        let mut all = 0;
+        while let Some(at) = self.valid.first_set(from, end) {
+            all ^= owners.entry(self.reverse[at]);
+            from = at + 1;
+        }
+        std::hint::black_box(all);
     }
 
     /// Whether the next page that has to make way for those of another unit would take the last

@@ -106,6 +106,11 @@ pub(in crate::ftl) struct Parts {
 
 /// The mapping above a store, as far as collection needs it.
 pub trait Owners {
+    /// What is known of an owner: read ahead of [`Self::moved`], so that it is in the cache.
+    fn entry(&self, _owner: u32) -> u32 {
+        NONE
+    }
+
     /// `owner`'s page is being copied to `ppn`, and valid there from now on. Returns what is
     /// written.
     fn moved(&mut self, owner: u32, ppn: Ppn) -> PageOut;
@@ -185,6 +190,8 @@ struct Unit {
     victim: BlockId,
     /// Page of the victim at which the next step goes on.
     scan: u32,
+    /// Page of the victim up to which the map has been read ahead.
+    fetched: u32,
     /// What it is emptied for.
     job: Job,
     /// Class of the fresh pages that it is collected for.
@@ -245,6 +252,7 @@ impl Store {
             collecting: false,
             victim: BlockId::NONE,
             scan: 0,
+            fetched: 0,
             job: Job::Collect,
             wants: DATA,
             idle: false,
@@ -348,19 +356,29 @@ impl Store {
     fn class_of_moved(&self, victim: BlockId, owner: u32) -> u32 {
         let class = self.class_of_move(victim);
         match (owner >= OWN, class < self.limits.regions) {
-            _ if self.limits.classes == self.limits.regions || self.geometry.program_pages > 1 => {
-                class
-            }
+            _ if self.keeps_class() => class,
             (true, _) => self.own_class(0),
             (false, true) => class,
             (false, false) => DATA,
         }
     }
 
+    /// Whether all pages of a victim move to one class, whoever owns them.
+    #[inline]
+    fn keeps_class(&self) -> bool {
+        self.limits.classes == self.limits.regions || self.geometry.program_pages > 1
+    }
+
     /// The class of the pages in a block.
     #[inline]
     fn class_of(&self, block: BlockId) -> u32 {
         self.class_of.get(block.index()).map_or(DATA, |&class| u32::from(class))
+    }
+
+    /// Whether a flash page is valid.
+    #[inline]
+    pub(in crate::ftl) fn is_valid(&self, ppn: Ppn) -> bool {
+        self.valid.get(ppn.index())
     }
 
     /// The page of `ppn` is out of date. Returns its block.
@@ -469,6 +487,28 @@ impl Store {
         self.reverse[ppn.index()] = owner;
         self.history.change(block);
         (block, page)
+    }
+
+    /// The next `count` pages of an open block are valid from now on; their owners are known.
+    /// Returns the first.
+    #[inline]
+    fn take_pages(&mut self, write_point: usize, count: u32) -> (BlockId, u32) {
+        let open = &mut self.open[write_point];
+        let (block, page) = (open.block, open.page);
+        open.page += count;
+        self.units[self.geometry.unit_of(block).index()].valid += count;
+        let first = self.geometry.ppn(block, page).index();
+        self.valid.set_range(first, first + count as usize);
+        self.valid_of[block.index()] += count as u16;
+        self.history.change(block);
+        (block, page)
+    }
+
+    /// So many pages of a block that is being emptied have been moved, and are valid elsewhere.
+    fn lose(&mut self, victim: BlockId, count: u32) {
+        self.units[self.geometry.unit_of(victim).index()].valid -= count;
+        self.valid_of[victim.index()] -= count as u16;
+        self.history.change(victim);
     }
 
     /// Whether collection can place a page of `class` in `unit`.

@@ -70,6 +70,12 @@ impl Table {
         (entry & TOMB == 0).then_some(Ppn(entry))
     }
 
+    /// What the map says of an owner that is a logical page; read to have it in the cache.
+    #[inline]
+    pub(in crate::ftl) fn entry(&self, owner: u32) -> u32 {
+        self.map.get(owner as usize).copied().unwrap_or(NONE)
+    }
+
     /// `lpn` lies at `ppn`.
     #[inline]
     pub fn set(&mut self, lpn: Lpn, ppn: Ppn) {

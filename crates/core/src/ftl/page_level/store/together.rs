@@ -16,7 +16,7 @@ impl Store {
         } else {
             (unit.0, 1, unit.0 + 1)
         };
-        (first..end).step_by(step as usize).map(PlaneId)
+        PlaneId::every(first, step, end)
     }
 
     /// The one of them that stands for all.
