@@ -32,12 +32,22 @@ impl Allocator for Planes {
                 return None;
             }
         }
-        let each = self.pools.units_each();
-        let after = self.last[page.pool as usize] + 1;
+        let (each, step) = (self.pools.units_each(), self.pools.count());
+        let mut plane = self.last[page.pool as usize];
+        let mut unit = self.pools.nth(page.pool, plane);
         // The best plane that is newer than the old copy, and the best of all.
         let (mut newer, mut any) = (None, None);
-        for plane in (after..each).chain(0..after) {
-            let unit = self.pools.nth(page.pool, plane);
+        let take_best = |best: &mut Option<(u32, PlaneId)>, free: u32, unit: PlaneId| {
+            if best.is_none_or(|(most, _)| most < free) {
+                *best = Some((free, unit));
+            }
+        };
+        for _ in 0..each {
+            (plane, unit) = if plane + 1 == each {
+                (0, self.pools.nth(page.pool, 0))
+            } else {
+                (plane + 1, unit + step)
+            };
             let room = match old {
                 Some((home, _)) if home == unit => {
                     units.takes_in_place(unit).then(|| units.free_pages(unit))
@@ -45,14 +55,13 @@ impl Allocator for Planes {
                 _ => units.room(unit),
             };
             let Some(free) = room else { continue };
-            let best = |than: Option<(u32, PlaneId)>| match than {
-                Some((most, _)) if most >= free => than,
-                _ => Some((free, unit)),
-            };
-            any = best(any);
-            if old.is_none_or(|(home, ppn)| home == unit || units.writes_after(unit, ppn)) {
-                newer = best(newer);
+            take_best(&mut any, free, unit);
+            if old.is_some_and(|(home, ppn)| home == unit || units.writes_after(unit, ppn)) {
+                take_best(&mut newer, free, unit);
             }
+        }
+        if old.is_none() {
+            return any.map(|(_, unit)| unit);
         }
         // Where the old copy's own plane has no room and never will, any other has to do.
         let stuck = old.is_some_and(|(home, _)| !units.recovers(home));

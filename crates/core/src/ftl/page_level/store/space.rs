@@ -194,6 +194,7 @@ impl Store {
     }
 
     /// Pages of `class` that `unit` takes before anything is erased.
+    #[inline]
     pub(in crate::ftl) fn free_pages(&self, unit: PlaneId, class: u32) -> u32 {
         let open = &self.open[self.write_point(unit, class, false)];
         let room = if open.block.is_none() { 0 } else { self.data_pages() - open.page };

@@ -28,9 +28,11 @@ impl Store {
     /// Their erased blocks.
     #[inline]
     pub(in crate::ftl) fn erased(&self, unit: PlaneId) -> u32 {
-        if !self.limits.pools_as_one {
-            return self.pool.free(unit);
-        }
+        if self.limits.pools_as_one { self.erased_together(unit) } else { self.pool.free(unit) }
+    }
+
+    #[inline(never)]
+    fn erased_together(&self, unit: PlaneId) -> u32 {
         self.together(unit).map(|unit| self.pool.free(unit)).sum()
     }
 
@@ -41,6 +43,11 @@ impl Store {
         if engine.under_way() == 0 {
             return self.erased(unit).min(2) as usize;
         }
+        self.count_erased(engine, unit)
+    }
+
+    #[inline(never)]
+    fn count_erased(&self, engine: &Engine, unit: PlaneId) -> usize {
         let erased = self.together(unit).flat_map(|unit| self.pool.of(unit));
         erased.filter(|&block| !engine.is_changing(block)).take(2).count()
     }

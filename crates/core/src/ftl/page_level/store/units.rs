@@ -60,6 +60,21 @@ impl Units for View<'_> {
     }
 
     #[inline]
+    fn room(&mut self, unit: PlaneId) -> Option<u32> {
+        let (store, u) = (&*self.store, &self.store.units[unit.index()]);
+        let open = &store.open[store.write_point(unit, self.class, false)];
+        let erased = store.pool.free(unit);
+        let (room, opens) =
+            if open.block.is_none() { (0, 1) } else { (store.data_pages() - open.page, 0) };
+        // While nothing is under way, what is erased really is: so it is asked most often.
+        let plenty = store.limits.one_open && self.engine.under_way() == 0 && erased > opens;
+        if (plenty && u.valid + u.coming <= store.limits.share) || self.takes(unit) {
+            return Some(erased * self.store.data_pages() + room);
+        }
+        None
+    }
+
+    #[inline]
     fn has_pending(&self, unit: PlaneId) -> bool {
         self.store.has_pending(unit, self.class)
     }
