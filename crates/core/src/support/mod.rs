@@ -2,6 +2,7 @@
 //! macro.
 
 pub mod bits;
+pub mod chunks;
 pub mod classes;
 pub mod divide;
 pub mod frequency;

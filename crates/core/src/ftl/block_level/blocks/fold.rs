@@ -34,7 +34,7 @@ impl Blocks {
             }
             let first = self.geometry.ppn(at.block, page);
             for (ppn, out) in (first.0..).zip(&rest[..count]) {
-                self.last[out.lpn.index()] = ppn;
+                self.last.set(out.lpn.index(), ppn);
                 self.owed.clear(out.lpn.index());
             }
             done += count;
@@ -113,7 +113,7 @@ impl Blocks {
         cx.program(at, &[PageOut::tombstone(list, Cause::Mapping)], After::join(JoinId::NONE));
         cx.unpin(&mut pins);
         for &lpn in pages {
-            self.last[lpn.index()] = DEAD | self.geometry.ppn(at.block, at.page).0;
+            self.last.set(lpn.index(), DEAD | self.geometry.ppn(at.block, at.page).0);
             self.owed.clear(lpn.index());
         }
     }
@@ -123,8 +123,10 @@ impl Blocks {
     pub fn can_complete(&self, flash: &Flash, lbn: LogicalBlock, block: BlockId) -> bool {
         let ppb = self.ppb();
         let base = self.geometry.ppn(block, 0);
-        let words = &self.last[Lpn::indices(&lbn.range(ppb))];
-        (0..ppb).zip(words).all(|(offset, &word)| {
+        let mut offset = 0;
+        self.last.range(Lpn::indices(&lbn.range(ppb))).all(|&word| {
+            offset += 1;
+            let offset = offset - 1;
             word == NONE
                 || Ppn(word) == base + offset
                 || if self.lies(word).0 == block {
@@ -139,8 +141,8 @@ impl Blocks {
     pub fn has_more(&self, lbn: LogicalBlock, block: BlockId) -> bool {
         let ppb = self.ppb();
         let base = self.geometry.ppn(block, 0).0;
-        let words = &self.last[Lpn::indices(&lbn.range(ppb))];
-        words.iter().any(|&word| word != NONE && !(base..base + ppb).contains(&(word & !DEAD)))
+        let mut words = self.last.range(Lpn::indices(&lbn.range(ppb)));
+        words.any(|&word| word != NONE && !(base..base + ppb).contains(&(word & !DEAD)))
     }
 
     /// Makes `block` the data block of `lbn`: copies the newest version of each page that lies
@@ -203,11 +205,20 @@ impl Blocks {
         let first = self.last[pages.start.index()];
         let source = self.lies(first);
         let most = (pages.end - pages.start).min(self.ppb() - source.1.max(at.page)) as usize;
-        let words = &mut self.last[pages.start.index()..][..most];
-        let count = words.iter().zip(first..).take_while(|(word, next)| **word == *next).count();
-        let target = self.geometry.ppn(at.block, at.page);
-        for (word, ppn) in words[..count].iter_mut().zip(target.0..) {
-            *word = ppn;
+        let (start, target) = (pages.start.index(), self.geometry.ppn(at.block, at.page).0);
+        let mut count = 0;
+        while count < most {
+            let words = self.last.head_mut(start + count..start + most);
+            let (next, to) = (first + count as u32, target + count as u32);
+            let follow =
+                words.iter().zip(next..).take_while(|(word, next)| **word == *next).count();
+            for (word, ppn) in words[..follow].iter_mut().zip(to..) {
+                *word = ppn;
+            }
+            count += follow;
+            if follow < words.len() {
+                break;
+            }
         }
         let step = self.striping.step(self.split(pages.start).0);
         let named = Run { first: self.striping.lpn(pages.start), step, count: count as u32 };
@@ -220,7 +231,7 @@ impl Blocks {
         let source = self.lies(self.last[page.index()]);
         let named = Run { first: self.striping.lpn(page), step: 1, count: 1 };
         cx.copy(source, at, named, cause, JoinId::NONE);
-        self.last[page.index()] = self.geometry.ppn(at.block, at.page).0;
+        self.last.set(page.index(), self.geometry.ppn(at.block, at.page).0);
     }
 
     /// Moves what `pages` have in block `from` to `at` and following, to the end of that block;

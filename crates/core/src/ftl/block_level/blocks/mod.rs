@@ -32,6 +32,7 @@ use crate::ftl::pool::Pool;
 use crate::nand::{Cause, Flash, Geometry, JoinId};
 use crate::support::NONE;
 use crate::support::bits::Bits;
+use crate::support::chunks::Chunks;
 use crate::support::ids::{BlockId, LogicalBlock, Lpn, PlaneId, Ppn};
 
 /// Marks the last word on a page that has been trimmed.
@@ -69,7 +70,7 @@ pub struct Blocks {
     balance: Option<u32>,
     /// Physical page of the last word on each logical page, marked [`DEAD`] when that is trimmed;
     /// or [`NONE`].
-    last: Vec<u32>,
+    last: Chunks<u32>,
     /// Pages trimmed since the last flush, and which of them are neither written nor buried since.
     trimmed: Vec<Lpn>,
     owed: Bits,
@@ -93,7 +94,7 @@ impl Blocks {
             stranded: Vec::new(),
             erases: vec![0; geometry.units as usize],
             balance: None,
-            last: vec![NONE; (data * geometry.pages_per_block) as usize],
+            last: Chunks::new((data * geometry.pages_per_block) as usize, NONE),
             trimmed: Vec::new(),
             merge_erase: MergeErase::After,
             erased: JoinId::NONE,
@@ -140,7 +141,7 @@ impl Blocks {
     /// Block of the last word on each of these pages that has one, and whether it is that the page
     /// has been trimmed.
     pub fn words(&self, pages: Range<Lpn>) -> impl Iterator<Item = (BlockId, bool)> + '_ {
-        let words = self.last[Lpn::indices(&pages)].iter();
+        let words = self.last.range(Lpn::indices(&pages));
         words.filter(|&&word| word != NONE).map(|&word| (self.lies(word).0, word & DEAD != 0))
     }
 
@@ -299,9 +300,9 @@ impl Blocks {
     fn trim(&mut self, first: Lpn, count: u32) {
         let striping = self.striping;
         for slot in first.run(count).map(|lpn| striping.placed(lpn)) {
-            let word = &mut self.last[slot.index()];
-            if *word & DEAD == 0 {
-                *word |= DEAD;
+            let word = self.last[slot.index()];
+            if word & DEAD == 0 {
+                self.last.set(slot.index(), word | DEAD);
                 self.owe(slot);
             }
         }

@@ -163,15 +163,15 @@ impl Blocks {
                 mine.pop();
             }
         }
-        for (last, word) in
-            self.last.iter_mut().zip(&words.first).filter(|(last, _)| **last == NONE)
-        {
-            *last = word.entry();
+        for (lpn, word) in words.first.iter().enumerate() {
+            if self.last[lpn] == NONE {
+                self.last.set(lpn, word.entry());
+            }
         }
         let mut shared = self.discard_unused(cx, shared);
         for with_blocks in [true, false] {
             for lbn in logical.clone() {
-                let blank = self.last[pages_of(lbn)].iter().all(|&word| word == NONE);
+                let blank = self.last.range(pages_of(lbn)).all(|&word| word == NONE);
                 let later = owned[lbn.index()].is_empty() == with_blocks;
                 if blank || later || self.data[lbn.index()] != BlockId::NONE {
                     continue;
@@ -231,7 +231,7 @@ impl Blocks {
                 self.discard(cx, newest);
             }
             for lpn in range {
-                self.last[lpn] = words.first[lpn].entry();
+                self.last.set(lpn, words.first[lpn].entry());
             }
             let in_use: Vec<BlockId> = self.words(pages.clone()).map(|(block, _)| block).collect();
             mine.retain(|block| {
@@ -275,8 +275,8 @@ impl Blocks {
                 }
             }
         }
-        for (last, word) in self.last.iter_mut().zip(&words.first) {
-            *last = word.entry();
+        for (lpn, word) in words.first.iter().enumerate() {
+            self.last.set(lpn, word.entry());
         }
         areas
     }
@@ -334,8 +334,8 @@ impl Blocks {
         let complete =
             words.first[pages.clone()].iter().zip(&found).all(|(word, at)| word.seq == at.seq);
         if complete {
-            for (last, word) in self.last[pages].iter_mut().zip(&found) {
-                *last = word.entry();
+            for (lpn, word) in pages.zip(&found) {
+                self.last.set(lpn, word.entry());
             }
         }
         complete

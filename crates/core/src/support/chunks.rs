@@ -1,0 +1,167 @@
+//! A long vector whose copies share what none of them has changed: a drive that starts from a
+//! filled one takes memory, and time to copy, only for the parts that its run writes.
+
+use std::ops::{Index, Range};
+use std::sync::Arc;
+
+/// Elements of a part, a power of two.
+const PART: usize = 4096;
+
+#[derive(Debug)]
+enum Part<T> {
+    /// Nobody else has it.
+    Own(Box<[T; PART]>),
+    /// Others may have it, too: copied before it is written.
+    Shared(Arc<[T; PART]>),
+}
+
+impl<T: Copy> Part<T> {
+    #[inline]
+    fn get(&self) -> &[T; PART] {
+        match self {
+            Self::Own(part) => part,
+            Self::Shared(part) => part,
+        }
+    }
+
+    #[inline]
+    fn get_mut(&mut self) -> &mut [T; PART] {
+        if let Self::Shared(part) = self {
+            *self = Self::Own(boxed(part.iter().copied()));
+        }
+        match self {
+            Self::Own(part) => part,
+            Self::Shared(_) => unreachable!("it has been copied"),
+        }
+    }
+}
+
+/// A part of these elements.
+#[cold]
+fn boxed<T: Copy>(all: impl Iterator<Item = T>) -> Box<[T; PART]> {
+    let part: Box<[T]> = all.collect();
+    part.try_into()
+        .unwrap_or_else(|part: Box<[T]>| unreachable!("{} elements, expected {PART}", part.len()))
+}
+
+/// A vector of fixed length in parts. A copy shares all of them with the vector that it was made
+/// of, if that is a copy itself.
+#[derive(Debug)]
+pub struct Chunks<T> {
+    parts: Vec<Part<T>>,
+    len: usize,
+}
+
+impl<T: Copy> Chunks<T> {
+    /// `len` times `value`; takes memory where it is written.
+    pub fn new(len: usize, value: T) -> Self {
+        let part: Arc<[T; PART]> = Arc::new([value; PART]);
+        let parts = (0..len.div_ceil(PART)).map(|_| Part::Shared(Arc::clone(&part)));
+        Self { parts: parts.collect(), len }
+    }
+
+    /// Elements.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Gives element `i` a value.
+    #[inline]
+    pub fn set(&mut self, i: usize, value: T) {
+        self.parts[i / PART].get_mut()[i % PART] = value;
+    }
+
+    /// All of them, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.range(0..self.len)
+    }
+
+    /// Some of them, in order.
+    #[inline]
+    pub fn range(&self, range: Range<usize>) -> impl Iterator<Item = &T> {
+        self.slices(range).flatten()
+    }
+
+    /// The same as slices.
+    #[inline]
+    fn slices(&self, range: Range<usize>) -> impl Iterator<Item = &[T]> {
+        let Range { start: mut at, end } = range;
+        std::iter::from_fn(move || {
+            (at < end).then(|| {
+                let (from, to) = (at % PART, PART.min(at % PART + end - at));
+                let slice = &self.parts[at / PART].get()[from..to];
+                at += slice.len();
+                slice
+            })
+        })
+    }
+
+    /// The first of `range` to be written: as many as lie in one part.
+    #[inline]
+    pub fn head_mut(&mut self, range: Range<usize>) -> &mut [T] {
+        let from = range.start % PART;
+        let to = PART.min(from + range.len());
+        &mut self.parts[range.start / PART].get_mut()[from..to]
+    }
+}
+
+impl<T: Copy> Index<usize> for Chunks<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, i: usize) -> &T {
+        &self.parts[i / PART].get()[i % PART]
+    }
+}
+
+impl<T: Copy> Clone for Chunks<T> {
+    fn clone(&self) -> Self {
+        let shared = |part: &Part<T>| match part {
+            Part::Own(part) => Part::Shared(Arc::from(part.clone())),
+            Part::Shared(part) => Part::Shared(Arc::clone(part)),
+        };
+        Self { parts: self.parts.iter().map(shared).collect(), len: self.len }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const LEN: usize = PART * 2 + 100;
+
+    proptest! {
+        /// Copies, and copies of copies, hold what vectors would, whichever of them is written.
+        #[test]
+        fn copies_are_as_good_as_vectors(
+            writes in prop::collection::vec((0..4usize, 0..LEN, any::<u32>(), 1..200usize), 1..60),
+        ) {
+            let mut all = vec![(Chunks::new(LEN, 7), vec![7; LEN])];
+            for (of, at, value, most) in writes {
+                let of = of % all.len();
+                if value % 3 == 0 && all.len() < 4 {
+                    let copy = all[of].clone();
+                    all.push(copy);
+                }
+                let (chunks, model) = &mut all[of];
+                chunks.set(at, value);
+                model[at] = value;
+                let end = LEN.min(at + most);
+                let head = chunks.head_mut(at..end);
+                head.fill(value);
+                let written = head.len();
+                model[at..at + written].fill(value);
+                prop_assert!(written == end - at || (at + written).is_multiple_of(PART));
+                prop_assert!(chunks.range(at..end).eq(&model[at..end]));
+            }
+            for (chunks, model) in &all {
+                prop_assert_eq!(chunks.len(), model.len());
+                prop_assert!(chunks.iter().eq(model));
+                prop_assert_eq!(chunks[LEN - 1], model[LEN - 1]);
+            }
+        }
+    }
+}
