@@ -13,53 +13,36 @@
 //!   it merges into are the drive's.
 //! - A flush command, and whatever else makes writes durable, comes after those parked before it.
 
-use std::collections::{BTreeMap, VecDeque};
+mod pages;
+mod queue;
 
-use hashbrown::HashMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::ftl::{PageOut, Waiter};
 use crate::nand::JoinId;
 use crate::pattern::Hint;
 use crate::support::ids::{Lpn, RequestId};
+use pages::Pages;
+use queue::Queue;
 
-/// What waits for room.
-#[derive(Debug)]
+pub(super) use pages::Newest;
+pub(super) use queue::{Waiting, Work};
+
+/// A write that is parked, but for its pages.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Write {
-    /// Pages that the FTL has not taken.
-    pub pages: Vec<PageOut>,
-    /// Their versions, where the host's writes are compared with what is read.
-    pub versions: Vec<u32>,
     /// What they belong to together.
     pub group: u64,
     /// Who waits for them; the join is held until they are written.
     pub waiter: Waiter,
-    /// A join of the engine that their programs come after, held until they are written.
-    pub after: Option<JoinId>,
+    /// A join of the engine that their programs come after, held until they are written; or none.
+    pub after: JoinId,
     /// What the FTL is told of their block before it is given them.
     pub hint: Option<Hint>,
     /// The FTL has been given the first of them, and had no room.
     pub tried: bool,
     /// The request that brought them, or made the buffer let them go, and the pages that it writes.
     pub request: Option<(u64, u32)>,
-}
-
-/// A page as far as writes and trims of it are parked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Newest {
-    /// The last of them writes it.
-    Written,
-    /// The last of them trims it.
-    Trimmed,
-}
-
-/// What the FTL is to be given, or told.
-#[derive(Debug)]
-pub(super) enum Work {
-    Write(Write),
-    /// This page is trimmed.
-    Trim(Lpn),
-    /// The FTL is told of a block that the buffer has dropped.
-    Hint(Hint),
 }
 
 /// Everything from one parked write up to another is to be made durable once it is written.
@@ -80,10 +63,11 @@ pub(super) struct Durable {
 pub(super) struct Parked {
     /// Number of what is parked next.
     next: u64,
-    /// What waits in each queue, with its number, the first in front; no queue is empty.
-    queues: BTreeMap<u32, VecDeque<(u64, Work)>>,
-    /// How often a page is parked, and what is done to it last.
-    pages: HashMap<Lpn, (u32, Newest)>,
+    /// What waits in each queue, by the queue's number.
+    queues: Vec<Queue>,
+    /// The queues in which something waits.
+    waiting: BTreeSet<u32>,
+    pages: Pages,
     /// What makes writes durable, in order.
     durable: VecDeque<Durable>,
     slots: u64,
@@ -95,7 +79,7 @@ impl Parked {
     /// Whether nothing waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.queues.is_empty() && self.durable.is_empty()
+        self.waiting.is_empty() && self.durable.is_empty()
     }
 
     /// Room was looked for when collection had made room, and erases ended, so often.
@@ -121,112 +105,150 @@ impl Parked {
         self.slots
     }
 
-    /// Pages of which something is parked, in no order.
+    /// Pages of which something is parked, in order.
     pub fn pages(&self) -> impl Iterator<Item = Lpn> {
-        self.pages.keys().copied()
+        self.pages.iter()
     }
 
     /// Pages of the write requests with these numbers of which something is parked.
     pub fn requested_pages(&self, wanted: impl Fn(u64) -> bool) -> u64 {
-        let all = self.queues.values().flatten();
-        let writes = all.filter_map(|(_, work)| match work {
-            Work::Write(write) => write.request,
-            Work::Trim(_) | Work::Hint(_) => None,
-        });
-        let requests: BTreeMap<u64, u32> = writes.collect();
+        let all = self.queues.iter().flat_map(Queue::iter);
+        let requests: BTreeMap<u64, u32> = all.filter_map(Waiting::request).collect();
         requests.iter().filter(|(number, _)| wanted(**number)).map(|(_, &n)| u64::from(n)).sum()
     }
 
     /// What is parked of a page. O(1).
     #[inline]
     pub fn newest(&self, lpn: Lpn) -> Option<Newest> {
-        if self.pages.is_empty() {
-            return None;
-        }
-        self.pages.get(&lpn).map(|&(_, newest)| newest)
+        if self.waiting.is_empty() { None } else { self.pages.newest(lpn) }
     }
 
     /// Whether something waits in a queue.
+    #[inline]
     pub fn has_waiting(&self, queue: u32) -> bool {
-        self.queues.contains_key(&queue)
+        self.first(queue).is_some()
     }
 
-    /// Parks a write in a queue.
-    pub fn park(&mut self, write: Write, queue: u32) {
-        for out in &write.pages {
-            self.note(out.lpn, Newest::Written);
+    /// Parks a write of these pages, with their versions where those are kept, in a queue.
+    pub fn park(
+        &mut self,
+        write: &Write,
+        pages: &[PageOut],
+        versions: impl Iterator<Item = u32>,
+        queue: u32,
+    ) {
+        for out in pages {
+            self.pages.add(out.lpn, Newest::Written);
             self.slots += u64::from(out.slot);
         }
-        self.push(Work::Write(write), queue);
+        let waiting = Waiting::write(self.next, write, pages.len() as u32);
+        let queue = self.begin(queue);
+        queue.push(waiting, pages, write.hint);
+        queue.add_versions(versions);
     }
 
     /// Parks a hint that comes with no pages.
     pub fn park_hint(&mut self, hint: Hint, queue: u32) {
-        self.push(Work::Hint(hint), queue);
+        let waiting = Waiting::other(self.next, Work::Hint, 0);
+        self.begin(queue).push(waiting, &[], Some(hint));
     }
 
     /// Parks the trim of a page.
     pub fn park_trim(&mut self, lpn: Lpn, queue: u32) {
-        self.note(lpn, Newest::Trimmed);
-        self.push(Work::Trim(lpn), queue);
+        self.pages.add(lpn, Newest::Trimmed);
+        let waiting = Waiting::other(self.next, Work::Trim, 1);
+        self.begin(queue).push(waiting, &[PageOut::host(lpn)], None);
     }
 
-    fn push(&mut self, work: Work, queue: u32) {
-        self.queues.entry(queue).or_default().push_back((self.next, work));
+    /// A queue that the next number comes to wait in.
+    #[inline]
+    fn begin(&mut self, queue: u32) -> &mut Queue {
         self.next += 1;
+        let at = queue as usize;
+        if at >= self.queues.len() {
+            self.queues.resize_with(at + 1, Queue::default);
+        }
+        if self.queues[at].first().is_none() {
+            self.waiting.insert(queue);
+        }
+        &mut self.queues[at]
     }
 
-    fn note(&mut self, lpn: Lpn, done: Newest) {
-        let (count, newest) = self.pages.entry(lpn).or_insert((0, done));
-        (*count, *newest) = (*count + 1, done);
-    }
-
-    /// Queues in which something waits.
-    pub fn queues(&self) -> Vec<u32> {
-        self.queues.keys().copied().collect()
-    }
-
-    /// The number of the first in a queue.
-    pub fn first(&self, queue: u32) -> Option<u64> {
-        Some(self.queues.get(&queue)?.front()?.0)
+    /// The first queue, from this one on, in which something waits.
+    pub fn queue_from(&self, queue: u32) -> Option<u32> {
+        self.waiting.range(queue..).next().copied()
     }
 
     /// The first in a queue.
-    pub fn first_mut(&mut self, queue: u32) -> Option<&mut Work> {
-        Some(&mut self.queues.get_mut(&queue)?.front_mut()?.1)
+    #[inline]
+    pub fn first(&self, queue: u32) -> Option<&Waiting> {
+        self.queues.get(queue as usize)?.first()
     }
 
-    /// The FTL has taken so many pages of the write that is the first in a queue. Returns it if
-    /// that was all.
-    pub fn taken(&mut self, queue: u32, count: usize) -> Option<Write> {
+    /// The first in a queue, to be changed.
+    #[inline]
+    pub fn first_mut(&mut self, queue: u32) -> Option<&mut Waiting> {
+        self.queues.get_mut(queue as usize)?.first_mut()
+    }
+
+    /// Pages of the first in a queue.
+    #[inline]
+    pub fn first_pages(&mut self, queue: u32) -> &[PageOut] {
+        self.queues.get_mut(queue as usize).map_or(&[], Queue::first_pages)
+    }
+
+    /// Pages of the first in a queue with their versions, as far as those are kept.
+    pub fn first_versions(&self, queue: u32) -> impl Iterator<Item = (&PageOut, u32)> {
+        self.queues.get(queue as usize).into_iter().flat_map(Queue::first_versions)
+    }
+
+    /// What the FTL is told with the first in a queue.
+    #[inline]
+    pub fn first_hint(&self, queue: u32) -> Option<Hint> {
+        self.queues.get(queue as usize)?.first_hint()
+    }
+
+    /// The FTL has been told that, and will not be told again.
+    pub fn hint_told(&mut self, queue: u32) {
+        if let Some(queue) = self.queues.get_mut(queue as usize) {
+            queue.hint_told();
+        }
+    }
+
+    /// The FTL has taken so many pages of the write that is the first in a queue; whether that was
+    /// all.
+    #[inline]
+    pub fn taken(&mut self, queue: u32, count: usize) -> bool {
         let Self { queues, pages, slots, .. } = self;
-        let (_, Work::Write(write)) = queues.get_mut(&queue)?.front_mut()? else { return None };
-        for out in write.pages.drain(..count) {
+        let Some(waiting) = queues.get_mut(queue as usize) else { return true };
+        for out in (0..count).map_while(|_| waiting.take_page()) {
             *slots -= u64::from(out.slot);
-            forget(pages, out.lpn);
+            pages.remove(out.lpn);
         }
-        write.versions.drain(..count.min(write.versions.len()));
-        let is_done = write.pages.is_empty();
-        match is_done.then(|| self.remove(queue)).flatten() {
-            Some(Work::Write(write)) => Some(write),
-            _ => None,
+        let is_done = waiting.first().is_none_or(|first| first.pages() == 0);
+        if is_done {
+            self.remove(queue);
         }
+        is_done
     }
 
-    /// The FTL has been given, or told, the first in a queue.
+    /// The FTL has been told the first in a queue, a trim or a hint.
     pub fn done(&mut self, queue: u32) {
-        if let Some(Work::Trim(lpn)) = self.remove(queue) {
-            forget(&mut self.pages, lpn);
+        let waiting = self.queues.get_mut(queue as usize);
+        if let Some(trimmed) = waiting.and_then(Queue::take_page) {
+            self.pages.remove(trimmed.lpn);
         }
+        self.remove(queue);
     }
 
-    fn remove(&mut self, queue: u32) -> Option<Work> {
-        let waiting = self.queues.get_mut(&queue)?;
-        let (_, work) = waiting.pop_front()?;
-        if waiting.is_empty() {
-            self.queues.remove(&queue);
+    #[inline]
+    fn remove(&mut self, queue: u32) {
+        if let Some(waiting) = self.queues.get_mut(queue as usize) {
+            waiting.remove();
+            if waiting.first().is_none() {
+                self.waiting.remove(&queue);
+            }
         }
-        Some(work)
     }
 
     /// Parks what makes writes durable.
@@ -237,11 +259,11 @@ impl Parked {
     /// Whether something from number `from` on, and before `to`, is still parked. O(queues), and
     /// O(log) of what waits in each.
     pub fn has_between(&self, from: u64, to: u64) -> bool {
-        let first = |queue: &VecDeque<(u64, Work)>| {
-            let at = queue.partition_point(|&(number, _)| number < from);
-            queue.get(at).is_some_and(|&(number, _)| number < to)
+        let waits = |&queue: &u32| {
+            let found = self.queues[queue as usize].from_number(from);
+            found.is_some_and(|found| found.number() < to)
         };
-        from < to && self.queues.values().any(first)
+        from < to && self.waiting.iter().any(waits)
     }
 
     /// The place of the first of what makes writes durable that none of them is missing for any
@@ -258,15 +280,5 @@ impl Parked {
     /// That is planned.
     pub fn durable_planned(&mut self, at: usize) {
         self.durable.remove(at);
-    }
-}
-
-/// A page is parked once less.
-fn forget(pages: &mut HashMap<Lpn, (u32, Newest)>, lpn: Lpn) {
-    if let Some((count, _)) = pages.get_mut(&lpn) {
-        *count -= 1;
-        if *count == 0 {
-            pages.remove(&lpn);
-        }
     }
 }
