@@ -281,6 +281,16 @@ impl Device {
         true
     }
 
+    /// Looks up the page whose turn it is next in a queue. The memory's latency passes while the
+    /// events before its turn are served.
+    #[inline]
+    fn look_ahead(&self, queue: u32) {
+        if let Some(lpn) = self.pipeline.parked.next_page(queue) {
+            std::hint::black_box(self.backend.mapping().lookup(lpn));
+            std::hint::black_box(self.pipeline.parked.newest(lpn));
+        }
+    }
+
     /// Gives the FTL the write that is the first in a queue; whether it has taken all of it.
     fn try_write(&mut self, queue: u32, write: &Waiting) -> bool {
         if let Some(hint) = self.pipeline.parked.first_hint(queue) {
@@ -293,6 +303,9 @@ impl Device {
             for (out, version) in self.pipeline.parked.first_versions(queue) {
                 shadow.issue_version(out.lpn, version);
             }
+        }
+        if !write.tried {
+            self.look_ahead(queue);
         }
         let Waiting { group, waiter, tried, after, .. } = *write;
         let goes_on = !after.is_none() && !self.backend.release(after);

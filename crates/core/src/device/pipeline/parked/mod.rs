@@ -197,6 +197,12 @@ impl Parked {
         self.queues.get_mut(queue as usize).map_or(&[], Queue::first_pages)
     }
 
+    /// The page that follows in a queue when all of the first is done.
+    #[inline]
+    pub fn next_page(&self, queue: u32) -> Option<Lpn> {
+        self.queues.get(queue as usize)?.next_page()
+    }
+
     /// Pages of the first in a queue with their versions, as far as those are kept.
     pub fn first_versions(&self, queue: u32) -> impl Iterator<Item = (&PageOut, u32)> {
         self.queues.get(queue as usize).into_iter().flat_map(Queue::first_versions)

@@ -9,6 +9,7 @@ use super::Write;
 use crate::ftl::{PageOut, Waiter};
 use crate::nand::JoinId;
 use crate::pattern::Hint;
+use crate::support::ids::Lpn;
 
 /// What the FTL is to be given, or told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,6 +139,12 @@ impl Queue {
             self.pages.make_contiguous();
         }
         &self.pages.as_slices().0[..count]
+    }
+
+    /// The first page behind those of the first.
+    #[inline]
+    pub fn next_page(&self) -> Option<Lpn> {
+        self.pages.get(self.first_count()).map(|out| out.lpn)
     }
 
     /// Pages of the first with their versions, as far as those are kept.
