@@ -49,9 +49,9 @@ impl Device {
         if self.backend.is_timed() {
             let (first, _) = self.geometry.by_page().split(request.offset);
             // The memory's latency passes while the events before the request are served.
-            std::hint::black_box(
-                self.backend.mapping().lookup(Lpn((first as u32).min(self.logical_pages - 1))),
-            );
+            let first = Lpn((first as u32).min(self.logical_pages - 1));
+            std::hint::black_box(self.backend.mapping().lookup(first));
+            std::hint::black_box(self.pipeline.is_parked(first));
             // Times run on from what came before the workload; an arrival before the last one
             // counts as simultaneous.
             let arrival = arrival.max(self.requests.last_arrival());

@@ -382,6 +382,14 @@ impl Backend {
         self.engine.link(join, all);
     }
 
+    /// A join that nobody is told of, held, which comes after `join`.
+    pub fn join_after(&mut self, join: JoinId) -> JoinId {
+        let after = self.silent_join();
+        self.hold(after);
+        self.link(join, after);
+        after
+    }
+
     /// Request `id` waits for every program issued so far.
     pub fn barrier(&mut self, id: RequestId) {
         self.engine.barrier(Tag::Request(id).bits());

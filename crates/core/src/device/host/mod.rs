@@ -14,27 +14,26 @@ use crate::support::NONE;
 use crate::support::ids::RequestId;
 use crate::support::tournament::NEVER;
 
-/// A request that has been admitted and not answered.
+/// A request that has been admitted and not answered. It is small: with thousands of them under way
+/// each is found in memory again, not in a cache.
 #[derive(Debug, Clone, Copy)]
 struct Pending {
     arrival: u64,
     admitted: u64,
-    /// Index of its latency histogram: read, write, other.
-    kind: u8,
     /// Its number in the workload.
     number: u64,
-    /// What the answer waits for.
+    /// Time in RAM.
+    ram_ns: u64,
+    /// What the answer waits for; nothing in a free place.
     conditions: u32,
-    /// Flash reads that more may be added to, or none.
+    /// Flash reads that more may be added to, or none; in a free place, the next free one.
     reads: u32,
     /// Join of its flash writes, while it has any.
     writes: JoinId,
+    /// Index of its latency histogram: read, write, other.
+    kind: u8,
     /// Pages of it bypassed the buffer.
     bypassed: bool,
-    /// Time in RAM.
-    ram_ns: u64,
-    /// Next free place.
-    next: u32,
 }
 
 /// All requests under way. It alone knows what each answer waits for.
@@ -144,14 +143,13 @@ impl Requests {
             writes: JoinId::NONE,
             bypassed: false,
             ram_ns: 0,
-            next: NONE,
         };
         if self.free == NONE {
             self.pending.push(pending);
             return RequestId(self.pending.len() as u32 - 1);
         }
         let id = RequestId(self.free);
-        self.free = self.pending[id.index()].next;
+        self.free = self.pending[id.index()].reads;
         self.pending[id.index()] = pending;
         id
     }
@@ -269,7 +267,7 @@ impl Requests {
             return None;
         }
         let Pending { arrival, admitted, number, kind, bypassed, .. } = *pending;
-        pending.next = self.free;
+        pending.reads = self.free;
         self.free = id.0;
         self.note_answer(number);
         if self.timed {

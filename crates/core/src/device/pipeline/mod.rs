@@ -18,6 +18,7 @@ pub(super) use battery::{Kept, Ram};
 use crate::buffer::{Buffer, Outcome};
 use crate::ftl::PageOut;
 use crate::pattern::Hint;
+use crate::support::ids::Lpn;
 
 /// The buffer, and what is on its way through it.
 #[derive(Debug)]
@@ -127,6 +128,12 @@ impl Pipeline {
     #[inline]
     pub fn has_parked(&self) -> bool {
         !self.parked.is_empty()
+    }
+
+    /// Whether something of a page is parked. O(1).
+    #[inline]
+    pub fn is_parked(&self, lpn: Lpn) -> bool {
+        self.parked.newest(lpn).is_some()
     }
 
     /// Writes that have had to wait for room.

@@ -1,6 +1,6 @@
 //! Room for writes: handing pages to the FTL, and parking those for which there is none.
 
-use super::parked::{Durable, Newest, Work, Write};
+use super::parked::{Durable, Newest, Waiting, Work, Write};
 use crate::device::{Device, DeviceError};
 use crate::ftl::{PageOut, Waiter};
 use crate::nand::JoinId;
@@ -86,14 +86,20 @@ impl Device {
 
     /// Writes the batch while other writes are parked: pages that come after one of those are
     /// parked behind it.
-    #[cold]
     fn write_around(&mut self, own: Waiter, waits: JoinId) -> Result<(), DeviceError> {
         let batch = std::mem::take(&mut self.pipeline.batch);
-        let (behind, ahead): (Vec<PageOut>, Vec<PageOut>) =
-            batch.iter().partition(|out| self.comes_after_parked(out.lpn));
+        let comes_after = |out: &&PageOut| self.comes_after_parked(out.lpn);
+        let ahead: Vec<PageOut> = batch.iter().filter(|out| !comes_after(out)).copied().collect();
+        let some;
+        let behind = if ahead.is_empty() {
+            &batch
+        } else {
+            some = batch.iter().filter(comes_after).copied().collect();
+            &some
+        };
         let join = if behind.is_empty() { None } else { self.backend.keep_join(waits) };
         let waits = join.unwrap_or(waits);
-        self.park(&behind, own, join, false);
+        self.park(behind, own, join, false);
         let mut result = Ok(());
         if !ahead.is_empty() {
             self.pipeline.batch = ahead;
@@ -156,36 +162,33 @@ impl Device {
     /// Parks pages, the first of them `tried` or not, in a queue for each unit.
     fn park(&mut self, pages: &[PageOut], own: Waiter, join: Option<JoinId>, tried: bool) {
         self.pipeline.parked.saw_room(self.backend.reclaimed());
+        let Some(first) = pages.first() else { return };
+        let queue = self.queue_of(first.lpn);
+        if pages.iter().all(|out| self.queue_of(out.lpn) == queue) {
+            return self.park_in(queue, pages, own, join, tried);
+        }
         let mut queues: Vec<u32> = pages.iter().map(|out| self.queue_of(out.lpn)).collect();
         queues.sort_unstable();
         queues.dedup();
         for queue in queues {
             let pages = pages.iter().filter(|out| self.queue_of(out.lpn) == queue).copied();
-            self.park_in(queue, pages.collect(), own, join, tried);
+            let pages: Vec<PageOut> = pages.collect();
+            self.park_in(queue, &pages, own, join, tried);
         }
     }
 
     fn park_in(
         &mut self,
         queue: u32,
-        pages: Vec<PageOut>,
+        pages: &[PageOut],
         waiter: Waiter,
         join: Option<JoinId>,
         tried: bool,
     ) {
-        let shadow = self.backend.engine().shadow();
-        let versions = shadow
-            .map(|shadow| pages.iter().map(|out| shadow.version(out.lpn)).collect())
-            .unwrap_or_default();
         if let Waiter::Writes(join) = waiter {
             self.backend.hold(join);
         }
-        let after = join.map(|join| {
-            let after = self.backend.silent_join();
-            self.backend.hold(after);
-            self.backend.link(join, after);
-            after
-        });
+        let after = join.map_or(JoinId::NONE, |join| self.backend.join_after(join));
         let hint = if self.backend.places_pages() {
             self.pipeline.current.late_hint
         } else {
@@ -193,8 +196,10 @@ impl Device {
         };
         let request = self.pipeline.current.write;
         let group = self.backend.group();
-        let write = Write { pages, versions, group, waiter, after, hint, tried, request };
-        self.pipeline.parked.park(write, queue);
+        let write = Write { group, waiter, after, hint, tried, request };
+        let shadow = self.backend.engine().shadow().into_iter();
+        let versions = shadow.flat_map(|shadow| pages.iter().map(|out| shadow.version(out.lpn)));
+        self.pipeline.parked.park(&write, pages, versions, queue);
     }
 
     /// Collection has made room, or an erase has ended: writes what is parked, as far as that goes.
@@ -216,8 +221,10 @@ impl Device {
         // What this takes is on no request's account.
         self.observers.on_begin(None);
         if self.backend.places_pages() {
-            for queue in self.pipeline.parked.queues() {
+            let mut next = self.pipeline.parked.queue_from(0);
+            while let Some(queue) = next {
                 while self.pipeline.parked.has_waiting(queue) && self.try_work(queue) {}
+                next = self.pipeline.parked.queue_from(queue + 1);
             }
             while let Some(at) = self.pipeline.parked.ready_durable()
                 && self.try_durable(at)
@@ -234,7 +241,7 @@ impl Device {
     fn try_next(&mut self) -> bool {
         let queue = self.geometry.units;
         match (self.pipeline.parked.first(queue), self.pipeline.parked.durable(0)) {
-            (Some(number), Some(durable)) if number < durable.to => self.try_work(queue),
+            (Some(first), Some(durable)) if first.number() < durable.to => self.try_work(queue),
             (_, Some(_)) => self.try_durable(0),
             (Some(_), None) => self.try_work(queue),
             (None, None) => false,
@@ -254,48 +261,71 @@ impl Device {
 
     /// Does the first in a queue; whether the FTL has taken all of it.
     fn try_work(&mut self, queue: u32) -> bool {
-        let write = match self.pipeline.parked.first_mut(queue) {
-            Some(Work::Write(write)) => write,
-            Some(&mut Work::Trim(lpn)) => {
+        let Some(&first) = self.pipeline.parked.first(queue) else { return true };
+        match first.work {
+            Work::Write => return self.try_write(queue, &first),
+            Work::Trim => {
+                let lpn = self.pipeline.parked.first_pages(queue)[0].lpn;
                 self.backend.trim(lpn, 1);
                 self.pipeline.parked.done(queue);
                 self.issue();
-                return true;
             }
-            Some(&mut Work::Hint(hint)) => {
+            Work::Hint => {
+                let hint = self.pipeline.parked.first_hint(queue);
                 self.pipeline.parked.done(queue);
-                self.backend.on_hint(hint, true);
-                return true;
+                if let Some(hint) = hint {
+                    self.backend.on_hint(hint, true);
+                }
             }
-            None => return true,
-        };
-        let hint = if self.backend.places_pages() { write.hint } else { write.hint.take() };
-        if let Some(hint) = hint {
+        }
+        true
+    }
+
+    /// Looks up the page whose turn it is next in a queue. The memory's latency passes while the
+    /// events before its turn are served.
+    #[inline]
+    fn look_ahead(&self, queue: u32) {
+        if let Some(lpn) = self.pipeline.parked.next_page(queue) {
+            std::hint::black_box(self.backend.mapping().lookup(lpn));
+            std::hint::black_box(self.pipeline.parked.newest(lpn));
+        }
+    }
+
+    /// Gives the FTL the write that is the first in a queue; whether it has taken all of it.
+    fn try_write(&mut self, queue: u32, write: &Waiting) -> bool {
+        if let Some(hint) = self.pipeline.parked.first_hint(queue) {
+            if !self.backend.places_pages() {
+                self.pipeline.parked.hint_told(queue);
+            }
             self.backend.on_hint(hint, false);
         }
         if let Some(shadow) = self.backend.shadow_mut() {
-            for (out, &version) in write.pages.iter().zip(&write.versions) {
+            for (out, version) in self.pipeline.parked.first_versions(queue) {
                 shadow.issue_version(out.lpn, version);
             }
         }
-        let after = write.after.filter(|&join| !self.backend.release(join));
-        let (group, tried) = (write.group, std::mem::replace(&mut write.tried, true));
-        let waits = after.unwrap_or(JoinId::NONE);
-        let taken = self.backend.write_parked(write.waiter, &write.pages, waits, (group, tried));
-        // What comes after the same reads waits for a join of its own: no program waits for one
-        // that is held until there is room.
-        write.after = after.filter(|_| taken < write.pages.len()).map(|join| {
-            let rest = self.backend.silent_join();
-            self.backend.hold(rest);
-            self.backend.link(join, rest);
-            rest
-        });
-        let ended = self.pipeline.parked.taken(queue, taken);
+        if !write.tried {
+            self.look_ahead(queue);
+        }
+        let Waiting { group, waiter, tried, after, .. } = *write;
+        let goes_on = !after.is_none() && !self.backend.release(after);
+        let after = if goes_on { after } else { JoinId::NONE };
+        let pages = self.pipeline.parked.first_pages(queue);
+        let taken = self.backend.write_parked(waiter, pages, after, (group, tried));
+        if taken < pages.len()
+            && let Some(first) = self.pipeline.parked.first_mut(queue)
+        {
+            first.tried = true;
+            // What comes after the same reads waits for a join of its own: no program waits for one
+            // that is held until there is room.
+            first.after = if goes_on { self.backend.join_after(after) } else { JoinId::NONE };
+        }
+        let is_done = self.pipeline.parked.taken(queue, taken);
         self.issue();
-        if let Some(Write { waiter: Waiter::Writes(join), .. }) = ended {
+        if is_done && let Waiter::Writes(join) = waiter {
             self.backend.release(join);
         }
-        ended.is_some()
+        is_done
     }
 
     /// Plans what makes everything durable that has been handed to the FTL since the request came
