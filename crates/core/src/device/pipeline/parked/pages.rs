@@ -116,3 +116,43 @@ fn bits_of(done: Newest) -> u64 {
         Newest::Trimmed => TRIMMED,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Agrees with a list of what is parked of each page, the oldest first; pages leave in the
+        /// order in which they came.
+        #[test]
+        fn the_newest_of_each_page_is_known(
+            steps in prop::collection::vec((0..100u32, 0..3u8), 1..400),
+        ) {
+            let (mut pages, mut model) = (Pages::default(), vec![Vec::new(); 100]);
+            for (page, step) in steps {
+                let parked = &mut model[page as usize];
+                match step {
+                    2 if parked.is_empty() => {}
+                    2 => {
+                        parked.remove(0);
+                        pages.remove(Lpn(page));
+                    }
+                    step => {
+                        let done = if step == 0 { Newest::Written } else { Newest::Trimmed };
+                        parked.push(done);
+                        pages.add(Lpn(page), done);
+                    }
+                }
+                prop_assert_eq!(pages.newest(Lpn(page)), model[page as usize].last().copied());
+            }
+            for (page, parked) in (0..).zip(&model) {
+                prop_assert_eq!(pages.newest(Lpn(page)), parked.last().copied());
+            }
+            let parked = (0..).zip(&model).filter(|(_, parked)| !parked.is_empty());
+            prop_assert!(pages.iter().eq(parked.map(|(page, _)| Lpn(page))));
+            prop_assert_eq!(pages.newest(Lpn(1 << 20)), None);
+        }
+    }
+}

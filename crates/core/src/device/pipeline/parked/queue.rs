@@ -208,3 +208,61 @@ impl Queue {
         self.waiting.pop_front();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::pattern::{Access, Pattern};
+    use crate::support::ids::LogicalBlock;
+
+    proptest! {
+        /// What waits comes out as it went in, with its own pages, versions and hint, also where it
+        /// goes on at the other end of a ring.
+        #[test]
+        fn what_waits_keeps_its_pages(
+            steps in prop::collection::vec((1..6u32, any::<bool>(), any::<bool>(), 0..3u8), 1..200),
+        ) {
+            let (mut queue, mut model) = (Queue::default(), VecDeque::new());
+            for (number, (count, is_write, hinted, leave)) in (0..).zip(steps) {
+                let pages: Vec<PageOut> =
+                    (0..count).map(|i| PageOut::host(Lpn(number as u32 * 8 + i))).collect();
+                let work = if is_write { Work::Write } else { Work::Trim };
+                let hint = hinted.then(|| hint_of(number));
+                queue.push(Waiting::other(number, work, count), &pages, hint);
+                if is_write {
+                    queue.add_versions(pages.iter().map(|out| out.lpn.0 + 1));
+                }
+                model.push_back((number, work, pages, hint));
+                for _ in 0..leave {
+                    let Some((number, work, pages, hint)) = model.pop_front() else { break };
+                    let first = queue.first().copied().unwrap();
+                    prop_assert_eq!((first.number(), first.work), (number, work));
+                    prop_assert_eq!(queue.first_pages(), &pages[..]);
+                    prop_assert_eq!(queue.first_hint(), hint);
+                    let next = model.front().map(|(_, _, pages, _)| pages[0].lpn);
+                    prop_assert_eq!(queue.next_page(), next);
+                    if work == Work::Write {
+                        let versions: Vec<u32> = queue.first_versions().map(|(_, v)| v).collect();
+                        let expected: Vec<u32> = pages.iter().map(|out| out.lpn.0 + 1).collect();
+                        prop_assert_eq!(versions, expected);
+                    }
+                    for out in pages {
+                        prop_assert_eq!(queue.take_page(), Some(out));
+                    }
+                    prop_assert_eq!(queue.take_page(), None);
+                    queue.remove();
+                }
+                let later = model.iter().find(|(of, ..)| *of >= number / 2).map(|(of, ..)| *of);
+                prop_assert_eq!(queue.from_number(number / 2).map(Waiting::number), later);
+            }
+        }
+    }
+
+    fn hint_of(number: u64) -> Hint {
+        let pattern = Pattern { write: Access::Never, read: Access::Never };
+        let block = LogicalBlock(number as u32);
+        Hint { block, pattern, channel: None, again: false }
+    }
+}
