@@ -6,6 +6,7 @@ mod axes;
 mod cases;
 mod generator;
 mod merge;
+mod moved;
 mod problem;
 mod suggest;
 mod typed;
@@ -58,6 +59,7 @@ fn complete(
     default_name: &str,
     presets: &mut Presets,
 ) -> Result<Experiment, ConfigError> {
+    moved::settle(&mut point)?;
     alternatives::settle(&mut point)?;
     let point = cases::unfold(point)?;
     let mut whole = match point.get("preset") {
