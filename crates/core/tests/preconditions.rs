@@ -194,6 +194,79 @@ fn drives_with_spare_blocks_are_accepted() {
     }
 }
 
+/// A drive that the workload itself has used: the run goes on where the passes over it have ended,
+/// and nothing of them is counted.
+#[test]
+fn a_workload_uses_the_drive_before_it_runs() {
+    let mut config = drive(nand([2, 1, 1, 1], 32, 16), 704);
+    config.precondition.state = Precondition::Workload;
+    let unit = FLASH_PAGE;
+    let mut random = Random::new(3);
+    // Mostly the first tenth of the drive; some of it is trimmed.
+    let requests: Vec<Request> = (0..4000)
+        .map(|i| Request {
+            arrival_ns: i * 20_000,
+            offset: random.below(if i % 10 == 0 { 700 } else { 70 }) * unit,
+            len: unit * (1 + random.below(4)),
+            volume: 0,
+            op: [Op::Write, Op::Write, Op::Read, Op::Trim][(i % 29 / 9) as usize],
+            fua: false,
+        })
+        .collect();
+    let run = |state| {
+        let mut config = config.clone();
+        config.precondition.state = state;
+        let mut device = Device::new(&config, Options { verify: true }).unwrap();
+        device.precondition().unwrap();
+        if state == Precondition::Workload {
+            let pass = || requests.iter().map(|request| Ok::<_, DeviceError>(*request));
+            assert!(device.overwrite_with(pass, &mut |_, _| true).unwrap());
+        }
+        assert_eq!(device.counters().programmed, 0);
+        for request in &requests {
+            device.submit(request).unwrap();
+        }
+        device.finish().unwrap()
+    };
+    let [full, used] = [Precondition::Full, Precondition::Workload].map(run);
+    let done = &used.precondition;
+    assert!(done.settled && (2..=10).contains(&done.drive_writes), "{done:?}");
+    assert_eq!(done.waf.len(), done.drive_writes as usize);
+    assert_eq!((done.state.as_str(), full.precondition.drive_writes), ("workload", 0));
+    let written: u64 = requests.iter().filter(|r| r.op == Op::Write).map(|r| r.len / unit).sum();
+    assert_eq!(
+        done.pages_written,
+        full.precondition.pages_written + written * u64::from(done.drive_writes)
+    );
+    assert_eq!(full.requests.submitted, used.requests.submitted);
+    // The full drive still had all its spare blocks erased.
+    assert!(used.waf.unwrap() > full.waf.unwrap(), "{:?} {:?}", used.waf, full.waf);
+}
+
+/// A workload that writes nothing has nothing to settle.
+#[test]
+fn a_workload_of_reads_uses_nothing() {
+    let mut config = drive(nand([2, 1, 1, 1], 32, 16), 704);
+    config.precondition.state = Precondition::Workload;
+    let mut device = Device::new(&config, Options::default()).unwrap();
+    device.precondition().unwrap();
+    let read =
+        Request { arrival_ns: 0, offset: 0, len: FLASH_PAGE, volume: 0, op: Op::Read, fua: false };
+    let pass = || std::iter::once(Ok::<_, DeviceError>(read));
+    assert!(device.overwrite_with(pass, &mut |_, _| true).unwrap());
+    let beyond = Request { offset: 1 << 40, ..read };
+    let pass = || std::iter::once(Ok::<_, DeviceError>(beyond));
+    device.submit(&read).unwrap();
+    let done = device.finish().unwrap().precondition;
+    assert!(done.settled && done.drive_writes == 1, "{done:?}");
+    let mut device = Device::new(&config, Options::default()).unwrap();
+    device.precondition().unwrap();
+    assert!(matches!(
+        device.overwrite_with(pass, &mut |_, _| true),
+        Err(DeviceError::Request { .. })
+    ));
+}
+
 /// As much as the model takes: pages that are written again after a trim find room beside the
 /// tombstones that tell of it.
 #[test]

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 pub struct PreconditionConfig {
     /// How the drive is filled.
     pub state: Precondition,
-    /// Steady state: it counts as steady once write amplification over a full-drive write moved by
-    /// less than this share.
+    /// Steady and workload: it counts as steady once write amplification over a full-drive write,
+    /// or a pass over the workload, moved by less than this share.
     pub tolerance: f64,
-    /// Steady state: give up after this many full-drive writes, and say so.
+    /// Steady and workload: give up after this many full-drive writes or passes, and say so.
     pub max_drive_writes: u32,
 }
 
@@ -32,4 +32,14 @@ pub enum Precondition {
     Full,
     /// Filled, then overwritten at random until write amplification stays the same.
     Steady,
+    /// Filled, then overwritten with what the workload writes and trims, in its order and past the
+    /// buffer, again and again until write amplification stays the same.
+    Workload,
+}
+
+impl Precondition {
+    /// Whether it ends when write amplification has settled.
+    pub fn settles(self) -> bool {
+        matches!(self, Self::Steady | Self::Workload)
+    }
 }

@@ -7,8 +7,12 @@ use rand_pcg::Pcg64Mcg;
 
 use super::{Device, DeviceError};
 use crate::config::Precondition;
+use crate::host::{Op, Request, split};
 use crate::metrics::report::Preconditioning;
 use crate::support::ids::{LogicalBlock, Lpn};
+
+/// Requests of the workload between two reports of progress.
+const REPORT_EVERY: u64 = 4096;
 
 /// Random pages that are looked up together before they are written.
 const AHEAD: usize = 32;
@@ -37,23 +41,95 @@ impl Device {
             state: format!("{state:?}").to_lowercase(),
             ..Preconditioning::default()
         };
+        let result = self.unmeasured(|device| device.fill(state, &mut done, progress));
+        self.preconditioning = done;
+        let finished = result?;
+        self.check_faults()?;
+        Ok(finished)
+    }
+
+    /// Goes on from a filled drive with what the workload writes and trims, past the buffer and
+    /// without time, until write amplification over a pass stays the same; then counts from zero.
+    /// `pass` begins the workload anew. `progress` is as for [`Self::precondition_with`].
+    ///
+    /// # Errors
+    /// Those of the workload; there is no room, or the simulation has found itself wrong.
+    pub fn overwrite_with<E: From<DeviceError>, R: Iterator<Item = Result<Request, E>>>(
+        &mut self,
+        mut pass: impl FnMut() -> R,
+        progress: &mut dyn FnMut(u64, u64) -> bool,
+    ) -> Result<bool, E> {
+        let mut done = std::mem::take(&mut self.preconditioning);
+        let most = self.config.precondition.max_drive_writes;
+        let result = self.unmeasured(|device| -> Result<bool, E> {
+            while !done.settled && done.drive_writes < most {
+                let programs = device.backend.counters().programmed;
+                let mut pages = 0;
+                for (number, request) in (0..).zip(pass()) {
+                    if number % REPORT_EVERY == 0 && !progress(done.pages_written + pages, 0) {
+                        return Ok(false);
+                    }
+                    pages += device.overwrite(number, &request?)?;
+                }
+                let programs = device.backend.counters().programmed - programs;
+                done.pages_written += pages;
+                device.end_round(&mut done, programs as f64 / pages.max(1) as f64);
+                done.settled |= pages == 0;
+            }
+            Ok(true)
+        });
+        self.preconditioning = done;
+        let finished = result?;
+        self.check_faults()?;
+        Ok(finished)
+    }
+
+    /// What a request writes or trims, at once; how many pages it writes.
+    fn overwrite(&mut self, number: u64, request: &Request) -> Result<u64, DeviceError> {
+        self.check_request(number, request)?;
+        if !matches!(request.op, Op::Write | Op::Trim) {
+            return Ok(0);
+        }
+        let Some(pages) = split::pages(request, self.geometry.by_page()) else { return Ok(0) };
+        if request.op == Op::Trim {
+            if let Some(shadow) = self.backend.shadow_mut() {
+                pages.first.run(pages.count).for_each(|lpn| shadow.host_trim(lpn));
+            }
+            self.trim_pages(pages.first, pages.count)?;
+            self.start_jobs()?;
+            return Ok(0);
+        }
+        for (first, count) in pages.spans(&self.geometry) {
+            self.write_now(first..first + count)?;
+        }
+        Ok(pages.count.into())
+    }
+
+    /// Does what the run must not show: without time, without wear, and nobody looks on. Then
+    /// everything counts from zero.
+    fn unmeasured<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let timed = self.backend.set_timed(false);
-        // Nothing wears out before the run begins.
         self.backend.start_counting(0);
-        // Nor does anybody look on.
         let observers = std::mem::take(&mut self.observers);
-        let result = self.fill(state, &mut done, progress);
+        let result = work(self);
         self.observers = observers;
         self.backend.set_timed(timed);
         self.backend.start_counting(self.config.nand.endurance);
         self.backend.forget_wear();
-        self.preconditioning = done;
         // That is said of merges at the end of the run.
         self.unmerged = false;
         self.observers.restart(&self.as_observed());
-        let finished = result?;
-        self.check_faults()?;
-        Ok(finished)
+        result
+    }
+
+    /// A full-drive write or a pass over the workload had this write amplification.
+    fn end_round(&self, done: &mut Preconditioning, waf: f64) {
+        done.drive_writes += 1;
+        done.settled = done
+            .waf
+            .last()
+            .is_some_and(|last| (waf - last).abs() <= self.config.precondition.tolerance * last);
+        done.waf.push(waf);
     }
 
     fn fill(
@@ -83,7 +159,6 @@ impl Device {
         // Log blocks are open in the steady state, not in one that was filled in order.
         self.merge_all();
         let mut rng = Pcg64Mcg::seed_from_u64(self.config.seed);
-        let mut last = None;
         while state == Precondition::Steady
             && done.drive_writes < self.config.precondition.max_drive_writes
             && !done.settled
@@ -102,13 +177,8 @@ impl Device {
                 }
             }
             done.pages_written += pages;
-            done.drive_writes += 1;
-            let waf = (self.backend.counters().programmed - before) as f64 / pages as f64;
-            done.settled = last.is_some_and(|last: f64| {
-                (waf - last).abs() <= self.config.precondition.tolerance * last
-            });
-            last = Some(waf);
-            done.waf.push(waf);
+            let programs = self.backend.counters().programmed - before;
+            self.end_round(done, programs as f64 / pages as f64);
         }
         done.settled |= state == Precondition::Full;
         Ok(true)

@@ -78,10 +78,11 @@ fn host(config: &DeviceConfig, found: &mut Vec<Idle>) {
     {
         note(replay == Replay::Untimed, key, untimed);
     }
-    let steady = config.precondition.state == Precondition::Steady;
-    for key in ["precondition.tolerance", "precondition.max_drive_writes", "seed"] {
-        note(!steady, key, "precondition.state is not \"steady\"");
+    let state = config.precondition.state;
+    for key in ["precondition.tolerance", "precondition.max_drive_writes"] {
+        note(!state.settles(), key, "precondition.state is neither \"steady\" nor \"workload\"");
     }
+    note(state != Precondition::Steady, "seed", "precondition.state is not \"steady\"");
     let no_buffer = config.buffer.scheme.name() == "none";
     for key in ["buffer.write_back", "nand.timing.ram"] {
         note(no_buffer, key, "buffer.scheme = \"none\" holds no pages");

@@ -137,9 +137,11 @@ impl Device {
                 burst.wait as f64 / 1e9
             ));
         }
-        if self.config.precondition.state == Precondition::Steady && !self.preconditioning.settled {
+        let state = self.config.precondition.state;
+        if state.settles() && !self.preconditioning.settled {
+            let rounds = if state == Precondition::Steady { "drive writes" } else { "passes" };
             reasons.push(format!(
-                "the drive never reached a steady state: after {} drive writes write amplification \
+                "the drive never reached a steady state: after {} {rounds} write amplification \
                  still moved by more than {}; raise precondition.max_drive_writes",
                 self.preconditioning.drive_writes, self.config.precondition.tolerance
             ));
@@ -157,8 +159,8 @@ impl Device {
         if c.pages_written > 0 && Counters::total(&c.erases) == 0 {
             warnings.push(
                 "no block was erased: garbage collection and merges never ran, so the figures say \
-                 nothing of their cost; use a longer workload or a fuller drive \
-                 (precondition.state)"
+                 nothing of their cost; use a longer workload, or a drive in steady state \
+                 (--set precondition.state=steady)"
                     .to_owned(),
             );
         }
@@ -167,7 +169,7 @@ impl Device {
         {
             warnings.push(
                 "the drive started empty and was never filled; a used drive is slower \
-                (precondition.state = \"full\")"
+                (--set precondition.state=full)"
                     .to_owned(),
             );
         }

@@ -149,11 +149,11 @@ pub struct Merges {
 /// What was done to the drive before the first request.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Preconditioning {
-    /// Empty, full or steady.
+    /// Empty, full, steady or workload.
     pub state: String,
     /// Pages written.
     pub pages_written: u64,
-    /// Full-drive writes of random pages after the fill.
+    /// Full-drive writes of random pages after the fill, or passes over the workload.
     pub drive_writes: u32,
     /// Write amplification of each of them.
     pub waf: Vec<f64>,

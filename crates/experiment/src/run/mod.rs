@@ -16,7 +16,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
-use eraseblock_core::config::Replay;
+use eraseblock_core::config::{Precondition, Replay};
 use eraseblock_core::device::idle::{Idle, warning};
 use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_traces::DriveShape;
@@ -161,6 +161,12 @@ impl Runner {
             self.filled.fill(&mut device, (&config, options), &mut filling)?;
         } else if !is_filled {
             filled::fill(&mut device, &mut filling)?;
+        }
+        if experiment.precondition.state == Precondition::Workload {
+            let pass = || fitted.requests().map(|request| request.map_err(RunError::from));
+            if !device.overwrite_with(pass, &mut filling)? {
+                return Err(RunError::Cancelled);
+            }
         }
         if let Some(log) = log {
             device.observe(Box::new(log));
