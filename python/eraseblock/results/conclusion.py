@@ -115,7 +115,7 @@ def _one_for_all(verdicts: Sequence[Verdict]) -> list[str]:
     known = [pair for pair in behind.values() if not pair[1].row.reconstruction]
     if first.row.reconstruction and known:
         lag, second = min(known, key=_lag)
-        text += f"; built from its paper: {named(second)}, at most {percent(lag)} behind"
+        text += f"; built from its paper: {named(second)}, at most {percent(lag)}"
     return [f"{text}."]
 
 
@@ -192,8 +192,8 @@ def _bound(verdicts: Sequence[Verdict], column: Column) -> list[str]:
         ]
         if found and len(found) == len(verdicts):
             values, bounds = zip(*found, strict=True)
-            parts.append(f"{one.name} {_span(one, bounds)} (the best here {_span(one, values)})")
-    return [f"What no buffer could better: {', '.join(parts)}."] if parts else []
+            parts.append(f"{one.title} {_span(one, bounds)} (the best here: {_span(one, values)})")
+    return [f"Bound for any buffer: {', '.join(parts)}."] if parts else []
 
 
 def _span(column: Column, values: Sequence[float]) -> str:
@@ -211,7 +211,7 @@ def _same(contests: Sequence[Contest]) -> list[str]:
     for name, found in figures.items():
         alike.setdefault(repr(found), []).append(f"`{name}`")
     groups = [" = ".join(names) for names in alike.values() if len(names) > 1]
-    return [f"The same in every figure: {', '.join(groups)}."] if groups and len(alike) > 1 else []
+    return [f"Equal in every figure: {', '.join(groups)}."] if groups and len(alike) > 1 else []
 
 
 def _caution(contests: Sequence[Contest]) -> list[str]:

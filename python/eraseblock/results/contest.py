@@ -61,6 +61,8 @@ class Contest:
     # Settings in which it differs from other contests, beside the drive.
     settings: Mapping[str, str]
     designs: tuple[Design, ...]
+    # Settings in which its designs differ.
+    keys: tuple[str, ...]
     # The setting that is all that tells the designs apart, if one is.
     axis: str | None
 
@@ -82,6 +84,13 @@ class Contest:
         found = [number_of(design.row.settings.get(self.axis, "-")) for design in self.designs]
         numbers = [number for number in found if number is not None]
         return numbers if len(numbers) == len(found) else None
+
+    def led_by(self, design: Design, column: Column) -> bool:
+        """Whether no rival has a better figure. One that all share is nobody's merit."""
+        values = {value for one in self.ranked if (value := one.value(column)) is not None}
+        if column.good is None or not design.competes or len(values) < 2:
+            return False
+        return design.value(column) == (min(values) if column.good == "low" else max(values))
 
     def baseline(self, kind: str, like: Design | None = None) -> Design | None:
         """The design with this scheme; of several the one that is otherwise most like another."""
@@ -154,6 +163,7 @@ def _contest(rows: Sequence[Row], around: Mapping[str, str], *, several_ftls: bo
         drive=first.drive,
         buffer_bytes=first.buffer_bytes,
         settings=around,
+        keys=tuple(telling),
         designs=tuple(
             Design(_name(some[0], telling, scheme=len(schemes) > 1, ftl=several_ftls), tuple(some))
             for some in designs.values()

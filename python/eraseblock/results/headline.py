@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from eraseblock import _core
+from eraseblock.names import nearest
 from eraseblock.results import units
-from eraseblock.results.ranking import Good
+
+# Which end of a figure is good.
+Good = Literal["low", "high"]
 
 
 @dataclass(frozen=True)
@@ -95,3 +99,12 @@ NAMED: dict[str, Column] = {
         Column("simulator-memory", "buffer_metadata_bytes", units.size, None),
     )
 }
+
+
+def column_named(name: str, option: str) -> Column:
+    """The figure with this name, whatever its case, or at this place in a record."""
+    for title, column in NAMED.items():
+        if name.lower() == title.lower() or name == column.path:
+            return column
+    hint = nearest(name, list(NAMED))
+    raise _core.ConfigError(f"{option}: there is no column `{name}`{hint} (known: {', '.join(NAMED)})")

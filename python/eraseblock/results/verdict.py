@@ -108,23 +108,17 @@ class _Race:
         return f"{self._take(reference)}; {f'{ahead} only: {told.doubt}' if told.doubt else ahead}."
 
     def details(self, reference: Design | None) -> list[str]:
-        """What qualifies the answer: that the best is a reconstruction, and who is level with it."""
+        """Who is level with the best, and where it is a reconstruction, who is the best that is none."""
         best = self.ranked[0]
-        told = {best, reference}
-        sentences = []
-        if best.row.reconstruction:
-            known = next((one for one in self.ranked if not one.row.reconstruction), None)
-            if known is None or known is reference:
-                sentences.append("It is a reconstruction.")
-            else:
-                told.add(known)
-                there = "level with it" if known in self.level else shown(known, self.column)
-                sentences.append(
-                    f"It is a reconstruction; the best built from its paper: {named(known)} ({there})."
-                )
-        if rest := [one for one in self.level if one not in told]:
-            sentences.append(f"Level with it: {listed(rest)}.")
-        return sentences
+        level = [one for one in self.level if one is not reference]
+        known = next((one for one in self.ranked if not one.row.reconstruction), None)
+        if not best.row.reconstruction or known is None or known is reference:
+            return [f"Level with it: {listed(level)}."] if level else []
+        if known not in level:
+            others = [f"Level with it: {listed(level)}."] if level else []
+            return [f"Built from its paper: {self._figure(known)}.", *others]
+        more = f", and {len(level) - 1} more" if len(level) > 1 else ""
+        return [f"Level with it, and built from its paper: {named(known)}{more}."]
 
     def _take(self, reference: Design | None) -> str:
         """The best, told against the reference and the other baselines."""
@@ -132,7 +126,8 @@ class _Race:
         others = [reference, *(self.contest.baseline(kind, best) for kind in BASELINES)]
         measures = dict.fromkeys(one for one in others if one is not None and one is not best)
         gaps = [gap(best, one, self.column) for one in measures if one in self.ranked]
-        return f"take {named(best)}: {', '.join([shown(best, self.column), *gaps])}"
+        which = f"{named(best)} (a reconstruction)" if best.row.reconstruction else named(best)
+        return f"take {which}: {', '.join([shown(best, self.column), *gaps])}"
 
     def _figure(self, design: Design) -> str:
         return f"{named(design)} ({shown(design, self.column)})"

@@ -46,7 +46,7 @@ def relative(first: float | None, second: float | None) -> str:
     side = "below" if second < first else "above"
     low, high = sorted((first, second))
     if low <= 0 or high / low >= _MULTIPLE:
-        return f"{high / low:.1f}x {side}" if low > 0 else side
+        return f"{times(high / low)} {side}" if low > 0 else side
     return f"{percent(abs(second - first) / first)} {side}"
 
 
@@ -55,7 +55,12 @@ def change(first: float | None, second: float | None) -> str:
     if first is None or second is None or not first:
         return "-"
     factor = second / first
-    return f"{factor:,.1f}x" if factor >= _MULTIPLE else f"{100 * (factor - 1):+.0f} %"
+    return times(factor) if factor >= _MULTIPLE else f"{100 * (factor - 1):+.0f} %"
+
+
+def times(factor: float) -> str:
+    """A multiple, as in "4.1x"."""
+    return f"{factor:,.0f}x" if factor >= 10 else f"{factor:.1f}x"
 
 
 def percent(part: float) -> str:
