@@ -70,8 +70,11 @@ def verdict_of(contest: Contest, column: Column) -> Verdict:
         else:
             level = [one for one in ranked[1:] if evidence(best, one, column).level]
             race = _Race(contest, column, ranked, level)
-            answer = race.won() if reference is None else race.against(reference, told)
-            details = race.details(reference)
+            if len(ranked) > 1 and all(evidence(best, one, column).finding == "equal" for one in ranked):
+                answer = f"it makes no difference: {shown(best, column)} with all {len(ranked)}."
+            else:
+                answer = race.won() if reference is None else race.against(reference, told)
+                details = race.details(reference)
     return Verdict(contest, column, best, reference, told, answer, tuple(details))
 
 

@@ -40,7 +40,8 @@ class Row:
     @property
     def variant(self) -> str:
         """The further settings in one line."""
-        return ", ".join(f"{key} = {value}" for key, value in self.settings.items())
+        settings = self.settings.items()
+        return ", ".join(value if key == DRIVE else f"{key} = {value}" for key, value in settings)
 
     @property
     def group(self) -> tuple[str, str, str]:

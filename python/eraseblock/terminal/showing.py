@@ -44,7 +44,8 @@ class Showing:
         if len(measures) < len(BASELINES) and (first := contest.reference()) is not None:
             measures = [*measures, first]
         bound = int(bool(contest.designs[0].row.figure("bound")))
-        room = max(_LEAST, min(_MOST, _SCREEN // contests)) - len(measures) - bound
+        most = _MOST if contest.axis is None else _SCREEN
+        room = max(_LEAST, min(most, _SCREEN // contests)) - len(measures) - bound
         best = ordered[: self.top if self.top is not None else max(1, room)]
         if (known := next((one for one in ordered if not one.row.reconstruction), None)) not in best:
             # Whoever passes over reconstructions finds the best of the others.

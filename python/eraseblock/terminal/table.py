@@ -59,6 +59,19 @@ class Sheet:
         return len(self.schemes) > 1 or not (self.keys or len(self.ftls) > 1 or len(self.drives) > 1)
 
     @property
+    def ftl_in_rows(self) -> bool:
+        """Whether rows need their FTL: not where the drive tells it."""
+        return len(self.ftls) > 1 and len(self.ftl_of) < len(self.drives)
+
+    @property
+    def ftl_of(self) -> dict[str, str]:
+        """The FTL of each drive that has a single one, where there are several drives."""
+        found: dict[str, set[str]] = {}
+        for section in self.sections:
+            found.setdefault(section.contest.drive, set()).update(r.ftl_in_full for r in section.contest.rows)
+        return {drive: next(iter(ftls)) for drive, ftls in found.items() if len(ftls) == 1}
+
+    @property
     def sized_in_rows(self) -> bool:
         """Whether rows need their buffer size."""
         return len(self.sizes) > 1 or self.named_in_rows
@@ -136,7 +149,7 @@ def sheet_table(sheet: Sheet, columns: Sequence[Column]) -> Table:
         table.add_column("buffer", justify="right", no_wrap=True)
     for key in sheet.keys:
         table.add_column(key, overflow="fold")
-    if len(sheet.ftls) > 1:
+    if sheet.ftl_in_rows:
         table.add_column("FTL", overflow="fold")
     if sheet.named_in_rows:
         table.add_column("scheme", overflow="fold", width=_scheme_width(sheet.designs))
@@ -167,7 +180,7 @@ def _add_section(
         for key in sheet.keys:
             shared = key in contest.settings
             cells.append(Text("" if shared and not first else row.settings.get(key, "-")))
-        cells += [Text(row.ftl_in_full)] if len(sheet.ftls) > 1 else []
+        cells += [Text(row.ftl_in_full)] if sheet.ftl_in_rows else []
         cells += [_scheme(design)] if sheet.named_in_rows else []
         for column in columns:
             cells.append(_cell(design, column, contest))
@@ -210,7 +223,9 @@ def _title(sheet: Sheet) -> Text:
     contest = sheet.sections[0].contest
     row = contest.rows[0]
     parts = [contest.trace, f"{units.count(row.figure('requests.submitted'))} requests"]
-    if len(sheet.drives) == 1:
+    if len(sheet.drives) > 1 and len(sheet.ftls) > 1 and not sheet.ftl_in_rows:
+        parts.append(", ".join(f"{drive} (FTL {sheet.ftl_of[drive]})" for drive in sheet.drives))
+    elif len(sheet.drives) == 1:
         parts.append(sheet.drives[0])
     if len(sheet.ftls) == 1:
         parts.append(f"FTL {sheet.ftls[0]}")

@@ -24,8 +24,8 @@ def print_verdicts(
     """Print what is not to be trusted, then what the rest comes to."""
     for advice in advice_of(rows):
         head = Text("not trusted: ", "bold red") if advice.distrust else Text("warning: ", "bold yellow")
-        # What befalls some runs has a word; what befalls all of them is what to mend first.
-        short = not in_full and advice.distrust and advice.count < len(rows)
+        # What befalls few runs has a word; what befalls most of them is what to mend first.
+        short = not in_full and advice.distrust and 2 * advice.count < len(rows)
         sentence = f"{_FIRST_CLAUSE.split(advice.sentence)[0]} (more: --all)" if short else advice.sentence
         console.print(head + Text(f"{advice.runs}: {sentence}"))
     conclusions = [one for one in conclusions_of(rows, column) if one.sentences]
