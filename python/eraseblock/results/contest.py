@@ -93,7 +93,12 @@ class Contest:
         return design.value(column) == (min(values) if column.good == "low" else max(values))
 
     def baseline(self, kind: str, like: Design | None = None) -> Design | None:
-        """The design with this scheme; of several the one that is otherwise most like another."""
+        """The design with this scheme; of several the one that is otherwise most like another.
+
+        Where all have the same scheme, none is measured by it.
+        """
+        if len({design.row.scheme for design in self.designs}) < 2:
+            return None
         found = [design for design in self.designs if design.row.kind == kind and not design.row.case]
         if like is None or len(found) < 2:
             return found[0] if found else None
@@ -104,7 +109,8 @@ class Contest:
         for kind in BASELINES:
             if (found := self.baseline(kind, like)) is not None:
                 return found
-        return self.designs[0] if len(self.designs) > 1 else None
+        some = self.ranked or self.designs
+        return some[0] if len(some) > 1 else None
 
     def ordered(self, column: Column) -> list[Design]:
         """Best first; those that may not win, and those without the figure, come last."""

@@ -111,29 +111,39 @@ def print_results(console: Console, rows: Sequence[Row], showing: Showing | None
     showing = showing or Showing()
     sheets = sheets_of(rows, showing)
     wanted = showing.columns_of(contests_of(rows))
-    columns = _fitting(console, sheets, wanted)
+    columns, compare = _fitting(console, sheets, wanted)
     for sheet in sheets:
-        console.print(sheet_table(sheet, columns))
+        console.print(sheet_table(sheet, columns, compare=compare))
         console.print()
     notes = [*_legend(sheets, columns, wanted), *_hidden(sheets)]
     if notes:
         console.print(Text.from_markup("   ".join(notes)))
 
 
-def _fitting(console: Console, sheets: Sequence[Sheet], wanted: Sequence[Column]) -> list[Column]:
-    """The columns that there is room for, the same in every table; names of schemes are never cut."""
+def _fitting(
+    console: Console, sheets: Sequence[Sheet], wanted: Sequence[Column]
+) -> tuple[list[Column], bool]:
+    """The columns that there is room for, the same in all tables, and whether there is for the comparing one.
+
+    Names of schemes are never cut.
+    """
+
+    def fits(columns: Sequence[Column], *, compare: bool) -> bool:
+        tables = (sheet_table(sheet, columns, compare=compare) for sheet in sheets)
+        return all(full_width(console, table) <= console.width for table in tables)
+
     columns = list(wanted)
     least = [column for title in _LEAST for column in wanted if column.title == title]
     least += [column for column in reversed(wanted) if column not in least]
     for column in least:
-        if all(full_width(console, sheet_table(sheet, columns)) <= console.width for sheet in sheets):
-            break
+        if fits(columns, compare=True):
+            return columns, True
         if len(columns) > 1 and all(column is not sheet.decisive for sheet in sheets):
             columns.remove(column)
-    return columns
+    return columns, fits(columns, compare=True)
 
 
-def sheet_table(sheet: Sheet, columns: Sequence[Column]) -> Table:
+def sheet_table(sheet: Sheet, columns: Sequence[Column], *, compare: bool = True) -> Table:
     """The rows of one workload, a gap between contests."""
     table = Table(
         title=_title(sheet),
@@ -153,7 +163,7 @@ def sheet_table(sheet: Sheet, columns: Sequence[Column]) -> Table:
         table.add_column("FTL", overflow="fold")
     if sheet.named_in_rows:
         table.add_column("scheme", overflow="fold", width=_scheme_width(sheet.designs))
-    against = _against(sheet)
+    against = _against(sheet) if compare else ""
     for column in columns:
         table.add_column(column.title, justify="right", no_wrap=True)
         if against and column is sheet.decisive:
