@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from eraseblock import _core
-from eraseblock.comparison import DEFAULT_DEVICE, Comparison
+from eraseblock.comparison import DEFAULT_BUFFERS, DEFAULT_DEVICE, Comparison
 from eraseblock.experiments import Experiment, Sets, resolve
 from eraseblock.results.missing import Missing, as_missing
 from eraseblock.results.record import Analysis, Record
@@ -98,10 +98,10 @@ def sensitivity(
 def compare(
     traces: str | Path | Iterable[str | Path],
     *,
-    buffers: str | Sequence[str] = ("all",),
+    buffers: str | Sequence[str] = DEFAULT_BUFFERS,
     sizes: str | Sequence[str] = (),
     ftls: str | Sequence[str] = (),
-    device: str = DEFAULT_DEVICE,
+    device: str | Sequence[str] = DEFAULT_DEVICE,
     workload: Mapping[str, Any] | None = None,
     sets: Sets = (),
     events: str | Path | None = None,
@@ -109,15 +109,15 @@ def compare(
 ) -> list[Record]:
     """Replay traces against every combination of FTL, buffer size and buffer scheme.
 
-    A combination that cannot be built is left out with a warning; so is, of `"all"`, one that would take very
-    long and say nothing but that.
+    A combination that cannot be built is left out with a warning; so is, of `"all"` and of the default, one
+    that would take very long and say nothing but that.
 
     Args:
         traces: one trace file or several.
-        buffers: schemes, or one; `"all"` is every one.
+        buffers: schemes, or one; `"all"` is every one; default: ten that really differ.
         sizes: buffer sizes such as `"4 MiB"`, or one; default: the device's.
         ftls: FTLs, or one; default: the device's.
-        device: preset of the drive.
+        device: preset of the drive, or several.
         workload: further keys of the workload, such as `{"fit": "compact", "first": 10_000}`.
         sets: overrides such as `"host.speedup=2"`, or `{"host.speedup": 2}`.
         events: file for every decision of the buffer (docs/events.md); a folder where there are several runs.

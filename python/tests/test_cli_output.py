@@ -34,7 +34,8 @@ def figure(record: dict[str, Any], path: str) -> Any:
 def test_compare_json_is_one_record_per_run(cli: Cli, trace: Path) -> None:
     sizes = ["128 KiB", "512 KiB"]
     run = cli(
-        "compare", trace, *SMALL_SETS, "--buffer-size", "128KiB,512KiB", "--ftls", "page,bast", "--json"
+        *("compare", trace, *SMALL_SETS, "--buffers", "all"),
+        *("--buffer-size", "128KiB,512KiB", "--ftls", "page,bast", "--json"),
     )
     assert (run.returncode, run.stderr) == (0, "")
     records = json.loads(run.stdout)

@@ -83,14 +83,11 @@ def _extreme(verdicts: Sequence[Verdict], column: Column) -> tuple[float, Verdic
 def _conclusion(trace: str, drive: str, contests: Sequence[Contest], column: Column | None) -> Conclusion:
     column = column or measure_of(contests)
     verdicts = tuple(verdict_of(contest, column) for contest in contests)
-    overall = (
-        *_one_for_all(verdicts),
-        *_worth_of_size(verdicts, column),
-        *_why(verdicts),
-        *_bound(verdicts, column),
-        *_same(contests),
-        *_caution(contests),
-    )
+    size = _worth_of_size(verdicts, column)
+    if not any(one.answer for one in verdicts):
+        return Conclusion(trace, drive, column, verdicts, tuple(size))
+    why, bound = _why(verdicts), _bound(verdicts, column)
+    overall = (*_one_for_all(verdicts), *size, *why, *bound, *_same(contests), *_caution(contests))
     return Conclusion(trace, drive, column, verdicts, overall)
 
 
