@@ -120,7 +120,7 @@ def test_untimed_runs_are_decided_by_what_they_write() -> None:
     found = concluded(record("lru", None, programs=100), record("fab", None, programs=80))
     assert found.column is NAMED["writes"]
     assert "take `fab`: 80, 20 % below `lru` (100)" in found.sentences[0]
-    assert "Bound for any buffer: writes 50 (the best here: 80)." in found.sentences
+    assert "Bound for any buffer: writes 50 (here 80)." in found.sentences
 
 
 def test_another_figure_may_decide() -> None:
@@ -137,7 +137,8 @@ def test_all_sizes_come_to_one_conclusion() -> None:
         *(record("supa", mean, size=size, erases=5) for size, mean in (("1 MiB", 11), ("4 MiB", 8))),
     )
     assert [one.best.name for one in found.verdicts if one.best] == ["fab", "supa"]
-    assert "One for all 2 sizes: `supa`, at most 10 % behind the best." in found.overall
+    assert found.summary == "In short: `supa` for all 2 sizes, at most 10 % behind the best."
+    assert found.sentences[0] == found.summary
     assert (
         "A larger buffer: mean response 10 ms at 1 MiB, 8 ms at 4 MiB, each with the best." in found.overall
     )

@@ -56,9 +56,9 @@ def compare(
     fit: Fit = None,
     options: Running = None,
 ) -> int:
-    """Replay TRACES against every combination of buffer scheme, buffer size and FTL, print a table, and
-    say what it comes to: which buffer to take, by how much, and whether that can be trusted.
+    """Replay TRACES against every combination of drive, FTL, buffer size and scheme, and say which to take.
 
+    Below a table of the best it says by how much they are ahead, and whether that can be trusted.
     A combination that cannot be built is named and left out; so is, unless its scheme was named, one that
     would take very long and say nothing but that. The others run.
 

@@ -30,6 +30,9 @@ class Conclusion:
     column: Column
     # One for each buffer size, in the order of the runs.
     verdicts: tuple[Verdict, ...]
+    # One design for all sizes, where there are several; else empty.
+    summary: str
+    # Why, and how far from what could be.
     overall: tuple[str, ...]
 
     @property
@@ -41,8 +44,9 @@ class Conclusion:
 
     @property
     def sentences(self) -> list[str]:
-        """The verdicts, then what they come to."""
-        return [text for one in self.verdicts if (text := one.text)] + list(self.overall)
+        """The answer in short, the verdicts, and what they come to."""
+        texts = (self.summary, *(one.text for one in self.verdicts), *self.overall)
+        return [text for text in texts if text]
 
 
 def conclusions_of(rows: Sequence[Row], column: Column | None = None) -> list[Conclusion]:
@@ -85,35 +89,39 @@ def _conclusion(trace: str, drive: str, contests: Sequence[Contest], column: Col
     verdicts = tuple(verdict_of(contest, column) for contest in contests)
     size = _worth_of_size(verdicts, column)
     if not any(one.answer for one in verdicts):
-        return Conclusion(trace, drive, column, verdicts, tuple(size))
+        return Conclusion(trace, drive, column, verdicts, "", tuple(size))
     why, bound = _why(verdicts), _bound(verdicts, column)
-    overall = (*_one_for_all(verdicts), *size, *why, *bound, *_same(contests), *_caution(contests))
-    return Conclusion(trace, drive, column, verdicts, overall)
+    overall = (*size, *why, *bound, *_same(contests), *_caution(contests))
+    return Conclusion(trace, drive, column, verdicts, _one_for_all(verdicts), overall)
 
 
-def _one_for_all(verdicts: Sequence[Verdict]) -> list[str]:
+def _one_for_all(verdicts: Sequence[Verdict]) -> str:
     """The design that is never far behind the best, whatever the size."""
     decided = [one for one in verdicts if one.best is not None and len(one.contest.ranked) > 1]
     if len(decided) < 2 or any(one.contest.numbers is not None for one in decided):
-        return []
+        return ""
     behind = _behind(decided[0])
     for verdict in decided[1:]:
         here = _behind(verdict)
         behind = {name: max(behind[name], here[name], key=_lag) for name in behind if name in here}
     if not behind:
-        return []
+        return ""
     sizes = {one.contest.buffer_bytes for one in decided}
     where = f"all {len(decided)} {'sizes' if len(sizes) == len(decided) else 'cases'}"
     lag, first = min(behind.values(), key=_lag)
     if lag <= TIE:
-        text = f"{named(first)} is the best at {where}, or within 1 % of it"
+        text = f"In short: {_which(first)} is the best at {where}, or within 1 % of it"
     else:
-        text = f"One for {where}: {named(first)}, at most {percent(lag)} behind the best"
+        text = f"In short: {_which(first)} for {where}, at most {percent(lag)} behind the best"
     known = [pair for pair in behind.values() if not pair[1].row.reconstruction]
     if first.row.reconstruction and known:
         lag, second = min(known, key=_lag)
-        text += f"; built from its paper: {named(second)}, at most {percent(lag)}"
-    return [f"{text}."]
+        text += f"; built from its paper: {named(second)} ({percent(lag)})"
+    return f"{text}."
+
+
+def _which(design: Design) -> str:
+    return f"{named(design)} (a reconstruction)" if design.row.reconstruction else named(design)
 
 
 def _behind(verdict: Verdict) -> dict[str, tuple[float, Design]]:
@@ -189,7 +197,7 @@ def _bound(verdicts: Sequence[Verdict], column: Column) -> list[str]:
         ]
         if found and len(found) == len(verdicts):
             values, bounds = zip(*found, strict=True)
-            parts.append(f"{one.title} {_span(one, bounds)} (the best here: {_span(one, values)})")
+            parts.append(f"{one.title} {_span(one, bounds)} (here {_span(one, values)})")
     return [f"Bound for any buffer: {', '.join(parts)}."] if parts else []
 
 

@@ -113,6 +113,7 @@ def print_results(console: Console, rows: Sequence[Row], showing: Showing | None
     wanted = showing.columns_of(contests_of(rows))
     columns, compare = _fitting(console, sheets, wanted)
     for sheet in sheets:
+        console.print(_title(sheet))
         console.print(sheet_table(sheet, columns, compare=compare))
         console.print()
     notes = [*_legend(sheets, columns, wanted), *_hidden(sheets)]
@@ -145,14 +146,7 @@ def _fitting(
 
 def sheet_table(sheet: Sheet, columns: Sequence[Column], *, compare: bool = True) -> Table:
     """The rows of one workload, a gap between contests."""
-    table = Table(
-        title=_title(sheet),
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        show_edge=False,
-    )
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     if len(sheet.drives) > 1:
         table.add_column("drive", no_wrap=True)
     if sheet.sized_in_rows:
@@ -246,7 +240,7 @@ def _title(sheet: Sheet) -> Text:
     runs = max(len(design.rows) for design in sheet.designs)
     if runs > 1:
         parts.append(f"means of {runs} seeds")
-    return Text(" · ".join(parts), overflow="fold")
+    return Text(" · ".join(parts), "bold", overflow="fold")
 
 
 def _cell(design: Design, column: Column, contest: Contest) -> Text:
