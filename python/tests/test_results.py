@@ -140,6 +140,17 @@ def test_advice_is_said_once(records: list[eraseblock.Record]) -> None:
     ]
 
 
+def test_sentences_that_differ_in_numbers_are_one(records: list[eraseblock.Record]) -> None:
+    changed = copy.deepcopy(records)
+    for number, record in enumerate(changed):
+        record["reasons"] = [f"behind for {number % 3 + 8} % of 2.5 s"] if number in (1, 5, 9, 2) else []
+        record["warnings"] = []
+    [one] = advice_of(rows_of(changed))
+    assert one.sentence == "behind for 8 to 10 % of 2.5 s"
+    assert one.runs == "page: lru, fab at 128 KiB"
+    assert one.count == 4
+
+
 def test_many_sentences_are_gathered_in_one_pass(
     records: list[eraseblock.Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -90,7 +90,13 @@ def _within_group(some: Sequence[Row], everything: Sequence[Row]) -> str:
         if len(about) == sum(row.scheme == scheme for row in everything):
             whole.append(scheme)
         else:
-            sizes = ", ".join(size(row.buffer_bytes) for row in about)
-            at_sizes.setdefault(sizes, []).append(scheme)
+            at_sizes.setdefault(_sizes([size(row.buffer_bytes) for row in about]), []).append(scheme)
     parts = [*whole, *(f"{', '.join(schemes)} at {sizes}" for sizes, schemes in at_sizes.items())]
     return ", ".join(parts)
+
+
+def _sizes(sizes: Sequence[str]) -> str:
+    """As in "1, 4, 16 MiB"."""
+    if len({one.partition(" ")[2] for one in sizes}) > 1:
+        return ", ".join(sizes)
+    return ", ".join([*(one.partition(" ")[0] for one in sizes[:-1]), sizes[-1]])
