@@ -41,7 +41,8 @@ def excerpt(lines: list[str]) -> list[str]:
 
 def chosen(lines: list[str], begin: re.Pattern[str]) -> list[str]:
     """The lines of parts that are about a size to be shown, or about none."""
-    kept, shown = [], True
+    kept: list[str] = []
+    shown = True
     for line in lines:
         if (found := begin.match(line)) is not None or not line.startswith(" "):
             shown = found is None or found[1] is None or found[1] in SHOWN
