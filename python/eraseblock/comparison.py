@@ -13,8 +13,8 @@ from eraseblock.names import as_list, check
 DEFAULT_DEVICE = "nvme-tlc"
 # Ten that really differ: one of each group of schemes whose mean response and write amplification are within
 # 13 % of one another, on average over the twelve workloads in `workloads`, on hbm-2010 and nvme-tlc, with
-# buffers of 1 and 16 MiB. The group of `lru` has 13, which let single pages go; that of `lb-clock` five, which
-# let blocks go by size and age; that of `fab` has `bpac`, that of `bplru` has `cave`. Of one group there are
+# 1 and 16 MiB. The group of `lru` has 13, which let single pages go; that of `lb-clock` has five, which let
+# blocks go by size and age; that of `fab` has `bpac`, that of `bplru` has `cave`. Of one group there are
 # both: `sftl`, the best of all there, and `split-lru`, the best that is no reconstruction.
 DEFAULT_BUFFERS = (
     *("none", "lru", "w-tinylfu", "split-lru", "fab"),

@@ -151,6 +151,16 @@ def test_sentences_that_differ_in_numbers_are_one(records: list[eraseblock.Recor
     assert one.count == 4
 
 
+def test_runs_all_over_the_place_are_counted(records: list[eraseblock.Record]) -> None:
+    changed = [copy.deepcopy(records[0]) for _ in range(12)]
+    for number, record in enumerate(changed):
+        record["config"]["host"]["speedup"] = float(number // 2 + 1)
+        record["config"]["buffer"]["scheme"]["kind"] = ("lru", "fab")[number % 2]
+        record["reasons"], record["warnings"] = [], ["too short"] if number % 2 else []
+    [one] = advice_of(rows_of(changed))
+    assert one.runs == "6 of 12 runs"
+
+
 def test_many_sentences_are_gathered_in_one_pass(
     records: list[eraseblock.Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:

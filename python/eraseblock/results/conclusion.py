@@ -90,7 +90,9 @@ def _conclusion(trace: str, drive: str, contests: Sequence[Contest], column: Col
     size = _worth_of_size(verdicts, column)
     if not any(one.answer for one in verdicts):
         return Conclusion(trace, drive, column, verdicts, "", tuple(size))
-    why, bound = _why(verdicts), _bound(verdicts, column)
+    why = _why(verdicts)
+    # Where another setting is chosen, the same buffer is in all designs.
+    bound = [] if any(contest.axis for contest in contests) else _bound(verdicts, column)
     overall = (*size, *why, *bound, *_same(contests), *_caution(contests))
     return Conclusion(trace, drive, column, verdicts, _one_for_all(verdicts), overall)
 
