@@ -12,8 +12,11 @@ from typing import Any, TypedDict, Unpack
 from eraseblock import _core
 from eraseblock.comparison import DEFAULT_BUFFERS, DEFAULT_DEVICE, Comparison
 from eraseblock.experiments import Experiment, Sets, resolve
+from eraseblock.results.conclusion import conclusions_of, drives_of
+from eraseblock.results.headline import column_named
 from eraseblock.results.missing import Missing, as_missing
 from eraseblock.results.record import Analysis, Record
+from eraseblock.results.view import rows_of
 from eraseblock.running import Finished, Handling, Quiet, finished
 from eraseblock.sweep import Outcome, Watcher, split_errors
 
@@ -174,6 +177,23 @@ def _raise_first(outcomes: Sequence[Outcome]) -> None:
     for outcome in outcomes:
         if outcome.error is not None:
             raise outcome.error
+
+
+def verdict(records: Sequence[Record], by: str | None = None) -> list[str]:
+    """What records come to, in sentences: which design to take, by how much, and whether to trust that.
+
+    Args:
+        records: what `run` or `compare` returned.
+        by: the column whose figure decides, such as `"read-p99"`; default: the mean response, or what is
+            written to flash where nothing is timed.
+
+    Example:
+        >>> verdict(compare("mysql.load.zst"))  # doctest: +SKIP
+        ['16 MiB: take `fab`: 6.2 ms, 38 % below `lru` (10 ms); ahead of `lru` in 9 of 10 parts of the run.']
+    """
+    column = None if by is None else column_named(by, "by")
+    conclusions = conclusions_of(rows_of(records), column)
+    return [text for one in conclusions for text in one.sentences] + drives_of(conclusions)
 
 
 def schema() -> dict[str, Any]:

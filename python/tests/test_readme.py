@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND
+from conftest import COMMAND, Cli
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -67,3 +67,25 @@ def test_errors_are_those_of_the_readme() -> None:
             check=False,
         )
         assert (run.returncode, run.stderr) == (2, f"{error}\n")
+
+
+QUESTIONS = re.findall(r"\| `eraseblock (compare|run) (.+)` \|", (ROOT / "docs" / "questions.md").read_text())
+
+
+def test_there_are_questions() -> None:
+    assert len(QUESTIONS) > 8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("command", "rest"), QUESTIONS, ids=[rest for _, rest in QUESTIONS])
+def test_questions_are_answered_by_their_commands(cli: Cli, trace: Path, command: str, rest: str) -> None:
+    (trace.parent / "mysql.load.zst").write_bytes(trace.read_bytes())
+    work = '[workload]\npath = "small.spc"\n'
+    (trace.parent / "experiment.toml").write_text(f'preset = "hbm-2010"\n{work}', encoding="utf-8")
+    (trace.parent / "examples").symlink_to(ROOT / "examples")
+    some = ("--first", "300") if command == "compare" else ("--set", "workload.first=300")
+    if "examples/buffers" in rest:
+        some = ("--set", "workload.generate.requests=300")
+    answer = cli(command, *shlex.split(rest), *some)
+    assert answer.returncode == 0, answer.stderr
+    assert "requests ·" in answer.stdout

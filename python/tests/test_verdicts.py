@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from results_made_up import record, rows
 
+import eraseblock
 from eraseblock.results.conclusion import Conclusion, conclusions_of, drives_of
 from eraseblock.results.contest import contests_of
 from eraseblock.results.headline import NAMED
@@ -213,6 +214,14 @@ def test_drives_have_conclusions_of_their_own_and_are_compared() -> None:
     assert drives_of(found) == [
         "Drives at their best, by mean response: hbm-2010 5 ms (`fab`, 4 MiB), nvme-tlc 3 ms (`lru`, 4 MiB)."
     ]
+
+
+def test_from_python_it_is_a_list_of_sentences() -> None:
+    some = [record("lru", 10, hits=0.3), record("fab", 5, hits=0.2)]
+    assert eraseblock.verdict(some)[0] == verdict(*some)
+    assert "take `lru`: 30.0 %" in eraseblock.verdict(some, by="hits")[0]
+    with pytest.raises(eraseblock.ConfigError, match="by: there is no column `hit`; did you mean `hits`"):
+        eraseblock.verdict(some, by="hit")
 
 
 def test_one_run_is_no_comparison() -> None:
