@@ -138,7 +138,7 @@ def test_all_sizes_come_to_one_conclusion() -> None:
         *(record("supa", mean, size=size, erases=5) for size, mean in (("1 MiB", 11), ("4 MiB", 8))),
     )
     assert [one.best.name for one in found.verdicts if one.best] == ["fab", "supa"]
-    assert found.summary == "In short: `supa` for all 2 sizes, at most 10 % behind the best."
+    assert found.summary == "In short: `supa` at any size, 20 to 45 % below `lru`, 10 % off the best at most."
     assert found.sentences[0] == found.summary
     assert (
         "A larger buffer: mean response 10 ms at 1 MiB, 8 ms at 4 MiB, each with the best." in found.overall
