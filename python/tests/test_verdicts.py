@@ -146,6 +146,27 @@ def test_all_sizes_come_to_one_conclusion() -> None:
     assert "Why: 20 to 50 % fewer erases than `lru`." in found.overall
 
 
+def test_a_reconstruction_is_not_preferred_for_next_to_nothing() -> None:
+    def sizes(scheme: str, *means: float) -> list[dict[str, Any]]:
+        return [record(scheme, mean, size=f"{4**place} MiB") for place, mean in enumerate(means)]
+
+    found = concluded(*sizes("lru", 20, 20), *sizes("clc", 10, 10), *sizes("fab", 10.05, 10.05))
+    assert found.summary.startswith("In short: `fab` at any size")
+    found = concluded(*sizes("lru", 20, 20), *sizes("clc", 10, 10), *sizes("fab", 10.5, 10.5))
+    assert "`clc` (a reconstruction) at any size" in found.summary
+    assert found.summary.endswith("; from its paper `fab` (5 %).")
+
+
+def test_a_larger_buffer_may_bring_nothing() -> None:
+    found = concluded(
+        *(record("lru", mean, size=size) for size, mean in (("1 MiB", 10), ("4 MiB", 12))),
+        *(record("fab", mean, size=size) for size, mean in (("1 MiB", 11), ("4 MiB", 13))),
+    )
+    assert "A larger buffer than 1 MiB brings nothing." in found.overall
+    alone = concluded(*(record("lru", mean, size=size) for size, mean in (("1 MiB", 10), ("4 MiB", 5))))
+    assert "10 ms at 1 MiB, 5 ms at 4 MiB" in alone.sentences[0]
+
+
 def test_those_that_do_the_same_are_named_once() -> None:
     found = concluded(record("lru", 10), record("bplru", 8), record("cave", 8), record("fab", 9))
     assert "Equal in every figure: `bplru` = `cave`." in found.overall

@@ -111,9 +111,11 @@ def _one_for_all(verdicts: Sequence[Verdict]) -> str:
     sizes = {one.contest.buffer_bytes for one in decided}
     where = "at any size" if len(sizes) == len(decided) else f"in all {len(decided)} cases"
     lag, first = min(behind.values(), key=_lag)
+    known = [pair for pair in behind.values() if not pair[1].row.reconstruction]
+    if known and min(known, key=_lag)[0] <= lag + TIE:
+        lag, first = min(known, key=_lag)
     text = f"In short: {_which(first)} {where}, {_ahead(decided, first.name)}"
     text += "the best or within 1 % of it" if lag <= TIE else f"{percent(lag)} off the best at most"
-    known = [pair for pair in behind.values() if not pair[1].row.reconstruction]
     if first.row.reconstruction and known:
         lag, second = min(known, key=_lag)
         text += f"; from its paper {named(second)} ({percent(lag)})"
@@ -169,7 +171,8 @@ def _worth_of_size(verdicts: Sequence[Verdict], column: Column) -> list[str]:
     if len(bests) < 2 or len(bests) < len(verdicts):
         return []
     (small, first), *_, (large, last) = bests.items()
-    if abs(last - first) <= TIE * abs(first):
+    gain = last - first if column.good == "high" else first - last
+    if gain <= TIE * abs(first):
         return [f"A larger buffer than {units.size(small)} brings nothing."]
     text = f"A larger buffer: {column.name} {column.show(first)} at {units.size(small)},"
     text = f"{text} {column.show(last)} at {units.size(large)}, each with the best"
