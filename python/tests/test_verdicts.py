@@ -217,6 +217,9 @@ def test_ftls_are_rivals() -> None:
         "lru on bast",
         "fab on bast",
     ]
+    alone = concluded(record("lru", 5, ftl="page"), record("lru", 9, ftl="bast"))
+    assert alone.title == "Which FTL to take on hbm-2010, by mean response"
+    assert "take `page`: 5 ms" in alone.sentences[0]
     fab_on_bast = contest.designs[3]
     reference = contest.reference(fab_on_bast)
     assert reference is not None

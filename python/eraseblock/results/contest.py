@@ -17,6 +17,8 @@ from eraseblock.results.view import DRIVE, Row
 BASELINES = ("lru", "none")
 # Settings that are a choice of whoever builds the controller; what else differs is what it is built for.
 _CHOICES = ("ftl.", "buffer.", "case")
+# What tells designs apart that differ in their FTLs alone.
+FTL = "FTL"
 # More spare flash or a larger drive is a cost, like more RAM: rivals have the same.
 _COSTS = ("ftl.exported", "ftl.over_provisioning")
 
@@ -79,7 +81,7 @@ class Contest:
     @property
     def numbers(self) -> list[float] | None:
         """The values of the axis, where all are numbers: their order says more than who is best."""
-        if self.axis is None:
+        if self.axis is None or self.axis == FTL:
             return None
         found = [number_of(design.row.settings.get(self.axis, "-")) for design in self.designs]
         numbers = [number for number in found if number is not None]
@@ -164,6 +166,8 @@ def _contest(rows: Sequence[Row], around: Mapping[str, str], *, several_ftls: bo
     telling = [key for key in keys if told[key] > 1]
     first = rows[0]
     axis = telling[0] if len(telling) == 1 and len(schemes) == 1 and not several_ftls else None
+    if several_ftls and not telling and len(schemes) == 1:
+        axis = FTL
     return Contest(
         trace=first.trace,
         drive=first.drive,

@@ -22,6 +22,8 @@ from eraseblock.terminal.showing import Showing
 _RECONSTRUCTED, _OFFLINE = "†", "‡"
 # Names longer than this, with their options, go on below themselves.
 _SCHEME_WIDTH = 30
+# A name longer than this would make a wide column of narrow cells.
+_REFERENCE_WIDTH = 16
 # What goes first where the terminal is narrow.
 _LEAST = ("pages/flush", "WAF", "p99", "hits", "erases")
 
@@ -208,7 +210,8 @@ def _against(sheet: Sheet) -> str:
         return ""
     references = [one for section in sheet.sections if (one := section.contest.reference()) is not None]
     found = {one.row.kind if sheet.named_in_rows else one.name for one in references}
-    return f"vs {found.pop()}" if len(found) == 1 else "vs first"
+    name = found.pop() if len(found) == 1 else ""
+    return f"vs {name}" if name and len(name) <= _REFERENCE_WIDTH else "vs first"
 
 
 def _compared(contest: Contest, design: Design, column: Column) -> Text:
@@ -235,7 +238,7 @@ def _title(sheet: Sheet) -> Text:
         parts.append(f"FTL {sheet.ftls[0]}")
     if not sheet.sized_in_rows:
         parts.append(f"buffer {_buffer(contest.buffer_bytes)}")
-    if not sheet.named_in_rows:
+    if not sheet.named_in_rows and row.kind != "none":
         parts.append(row.scheme_in_full)
     runs = max(len(design.rows) for design in sheet.designs)
     if runs > 1:
