@@ -173,8 +173,10 @@ def test_those_that_do_the_same_are_named_once() -> None:
 
 
 def test_a_drive_that_never_erased_is_told() -> None:
-    found = concluded(record("lru", 10, erases=0), record("fab", 5, erases=0))
-    assert any(sentence.startswith("Mind: no block was erased") for sentence in found.overall)
+    found = concluded(record("none", 90, erases=5), record("lru", 10, erases=0), record("fab", 5, erases=0))
+    assert found.overall[-1].startswith("Mind: these erased no block")
+    found = concluded(record("lru", 10, erases=1), record("fab", 5, erases=0))
+    assert not any(sentence.startswith("Mind") for sentence in found.overall)
 
 
 def test_a_swept_word_is_what_is_chosen() -> None:

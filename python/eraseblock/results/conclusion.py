@@ -93,7 +93,7 @@ def _conclusion(trace: str, drive: str, contests: Sequence[Contest], column: Col
     why = _why(verdicts)
     # Where another setting is chosen, the same buffer is in all designs.
     bound = [] if any(contest.axis for contest in contests) else _bound(verdicts, column)
-    overall = (*size, *why, *bound, *_same(contests), *_caution(contests))
+    overall = (*size, *why, *bound, *_same(contests), *_caution(verdicts))
     return Conclusion(trace, drive, column, verdicts, _one_for_all(verdicts), overall)
 
 
@@ -241,9 +241,10 @@ def _same(contests: Sequence[Contest]) -> list[str]:
     return [f"Equal in every figure: {', '.join(groups)}."] if groups and len(alike) > 1 else []
 
 
-def _caution(contests: Sequence[Contest]) -> list[str]:
+def _caution(verdicts: Sequence[Verdict]) -> list[str]:
     """What takes the ground from all of it."""
-    rows = [row for contest in contests for row in contest.rows if row.figure("host_pages.write")]
+    decided = [design for one in verdicts for design in (one.best, one.reference) if design is not None]
+    rows = [row for design in decided for row in design.rows if row.figure("host_pages.write")]
     if rows and not any(row.figure("flash.erases.total") for row in rows):
-        return ["Mind: no block was erased, so none of this has the cost of garbage collection in it."]
+        return ["Mind: these erased no block, so none of this has the cost of garbage collection in it."]
     return []
