@@ -32,10 +32,10 @@ def figure(record: dict[str, Any], path: str) -> Any:
 
 
 def test_compare_json_is_one_record_per_run(cli: Cli, trace: Path) -> None:
-    sizes = ["128 KiB", "512 KiB"]
+    sizes = ["256 KiB", "512 KiB"]
     run = cli(
         *("compare", trace, *SMALL_SETS, "--buffers", "all"),
-        *("--buffer-size", "128KiB,512KiB", "--ftls", "page,bast", "--json"),
+        *("--buffer-size", "256KiB,512KiB", "--ftls", "page,bast", "--json"),
     )
     assert (run.returncode, run.stderr) == (0, "")
     records = json.loads(run.stdout)
@@ -59,7 +59,7 @@ def test_compare_json_is_one_record_per_run(cli: Cli, trace: Path) -> None:
 
 
 def test_the_table_fits_and_names_every_run(cli: Cli, trace: Path) -> None:
-    options = ("--buffer-size", "128KiB,512KiB", "--ftls", "page,bast", "--buffers", "all", "--all")
+    options = ("--buffer-size", "256KiB,512KiB", "--ftls", "page,bast", "--buffers", "all", "--all")
     run = cli("compare", trace, *SMALL_SETS, *options)
     assert (run.returncode, run.stderr) == (0, "")
     lines = run.stdout.splitlines()
