@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from eraseblock import _core
 from eraseblock.report.assets import asset
-from eraseblock.report.columns import axes_of, figures_of, keys_of, sentences_of, settings_of
+from eraseblock.report.columns import axes_of, counting_figure, figures_of, keys_of, sentences_of, settings_of
 from eraseblock.report.commands import commands_of
 from eraseblock.report.details import details_of, pack
 from eraseblock.report.palette import colours
@@ -33,12 +33,21 @@ _SCRIPTS = (
     "units",
     "theme",
     "download",
+    "tip",
     "plot",
     "scales",
     "state",
+    "ranks",
+    "lift",
     "command",
     "figures",
+    "curves",
+    "ends",
+    "bars",
+    "programs",
+    "lengths",
     "panels",
+    "legend",
     "filters",
     "table",
     "latency",
@@ -80,6 +89,7 @@ def build_page(
         "merged": details.merged,
         "keys": keys_of(shown),
         "axes": axes,
+        "counts": counting_figure(rows),
         "figures": figures_of(shown),
         "config": settings_of([record["config"] for record in shown]),
         "traces": settings_of([record["trace"] for record in shown]),
@@ -115,7 +125,7 @@ def _counts(axes: Sequence[dict[str, Any]], runs: int) -> list[str]:
     counts = [f"{runs} run{'s' if runs != 1 else ''}"]
     for axis in axes:
         number = len(axis["labels"])
-        if number > 1:
+        if number > 1 and not axis.get("implied"):
             title = axis["title"]
             counts.append(f"{number} values of {title}" if "." in title else f"{number} {_plural(title)}")
     return counts

@@ -4,7 +4,7 @@
 function drawFilters() {
   const others = data.varying.filter((axis) => axis.id !== state.colour);
   document.getElementById("filters").replaceChildren(
-    legendOf(colourAxis()),
+    colourAxis().labels.length > 1 ? legendOf(colourAxis()) : "",
     h("div", { class: "row" },
       others.map(axisMenu),
       data.notes.reasons.all?.length === 0 ? null : h("label", { class: "choice" }, h("input", {
@@ -16,6 +16,7 @@ function drawFilters() {
       }), " Trusted runs only"),
       h("span", { class: "push hint", id: "shown", role: "status" })),
   );
+  document.getElementById("filters").classList.toggle("tall", othersShown);
   const axes = [...data.varying.map((axis) => ({ value: axis.id, label: axis.title }))];
   document.getElementById("choices").replaceChildren(
     choice("Figure", figureChoices(), state.figure, (value) => {
@@ -44,21 +45,6 @@ function setColour(id) {
   }
   state.colour = id;
   changed();
-}
-
-/// The legend is the filter of the axis that gives the colours.
-function legendOf(axis) {
-  const styles = stylesOf(axis);
-  const hidden = state.hidden.get(axis.id);
-  return h("div", { class: "row legend", role: "group", "aria-label": `${axis.title}: shown` }, h("span", { class: "hint" }, axis.title),
-    axis.labels.map((label, place) => h("button", {
-      type: "button", "aria-pressed": String(!hidden.has(place)), "data-value": label, title: `Show or hide ${label}`,
-      onclick: (event) => {
-        if (!hidden.delete(place)) hidden.add(place);
-        event.currentTarget.setAttribute("aria-pressed", String(!hidden.has(place)));
-        changed({ controls: false });
-      },
-    }, swatch(styles[place]), label)));
 }
 
 function axisMenu(axis) {

@@ -5,6 +5,7 @@
 function drawOverview({ controls = true } = {}) {
   const runs = shownRuns();
   if (controls) drawFilters();
+  else drawLegend();
   document.getElementById("shown").textContent = runs.length === data.count ? plural(data.count, "run") : `${runs.length} of ${plural(data.count, "run")}`;
   const place = document.getElementById("panels");
   dropPlots(place);
@@ -26,15 +27,16 @@ function resetFilters() {
 function panelSection(panel) {
   const figures = [...mainFigures().map((figure) => figure.path), LENGTHS, PROGRAMS].filter((path) => hasFigure(path, panel.runs));
   return h("section", { class: "panel", "aria-label": panel.name }, h("h2", {}, panel.name), findingsList(panel.runs),
-    h("div", { class: "charts" }, figures.map((path) => figureCard(path, panel))));
+    h("div", { class: "charts" }, figures.map((path, place) => figureCard(path, panel, { big: place === 0 }))));
 }
 
+/// One figure, of each panel: a single one fills the width.
 function figureGrid(panels) {
   const wanted = panels.filter((panel) => hasFigure(state.figure, panel.runs));
   const title = figureChoices().find((option) => option.value === state.figure).label;
-  const cards = wanted.map((panel) => figureCard(state.figure, panel, panel.name));
+  const cards = wanted.map((panel) => figureCard(state.figure, panel, { title: panel.name, height: wanted.length < 3 ? TALL : HEIGHT }));
   return h("section", { class: "panel", "aria-label": title }, h("h2", {}, title),
-    cards.length ? h("div", { class: "charts" }, cards) : h("p", { class: "empty" }, "No run that is shown has this figure."));
+    cards.length ? h("div", { class: `charts ${cards.length < 5 ? `of-${cards.length}` : ""}` }, cards) : h("p", { class: "empty" }, "No run that is shown has this figure."));
 }
 
 function hasFigure(path, runs) {
@@ -43,16 +45,17 @@ function hasFigure(path, runs) {
   return runs.some((run) => figureOf(run, column) !== null);
 }
 
-function figureCard(path, panel, title = null) {
+function figureCard(path, panel, { title = null, big = false, height = HEIGHT } = {}) {
   const plot = figurePlot(path, panel);
   const axis = acrossAxis();
-  const controls = plot.at && axis?.labels.length > 1 ? [choice(axis.title, axis.labels.map((label, place) => ({ value: String(place), label })), String(state.at), (value) => {
+  const which = plot.at && axis?.labels.length > 1 ? choice(axis.title, axis.labels.map((label, place) => ({ value: String(place), label })), String(state.at), (value) => {
     state.at = Number(value);
     changed();
-  })] : [];
+  }) : null;
   return plotCard({
-    id: `plot-${panel.key}-${path.replaceAll(".", "_")}`, title: title ?? plot.title, note: plot.note, build: plot.build, controls,
-    runs: () => (plot.at ? runsAt(panel.runs) : panel.runs),
+    id: `plot-${panel.key}-${path.replaceAll(".", "_")}`, title: title ?? plot.title, note: plot.note, figure: path, key: plot.key, wide: plot.wide, big,
+    controls: [which, ...(plot.controls ?? [])].filter(Boolean), build: (how) => plot.build({ ...how, height }), height: height + 45,
+    runs: () => plot.runs ?? (plot.at ? runsAt(panel.runs) : panel.runs),
   });
 }
 

@@ -1,0 +1,69 @@
+"use strict";
+// A figure along an axis of numbers: a curve for each series. Grey ones lie below, coloured ones have points, and the one that
+// is pointed at lies above all, with its figures.
+
+const MARKED = 60;
+const PICKED = 170;
+
+/// Points of each series, in the order in which they are joined.
+function curvesOf(values, more = {}) {
+  const styles = stylesOf(colourAxis());
+  return [...grouped(values, (value) => value.series)].map(([series, points]) => ({
+    series, style: styles[colourAxis().labels.indexOf(series)], points: points.sort((one, other) => one.x - other.x), ...more,
+  }));
+}
+
+/// Solid unless something is pointed at; then the layers above show that.
+const unlessLifted = (how = 0.16) => ({ condition: { test: "lifted === ''", value: 1 }, value: how });
+
+function lines(values, limits, figure, { picture, height = HEIGHT }) {
+  const [rest, coloured] = [values.filter((value) => !isColoured(value.run)), values.filter((value) => isColoured(value.run))];
+  const { colours, shapes, dashes } = seriesScales(coloured.map((value) => value.run));
+  const y = { field: "y", type: "quantitative", ...figureScale([...values, ...limits].map((value) => value.y), figure.unit, { scale: scaleOf(figure) }) };
+  const shared = { x: acrossScale(acrossAxis()), y: { title: null, ...y } };
+  // In a picture the legends of all channels are one, since they say the same.
+  const bySeries = (scale) => ({ field: "series", type: "nominal", scale, legend: legend(picture) });
+  const layer = [
+    limits.length && { data: { values: limits }, mark: { type: "line", strokeWidth: 1.5, strokeDash: DOTS, color: colour("--base") }, encoding: shared },
+    rest.length && {
+      data: { values: rest }, mark: { type: "line", strokeWidth: 1, color: colour("--rest") },
+      encoding: { ...shared, detail: { field: "series" }, opacity: unlessLifted(0.4) },
+    },
+    coloured.length && {
+      data: { values: coloured }, mark: { type: "line", strokeWidth: 2 },
+      encoding: { ...shared, color: bySeries(colours), strokeDash: bySeries(dashes), detail: { field: "series" }, opacity: unlessLifted() },
+    },
+    coloured.length && {
+      data: { values: coloured }, mark: { type: "point", strokeWidth: 1.5 },
+      encoding: {
+        ...shared, fill: bySeries(colours), stroke: bySeries(colours), shape: bySeries(shapes), opacity: unlessLifted(),
+        size: { condition: { test: "datum.run === lit || datum.picked", value: PICKED }, value: MARKED },
+        fillOpacity: { condition: { test: "datum.trusted", value: 1 }, value: 0 },
+      },
+    },
+    ...(picture ? [] : liftedLayers(values, shared)),
+  ];
+  return { height, params: LIFTED, layer: layer.filter(Boolean) };
+}
+
+/// The series that is pointed at, drawn over all others: thick, and with its figures.
+function liftedLayers(values, shared) {
+  const ends = new Map(curvesOf(values).map(({ series, points }) => [series, [points[0], points.at(-1)]]));
+  const told = values.map((value) => {
+    const [first, last] = ends.get(value.series);
+    return { ...value, ink: inkOf(value.run), side: first === last ? "center" : value === first ? "left" : value === last ? "right" : "center" };
+  });
+  const data = { data: { values: told }, transform: [{ filter: "datum.series === lifted" }] };
+  const ink = { field: "ink", type: "nominal", scale: null };
+  const text = { type: "text", dy: -12, fontSize: 11, fontWeight: 600, align: { expr: "datum.side" } };
+  const words = { ...shared, text: { field: "told" } };
+  return [
+    { ...data, mark: { type: "line", strokeWidth: 3 }, encoding: { ...shared, stroke: ink } },
+    { ...data, mark: { type: "point", filled: true, opacity: 1 }, encoding: { ...shared, color: ink, size: { condition: { test: "datum.run === lit", value: PICKED }, value: MARKED } } },
+    { ...data, mark: { ...text, stroke: colour("--card"), strokeWidth: 4, strokeJoin: "round" }, encoding: words },
+    { ...data, mark: { ...text, color: colour("--ink") }, encoding: words },
+  ];
+}
+
+/// What is grey is drawn in ink while it is pointed at.
+const inkOf = (run) => colour(isColoured(run) ? styleOfRun(run).name : "--ink");

@@ -1,0 +1,37 @@
+"use strict";
+// Names at the ends of curves, where a plot is wide enough for them: no eye has to travel to the legend.
+
+const ENDS_FROM = 560;
+const ENDS_WIDTH = 128;
+const LINE = 14;
+
+/// The room that names take on the right; null where a plot has none.
+function roomForEnds(built, width) {
+  const named = built.curves?.filter((curve) => curve.style.kind !== "rest") ?? [];
+  if (!built.ends || width < ENDS_FROM || named.length < 2 || named.length * LINE > built.spec.height) return null;
+  return { left: 5, top: 5, bottom: 5, right: ENDS_WIDTH };
+}
+
+/// Names beside the last points, moved apart where they would lie upon one another.
+function drawEnds(plot, built) {
+  if (!built.spec.padding) return;
+  const [left, top] = plot.view.origin();
+  const [x, y] = [plot.view.scale("x"), plot.view.scale("y")];
+  const named = built.curves.filter((curve) => curve.style.kind !== "rest")
+    .map((curve) => ({ curve, at: y(curve.points.at(-1).y) })).sort((one, other) => one.at - other.at);
+  apart(named, y.range()[0]);
+  plot.element.append(h("div", { class: "ends", "aria-hidden": "true" }, named.map(({ curve, at: height }) => h("span", {
+    class: "end", "data-series": curve.series, style: `left: ${left + x.range()[1] + 6}px; top: ${top + height - LINE / 2}px`,
+    onpointerenter: () => lift({ series: curve.series }), onpointerleave: () => lift(),
+    onclick: () => { if (isDouble(`end ${curve.series}`)) isolate(colourAxis().labels.indexOf(curve.series)); },
+  }, lineSwatch(curve.style), shortName(curve.series)))));
+}
+
+function apart(items, bottom) {
+  for (const [place, item] of items.entries()) if (place) item.at = Math.max(item.at, items[place - 1].at + LINE);
+  let limit = bottom;
+  for (const item of items.toReversed()) {
+    item.at = Math.min(item.at, limit);
+    limit = item.at - LINE;
+  }
+}
