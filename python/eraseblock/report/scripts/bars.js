@@ -3,6 +3,7 @@
 
 const BAR = 22;
 const THIN_BAR = 17;
+const MOST_THICK = 26;
 // More bars than this in a plot are too many: grey ones are left to the table.
 const MOST_BARS = 60;
 

@@ -19,14 +19,16 @@ const unlessLifted = (how = 0.16) => ({ condition: { test: "lifted === ''", valu
 function lines(values, limits, figure, { picture, height = HEIGHT }) {
   const [rest, coloured] = [values.filter((value) => !isColoured(value.run)), values.filter((value) => isColoured(value.run))];
   const { colours, shapes, dashes } = seriesScales(coloured.map((value) => value.run));
-  const y = { field: "y", type: "quantitative", ...figureScale([...values, ...limits].map((value) => value.y), figure.unit, { scale: scaleOf(figure) }) };
+  const scale = scaleOf(figure);
+  const inside = withoutOutliers(values, scale);
+  const y = { field: "y", type: "quantitative", ...figureScale([...inside, ...limits].map((value) => value.y), figure.unit, { scale }) };
   const shared = { x: acrossScale(acrossAxis()), y: { title: null, ...y } };
   // In a picture the legends of all channels are one, since they say the same.
   const bySeries = (scale) => ({ field: "series", type: "nominal", scale, legend: legend(picture) });
   const layer = [
     limits.length && { data: { values: limits }, mark: { type: "line", strokeWidth: 1.5, strokeDash: DOTS, color: colour("--base") }, encoding: shared },
     rest.length && {
-      data: { values: rest }, mark: { type: "line", strokeWidth: 1, color: colour("--rest") },
+      data: { values: rest }, mark: { type: "line", strokeWidth: 1, color: colour("--rest"), clip: true },
       encoding: { ...shared, detail: { field: "series" }, opacity: unlessLifted(0.4) },
     },
     coloured.length && {
@@ -41,25 +43,50 @@ function lines(values, limits, figure, { picture, height = HEIGHT }) {
         fillOpacity: { condition: { test: "datum.trusted", value: 1 }, value: 0 },
       },
     },
-    ...(picture ? [] : liftedLayers(values, shared)),
+    ...(picture ? [] : liftedLayers(values, shared, Math.max(...inside.map((value) => value.y)))),
   ];
   return { height, params: LIFTED, layer: layer.filter(Boolean) };
 }
 
+// Grey series may leave the plot where the others would have less than this part of its height.
+const ENOUGH = 0.6;
+
+/// What the plot is made for: everything, but for grey series so far above all coloured ones that these would lie flat.
+function withoutOutliers(values, scale) {
+  const coloured = values.filter((value) => isColoured(value.run));
+  const most = Math.max(...coloured.map((value) => value.y));
+  const out = new Set(values.filter((value) => value.y > most).map((value) => value.series));
+  if (!coloured.length || !out.size) return values;
+  const positive = values.map((value) => value.y).filter((value) => value > 0);
+  const height = scale === "log" ? (top) => Math.log(top / Math.min(...positive)) : (top) => top;
+  if (height(most) > ENOUGH * height(Math.max(...positive))) return values;
+  return values.filter((value) => value.y <= most);
+}
+
+/// Which series leave the plot, and how far they go.
+function outliersTold(values, figure) {
+  const inside = new Set(withoutOutliers(values, scaleOf(figure)));
+  const out = values.filter((value) => !inside.has(value));
+  const names = [...new Set(out.map((value) => shortName(value.series)))];
+  const named = names.length > 3 ? `${names.slice(0, 3).join(", ")} and ${names.length - 3} more` : names.join(", ");
+  return out.length ? `off the plot: ${named}, up to ${show(Math.max(...out.map((value) => value.y)), figure.unit)}` : null;
+}
+
 /// The series that is pointed at, drawn over all others: thick, and with its figures.
-function liftedLayers(values, shared) {
+function liftedLayers(values, shared, most) {
   const ends = new Map(curvesOf(values).map(({ series, points }) => [series, [points[0], points.at(-1)]]));
   const told = values.map((value) => {
     const [first, last] = ends.get(value.series);
-    return { ...value, ink: inkOf(value.run), side: first === last ? "center" : value === first ? "left" : value === last ? "right" : "center" };
+    return { ...value, inside: Math.min(value.y, most), ink: inkOf(value.run), side: first === last ? "center" : value === first ? "left" : value === last ? "right" : "center" };
   });
   const data = { data: { values: told }, transform: [{ filter: "datum.series === lifted" }] };
   const ink = { field: "ink", type: "nominal", scale: null };
   const text = { type: "text", dy: -12, fontSize: 11, fontWeight: 600, align: { expr: "datum.side" } };
-  const words = { ...shared, text: { field: "told" } };
+  // What is off the plot is told at its edge.
+  const words = { ...shared, y: { ...shared.y, field: "inside" }, text: { field: "told" } };
   return [
-    { ...data, mark: { type: "line", strokeWidth: 3 }, encoding: { ...shared, stroke: ink } },
-    { ...data, mark: { type: "point", filled: true, opacity: 1 }, encoding: { ...shared, color: ink, size: { condition: { test: "datum.run === lit", value: PICKED }, value: MARKED } } },
+    { ...data, mark: { type: "line", strokeWidth: 3, clip: true }, encoding: { ...shared, stroke: ink } },
+    { ...data, mark: { type: "point", filled: true, opacity: 1, clip: true }, encoding: { ...shared, color: ink, size: { condition: { test: "datum.run === lit", value: PICKED }, value: MARKED } } },
     { ...data, mark: { ...text, stroke: colour("--card"), strokeWidth: 4, strokeJoin: "round" }, encoding: words },
     { ...data, mark: { ...text, color: colour("--ink") }, encoding: words },
   ];

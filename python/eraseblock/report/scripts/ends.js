@@ -15,16 +15,17 @@ function roomForEnds(built, width) {
 /// Names beside the last points, moved apart where they would lie upon one another.
 function drawEnds(plot, built) {
   if (!built.spec.padding) return;
-  const [left, top] = plot.view.origin();
+  const [box, own] = [plot.element.querySelector("svg").getBoundingClientRect(), plot.element.getBoundingClientRect()];
+  const [left, top] = [plot.view.origin()[0] + box.left - own.left, plot.view.origin()[1] + box.top - own.top];
   const [x, y] = [plot.view.scale("x"), plot.view.scale("y")];
   const named = built.curves.filter((curve) => curve.style.kind !== "rest")
     .map((curve) => ({ curve, at: y(curve.points.at(-1).y) })).sort((one, other) => one.at - other.at);
   apart(named, y.range()[0]);
   plot.element.append(h("div", { class: "ends", "aria-hidden": "true" }, named.map(({ curve, at: height }) => h("span", {
-    class: "end", "data-series": curve.series, style: `left: ${left + x.range()[1] + 6}px; top: ${top + height - LINE / 2}px`,
+    class: "end", "data-series": curve.series, style: `left: ${left + x.range()[1] + 8}px; top: ${top + height - LINE / 2}px`,
     onpointerenter: () => lift({ series: curve.series }), onpointerleave: () => lift(),
     onclick: () => { if (isDouble(`end ${curve.series}`)) isolate(colourAxis().labels.indexOf(curve.series)); },
-  }, lineSwatch(curve.style), shortName(curve.series)))));
+  }, swatch(curve.style), shortName(curve.series)))));
 }
 
 function apart(items, bottom) {

@@ -92,7 +92,7 @@ function figureAgainst(figure, runs, how) {
     };
   });
   if (!curvesAcross(known)) return { columns, rows, ...bars(values, figure, how) };
-  return { columns, rows, spec: lines(values, limitsAlong(figure, values), figure, how), curves: curvesOf(values), ends: true };
+  return { columns, rows, spec: lines(values, limitsAlong(figure, values), figure, how), curves: curvesOf(values), ends: true, aside: outliersTold(values, figure) };
 }
 
 /// The best possible value at each place along the axis; none where every value is possible.

@@ -31,6 +31,7 @@ function plotCard({ id, title, note = "", build, controls = [], runs = null, key
   plot.card = h("figure", { class: wide ? "wide" : big ? "big" : null, "aria-label": title }, caption,
     key || controls.length ? h("div", { class: "controls" }, controls, key) : null, element);
   plot.note = caption.querySelector(".hint");
+  plot.aside = caption.appendChild(h("span", { class: "hint aside" }));
   plots.set(id, plot);
   watchCurves(plot);
   watcher.observe(element);
@@ -74,6 +75,7 @@ async function drawNow(plot) {
   plot.view?.finalize();
   plot.view = null;
   plot.curves = built.curves ?? null;
+  plot.aside.textContent = built.aside ?? "";
   plot.liftable = built.spec?.params === LIFTED;
   if (built.empty) {
     plot.element.replaceChildren(h("p", { class: "empty" }, built.empty));
@@ -110,7 +112,7 @@ async function pictureOf(plot) {
   const place = h("div", { class: "offstage", style: `width: ${PICTURE.width}px` });
   document.body.append(place);
   try {
-    const subtitle = [plot.note.textContent, built.about].filter(Boolean).join(" · ");
+    const subtitle = [plot.note.textContent, built.aside, built.about].filter(Boolean).join(" · ");
     const spec = { ...(built.spec ?? { data: { values: [] }, mark: "point" }), width: PICTURE.width, height: built.spec?.height ?? PICTURE.height,
       padding: 20, title: { text: plot.title, subtitle: subtitle || undefined } };
     const drawn = await vegaEmbed(place, spec, plotOptions(colour("--card")));

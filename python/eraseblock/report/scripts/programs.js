@@ -10,13 +10,15 @@ const causeName = (cause) => CAUSE_NAMES[cause] ?? cause;
 
 /// Title, note and builder for a panel; where there are many runs, only those with a colour, unless all are asked for.
 function programsOf(panel) {
+  // A single series has a bar for each value along the axis.
+  const along = acrossAxis() && colourAxis().labels.length === 1;
+  if (along) return { ...programsCardOf(panel.runs), build: (how) => programsPlot(panel.runs, how, (run) => labelOf(run, acrossAxis()), "") };
   const runs = runsAt(panel.runs);
   const few = curvesAcross(shownRuns()) ? runs.filter(isColoured) : runs;
   const chosen = allPrograms || !few.length ? runs : few;
   const folds = few.length > 0 && few.length < runs.length;
   return {
-    title: "Flash programs by cause", at: true, runs: chosen, wide: folds && allPrograms, key: causesKey(runs),
-    note: `host writes, padding, garbage collection and merges${folds && !allPrograms ? `; the best and the baselines, ${few.length} of ${runs.length}` : ""}`,
+    ...programsCardOf(chosen, folds && !allPrograms ? `; the best and the baselines, ${few.length} of ${runs.length}` : ""), at: true, wide: folds && allPrograms,
     controls: [folds ? switcher("Bars", [["best", "Best"], ["all", `All ${runs.length}`]], allPrograms ? "all" : "best", (value) => {
       allPrograms = value === "all";
       changed({ controls: false });
@@ -24,6 +26,8 @@ function programsOf(panel) {
     build: (how) => programsPlot(ranked(chosen), how),
   };
 }
+
+const programsCardOf = (runs, more = "") => ({ title: "Flash programs by cause", note: `host writes, padding, garbage collection and merges${more}`, key: causesKey(runs), runs });
 
 /// The best first, as the legend has them.
 function ranked(runs) {
@@ -39,7 +43,7 @@ function causesKey(runs) {
   return h("ul", { class: "causes" }, used.map((cause) => h("li", {}, h("i", { style: `background: var(--c${CAUSES.indexOf(cause)})` }), causeName(cause))));
 }
 
-function programsPlot(chosen, { picture }, nameOf = (run) => labelOf(run, colourAxis()), about = aboutAt()) {
+function programsPlot(chosen, { picture, height = 0 }, nameOf = (run) => labelOf(run, colourAxis()), about = aboutAt()) {
   const values = chosen.flatMap((run) => CAUSES.map((cause, order) => {
     const count = figureOf(run, `${PROGRAMS}.${cause}`);
     const name = causeName(cause);
@@ -53,8 +57,8 @@ function programsPlot(chosen, { picture }, nameOf = (run) => labelOf(run, colour
     rows: values.map((value) => [data.keys[value.run], value.series, value.cause, value.count]),
     about,
     spec: {
-      height: Math.max(60, thickness(domain.length) * domain.length), params: LIFTED, data: { values },
-      mark: { type: "bar", cursor: "pointer" },
+      height: Math.max(60, height - 22, thickness(domain.length) * domain.length), params: LIFTED, data: { values },
+      mark: { type: "bar", cursor: "pointer", size: Math.min(MOST_THICK, 0.68 * Math.max(height - 22, thickness(domain.length) * domain.length) / domain.length) },
       encoding: {
         y: { field: "series", type: "nominal", sort: domain, title: null, axis: { labelLimit: 170 }, scale: { paddingInner: 0.32 } },
         x: { field: "count", type: "quantitative", title: "Flash pages programmed", axis: { tickCount: 4, labelOverlap: "greedy", ...tickLabels("count") } },

@@ -125,7 +125,7 @@ function lengthsCard(runs, look) {
 }
 
 function programsCard(runs, look) {
-  return plotCard({ id: "programs", height: 160, title: "Flash programs by cause", note: "host writes, padding, garbage collection and merges", key: causesKey(runs), build: (how) => ({ ...programsPlot(runs, how, look.nameOf, ""), opens: false }), runs: () => runs });
+  return plotCard({ id: "programs", height: 160, title: "Flash programs by cause", note: "host writes, padding, garbage collection and merges", key: causesKey(runs), build: (how) => ({ ...programsPlot(runs, { ...how, height: HEIGHT }, look.nameOf, ""), opens: false }), runs: () => runs });
 }
 
 function alongSwitch() {

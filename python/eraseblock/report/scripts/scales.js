@@ -37,8 +37,7 @@ const tickLabels = (unit) => ({ labelExpr: `tickText(datum.value, '${unit ?? "nu
 /// A scale and an axis for figures of one unit; a ratio need not start at 0.
 function figureScale(values, unit, { zero = unit !== "ratio", title = null, count = 5, scale = defaultScale(values, unit) } = {}) {
   if (scale !== "log" || !canBeLog(values)) {
-    const flat = values.length && values.every((value) => value === 0);
-    return { scale: flat ? { domain: [0, 1] } : { zero, nice: true }, axis: { title, tickCount: count, ...tickLabels(unit) } };
+    return { scale: { domain: linearDomain(values, zero), nice: true, zero: false }, axis: { title, tickCount: count, ...tickLabels(unit) } };
   }
   const positive = values.filter((value) => value > 0);
   const [low, high] = [Math.min(...positive), Math.max(...positive)];
@@ -49,6 +48,12 @@ function figureScale(values, unit, { zero = unit !== "ratio", title = null, coun
     scale: { type: "log", domain: [below, above], nice: false },
     axis: { title, values: ticks.filter((value) => value >= below && value <= above), labelOverlap: "greedy", ...tickLabels(unit) },
   };
+}
+
+function linearDomain(values, zero) {
+  const [least, most] = [Math.min(...values, zero ? 0 : Infinity), Math.max(...values, zero ? 0 : -Infinity)];
+  if (!values.length || (least === 0 && most === 0)) return [0, 1];
+  return least < most ? [least, most] : [Math.min(0, least), Math.max(0, most)];
 }
 
 /// Zeroes beside peaks: linear up to what is usual, logarithmic beyond.
