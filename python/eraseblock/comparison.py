@@ -35,7 +35,7 @@ class Comparison:
     # Of both: the drive's own, unless some are named.
     sizes: str | Sequence[str] = ()
     ftls: str | Sequence[str] = ()
-    device: str = DEFAULT_DEVICE
+    device: str | Sequence[str] = DEFAULT_DEVICE
     # Further keys of the workload.
     workload: Mapping[str, Any] = field(default_factory=dict)
     sets: Sets = ()
@@ -62,7 +62,7 @@ class Comparison:
         if not self.traces:
             raise _core.ConfigError("compare needs at least one trace")
         sets = texts_of(self.sets)
-        [preset] = check([self.device], "devices", "--device")
+        presets = check(self.device, "devices", "--device")
         given = {f"workload.{key}": value for key, value in self.workload.items() if value is not None}
         if self.ftls:
             given["ftl.mapping"] = check(self.ftls, "ftls", "--ftls")
@@ -72,7 +72,7 @@ class Comparison:
         for key in ("ftl.mapping", "buffer.size"):
             if key in given and any(one.partition("=")[0].strip() == key for one in sets):
                 raise _core.ConfigError(f"{OPTIONS[key]} and --set {key} say the same; leave one of them out")
-        return experiments_of("compare", {"name": "compare", "preset": preset}, self.traces, given, sets)
+        return experiments_of("compare", {"name": "compare", "preset": presets}, self.traces, given, sets)
 
 
 def experiments_of(

@@ -36,9 +36,9 @@ class DesignOptions:
     ftls: Annotated[
         str | None, Parameter(help="FTLs, as in page,bast; all: every one; default: the device's.")
     ] = None
-    device: Annotated[str, Parameter(help="Preset of the drive; see `eraseblock list devices`.")] = (
-        DEFAULT_DEVICE
-    )
+    device: Annotated[
+        str, Parameter(help="Presets of drives, as in hbm-2010,nvme-tlc; see `eraseblock list devices`.")
+    ] = DEFAULT_DEVICE
 
 
 Designs = Annotated[DesignOptions | None, Parameter(name="*")]
@@ -68,7 +68,7 @@ def compare(
         buffers=split(designs.buffers, "--buffers"),
         sizes=split(designs.buffer_size, "--buffer-size"),
         ftls=split(designs.ftls, "--ftls"),
-        device=designs.device,
+        device=split(designs.device, "--device"),
         workload={**(workload or WorkloadOptions()).table(), "fit": fit},
         sets=options.set_ or [],
     )

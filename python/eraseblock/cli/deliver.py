@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from eraseblock import _core
 from eraseblock.cli.options import RunOptions
@@ -16,6 +17,9 @@ from eraseblock.running import Finished, finished
 from eraseblock.sweep import Outcome
 from eraseblock.terminal.caller import CommandLine
 from eraseblock.terminal.console import err, out, say_error
+
+if TYPE_CHECKING:
+    from eraseblock.terminal.showing import Showing
 
 # Tells failures from refusals.
 Judge = Callable[[Sequence[Outcome]], tuple[list[Outcome], list[Outcome]]]
@@ -31,6 +35,7 @@ def deliver(
 
     What was left out beforehand, and why, is named with what did not run.
     """
+    options.showing()  # A misspelt column is told before anything runs.
     with finished(experiments, options.handling(), CommandLine()) as done:
         for sentence in (done.found, done.left_out):
             if sentence:
@@ -46,33 +51,37 @@ def deliver(
         ]
         # Written before anything is printed: whoever reads stdout may go, or its disk may be full.
         report = done.write(missing)
-        _print(done, report, as_json=options.as_json)
+        _print(done, report, options)
         _say_missing(missing, failures, len(done.outcomes))
     if any(isinstance(outcome.error, _core.SimulationError) for outcome in failures):
         return 1
     return 0 if done.records and not failures else 2
 
 
-def _print(done: Finished, report: Path | None, *, as_json: bool) -> None:
+def _print(done: Finished, report: Path | None, options: RunOptions) -> None:
     if not done.records:
         return
+    as_json = options.as_json
     if as_json:
         sys.stdout.write(
             records_json(done.records) if done.analysis is None else analysis_json(done.analysis)
         )
     else:
-        _print_tables(done)
+        _print_tables(done, options.showing())
     if report is not None:
         console = err() if as_json else out()
         # As it is: a name may have brackets, which would be taken for markup.
         console.print(f"report: {report}", soft_wrap=True, markup=False)
 
 
-def _print_tables(done: Finished) -> None:
+def _print_tables(done: Finished, showing: Showing) -> None:
     from eraseblock.results.view import rows_of
     from eraseblock.terminal.table import print_results
+    from eraseblock.terminal.verdicts import print_verdicts
 
-    print_results(out(), rows_of(done.records))
+    rows = rows_of(done.records)
+    print_results(out(), rows, showing)
+    print_verdicts(out(), rows, showing.sort, in_full=showing.everything)
     if done.analysis is not None:
         from eraseblock.terminal.sensitivity import print_sensitivity
 

@@ -15,6 +15,7 @@ from eraseblock import _core
 
 if TYPE_CHECKING:
     from eraseblock.running import Handling
+    from eraseblock.terminal.showing import Showing
 
 Sets = Annotated[
     list[str] | None,
@@ -66,6 +67,15 @@ Prune = Annotated[
     ),
 ]
 
+Sort = Annotated[
+    str | None, Parameter(help="Column that decides and sorts, as in p99; default: mean, untimed: writes.")
+]
+Columns = Annotated[
+    str | None, Parameter(help="Columns of the table, as in mean,read-p99,WAF; a wrong one lists all.")
+]
+Top = Annotated[int | None, Parameter(help="So many of the best for each buffer size, beside the baselines.")]
+All = Annotated[bool, Parameter(name="--all", negative="", help="Every run in the table.")]
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
@@ -80,6 +90,10 @@ class RunOptions:
     prune: Prune = False
     sensitivity: Sensitivity = False
     events: Events = None
+    sort: Sort = None
+    columns: Columns = None
+    top: Top = None
+    all_: All = False
 
     def handling(self) -> Handling:
         """The same for the engine."""
@@ -94,6 +108,21 @@ class RunOptions:
             prune=self.prune,
             sensitivity=self.sensitivity,
         )
+
+    def showing(self) -> Showing:
+        """What the table shows."""
+        from eraseblock.results.headline import column_named
+        from eraseblock.terminal.showing import Showing
+
+        columns = tuple(column_named(name, "--columns") for name in split(self.columns, "--columns"))
+        sort = None if self.sort is None else column_named(self.sort, "--sort")
+        if sort is not None and sort.good is None:
+            raise _core.ConfigError(f"--sort: `{sort.title}` has no better end; sort by another column")
+        if self.top is not None and self.top < 1:
+            raise _core.ConfigError(f"--top: found {self.top}, expected 1 or more")
+        if self.top is not None and self.all_:
+            raise _core.ConfigError("--top and --all exclude each other; leave one of them out")
+        return Showing(columns, sort, self.top, self.all_)
 
 
 Running = Annotated[RunOptions | None, Parameter(name="*")]

@@ -14,8 +14,7 @@ from typing import Any
 from eraseblock import _core
 from eraseblock.readings.orders import TIE, Change, Conclusion, Figures, Ranking, largest_change, rank
 from eraseblock.readings.plan import Choice, Plan, Reading, without
-from eraseblock.results.headline import COLUMNS, Column
-from eraseblock.results.ranking import Good
+from eraseblock.results.headline import COLUMNS, Column, Good
 from eraseblock.results.record import Analysis, Record
 from eraseblock.results.view import Row, rows_of
 from eraseblock.sweep import Outcome

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal
 
-from eraseblock.results.ranking import Good
+from eraseblock.results.headline import Good
 
 # Share of the larger one by which two figures must differ.
 TIE = 0.01

@@ -1,12 +1,18 @@
-"""Gathers what runs warn of and why some are not to be trusted: each sentence once, with its runs."""
+"""Gathers what runs warn of and why some are not to be trusted: each sentence once, with its runs.
+
+Sentences that differ in their numbers alone are one, with ranges.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eraseblock.results.units import size
 from eraseblock.results.view import Row, groups_of
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True)
@@ -21,16 +27,29 @@ class Advice:
 
 def advice_of(rows: Sequence[Row]) -> list[Advice]:
     """Reasons for distrust first, then warnings, each in the order in which they first appear."""
-    found: dict[tuple[bool, str], list[Row]] = {}
+    found: dict[tuple[bool, str], dict[str, list[Row]]] = {}
     for distrust, key in ((True, "reasons"), (False, "warnings")):
         for row in rows:
-            for sentence in row.record.get(key) or []:
-                found.setdefault((distrust, str(sentence)), []).append(row)
+            for sentence in map(str, row.record.get(key) or []):
+                alike = found.setdefault((distrust, _NUMBER.sub("#", sentence)), {})
+                alike.setdefault(sentence, []).append(row)
     whole = _Whole.of(rows)
-    return [
-        Advice(sentence, whole.describe(about), distrust, len(about))
-        for (distrust, sentence), about in found.items()
-    ]
+    gathered = []
+    for (distrust, _), alike in found.items():
+        about = [row for some in alike.values() for row in some]
+        gathered.append(Advice(_one_for(list(alike)), whole.describe(about), distrust, len(about)))
+    return gathered
+
+
+def _one_for(sentences: Sequence[str]) -> str:
+    """One sentence for several that differ in their numbers alone."""
+    columns = iter(zip(*(_NUMBER.findall(sentence) for sentence in sentences), strict=True))
+
+    def span(_: re.Match[str]) -> str:
+        numbers = sorted(set(next(columns)), key=float)
+        return numbers[0] if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+
+    return _NUMBER.sub(span, sentences[0])
 
 
 @dataclass(frozen=True)
@@ -64,11 +83,14 @@ class _Whole:
 def _within_group(some: Sequence[Row], everything: Sequence[Row]) -> str:
     if len(some) == len(everything):
         return "all runs"
-    parts = []
+    whole: list[str] = []
+    at_sizes: dict[str, list[str]] = {}
     for scheme in dict.fromkeys(row.scheme for row in some):
         about = [row for row in some if row.scheme == scheme]
         if len(about) == sum(row.scheme == scheme for row in everything):
-            parts.append(scheme)
+            whole.append(scheme)
         else:
-            parts.append(f"{scheme} at {', '.join(size(row.buffer_bytes) for row in about)}")
+            sizes = ", ".join(size(row.buffer_bytes) for row in about)
+            at_sizes.setdefault(sizes, []).append(scheme)
+    parts = [*whole, *(f"{', '.join(schemes)} at {sizes}" for sizes, schemes in at_sizes.items())]
     return ", ".join(parts)

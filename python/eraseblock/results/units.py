@@ -61,6 +61,13 @@ def count(number: float | None) -> str:
     return f"{_digits(number / scale)} {unit}"
 
 
+def energy(millijoules: float | None) -> str:
+    """An energy as `6.33 J`."""
+    if millijoules is None:
+        return NOTHING
+    return f"{_digits(millijoules)} mJ" if millijoules < 1e3 else f"{_digits(millijoules / 1e3)} J"
+
+
 def ratio(number: float | None) -> str:
     """A ratio as `1.23`."""
     return NOTHING if number is None else f"{number:.2f}"

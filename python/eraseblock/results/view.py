@@ -14,7 +14,9 @@ from eraseblock.results.record import Record
 from eraseblock.results.units import bytes_of
 
 # Keys that have a place of their own in tables and plots, or only name things.
-_OWN_PLACE = ("name", "preset", "case", "buffer.size")
+_OWN_PLACE = ("name", "case", "buffer.size")
+# The key that names a drive: it tells what the values of all others come from.
+DRIVE = "preset"
 _SCHEME = "buffer.scheme"
 _MAPPING = "ftl.mapping"
 # What stands in the place of FTLs that differ by case.
@@ -38,12 +40,34 @@ class Row:
     @property
     def variant(self) -> str:
         """The further settings in one line."""
-        return ", ".join(f"{key} = {value}" for key, value in self.settings.items())
+        settings = self.settings.items()
+        return ", ".join(value if key == DRIVE else f"{key} = {value}" for key, value in settings)
 
     @property
     def group(self) -> tuple[str, str, str]:
         """Rows with the same group share a table and a panel of plots."""
         return (self.trace, self.ftl, self.variant)
+
+    @property
+    def drive(self) -> str:
+        """The preset of its drive; one that has none is nameless."""
+        return str(self.record["config"].get(DRIVE) or "a drive of its own")
+
+    @property
+    def kind(self) -> str:
+        """The scheme without its options."""
+        return self._kind(_SCHEME)
+
+    @property
+    def case(self) -> str | None:
+        """The case of its experiment, if it has cases."""
+        found = self.record["config"].get("case")
+        return None if found is None else str(found)
+
+    @property
+    def plain_scheme(self) -> str:
+        """The scheme without what follows the names of those that knew the future."""
+        return self.scheme.removesuffix(OFFLINE).rstrip()
 
     @property
     def reconstruction(self) -> bool:
@@ -176,7 +200,8 @@ def _settings(
 ) -> list[dict[str, str]]:
     """For each run the settings beside scheme, FTL and size that differ between the runs of its trace.
 
-    Parts that only some FTLs have tell nothing that the FTL does not tell.
+    Parts that only some FTLs have tell nothing that the FTL does not tell; nor does a value that comes with
+    the drive.
     """
     members: dict[str, list[int]] = defaultdict(list)
     for index, trace in enumerate(traces):
@@ -190,7 +215,8 @@ def _settings(
             values: dict[str, set[str]] = defaultdict(set)
             for index in indices:
                 part = ftls[index] if key.startswith("ftl.") else ""
-                values[f"{configs[index].get('case')}/{part}"].add(repr(configs[index].get(key)))
+                drive = "" if key == DRIVE else configs[index].get(DRIVE)
+                values[f"{configs[index].get('case')}/{drive}/{part}"].add(repr(configs[index].get(key)))
             if all(len(some) == 1 for some in values.values()):
                 continue
             for index in indices:

@@ -1,0 +1,222 @@
+"""What all contests on a workload and a drive come to: the sentences below a table, and above a report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from eraseblock.results import units
+from eraseblock.results.contest import Contest, Design, contests_of, measure_of
+from eraseblock.results.evidence import TIE
+from eraseblock.results.headline import ERASES, HITS, WAF, WRITES, Column
+from eraseblock.results.verdict import WORTH, Verdict, verdict_of
+from eraseblock.results.view import Row
+from eraseblock.results.wording import named, percent, percents
+
+# Designs that agree in these do the same.
+_ALL = (
+    *("response_ns.all.mean", "response_ns.all.max", "hit_ratio.all"),
+    *("flash.reads.total", "flash.programs.total", "flash.erases.total"),
+)
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """All verdicts on one workload and one drive, and what they come to. Names stand in backquotes."""
+
+    trace: str
+    drive: str
+    # The figure that decides.
+    column: Column
+    # One for each buffer size, in the order of the runs.
+    verdicts: tuple[Verdict, ...]
+    overall: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """What is decided, and by which figure."""
+        axes = {one.contest.axis for one in self.verdicts}
+        axis = next(iter(axes)) if len(axes) == 1 else None
+        return f"Which {axis or 'buffer'} to take on {self.drive}, by {self.column.name}"
+
+    @property
+    def sentences(self) -> list[str]:
+        """The verdicts, then what they come to."""
+        return [text for one in self.verdicts if (text := one.text)] + list(self.overall)
+
+
+def conclusions_of(rows: Sequence[Row], column: Column | None = None) -> list[Conclusion]:
+    """What runs come to, for each workload and drive; by the figure that counts, or by another one."""
+    together: dict[tuple[str, str], list[Contest]] = {}
+    for contest in contests_of(rows):
+        together.setdefault((contest.trace, contest.drive), []).append(contest)
+    return [_conclusion(*key, contests, column) for key, contests in together.items()]
+
+
+def drives_of(conclusions: Sequence[Conclusion]) -> list[str]:
+    """A sentence for each workload that ran on several drives: what each comes to at its best."""
+    traces: dict[str, list[Conclusion]] = {}
+    for one in conclusions:
+        traces.setdefault(one.trace, []).append(one)
+    sentences = []
+    for trace, some in traces.items():
+        column = some[0].column
+        parts = []
+        for one in some:
+            decided = [verdict for verdict in one.verdicts if verdict.best is not None]
+            if len(some) > 1 and decided and one.column is column:
+                value, verdict = _extreme(decided, column)
+                assert verdict.best is not None
+                parts.append(f"{one.drive} {column.show(value)} (`{verdict.best.name}`, {verdict.place})")
+        if len(parts) > 1:
+            whose = f" under {trace}" if len(traces) > 1 else ""
+            sentences.append(f"Drives at their best{whose}, by {column.name}: {', '.join(parts)}.")
+    return sentences
+
+
+def _extreme(verdicts: Sequence[Verdict], column: Column) -> tuple[float, Verdict]:
+    sign = -1 if column.good == "high" else 1
+    pairs = [(value, one) for one in verdicts if one.best and (value := one.best.value(column)) is not None]
+    return min(pairs, key=lambda pair: sign * pair[0])
+
+
+def _conclusion(trace: str, drive: str, contests: Sequence[Contest], column: Column | None) -> Conclusion:
+    column = column or measure_of(contests)
+    verdicts = tuple(verdict_of(contest, column) for contest in contests)
+    overall = (
+        *_one_for_all(verdicts),
+        *_worth_of_size(verdicts, column),
+        *_why(verdicts),
+        *_bound(verdicts, column),
+        *_same(contests),
+        *_caution(contests),
+    )
+    return Conclusion(trace, drive, column, verdicts, overall)
+
+
+def _one_for_all(verdicts: Sequence[Verdict]) -> list[str]:
+    """The design that is never far behind the best, whatever the size."""
+    decided = [one for one in verdicts if one.best is not None and len(one.contest.ranked) > 1]
+    if len(decided) < 2 or any(one.contest.numbers is not None for one in decided):
+        return []
+    behind = _behind(decided[0])
+    for verdict in decided[1:]:
+        here = _behind(verdict)
+        behind = {name: max(behind[name], here[name], key=_lag) for name in behind if name in here}
+    if not behind:
+        return []
+    sizes = {one.contest.buffer_bytes for one in decided}
+    where = f"all {len(decided)} {'sizes' if len(sizes) == len(decided) else 'cases'}"
+    lag, first = min(behind.values(), key=_lag)
+    if lag <= TIE:
+        text = f"{named(first)} is the best at {where}, or within 1 % of it"
+    else:
+        text = f"One for {where}: {named(first)}, at most {percent(lag)} behind the best"
+    known = [pair for pair in behind.values() if not pair[1].row.reconstruction]
+    if first.row.reconstruction and known:
+        lag, second = min(known, key=_lag)
+        text += f"; built from its paper: {named(second)}, at most {percent(lag)}"
+    return [f"{text}."]
+
+
+def _behind(verdict: Verdict) -> dict[str, tuple[float, Design]]:
+    """By which part each design is behind the best of its contest."""
+    best = None if verdict.best is None else verdict.best.value(verdict.column)
+    found = {}
+    for one in verdict.contest.ranked:
+        value = one.value(verdict.column)
+        if value is not None and best is not None and (best or value == best):
+            found[one.name] = (abs(value - best) / abs(best or 1.0), one)
+    return found
+
+
+def _lag(pair: tuple[float, Design]) -> float:
+    return pair[0]
+
+
+def _worth_of_size(verdicts: Sequence[Verdict], column: Column) -> list[str]:
+    """What a larger buffer brings, each size with its best design."""
+    known = [
+        (one.contest.buffer_bytes, value)
+        for one in verdicts
+        if not one.contest.settings and one.best and (value := one.best.value(column)) is not None
+    ]
+    bests = dict(sorted(known))
+    if len(bests) < 2 or len(bests) < len(verdicts):
+        return []
+    (small, first), *_, (large, last) = bests.items()
+    if abs(last - first) <= TIE * abs(first):
+        return [f"A larger buffer than {units.size(small)} brings nothing."]
+    text = f"A larger buffer: {column.name} {column.show(first)} at {units.size(small)},"
+    text = f"{text} {column.show(last)} at {units.size(large)}, each with the best"
+    near = [size for size, value in bests.items() if abs(value - last) <= WORTH * abs(last)]
+    return [f"{text}; beyond {units.size(near[0])} it brings under 5 %." if near[0] != large else f"{text}."]
+
+
+def _why(verdicts: Sequence[Verdict]) -> list[str]:
+    """What the winners do less of, or more, than what they are measured by."""
+    pairs = [(one.best, one.reference) for one in verdicts if one.clear and one.best and one.reference]
+    parts = []
+    for column, does in ((ERASES, "{} fewer erases"), (WRITES, "{} fewer pages written")):
+        saved = [_saved(best, other, column) for best, other in pairs]
+        known = [one for one in saved if one is not None]
+        if known and len(known) == len(saved) and min(known) > TIE:
+            parts.append(does.format(percents(known)))
+    hits = [(best.value(HITS) or 0.0, other.value(HITS) or 0.0) for best, other in pairs]
+    if hits and all(ours > theirs * (1 + TIE) for ours, theirs in hits):
+        parts.append("more hits")
+    elif parts and all(ours < theirs * (1 - TIE) for ours, theirs in hits):
+        parts.append("though fewer hits")
+    if not parts:
+        return []
+    others = {other.name for _, other in pairs}
+    whom = f"`{others.pop()}`" if len(others) == 1 else "what they are measured by"
+    return [f"Why: {', '.join(parts)} than {whom}."]
+
+
+def _saved(best: Design, other: Design, column: Column) -> float | None:
+    ours, theirs = best.value(column), other.value(column)
+    return None if ours is None or not theirs else (theirs - ours) / theirs
+
+
+def _bound(verdicts: Sequence[Verdict], column: Column) -> list[str]:
+    """How far the winners are from what no scheme could better."""
+    parts = []
+    for one in (column,) if column.bound else (WAF, HITS):
+        found = [
+            (value, bound)
+            for verdict in verdicts
+            if verdict.best is not None
+            and (value := verdict.best.value(one)) is not None
+            and (bound := verdict.best.figure(one.bound)) is not None
+        ]
+        if found and len(found) == len(verdicts):
+            values, bounds = zip(*found, strict=True)
+            parts.append(f"{one.title} {_span(one, bounds)} (the best here: {_span(one, values)})")
+    return [f"Bound for any buffer: {', '.join(parts)}."] if parts else []
+
+
+def _span(column: Column, values: Sequence[float]) -> str:
+    first, last = column.show(values[0]), column.show(values[-1])
+    return first if first == last else f"{first} to {last}"
+
+
+def _same(contests: Sequence[Contest]) -> list[str]:
+    """Designs that do the same in every contest."""
+    figures: dict[str, list[tuple[object, ...]]] = {}
+    for contest in contests:
+        for one in contest.designs:
+            figures.setdefault(one.name, []).append(tuple(one.figure(path) for path in _ALL))
+    alike: dict[str, list[str]] = {}
+    for name, found in figures.items():
+        alike.setdefault(repr(found), []).append(f"`{name}`")
+    groups = [" = ".join(names) for names in alike.values() if len(names) > 1]
+    return [f"Equal in every figure: {', '.join(groups)}."] if groups and len(alike) > 1 else []
+
+
+def _caution(contests: Sequence[Contest]) -> list[str]:
+    """What takes the ground from all of it."""
+    rows = [row for contest in contests for row in contest.rows if row.figure("host_pages.write")]
+    if rows and not any(row.figure("flash.erases.total") for row in rows):
+        return ["Mind: no block was erased, so none of this has the cost of garbage collection in it."]
+    return []

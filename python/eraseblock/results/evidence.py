@@ -1,0 +1,121 @@
+"""Whether a difference between two designs can be trusted: by their seeds, or by the parts of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean, stdev
+from typing import Literal
+
+from eraseblock.results.contest import Design
+from eraseblock.results.headline import Column
+
+# Figures closer than this are equal, however often one of them leads.
+TIE = 0.01
+# A lead that chance may explain is one all the same from here on, with a word of doubt.
+_WIDE = 0.10
+# A run is told in so many parts of equally many requests.
+PARTS = 10
+# How seldom chance alone may make a difference that is called one.
+_CHANCE = 0.05
+# Student's t for that, on both sides, by degrees of freedom.
+_T = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13)
+
+# sure: it would be there again; unsure: it may be chance; unknown: nothing tells; equal: there is none.
+Finding = Literal["sure", "unsure", "unknown", "equal"]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of a difference, and how."""
+
+    finding: Finding
+    # As in `in 9 of 10 parts of the run`; empty where nothing was counted.
+    how: str = ""
+    # What stands against it, if it is not sure.
+    doubt: str = ""
+    # So large that it is told all the same.
+    wide: bool = False
+
+    @property
+    def level(self) -> bool:
+        """Whether the two may not be told apart."""
+        return self.finding == "equal" or (self.finding == "unsure" and not self.wide)
+
+
+def evidence(better: Design, worse: Design, column: Column) -> Evidence:
+    """Whether the first design is really better than the second by this figure."""
+    high = column.good == "high"
+    first, second = better.value(column), worse.value(column)
+    if first is None or second is None:
+        return Evidence("unknown")
+    if abs(first - second) <= TIE * max(abs(first), abs(second)):
+        return Evidence("equal")
+    wide = abs(first - second) > _WIDE * max(abs(first), abs(second))
+    sign = -1 if high else 1
+    if (pairs := _seeds(better, worse, column)) is not None:
+        return _by_seeds([sign * (b - a) for a, b in pairs], wide=wide)
+    if (gains := _parts(better, worse, column)) is not None:
+        return _by_parts([sign * gain for gain in gains], wide=wide)
+    return Evidence("unknown")
+
+
+def _seeds(one: Design, other: Design, column: Column) -> list[tuple[float, float]] | None:
+    """The figures of both under each seed, where there are several."""
+    if len(one.rows) < 2 or len(one.rows) != len(other.rows):
+        return None
+    pairs = [
+        (a.figure(column.path), b.figure(column.path)) for a, b in zip(one.rows, other.rows, strict=True)
+    ]
+    return [(float(a), float(b)) for a, b in pairs if a is not None and b is not None]
+
+
+def _by_seeds(gains: Sequence[float], *, wide: bool) -> Evidence:
+    """A t-test of the differences: runs with different seeds know nothing of one another."""
+    ahead = sum(gain > 0 for gain in gains)
+    how = f"with {ahead} of {len(gains)} seeds"
+    freedom = len(gains) - 1
+    limit = _T[min(freedom, len(_T)) - 1]
+    error = stdev(gains) / len(gains) ** 0.5
+    if fmean(gains) > limit * error:
+        return Evidence("sure", how)
+    return Evidence("unsure", how, "other seeds may turn it round", wide)
+
+
+def _parts(one: Design, other: Design, column: Column) -> list[float] | None:
+    """By how much the second design is above the first in each part of the run."""
+    if not column.parts:
+        return None
+    lists = [design.row.figure(f"series.{column.parts}") for design in (one, other)]
+    if any(not isinstance(values, list) for values in lists):
+        return None
+    first, second = lists
+    if len(first) != len(second) or len(first) < PARTS:
+        return None
+    edges = [part * len(first) // PARTS for part in range(PARTS + 1)]
+    return [float(sum(second[low:high]) - sum(first[low:high])) for low, high in pairwise(edges)]
+
+
+def _by_parts(gains: Sequence[float], *, wide: bool) -> Evidence:
+    """How often chance would give as much, were each part as likely to go the other way.
+
+    It asks for no bell curve, which bursts would not make: one burst that decides all is no evidence,
+    a small lead throughout is.
+    """
+    ahead = sum(gain > 0 for gain in gains)
+    how = f"in {ahead} of {len(gains)} parts of the run"
+    least = abs(sum(gains)) * (1 - 1e-12)
+    sums = _signed_sums(gains)
+    chance = sum(abs(total) >= least for total in sums) / len(sums)
+    if chance <= _CHANCE:
+        return Evidence("sure", how)
+    return Evidence("unsure", how, "a few bursts decide", wide)
+
+
+def _signed_sums(numbers: Sequence[float]) -> list[float]:
+    """The sums of all ways to give each number a sign."""
+    sums = [0.0]
+    for number in numbers:
+        sums = [total + one for one in (number, -number) for total in sums]
+    return sums

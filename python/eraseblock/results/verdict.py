@@ -1,0 +1,167 @@
+"""What to take of the designs of one contest, by how much, and whether that can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from eraseblock.results import units
+from eraseblock.results.contest import BASELINES, Contest, Design
+from eraseblock.results.evidence import Evidence, evidence
+from eraseblock.results.headline import Column
+from eraseblock.results.wording import gap, listed, named, relative, shown
+
+# A smaller gain is not worth another step of an axis, or a larger buffer.
+WORTH = 0.05
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One contest, decided or not."""
+
+    contest: Contest
+    column: Column
+    # The winner; none where no run is to be trusted.
+    best: Design | None
+    # What it is measured by, if that is another one.
+    reference: Design | None
+    evidence: Evidence
+    # The first sentence, and those that qualify it; empty where there is nothing to choose.
+    answer: str
+    details: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """The buffer size, and what else tells the contest from others."""
+        settings = [f"{key} {value}" for key, value in self.contest.settings.items()]
+        return ", ".join([size_of(self.contest.buffer_bytes), *settings])
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return " ".join((f"{self.place}: {self.answer}", *self.details)) if self.answer else ""
+
+    @property
+    def clear(self) -> bool:
+        """Whether the winner is better than what it is measured by, bursts or not."""
+        return self.reference is not None and not self.evidence.level
+
+
+def size_of(buffer_bytes: int) -> str:
+    """A drive that has no buffer is no drive with a small one."""
+    return units.size(buffer_bytes) if buffer_bytes else "no buffer"
+
+
+def verdict_of(contest: Contest, column: Column) -> Verdict:
+    """Decide a contest by one figure."""
+    ranked = [one for one in contest.ordered(column) if one.competes and one.value(column) is not None]
+    if not ranked:
+        answer = "no verdict, as no run is to be trusted." if len(contest.designs) > 1 else ""
+        return Verdict(contest, column, None, None, Evidence("unknown"), answer)
+    best = ranked[0]
+    reference = contest.reference(best)
+    if reference is best:
+        reference = None
+    told = Evidence("unknown") if reference is None else evidence(best, reference, column)
+    answer, details = "", list[str]()
+    if len(contest.designs) > 1:
+        if contest.numbers is not None:
+            answer = _curve(contest, column, ranked)
+        else:
+            level = [one for one in ranked[1:] if evidence(best, one, column).level]
+            race = _Race(contest, column, ranked, level)
+            if len(ranked) > 1 and all(evidence(best, one, column).finding == "equal" for one in ranked):
+                answer = f"it makes no difference: {shown(best, column)} with all {len(ranked)}."
+            else:
+                answer = race.won() if reference is None else race.against(reference, told)
+                details = race.details(reference)
+    return Verdict(contest, column, best, reference, told, answer, tuple(details))
+
+
+@dataclass(frozen=True)
+class _Race:
+    """A contest in its order by one figure."""
+
+    contest: Contest
+    column: Column
+    # Best first; those that are not to be trusted, or knew the future, are none of them.
+    ranked: Sequence[Design]
+    # Those that may not be told from the best.
+    level: Sequence[Design]
+
+    def won(self) -> str:
+        """The best is what others are measured by, or there is nothing to measure by."""
+        if len(self.ranked) > 1 and not self.level and self.ranked[1].row.kind not in BASELINES:
+            return f"{self._take(None)}; the next is {self._figure(self.ranked[1])}."
+        return f"{self._take(None)}; nothing beats it." if len(self.ranked) > 1 else f"{self._take(None)}."
+
+    def against(self, reference: Design, told: Evidence) -> str:
+        """The best beats what it is measured by, more or less surely."""
+        best, other = self.ranked[0], self._figure(reference)
+        if not reference.competes or reference.value(self.column) is None:
+            return f"{self._take(None)}; {named(reference)} is not to be trusted, so it is no measure."
+        if told.finding == "equal":
+            return f"nothing beats {other}: {named(best)} is level with it."
+        if told.level:
+            figure = shown(best, self.column)
+            return f"nothing clearly beats {other}: {named(best)} has {figure}, but is ahead {told.how} only."
+        if told.finding == "unknown":
+            return f"{self._take(reference)}; whether that would come again, one run does not tell."
+        ahead = f"ahead of {named(reference)} {told.how}"
+        return f"{self._take(reference)}; {f'{ahead} only: {told.doubt}' if told.doubt else ahead}."
+
+    def details(self, reference: Design | None) -> list[str]:
+        """Who is level with the best, and where it is a reconstruction, who is the best that is none."""
+        best = self.ranked[0]
+        level = [one for one in self.level if one is not reference]
+        known = next((one for one in self.ranked if not one.row.reconstruction), None)
+        if not best.row.reconstruction or known is None or known is reference:
+            return [f"Level with it: {listed(level)}."] if level else []
+        if known not in level:
+            others = [f"Level with it: {listed(level)}."] if level else []
+            return [f"Built from its paper: {self._figure(known)}.", *others]
+        more = f", and {len(level) - 1} more" if len(level) > 1 else ""
+        return [f"Level with it, and built from its paper: {named(known)}{more}."]
+
+    def _take(self, reference: Design | None) -> str:
+        """The best, told against the reference and the other baselines."""
+        best = self.ranked[0]
+        others = [reference, *(self.contest.baseline(kind, best) for kind in BASELINES)]
+        measures = dict.fromkeys(one for one in others if one is not None and one is not best)
+        gaps = [gap(best, one, self.column) for one in measures if one in self.ranked]
+        which = f"{named(best)} (a reconstruction)" if best.row.reconstruction else named(best)
+        return f"take {which}: {', '.join([shown(best, self.column), *gaps])}"
+
+    def _figure(self, design: Design) -> str:
+        return f"{named(design)} ({shown(design, self.column)})"
+
+
+def _curve(contest: Contest, column: Column, ranked: Sequence[Design]) -> str:
+    """How the figure moves along an axis of numbers."""
+    numbers = dict(zip(contest.designs, contest.numbers or [], strict=True))
+    along = sorted(ranked, key=lambda one: numbers[one])
+    if len(along) < 2:
+        return ""
+    first, last, best = along[0], along[-1], ranked[0]
+    subject = f"{contest.axis}: {column.name}"
+    if all(evidence(best, one, column).finding == "equal" for one in ranked[1:]):
+        return f"{subject} stays at {shown(best, column)}, whatever the value."
+    ends = f"{shown(first, column)} at {first.name}, {shown(last, column)} at {last.name}"
+    if best is not first and best is not last:
+        return f"{subject} is best at {best.name} ({shown(best, column)}); {ends}."
+    away = relative(first.value(column), last.value(column)).replace(" below", " less")
+    text = f"{subject} {ends} ({away.replace(' above', ' more')})"
+    enough = _enough(along if best is last else along[::-1], column)
+    return f"{text}." if enough is None else f"{text}; within 5 % of the best from {enough.name} on."
+
+
+def _enough(towards_best: Sequence[Design], column: Column) -> Design | None:
+    """The first from which on all are within 5 % of the last; none where that says nothing."""
+    goal = towards_best[-1].value(column)
+    found = None
+    for one in reversed(towards_best[:-1]):
+        value = one.value(column)
+        if not goal or value is None or abs(value - goal) > WORTH * abs(goal):
+            break
+        found = one
+    return None if found is towards_best[0] else found

@@ -1,0 +1,74 @@
+"""Words for designs, and for how far one figure is from another. Names stand in backquotes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eraseblock.results.contest import Design
+from eraseblock.results.evidence import TIE
+from eraseblock.results.headline import Column
+
+# From so many times on, a multiple says more than per cent.
+_MULTIPLE = 3.0
+# More names than this are counted.
+_NAMES = 3
+
+
+def named(design: Design) -> str:
+    """Its name, as sentences have it."""
+    return f"`{design.name}`"
+
+
+def shown(design: Design, column: Column) -> str:
+    """Its figure, with a unit."""
+    return column.show(design.value(column))
+
+
+def listed(designs: Sequence[Design]) -> str:
+    """Their names; of many the first."""
+    names = [named(one) for one in designs]
+    more = len(names) - _NAMES
+    return f"{', '.join(names[:_NAMES])} and {more} more" if more > 1 else ", ".join(names)
+
+
+def gap(design: Design, other: Design, column: Column) -> str:
+    """How far a design is from another one, as in "38 % below `lru` (1.9 ms)"."""
+    away = relative(other.value(column), design.value(column))
+    return f"{away} {named(other)} ({shown(other, column)})"
+
+
+def relative(first: float | None, second: float | None) -> str:
+    """How far the second figure is from the first, as in "38 % below" or "4.1x above"."""
+    if first is None or second is None:
+        return "beside"
+    if abs(second - first) <= TIE / 2 * max(abs(first), abs(second)):
+        return "level with"
+    side = "below" if second < first else "above"
+    low, high = sorted((first, second))
+    if low <= 0 or high / low >= _MULTIPLE:
+        return f"{times(high / low)} {side}" if low > 0 else side
+    return f"{percent(abs(second - first) / first)} {side}"
+
+
+def change(first: float | None, second: float | None) -> str:
+    """The same for a cell of a table: "-38 %", "4.1x"."""
+    if first is None or second is None or not first:
+        return "-"
+    factor = second / first
+    return times(factor) if factor >= _MULTIPLE else f"{100 * (factor - 1):+.0f} %"
+
+
+def times(factor: float) -> str:
+    """A multiple, as in "4.1x"."""
+    return f"{factor:,.0f}x" if factor >= 10 else f"{factor:.1f}x"
+
+
+def percent(part: float) -> str:
+    """A share, with a decimal where there is little of it."""
+    return f"{100 * part:.0f} %" if part >= TIE else f"{100 * part:.1f} %"
+
+
+def percents(parts: Sequence[float]) -> str:
+    """Shares from the least to the most, as in "20 to 31 %"."""
+    low, high = (round(100 * one) for one in (min(parts), max(parts)))
+    return f"{low} %" if low == high else f"{low} to {high} %"
