@@ -9,15 +9,12 @@ from eraseblock.report.figures import describe, in_order
 from eraseblock.results.flatten import columns_of, flatten
 from eraseblock.results.record import Record
 from eraseblock.results.units import number_of, size
-from eraseblock.results.view import Row, plain
+from eraseblock.results.view import DRIVE, Row, plain
 
 Json = dict[str, Any]
 
 # Figures in the page keep so many digits; results.json has all.
 DIGITS = 9
-_COUNTING = ("response_ns.all.mean", "flash.programs.total", "hit_ratio.all")
-# What a drive without a preset is called.
-_NAMELESS = "a drive of its own"
 _MAIN_AXES = ("trace", "ftl", "scheme", "size")
 # What a preset brings along.
 _OF_A_DRIVE = ("ftl", "size")
@@ -30,7 +27,7 @@ def axes_of(rows: Sequence[Row], sources: Sequence[str]) -> list[Json]:
 
     An axis that another one tells already, such as an option that only one policy has, is `implied`.
     """
-    drives = [str(row.record["config"].get("preset") or _NAMELESS) for row in rows]
+    drives = [row.drive for row in rows]
     axes = [_axis("drive", "Drive", drives)] if len(set(drives)) > 1 else []
     axes += [
         _axis("trace", "Workload", [row.trace for row in rows]),
@@ -38,7 +35,7 @@ def axes_of(rows: Sequence[Row], sources: Sequence[str]) -> list[Json]:
         _axis("scheme", "Scheme", [row.scheme_in_full for row in rows]),
         _axis("size", "Buffer size", [size(row.buffer_bytes) for row in rows]),
     ]
-    keys = dict.fromkeys(key for row in rows for key in row.settings if key != "preset")
+    keys = dict.fromkeys(key for row in rows for key in row.settings if key != DRIVE)
     axes += [_axis(key, key, [row.settings.get(key, "-") for row in rows]) for key in keys]
     if len(set(sources)) > 1:
         axes.append(_axis("results", "Results", list(sources)))
@@ -84,13 +81,6 @@ def _axis(name: str, title: str, of: Sequence[str]) -> Json:
         "numbers": numbers,
         "of": [places[label] for label in of],
     }
-
-
-def counting_figure(rows: Sequence[Row]) -> str:
-    """The figure that counts: response times where the runs have any, else what wears flash out."""
-    peers = [row for row in rows if row.competes] or list(rows)
-    told = (path for path in _COUNTING if all(row.figure(path) is not None for row in peers))
-    return next(told, _COUNTING[-1])
 
 
 def figures_of(records: Sequence[Record]) -> list[Json]:

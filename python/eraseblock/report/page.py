@@ -12,12 +12,14 @@ from markupsafe import Markup
 
 from eraseblock import _core
 from eraseblock.report.assets import asset
-from eraseblock.report.columns import axes_of, counting_figure, figures_of, keys_of, sentences_of, settings_of
+from eraseblock.report.columns import axes_of, figures_of, keys_of, sentences_of, settings_of
 from eraseblock.report.commands import commands_of
 from eraseblock.report.details import details_of, pack
 from eraseblock.report.palette import colours
 from eraseblock.report.sensitivity import section_of
+from eraseblock.report.verdicts import verdicts_of
 from eraseblock.results.advice import Advice, advice_of
+from eraseblock.results.conclusion import conclusions_of
 from eraseblock.results.missing import Missing
 from eraseblock.results.record import Record
 from eraseblock.results.view import rows_of
@@ -79,6 +81,7 @@ def build_page(
     rows = rows_of(shown)
     details = details_of(shown)
     axes = axes_of(rows, sources or [""] * len(rows))
+    conclusions = conclusions_of(rows)
     name = next((str(record["name"]) for record in shown if record.get("name")), "results")
     data = {
         "name": name,
@@ -89,7 +92,7 @@ def build_page(
         "merged": details.merged,
         "keys": keys_of(shown),
         "axes": axes,
-        "counts": counting_figure(rows),
+        "counts": conclusions[0].column.path if conclusions else "",
         "figures": figures_of(shown),
         "config": settings_of([record["config"] for record in shown]),
         "traces": settings_of([record["trace"] for record in shown]),
@@ -112,6 +115,8 @@ def build_page(
         details=Markup("\n".join(details.packed)),
         colours={key: (light[key], dark[key]) for key in light},
         counts=_counts(axes, len(rows)),
+        drives=list(dict.fromkeys(row.drive for row in rows)),
+        verdicts=verdicts_of(conclusions),
         advice=[_shortened(item) for item in advice_of(rows)],
         left_out=data["left_out"],
         missing=[_listed(one) for one in missing],
