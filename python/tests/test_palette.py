@@ -7,7 +7,7 @@ from pathlib import Path
 
 from eraseblock.report import palette
 
-SCRIPT = Path(palette.__file__).parent / "scripts" / "figures.js"
+SCRIPT = Path(palette.__file__).parent / "scripts" / "programs.js"
 
 
 def test_every_cause_of_programs_has_a_colour() -> None:

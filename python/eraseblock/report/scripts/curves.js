@@ -32,11 +32,11 @@ function lines(values, limits, figure, { picture, height = HEIGHT }) {
       encoding: { ...shared, detail: { field: "series" }, opacity: unlessLifted(0.4) },
     },
     coloured.length && {
-      data: { values: coloured }, mark: { type: "line", strokeWidth: 2 },
+      data: { values: coloured }, mark: { type: "line", strokeWidth: 2, clip: true },
       encoding: { ...shared, color: bySeries(colours), strokeDash: bySeries(dashes), detail: { field: "series" }, opacity: unlessLifted() },
     },
     coloured.length && {
-      data: { values: coloured }, mark: { type: "point", strokeWidth: 1.5 },
+      data: { values: inside.filter((value) => isColoured(value.run)) }, mark: { type: "point", strokeWidth: 1.5 },
       encoding: {
         ...shared, fill: bySeries(colours), stroke: bySeries(colours), shape: bySeries(shapes), opacity: unlessLifted(),
         size: { condition: { test: "datum.run === lit || datum.picked", value: PICKED }, value: MARKED },
@@ -48,19 +48,19 @@ function lines(values, limits, figure, { picture, height = HEIGHT }) {
   return { height, params: LIFTED, layer: layer.filter(Boolean) };
 }
 
-// Grey series may leave the plot where the others would have less than this part of its height.
-const ENOUGH = 0.6;
+// Series may leave the plot where what it is made for would have less than this part of its height.
+const ENOUGH = 2 / 3;
 
-/// What the plot is made for: everything, but for grey series so far above all coloured ones that these would lie flat.
+/// What the plot is made for: everything, but for grey series and runs not to be trusted, where they lie so far above that all
+/// others would be flat.
 function withoutOutliers(values, scale) {
   const coloured = values.filter((value) => isColoured(value.run));
-  const most = Math.max(...coloured.map((value) => value.y));
-  const out = new Set(values.filter((value) => value.y > most).map((value) => value.series));
-  if (!coloured.length || !out.size) return values;
+  const asked = coloured.some((value) => value.trusted) ? coloured.filter((value) => value.trusted) : coloured;
+  const most = Math.max(...asked.map((value) => value.y));
   const positive = values.map((value) => value.y).filter((value) => value > 0);
+  if (!asked.length || Math.max(...positive) <= most) return values;
   const height = scale === "log" ? (top) => Math.log(top / Math.min(...positive)) : (top) => top;
-  if (height(most) > ENOUGH * height(Math.max(...positive))) return values;
-  return values.filter((value) => value.y <= most);
+  return height(most) > ENOUGH * height(Math.max(...positive)) ? values : values.filter((value) => value.y <= most);
 }
 
 /// Which series leave the plot, and how far they go.
@@ -86,7 +86,7 @@ function liftedLayers(values, shared, most) {
   const words = { ...shared, y: { ...shared.y, field: "inside" }, text: { field: "told" } };
   return [
     { ...data, mark: { type: "line", strokeWidth: 3, clip: true }, encoding: { ...shared, stroke: ink } },
-    { ...data, mark: { type: "point", filled: true, opacity: 1, clip: true }, encoding: { ...shared, color: ink, size: { condition: { test: "datum.run === lit", value: PICKED }, value: MARKED } } },
+    { ...data, transform: [{ filter: `datum.series === lifted && datum.y <= ${most}` }], mark: { type: "point", filled: true, opacity: 1 }, encoding: { ...shared, color: ink, size: { condition: { test: "datum.run === lit", value: PICKED }, value: MARKED } } },
     { ...data, mark: { ...text, stroke: colour("--card"), strokeWidth: 4, strokeJoin: "round" }, encoding: words },
     { ...data, mark: { ...text, color: colour("--ink") }, encoding: words },
   ];

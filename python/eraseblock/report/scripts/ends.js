@@ -22,7 +22,7 @@ function drawEnds(plot, built) {
     .map((curve) => ({ curve, at: y(curve.points.at(-1).y) })).sort((one, other) => one.at - other.at);
   apart(named, y.range()[0]);
   plot.element.append(h("div", { class: "ends", "aria-hidden": "true" }, named.map(({ curve, at: height }) => h("span", {
-    class: "end", "data-series": curve.series, style: `left: ${left + x.range()[1] + 8}px; top: ${top + height - LINE / 2}px`,
+    class: "end", "data-series": curve.series, style: `left: ${left + x.range()[1] + 12}px; top: ${top + height - LINE / 2}px`,
     onpointerenter: () => lift({ series: curve.series }), onpointerleave: () => lift(),
     onclick: () => { if (isDouble(`end ${curve.series}`)) isolate(colourAxis().labels.indexOf(curve.series)); },
   }, swatch(curve.style), shortName(curve.series)))));

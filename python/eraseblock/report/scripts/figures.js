@@ -32,7 +32,7 @@ function figurePlot(path, panel) {
   const bound = acrossAxis()?.numbers && limitsAlong(figure, panel.runs.map((run) => ({ run, x: 0 }))).length ? "dotted: the best possible" : null;
   return {
     title: figure.title, note: [figure.note, good, bound].filter(Boolean).join("; "), build: (how) => figureAgainst(figure, panel.runs, how),
-    controls: [scaleSwitch(figure)],
+    controls: [scaleSwitch(figure)], finding: findingLine(figure, panel.runs),
   };
 }
 

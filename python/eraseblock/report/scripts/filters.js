@@ -5,7 +5,8 @@ function drawFilters() {
   const others = data.varying.filter((axis) => axis.id !== state.colour);
   document.getElementById("filters").replaceChildren(
     colourAxis().labels.length > 1 ? legendOf(colourAxis()) : "",
-    h("div", { class: "row" },
+    h("div", { class: "row choices", id: "choices" },
+      choices(),
       others.map(axisMenu),
       data.notes.reasons.all?.length === 0 ? null : h("label", { class: "choice" }, h("input", {
         type: "checkbox", id: "trusted", checked: state.trusted,
@@ -17,17 +18,21 @@ function drawFilters() {
       h("span", { class: "push hint", id: "shown", role: "status" })),
   );
   document.getElementById("filters").classList.toggle("tall", othersShown);
-  const axes = [...data.varying.map((axis) => ({ value: axis.id, label: axis.title }))];
-  document.getElementById("choices").replaceChildren(
+}
+
+/// Which figure is drawn, what runs across, and what gives the colours.
+function choices() {
+  const axes = data.varying.map((axis) => ({ value: axis.id, label: axis.title }));
+  return [
     choice("Figure", figureChoices(), state.figure, (value) => {
       state.figure = value;
       changed();
     }),
-    ...(data.varying.length > 1 ? [
+    data.varying.length > 1 ? [
       choice("Across", [...axes, { value: "", label: "nothing (bars)" }], state.across, setAcross),
       choice("Colour", axes, state.colour, setColour),
-    ] : []),
-  );
+    ] : [],
+  ];
 }
 
 /// An axis can have one role only: what is taken from the other is given to it.

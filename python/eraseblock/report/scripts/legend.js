@@ -2,9 +2,6 @@
 // The legend, which is also the filter of the axis that gives the colours: the best first, then what they are measured by,
 // then, folded, what is grey.
 
-// Of a long name's ending only a mark is shown, which is explained once.
-const RECONSTRUCTION = " (reconstruction)";
-const MARK = "†";
 let othersShown = false;
 
 function legendOf(axis) {
@@ -26,9 +23,6 @@ function legendOf(axis) {
     othersShown ? rest.map(entry) : null,
     marked(othersShown ? [...shown, ...rest] : shown) ? h("span", { class: "hint" }, `${MARK} a reconstruction`) : null);
 }
-
-/// A label with a mark in the place of its long ending.
-const shortName = (label) => (label.endsWith(RECONSTRUCTION) ? label.slice(0, -RECONSTRUCTION.length) + MARK : label);
 
 function legendEntry(axis, place, style) {
   const label = axis.labels[place];

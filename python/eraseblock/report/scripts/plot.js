@@ -14,7 +14,7 @@ const watcher = new IntersectionObserver((entries) => {
 }, { rootMargin: "300px" });
 
 /// A figure with a caption, controls and a menu. `build({ picture })` gives `{ spec, columns, rows }`, or `{ empty: sentence }`.
-function plotCard({ id, title, note = "", build, controls = [], runs = null, key = null, wide = false, big = false, figure = null, height = 255 }) {
+function plotCard({ id, title, note = "", build, controls = [], runs = null, key = null, wide = false, big = false, figure = null, finding = null, height = 255 }) {
   // Its height before it is drawn, so that little moves then.
   const element = h("div", { class: "plot", id, style: `min-height: ${height}px` });
   const plot = { id, title, figure, build, element, view: null, near: false, drawn: false, queued: false };
@@ -27,7 +27,7 @@ function plotCard({ id, title, note = "", build, controls = [], runs = null, key
     ["PNG", async () => save(`${fileName(data.name, id)}.png`, await pngOf(await pictureOf(plot)), "image/png")],
   ];
   if (runs) items.push(["Command", () => showCommand(`${title}: the command that makes it`, runs())]);
-  const caption = h("figcaption", {}, h("b", {}, title), h("span", { class: "hint" }, note), saveMenu(title, items));
+  const caption = h("figcaption", {}, h("b", {}, title), h("span", { class: "hint" }, note), finding, saveMenu(title, items));
   plot.card = h("figure", { class: wide ? "wide" : big ? "big" : null, "aria-label": title }, caption,
     key || controls.length ? h("div", { class: "controls" }, controls, key) : null, element);
   plot.note = caption.querySelector(".hint");

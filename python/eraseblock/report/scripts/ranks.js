@@ -71,3 +71,8 @@ function rampOf(axis) {
 const styleOfRun = (run) => stylesOf(colourAxis())[colourAxis().of[run]];
 /// Whether a run's series has a colour of its own.
 const isColoured = (run) => styleOfRun(run).kind !== "rest";
+
+// Of a long name's ending only a mark is shown, which the legend explains.
+const RECONSTRUCTION = " (reconstruction)";
+const MARK = "†";
+const shortName = (label) => label.replace(RECONSTRUCTION, MARK);

@@ -42,11 +42,11 @@ function figureScale(values, unit, { zero = unit !== "ratio", title = null, coun
   const positive = values.filter((value) => value > 0);
   const [low, high] = [Math.min(...positive), Math.max(...positive)];
   if (positive.length < values.length) return fromZero(positive, high, unit, title);
-  const ticks = decades(low, high);
-  const [below, above] = [ticks.findLast((value) => value <= low) ?? low, ticks.find((value) => value >= high) ?? high];
+  const room = (high / low) ** 0.04;
+  const [below, above] = [low / room, high * room];
   return {
     scale: { type: "log", domain: [below, above], nice: false },
-    axis: { title, values: ticks.filter((value) => value >= below && value <= above), labelOverlap: "greedy", ...tickLabels(unit) },
+    axis: { title, values: decades(low, high).filter((value) => value >= below && value <= above), labelOverlap: "greedy", ...tickLabels(unit) },
   };
 }
 
