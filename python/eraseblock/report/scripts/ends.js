@@ -5,6 +5,13 @@ const ENDS_FROM = 560;
 const ENDS_WIDTH = 128;
 const LINE = 14;
 
+// Plots follow the width of the window by themselves; whether names have room is another matter.
+let resizing;
+window.addEventListener("resize", () => {
+  clearTimeout(resizing);
+  resizing = setTimeout(() => redraw((plot) => plot.curves), 150);
+});
+
 /// The room that names take on the right; null where a plot has none.
 function roomForEnds(built, width) {
   const named = built.curves?.filter((curve) => curve.style.kind !== "rest") ?? [];
@@ -16,7 +23,7 @@ function roomForEnds(built, width) {
 function drawEnds(plot, built) {
   if (!built.spec.padding) return;
   const [box, own] = [plot.element.querySelector("svg").getBoundingClientRect(), plot.element.getBoundingClientRect()];
-  const [left, top] = [plot.view.origin()[0] + box.left - own.left, plot.view.origin()[1] + box.top - own.top];
+  const [left, top] = [originOf(plot)[0] + box.left - own.left, originOf(plot)[1] + box.top - own.top];
   const [x, y] = [plot.view.scale("x"), plot.view.scale("y")];
   const named = built.curves.filter((curve) => curve.style.kind !== "rest")
     .map((curve) => ({ curve, at: y(curve.points.at(-1).y) })).sort((one, other) => one.at - other.at);

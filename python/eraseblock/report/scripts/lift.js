@@ -56,7 +56,7 @@ function nearestCurve(plot, event) {
   const picture = plot.element.querySelector("svg");
   if (!plot.view || !plot.curves || !picture) return null;
   const box = picture.getBoundingClientRect();
-  const [left, top] = plot.view.origin();
+  const [left, top] = originOf(plot);
   const pointer = [event.clientX - box.left - left, event.clientY - box.top - top];
   const [x, y] = [plot.view.scale("x"), plot.view.scale("y")];
   let best = null;
@@ -70,6 +70,13 @@ function nearestCurve(plot, event) {
   const { curve } = best;
   const point = curve.steps ? curve.points.findLast((one) => x(one.x) <= pointer[0]) ?? curve.points[0] : curve.points.reduce((one, other) => (Math.abs(x(other.x) - pointer[0]) < Math.abs(x(one.x) - pointer[0]) ? other : one));
   return { series: curve.series, style: curve.style, run: point.run, tip: point.tip, value: point.value };
+}
+
+/// Where the inside of a plot begins, from the corner of its picture.
+function originOf(plot) {
+  const { left, top } = plot.view.padding();
+  const [x, y] = plot.view.origin();
+  return [x + left, y + top];
 }
 
 /// The corners of a curve in pixels; one in steps goes level, then up or down.
