@@ -12,16 +12,16 @@ window.addEventListener("resize", () => {
   resizing = setTimeout(() => redraw((plot) => plot.curves), 150);
 });
 
-/// The room that names take on the right; null where a plot has none.
+/// The room around curves: on the right for names, if there is enough, and above for the figures of what is pointed at.
 function roomForEnds(built, width) {
   const named = built.curves?.filter((curve) => curve.style.kind !== "rest") ?? [];
-  if (!built.ends || width < ENDS_FROM || named.length < 2 || named.length * LINE > built.spec.height) return null;
-  return { left: 5, top: 5, bottom: 5, right: ENDS_WIDTH };
+  const names = built.ends && width >= ENDS_FROM && named.length > 1 && named.length * LINE <= built.spec.height;
+  return { left: 5, top: built.ends ? 16 : 5, bottom: 5, right: names ? ENDS_WIDTH : 5 };
 }
 
 /// Names beside the last points, moved apart where they would lie upon one another.
 function drawEnds(plot, built) {
-  if (!built.spec.padding) return;
+  if (built.spec.padding.right !== ENDS_WIDTH) return;
   const [box, own] = [plot.element.querySelector("svg").getBoundingClientRect(), plot.element.getBoundingClientRect()];
   const [left, top] = [originOf(plot)[0] + box.left - own.left, originOf(plot)[1] + box.top - own.top];
   const [x, y] = [plot.view.scale("x"), plot.view.scale("y")];
@@ -31,7 +31,7 @@ function drawEnds(plot, built) {
   plot.element.append(h("div", { class: "ends", "aria-hidden": "true" }, named.map(({ curve, at: height }) => h("span", {
     class: "end", "data-series": curve.series, style: `left: ${left + x.range()[1] + 12}px; top: ${top + height - LINE / 2}px`,
     onpointerenter: () => lift({ series: curve.series }), onpointerleave: () => lift(),
-    onclick: () => { if (isDouble(`end ${curve.series}`)) isolate(colourAxis().labels.indexOf(curve.series)); },
+    onclick: (event) => { if (isDouble(`end ${curve.series}`, event)) isolate(colourAxis().labels.indexOf(curve.series)); },
   }, swatch(curve.style), shortName(curve.series)))));
 }
 

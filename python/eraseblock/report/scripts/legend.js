@@ -20,6 +20,7 @@ function legendOf(axis) {
     shown.map(entry),
     boundEntry(),
     rest.length ? othersButtons(axis, rest) : null,
+    state.hidden.get(axis.id).size ? h("button", { type: "button", class: "hide-others show-all", onclick: showAll }, "show all") : null,
     othersShown ? rest.map(entry) : null,
     marked(othersShown ? [...shown, ...rest] : shown) ? h("span", { class: "hint" }, `${MARK} a reconstruction`) : null);
 }
@@ -39,7 +40,7 @@ function legendEntry(axis, place, style) {
 /// Hides or shows a value; the second click of two undoes that and isolates it. Enter on a keyboard never does.
 function toggle(axis, place, event) {
   const hidden = state.hidden.get(axis.id);
-  if (event.detail > 0 && isDouble(`legend ${axis.labels[place]}`)) {
+  if (isDouble(`legend ${axis.labels[place]}`, event)) {
     state.hidden.set(axis.id, state.untouched ?? hidden);
     isolate(place);
     return;
@@ -69,13 +70,18 @@ function othersButtons(axis, rest) {
       },
     }, lineSwatch({ name: "--rest", dash: [1, 0] }), `${rest.length} more, grey ${othersShown ? "▴" : "▾"}`),
     h("button", {
-      type: "button", class: "hide-others", "aria-pressed": "true",
+      type: "button", class: "hide-others",
       onclick: () => {
         for (const place of rest) if (gone) hidden.delete(place); else hidden.add(place);
         changed({ controls: false });
       },
     }, gone ? "show them" : "hide them"),
   ];
+}
+
+function showAll() {
+  state.hidden.get(colourAxis().id).clear();
+  changed({ controls: false });
 }
 
 /// The legend again, with the focus where it was.

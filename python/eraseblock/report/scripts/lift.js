@@ -2,7 +2,8 @@
 // What the reader points at: its series stands out in every plot, the others fade, and its run is marked. A double click on a
 // series, in a plot or in the legend, leaves it alone; another brings the others back.
 
-const DOUBLE_MS = 400;
+// A second click may come so late.
+const DOUBLE_MS = 500;
 // So near the pointer has to be, in pixels; a coloured series wins over a grey one that is a little nearer.
 const NEAR = 26;
 const GREY_HANDICAP = 5;
@@ -97,13 +98,12 @@ function distance([px, py], [ax, ay], [bx, by]) {
   return Math.hypot(px - ax - along * dx, py - ay - along * dy);
 }
 
-let clicked = { what: null, at: -Infinity };
+let clicked = null;
 
-/// Whether this click is the second one on the same thing within a moment.
-function isDouble(what) {
-  const now = performance.now();
-  const double = clicked.what === what && now - clicked.at < DOUBLE_MS;
-  clicked = double ? { what: null, at: -Infinity } : { what, at: now };
+/// Whether this click is the second of two on the same thing; the browser counts, as it knows the reader's own pace.
+function isDouble(what, event) {
+  const double = clicked === what && event.detail > 0 && event.detail % 2 === 0;
+  clicked = double ? null : what;
   return double;
 }
 
@@ -122,9 +122,9 @@ function isolate(place) {
 
 /// A click on a run in a plot opens its page, unless a second one follows, which isolates its series.
 let opening;
-function clickOnRun(run, opens) {
+function clickOnRun(run, event, opens) {
   clearTimeout(opening);
-  if (plotsOfSeries() && isDouble(`run ${labelOf(run, colourAxis())}`)) isolate(colourAxis().of[run]);
+  if (plotsOfSeries() && isDouble(`run ${labelOf(run, colourAxis())}`, event)) isolate(colourAxis().of[run]);
   else if (opens) opening = setTimeout(() => { location.hash = runAddress(run); }, plotsOfSeries() ? DOUBLE_MS : 0);
 }
 

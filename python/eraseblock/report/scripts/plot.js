@@ -80,15 +80,14 @@ async function drawNow(plot) {
   if (built.empty) {
     plot.element.replaceChildren(h("p", { class: "empty" }, built.empty));
   } else {
-    const padding = roomForEnds(built, plot.element.clientWidth);
-    if (padding) built.spec.padding = padding;
+    built.spec.padding = roomForEnds(built, plot.element.clientWidth);
     const spec = { $schema: "https://vega.github.io/schema/vega-lite/v6.json", ...built.spec, width: "container", description: plot.title };
     const drawn = await vegaEmbed(plot.element, spec, plotOptions());
     plot.view = drawn.view;
     plot.view.addEventListener("click", (event, item) => {
       const run = built.curves ? nearestCurve(plot, event)?.run : runOf(item);
       // A finger points by touching; only a mouse's click means to go there.
-      if (run !== undefined) clickOnRun(run, event.pointerType !== "touch" && built.opens !== false);
+      if (run !== undefined) clickOnRun(run, event, event.pointerType !== "touch" && built.opens !== false);
     });
     if (!built.curves && plotsOfSeries()) {
       plot.view.addEventListener("pointermove", (_, item) => liftRun(runOf(item)));
