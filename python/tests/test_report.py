@@ -104,10 +104,11 @@ def test_drives_are_told_apart_by_their_names(records: list[eraseblock.Record]) 
 
 
 def test_it_opens_with_the_sentences_of_compare(page: str, records: list[eraseblock.Record]) -> None:
+    told = re.sub("</?b>", "", page)
     for conclusion in conclusions_of(rows_of(records)):
         assert html.escape(conclusion.title) in page
         for sentence in conclusion.sentences:
-            assert html.escape(sentence.partition(": ")[0].replace("`", "")) in page
+            assert html.escape(sentence.replace("`", "")) in told
 
 
 def test_every_setting_and_identity_is_in_it(page: str, records: list[eraseblock.Record]) -> None:

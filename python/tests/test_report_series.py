@@ -1,9 +1,10 @@
-"""Reports of many series in a real browser: who has a colour, what pointing and clicking twice do, scales, bars, widths."""
+"""Reports of many series in a real browser: colours, pointing, clicking twice, scales, bars, widths."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,8 @@ def drawn(browser: webdriver.Chrome, plot: str, series: str) -> list[list[float]
 
 def point_at(browser: webdriver.Chrome, place: Sequence[float], clicks: int = 0) -> None:
     mouse = ActionChains(browser)
-    mouse.w3c_actions.pointer_action.move_to_location(round(place[0]), round(place[1]))
+    x, y = map(round, place)
+    mouse.w3c_actions.pointer_action.move_to_location(x, y)  # type: ignore[no-untyped-call]
     for _ in range(clicks):
         mouse.click()
     mouse.perform()
@@ -99,8 +101,10 @@ def lines(browser: webdriver.Chrome, plot: str) -> list[dict[str, Any]]:
     """Colour and opacity of each line of a plot."""
     found: list[dict[str, Any]] = browser.execute_script(
         """
-        return [...document.querySelectorAll(`#${arguments[0]} .mark-line path`)].filter((line) => line.getAttribute("d"))
-          .map((line) => ({ stroke: line.getAttribute("stroke"), opacity: Number(line.getAttribute("opacity") ?? 1) }))
+        const lines = [...document.querySelectorAll(`#${arguments[0]} .mark-line path`)];
+        const look = (line) => [line.getAttribute("stroke"), Number(line.getAttribute("opacity") ?? 1)];
+        return lines.filter((line) => line.getAttribute("d")).map(look)
+          .map(([stroke, opacity]) => ({ stroke, opacity }));
         """,
         plot,
     )
@@ -230,7 +234,7 @@ def test_numbers_that_are_swept_lie_on_a_true_scale(
     open_report(browser, written(swept, tmp_path))
     show(browser, MEAN)
     places = [x for x, _ in drawn(browser, MEAN, "lru")]
-    steps = [after - before for before, after in zip(places, places[1:], strict=False)]
+    steps = [after - before for before, after in pairwise(places)]
     assert steps == pytest.approx([steps[0]] * 4, rel=0.02)
     assert "host.speedup" in texts(browser, f"#{MEAN} .role-axis-title text")
     assert not every(browser, f"#{MEAN} .mark-rect.role-mark")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import jinja2
@@ -156,6 +157,7 @@ def _listed(missing: Missing) -> dict[str, str]:
     return {"title": "Refused" if missing.refused else "Failed", "sentence": missing.sentence, "runs": runs}
 
 
+@cache
 def _plotting() -> Markup:
     """The plotting library, unable to end its script element early, its own names kept to itself."""
     bundle = vl_convert.javascript_bundle(_PLOT_BUNDLE).replace("</script", "<\\/script")

@@ -19,7 +19,7 @@ _NEUTRAL = ("#6f7682", "#a3abb8")
 _REST = ("#b9bec7", "#515966")
 # Of numbers, which have an order: from small to large, ever further from the paper.
 _RAMP = (
-    ("#e16462", "#b12a90"),
+    ("#e16462", "#bb3b9a"),
     ("#d6556d", "#c33d80"),
     ("#c5407e", "#d35171"),
     ("#b12a90", "#e16462"),
