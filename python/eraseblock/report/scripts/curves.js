@@ -68,8 +68,7 @@ function outliersTold(values, figure) {
   const inside = new Set(withoutOutliers(values, scaleOf(figure)));
   const out = values.filter((value) => !inside.has(value));
   const names = [...new Set(out.map((value) => shortName(value.series)))];
-  const named = names.length > 3 ? `${names.slice(0, 3).join(", ")} and ${names.length - 3} more` : names.join(", ");
-  return out.length ? `off the plot: ${named}, up to ${show(Math.max(...out.map((value) => value.y)), figure.unit)}` : null;
+  return out.length ? `off the plot: ${someOf(names)}, up to ${show(Math.max(...out.map((value) => value.y)), figure.unit)}` : null;
 }
 
 /// The series that is pointed at, drawn over all others: thick, and with its figures.

@@ -54,7 +54,7 @@ function toggle(axis, place, event) {
 /// What no scheme can pass, as it is drawn where a plot has it.
 function boundEntry() {
   const has = mainFigures().some((figure) => limitsAlong(figure, data.runs.map((run) => ({ run, x: 0 }))).length);
-  return acrossAxis() && has ? h("span", { class: "hint key" }, lineSwatch({ name: "--base", dash: DOTS }), "best possible") : null;
+  return acrossAxis()?.numbers && has ? h("span", { class: "hint key" }, lineSwatch({ name: "--base", dash: DOTS }), "best possible") : null;
 }
 
 /// How many are grey, folded away; and whether plots show them.

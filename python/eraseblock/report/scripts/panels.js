@@ -52,9 +52,11 @@ function figureCard(path, panel, { title = null, big = false, height = HEIGHT } 
     state.at = Number(value);
     changed();
   }) : null;
+  // Beside bars the curves of a distribution are as tall as these.
+  const tall = path === LENGTHS && !curvesAcross(shownRuns()) ? Math.max(height, barsHeight(new Set(panel.runs.map((run) => colourAxis().of[run])).size)) : height;
   return plotCard({
     id: `plot-${panel.key}-${path.replaceAll(".", "_")}`, title: title ?? plot.title, note: plot.note, figure: path, finding: plot.finding, key: plot.key, wide: plot.wide, big,
-    controls: [which, ...(plot.controls ?? [])].filter(Boolean), build: (how) => plot.build({ ...how, height }), height: height + 45,
+    controls: [which, ...(plot.controls ?? [])].filter(Boolean), build: (how) => plot.build({ ...how, height: tall }), height: tall + 45,
     runs: () => plot.runs ?? (plot.at ? runsAt(panel.runs) : panel.runs),
   });
 }

@@ -93,6 +93,8 @@ async function drawNow(plot) {
       plot.view.addEventListener("pointermove", (_, item) => liftRun(runOf(item)));
       plot.view.addEventListener("pointerout", () => lift());
     }
+    // Now its picture holds the place.
+    plot.element.style.minHeight = "";
     drawEnds(plot, built);
     showLifted(plot);
   }

@@ -58,7 +58,8 @@ function panelsOf(runs) {
 function panelName(run, axes) {
   if (axes.length) return runName(run, axes);
   // Without such axes what all of its runs share; of traces and FTLs that lie across or have colours there are several.
-  return ["trace", "ftl"].filter((id) => id !== state.across && id !== state.colour).map((id) => labelOf(run, data.axisById.get(id))).join(" · ") || data.name;
+  const shared = ["trace", "ftl"].map((id) => data.axisById.get(id)).filter((axis) => axis.labels.length === 1 || ![state.across, state.colour].includes(axis.id) && !axis.implied);
+  return shared.map((axis) => labelOf(run, axis)).join(" · ") || data.name;
 }
 
 /// Choices that differ from those of the start, as an address.
