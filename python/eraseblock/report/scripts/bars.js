@@ -28,7 +28,7 @@ function bars(values, figure, { picture }) {
   if (inGroups && !alone) place.yOffset = { field: "series", sort: domain, scale: { paddingInner: 0.15 } };
   const marked = "datum.run === lit || datum.picked";
   const x = {
-    field: "end", type: "quantitative", title: null, scale: { domain: [Math.min(0, ...shown.map((value) => value.y)), most * ROOM_FOR_FIGURES || 1], nice: false },
+    field: "end", type: "quantitative", title: null, scale: { domain: [Math.min(0, ...shown.map((value) => value.y)), most * (shown.some((value) => value.y > most) ? ROOM_FOR_CUT : ROOM_FOR_FIGURES) || 1], nice: false },
     axis: { tickCount: 4, labelOverlap: "greedy", ...tickLabels(figure.unit) },
   };
   const opacity = { condition: { test: "lifted === '' || datum.series === lifted", value: 1 }, value: 0.2 };
@@ -57,6 +57,7 @@ const barsHeight = (count, groups = 0) => Math.max(60, thickness(count) * count 
 
 // Beside the longest bar its figure has to fit in.
 const ROOM_FOR_FIGURES = 1.25;
+const ROOM_FOR_CUT = 1.45;
 
 // So many times longer than the rest a bar not to be trusted has to be to be cut.
 const FAR_LONGER = 3;
