@@ -1,4 +1,4 @@
-"""Puts the table that the demo prints into the README, and a picture of its report into docs/.
+"""Puts part of what the demo prints into the README, and a picture of its report into docs/.
 
 Run by `make figures` after a change in figures; a test compares the README with what the demo prints.
 """
@@ -9,18 +9,20 @@ import re
 import shutil
 import subprocess
 import sys
-from itertools import groupby
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
-# The size whose rows the README shows.
-SHOWN = "  4 MiB"
+# The sizes whose rows and verdicts the README shows.
+SHOWN = ("4 MiB", "64 MiB")
+# Begins a section of the table, or a paragraph below it.
+SECTION = re.compile(r" *(\d+ [KMG]iB) ")
+VERDICT = re.compile(r"  (?:(\d+ [KMG]iB)|In short|A larger buffer|Why|Bound[^:]*|Equal[^:]*|Mind): ")
 BLOCK = re.compile(r"(and prints\n\n```\n)(.*?)(\n```\n)", re.DOTALL)
 
 
 def demo_output() -> str:
-    """What `make demo` prints, of the four buffer sizes only one."""
+    """What `make demo` prints, of the four buffer sizes only some."""
     run = subprocess.run(["make", "--silent", "demo"], cwd=ROOT, text=True, capture_output=True, check=True)
     lines = [line.rstrip() for line in run.stdout.splitlines()]
     start = next(index for index, line in enumerate(lines) if "requests ·" in line)
@@ -28,19 +30,26 @@ def demo_output() -> str:
 
 
 def excerpt(lines: list[str]) -> list[str]:
-    """Title, head, the rows of one buffer size, and what stands below the table."""
-    blocks = [list(block) for filled, block in groupby(lines, key=bool) if filled]
-    first = next(index for index, block in enumerate(blocks) if "───" in "".join(block))
-    (head, rows), sizes = split_head(blocks[first]), [*blocks[first + 1 :]]
-    shown = next(block for block in [rows, *sizes] if block[0].startswith(SHOWN))
-    parts = [*blocks[:first], [*head, *shown], [" ..."], blocks[-1]]
-    return "\n\n".join("\n".join(part) for part in parts).split("\n")
+    """Title and head of the table, the rows of some sizes, what stands below them, and their verdicts."""
+    rule = next(index for index, line in enumerate(lines) if "───" in line)
+    legend = next(index for index, line in enumerate(lines) if line.startswith("* best"))
+    title = next(index for index, line in enumerate(lines) if line.startswith("Which buffer"))
+    rows = chosen(lines[rule + 1 : legend], SECTION)
+    verdicts = chosen(lines[title + 1 :], VERDICT)
+    return [*lines[: rule + 1], *rows, *lines[legend : title + 1], *verdicts]
 
 
-def split_head(block: list[str]) -> tuple[list[str], list[str]]:
-    """The lines of a table down to its rule, and those below."""
-    rule = next(index for index, line in enumerate(block) if "───" in line)
-    return block[: rule + 1], block[rule + 1 :]
+def chosen(lines: list[str], begin: re.Pattern[str]) -> list[str]:
+    """The lines of parts that are about a size to be shown, or about none."""
+    kept: list[str] = []
+    shown = True
+    for line in lines:
+        if (found := begin.match(line)) is not None or not line.startswith(" "):
+            shown = found is None or found[1] is None or found[1] in SHOWN
+        # One gap between parts, none before the first.
+        if shown and (line or (kept and kept[-1])):
+            kept.append(line)
+    return kept
 
 
 def take_picture(report: Path, picture: Path) -> bool:

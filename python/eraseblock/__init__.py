@@ -13,7 +13,7 @@ Example:
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from eraseblock._core import ConfigError, EraseblockError, InputError, SimulationError
-    from eraseblock.api import RunOptions, compare, run, schema, sensitivity, trace_info
+    from eraseblock.api import RunOptions, compare, run, schema, sensitivity, trace_info, verdict
     from eraseblock.experiments import Experiment, resolve
     from eraseblock.names import registry
     from eraseblock.outputs import save_results
@@ -38,6 +38,7 @@ _HOMES = {
     "schema": "eraseblock.api",
     "sensitivity": "eraseblock.api",
     "trace_info": "eraseblock.api",
+    "verdict": "eraseblock.api",
 }
 
 __all__ = [
@@ -57,6 +58,7 @@ __all__ = [
     "schema",
     "sensitivity",
     "trace_info",
+    "verdict",
 ]
 
 if not TYPE_CHECKING:

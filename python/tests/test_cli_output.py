@@ -34,7 +34,8 @@ def figure(record: dict[str, Any], path: str) -> Any:
 def test_compare_json_is_one_record_per_run(cli: Cli, trace: Path) -> None:
     sizes = ["128 KiB", "512 KiB"]
     run = cli(
-        "compare", trace, *SMALL_SETS, "--buffer-size", "128KiB,512KiB", "--ftls", "page,bast", "--json"
+        *("compare", trace, *SMALL_SETS, "--buffers", "all"),
+        *("--buffer-size", "128KiB,512KiB", "--ftls", "page,bast", "--json"),
     )
     assert (run.returncode, run.stderr) == (0, "")
     records = json.loads(run.stdout)
@@ -58,13 +59,15 @@ def test_compare_json_is_one_record_per_run(cli: Cli, trace: Path) -> None:
 
 
 def test_the_table_fits_and_names_every_run(cli: Cli, trace: Path) -> None:
-    run = cli("compare", trace, *SMALL_SETS, "--buffer-size", "128KiB,512KiB", "--ftls", "page,bast")
+    options = ("--buffer-size", "128KiB,512KiB", "--ftls", "page,bast", "--buffers", "all", "--all")
+    run = cli("compare", trace, *SMALL_SETS, *options)
     assert (run.returncode, run.stderr) == (0, "")
     lines = run.stdout.splitlines()
     assert max(map(len, lines)) <= 100
     for name in ("none", "lru", "fab", "bplru"):
-        assert sum(line.split()[:1] == [name] or name in line.split()[2:3] for line in lines) == 4
-    assert any("small" in line and "page" in line for line in lines)
+        assert sum(f"page {name} " in " ".join(line.split()) for line in lines) == 2
+        assert sum(f"bast {name} " in " ".join(line.split()) for line in lines) == 2
+    assert any("small" in line and "hbm-2010" in line for line in lines)
     assert "*" in run.stdout
 
 

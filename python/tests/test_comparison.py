@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
-from eraseblock.comparison import Comparison
+import pytest
+
+from eraseblock import ConfigError
+from eraseblock.comparison import DEFAULT_BUFFERS, Comparison
+from eraseblock.names import known, reconstructions
 
 
 def test_what_need_not_be_waited_for_is_left_out_unless_it_is_named() -> None:
-    everything = Comparison(["trace.spc"], sizes=["1 MiB", "64 MiB"])
+    everything = Comparison(["trace.spc"], buffers="all", sizes=["1 MiB", "64 MiB"])
     taken, missing = everything.without_hopeless()
     assert len(taken) == len(everything.experiments()) - 2
     assert list(missing.values()) == [["bplru 1 MiB"], ["cave 1 MiB"]]
     assert all("12 MiB" in sentence for sentence in missing)
     alone = Comparison(["trace.spc"], buffers=["bplru"], sizes=["1 MiB"])
     assert alone.without_hopeless() == (alone.experiments(), {})
+
+
+def test_unless_told_otherwise_ten_schemes_run() -> None:
+    usual = Comparison(["trace.spc"])
+    schemes = [one.config["buffer"]["scheme"]["kind"] for one in usual.experiments()]
+    assert schemes == [*DEFAULT_BUFFERS]
+    assert len(schemes) == 10
+    assert {"none", "lru"} <= {*schemes} <= {*known("buffers")}
+    # Most are built from their papers.
+    assert len({*schemes} & reconstructions("buffers")) <= 2
+    # What need not be waited for is left out of these, too.
+    _, missing = Comparison(["trace.spc"], sizes=["1 MiB", "64 MiB"]).without_hopeless()
+    assert list(missing.values()) == [["bplru 1 MiB"]]
+
+
+def test_several_drives_bring_their_own_buffers() -> None:
+    both = Comparison(["trace.spc"], buffers="lru", device=["hbm-2010", "nvme-tlc"]).experiments()
+    assert [one.config["preset"] for one in both] == ["hbm-2010", "nvme-tlc"]
+    assert [one.config["ftl"]["mapping"]["kind"] for one in both] == ["bast", "page"]
+    with pytest.raises(ConfigError, match="--device: there is no `nvme-tcl`; did you mean `nvme-tlc`"):
+        Comparison(["trace.spc"], device=["hbm-2010", "nvme-tcl"]).experiments()

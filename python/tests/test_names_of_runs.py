@@ -72,3 +72,8 @@ def test_cases_name_their_runs() -> None:
         "two of 1 MiB",
         "two of 2 MiB",
     ]
+
+
+def test_a_run_on_another_drive_is_named_with_it() -> None:
+    names = _names({"preset": ["hbm-2010", "nvme-tlc"], "buffer": {"scheme": "lru", "size": "1 MiB"}})
+    assert names == ["lru of 1 MiB on bast, hbm-2010", "lru of 1 MiB on page, nvme-tlc"]

@@ -9,9 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND
-
-import eraseblock
+from conftest import COMMAND, Cli
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -28,21 +26,32 @@ def test_the_demo_prints_the_table_of_the_readme(tmp_path: Path) -> None:
     arguments[arguments.index("-o") + 1] = str(tmp_path)
     # As wide as it is on a pipe, whatever the terminal of the test.
     environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
-    run = subprocess.run(
-        [COMMAND, *arguments],
-        cwd=ROOT,
-        env=environment,
-        text=True,
-        capture_output=True,
-        timeout=600,
-        check=True,
-    )
-    printed = [line.rstrip() for line in run.stdout.splitlines()]
-    # The README shows one of the sizes; the last line of both names the folder of the report.
-    rows = [line for line in shown[1].splitlines()[:-1] if line and line != " ..."]
+
+    def run(**width: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [COMMAND, *arguments],
+            cwd=ROOT,
+            env={**environment, **width},
+            text=True,
+            capture_output=True,
+            timeout=600,
+            check=True,
+        )
+
+    printed = [line.rstrip() for line in run().stdout.splitlines()]
+    # The README shows some of the sizes; the last line of both names the folder of the report.
+    rows = [line for line in shown[1].splitlines()[:-1] if line]
     left = iter(printed)
     assert all(row in left for row in rows), "run `make figures`, and name the change in CHANGELOG.md"
-    assert len(rows) >= len(eraseblock.registry()["buffers"])
+    assert sum(" ms" in row or " us" in row for row in rows) >= 8
+    assert any(row.startswith("  In short: ") for row in rows)
+    # All of it, the answer included, is seen without scrolling.
+    assert len(run(COLUMNS="120").stdout.splitlines()) <= 47
+    assert len(run(COLUMNS="80").stdout.splitlines()) <= 55
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.encode()) <= 6_000
 
 
 def test_errors_are_those_of_the_readme() -> None:
@@ -58,3 +67,25 @@ def test_errors_are_those_of_the_readme() -> None:
             check=False,
         )
         assert (run.returncode, run.stderr) == (2, f"{error}\n")
+
+
+QUESTIONS = re.findall(r"\| `eraseblock (compare|run) (.+)` \|", (ROOT / "docs" / "questions.md").read_text())
+
+
+def test_there_are_questions() -> None:
+    assert len(QUESTIONS) > 8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("command", "rest"), QUESTIONS, ids=[rest for _, rest in QUESTIONS])
+def test_questions_are_answered_by_their_commands(cli: Cli, trace: Path, command: str, rest: str) -> None:
+    (trace.parent / "mysql.load.zst").write_bytes(trace.read_bytes())
+    work = '[workload]\npath = "small.spc"\n'
+    (trace.parent / "experiment.toml").write_text(f'preset = "hbm-2010"\n{work}', encoding="utf-8")
+    (trace.parent / "examples").symlink_to(ROOT / "examples")
+    some = ("--first", "300") if command == "compare" else ("--set", "workload.first=300")
+    if "examples/buffers" in rest:
+        some = ("--set", "workload.generate.requests=300")
+    answer = cli(command, *shlex.split(rest), *some)
+    assert answer.returncode == 0, answer.stderr
+    assert "requests ·" in answer.stdout

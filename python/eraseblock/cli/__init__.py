@@ -55,13 +55,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _explain(error: Exception) -> tuple[int, str | None]:
     """Exit code and sentence for what a user can mend; no sentence for a fault of this program."""
     from cyclopts import CycloptsError
-    from cyclopts.exceptions import UnusedCliTokensError
+    from cyclopts.exceptions import UnknownOptionError, UnusedCliTokensError
 
     code, message = 1, None
     match error:
         case UnusedCliTokensError(unused_tokens=tokens):
             code = 2
             message = f"more than this command takes: {' '.join(tokens or ())} (see --help)"
+        case UnknownOptionError(token=token) if token.value == "-":
+            code = 2
+            message = "-: files are read and written by name; save what comes through a pipe first"
         case CycloptsError():
             code, message = 2, f"{error} (see --help)"
         case _core.ConfigError() | _core.InputError():

@@ -9,14 +9,16 @@ from cyclopts import Parameter
 
 from eraseblock.cli.options import Running, RunOptions, split
 from eraseblock.cli.workload import Fit, Workload, WorkloadOptions
-from eraseblock.comparison import DEFAULT_DEVICE, Comparison
+from eraseblock.comparison import DEFAULT_BUFFERS, DEFAULT_DEVICE, Comparison
 
 USAGE = "eraseblock compare [OPTIONS] TRACE..."
 EXAMPLES = """\
 Examples:
 
     eraseblock compare mysql.load.zst
-    eraseblock compare a.spc b.spc --buffers lru,bplru --device hbm-2010
+    eraseblock compare a.spc b.spc --buffers lru,bplru --device hbm-2010,nvme-tlc
+    eraseblock compare mysql.load.zst --buffers all --sort read-p99 --columns read-p99,mean,WAF --top 5
+    eraseblock compare mysql.load.zst --buffers lru --set 'ftl.victim=["greedy", "cost-benefit", "cat"]'
     eraseblock compare mysql.load.zst --buffer-size 1MiB,4MiB,16MiB
     eraseblock compare mysql.load.zst --ftls page,bast --json > records.json
     eraseblock compare mysql.load.zst --device hbm-2010 --buffers hbm,bplru --sensitivity
@@ -29,7 +31,10 @@ Examples:
 class DesignOptions:
     """What is compared."""
 
-    buffers: Annotated[str, Parameter(help="Buffer schemes, as in lru,bplru; all: every one.")] = "all"
+    buffers: Annotated[
+        str | None,
+        Parameter(help="Buffer schemes, as in lru,bplru; all: every one; default: ten that differ."),
+    ] = None
     buffer_size: Annotated[str | None, Parameter(help="Sizes, as in 1MiB,4MiB; default: the device's.")] = (
         None
     )
@@ -51,10 +56,11 @@ def compare(
     fit: Fit = None,
     options: Running = None,
 ) -> int:
-    """Replay TRACES against every combination of buffer scheme, buffer size and FTL, and print a table.
+    """Replay TRACES against every combination of drive, FTL, buffer size and scheme, and say which to take.
 
-    A combination that cannot be built is named and left out; so is one of "all" that would take very long and
-    say nothing but that. The others run.
+    Below a table of the best it says by how much they are ahead, and whether that can be trusted.
+    A combination that cannot be built is named and left out; so is, unless its scheme was named, one that
+    would take very long and say nothing but that. The others run.
 
     Args:
         traces: Trace files, plain or packed (.gz, .zst, .bz2, .xz).
@@ -65,7 +71,7 @@ def compare(
     designs, options = designs or DesignOptions(), options or RunOptions()
     comparison = Comparison(
         traces,
-        buffers=split(designs.buffers, "--buffers"),
+        buffers=split(designs.buffers, "--buffers") or DEFAULT_BUFFERS,
         sizes=split(designs.buffer_size, "--buffer-size"),
         ftls=split(designs.ftls, "--ftls"),
         device=split(designs.device, "--device"),

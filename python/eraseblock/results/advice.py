@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from eraseblock.results.units import size
 from eraseblock.results.view import Row, groups_of
 
+# Runs of more groups than this are counted.
+_GROUPS = 4
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -71,8 +73,11 @@ class _Whole:
         """Say which runs are meant, as shortly as it can be said."""
         if len(some) == self.runs:
             return "all runs" if self.runs > 1 else "the run"
+        groups = groups_of(some)
+        if len(groups) > _GROUPS:
+            return f"{len(some)} of {self.runs} runs"
         parts = []
-        for group, about in groups_of(some).items():
+        for group, about in groups.items():
             # A name is given to the group only where there are several.
             name = " / ".join(group[part] for part in self.telling if group[part])
             text = _within_group(about, self.groups[group])
@@ -90,7 +95,13 @@ def _within_group(some: Sequence[Row], everything: Sequence[Row]) -> str:
         if len(about) == sum(row.scheme == scheme for row in everything):
             whole.append(scheme)
         else:
-            sizes = ", ".join(size(row.buffer_bytes) for row in about)
-            at_sizes.setdefault(sizes, []).append(scheme)
+            at_sizes.setdefault(_sizes([size(row.buffer_bytes) for row in about]), []).append(scheme)
     parts = [*whole, *(f"{', '.join(schemes)} at {sizes}" for sizes, schemes in at_sizes.items())]
     return ", ".join(parts)
+
+
+def _sizes(sizes: Sequence[str]) -> str:
+    """As in "1, 4, 16 MiB"."""
+    if len({one.partition(" ")[2] for one in sizes}) > 1:
+        return ", ".join(sizes)
+    return ", ".join([*(one.partition(" ")[0] for one in sizes[:-1]), sizes[-1]])

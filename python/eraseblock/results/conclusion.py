@@ -30,6 +30,9 @@ class Conclusion:
     column: Column
     # One for each buffer size, in the order of the runs.
     verdicts: tuple[Verdict, ...]
+    # One design for all sizes, where there are several; else empty.
+    summary: str
+    # Why, and how far from what could be.
     overall: tuple[str, ...]
 
     @property
@@ -41,8 +44,9 @@ class Conclusion:
 
     @property
     def sentences(self) -> list[str]:
-        """The verdicts, then what they come to."""
-        return [text for one in self.verdicts if (text := one.text)] + list(self.overall)
+        """The answer in short, the verdicts, and what they come to."""
+        texts = (self.summary, *(one.text for one in self.verdicts), *self.overall)
+        return [text for text in texts if text]
 
 
 def conclusions_of(rows: Sequence[Row], column: Column | None = None) -> list[Conclusion]:
@@ -83,40 +87,62 @@ def _extreme(verdicts: Sequence[Verdict], column: Column) -> tuple[float, Verdic
 def _conclusion(trace: str, drive: str, contests: Sequence[Contest], column: Column | None) -> Conclusion:
     column = column or measure_of(contests)
     verdicts = tuple(verdict_of(contest, column) for contest in contests)
-    overall = (
-        *_one_for_all(verdicts),
-        *_worth_of_size(verdicts, column),
-        *_why(verdicts),
-        *_bound(verdicts, column),
-        *_same(contests),
-        *_caution(contests),
-    )
-    return Conclusion(trace, drive, column, verdicts, overall)
+    size = _worth_of_size(verdicts, column)
+    if not any(one.answer for one in verdicts):
+        return Conclusion(trace, drive, column, verdicts, "", tuple(size))
+    why = _why(verdicts)
+    # Where another setting is chosen, the same buffer is in all designs.
+    bound = [] if any(contest.axis for contest in contests) else _bound(verdicts, column)
+    overall = (*size, *why, *bound, *_same(contests), *_caution(contests))
+    return Conclusion(trace, drive, column, verdicts, _one_for_all(verdicts), overall)
 
 
-def _one_for_all(verdicts: Sequence[Verdict]) -> list[str]:
+def _one_for_all(verdicts: Sequence[Verdict]) -> str:
     """The design that is never far behind the best, whatever the size."""
     decided = [one for one in verdicts if one.best is not None and len(one.contest.ranked) > 1]
     if len(decided) < 2 or any(one.contest.numbers is not None for one in decided):
-        return []
+        return ""
     behind = _behind(decided[0])
     for verdict in decided[1:]:
         here = _behind(verdict)
         behind = {name: max(behind[name], here[name], key=_lag) for name in behind if name in here}
     if not behind:
-        return []
+        return ""
     sizes = {one.contest.buffer_bytes for one in decided}
-    where = f"all {len(decided)} {'sizes' if len(sizes) == len(decided) else 'cases'}"
+    where = "at any size" if len(sizes) == len(decided) else f"in all {len(decided)} cases"
     lag, first = min(behind.values(), key=_lag)
-    if lag <= TIE:
-        text = f"{named(first)} is the best at {where}, or within 1 % of it"
-    else:
-        text = f"One for {where}: {named(first)}, at most {percent(lag)} behind the best"
     known = [pair for pair in behind.values() if not pair[1].row.reconstruction]
+    if known and min(known, key=_lag)[0] <= lag + TIE:
+        lag, first = min(known, key=_lag)
+    text = f"In short: {_which(first)} {where}, {_ahead(decided, first.name)}"
+    text += "the best or within 1 % of it" if lag <= TIE else f"{percent(lag)} off the best at most"
     if first.row.reconstruction and known:
         lag, second = min(known, key=_lag)
-        text += f"; built from its paper: {named(second)}, at most {percent(lag)}"
-    return [f"{text}."]
+        text += f"; from its paper {named(second)} ({percent(lag)})"
+    return f"{text}."
+
+
+def _ahead(verdicts: Sequence[Verdict], name: str) -> str:
+    """By how much a design beats what all are measured by, as in "20 to 31 % below `lru`, "."""
+    parts, others = [], set()
+    for verdict in verdicts:
+        one = next(design for design in verdict.contest.ranked if design.name == name)
+        other = verdict.contest.reference(one)
+        ours = one.value(verdict.column)
+        theirs = other.value(verdict.column) if other is not None and other.competes else None
+        if other is None or ours is None or not theirs:
+            return ""
+        high = verdict.column.good == "high"
+        parts.append((ours - theirs if high else theirs - ours) / theirs)
+        others.add((other.name, "above" if high else "below"))
+    if len(others) > 1 or min(parts) <= 0:
+        return ""
+    [(whom, side)] = others
+    return f"{percents(parts)} {side} `{whom}`, "
+
+
+def _which(design: Design) -> str:
+    return f"{named(design)} (a reconstruction)" if design.row.reconstruction else named(design)
 
 
 def _behind(verdict: Verdict) -> dict[str, tuple[float, Design]]:
@@ -145,7 +171,8 @@ def _worth_of_size(verdicts: Sequence[Verdict], column: Column) -> list[str]:
     if len(bests) < 2 or len(bests) < len(verdicts):
         return []
     (small, first), *_, (large, last) = bests.items()
-    if abs(last - first) <= TIE * abs(first):
+    gain = last - first if column.good == "high" else first - last
+    if gain <= TIE * abs(first):
         return [f"A larger buffer than {units.size(small)} brings nothing."]
     text = f"A larger buffer: {column.name} {column.show(first)} at {units.size(small)},"
     text = f"{text} {column.show(last)} at {units.size(large)}, each with the best"
@@ -192,7 +219,7 @@ def _bound(verdicts: Sequence[Verdict], column: Column) -> list[str]:
         ]
         if found and len(found) == len(verdicts):
             values, bounds = zip(*found, strict=True)
-            parts.append(f"{one.title} {_span(one, bounds)} (the best here: {_span(one, values)})")
+            parts.append(f"{one.title} {_span(one, bounds)} (here {_span(one, values)})")
     return [f"Bound for any buffer: {', '.join(parts)}."] if parts else []
 
 

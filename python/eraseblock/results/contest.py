@@ -17,6 +17,8 @@ from eraseblock.results.view import DRIVE, Row
 BASELINES = ("lru", "none")
 # Settings that are a choice of whoever builds the controller; what else differs is what it is built for.
 _CHOICES = ("ftl.", "buffer.", "case")
+# What tells designs apart that differ in their FTLs alone.
+FTL = "FTL"
 # More spare flash or a larger drive is a cost, like more RAM: rivals have the same.
 _COSTS = ("ftl.exported", "ftl.over_provisioning")
 
@@ -79,7 +81,7 @@ class Contest:
     @property
     def numbers(self) -> list[float] | None:
         """The values of the axis, where all are numbers: their order says more than who is best."""
-        if self.axis is None:
+        if self.axis is None or self.axis == FTL:
             return None
         found = [number_of(design.row.settings.get(self.axis, "-")) for design in self.designs]
         numbers = [number for number in found if number is not None]
@@ -93,7 +95,12 @@ class Contest:
         return design.value(column) == (min(values) if column.good == "low" else max(values))
 
     def baseline(self, kind: str, like: Design | None = None) -> Design | None:
-        """The design with this scheme; of several the one that is otherwise most like another."""
+        """The design with this scheme; of several the one that is otherwise most like another.
+
+        Where all have the same scheme, none is measured by it.
+        """
+        if len({design.row.scheme for design in self.designs}) < 2:
+            return None
         found = [design for design in self.designs if design.row.kind == kind and not design.row.case]
         if like is None or len(found) < 2:
             return found[0] if found else None
@@ -104,7 +111,8 @@ class Contest:
         for kind in BASELINES:
             if (found := self.baseline(kind, like)) is not None:
                 return found
-        return self.designs[0] if len(self.designs) > 1 else None
+        some = self.ranked or self.designs
+        return some[0] if len(some) > 1 else None
 
     def ordered(self, column: Column) -> list[Design]:
         """Best first; those that may not win, and those without the figure, come last."""
@@ -158,6 +166,8 @@ def _contest(rows: Sequence[Row], around: Mapping[str, str], *, several_ftls: bo
     telling = [key for key in keys if told[key] > 1]
     first = rows[0]
     axis = telling[0] if len(telling) == 1 and len(schemes) == 1 and not several_ftls else None
+    if several_ftls and not telling and len(schemes) == 1:
+        axis = FTL
     return Contest(
         trace=first.trace,
         drive=first.drive,

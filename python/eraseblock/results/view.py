@@ -148,7 +148,7 @@ def names_of(configs: Sequence[dict[str, Any]]) -> list[str]:
         ", ".join(
             [
                 f"{scheme} of {config['buffer.size']}" + ("" if ftl == BY_CASE else f" on {ftl}"),
-                *(f"{key} = {value}" for key, value in settings.items()),
+                *(value if key == DRIVE else f"{key} = {value}" for key, value in settings.items()),
             ]
         )
         for scheme, config, ftl, settings in zip(schemes, flat, ftls, telling, strict=True)

@@ -71,4 +71,6 @@ def percent(part: float) -> str:
 def percents(parts: Sequence[float]) -> str:
     """Shares from the least to the most, as in "20 to 31 %"."""
     low, high = (round(100 * one) for one in (min(parts), max(parts)))
+    if low == 0 < high:
+        return f"up to {high} %"
     return f"{low} %" if low == high else f"{low} to {high} %"

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-WIDTH_LIMIT = 100
+# Lines that are longer are hard to read; what reads a pipe has no width.
+_MOST, _PIPE = 120, 100
 
 
 def out() -> Console:
-    """Stdout: at most 100 columns on a terminal, 100 on a pipe, unless `COLUMNS` says otherwise."""
+    """Stdout: at most 120 columns on a terminal, 100 on a pipe, unless `COLUMNS` says otherwise."""
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=False)
     if not os.environ.get("COLUMNS", "").isdigit():
-        console.width = min(console.width, WIDTH_LIMIT) if console.is_terminal else WIDTH_LIMIT
+        console.width = min(console.width, _MOST) if console.is_terminal else _PIPE
     return console
 
 

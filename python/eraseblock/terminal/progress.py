@@ -1,9 +1,10 @@
-"""The progress bar of a sweep: share done, requests per second and time left; nothing on a pipe."""
+"""The progress bar of a sweep: share done, requests per second and time left; on a pipe a line a minute."""
 
 from __future__ import annotations
 
 import sys
 import threading
+import time
 from types import TracebackType
 from typing import Self
 
@@ -12,7 +13,10 @@ from rich.progress import ProgressColumn as Column
 from rich.text import Text
 
 from eraseblock.results.units import count
-from eraseblock.terminal.console import err
+from eraseblock.terminal.console import err, say_error
+
+# Where nobody watches a bar, a line says after so many seconds, and again each time, that work goes on.
+EVERY_S = 60.0
 
 
 class _RateColumn(Column):
@@ -25,7 +29,7 @@ class _RateColumn(Column):
 
 
 class ProgressBar:
-    """Shows how a sweep gets on, if stderr is a terminal. Use it as a context."""
+    """Shows how a sweep gets on; where stderr is no terminal, only a long one. Use it as a context."""
 
     def __init__(self, runs: int) -> None:
         """Prepare a bar for so many runs."""
@@ -47,6 +51,7 @@ class ProgressBar:
             transient=True,
             disable=not sys.stderr.isatty(),
         )
+        self._start = self._said = time.monotonic()
         self._task = self._bar.add_task(self._text("starting"), total=float(runs), replayed=0)
 
     def __enter__(self) -> Self:
@@ -89,12 +94,25 @@ class ProgressBar:
             self._share[index] = share
 
     def _draw(self, phase: str) -> None:
+        if self._bar.disable:
+            self._say()
+            return
         self._bar.update(
             self._task,
             completed=self._shares,
             replayed=self._all_replayed,
             description=self._text(phase),
         )
+
+    def _say(self) -> None:
+        now = time.monotonic()
+        if now - self._said < EVERY_S:
+            return
+        self._said = now
+        todo = self._runs - self._found
+        part = self._shares / todo if todo else 1.0
+        left = f", some {(now - self._start) * (1 - part) / part / 60:.0f} min left" if part > 0 else ""
+        say_error(f"{self._found + self._ended} of {self._runs} runs have ended{left}")
 
     def _text(self, phase: str) -> str:
         found = f" ({self._found} found)" if self._found else ""

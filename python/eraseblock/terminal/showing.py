@@ -45,7 +45,7 @@ class Showing:
             measures = [*measures, first]
         bound = int(bool(contest.designs[0].row.figure("bound")))
         most = _MOST if contest.axis is None else _SCREEN
-        room = max(_LEAST, min(most, _SCREEN // contests)) - len(measures) - bound
+        room = min(most, max(_LEAST, _SCREEN // contests) - bound) - len(measures)
         best = ordered[: self.top if self.top is not None else max(1, room)]
         if (known := next((one for one in ordered if not one.row.reconstruction), None)) not in best:
             # Whoever passes over reconstructions finds the best of the others.

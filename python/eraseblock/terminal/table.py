@@ -22,6 +22,8 @@ from eraseblock.terminal.showing import Showing
 _RECONSTRUCTED, _OFFLINE = "†", "‡"
 # Names longer than this, with their options, go on below themselves.
 _SCHEME_WIDTH = 30
+# A name longer than this would make a wide column of narrow cells.
+_REFERENCE_WIDTH = 16
 # What goes first where the terminal is narrow.
 _LEAST = ("pages/flush", "WAF", "p99", "hits", "erases")
 
@@ -111,38 +113,42 @@ def print_results(console: Console, rows: Sequence[Row], showing: Showing | None
     showing = showing or Showing()
     sheets = sheets_of(rows, showing)
     wanted = showing.columns_of(contests_of(rows))
-    columns = _fitting(console, sheets, wanted)
+    columns, compare = _fitting(console, sheets, wanted)
     for sheet in sheets:
-        console.print(sheet_table(sheet, columns))
+        console.print(_title(sheet))
+        console.print(sheet_table(sheet, columns, compare=compare))
         console.print()
     notes = [*_legend(sheets, columns, wanted), *_hidden(sheets)]
     if notes:
         console.print(Text.from_markup("   ".join(notes)))
 
 
-def _fitting(console: Console, sheets: Sequence[Sheet], wanted: Sequence[Column]) -> list[Column]:
-    """The columns that there is room for, the same in every table; names of schemes are never cut."""
+def _fitting(
+    console: Console, sheets: Sequence[Sheet], wanted: Sequence[Column]
+) -> tuple[list[Column], bool]:
+    """The columns that there is room for, the same in all tables, and whether there is for the comparing one.
+
+    Names of schemes are never cut.
+    """
+
+    def fits(columns: Sequence[Column], *, compare: bool) -> bool:
+        tables = (sheet_table(sheet, columns, compare=compare) for sheet in sheets)
+        return all(full_width(console, table) <= console.width for table in tables)
+
     columns = list(wanted)
     least = [column for title in _LEAST for column in wanted if column.title == title]
     least += [column for column in reversed(wanted) if column not in least]
     for column in least:
-        if all(full_width(console, sheet_table(sheet, columns)) <= console.width for sheet in sheets):
-            break
+        if fits(columns, compare=True):
+            return columns, True
         if len(columns) > 1 and all(column is not sheet.decisive for sheet in sheets):
             columns.remove(column)
-    return columns
+    return columns, fits(columns, compare=True)
 
 
-def sheet_table(sheet: Sheet, columns: Sequence[Column]) -> Table:
+def sheet_table(sheet: Sheet, columns: Sequence[Column], *, compare: bool = True) -> Table:
     """The rows of one workload, a gap between contests."""
-    table = Table(
-        title=_title(sheet),
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        show_edge=False,
-    )
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     if len(sheet.drives) > 1:
         table.add_column("drive", no_wrap=True)
     if sheet.sized_in_rows:
@@ -153,7 +159,7 @@ def sheet_table(sheet: Sheet, columns: Sequence[Column]) -> Table:
         table.add_column("FTL", overflow="fold")
     if sheet.named_in_rows:
         table.add_column("scheme", overflow="fold", width=_scheme_width(sheet.designs))
-    against = _against(sheet)
+    against = _against(sheet) if compare else ""
     for column in columns:
         table.add_column(column.title, justify="right", no_wrap=True)
         if against and column is sheet.decisive:
@@ -204,7 +210,8 @@ def _against(sheet: Sheet) -> str:
         return ""
     references = [one for section in sheet.sections if (one := section.contest.reference()) is not None]
     found = {one.row.kind if sheet.named_in_rows else one.name for one in references}
-    return f"vs {found.pop()}" if len(found) == 1 else "vs first"
+    name = found.pop() if len(found) == 1 else ""
+    return f"vs {name}" if name and len(name) <= _REFERENCE_WIDTH else "vs first"
 
 
 def _compared(contest: Contest, design: Design, column: Column) -> Text:
@@ -231,12 +238,12 @@ def _title(sheet: Sheet) -> Text:
         parts.append(f"FTL {sheet.ftls[0]}")
     if not sheet.sized_in_rows:
         parts.append(f"buffer {_buffer(contest.buffer_bytes)}")
-    if not sheet.named_in_rows:
+    if not sheet.named_in_rows and row.kind != "none":
         parts.append(row.scheme_in_full)
     runs = max(len(design.rows) for design in sheet.designs)
     if runs > 1:
         parts.append(f"means of {runs} seeds")
-    return Text(" · ".join(parts), overflow="fold")
+    return Text(" · ".join(parts), "bold", overflow="fold")
 
 
 def _cell(design: Design, column: Column, contest: Contest) -> Text:

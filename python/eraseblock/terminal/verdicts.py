@@ -26,7 +26,7 @@ def print_verdicts(
         head = Text("not trusted: ", "bold red") if advice.distrust else Text("warning: ", "bold yellow")
         # What befalls few runs has a word; what befalls most of them is what to mend first.
         short = not in_full and advice.distrust and 2 * advice.count < len(rows)
-        sentence = f"{_FIRST_CLAUSE.split(advice.sentence)[0]} (more: --all)" if short else advice.sentence
+        sentence = _FIRST_CLAUSE.split(advice.sentence)[0] if short else advice.sentence
         console.print(head + Text(f"{advice.runs}: {sentence}"))
     conclusions = [one for one in conclusions_of(rows, column) if one.sentences]
     several = len({one.trace for one in conclusions}) > 1

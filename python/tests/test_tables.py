@@ -1,0 +1,172 @@
+"""Which rows and columns the table of results has, and in which order."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import SMALL_SETS, Cli
+from results_made_up import record, rows
+from rich.console import Console
+
+from eraseblock.names import known
+from eraseblock.results.headline import NAMED, column_named
+from eraseblock.terminal.progress import ProgressBar
+from eraseblock.terminal.showing import Showing
+from eraseblock.terminal.table import print_results
+from eraseblock.terminal.verdicts import print_verdicts
+
+BASELINES = ("none", "lru")
+OTHERS = [name for name in known("buffers") if name not in (*BASELINES, "opt")]
+
+
+def printed(*records: dict[str, Any], showing: Showing | None = None, width: int = 120) -> list[str]:
+    console = Console(file=io.StringIO(), width=width)
+    print_results(console, rows(*records), showing)
+    assert isinstance(console.file, io.StringIO)
+    return [line.rstrip() for line in console.file.getvalue().splitlines()]
+
+
+def schemes(lines: list[str]) -> list[str]:
+    """The names in the column of schemes, down to the bound."""
+    words = [{*line.split()} for line in lines if " vs " not in line]
+    return [name for found in words for name in (*known("buffers"), "bound") if name in found]
+
+
+def everybody(size: str = "4 MiB") -> list[dict[str, Any]]:
+    """All schemes, from 30 ms downwards, the baselines the worst."""
+    some = [record(name, 30.0 - number, size=size) for number, name in enumerate(OTHERS)]
+    return [record("none", 90, size=size), record("lru", 60, size=size), *some]
+
+
+def test_the_best_come_first_and_the_baselines_are_there() -> None:
+    lines = printed(*everybody())
+    best = OTHERS[::-1][:8]
+    assert schemes(lines) == [*best, "lru", "none", "bound"]
+    assert f"{len(OTHERS) - 8} more: --all" in lines[-1]
+    assert schemes(printed(*everybody(), showing=Showing(top=3))) == [*best[:3], "lru", "none", "bound"]
+    every = schemes(printed(*everybody(), showing=Showing(everything=True)))
+    assert every == [*OTHERS[::-1], "lru", "none", "bound"]
+
+
+def test_whatever_the_sizes_it_fits_on_a_screen() -> None:
+    sizes = ("1 MiB", "4 MiB", "16 MiB", "64 MiB")
+    records = [one for size in sizes for one in everybody(size)]
+    lines = printed(*records)
+    console = Console(file=io.StringIO(), width=120)
+    print_verdicts(console, rows(*records))
+    assert isinstance(console.file, io.StringIO)
+    assert len(lines) + len(console.file.getvalue().splitlines()) <= 45
+    assert schemes(lines).count("lru") == schemes(lines).count("none") == schemes(lines).count("bound") == 4
+    # The best that is no reconstruction is among the few, too.
+    assert schemes(lines).count("supa") == 4
+
+
+def test_distance_from_lru_stands_behind_what_decides() -> None:
+    lines = printed(record("lru", 10), record("fab", 6.2), record("none", 41), record("supa", 12))
+    header = next(line for line in lines if "scheme" in line)
+    assert header.split()[:5] == ["buffer", "scheme", "mean", "vs", "lru"]
+    cells = {
+        words[-9 if name == "fab" else -8]: line
+        for line in lines
+        for words in [line.split()]
+        for name in words
+        if name in ("fab",)
+    }
+    assert any("6.20 ms*" in line and "-38 %" in line for line in lines), cells
+    assert any("none" in line and "4.1x" in line for line in lines)
+    assert any("supa" in line and "+20 %" in line for line in lines)
+
+
+def test_columns_are_chosen_and_sorted_by() -> None:
+    some = (record("lru", 10, hits=0.3, erases=5), record("fab", 8, hits=0.2, erases=9))
+    lines = printed(*some, showing=Showing(columns=(NAMED["erases"], NAMED["hits"]), sort=NAMED["hits"]))
+    header = next(line for line in lines if "scheme" in line)
+    assert header.split() == ["buffer", "scheme", "erases", "hits", "vs", "lru"]
+    assert schemes(lines) == ["lru", "fab", "bound"]
+    # What decides is compared even where its column is not wanted.
+    lines = printed(*some, showing=Showing(columns=(NAMED["erases"],)))
+    assert "mean vs lru" in lines[1]
+
+
+def test_columns_have_names_and_places() -> None:
+    assert column_named("READ-p99", "--sort") is NAMED["read-p99"]
+    assert column_named("flash.erases.total", "--sort") is NAMED["erases"]
+
+
+def test_a_sweep_is_one_table_with_its_key_as_a_column() -> None:
+    victims = ("greedy", "fifo", "cat", "random")
+    lines = printed(*(record("lru", 10 - number, victim=name) for number, name in enumerate(victims)))
+    assert sum("made-up.spc" in line for line in lines) == 1
+    assert "lru" in lines[0]
+    assert lines[1].split()[:4] == ["ftl.victim", "mean", "vs", "greedy"]
+    assert [line.split()[0] for line in lines[3:7]] == [*victims[::-1]]
+    # Numbers stay in their order: the figure is a curve along them.
+    lines = printed(*(record("lru", mean, spare=part) for part, mean in ((0.07, 9), (0.28, 5), (0.5, 7))))
+    assert [line.split()[0] for line in lines[3:6]] == ["0.07", "0.28", "0.5"]
+
+
+def test_drives_are_named() -> None:
+    assert "hbm-2010 · FTL page" in printed(record("lru", 10))[0]
+    lines = printed(record("lru", 10), record("lru", 1, drive="nvme-tlc", ftl="bast"))
+    assert "hbm-2010 (FTL page), nvme-tlc (FTL bast)" in lines[0]
+    assert lines[1].split()[0] == "drive"
+    assert [line[:8] for line in lines if line.startswith(("hbm", "nvme"))] == ["hbm-2010", "nvme-tlc"]
+
+
+def test_runs_that_differ_in_their_seeds_are_one_row() -> None:
+    lines = printed(*(record("lru", mean, seed=seed) for seed, mean in ((1, 10), (2, 20), (3, 30))))
+    assert "means of 3 seeds" in lines[0]
+    assert sum("20 ms" in line for line in lines) == 1
+
+
+def test_a_misspelt_column_is_told_before_anything_runs(cli: Cli, trace: Path) -> None:
+    for option, name, meant in (("--sort", "p98", "p99"), ("--columns", "mean,erasse", "erases")):
+        run = cli("compare", trace, *SMALL_SETS, option, name)
+        assert (run.returncode, run.stdout) == (2, "")
+        assert f"{option}: there is no column" in run.stderr
+        assert f"did you mean `{meant}`?" in run.stderr
+    for options, said in (
+        (("--sort", "pages/flush"), "--sort: `pages/flush` has no better end"),
+        (("--top", "0"), "--top: found 0, expected 1 or more"),
+        (("--top", "3", "--all"), "--top and --all exclude each other"),
+    ):
+        run = cli("compare", trace, *SMALL_SETS, *options)
+        assert (run.returncode, run.stdout) == (2, "")
+        assert said in run.stderr
+
+
+def test_a_comparison_ends_in_a_verdict(cli: Cli, trace: Path) -> None:
+    options = ("--buffers", "none,lru,fab", "--buffer-size", "128KiB,512KiB", "--columns", "mean,read-p99")
+    run = cli("compare", trace, *SMALL_SETS, *options)
+    assert run.returncode == 0
+    table, title, verdict = run.stdout.partition("Which buffer to take on hbm-2010, by mean response")
+    assert "read-p99" in table
+    assert title
+    assert "128 KiB: " in verdict
+    assert "512 KiB: " in verdict
+    both = cli("compare", trace, "--device", "hbm-2010,nvme-tlc", "--buffers", "lru", "--json")
+    assert [one["config"]["preset"] for one in json.loads(both.stdout)] == ["hbm-2010", "nvme-tlc"]
+
+
+def test_a_long_sweep_says_now_and_then_on_a_pipe_how_far_it_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter(range(0, 1000, 30))
+    monkeypatch.setattr("time.monotonic", lambda: float(next(clock)))
+    with ProgressBar(4) as bar:
+        for index in range(4):
+            bar.update(index, "replay", 1, 2)
+            bar.finished(index)
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "eraseblock: 1 of 4 runs have ended, some 3 min left"
+    assert len(said) == 4
+
+
+def test_nothing_is_read_from_a_pipe_by_a_dash(cli: Cli) -> None:
+    run = cli("compare", "-")
+    assert run.returncode == 2
+    assert "-: files are read and written by name" in run.stderr

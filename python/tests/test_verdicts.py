@@ -1,0 +1,252 @@
+"""What a comparison comes to: who wins, by how much, and whether that can be trusted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from results_made_up import record, rows
+
+import eraseblock
+from eraseblock.results.conclusion import Conclusion, conclusions_of, drives_of
+from eraseblock.results.contest import contests_of
+from eraseblock.results.headline import NAMED
+from eraseblock.results.wording import change, relative
+
+
+def concluded(*records: dict[str, Any]) -> Conclusion:
+    [found] = conclusions_of(rows(*records))
+    return found
+
+
+def verdict(*records: dict[str, Any]) -> str:
+    [first, *_] = concluded(*records).sentences
+    return first
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "words", "cell"),
+    [
+        (10.0, 6.2, "38 % below", "-38 %"),
+        (10.0, 14.0, "40 % above", "+40 %"),
+        (10.0, 2.0, "5.0x below", "-80 %"),
+        (10.0, 410.0, "41x above", "41x"),
+        (10.0, 10.04, "level with", "+0 %"),
+        (10.0, 0.0, "below", "-100 %"),
+        (0.0, 10.0, "above", "-"),
+        (0.0, 0.0, "level with", "-"),
+        (None, 1.0, "beside", "-"),
+    ],
+)
+def test_distances_in_words_and_in_cells(
+    first: float | None, second: float | None, words: str, cell: str
+) -> None:
+    assert relative(first, second) == words
+    assert change(first, second) == cell
+
+
+def test_the_best_is_told_against_lru_and_none() -> None:
+    text = verdict(record("none", 50), record("lru", 10), record("fab", 6.2), record("supa", 9))
+    assert text == (
+        "4 MiB: take `fab`: 6.20 ms, 38 % below `lru` (10 ms), 8.1x below `none` (50 ms); "
+        "ahead of `lru` in 10 of 10 parts of the run."
+    )
+
+
+def test_a_burst_that_decides_all_is_told() -> None:
+    # In all but two parts of ten lru is faster.
+    burst = [1.0] * 8 + [100.0] * 2
+    calm = [2.0] * 10
+    text = verdict(record("lru", 20.8, parts=burst), record("fab", 2, parts=calm))
+    assert "take `fab`" in text
+    assert "in 2 of 10 parts of the run only: a few bursts decide" in text
+    # What is less wide and no surer is no victory.
+    text = verdict(record("lru", 10, parts=[5.0] * 5 + [15.0] * 5), record("fab", 9.5, parts=[9.5] * 10))
+    assert "nothing clearly beats `lru` (10 ms): `fab` has 9.50 ms, but is ahead in 5 of 10 parts" in text
+
+
+def test_a_small_lead_throughout_is_a_lead() -> None:
+    text = verdict(record("lru", 10, parts=[10.0] * 10), record("fab", 9.7, parts=[9.7] * 10))
+    assert "take `fab`" in text
+    assert "in 10 of 10 parts of the run." in text
+
+
+def test_less_than_one_per_cent_is_none() -> None:
+    text = verdict(record("none", 30), record("lru", 10), record("fab", 9.95))
+    assert text == "4 MiB: nothing beats `lru` (10 ms): `fab` is level with it."
+
+
+def test_without_parts_one_run_tells_nothing_of_others() -> None:
+    text = verdict(record("lru", 10, series=None), record("fab", 5, series=None))
+    assert "50 % below `lru` (10 ms); whether that would come again, one run does not tell." in text
+
+
+def test_seeds_tell_more_than_parts() -> None:
+    def seeds(scheme: str, *means: float) -> list[dict[str, Any]]:
+        return [record(scheme, mean, seed=seed) for seed, mean in enumerate(means)]
+
+    text = verdict(*seeds("lru", 10, 11, 12), *seeds("fab", 8, 9, 10))
+    assert "take `fab`: 9 ms, 18 % below `lru` (11 ms); ahead of `lru` with 3 of 3 seeds." in text
+    text = verdict(*seeds("lru", 10, 11, 12), *seeds("fab", 4, 12, 11))
+    assert "ahead of `lru` with 2 of 3 seeds only: other seeds may turn it round" in text
+
+
+def test_a_reconstruction_is_named_and_so_is_the_best_that_is_none() -> None:
+    text = verdict(record("lru", 10), record("clc", 5), record("fab", 6), record("supa", 7))
+    assert "take `clc` (a reconstruction): 5 ms" in text
+    assert text.endswith("Built from its paper: `fab` (6 ms).")
+    text = verdict(record("lru", 10), record("clc", 5), record("fab", 5.01), record("supa", 5.02))
+    assert text.endswith("Level with it, and built from its paper: `fab`, and 1 more.")
+
+
+def test_who_is_level_is_listed() -> None:
+    text = verdict(record("lru", 10), *(record(name, 5) for name in ("fab", "supa", "hbm")))
+    assert text.endswith("Level with it: `supa`, `hbm`.")
+
+
+def test_runs_not_to_be_trusted_win_nothing() -> None:
+    text = verdict(record("lru", 10), record("fab", 5, reasons=["behind"]), record("supa", 8))
+    assert "take `supa`" in text
+    text = verdict(record("lru", 10, reasons=["behind"]), record("fab", 5), record("supa", 8))
+    assert "`lru` is not to be trusted, so it is no measure" in text
+    text = verdict(record("lru", 10, reasons=["behind"]), record("fab", 5, reasons=["behind"]))
+    assert text == "4 MiB: no verdict, as no run is to be trusted."
+
+
+def test_who_knew_the_future_wins_nothing() -> None:
+    assert "take `fab`" in verdict(record("lru", 10), record("fab", 8), record("opt", 2, offline=True))
+
+
+def test_untimed_runs_are_decided_by_what_they_write() -> None:
+    found = concluded(record("lru", None, programs=100), record("fab", None, programs=80))
+    assert found.column is NAMED["writes"]
+    assert "take `fab`: 80, 20 % below `lru` (100)" in found.sentences[0]
+    assert "Bound for any buffer: writes 50 (here 80)." in found.sentences
+
+
+def test_another_figure_may_decide() -> None:
+    some = rows(record("lru", 10, hits=0.2), record("fab", 5, hits=0.1))
+    [found] = conclusions_of(some, NAMED["hits"])
+    assert found.title.endswith("by hit ratio")
+    assert "take `lru`: 20.0 %" in found.sentences[0]
+
+
+def test_all_sizes_come_to_one_conclusion() -> None:
+    found = concluded(
+        *(record("lru", mean, size=size, erases=10) for size, mean in (("1 MiB", 20), ("4 MiB", 10))),
+        *(record("fab", mean, size=size, erases=8) for size, mean in (("1 MiB", 10), ("4 MiB", 9))),
+        *(record("supa", mean, size=size, erases=5) for size, mean in (("1 MiB", 11), ("4 MiB", 8))),
+    )
+    assert [one.best.name for one in found.verdicts if one.best] == ["fab", "supa"]
+    assert found.summary == "In short: `supa` at any size, 20 to 45 % below `lru`, 10 % off the best at most."
+    assert found.sentences[0] == found.summary
+    assert (
+        "A larger buffer: mean response 10 ms at 1 MiB, 8 ms at 4 MiB, each with the best." in found.overall
+    )
+    assert "Why: 20 to 50 % fewer erases than `lru`." in found.overall
+
+
+def test_a_reconstruction_is_not_preferred_for_next_to_nothing() -> None:
+    def sizes(scheme: str, *means: float) -> list[dict[str, Any]]:
+        return [record(scheme, mean, size=f"{4**place} MiB") for place, mean in enumerate(means)]
+
+    found = concluded(*sizes("lru", 20, 20), *sizes("clc", 10, 10), *sizes("fab", 10.05, 10.05))
+    assert found.summary.startswith("In short: `fab` at any size")
+    found = concluded(*sizes("lru", 20, 20), *sizes("clc", 10, 10), *sizes("fab", 10.5, 10.5))
+    assert "`clc` (a reconstruction) at any size" in found.summary
+    assert found.summary.endswith("; from its paper `fab` (5 %).")
+
+
+def test_a_larger_buffer_may_bring_nothing() -> None:
+    found = concluded(
+        *(record("lru", mean, size=size) for size, mean in (("1 MiB", 10), ("4 MiB", 12))),
+        *(record("fab", mean, size=size) for size, mean in (("1 MiB", 11), ("4 MiB", 13))),
+    )
+    assert "A larger buffer than 1 MiB brings nothing." in found.overall
+    alone = concluded(*(record("lru", mean, size=size) for size, mean in (("1 MiB", 10), ("4 MiB", 5))))
+    assert "10 ms at 1 MiB, 5 ms at 4 MiB" in alone.sentences[0]
+
+
+def test_those_that_do_the_same_are_named_once() -> None:
+    found = concluded(record("lru", 10), record("bplru", 8), record("cave", 8), record("fab", 9))
+    assert "Equal in every figure: `bplru` = `cave`." in found.overall
+
+
+def test_a_drive_that_never_erased_is_told() -> None:
+    found = concluded(record("lru", 10, erases=0), record("fab", 5, erases=0))
+    assert any(sentence.startswith("Mind: no block was erased") for sentence in found.overall)
+
+
+def test_a_swept_word_is_what_is_chosen() -> None:
+    some = [record("lru", mean, victim=name) for name, mean in (("greedy", 10), ("fifo", 12), ("cat", 8))]
+    found = concluded(*some)
+    assert found.title == "Which ftl.victim to take on hbm-2010, by mean response"
+    assert "take `cat`: 8 ms, 20 % below `greedy` (10 ms)" in found.sentences[0]
+
+
+def test_a_swept_number_is_a_curve() -> None:
+    some = [record("lru", mean, spare=part) for part, mean in ((0.07, 20), (0.15, 10.2), (0.28, 10))]
+    assert concluded(*some).sentences[0] == (
+        "4 MiB: ftl.over_provisioning: mean response 20 ms at 0.07, 10 ms at 0.28 (50 % less); "
+        "within 5 % of the best from 0.15 on."
+    )
+    some = [record("lru", mean, spare=part) for part, mean in ((0.07, 20), (0.15, 10), (0.28, 15))]
+    assert "is best at 0.15 (10 ms); 20 ms at 0.07, 15 ms at 0.28." in concluded(*some).sentences[0]
+    some = [record("lru", 10, spare=part) for part in (0.07, 0.15, 0.28)]
+    assert "stays at 10 ms, whatever the value" in concluded(*some).sentences[0]
+
+
+def test_what_a_workload_is_like_is_no_choice() -> None:
+    some = [
+        record(name, mean * speed, speedup=speed)
+        for speed in (1, 2)
+        for name, mean in (("lru", 5), ("fab", 4))
+    ]
+    found = concluded(*some)
+    assert [one.place for one in found.verdicts] == ["4 MiB, host.speedup 1", "4 MiB, host.speedup 2"]
+
+
+def test_ftls_are_rivals() -> None:
+    some = [
+        record(name, mean, ftl=ftl) for ftl, mean in (("page", 5), ("bast", 9)) for name in ("lru", "fab")
+    ]
+    [contest] = contests_of(rows(*some))
+    assert [design.name for design in contest.designs] == [
+        "lru on page",
+        "fab on page",
+        "lru on bast",
+        "fab on bast",
+    ]
+    alone = concluded(record("lru", 5, ftl="page"), record("lru", 9, ftl="bast"))
+    assert alone.title == "Which FTL to take on hbm-2010, by mean response"
+    assert "take `page`: 5 ms" in alone.sentences[0]
+    fab_on_bast = contest.designs[3]
+    reference = contest.reference(fab_on_bast)
+    assert reference is not None
+    assert reference.name == "lru on bast"
+
+
+def test_drives_have_conclusions_of_their_own_and_are_compared() -> None:
+    some = rows(
+        *(record(name, mean, drive="hbm-2010", ftl="bast") for name, mean in (("lru", 9), ("fab", 5))),
+        *(record(name, mean, drive="nvme-tlc", spare=0.07) for name, mean in (("lru", 3), ("fab", 4))),
+    )
+    # What comes with the drive is no setting of its own.
+    assert {key for row in some for key in row.settings} == {"preset"}
+    found = conclusions_of(some)
+    assert [one.drive for one in found] == ["hbm-2010", "nvme-tlc"]
+    assert drives_of(found) == [
+        "Drives at their best, by mean response: hbm-2010 5 ms (`fab`, 4 MiB), nvme-tlc 3 ms (`lru`, 4 MiB)."
+    ]
+
+
+def test_from_python_it_is_a_list_of_sentences() -> None:
+    some = [record("lru", 10, hits=0.3), record("fab", 5, hits=0.2)]
+    assert eraseblock.verdict(some)[0] == verdict(*some)
+    assert "take `lru`: 30.0 %" in eraseblock.verdict(some, by="hits")[0]
+    with pytest.raises(eraseblock.ConfigError, match="by: there is no column `hit`; did you mean `hits`"):
+        eraseblock.verdict(some, by="hit")
+
+
+def test_one_run_is_no_comparison() -> None:
+    assert concluded(record("lru", 10)).sentences == []
