@@ -240,6 +240,25 @@ def test_numbers_that_are_swept_lie_on_a_true_scale(
     assert not every(browser, f"#{MEAN} .mark-rect.role-mark")
 
 
+def test_runs_that_are_mostly_not_to_be_trusted_stay_in_the_plot(
+    browser: webdriver.Chrome, records: list[Record], tmp_path: Path
+) -> None:
+    swept = [copy.deepcopy(records[1]) for _ in range(4)]
+    for place, record in enumerate(swept):
+        record["config"]["host"]["speedup"] = place + 1
+        record["key"] = f"{place:032x}"
+        record["response_ns"]["all"]["mean"] *= 10 ** (3 - place)
+        record["trusted"], record["reasons"] = place == 3, [] if place == 3 else ["too fast"]
+    open_report(browser, written(swept, tmp_path))
+    show(browser, MEAN)
+    box = one(browser, f"#{MEAN} svg").rect
+    top = browser.execute_script(
+        "return arguments[0].getBoundingClientRect().top", one(browser, f"#{MEAN} svg")
+    )
+    assert all(top <= y <= top + box["height"] for _, y in drawn(browser, MEAN, "lru"))
+    assert texts(browser, f"figure:has(#{MEAN}) .aside") == [""]
+
+
 def test_names_that_are_swept_have_bars(
     browser: webdriver.Chrome, records: list[Record], tmp_path: Path
 ) -> None:

@@ -50,15 +50,20 @@ function lines(values, limits, figure, { picture, height = HEIGHT }) {
 
 // Series may leave the plot where what it is made for would have less than this part of its height.
 const ENOUGH = 2 / 3;
+// No more than this part of the coloured points leaves a plot.
+const FEW = 1 / 4;
 
 /// What the plot is made for: everything, but for grey series and runs not to be trusted, where they lie so far above that all
 /// others would be flat.
 function withoutOutliers(values, scale) {
   const coloured = values.filter((value) => isColoured(value.run));
-  const asked = coloured.some((value) => value.trusted) ? coloured.filter((value) => value.trusted) : coloured;
-  const most = Math.max(...asked.map((value) => value.y));
+  if (!coloured.length) return values;
+  const trusted = Math.max(...coloured.filter((value) => value.trusted).map((value) => value.y));
+  // Where most are not to be trusted, they are what there is to see.
+  const few = coloured.filter((value) => value.y > trusted).length <= FEW * coloured.length;
+  const most = few ? trusted : Math.max(...coloured.map((value) => value.y));
   const positive = values.map((value) => value.y).filter((value) => value > 0);
-  if (!asked.length || Math.max(...positive) <= most) return values;
+  if (Math.max(...positive) <= most) return values;
   const height = scale === "log" ? (top) => Math.log(top / Math.min(...positive)) : (top) => top;
   return height(most) > ENOUGH * height(Math.max(...positive)) ? values : values.filter((value) => value.y <= most);
 }
