@@ -24,7 +24,7 @@ function bars(values, figure, { picture }) {
   const most = longestBar(chosen);
   const shown = chosen.map((value) => ({ ...value, end: value.y > most ? CUT_AT * most : value.y, told: value.y > most ? `${value.told} ▸` : value.told }));
   const place = inGroups ? { y: { field: "band", type: "nominal", sort: names, title: null, axis: { labelLimit: 160 }, scale: { paddingInner: alone ? 0.3 : 0.18 } } }
-    : { y: { field: "series", type: "nominal", sort: domain, title: picture ? colourAxis().title : null, axis: shortNames, scale: { paddingInner: 0.32 } } };
+    : { y: { field: "series", type: "nominal", sort: domain, title: picture ? colourAxis().title : null, axis: picture ? { labelLimit: 170 } : shortNames, scale: { paddingInner: 0.32 } } };
   if (inGroups && !alone) place.yOffset = { field: "series", sort: domain, scale: { paddingInner: 0.15 } };
   const marked = "datum.run === lit || datum.picked";
   const x = {

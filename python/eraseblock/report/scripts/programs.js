@@ -60,7 +60,7 @@ function programsPlot(chosen, { picture, height = 0 }, nameOf = (run) => labelOf
       height: Math.max(60, height - 22, thickness(domain.length) * domain.length), params: LIFTED, data: { values },
       mark: { type: "bar", cursor: "pointer", size: Math.min(MOST_THICK, 0.68 * Math.max(height - 22, thickness(domain.length) * domain.length) / domain.length) },
       encoding: {
-        y: { field: "series", type: "nominal", sort: domain, title: null, axis: shortNames, scale: { paddingInner: 0.32 } },
+        y: { field: "series", type: "nominal", sort: domain, title: null, axis: picture ? { labelLimit: 170 } : shortNames, scale: { paddingInner: 0.32 } },
         x: { field: "count", type: "quantitative", title: "Flash pages programmed", axis: { tickCount: 4, labelOverlap: "greedy", ...tickLabels("count") } },
         color: {
           field: "cause", type: "nominal", scale: { domain: used, range: CAUSES.map((_, place) => colour(`--c${place}`)) },
