@@ -17,7 +17,9 @@ import eraseblock
 from eraseblock.report import page as page_module
 from eraseblock.report.details import detail
 from eraseblock.report.page import build_page
+from eraseblock.results.conclusion import conclusions_of
 from eraseblock.results.store import read_records
+from eraseblock.results.view import rows_of
 
 LIMIT = 6_000_000
 
@@ -72,6 +74,41 @@ def test_a_setting_that_differs_is_an_axis_in_the_order_of_its_numbers(
         record["config"]["host"]["speedup"] = speedup
     axis = next(axis for axis in data_of(build_page(changed))["axes"] if axis["id"] == "host.speedup")
     assert (axis["labels"], axis["of"]) == (["0.5", "2", "10"], [2, 0, 1])
+
+
+def test_a_setting_that_another_one_tells_is_no_axis_of_its_own(records: list[eraseblock.Record]) -> None:
+    changed = [copy.deepcopy(records[1]) for _ in range(3)]
+    for number, (record, victim) in enumerate(
+        zip(
+            changed,
+            ({"kind": "greedy"}, {"kind": "rga", "seed": 1}, {"kind": "random", "seed": 1}),
+            strict=True,
+        )
+    ):
+        record["key"] = f"{number:032x}"
+        record["config"]["ftl"]["victim"] = victim
+    page = build_page(changed)
+    varying = [
+        axis["id"] for axis in data_of(page)["axes"] if len(axis["labels"]) > 1 and not axis.get("implied")
+    ]
+    assert varying == ["ftl.victim.kind"]
+    assert "3 runs, 3 values of ftl.victim.kind" in page
+
+
+def test_drives_are_told_apart_by_their_names(records: list[eraseblock.Record]) -> None:
+    changed = [copy.deepcopy(records[1]) for _ in range(2)]
+    changed[1]["config"] |= {"preset": "other", "nand": {**changed[1]["config"]["nand"], "channels": 64}}
+    axes = data_of(build_page(changed))["axes"]
+    varying = [axis for axis in axes if len(axis["labels"]) > 1 and not axis.get("implied")]
+    assert [(axis["title"], axis["labels"]) for axis in varying] == [("Drive", ["hbm-2010", "other"])]
+
+
+def test_it_opens_with_the_sentences_of_compare(page: str, records: list[eraseblock.Record]) -> None:
+    told = re.sub("</?b>", "", page)
+    for conclusion in conclusions_of(rows_of(records)):
+        assert html.escape(conclusion.title) in page
+        for sentence in conclusion.sentences:
+            assert html.escape(sentence.replace("`", "")) in told
 
 
 def test_every_setting_and_identity_is_in_it(page: str, records: list[eraseblock.Record]) -> None:

@@ -9,18 +9,16 @@ import os
 import struct
 import subprocess
 import sys
-import time
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from report_page import data_of
+from report_page import data_of, every, look, one, press, texts, until
 from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
 from time_report import CHROMIUM, DRIVER, many, open_browser, open_report, wait_until_drawn
 
@@ -69,40 +67,6 @@ def browser(chromium: webdriver.Chrome, results_folder: Path) -> Iterator[webdri
     assert not [entry for entry in log if "requestWillBeSent" in entry and '"url":"http' in entry]
 
 
-def look(browser: webdriver.Chrome, width: int = 1400, scheme: str = "light") -> None:
-    size = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": width < 500}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    features = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", features)
-
-
-def one(browser: webdriver.Chrome, selector: str) -> WebElement:
-    return browser.find_element(By.CSS_SELECTOR, selector)
-
-
-def every(browser: webdriver.Chrome, selector: str) -> list[WebElement]:
-    return browser.find_elements(By.CSS_SELECTOR, selector)
-
-
-def texts(browser: webdriver.Chrome, selector: str) -> list[str]:
-    found: list[str] = browser.execute_script(
-        "return [...document.querySelectorAll(arguments[0])].map(one => one.textContent.trim())", selector
-    )
-    return found
-
-
-def press(browser: webdriver.Chrome, selector: str) -> None:
-    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", one(browser, selector))
-    one(browser, selector).click()
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline, "nothing happened within 20 seconds"
-        time.sleep(0.05)
-
-
 def save(browser: webdriver.Chrome, card: str, kind: str, folder: Path) -> Path:
     """Press an item of a Save menu; returns the file."""
     before = set(folder.iterdir())
@@ -149,7 +113,7 @@ def test_pointing_at_a_plot_tells_the_run_and_its_figure(
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", points[0])
     # Points are drawn in the order of the runs; no other is near the buffer of 2 MiB with LRU.
     ActionChains(browser).move_to_element(points[9]).perform()
-    tip = WebDriverWait(browser, 10).until(lambda d: every(d, "#vg-tooltip-element.visible"))[0]
+    tip = WebDriverWait(browser, 10).until(lambda d: every(d, "#tip.visible"))[0]
     told = " ".join(tip.text.split())
     assert f"Hit ratio {100 * records[9]['hit_ratio']['all']:.1f} %" in told
     for words in ("Scheme lru", "Buffer size 2 MiB", "FTL page"):

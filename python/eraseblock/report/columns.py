@@ -9,34 +9,65 @@ from eraseblock.report.figures import describe, in_order
 from eraseblock.results.flatten import columns_of, flatten
 from eraseblock.results.record import Record
 from eraseblock.results.units import number_of, size
-from eraseblock.results.view import Row, plain
+from eraseblock.results.view import DRIVE, Row, plain
 
 Json = dict[str, Any]
 
 # Figures in the page keep so many digits; results.json has all.
 DIGITS = 9
+_MAIN_AXES = ("trace", "ftl", "scheme", "size")
+# What a preset brings along.
+_OF_A_DRIVE = ("ftl", "size")
 # Parts of a record that have a place of their own in the page.
 _NOT_FIGURES = ("key", "name", "version", "config", "trace", "trusted", "reasons", "warnings", "offline")
 
 
 def axes_of(rows: Sequence[Row], sources: Sequence[str]) -> list[Json]:
-    """What runs can be told apart by; settings that some runs lack have the value `-` there."""
-    axes = [
+    """What runs can be told apart by; settings that some runs lack have the value `-` there.
+
+    An axis that another one tells already, such as an option that only one policy has, is `implied`.
+    """
+    drives = [row.drive for row in rows]
+    axes = [_axis("drive", "Drive", drives)] if len(set(drives)) > 1 else []
+    axes += [
         _axis("trace", "Workload", [row.trace for row in rows]),
         _axis("ftl", "FTL", [row.ftl_in_full for row in rows]),
         _axis("scheme", "Scheme", [row.scheme_in_full for row in rows]),
         _axis("size", "Buffer size", [size(row.buffer_bytes) for row in rows]),
     ]
-    keys = dict.fromkeys(key for row in rows for key in row.settings)
+    keys = dict.fromkeys(key for row in rows for key in row.settings if key != DRIVE)
     axes += [_axis(key, key, [row.settings.get(key, "-") for row in rows]) for key in keys]
     if len(set(sources)) > 1:
         axes.append(_axis("results", "Results", list(sources)))
+    _mark_implied(axes)
     return axes
+
+
+def _mark_implied(axes: Sequence[Json]) -> None:
+    """Marks what says nothing new: FTL and buffer beside the drive, a setting beside any other axis."""
+    told = [axis for axis in axes if axis["id"] == "drive"]
+    for axis in (one for one in axes if one["id"] in _MAIN_AXES):
+        if len(axis["labels"]) > 1:
+            axis["implied"] = any(_tells(other, axis) for other in told if axis["id"] in _OF_A_DRIVE)
+            if not axis["implied"]:
+                told.append(axis)
+    others = [axis for axis in axes if axis["id"] not in ("drive", *_MAIN_AXES) and len(axis["labels"]) > 1]
+    # That with most values tells most of the others.
+    for axis in sorted(others, key=lambda one: -len(one["labels"])):
+        axis["implied"] = any(_tells(other, axis) for other in told)
+        if not axis["implied"]:
+            told.append(axis)
+
+
+def _tells(axis: Json, other: Json) -> bool:
+    """Whether each value of an axis comes with one value of the other."""
+    pairs = set(zip(axis["of"], other["of"], strict=True))
+    return len(pairs) == len(axis["labels"])
 
 
 def _axis(name: str, title: str, of: Sequence[str]) -> Json:
     labels = list(dict.fromkeys(of))
-    numbers = None if name in ("trace", "results") else [number_of(label) for label in labels]
+    numbers = None if name in ("drive", "trace", "results") else [number_of(label) for label in labels]
     if numbers and None not in numbers:
         pairs = sorted(zip(numbers, labels, strict=True), key=lambda pair: pair[0] or 0)
         numbers, labels = [pair[0] for pair in pairs], [pair[1] for pair in pairs]

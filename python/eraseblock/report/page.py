@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import jinja2
@@ -17,7 +18,9 @@ from eraseblock.report.commands import commands_of
 from eraseblock.report.details import details_of, pack
 from eraseblock.report.palette import colours
 from eraseblock.report.sensitivity import section_of
+from eraseblock.report.verdicts import verdicts_of
 from eraseblock.results.advice import Advice, advice_of
+from eraseblock.results.conclusion import conclusions_of
 from eraseblock.results.missing import Missing
 from eraseblock.results.record import Record
 from eraseblock.results.view import rows_of
@@ -33,12 +36,21 @@ _SCRIPTS = (
     "units",
     "theme",
     "download",
+    "tip",
     "plot",
     "scales",
     "state",
+    "ranks",
+    "lift",
     "command",
     "figures",
+    "curves",
+    "ends",
+    "bars",
+    "programs",
+    "lengths",
     "panels",
+    "legend",
     "filters",
     "table",
     "latency",
@@ -70,6 +82,7 @@ def build_page(
     rows = rows_of(shown)
     details = details_of(shown)
     axes = axes_of(rows, sources or [""] * len(rows))
+    conclusions = conclusions_of(rows)
     name = next((str(record["name"]) for record in shown if record.get("name")), "results")
     data = {
         "name": name,
@@ -80,6 +93,7 @@ def build_page(
         "merged": details.merged,
         "keys": keys_of(shown),
         "axes": axes,
+        "counts": conclusions[0].column.path if conclusions else "",
         "figures": figures_of(shown),
         "config": settings_of([record["config"] for record in shown]),
         "traces": settings_of([record["trace"] for record in shown]),
@@ -102,6 +116,8 @@ def build_page(
         details=Markup("\n".join(details.packed)),
         colours={key: (light[key], dark[key]) for key in light},
         counts=_counts(axes, len(rows)),
+        drives=list(dict.fromkeys(row.drive for row in rows)),
+        verdicts=verdicts_of(conclusions),
         advice=[_shortened(item) for item in advice_of(rows)],
         left_out=data["left_out"],
         missing=[_listed(one) for one in missing],
@@ -115,7 +131,7 @@ def _counts(axes: Sequence[dict[str, Any]], runs: int) -> list[str]:
     counts = [f"{runs} run{'s' if runs != 1 else ''}"]
     for axis in axes:
         number = len(axis["labels"])
-        if number > 1:
+        if number > 1 and not axis.get("implied"):
             title = axis["title"]
             counts.append(f"{number} values of {title}" if "." in title else f"{number} {_plural(title)}")
     return counts
@@ -141,6 +157,7 @@ def _listed(missing: Missing) -> dict[str, str]:
     return {"title": "Refused" if missing.refused else "Failed", "sentence": missing.sentence, "runs": runs}
 
 
+@cache
 def _plotting() -> Markup:
     """The plotting library, unable to end its script element early, its own names kept to itself."""
     bundle = vl_convert.javascript_bundle(_PLOT_BUNDLE).replace("</script", "<\\/script")

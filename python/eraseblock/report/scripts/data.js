@@ -17,7 +17,7 @@ async function loadData() {
   packedDetails = text ? text.split("\n") : [];
   data.runs = Array.from({ length: data.count }, (_, run) => run);
   data.axisById = new Map(data.axes.map((axis) => [axis.id, axis]));
-  data.varying = data.axes.filter((axis) => axis.labels.length > 1);
+  data.varying = data.axes.filter((axis) => axis.labels.length > 1 && !axis.implied);
   data.figureByPath = new Map(data.figures.map((figure) => [figure.path, figure]));
   data.runByKey = new Map(data.keys.map((key, run) => [key, run]));
 }
@@ -45,7 +45,7 @@ function settingOf(column, run) {
 }
 
 // Axes whose values speak for themselves; others are settings, which need their key beside them.
-const PLAIN_AXES = ["trace", "ftl", "scheme", "size", "results"];
+const PLAIN_AXES = ["drive", "trace", "ftl", "scheme", "size", "results"];
 
 /// What tells a run from the others: `lru · 4 MiB`; of a single run its scheme and buffer.
 function runName(run, axes = data.varying) {

@@ -4,8 +4,9 @@
 function drawFilters() {
   const others = data.varying.filter((axis) => axis.id !== state.colour);
   document.getElementById("filters").replaceChildren(
-    legendOf(colourAxis()),
-    h("div", { class: "row" },
+    colourAxis().labels.length > 1 ? legendOf(colourAxis()) : "",
+    h("div", { class: "row choices", id: "choices" },
+      choices(),
       others.map(axisMenu),
       data.notes.reasons.all?.length === 0 ? null : h("label", { class: "choice" }, h("input", {
         type: "checkbox", id: "trusted", checked: state.trusted,
@@ -16,17 +17,22 @@ function drawFilters() {
       }), " Trusted runs only"),
       h("span", { class: "push hint", id: "shown", role: "status" })),
   );
-  const axes = [...data.varying.map((axis) => ({ value: axis.id, label: axis.title }))];
-  document.getElementById("choices").replaceChildren(
+  document.getElementById("filters").classList.toggle("tall", othersShown);
+}
+
+/// Which figure is drawn, what runs across, and what gives the colours.
+function choices() {
+  const axes = data.varying.map((axis) => ({ value: axis.id, label: axis.title }));
+  return [
     choice("Figure", figureChoices(), state.figure, (value) => {
       state.figure = value;
       changed();
     }),
-    ...(data.varying.length > 1 ? [
+    data.varying.length > 1 ? [
       choice("Across", [...axes, { value: "", label: "nothing (bars)" }], state.across, setAcross),
       choice("Colour", axes, state.colour, setColour),
-    ] : []),
-  );
+    ] : [],
+  ];
 }
 
 /// An axis can have one role only: what is taken from the other is given to it.
@@ -44,21 +50,6 @@ function setColour(id) {
   }
   state.colour = id;
   changed();
-}
-
-/// The legend is the filter of the axis that gives the colours.
-function legendOf(axis) {
-  const styles = stylesOf(axis);
-  const hidden = state.hidden.get(axis.id);
-  return h("div", { class: "row legend", role: "group", "aria-label": `${axis.title}: shown` }, h("span", { class: "hint" }, axis.title),
-    axis.labels.map((label, place) => h("button", {
-      type: "button", "aria-pressed": String(!hidden.has(place)), "data-value": label, title: `Show or hide ${label}`,
-      onclick: (event) => {
-        if (!hidden.delete(place)) hidden.add(place);
-        event.currentTarget.setAttribute("aria-pressed", String(!hidden.has(place)));
-        changed({ controls: false });
-      },
-    }, swatch(styles[place]), label)));
 }
 
 function axisMenu(axis) {

@@ -5,6 +5,7 @@
 function drawOverview({ controls = true } = {}) {
   const runs = shownRuns();
   if (controls) drawFilters();
+  else drawLegend();
   document.getElementById("shown").textContent = runs.length === data.count ? plural(data.count, "run") : `${runs.length} of ${plural(data.count, "run")}`;
   const place = document.getElementById("panels");
   dropPlots(place);
@@ -25,16 +26,17 @@ function resetFilters() {
 
 function panelSection(panel) {
   const figures = [...mainFigures().map((figure) => figure.path), LENGTHS, PROGRAMS].filter((path) => hasFigure(path, panel.runs));
-  return h("section", { class: "panel", "aria-label": panel.name }, h("h2", {}, panel.name), findingsList(panel.runs),
-    h("div", { class: "charts" }, figures.map((path) => figureCard(path, panel))));
+  return h("section", { class: "panel", "aria-label": panel.name }, h("h2", {}, panel.name),
+    h("div", { class: "charts" }, figures.map((path, place) => figureCard(path, panel, { big: place === 0 }))));
 }
 
+/// One figure, of each panel: a single one fills the width.
 function figureGrid(panels) {
   const wanted = panels.filter((panel) => hasFigure(state.figure, panel.runs));
   const title = figureChoices().find((option) => option.value === state.figure).label;
-  const cards = wanted.map((panel) => figureCard(state.figure, panel, panel.name));
+  const cards = wanted.map((panel) => figureCard(state.figure, panel, { title: panel.name, height: wanted.length < 3 ? TALL : HEIGHT }));
   return h("section", { class: "panel", "aria-label": title }, h("h2", {}, title),
-    cards.length ? h("div", { class: "charts" }, cards) : h("p", { class: "empty" }, "No run that is shown has this figure."));
+    cards.length ? h("div", { class: `charts ${cards.length < 5 ? `of-${cards.length}` : ""}` }, cards) : h("p", { class: "empty" }, "No run that is shown has this figure."));
 }
 
 function hasFigure(path, runs) {
@@ -43,40 +45,40 @@ function hasFigure(path, runs) {
   return runs.some((run) => figureOf(run, column) !== null);
 }
 
-function figureCard(path, panel, title = null) {
+function figureCard(path, panel, { title = null, big = false, height = HEIGHT } = {}) {
   const plot = figurePlot(path, panel);
   const axis = acrossAxis();
-  const controls = plot.at && axis?.labels.length > 1 ? [choice(axis.title, axis.labels.map((label, place) => ({ value: String(place), label })), String(state.at), (value) => {
+  const which = plot.at && axis?.labels.length > 1 ? choice(axis.title, axis.labels.map((label, place) => ({ value: String(place), label })), String(state.at), (value) => {
     state.at = Number(value);
     changed();
-  })] : [];
+  }) : null;
+  // Beside bars the curves of a distribution are as tall as these.
+  const tall = path === LENGTHS && !curvesAcross(shownRuns()) ? Math.max(height, barsHeight(new Set(panel.runs.map((run) => colourAxis().of[run])).size)) : height;
   return plotCard({
-    id: `plot-${panel.key}-${path.replaceAll(".", "_")}`, title: title ?? plot.title, note: plot.note, build: plot.build, controls,
-    runs: () => (plot.at ? runsAt(panel.runs) : panel.runs),
+    id: `plot-${panel.key}-${path.replaceAll(".", "_")}`, title: title ?? plot.title, note: plot.note, figure: path, finding: plot.finding, key: plot.key, wide: plot.wide, big,
+    controls: [which, ...(plot.controls ?? [])].filter(Boolean), build: (how) => plot.build({ ...how, height: tall }), height: tall + 45,
+    runs: () => plot.runs ?? (plot.at ? runsAt(panel.runs) : panel.runs),
   });
 }
 
-/// The best series for each figure at the last value of an axis of numbers across, else of all; runs not to be trusted and
-/// those that knew the future don't compete.
-function findingsOf(runs) {
+/// The best series for a figure at the last value of an axis of numbers across, else of all; runs not to be trusted and those
+/// that knew the future don't compete.
+function findingOf(figure, runs) {
   const axis = acrossAxis()?.numbers ? acrossAxis() : null;
   const last = axis ? Math.max(...runs.map((run) => axis.of[run])) : null;
-  const peers = runs.filter((run) => competes(run) && (!axis || axis.of[run] === last));
-  const found = [];
-  for (const figure of data.figures.filter((one) => one.plot && one.good)) {
-    const ranked = peers.filter((run) => figureOf(run, figure.path) !== null)
-      .sort((one, other) => (figureOf(one, figure.path) - figureOf(other, figure.path)) * (figure.good === "high" ? -1 : 1));
-    const [first, second] = ranked.map((run) => figureOf(run, figure.path));
-    if (ranked.length > 1 && first !== second) found.push({ figure, run: ranked[0], margin: margin(first, second, ranked[1], figure) });
-  }
-  return { where: axis && axis.labels.length > 1 ? `${axis.title} ${axis.labels[last]}` : "", found };
+  const ranked = runs.filter((run) => competes(run) && (!axis || axis.of[run] === last) && figureOf(run, figure.path) !== null)
+    .sort((one, other) => (figureOf(one, figure.path) - figureOf(other, figure.path)) * (figure.good === "high" ? -1 : 1));
+  const [first, second] = ranked.map((run) => figureOf(run, figure.path));
+  if (!figure.good || ranked.length < 2 || first === second) return null;
+  return { run: ranked[0], where: axis && axis.labels.length > 1 ? ` at ${axis.labels[last]}` : "", margin: margin(first, second, ranked[1], figure) };
 }
 
 function margin(first, second, runnerUp, figure) {
-  const name = nameOfSeries(runnerUp);
+  const name = shortName(nameOfSeries(runnerUp));
   if (figure.unit === "share") return `${(100 * Math.abs(first - second)).toFixed(1)} points ${figure.good === "high" ? "above" : "below"} ${name}`;
   if (second === 0) return `ahead of ${name}`;
-  return `${Math.round((100 * Math.abs(second - first)) / Math.abs(second))} % ${figure.good === "high" ? "above" : "below"} ${name}`;
+  const percent = Math.round((100 * Math.abs(second - first)) / Math.abs(second));
+  return percent === 0 ? `about as ${name}` : `${percent} % ${figure.good === "high" ? "above" : "below"} ${name}`;
 }
 
 /// What has its colour, and where it stands if what lies across are names.
@@ -86,14 +88,11 @@ function nameOfSeries(run) {
   return `${labelOf(run, colourAxis())}${axis?.id === "ftl" ? place : place.replace(" on ", ", ")}`;
 }
 
-function findingsList(runs) {
-  const { where, found } = findingsOf(runs);
-  if (!found.length) return null;
-  const styles = stylesOf(colourAxis());
-  return [
-    h("p", { class: "hint" }, `Best${where ? ` at ${where}` : ""}`),
-    h("dl", { class: "findings" }, found.map(({ figure, run, margin: by }) => h("div", {}, h("dt", {}, figure.title), h("dd", {},
-      h("a", { href: runAddress(run), style: `--mark: var(${styles[colourAxis().of[run]].name})` }, nameOfSeries(run)),
-      h("span", { class: "value" }, show(figureOf(run, figure.path), figure.unit)), h("span", { class: "margin" }, by))))),
-  ];
+/// The same as a line of a caption.
+function findingLine(figure, runs) {
+  const found = findingOf(figure, runs);
+  if (!found) return null;
+  const { run, where, margin: by } = found;
+  return h("span", { class: "finding" }, `Best${where}: `, swatch(styleOfRun(run)), " ",
+    h("a", { href: runAddress(run) }, shortName(nameOfSeries(run))), ` ${show(figureOf(run, figure.path), figure.unit)}, ${by}`);
 }

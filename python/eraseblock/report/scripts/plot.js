@@ -14,10 +14,10 @@ const watcher = new IntersectionObserver((entries) => {
 }, { rootMargin: "300px" });
 
 /// A figure with a caption, controls and a menu. `build({ picture })` gives `{ spec, columns, rows }`, or `{ empty: sentence }`.
-function plotCard({ id, title, note = "", build, controls = [], runs = null, wide = false, height = 255 }) {
+function plotCard({ id, title, note = "", build, controls = [], runs = null, key = null, wide = false, big = false, figure = null, finding = null, height = 255 }) {
   // Its height before it is drawn, so that little moves then.
   const element = h("div", { class: "plot", id, style: `min-height: ${height}px` });
-  const plot = { id, title, build, element, view: null, near: false, drawn: false, queued: false };
+  const plot = { id, title, figure, build, element, view: null, near: false, drawn: false, queued: false };
   const items = [
     ["CSV", async () => {
       const { columns, rows } = await build({ picture: false });
@@ -27,11 +27,13 @@ function plotCard({ id, title, note = "", build, controls = [], runs = null, wid
     ["PNG", async () => save(`${fileName(data.name, id)}.png`, await pngOf(await pictureOf(plot)), "image/png")],
   ];
   if (runs) items.push(["Command", () => showCommand(`${title}: the command that makes it`, runs())]);
-  const caption = h("figcaption", {}, h("b", {}, title), h("span", { class: "hint" }, note), saveMenu(title, items));
-  plot.card = h("figure", { class: wide ? "wide" : null, "aria-label": title }, caption,
-    controls.length ? h("div", { class: "controls" }, controls) : null, element);
+  const caption = h("figcaption", {}, h("b", {}, title), h("span", { class: "hint" }, note), finding, saveMenu(title, items));
+  plot.card = h("figure", { class: wide ? "wide" : big ? "big" : null, "aria-label": title }, caption,
+    key || controls.length ? h("div", { class: "controls" }, controls, key) : null, element);
   plot.note = caption.querySelector(".hint");
+  plot.aside = caption.appendChild(h("span", { class: "hint aside" }));
   plots.set(id, plot);
+  watchCurves(plot);
   watcher.observe(element);
   return plot.card;
 }
@@ -72,24 +74,34 @@ async function drawNow(plot) {
   const built = await plot.build({ picture: false });
   plot.view?.finalize();
   plot.view = null;
+  plot.curves = built.curves ?? null;
+  plot.aside.textContent = built.aside ?? "";
+  plot.liftable = built.spec?.params === LIFTED;
   if (built.empty) {
     plot.element.replaceChildren(h("p", { class: "empty" }, built.empty));
   } else {
+    built.spec.padding = roomForEnds(built, plot.element.clientWidth);
     const spec = { $schema: "https://vega.github.io/schema/vega-lite/v6.json", ...built.spec, width: "container", description: plot.title };
     const drawn = await vegaEmbed(plot.element, spec, plotOptions());
     plot.view = drawn.view;
     plot.view.addEventListener("click", (event, item) => {
-      const run = runOf(item);
+      const run = built.curves ? nearestCurve(plot, event)?.run : runOf(item);
       // A finger points by touching; only a mouse's click means to go there.
-      if (run !== undefined && event.pointerType !== "touch" && built.opens !== false) location.hash = runAddress(run);
+      if (run !== undefined) clickOnRun(run, event, event.pointerType !== "touch" && built.opens !== false);
     });
-    plot.view.addEventListener("pointermove", (event, item) => light(runOf(item), plot));
-    plot.view.addEventListener("pointerout", () => light(undefined, plot));
+    if (!built.curves && plotsOfSeries()) {
+      plot.view.addEventListener("pointermove", (_, item) => liftRun(runOf(item)));
+      plot.view.addEventListener("pointerout", () => lift());
+    }
+    // Now its picture holds the place.
+    plot.element.style.minHeight = "";
+    drawEnds(plot, built);
+    showLifted(plot);
   }
 }
 
 /// `tickText(value, unit)` is what specifications print ticks with.
-const plotOptions = (background) => ({ renderer: "svg", actions: false, config: plotTheme(background), expressionFunctions: { tickText: tick } });
+const plotOptions = (background) => ({ renderer: "svg", actions: false, tooltip: plotTip, config: plotTheme(background), expressionFunctions: { tickText: tick } });
 
 function runOf(item) {
   return (item?.datum?.datum ?? item?.datum)?.run;
@@ -101,7 +113,7 @@ async function pictureOf(plot) {
   const place = h("div", { class: "offstage", style: `width: ${PICTURE.width}px` });
   document.body.append(place);
   try {
-    const subtitle = [plot.note.textContent, built.about].filter(Boolean).join(" · ");
+    const subtitle = [plot.note.textContent, built.aside, built.about].filter(Boolean).join(" · ");
     const spec = { ...(built.spec ?? { data: { values: [] }, mark: "point" }), width: PICTURE.width, height: built.spec?.height ?? PICTURE.height,
       padding: 20, title: { text: plot.title, subtitle: subtitle || undefined } };
     const drawn = await vegaEmbed(place, spec, plotOptions(colour("--card")));
@@ -128,21 +140,6 @@ async function drawAhead() {
 
 // Safari has no idle callbacks.
 const whenIdle = (what) => (window.requestIdleCallback ?? setTimeout)(what);
-
-let lit;
-
-/// Marks a run in all plots and in the table while something points at it.
-function light(run, from = null) {
-  if (run === lit) return;
-  lit = run;
-  for (const row of document.querySelectorAll("tr.lit")) row.classList.remove("lit");
-  if (run !== undefined) document.querySelector(`#table tr[data-run="${run}"]`)?.classList.add("lit");
-  for (const plot of plots.values()) {
-    if (plot.view && plot.near && plot !== from && plot.view.getState().signals.lit !== undefined) {
-      plot.view.signal("lit", run ?? -1).runAsync();
-    }
-  }
-}
 
 /// Settles when everything near the window is drawn.
 async function settled() {

@@ -121,11 +121,11 @@ function figuresPicture(figures, runs, look) {
 }
 
 function lengthsCard(runs, look) {
-  return plotCard({ id: "lengths", title: "Write lengths", note: "share of flushed pages in flushes of at most this length", build: async (how) => ({ ...(await lengthsPlot(runs, how, look.scales, look.nameOf)), about: "", opens: false }), runs: () => runs });
+  return plotCard({ id: "lengths", title: "Write lengths", note: "share of flushed pages in flushes of at most this length", build: async (how) => ({ ...(await lengthsPlot(runs, how, { nameOf: look.nameOf, styleOf: (run) => look.styles.get(run), about: "" })), opens: false }), runs: () => runs });
 }
 
 function programsCard(runs, look) {
-  return plotCard({ id: "programs", height: 160, title: "Flash programs by cause", note: "host writes, padding, garbage collection and merges", build: (how) => ({ ...programsPlot(runs, how, look.nameOf, runs), about: "", opens: false }), runs: () => runs });
+  return plotCard({ id: "programs", height: 160, title: "Flash programs by cause", note: "host writes, padding, garbage collection and merges", key: causesKey(runs), build: (how) => ({ ...programsPlot(runs, { ...how, height: HEIGHT }, look.nameOf, ""), opens: false }), runs: () => runs });
 }
 
 function alongSwitch() {

@@ -3,7 +3,7 @@
 // All of it stands in the address, so that a link shows the same.
 
 const MAIN = "main";
-const state = { across: null, colour: null, figure: MAIN, at: null, trusted: false, hidden: new Map(), sort: null, picked: new Set(), columns: new Set() };
+const state = { across: null, colour: null, figure: MAIN, at: null, trusted: false, hidden: new Map(), sort: null, picked: new Set(), columns: new Set(), scales: new Map(), before: null };
 const MOST_PICKED = 8;
 // More panels than this are compared by one figure at a time.
 const FEW_PANELS = 3;
@@ -11,20 +11,28 @@ const FEW_PANELS = 3;
 function startState() {
   const vary = (id) => data.axisById.get(id)?.labels.length > 1;
   const others = data.varying.map((axis) => axis.id);
-  state.colour = vary("scheme") ? "scheme" : others.find((id) => id !== "size") ?? "scheme";
+  // Numbers lie across, where their distances show; names have colours.
+  const names = data.varying.filter((axis) => !axis.numbers && axis.id !== "trace").map((axis) => axis.id);
+  const spare = others.length > 1 ? others.find((id) => id !== "size") : others.find((id) => !data.axisById.get(id).numbers);
+  state.colour = vary("scheme") && !data.axisById.get("scheme").implied ? "scheme" : names[0] ?? spare ?? "scheme";
   const numeric = data.varying.find((axis) => axis.numbers && axis.id !== state.colour);
-  state.across = vary("size") && state.colour !== "size" ? "size" : numeric?.id ?? others.find((id) => id !== state.colour && id !== "trace") ?? "";
+  state.across = data.varying.some((axis) => axis.id === "size") && state.colour !== "size" ? "size" : numeric?.id ?? others.find((id) => id !== state.colour && id !== "trace") ?? "";
   state.at = defaultAt();
   state.trusted = false;
   state.hidden = new Map(data.axes.map((axis) => [axis.id, new Set()]));
   state.sort = null;
+  state.scales = new Map();
+  state.before = null;
   state.columns = new Set(data.figures.filter((figure) => figure.table).map((figure) => figure.path));
   state.figure = panelsOf(data.runs).length > FEW_PANELS ? mainFigures()[0]?.path ?? MAIN : MAIN;
 }
 
 const acrossAxis = () => data.axisById.get(state.across);
 const colourAxis = () => data.axisById.get(state.colour);
-const mainFigures = () => data.figures.filter((figure) => figure.plot);
+/// The figure that counts first.
+const mainFigures = () => data.figures.filter((figure) => figure.plot).sort((one, other) => (other.path === data.counts) - (one.path === data.counts));
+/// How the axis of a figure is drawn: as the reader chose, else as its values need.
+const scaleOf = (figure) => state.scales.get(figure.path) ?? defaultScale(shownRuns().map((run) => figureOf(run, figure.path)).filter((value) => value !== null), figure.unit);
 const defaultAt = () => (acrossAxis() ? acrossAxis().labels.length - 1 : null);
 
 /// Runs that no filter leaves out, in the order of the results.
@@ -50,7 +58,8 @@ function panelsOf(runs) {
 function panelName(run, axes) {
   if (axes.length) return runName(run, axes);
   // Without such axes what all of its runs share; of traces and FTLs that lie across or have colours there are several.
-  return ["trace", "ftl"].filter((id) => id !== state.across && id !== state.colour).map((id) => labelOf(run, data.axisById.get(id))).join(" · ") || data.name;
+  const shared = ["trace", "ftl"].map((id) => data.axisById.get(id)).filter((axis) => axis.labels.length === 1 || ![state.across, state.colour].includes(axis.id) && !axis.implied);
+  return shared.map((axis) => labelOf(run, axis)).join(" · ") || data.name;
 }
 
 /// Choices that differ from those of the start, as an address.
@@ -65,6 +74,7 @@ function stateAddress() {
     if (hidden.size) for (const [place, label] of axis.labels.entries()) if (!hidden.has(place)) words.append(`only:${axis.id}`, label);
     if (hidden.size === axis.labels.length) words.set(`only:${axis.id}`, "");
   }
+  for (const [path, scale] of state.scales) words.append(scale, path);
   if (state.sort) words.set("sort", `${state.sort.down ? "-" : ""}${state.sort.key}`);
   return words.toString();
 }
@@ -88,6 +98,7 @@ function readState(words) {
     const only = words.getAll(`only:${axis.id}`);
     state.hidden.set(axis.id, new Set([...axis.labels.keys()].filter((index) => !only.includes(axis.labels[index]))));
   }
+  for (const scale of SCALES.keys()) for (const path of words.getAll(scale)) if (data.figureByPath.has(path)) state.scales.set(path, scale);
   if (words.has("sort")) state.sort = { key: words.get("sort").replace(/^-/, ""), down: words.get("sort").startsWith("-") };
 }
 

@@ -110,7 +110,7 @@ function tableRow(run, best) {
     return h("td", { class: won ? "best" : null, title: value === null ? null : `${figure.path} = ${value}` }, show(value, figure.unit), won ? h("span", { class: "unseen" }, " (best)") : null);
   });
   const why = sentencesOf(run, "reasons").join("\n");
-  return h("tr", { "data-run": run, onpointerenter: () => light(run), onpointerleave: () => light(undefined), class: isTrusted(run) ? null : "doubtful" },
+  return h("tr", { "data-run": run, onpointerenter: () => liftRun(run), onpointerleave: () => lift(), class: isTrusted(run) ? null : "doubtful" },
     h("td", {}, h("input", {
       type: "checkbox", "aria-label": `Pick ${name} to compare`, checked: state.picked.has(run),
       onchange: (event) => pick(run, event.target),

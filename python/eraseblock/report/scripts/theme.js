@@ -2,7 +2,7 @@
 // Light or dark: as the system says unless the reader chose; and the page's colours for plots and series.
 
 const THEMES = [["auto", "Auto"], ["light", "Light"], ["dark", "Dark"]];
-const SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right"];
+const SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"];
 // Of the best possible, in the colour of notes; no series has dots.
 const DOTS = [1, 4];
 const SERIES_COLOURS = 8;
@@ -33,40 +33,27 @@ function colour(name) {
   return getComputedStyle(probe).color;
 }
 
-/// Colour, shape and dash of each value of an axis, the same wherever it is shown. No buffer is neutral.
-function stylesOf(axis) {
-  let taken = 0;
-  return axis.labels.map((label) => {
-    if (axis.id === "scheme" && label === "none") return { name: "--neutral", shape: "circle", dash: dashOf(0) };
-    const place = taken;
-    taken += 1;
-    return seriesStyle(place);
-  });
-}
-
-/// Solid, dashed, in long dashes; from there on a dash and ever more dots behind it, so that no two are the same.
-function dashOf(round) {
-  if (round < 3) return [[1, 0], [6, 3], [12, 4]][round];
-  return [8, 3, ...Array.from({ length: round - 2 }, () => [2, 3]).flat()];
-}
-
-function seriesStyle(place) {
-  return {
-    name: `--s${place % SERIES_COLOURS}`,
-    shape: SHAPES[(place + 1) % SHAPES.length],
-    dash: dashOf(Math.floor(place / SERIES_COLOURS)),
-  };
-}
+/// Of one of several that have a colour each.
+const seriesStyle = (place) => ({ name: `--s${place % SERIES_COLOURS}`, shape: SHAPES[place % SHAPES.length], dash: [1, 0] });
 
 const SHAPE_PATHS = {
   circle: "M6 1a5 5 0 1 0 .01 0z", square: "M1.5 1.5h9v9h-9z", "triangle-up": "M6 1l5.2 9.4H.8z", diamond: "M6 .3l5 5.7-5 5.7-5-5.7z",
   cross: "M4.2 1h3.6v3.2H11v3.6H7.8V11H4.2V7.8H1V4.2h3.2z", "triangle-down": "M6 11L.8 1.6h10.4z", "triangle-right": "M11 6L1.6 11.2V.8z",
+  "triangle-left": "M1 6L10.4.8v10.4z",
 };
 
 /// The mark of a series as it is drawn in plots.
 function swatch(style) {
   return svg("svg", { class: "swatch", viewBox: "0 0 12 12", "aria-hidden": "true" },
     svg("path", { d: SHAPE_PATHS[style.shape], fill: `var(${style.name})` }));
+}
+
+/// The same on a piece of its line, for a legend of curves.
+function lineSwatch(style) {
+  const paint = `var(${style.name})`;
+  return svg("svg", { class: "swatch line", viewBox: "0 0 24 12", "aria-hidden": "true" },
+    svg("line", { x1: 0, x2: 24, y1: 6, y2: 6, stroke: paint, "stroke-width": style.name === "--rest" ? 1.5 : 2, "stroke-dasharray": style.dash[1] ? style.dash.join(" ") : null }),
+    style.shape && style.kind !== "rest" ? svg("path", { d: SHAPE_PATHS[style.shape], fill: paint, transform: "translate(7 1) scale(.83)" }) : null);
 }
 
 /// What all plots share, in the present colours.
