@@ -60,7 +60,7 @@ test-python: lint-python
 	$(BIN)/pytest
 
 quick: $(EXTENSION) ## The tests that end within two minutes
-	cargo test --workspace --exclude eraseblock-py --locked --quiet --lib
+	cargo test --workspace --exclude eraseblock-py --locked --quiet --lib --test of_core --test of_traces
 	$(BIN)/pytest -m "not slow"
 
 lint: lint-rust lint-python ## Formatting, lints, types, and whether generated pages are up to date

@@ -25,6 +25,9 @@ from eraseblock.experiments import (
 # What there is, and what a misspelt name may have meant.
 from eraseblock.names import known, nearest
 
+# What draws in pages.
+from eraseblock.plotting import plotting_script
+
 # Many calls at once, heeding Ctrl-C.
 from eraseblock.pool import Pool, Progress, Result, StoppedError
 
@@ -97,6 +100,7 @@ __all__ = [
     "number_of",
     "out",
     "page_style",
+    "plotting_script",
     "readings_of",
     "replace_file",
     "resolve_mapping",

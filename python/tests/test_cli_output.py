@@ -97,7 +97,7 @@ def test_a_refused_combination_is_named_and_the_others_run(cli: Cli, trace: Path
 def test_the_report_names_what_was_refused(cli: Cli, trace: Path, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     options = ["--buffers", "lru,none", "--buffer-size", "1KiB,1MiB", "-o", str(folder)]
-    run = cli("compare", str(trace), "--device", "hbm-2010", *options)
+    run = cli("compare", str(trace), *SMALL_SETS, *options)
     assert run.returncode == 0
     [missing] = json.loads((folder / "missing.json").read_text())
     assert missing["refused"]
@@ -110,7 +110,7 @@ def test_the_report_names_what_was_refused(cli: Cli, trace: Path, tmp_path: Path
     assert cli("report", str(folder)).returncode == 0
     assert sentence in (folder / "report.html").read_text()
     # A sweep that misses nothing has no such list.
-    run = cli("compare", str(trace), "--device", "hbm-2010", "--buffers", "lru", "-o", str(folder), "--fresh")
+    run = cli("compare", str(trace), *SMALL_SETS, "--buffers", "lru", "-o", str(folder), "--fresh")
     assert run.returncode == 0
     assert not (folder / "missing.json").exists()
 

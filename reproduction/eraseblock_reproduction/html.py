@@ -8,10 +8,9 @@ from importlib import resources
 from typing import Any
 
 import jinja2
-import vl_convert
 from markupsafe import Markup
 
-from eraseblock.toolkit import chart_theme, colours, page_style, version
+from eraseblock.toolkit import chart_theme, colours, page_style, plotting_script, version
 from eraseblock_reproduction import wording
 from eraseblock_reproduction.answers import Answer, PaperAnswer, counts, made_so
 from eraseblock_reproduction.beyond.answers import StudyAnswer
@@ -40,7 +39,6 @@ def build_page(papers: Sequence[PaperAnswer], studies: Sequence[StudyAnswer] = (
     beyond = studies_html(studies, plots)
     everything = [answer for paper in papers for answer in paper.answers]
     used = [verdict for verdict in VERDICTS if counts(everything).get(verdict)]
-    bundle = vl_convert.javascript_bundle("window.plot = vegaEmbed;").replace("</script", "<\\/script")
     data = {"plots": plots, "themes": {"light": _theme("light", light), "dark": _theme("dark", dark)}}
     return environment.get_template("reproduction.html.j2").render(
         version=version(),
@@ -49,7 +47,7 @@ def build_page(papers: Sequence[PaperAnswer], studies: Sequence[StudyAnswer] = (
             Markup(_style("reproduction.css")),
         ],
         colours={key: (light[key], dark[key]) for key in light},
-        plotting=Markup(bundle),
+        plotting=Markup(plotting_script("plot")),
         data=Markup(json.dumps(data).replace("<", "\\u003c")),
         papers=shown,
         beyond=beyond,

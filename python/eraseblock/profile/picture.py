@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from eraseblock import _core
+from eraseblock.plotting import plotting_script
 from eraseblock.results.files import replace_file
 
 _ENDINGS = (".png", ".svg", ".html")
@@ -81,14 +82,12 @@ def config(theme: str) -> dict[str, Any]:
 
 def _page(spec: Mapping[str, Any], name: str) -> str:
     import jinja2
-    import vl_convert
     from markupsafe import Markup
 
     template = resources.files("eraseblock.profile").joinpath("templates", "profile.html.j2")
-    plotting = vl_convert.javascript_bundle("window.plot = vegaEmbed;").replace("</script", "<\\/script")
     themes = {theme: config(theme) for theme in _THEMES}
     data = json.dumps({"spec": spec, "themes": themes}).replace("<", "\\u003c")
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(template.read_text(encoding="utf-8")).render(
-        name=name, plotting=Markup(plotting), data=Markup(data), version=_core.version()
+        name=name, plotting=Markup(plotting_script("plot")), data=Markup(data), version=_core.version()
     )

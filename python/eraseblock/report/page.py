@@ -8,10 +8,10 @@ from functools import cache
 from typing import Any
 
 import jinja2
-import vl_convert
 from markupsafe import Markup
 
 from eraseblock import _core
+from eraseblock.plotting import plotting_script
 from eraseblock.report.assets import asset
 from eraseblock.report.columns import axes_of, figures_of, keys_of, sentences_of, settings_of
 from eraseblock.report.commands import commands_of
@@ -27,8 +27,6 @@ from eraseblock.results.view import rows_of
 
 # More runs than this would make a page that is too large; those left out are counted in it.
 MOST_RUNS = 10_000
-# The plotting code that goes into the page, and the name that the page's own scripts use.
-_PLOT_BUNDLE = "window.vegaEmbed = vegaEmbed;"
 # In the order in which they need each other; `main` starts the page.
 _SCRIPTS = (
     "dom",
@@ -159,6 +157,5 @@ def _listed(missing: Missing) -> dict[str, str]:
 
 @cache
 def _plotting() -> Markup:
-    """The plotting library, unable to end its script element early, its own names kept to itself."""
-    bundle = vl_convert.javascript_bundle(_PLOT_BUNDLE).replace("</script", "<\\/script")
-    return Markup(f"(() => {{{bundle}}})();")
+    """The plotting library, by the name that the page's own scripts use, its own names kept to itself."""
+    return Markup(f"(() => {{{plotting_script('vegaEmbed')}}})();")
