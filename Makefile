@@ -69,7 +69,7 @@ lint-rust: $(DEPENDENCIES)
 	cargo fmt --all --check
 	rustfmt --edition 2024 --check $(REFERENCES)
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
-	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	cargo clippy --workspace --lib --bins --tests --locked --quiet -- -D warnings
 
 lint-python: $(EXTENSION)
 	$(BIN)/ruff format --check --quiet

@@ -62,6 +62,7 @@ impl<T: Copy> Chunks<T> {
 
     /// Elements.
     #[inline]
+    #[expect(clippy::len_without_is_empty, reason = "a drive without pages is refused")]
     pub fn len(&self) -> usize {
         self.len
     }

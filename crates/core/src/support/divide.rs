@@ -3,7 +3,7 @@
 /// A divisor above 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Divisor {
-    divisor: u64,
+    by: u64,
     /// Shift that does the same, or 64 where there is none.
     shift: u32,
     /// 2^64 / divisor, rounded up: to multiply by it and drop 64 bits divides what has 32 (Lemire
@@ -15,19 +15,19 @@ impl Divisor {
     /// Division by `divisor`, which is above 0.
     pub fn new(divisor: u64) -> Self {
         let shift = if divisor.is_power_of_two() { divisor.trailing_zeros() } else { 64 };
-        Self { divisor, shift, inverse: (u64::MAX / divisor).wrapping_add(1) }
+        Self { by: divisor, shift, inverse: (u64::MAX / divisor).wrapping_add(1) }
     }
 
     /// `(value / divisor, value % divisor)`.
     #[inline]
     pub fn split(self, value: u64) -> (u64, u64) {
         if self.shift < 64 {
-            (value >> self.shift, value & (self.divisor - 1))
-        } else if value <= u64::from(u32::MAX) {
+            (value >> self.shift, value & (self.by - 1))
+        } else if u32::try_from(value).is_ok() {
             let quotient = ((u128::from(self.inverse) * u128::from(value)) >> 64) as u64;
-            (quotient, value - quotient * self.divisor)
+            (quotient, value - quotient * self.by)
         } else {
-            (value / self.divisor, value % self.divisor)
+            (value / self.by, value % self.by)
         }
     }
 

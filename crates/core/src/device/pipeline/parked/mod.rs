@@ -266,7 +266,7 @@ impl Parked {
     /// O(log) of what waits in each.
     pub fn has_between(&self, from: u64, to: u64) -> bool {
         let waits = |&queue: &u32| {
-            let found = self.queues[queue as usize].from_number(from);
+            let found = self.queues[queue as usize].first_from(from);
             found.is_some_and(|found| found.number() < to)
         };
         from < to && self.waiting.iter().any(waits)

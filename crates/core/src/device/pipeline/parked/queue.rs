@@ -173,7 +173,7 @@ impl Queue {
     }
 
     /// The first of all that have this number or a later one.
-    pub fn from_number(&self, number: u64) -> Option<&Waiting> {
+    pub fn first_from(&self, number: u64) -> Option<&Waiting> {
         self.waiting.get(self.waiting.partition_point(|waiting| waiting.number < number))
     }
 
@@ -255,7 +255,7 @@ mod tests {
                     queue.remove();
                 }
                 let later = model.iter().find(|(of, ..)| *of >= number / 2).map(|(of, ..)| *of);
-                prop_assert_eq!(queue.from_number(number / 2).map(Waiting::number), later);
+                prop_assert_eq!(queue.first_from(number / 2).map(Waiting::number), later);
             }
         }
     }
