@@ -1,13 +1,17 @@
-//! One drive is filled, and others start from it.
+//! One drive is filled, and others start from it, in memory or from bytes.
+
+use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::assemble::build_backend;
 use super::backend::Backend;
 use super::{Device, DeviceError, Options};
 use crate::config::{DeviceConfig, Precondition, PreconditionConfig};
 use crate::ftl::config::FtlConfig;
 use crate::metrics::report::Preconditioning;
 use crate::nand::config::NandConfig;
+use crate::support::persist::{Persist, read_from, write_to};
 
 /// What lies below the buffer of a drive that has been brought into the state in which its run
 /// begins.
@@ -66,11 +70,51 @@ impl Device {
         options: Options,
         filled: &Filled,
     ) -> Result<Self, DeviceError> {
-        let mut device = Self::assemble(config, options, filled.backend.clone(), None)?;
+        Self::start(config, options, filled.clone())
+    }
+
+    fn start(config: &DeviceConfig, options: Options, filled: Filled) -> Result<Self, DeviceError> {
+        let mut device = Self::assemble(config, options, filled.backend, None)?;
         device.pipeline.start_from(filled.evictions);
-        device.preconditioning = filled.preconditioning.clone();
+        device.preconditioning = filled.preconditioning;
         device.observers.restart(&device.as_observed());
         Ok(device)
+    }
+
+    /// Writes down what lies below the buffer, as [`Self::filled`] copies it.
+    ///
+    /// # Errors
+    /// Nothing more could be written, or the drive keeps what its flash holds (`verify`).
+    pub fn save_filled(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.backend.engine().stored().is_some() {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        write_to(out, |sink| {
+            self.backend.save(sink)?;
+            self.pipeline.evictions().save(sink)?;
+            self.preconditioning.save(sink)
+        })
+    }
+
+    /// A drive that starts from what [`Self::save_filled`] of this same build has written for a
+    /// drive with the same [`Filled::key`]; `None` where `bytes` are something else.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn from_saved(
+        config: &DeviceConfig,
+        options: Options,
+        bytes: &[u8],
+    ) -> Result<Option<Self>, DeviceError> {
+        let backend = build_backend(config, options, |mapping| mapping)?;
+        let mut filled =
+            Filled { backend, evictions: 0, preconditioning: Preconditioning::default() };
+        let taken = read_from(bytes, |source| {
+            filled.backend.load(source)?;
+            filled.evictions.load(source)?;
+            filled.preconditioning.load(source)
+        });
+        taken.ok().map(|()| Self::start(config, options, filled)).transpose()
     }
 }
 

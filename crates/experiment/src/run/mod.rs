@@ -1,6 +1,7 @@
 //! Runs one experiment: workload and drive in, a record out.
 
 mod advice;
+mod cache;
 mod error;
 mod events;
 mod filled;
@@ -24,6 +25,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use crate::experiment::Experiment;
+pub use cache::Cache;
 pub use error::RunError;
 use events::EventLog;
 pub(crate) use events::push_line;
@@ -53,6 +55,8 @@ pub struct How<'a> {
     pub events: Option<&'a Path>,
     /// Other runs of this runner may start from the same filled drive: keep it for them.
     pub share: bool,
+    /// Where filled drives are kept for other commands.
+    pub cache: Option<&'a Cache>,
 }
 
 /// What a record calls the format of a workload that no file holds.
@@ -158,9 +162,9 @@ impl Runner {
         let start = Instant::now();
         let mut filling = |done, total| report("fill", done, total).is_ok();
         if how.share && !is_filled {
-            self.filled.fill(&mut device, (&config, options), &mut filling)?;
+            self.filled.fill(&mut device, (&config, options), how.cache, &mut filling)?;
         } else if !is_filled {
-            filled::fill(&mut device, &mut filling)?;
+            filled::fill(&mut device, (&config, options), how.cache, &mut filling)?;
         }
         if let Some(log) = log {
             device.observe(Box::new(log));

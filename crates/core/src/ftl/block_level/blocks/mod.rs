@@ -21,6 +21,8 @@ mod recovery;
 mod scheme;
 mod striping;
 
+use serde::{Deserialize, Serialize};
+
 pub use merge::{MERGE_ERASE, MergeErase, MergeTiming, Way};
 pub use scheme::{BlockScheme, Folded, log_blocks, require, striping};
 pub use striping::Striping;
@@ -38,7 +40,7 @@ use crate::support::ids::{BlockId, LogicalBlock, Lpn, PlaneId, Ppn};
 const DEAD: u32 = 1 << 31;
 
 /// Where a page lies inside its data block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Placement {
     /// At its own offset.
     Fixed,
@@ -47,7 +49,7 @@ pub enum Placement {
 }
 
 /// State of a mapping of whole blocks.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Blocks {
     /// The array's numbers.
     pub geometry: Geometry,
@@ -69,6 +71,7 @@ pub struct Blocks {
     balance: Option<u32>,
     /// Physical page of the last word on each logical page, marked [`DEAD`] when that is trimmed;
     /// or [`NONE`].
+    #[serde(with = "crate::support::bulk")]
     last: Vec<u32>,
     /// Pages trimmed since the last flush, and which of them are neither written nor buried since.
     trimmed: Vec<Lpn>,
