@@ -66,6 +66,16 @@ Prune = Annotated[
     ),
 ]
 
+NoCache = Annotated[
+    bool,
+    Parameter(
+        negative="",
+        help="Fill every drive anew. Otherwise one that took longer than a second is kept in "
+        "$ERASEBLOCK_CACHE, else ~/.cache/eraseblock (up to $ERASEBLOCK_CACHE_SIZE, else 4 GiB; 0: none), "
+        "and later commands start from it.",
+    ),
+]
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
@@ -80,6 +90,7 @@ class RunOptions:
     prune: Prune = False
     sensitivity: Sensitivity = False
     events: Events = None
+    no_cache: NoCache = False
 
     def handling(self) -> Handling:
         """The same for the engine."""
@@ -93,6 +104,7 @@ class RunOptions:
             fresh=self.fresh,
             prune=self.prune,
             sensitivity=self.sensitivity,
+            cache=not self.no_cache,
         )
 
 
