@@ -17,8 +17,7 @@ use eraseblock_core::device::{Device, Filled, Options};
 use eraseblock_core::support::units::Bytes;
 use sha2::{Digest, Sha256};
 
-use super::RunError;
-use crate::ENGINE;
+use super::{ENGINE, RunError};
 
 const MAGIC: &[u8; 8] = b"EBFILLED";
 const VERSION: u32 = 1;
@@ -30,7 +29,7 @@ const SIZE: u64 = 4 << 30;
 /// Filling takes at least so long where the drive is kept.
 const LEAST: Duration = Duration::from_secs(1);
 /// What a process that was ended has left behind is removed after so long.
-const LEFT_BEHIND: Duration = Duration::from_hours(1);
+const LEFT_BEHIND: Duration = Duration::from_secs(60 * 60);
 
 const KEPT: &str = ".filled";
 const UNFINISHED: &str = ".part";

@@ -34,6 +34,10 @@ pub use info::{InfoOptions, trace_info};
 pub use record::Record;
 use workloads::{Stamp, Workloads, changed};
 
+/// Version of the engine, and a hash of the source that decides its results: two builds with the
+/// same one give the same records.
+pub const ENGINE: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("ERASEBLOCK_SOURCE"));
+
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
