@@ -206,7 +206,7 @@ fn the_folder_keeps_to_its_size() {
     let mut paths = Vec::new();
     for count in 1..=3 {
         assert!(with(&drive(1000 + count), &all).1);
-        paths.extend(files(folder.path()).into_iter().filter(|path| !paths.contains(path)).next());
+        paths.extend(files(folder.path()).into_iter().find(|path| !paths.contains(path)));
         age(paths.last().unwrap(), 10 - u64::from(count));
     }
     // The first one is used, so that the second is the oldest.

@@ -53,13 +53,18 @@ impl Serialize for Piece<'_> {
 }
 
 /// Writes all of a vector.
+///
+/// # Errors
+/// The serializer's.
 pub fn serialize<T: Number, S: Serializer>(all: &[T], serializer: S) -> Result<S::Ok, S::Error> {
     let pieces = all.chunks(PIECE / T::BYTES);
     let mut written = serializer.serialize_seq(Some(pieces.len()))?;
     let mut bytes = Vec::with_capacity(PIECE);
     for piece in pieces {
         bytes.clear();
-        piece.iter().for_each(|number| number.put(&mut bytes));
+        for number in piece {
+            number.put(&mut bytes);
+        }
         written.serialize_element(&Piece(&bytes))?;
     }
     written.end()
@@ -89,6 +94,9 @@ impl<'de, T: Number> Visitor<'de> for Pieces<T> {
 }
 
 /// Reads what [`serialize`] has written.
+///
+/// # Errors
+/// It is something else.
 pub fn deserialize<'de, T: Number, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {

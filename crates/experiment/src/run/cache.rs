@@ -162,8 +162,9 @@ impl Cache {
     }
 
     fn path(&self, id: &[u8; 32]) -> PathBuf {
-        let name: String = id[..16].iter().map(|byte| format!("{byte:02x}")).collect();
-        self.folder.join(name + KEPT)
+        let mut name = [0; 16];
+        name.copy_from_slice(&id[..16]);
+        self.folder.join(format!("{:032x}{KEPT}", u128::from_be_bytes(name)))
     }
 }
 
