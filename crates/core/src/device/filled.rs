@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::assemble::build_backend;
 use super::backend::Backend;
 use super::{Device, DeviceError, Options};
 use crate::config::{DeviceConfig, Precondition, PreconditionConfig};
@@ -70,15 +69,16 @@ impl Device {
         options: Options,
         filled: &Filled,
     ) -> Result<Self, DeviceError> {
-        Self::start(config, options, filled.clone())
+        let mut device = Self::assemble(config, options, filled.backend.clone(), None)?;
+        device.start_from(filled.evictions, filled.preconditioning.clone());
+        Ok(device)
     }
 
-    fn start(config: &DeviceConfig, options: Options, filled: Filled) -> Result<Self, DeviceError> {
-        let mut device = Self::assemble(config, options, filled.backend, None)?;
-        device.pipeline.start_from(filled.evictions);
-        device.preconditioning = filled.preconditioning;
-        device.observers.restart(&device.as_observed());
-        Ok(device)
+    /// What lies below the buffer has been filled: the rest goes on from there.
+    fn start_from(&mut self, evictions: u64, preconditioning: Preconditioning) {
+        self.pipeline.start_from(evictions);
+        self.preconditioning = preconditioning;
+        self.observers.restart(&self.as_observed());
     }
 
     /// Writes down what lies below the buffer, as [`Self::filled`] copies it.
@@ -96,25 +96,22 @@ impl Device {
         })
     }
 
-    /// A drive that starts from what [`Self::save_filled`] of this same build has written for a
-    /// drive with the same [`Filled::key`]; `None` where `bytes` are something else.
-    ///
-    /// # Errors
-    /// As [`Self::new`].
-    pub fn from_saved(
-        config: &DeviceConfig,
-        options: Options,
-        bytes: &[u8],
-    ) -> Result<Option<Self>, DeviceError> {
-        let backend = build_backend(config, options, |mapping| mapping)?;
-        let mut filled =
-            Filled { backend, evictions: 0, preconditioning: Preconditioning::default() };
+    /// Brings an empty drive into the state that [`Self::save_filled`] of this same build has
+    /// written for one with the same [`Filled::key`]. Says whether `bytes` were that; if not, the
+    /// drive is of no use any more.
+    pub fn load_filled(&mut self, bytes: &[u8]) -> bool {
+        let timed = self.backend.is_timed();
+        let (mut evictions, mut preconditioning) = (0, Preconditioning::default());
         let taken = read_from(bytes, |source| {
-            filled.backend.load(source)?;
-            filled.evictions.load(source)?;
-            filled.preconditioning.load(source)
+            self.backend.load(source)?;
+            evictions.load(source)?;
+            preconditioning.load(source)
         });
-        taken.ok().map(|()| Self::start(config, options, filled)).transpose()
+        self.backend.set_timed(timed);
+        if taken.is_ok() {
+            self.start_from(evictions, preconditioning);
+        }
+        taken.is_ok()
     }
 }
 

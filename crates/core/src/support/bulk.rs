@@ -81,6 +81,8 @@ impl<'de, T: Number> Visitor<'de> for Pieces<T> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut pieces: A) -> Result<Vec<T>, A::Error> {
         let mut all = Vec::new();
+        let most = pieces.size_hint().unwrap_or(0).saturating_mul(PIECE / T::BYTES);
+        all.try_reserve_exact(most).map_err(A::Error::custom)?;
         while let Some(bytes) = pieces.next_element::<&'de [u8]>()? {
             let numbers = bytes.chunks_exact(T::BYTES);
             if !numbers.remainder().is_empty() {

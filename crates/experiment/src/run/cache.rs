@@ -80,8 +80,22 @@ impl Cache {
         Ok(folder.filter(|_| size > 0).map(|folder| Self::new(folder, size)))
     }
 
-    /// A drive that starts from a kept one, if that is there and whole.
-    pub(super) fn load(&self, config: &DeviceConfig, options: Options) -> Option<Device> {
+    /// Brings an empty drive into the state of a kept one, if that is there and whole.
+    pub(super) fn load(
+        &self,
+        device: &mut Device,
+        (config, options): (&DeviceConfig, Options),
+    ) -> Result<bool, RunError> {
+        let Some(bytes) = self.find(config, options) else { return Ok(false) };
+        let loaded = device.load_filled(&bytes);
+        if !loaded {
+            *device = Device::new(config, options)?;
+        }
+        Ok(loaded)
+    }
+
+    /// What the file of such a drive holds.
+    fn find(&self, config: &DeviceConfig, options: Options) -> Option<Vec<u8>> {
         if options.verify || self.size == 0 {
             return None;
         }
@@ -93,10 +107,9 @@ impl Cache {
         }
         let file = File::open(&path).ok()?;
         let bytes = content(&file, &id).ok()?;
-        let device = Device::from_saved(config, options, &bytes).ok()??;
         // It has been used. Where that cannot be noted, it goes sooner.
         let _ = file.set_modified(SystemTime::now());
-        Some(device)
+        Some(bytes)
     }
 
     /// Keeps a drive that it `took` so long to fill, if that was long enough.

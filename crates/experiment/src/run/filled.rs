@@ -112,8 +112,9 @@ pub(super) fn fill(
     cache: Option<&Cache>,
     progress: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<(), RunError> {
-    if let Some(loaded) = cache.and_then(|cache| cache.load(config, options)) {
-        *device = loaded;
+    if let Some(cache) = cache
+        && cache.load(device, (config, options))?
+    {
         return Ok(());
     }
     let start = Instant::now();
