@@ -106,6 +106,7 @@ fn forget_filled(py: Python<'_>) {
 #[pyfunction]
 #[pyo3(signature = (experiment_json, base, verify=false, progress=None, events=None, share=false, cache=true))]
 #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
+#[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
 fn run(
     py: Python<'_>,
     experiment_json: String,
