@@ -6,7 +6,7 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -43,6 +43,15 @@ read_share = 0.3
 
 Run = subprocess.CompletedProcess[str]
 Cli = Callable[..., Run]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Filled drives are kept where the tests keep their files, not in the user's folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ERASEBLOCK_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.delenv("ERASEBLOCK_CACHE_SIZE", raising=False)
+        yield
 
 
 @pytest.fixture

@@ -226,7 +226,7 @@ def attempt(experiment: Mapping[str, Any]) -> tuple[str, str]:
     """Runs one; `ran`, `refused` or `failed`, and what there is to say."""
     try:
         record = eraseblock.run(experiment, jobs=1, verify=True)[0]
-        again = eraseblock.run(experiment, jobs=1, verify=False)[0]
+        again = eraseblock.run(experiment, jobs=1, verify=False, cache=False)[0]
     except (eraseblock.ConfigError, eraseblock.InputError) as error:
         return ("refused", str(error)) if str(error).strip() else ("failed", "refused without a word")
     except BaseException as error:

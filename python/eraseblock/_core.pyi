@@ -57,11 +57,13 @@ def run(
     progress: Callable[[str, int, int], None] | None = None,
     events: str | None = None,
     share: bool = False,
+    cache: bool = True,
 ) -> str:
     """Run one resolved experiment; what `progress(phase, done, total)` raises ends the run.
 
     Every decision of the buffer goes to the file `events`. With `share` other runs of this process can
-    start from the same filled drive, which is kept for them.
+    start from the same filled drive, which is kept for them; with `cache` other commands can, where
+    filling it took long.
     """
 
 def forget_filled() -> None:

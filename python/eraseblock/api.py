@@ -31,6 +31,8 @@ class RunOptions(TypedDict, total=False):
         out: folder of results; each run is stored there as it ends, and what is there is not run again.
         fresh: run everything, whatever the folder holds.
         executor: runs experiments in the place of threads of its own; a pool of processes, for instance.
+        cache: start from filled drives that other calls have kept on disk, and keep there what took long to
+            fill; on unless switched off.
     """
 
     jobs: int | None
@@ -39,6 +41,7 @@ class RunOptions(TypedDict, total=False):
     out: str | Path | None
     fresh: bool
     executor: Executor | None
+    cache: bool
 
 
 def run(
@@ -55,7 +58,8 @@ def run(
         sets: overrides such as `"host.speedup=2"`, or `{"host.speedup": 2}`.
         events: file for every decision of the buffer (docs/events.md); a folder where there are several runs.
             Runs everything, whatever `out` holds.
-        options: `jobs`, `verify`, `watcher`, `out`, `fresh` and `executor`; `RunOptions` says what they mean.
+        options: `jobs`, `verify`, `watcher`, `out`, `fresh`, `executor` and `cache`; `RunOptions` says what
+            they mean.
 
     Raises:
         ConfigError: a wrong key or value.
@@ -163,6 +167,7 @@ def _carry_out(
         folder=None if out is None else Path(out),
         fresh=options.get("fresh", False),
         sensitivity=sensitivity,
+        cache=options.get("cache", True),
     )
     asked = Quiet(options.get("watcher"))
     with finished(experiments, handling, asked) as done:

@@ -81,6 +81,8 @@ class Handling:
     prune: bool = False
     # Run the other readings of the papers, too.
     sensitivity: bool = False
+    # Start from filled drives that other commands have kept, and keep some for them.
+    cache: bool = True
     # What is kept of each record in memory; all of it unless told otherwise.
     trim: Callable[[Record], Record] | None = None
 
@@ -138,7 +140,7 @@ def finished(experiments: Sequence[Experiment], handling: Handling, caller: Call
     readings = plan(experiments) if handling.sensitivity else None
     everything = experiments if readings is None else readings.experiments
     logs = logs_of(handling.events, everything)
-    way = Way(handling.jobs, handling.verify, handling.executor, logs, handling.trim)
+    way = Way(handling.jobs, handling.verify, handling.executor, logs, handling.cache, handling.trim)
     if handling.folder is None:
         with caller.watching(len(everything)) as watcher:
             outcomes = run_all(everything, way, watcher=watcher)

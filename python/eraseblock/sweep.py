@@ -75,6 +75,8 @@ class Way:
     executor: Executor | None = None
     # For each experiment the file for its buffer's decisions.
     events: Sequence[Path] | None = None
+    # Start from filled drives that other commands have kept, and keep some for them.
+    cache: bool = True
     # What is kept of each record in memory; all of it unless told otherwise.
     trim: Callable[[Record], Record] | None = None
 
@@ -90,6 +92,8 @@ class OneRun:
     events: str | None
     # Other runs of the process may start from the same filled drive.
     share: bool
+    # Other commands may.
+    cache: bool
 
 
 def run_all(
@@ -126,6 +130,7 @@ class _Sweep:
     ) -> None:
         self._experiments = experiments
         self._verify = how.verify
+        self._cache = how.cache
         self._events = how.events
         self._watcher = watcher
         self._trim = how.trim
@@ -184,7 +189,8 @@ class _Sweep:
             one = self._experiments[index]
             progress = self._progress(index, pool) if pool.shares_memory else None
             events = None if self._events is None else str(self._events[index])
-            run = OneRun(one.text, str(one.base), self._verify, events, share=drive in several)
+            share = drive in several
+            run = OneRun(one.text, str(one.base), self._verify, events, share, self._cache)
             calls.append((run_one, (run, progress)))
         try:
             pool.each(calls, ended)
@@ -253,4 +259,4 @@ def _below_buffer(experiment: Experiment) -> str:
 
 def run_one(call: OneRun, progress: Progress | None = None) -> str:
     """Run one resolved experiment; a function of its own so that other processes find it by name."""
-    return _core.run(call.text, call.base, call.verify, progress, call.events, call.share)
+    return _core.run(call.text, call.base, call.verify, progress, call.events, call.share, call.cache)

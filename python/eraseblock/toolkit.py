@@ -8,7 +8,7 @@ A command gets into the command line as an entry point of the group `eraseblock.
 from __future__ import annotations
 
 # Options of commands.
-from eraseblock.cli.options import AsJson, Fresh, Jobs, check_jobs
+from eraseblock.cli.options import AsJson, Fresh, Jobs, NoCache, check_jobs
 
 # What is run.
 from eraseblock.experiments import (
@@ -71,6 +71,7 @@ __all__ = [
     "Fresh",
     "Handling",
     "Jobs",
+    "NoCache",
     "Outcome",
     "Pool",
     "Progress",

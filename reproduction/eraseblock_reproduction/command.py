@@ -17,6 +17,7 @@ from eraseblock.toolkit import (
     Fresh,
     Handling,
     Jobs,
+    NoCache,
     check_jobs,
     check_replaceable,
     out,
@@ -93,12 +94,15 @@ class RunOptions:
         ),
     ] = None
     fresh: Fresh = False
+    no_cache: NoCache = False
 
     def handling(self) -> Handling:
         """The same for the engine."""
         if self.fresh and self.output is None:
             raise ConfigError("--fresh: is about a folder of results; name it with -o")
-        return Handling(jobs=check_jobs(self.jobs), folder=self.output, fresh=self.fresh)
+        return Handling(
+            jobs=check_jobs(self.jobs), folder=self.output, fresh=self.fresh, cache=not self.no_cache
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -55,7 +55,7 @@ pub enum Policy {
 }
 
 /// What goes with the pages of a block that leave the buffer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hint {
     /// The logical block.
     pub block: LogicalBlock,

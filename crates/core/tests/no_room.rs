@@ -33,6 +33,8 @@ struct Treadmill {
 /// A block that page mapping has not come to use.
 const UNUSED: BlockId = BlockId(15);
 
+support::never_saved!(Treadmill);
+
 impl Mapping for Treadmill {
     fn translate(&mut self, cx: &mut Cx<'_>, lpn: Lpn) -> Option<Ppn> {
         self.inner.translate(cx, lpn)

@@ -338,6 +338,8 @@ enum Bug {
     ErasesEarly,
 }
 
+support::never_saved!(Buggy);
+
 impl Mapping for Buggy {
     fn translate(&mut self, cx: &mut Cx<'_>, lpn: Lpn) -> Option<Ppn> {
         match self.lost {

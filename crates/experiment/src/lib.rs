@@ -27,9 +27,7 @@ pub use load::{resolve, resolve_generator};
 pub use presets::preset_names;
 pub use registry::registry_json;
 pub use replace::check_replaceable;
-pub use run::{How, Identity, InfoOptions, Progress, Record, RunError, Runner, run, trace_info};
+pub use run::{
+    Cache, ENGINE, How, Identity, InfoOptions, Progress, Record, RunError, Runner, run, trace_info,
+};
 pub use schema::schema_json;
-
-/// Version of the engine, and a hash of the source that decides its results: two builds with the
-/// same one give the same records.
-pub const ENGINE: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("ERASEBLOCK_SOURCE"));

@@ -10,7 +10,7 @@ mod traces;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use eraseblock_experiment::{self as experiment, How, Runner};
+use eraseblock_experiment::{self as experiment, Cache, How, Runner};
 use pyo3::prelude::*;
 
 use errors::{ConfigError, EraseblockError, InputError, SimulationError, guard};
@@ -100,12 +100,13 @@ fn forget_filled(py: Python<'_>) {
 
 /// Runs one resolved experiment and returns its record as JSON; every decision of the buffer goes
 /// to the file `events`. With `share` other runs of this process can start from the same filled
-/// drive, which is kept for them.
+/// drive, which is kept for them; with `cache` other commands can, where filling it took long.
 ///
 /// `progress(phase, done, total)` is called about ten times a second; what it raises ends the run.
 #[pyfunction]
-#[pyo3(signature = (experiment_json, base, verify=false, progress=None, events=None, share=false))]
+#[pyo3(signature = (experiment_json, base, verify=false, progress=None, events=None, share=false, cache=true))]
 #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
+#[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
 fn run(
     py: Python<'_>,
     experiment_json: String,
@@ -114,9 +115,12 @@ fn run(
     progress: Option<Py<PyAny>>,
     events: Option<String>,
     share: bool,
+    cache: bool,
 ) -> PyResult<String> {
     let one = experiment::Experiment::from_json(&experiment_json).map_err(errors::config)?;
-    let how = How { verify, events: events.as_deref().map(Path::new), share };
+    let kept = if cache { Cache::of_user().map_err(errors::run)? } else { None };
+    let events = events.as_deref().map(Path::new);
+    let how = How { verify, events, share, cache: kept.as_ref() };
     let record = watched(py, progress, |watch| RUNNER.run(&one, Path::new(&base), how, watch))?;
     Ok(record.to_json())
 }

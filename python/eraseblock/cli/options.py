@@ -75,6 +75,15 @@ Columns = Annotated[
 ]
 Top = Annotated[int | None, Parameter(help="So many of the best for each buffer size, beside the baselines.")]
 All = Annotated[bool, Parameter(name="--all", negative="", help="Every run in the table.")]
+NoCache = Annotated[
+    bool,
+    Parameter(
+        negative="",
+        help="Fill every drive anew. Otherwise one that took longer than a second is kept in "
+        "$ERASEBLOCK_CACHE, else ~/.cache/eraseblock (up to $ERASEBLOCK_CACHE_SIZE, else 4 GiB; 0: none), "
+        "and later commands start from it.",
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +103,7 @@ class RunOptions:
     columns: Columns = None
     top: Top = None
     all_: All = False
+    no_cache: NoCache = False
 
     def handling(self) -> Handling:
         """The same for the engine."""
@@ -107,6 +117,7 @@ class RunOptions:
             fresh=self.fresh,
             prune=self.prune,
             sensitivity=self.sensitivity,
+            cache=not self.no_cache,
         )
 
     def showing(self) -> Showing:

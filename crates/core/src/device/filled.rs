@@ -1,4 +1,6 @@
-//! One drive is filled, and others start from it.
+//! One drive is filled, and others start from it, in memory or from bytes.
+
+use std::io::{self, Write};
 
 use serde::Serialize;
 
@@ -8,6 +10,7 @@ use crate::config::{DeviceConfig, Precondition, PreconditionConfig};
 use crate::ftl::config::FtlConfig;
 use crate::metrics::report::Preconditioning;
 use crate::nand::config::NandConfig;
+use crate::support::persist::{Persist, read_from, write_to};
 
 /// What lies below the buffer of a drive that has been brought into the state in which its run
 /// begins.
@@ -67,10 +70,48 @@ impl Device {
         filled: &Filled,
     ) -> Result<Self, DeviceError> {
         let mut device = Self::assemble(config, options, filled.backend.clone(), None)?;
-        device.pipeline.start_from(filled.evictions);
-        device.preconditioning = filled.preconditioning.clone();
-        device.observers.restart(&device.as_observed());
+        device.start_from(filled.evictions, filled.preconditioning.clone());
         Ok(device)
+    }
+
+    /// What lies below the buffer has been filled: the rest goes on from there.
+    fn start_from(&mut self, evictions: u64, preconditioning: Preconditioning) {
+        self.pipeline.start_from(evictions);
+        self.preconditioning = preconditioning;
+        self.observers.restart(&self.as_observed());
+    }
+
+    /// Writes down what lies below the buffer, as [`Self::filled`] copies it.
+    ///
+    /// # Errors
+    /// Nothing more could be written, or the drive keeps what its flash holds (`verify`).
+    pub fn save_filled(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.backend.engine().stored().is_some() {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        write_to(out, |sink| {
+            self.backend.save(sink)?;
+            self.pipeline.evictions().save(sink)?;
+            self.preconditioning.save(sink)
+        })
+    }
+
+    /// Brings an empty drive into the state that [`Self::save_filled`] of this same build has
+    /// written for one with the same [`Filled::key`]. Says whether `bytes` were that; if not, the
+    /// drive is of no use any more.
+    pub fn load_filled(&mut self, bytes: &[u8]) -> bool {
+        let timed = self.backend.is_timed();
+        let (mut evictions, mut preconditioning) = (0, Preconditioning::default());
+        let taken = read_from(bytes, |source| {
+            self.backend.load(source)?;
+            evictions.load(source)?;
+            preconditioning.load(source)
+        });
+        self.backend.set_timed(timed);
+        if taken.is_ok() {
+            self.start_from(evictions, preconditioning);
+        }
+        taken.is_ok()
     }
 }
 

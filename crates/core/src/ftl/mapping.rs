@@ -6,6 +6,7 @@ use super::advice::Advice;
 use super::context::{Cx, PageOut};
 use crate::nand::{Flash, JoinId, Media};
 use crate::support::ids::{Lpn, PlaneId, Ppn};
+use crate::support::persist::Persist;
 
 /// How a call for more room went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub enum Reclaim {
 }
 
 /// A mapping: where each logical page lives, where the next write goes, and how space is won back.
-pub trait Mapping: DynClone + std::fmt::Debug + Send + Sync {
+pub trait Mapping: DynClone + Persist + std::fmt::Debug + Send + Sync {
     /// Where a logical page is, or `None` if it was never written or has been trimmed. May plan
     /// what it takes to read the map; then `known` of the [`Cx`] says when it has been read. O(1).
     fn translate(&mut self, cx: &mut Cx<'_>, lpn: Lpn) -> Option<Ppn>;
@@ -92,3 +93,4 @@ pub trait Mapping: DynClone + std::fmt::Debug + Send + Sync {
 }
 
 dyn_clone::clone_trait_object!(Mapping);
+crate::persist_objects!(Mapping);

@@ -1,12 +1,14 @@
 //! Erased blocks, unit by unit, the one erased longest ago first: its erase is the likeliest to
 //! have ended, and wear spreads over all of them.
 
+use serde::{Deserialize, Serialize};
+
 use crate::nand::Geometry;
 use crate::support::ids::{BlockId, PlaneId};
 use crate::support::roomy::RoomyQueue;
 
 /// The erased blocks of all units.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Pool {
     units: Vec<RoomyQueue<BlockId>>,
     total: u32,

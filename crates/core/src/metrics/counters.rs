@@ -1,9 +1,11 @@
 //! Counts, by cause, never sampled.
 
+use serde::{Deserialize, Serialize};
+
 use crate::nand::op::ByCause;
 
 /// Everything that is counted during a run.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Mapped pages read from flash, by [`crate::nand::Cause`].
     pub reads: ByCause,

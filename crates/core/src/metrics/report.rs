@@ -1,7 +1,7 @@
 //! The figures of one run, as they are written down. Times in ns, sizes in bytes or pages; what was
 //! not timed is null.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Figures;
 use super::latency::LatencySummary;
@@ -147,7 +147,7 @@ pub struct Merges {
 }
 
 /// What was done to the drive before the first request.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Preconditioning {
     /// Empty, full, steady or workload.
     pub state: String,

@@ -1,6 +1,8 @@
 //! What a chip's commands take, and what it can do at the same time: the configuration, settled and
 //! checked.
 
+use serde::{Deserialize, Serialize};
+
 use super::config::{
     NandConfig, PageTimes, PageTypes, PlaneGroups, Scheduling, SuspendConfig, TwoPlaneConfig,
 };
@@ -12,7 +14,7 @@ use crate::support::units::Bytes;
 pub const COMPANIONS: usize = 3;
 
 /// Times in ns and abilities of the chips.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Chip {
     pub(super) command: u64,
     pub(super) transfer: u64,

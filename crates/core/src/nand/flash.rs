@@ -3,6 +3,8 @@
 //! The rules hold in release builds too. The first breach is kept and ends the run: a scheme that
 //! breaks them is wrong, and its numbers would be.
 
+use serde::{Deserialize, Serialize};
+
 use thiserror::Error;
 
 use super::config::ProgramOrder;
@@ -74,7 +76,7 @@ pub enum Violation {
 }
 
 /// The array's state by issue.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Flash {
     /// The array's numbers.
     pub geometry: Geometry,
@@ -86,6 +88,7 @@ pub struct Flash {
     erases: Vec<u32>,
     /// Erases after which a block is worn out; 0 where none wears out.
     endurance: u32,
+    #[serde(skip)]
     violation: Option<Violation>,
 }
 

@@ -4,12 +4,14 @@
 //! driven together. Units are numbered so that the channel varies fastest, then the chip, the die
 //! and the plane (CWDP): consecutive units lie on different channels.
 
+use serde::{Deserialize, Serialize};
+
 use super::config::NandConfig;
 use crate::support::divide::Divisor;
 use crate::support::ids::{BlockId, DieId, LogicalBlock, Lpn, PlaneId, Ppn};
 
 /// The numbers of a flash array, in mapped pages.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Geometry {
     /// Channels.
     pub channels: u32,

@@ -10,11 +10,13 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::geometry::Geometry;
 use crate::support::ids::{BlockId, LogicalBlock, Lpn, Ppn};
 
 /// What a block serves as, as its pages record it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Role {
     /// Host pages anywhere (page mapping), or at their own offset (block mapping).
     #[default]
@@ -24,7 +26,7 @@ pub enum Role {
 }
 
 /// What a page holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Content {
     /// A host page.
     #[default]
@@ -39,7 +41,7 @@ pub enum Content {
 
 /// The out-of-band record of a page, and the version stamp that stands for its data. The stamp
 /// tells nothing to recovery but the age of a part of the map.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Oob {
     /// Logical page; of a tombstone, the number of its list; of a translation page, its number.
     pub lpn: Lpn,

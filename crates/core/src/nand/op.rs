@@ -4,12 +4,14 @@
 //! each operation its start and its end. Operations run in the order in which they become ready.
 //! One that must wait names a *join*, and starts when all operations that signal it have ended.
 
+use serde::{Deserialize, Serialize};
+
 use super::media::Oob;
 use crate::support::NONE;
 use crate::support::ids::BlockId;
 
 /// What a die does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Kind {
     /// Pages `page..page + count` of `block` to the controller.
     Read,
@@ -22,7 +24,7 @@ pub enum Kind {
 }
 
 /// On whose account an operation is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Cause {
     /// The host's own pages.
@@ -67,7 +69,7 @@ pub type ByCause = [u64; Cause::ALL.len()];
 
 /// "All of these operations have ended": of a plan, which knows its joins by numbers from 0 until
 /// it is issued, or of the engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct JoinId(u32);
 
 impl JoinId {
@@ -128,7 +130,7 @@ impl std::fmt::Display for JoinId {
 }
 
 /// One operation of a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlashOp {
     /// What is done.
     pub kind: Kind,
@@ -167,7 +169,7 @@ pub struct FlashOp {
 }
 
 /// What the flash has to do, in order, for one step of a scheme.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Plan {
     /// Operations in the order of issue.
     pub ops: Vec<FlashOp>,

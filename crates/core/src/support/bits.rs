@@ -1,8 +1,11 @@
 //! A fixed set of bits, with the range operations that pages of a block need.
 
+use serde::{Deserialize, Serialize};
+
 /// Bits `0..len`, all clear at first.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bits {
+    #[serde(with = "crate::support::bulk")]
     words: Vec<u64>,
 }
 

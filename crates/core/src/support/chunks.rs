@@ -4,6 +4,10 @@
 use std::ops::{Index, Range};
 use std::sync::Arc;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::bulk::{self, Number};
+
 /// Elements of a part, a power of two.
 const PART: usize = 4096;
 
@@ -126,6 +130,24 @@ impl<T: Copy> Clone for Chunks<T> {
     }
 }
 
+impl<T: Number> Serialize for Chunks<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let all: Vec<T> = self.iter().copied().collect();
+        bulk::serialize(&all, serializer)
+    }
+}
+
+impl<'de, T: Number> Deserialize<'de> for Chunks<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let all: Vec<T> = bulk::deserialize(deserializer)?;
+        let own = |part: &[T]| {
+            let padding = std::iter::repeat(part[0]);
+            Part::Own(boxed(part.iter().copied().chain(padding).take(PART)))
+        };
+        Ok(Self { parts: all.chunks(PART).map(own).collect(), len: all.len() })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -162,6 +184,9 @@ mod tests {
                 prop_assert_eq!(chunks.len(), model.len());
                 prop_assert!(chunks.iter().eq(model));
                 prop_assert_eq!(chunks[LEN - 1], model[LEN - 1]);
+                let bytes = postcard::to_allocvec(chunks).unwrap();
+                let read: Chunks<u32> = postcard::from_bytes(&bytes).unwrap();
+                prop_assert!(read.len() == LEN && read.iter().eq(model));
             }
         }
     }

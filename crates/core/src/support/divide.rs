@@ -1,7 +1,9 @@
 //! Division by a number that stays the same and is mostly a power of two.
 
+use serde::{Deserialize, Serialize};
+
 /// A divisor above 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Divisor {
     by: u64,
     /// Shift that does the same, or 64 where there is none.

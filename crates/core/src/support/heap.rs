@@ -1,11 +1,13 @@
 //! The least of many keys that change: a binary heap that knows where each of its members is.
 
+use serde::{Deserialize, Serialize};
+
 use super::NONE;
 use crate::support::roomy::Roomy;
 
 /// Members `0..count`, each in the heap with a key or not. The least key is first; equal keys must
 /// not matter to the caller, or be told apart by the key itself.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Heap<K> {
     /// Members in heap order, each with its key.
     order: Roomy<(K, u32)>,

@@ -1,16 +1,18 @@
 //! Doubly linked lists over indices: the nodes lie in one array, a list is its two ends.
 
+use serde::{Deserialize, Serialize};
+
 use super::NONE;
 
 /// Links of all nodes; a node is in at most one list at a time.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Links {
     /// `[towards the front, towards the back]` of each node.
     nodes: Vec<[u32; 2]>,
 }
 
 /// One list: front (most recent, where recency is meant) and back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct List {
     front: u32,
     back: u32,

@@ -1,13 +1,15 @@
 //! A set of numbers that grows upwards, and the greatest of them up to a limit: a bit for each
 //! number, and a bit for each word of bits that is not empty, six levels high.
 
+use serde::{Deserialize, Serialize};
+
 use crate::support::roomy::Roomy;
 
 /// Levels; all numbers below 64 to this power, 68 billion, lie in one word of the last.
 const LEVELS: usize = 6;
 
 /// Numbers from 0.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Marks {
     /// `levels[0]` has a bit for each number, `levels[n + 1]` one for each word of `levels[n]`.
     levels: [Roomy<u64>; LEVELS],

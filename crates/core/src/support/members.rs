@@ -1,10 +1,12 @@
 //! A set of small numbers that takes O(1) to change and O(members) to go through.
 
+use serde::{Deserialize, Serialize};
+
 use super::NONE;
 use crate::support::roomy::Roomy;
 
 /// Some of the numbers `0..count`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Members {
     members: Roomy<u32>,
     /// Place of each member among them, or [`NONE`].

@@ -3,13 +3,15 @@
 //! A leaf that falls is compared with its group's minimum and mostly stops there; a leaf that rises
 //! re-reads 16 leaves (one cache line half) a level. Ties go to the lowest index.
 
+use serde::{Deserialize, Serialize};
+
 const FAN: usize = 16;
 
 /// A leaf that does not take part.
 pub const ABSENT: u16 = u16::MAX;
 
 /// Minima of the leaves `0..len`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Minima {
     /// `levels[0]` are the leaves, padded to a multiple of 16; the last level is one group at most.
     levels: Vec<Vec<u16>>,

@@ -2,6 +2,7 @@
 //! macro.
 
 pub mod bits;
+pub mod bulk;
 pub mod chunks;
 pub mod classes;
 pub mod divide;
@@ -12,6 +13,7 @@ pub mod list;
 pub mod marks;
 pub mod members;
 pub mod minima;
+pub mod persist;
 pub mod registry;
 pub mod roomy;
 pub mod sketch;

@@ -1,8 +1,11 @@
-//! Vectors and queues whose copies have as much room as they have: a drive that starts from a copy
-//! of another one allocates no more than that one would.
+//! Vectors and queues whose copies have as much room as they have, in memory and written down: a
+//! drive that starts from a copy of another one allocates no more than that one would.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 macro_rules! roomy {
     ($(#[$doc:meta])* $name:ident of $inner:ident) => {
@@ -28,6 +31,22 @@ macro_rules! roomy {
                 let mut copy = Self::with_capacity(self.0.capacity());
                 copy.0.extend(self.0.iter().cloned());
                 copy
+            }
+        }
+
+        impl<T: Serialize> Serialize for $name<T> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                (self.0.capacity() as u64, &self.0).serialize(serializer)
+            }
+        }
+
+        impl<'de, T: Deserialize<'de>> Deserialize<'de> for $name<T> {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let (capacity, all) = <(u64, $inner<T>)>::deserialize(deserializer)?;
+                let mut own = $inner::new();
+                own.try_reserve_exact(capacity as usize).map_err(D::Error::custom)?;
+                own.extend(all);
+                Ok(Self(own))
             }
         }
 
@@ -99,9 +118,15 @@ mod tests {
         vector.extend(0..7);
         let copy = vector.clone();
         assert_eq!((&*copy, copy.capacity()), (&*vector, vector.capacity()));
+        let written = postcard::to_allocvec(&vector).unwrap();
+        let copy: Roomy<u32> = postcard::from_bytes(&written).unwrap();
+        assert_eq!((&*copy, copy.capacity()), (&*vector, vector.capacity()));
         let mut queue: RoomyQueue<u32> = (0..50).collect();
         queue.drain(..30);
         let copy = queue.clone();
+        assert_eq!((&*copy, copy.capacity()), (&*queue, queue.capacity()));
+        let written = postcard::to_allocvec(&queue).unwrap();
+        let copy: RoomyQueue<u32> = postcard::from_bytes(&written).unwrap();
         assert_eq!((&*copy, copy.capacity()), (&*queue, queue.capacity()));
     }
 }

@@ -2,18 +2,20 @@
 
 use std::hint::select_unpredictable;
 
+use serde::{Deserialize, Serialize};
+
 /// A clock that is not set.
 pub const NEVER: u64 = u64::MAX;
 
 /// Clocks `0..len`, none set at first. Among equal times the lowest index wins.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Tournament {
     /// A binary tree: 1 is the root, node `n` has the earlier of `2n` and `2n + 1`, the second half
     /// are the clocks.
     nodes: Vec<Entry>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
     time: u64,
     clock: u32,

@@ -325,3 +325,26 @@ macro_rules! forward_to_inner {
 }
 
 pub(crate) use forward_to_inner;
+
+/// A mapping of the tests' own is never written down.
+macro_rules! never_saved {
+    ($mapping:ty) => {
+        impl eraseblock_core::support::persist::Persist for $mapping {
+            fn save(
+                &self,
+                _sink: &mut eraseblock_core::support::persist::Sink<'_>,
+            ) -> Result<(), eraseblock_core::support::persist::Error> {
+                Err(eraseblock_core::support::persist::Error::WontImplement)
+            }
+
+            fn load(
+                &mut self,
+                _source: &mut eraseblock_core::support::persist::Source<'_>,
+            ) -> Result<(), eraseblock_core::support::persist::Error> {
+                Err(eraseblock_core::support::persist::Error::WontImplement)
+            }
+        }
+    };
+}
+
+pub(crate) use never_saved;

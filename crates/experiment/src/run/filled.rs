@@ -2,11 +2,13 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Instant;
 
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, Filled, Options};
 
 use super::RunError;
+use super::cache::Cache;
 use super::waiting::lock;
 
 /// Bytes of filled drives that are kept; the oldest go first.
@@ -41,10 +43,11 @@ impl FilledDrives {
         &self,
         device: &mut Device,
         (config, options): (&DeviceConfig, Options),
+        cache: Option<&Cache>,
         progress: &mut dyn FnMut(u64, u64) -> bool,
     ) -> Result<(), RunError> {
         if device.bytes_below_buffer() > KEPT {
-            return fill(device, progress);
+            return fill(device, (config, options), cache, progress);
         }
         let entry = self.entry(&Filled::key(config, options));
         let mut found = lock(&entry, &mut |_| progress(0, 0))?;
@@ -53,7 +56,7 @@ impl FilledDrives {
             *device = Device::starting_from(config, options, &filled)?;
             return Ok(());
         }
-        fill(device, progress)?;
+        fill(device, (config, options), cache, progress)?;
         *found = Some(Arc::new(device.filled()));
         drop(found);
         self.make_room();
@@ -102,10 +105,24 @@ fn peek(entry: &Entry) -> Option<Arc<Filled>> {
     }
 }
 
-/// Fills a drive of its own.
+/// Fills an empty drive, unless the folder `cache` holds one that it can start from.
 pub(super) fn fill(
     device: &mut Device,
+    (config, options): (&DeviceConfig, Options),
+    cache: Option<&Cache>,
     progress: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<(), RunError> {
-    if device.precondition_with(progress)? { Ok(()) } else { Err(RunError::Cancelled) }
+    if let Some(cache) = cache
+        && cache.load(device, (config, options))?
+    {
+        return Ok(());
+    }
+    let start = Instant::now();
+    if !device.precondition_with(progress)? {
+        return Err(RunError::Cancelled);
+    }
+    if let Some(cache) = cache {
+        cache.keep(device, (config, options), start.elapsed());
+    }
+    Ok(())
 }

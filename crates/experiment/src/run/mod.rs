@@ -1,6 +1,7 @@
 //! Runs one experiment: workload and drive in, a record out.
 
 mod advice;
+mod cache;
 mod error;
 mod events;
 mod filled;
@@ -24,6 +25,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use crate::experiment::Experiment;
+pub use cache::Cache;
 pub use error::RunError;
 use events::EventLog;
 pub(crate) use events::push_line;
@@ -31,6 +33,10 @@ use filled::FilledDrives;
 pub use info::{InfoOptions, trace_info};
 pub use record::Record;
 use workloads::{Stamp, Workloads, changed};
+
+/// Version of the engine, and a hash of the source that decides its results: two builds with the
+/// same one give the same records.
+pub const ENGINE: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("ERASEBLOCK_SOURCE"));
 
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +59,8 @@ pub struct How<'a> {
     pub events: Option<&'a Path>,
     /// Other runs of this runner may start from the same filled drive: keep it for them.
     pub share: bool,
+    /// Where filled drives are kept for other commands.
+    pub cache: Option<&'a Cache>,
 }
 
 /// What a record calls the format of a workload that no file holds.
@@ -158,9 +166,9 @@ impl Runner {
         let start = Instant::now();
         let mut filling = |done, total| report("fill", done, total).is_ok();
         if how.share && !is_filled {
-            self.filled.fill(&mut device, (&config, options), &mut filling)?;
+            self.filled.fill(&mut device, (&config, options), how.cache, &mut filling)?;
         } else if !is_filled {
-            filled::fill(&mut device, &mut filling)?;
+            filled::fill(&mut device, (&config, options), how.cache, &mut filling)?;
         }
         if experiment.precondition.state == Precondition::Workload {
             let pass = || fitted.requests().map(|request| request.map_err(RunError::from));

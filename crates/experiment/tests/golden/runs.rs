@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use eraseblock_experiment::{How, Runner, preset_names, registry_json, resolve};
+use eraseblock_experiment::{Cache, How, Runner, preset_names, registry_json, resolve};
 use serde_json::{Value, json};
 
 use crate::digest::Digest;
@@ -31,26 +31,31 @@ impl Run {
         if self.power {
             return power::digest(&self.file, &self.sets);
         }
-        let runner = Runner::default();
-        let own = self.digest_by(&runner, folder);
-        let copy = self.digest_by(&runner, folder);
-        assert!(
-            own == copy,
-            "{}: a drive that starts from a filled one: {:?}",
-            self.name,
-            own.fields_that_differ(&copy)
-        );
+        let (runner, cache) =
+            (Runner::default(), Cache::new(folder.join("kept"), 1 << 30).of_all());
+        // The drive is filled, unless another run has kept it.
+        let own = self.digest_by(&runner, folder, Some(&cache));
+        // One starts from a copy of it, one from what has been kept.
+        let copy = self.digest_by(&runner, folder, None);
+        let loaded = self.digest_by(&Runner::default(), folder, Some(&cache));
+        for (other, what) in [(copy, "copied"), (loaded, "loaded")] {
+            assert!(
+                own == other,
+                "{}: a filled drive that was {what}: {:?}",
+                self.name,
+                own.fields_that_differ(&other)
+            );
+        }
         own
     }
 
-    /// The first time the drive is filled, then the next one starts from a copy of it.
-    fn digest_by(&self, runner: &Runner, folder: &Path) -> Digest {
+    fn digest_by(&self, runner: &Runner, folder: &Path, cache: Option<&Cache>) -> Digest {
         let experiment = match resolve(Some(&self.file), "golden.toml", &self.sets) {
             Ok(all) => all.into_iter().next().expect("a file is at least one experiment"),
             Err(error) => panic!("{}: {error}", self.name),
         };
         let log = folder.join(format!("{}.jsonl", self.name.replace(['/', ' ', '='], "-")));
-        let how = How { verify: false, events: Some(&log), share: true };
+        let how = How { verify: false, events: Some(&log), share: true, cache };
         match runner.run(&experiment, folder, how, &mut |_| ControlFlow::Continue(())) {
             Ok(record) => {
                 let events = std::fs::read_to_string(&log).expect("the log of a run that ended");

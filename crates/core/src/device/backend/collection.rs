@@ -1,5 +1,7 @@
 //! Collecting garbage, step by step while the host goes on.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Backend, Cx, NOBODY, Reclaimed, Tag, cx};
 use crate::ftl::gc::{GcConfig, GcCost};
 use crate::ftl::{Reclaim, Waiter};
@@ -13,7 +15,7 @@ use crate::support::ids::PlaneId;
 const PASSES: u64 = 8;
 
 /// What is known of collection over the whole drive.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::device) struct Collection {
     /// Units being collected.
     jobs: u32,

@@ -60,6 +60,11 @@ pub(super) struct Backend {
     places_pages: bool,
 }
 
+crate::persist!(Backend {
+    flash, engine, counters, plan, job_plan, group, collection, timed, copy_back, watches_reads,
+    places_pages,
+} objects { mapping });
+
 /// Lends the parts of a backend to its mapping.
 macro_rules! cx {
     ($backend:expr, $plan:ident, $own:expr) => {

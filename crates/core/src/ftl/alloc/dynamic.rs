@@ -118,7 +118,7 @@ impl Config {
 }
 
 /// Pages of one request that go to one unit together.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Stripe {
     /// Where they go, or [`PlaneId::NONE`].
     unit: PlaneId,
@@ -129,7 +129,7 @@ struct Stripe {
     turn: u32,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Dynamic {
     pools: Pools,
     /// Pages of a program, and of a stripe.

@@ -19,6 +19,7 @@ use dyn_clone::DynClone;
 
 use crate::nand::Geometry;
 use crate::support::ids::{PlaneId, Ppn};
+use crate::support::persist::Persist;
 pub use units::Units;
 
 /// A page that is going to be written.
@@ -34,7 +35,7 @@ pub struct Fresh {
 }
 
 /// Chooses units.
-pub trait Allocator: DynClone + std::fmt::Debug + Send + Sync {
+pub trait Allocator: DynClone + Persist + std::fmt::Debug + Send + Sync {
     /// The unit that a page goes to: one that takes it, or `None` if none does.
     fn pick(&mut self, page: Fresh, units: &mut dyn Units) -> Option<PlaneId>;
 
@@ -53,6 +54,7 @@ pub trait Allocator: DynClone + std::fmt::Debug + Send + Sync {
 }
 
 dyn_clone::clone_trait_object!(Allocator);
+crate::persist_objects!(Allocator);
 
 /// What an allocator is built for.
 #[derive(Debug, Clone, Copy)]

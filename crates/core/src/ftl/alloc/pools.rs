@@ -1,9 +1,11 @@
 //! How units are divided into pools, and which pool a page belongs to.
 
+use serde::{Deserialize, Serialize};
+
 use crate::support::ids::{Lpn, PlaneId};
 
 /// Groups of units. Each page has a pool; a unit belongs to one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pools {
     /// Consecutive pages of one pool.
     stripe: u32,

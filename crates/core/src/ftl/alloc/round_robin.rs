@@ -57,7 +57,7 @@ impl Config {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct RoundRobin {
     units: u32,
     /// Pages of a program.

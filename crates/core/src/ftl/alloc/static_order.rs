@@ -111,7 +111,7 @@ fn turns(order: &str, g: &Geometry) -> Result<Vec<u32>, String> {
 }
 
 /// Each pool is one unit: there is nothing to choose.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Static;
 
 impl Allocator for Static {

@@ -178,7 +178,7 @@ impl Config {
 }
 
 /// A log block.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Log {
     block: BlockId,
     lbn: LogicalBlock,
@@ -188,7 +188,7 @@ struct Log {
 }
 
 /// The log blocks, and whose they are.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Bast {
     config: Config,
     /// Log of each logical block, as an index into `logs`.

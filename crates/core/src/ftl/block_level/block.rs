@@ -73,7 +73,7 @@ impl Config {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Block;
 
 /// The pages of a batch that lie in the logical block of the first one, in ascending order.

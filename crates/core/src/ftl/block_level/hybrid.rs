@@ -71,7 +71,7 @@ impl Config {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Hybrid;
 
 /// The next page of a logical block's data block, which is taken where there is none; `None` while

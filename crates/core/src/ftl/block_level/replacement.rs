@@ -107,7 +107,7 @@ impl Config {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Replacement {
     limit: u32,
     /// Chain of each logical block, behind its data block.

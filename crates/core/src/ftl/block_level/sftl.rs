@@ -131,7 +131,7 @@ impl Config {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Sftl {
     threshold: usize,
     /// The log blocks of random blocks.
@@ -144,7 +144,7 @@ struct Sftl {
 }
 
 /// The pages that are being written together.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Now {
     group: u64,
     lbn: LogicalBlock,

@@ -137,7 +137,7 @@ impl Config {
 }
 
 /// A superblock.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Group {
     /// Its physical blocks.
     blocks: Roomy<BlockId>,
@@ -147,7 +147,7 @@ struct Group {
 }
 
 /// What a physical block still holds.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Need {
     live: u32,
     trimmed: bool,
@@ -160,7 +160,7 @@ impl Need {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Superblock {
     /// Pages of a superblock.
     pages: u64,

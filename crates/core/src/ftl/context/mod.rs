@@ -5,6 +5,8 @@
 
 mod moves;
 
+use serde::{Deserialize, Serialize};
+
 pub use moves::{Move, Run};
 
 use crate::metrics::Counters;
@@ -15,7 +17,7 @@ use crate::support::NONE;
 use crate::support::ids::{BlockId, LogicalBlock, Lpn, Ppn};
 
 /// A page on its way to flash.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageOut {
     /// Logical page; of a tombstone, the number of its list; of a translation page, its number.
     pub lpn: Lpn,
@@ -57,7 +59,7 @@ impl PageOut {
 }
 
 /// What a block serves as, recorded with each of its pages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Label {
     /// Role of the block.
     pub role: Role,
@@ -98,7 +100,7 @@ impl After {
 }
 
 /// Who waits for the operations of a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Waiter {
     /// Nobody.
     Nobody,

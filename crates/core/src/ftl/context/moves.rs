@@ -1,13 +1,15 @@
 //! Pages that move from one block to another: copies where both lie on one die, else reads and
 //! programs.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Cx, Label, PageOut, Place};
 use crate::nand::{Cause, FlashOp, JoinId, Kind, Oob};
 use crate::support::NONE;
 use crate::support::ids::{BlockId, Lpn};
 
 /// A page to be moved: its place in the source block, and what it holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Move {
     /// Page in the source block, or [`NONE`] to write a filler.
     pub page: u32,
@@ -16,7 +18,7 @@ pub struct Move {
 }
 
 /// Logical pages at equal distances: `first`, `first + step`, and so on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     /// The first one.
     pub first: Lpn,

@@ -187,7 +187,7 @@ impl Config {
 }
 
 /// The pages of a logical block that are being written together.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Stream {
     group: u64,
     /// The logical block.
@@ -198,7 +198,7 @@ struct Stream {
     run: u32,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Blas {
     config: Config,
     logical_pages: u32,

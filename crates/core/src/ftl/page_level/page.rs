@@ -57,7 +57,7 @@ impl Config {
 }
 
 /// A map that is kept in RAM whole, over whatever store.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Plain;
 
 impl PageScheme for Plain {}

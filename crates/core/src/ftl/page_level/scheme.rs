@@ -10,10 +10,11 @@ use crate::metrics::Counters;
 use crate::nand::{Cause, Flash, JoinId, Media};
 use crate::pattern::{Hint, Pattern, Policy, Route};
 use crate::support::ids::{BlockId, LogicalBlock, Lpn, PlaneId, Ppn};
+use crate::support::persist::Persist;
 
 /// What a scheme does otherwise than page mapping, which by default it is. It is told of each page
 /// before and after it is written, looked up or moved; the page's place is kept in the table.
-pub trait PageScheme: Clone + std::fmt::Debug + Send + Sync {
+pub trait PageScheme: Clone + Persist + std::fmt::Debug + Send + Sync {
     // Where the host's pages go.
 
     /// The class of a page that is going to be written, whose present version lies at `old`. Each
@@ -170,6 +171,8 @@ pub struct PageLevel<S> {
     table: Table,
     scheme: S,
 }
+
+crate::persist!(PageLevel<S> { store, table, scheme });
 
 /// Whose pages collection moves.
 struct Moves<'a, S> {

@@ -70,7 +70,7 @@ impl Config {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct CostBenefit {
     formula: Formula,
 }

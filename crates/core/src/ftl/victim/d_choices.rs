@@ -69,7 +69,7 @@ impl Config {
 /// Draws at most: with more, choosing a block would take longer than looking at all of them.
 const MOST: u32 = 1000;
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct DChoices {
     /// Blocks that are drawn; the binary logarithm of a unit's blocks where not given.
     pub(super) d: Option<u32>,

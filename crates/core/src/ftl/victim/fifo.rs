@@ -46,7 +46,7 @@ impl Config {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Fifo;
 
 impl VictimPolicy for Fifo {

@@ -47,7 +47,7 @@ impl Config {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Greedy;
 
 impl VictimPolicy for Greedy {

@@ -57,14 +57,14 @@ impl Config {
     }
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct LocalityGathering {
     /// Erases of late, for each unit by region.
     erases: Vec<Vec<f64>>,
 }
 
 /// The next block of a region, and how many closed ones it has.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Region {
     next: Option<u32>,
     closed: u32,

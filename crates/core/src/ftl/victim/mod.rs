@@ -22,11 +22,14 @@ pub mod rga;
 pub mod windowed_greedy;
 
 use dyn_clone::DynClone;
+use serde::{Deserialize, Serialize};
+
+use crate::support::persist::Persist;
 
 pub use candidates::{Candidates, HistoryView};
 
 /// Chooses victims.
-pub trait VictimPolicy: DynClone + std::fmt::Debug + Send + Sync {
+pub trait VictimPolicy: DynClone + Persist + std::fmt::Debug + Send + Sync {
     /// The block to collect, by its number inside the unit; `None` where no block gains anything.
     fn choose(&mut self, blocks: &Candidates<'_>) -> Option<u32>;
 
@@ -43,9 +46,10 @@ pub trait VictimPolicy: DynClone + std::fmt::Debug + Send + Sync {
 }
 
 dyn_clone::clone_trait_object!(VictimPolicy);
+crate::persist_objects!(VictimPolicy);
 
 /// What is kept of each block for a policy that asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Looks {
     /// The order in which blocks were closed.
     pub order: bool,

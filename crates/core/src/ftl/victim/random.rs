@@ -65,7 +65,7 @@ impl Config {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Random {
     least_invalid: f64,
     draws: Pcg64Mcg,

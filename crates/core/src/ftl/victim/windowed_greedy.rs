@@ -70,7 +70,7 @@ impl Config {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct WindowedGreedy {
     window: f64,
     /// Closed blocks by the time they were closed; kept for its memory.

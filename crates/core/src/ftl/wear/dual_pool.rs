@@ -114,7 +114,7 @@ impl Config {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct DualPool {
     threshold: u32,
     hot: Bits,

@@ -73,7 +73,7 @@ impl Config {
 }
 
 /// Swaps cold data into worn blocks.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Swapping {
     threshold: u32,
     /// Blocks of a cluster.

@@ -30,11 +30,12 @@ use serde::{Deserialize, Serialize};
 use crate::ftl::alloc::Pools;
 use crate::nand::Geometry;
 use crate::support::ids::BlockId;
+use crate::support::persist::Persist;
 use crate::support::registry::Choice;
 
 /// The valid pages of `from` move into `into`, and `from` is erased. What is valid in `into` before
 /// that moves where collection puts it, and `into` is erased.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Swap {
     /// Block with the pages.
     pub from: BlockId,
@@ -73,7 +74,7 @@ pub trait Blocks {
 }
 
 /// Levels wear.
-pub trait Leveller: DynClone + std::fmt::Debug + Send + Sync {
+pub trait Leveller: DynClone + Persist + std::fmt::Debug + Send + Sync {
     /// Collection has erased `block`, one of the cluster `blocks`: the swap that is due now, if one
     /// is. It is not carried out while there is no room for it; then it is asked for again after
     /// the next erase.
@@ -99,6 +100,7 @@ pub trait Leveller: DynClone + std::fmt::Debug + Send + Sync {
 }
 
 dyn_clone::clone_trait_object!(Leveller);
+crate::persist_objects!(Leveller);
 
 /// What a leveller is built for.
 #[derive(Debug, Clone, Copy)]

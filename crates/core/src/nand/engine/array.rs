@@ -1,5 +1,7 @@
 //! What each die and each channel is doing.
 
+use serde::{Deserialize, Serialize};
+
 use super::COMPANIONS;
 use super::group::Group;
 use crate::nand::Geometry;
@@ -7,7 +9,7 @@ use crate::support::NONE;
 use crate::support::ids::DieId;
 
 /// Where a die is in the current step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Phase {
     /// Before or in the first bus and array phase.
     First,
@@ -29,7 +31,7 @@ pub(super) enum Phase {
 }
 
 /// A program or erase that has stopped.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Suspended {
     pub op: u32,
     pub companions: [u32; COMPANIONS],
@@ -40,13 +42,13 @@ pub(super) struct Suspended {
     pub suspensions: u32,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(super) struct Queue {
     pub head: u32,
     pub tail: u32,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Die {
     pub running: u32,
     pub phase: Phase,
@@ -74,7 +76,7 @@ pub(super) struct Die {
     pub steps_before: u32,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Channel {
     /// When all who have asked for it will have had it.
     pub busy_until: u64,
@@ -85,7 +87,7 @@ pub(super) struct Channel {
 }
 
 /// The dies and the channels.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Array {
     pub dies: Vec<Die>,
     pub channels: Vec<Channel>,

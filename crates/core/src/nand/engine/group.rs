@@ -5,13 +5,15 @@
 //! for longer. Only host reads that go before everything (`nand.scheduling = "read-first"`) still
 //! do. A die never stands idle for its group: while the group waits for another die, others go on.
 
+use serde::{Deserialize, Serialize};
+
 use super::Engine;
 use crate::nand::op::FlashOp;
 use crate::support::NONE;
 use crate::support::ids::DieId;
 
 /// The group that is being issued.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Group {
     /// Its last operation on each die, or [`NONE`].
     last: Vec<u32>,

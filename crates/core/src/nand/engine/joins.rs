@@ -2,19 +2,21 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use super::Engine;
 use crate::nand::op::JoinId;
 use crate::support::NONE;
 
 /// Leads to an operation that waits, or to a join; edges of one source form a list.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Edge {
     pub op: u32,
     pub next: u32,
 }
 
 /// Operations that end together, as far as those who wait can tell.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Join {
     pub count: u32,
     /// Edges to operations that wait; in a free join, the next free one.
@@ -24,7 +26,7 @@ pub(super) struct Join {
 }
 
 /// Who waits for what, and which ends somebody has to be told of.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Waiting {
     pub joins: Vec<Join>,
     pub free_join: u32,

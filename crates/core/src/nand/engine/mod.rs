@@ -48,6 +48,7 @@ pub use idle::IdleDrive;
 use array::{Array, Die, Phase};
 use hashbrown::HashMap;
 use joins::Waiting;
+use serde::{Deserialize, Serialize};
 
 use super::chip::{COMPANIONS, Chip};
 use super::flash::Flash;
@@ -61,7 +62,7 @@ use crate::support::ids::{BlockId, DieId};
 use crate::support::tournament::Tournament;
 
 /// An operation under way.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct OpState {
     op: FlashOp,
     /// Order of issue.
@@ -91,7 +92,7 @@ struct OpState {
 }
 
 /// What is under way on a block.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Block {
     /// Operations under way that need what is in it, since its last erase was issued.
     pins: u32,
@@ -104,7 +105,7 @@ struct Block {
 }
 
 /// What the chips can do, as far as it is asked for often.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Rules {
     /// The chips do one thing at a time, and every step of an operation takes the same.
     plain: bool,
@@ -116,7 +117,7 @@ struct Rules {
 }
 
 /// Pins of pages that wait in open program units.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Pinned {
     /// Tokens of the pins that each operation on several pages releases.
     unpins: Vec<Vec<u32>>,
@@ -126,7 +127,7 @@ struct Pinned {
 }
 
 /// Operations under way, and what has ended.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Counts {
     under_way: u32,
     /// Reads that have not ended.
@@ -138,7 +139,7 @@ struct Counts {
 }
 
 /// The clock, the dies and the channels.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Engine {
     now: u64,
     chip: Chip,
@@ -147,6 +148,7 @@ pub struct Engine {
     /// How much the dies have to do, where somebody asks.
     work: Option<work::Work>,
     /// The medium, to which each step is applied when it ends, where one is kept.
+    #[serde(skip)]
     stored: Option<Box<Stored>>,
     /// Plan records of the operations under way, while the medium is kept.
     payloads: Vec<Vec<Oob>>,
@@ -442,7 +444,7 @@ fn counts_for_flush(op: &FlashOp) -> bool {
 }
 
 /// What chips did beside one command at a time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Special {
     /// Array operations that several planes did together: reads, programs and copies, erases.
     pub multi_plane: [u64; 3],

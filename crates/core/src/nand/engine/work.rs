@@ -3,13 +3,15 @@
 //! foreseen, nor what planes do together, and an operation that was laid aside for a read counts
 //! whole. Kept only where an allocator asks.
 
+use serde::{Deserialize, Serialize};
+
 use super::Engine;
 use crate::nand::op::{FlashOp, Kind};
 use crate::support::NONE;
 use crate::support::ids::DieId;
 
 /// Times in ns, by die.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Work {
     /// Of operations issued and not ended.
     issued: Vec<u64>,

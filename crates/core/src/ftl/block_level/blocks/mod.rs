@@ -21,6 +21,8 @@ mod recovery;
 mod scheme;
 mod striping;
 
+use serde::{Deserialize, Serialize};
+
 pub use merge::{MERGE_ERASE, MergeErase, MergeTiming, Way};
 pub use scheme::{BlockScheme, Folded, log_blocks, require, striping};
 pub use striping::Striping;
@@ -39,7 +41,7 @@ use crate::support::ids::{BlockId, LogicalBlock, Lpn, PlaneId, Ppn};
 const DEAD: u32 = 1 << 31;
 
 /// Where a page lies inside its data block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Placement {
     /// At its own offset.
     Fixed,
@@ -48,7 +50,7 @@ pub enum Placement {
 }
 
 /// State of a mapping of whole blocks.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Blocks {
     /// The array's numbers.
     pub geometry: Geometry,

@@ -9,9 +9,10 @@ use crate::nand::{Flash, Geometry, JoinId, Media};
 use crate::pattern::{Hint, Pattern, Policy, Route};
 use crate::support::NONE;
 use crate::support::ids::{BlockId, LogicalBlock, Lpn, PlaneId, Ppn};
+use crate::support::persist::Persist;
 
 /// Where writes go, and when blocks are folded into one. Pages are counted as they are placed.
-pub trait BlockScheme: Clone + std::fmt::Debug + Send + Sync {
+pub trait BlockScheme: Clone + Persist + std::fmt::Debug + Send + Sync {
     /// Its name.
     const NAME: &'static str;
 
@@ -83,6 +84,8 @@ pub struct Folded<S> {
     /// Scratch: pages as they are placed.
     placed: Vec<PageOut>,
 }
+
+crate::persist!(Folded<S> { blocks, scheme, placed });
 
 impl<S: BlockScheme + 'static> Folded<S> {
     /// The mapping of an erased array.

@@ -4,10 +4,12 @@
 //! mod width`, at offset `p div width`, so that consecutive pages lie on different data blocks,
 //! which come from different units. The last cluster is as wide as there are logical blocks left.
 
+use serde::{Deserialize, Serialize};
+
 use crate::support::ids::{LogicalBlock, Lpn};
 
 /// Between logical pages and pages as they are placed. O(1).
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Striping {
     width: u32,
     blocks: u32,

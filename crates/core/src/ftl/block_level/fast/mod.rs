@@ -166,7 +166,7 @@ impl Config {
 }
 
 /// The sequential log block.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Sequential {
     block: BlockId,
     lbn: LogicalBlock,
@@ -176,7 +176,7 @@ struct Sequential {
 }
 
 /// What a page of a random log block was written as.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 enum Entry {
     /// This logical page.
     Page(Lpn),
@@ -185,14 +185,14 @@ enum Entry {
 }
 
 /// A random log block.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Random {
     block: BlockId,
     label: Label,
     entries: Roomy<Entry>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Fast {
     config: Config,
     /// Random log blocks at most.

@@ -4,6 +4,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::CAUSE;
 use crate::ftl::block_level::blocks::Blocks;
 use crate::ftl::context::{Cx, Label, Place};
@@ -14,7 +16,7 @@ use crate::support::list::{Links, List};
 use crate::support::roomy::Roomy;
 
 /// What a page of a log was written as. Pages are counted as they are placed.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) enum Entry {
     /// This page.
     Page(Lpn),
@@ -23,7 +25,7 @@ pub(super) enum Entry {
 }
 
 /// A clustered log block.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Log {
     group: u32,
     /// Its flash blocks.
@@ -38,7 +40,7 @@ pub(super) struct Log {
 }
 
 /// All log blocks.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Logs {
     all: Vec<Log>,
     unused: Vec<u32>,

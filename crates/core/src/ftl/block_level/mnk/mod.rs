@@ -206,7 +206,7 @@ impl Config {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Mnk {
     config: Config,
     /// M.

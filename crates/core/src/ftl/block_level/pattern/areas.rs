@@ -5,6 +5,8 @@
 //! elsewhere. Once it is none, it is the *home* of the logical blocks in it, its residents, all of
 //! whose pages that are in no log lie there. It is erased when it has no residents.
 
+use serde::{Deserialize, Serialize};
+
 use crate::ftl::block_level::blocks::Blocks;
 use crate::ftl::context::{Cx, Label, Place};
 use crate::nand::{Cause, Flash, JoinId, Role};
@@ -14,7 +16,7 @@ use crate::support::list::{Links, List};
 use crate::support::roomy::Roomy;
 
 /// Flash blocks that are written and erased together.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Area {
     /// The flash blocks: one, or one for each channel.
     pub(super) blocks: Roomy<BlockId>,
@@ -30,7 +32,7 @@ pub(super) struct Area {
 }
 
 /// All areas.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Areas {
     pub(super) all: Vec<Area>,
     unused: Roomy<u32>,

@@ -267,7 +267,7 @@ impl Config {
 }
 
 /// What the pattern handler knows of a logical block.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Turn {
     policy: Option<Policy>,
     /// What its last two patterns want, the newer one last.
@@ -278,7 +278,7 @@ struct Turn {
 
 /// Pages that are being written: of which logical block, what they belong to together, and where
 /// they go.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Now {
     lbn: LogicalBlock,
     group: u64,
@@ -290,7 +290,7 @@ struct Now {
     rewrite: bool,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct PatternFtl {
     config: Config,
     /// Flash blocks of a striped area.

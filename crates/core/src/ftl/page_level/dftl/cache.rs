@@ -8,6 +8,7 @@ use hashbrown::HashTable;
 use crate::support::bits::Bits;
 use crate::support::ids::Lpn;
 use crate::support::list::{Links, List};
+use crate::support::persist::{Error, Persist, Sink, Source};
 use crate::support::roomy::Roomy;
 
 /// The entries in RAM, in two segments. A new entry is on probation; one that is used again is
@@ -33,6 +34,61 @@ pub struct Cache {
     dirty: Bits,
 }
 
+/// An empty table of `capacity` entries: twice as many, so that it never grows for the sake of what
+/// has been taken out.
+fn table(capacity: usize) -> HashTable<u32> {
+    HashTable::with_capacity(2 * (capacity + 1))
+}
+
+/// The table follows from the rest.
+impl Persist for Cache {
+    fn save(&self, sink: &mut Sink<'_>) -> Result<(), Error> {
+        let Self {
+            lpn,
+            links,
+            probation,
+            protected,
+            is_protected,
+            protected_len,
+            protected_most,
+            free,
+            entries: _,
+            dirty,
+        } = self;
+        lpn.save(sink)?;
+        links.save(sink)?;
+        probation.save(sink)?;
+        protected.save(sink)?;
+        is_protected.save(sink)?;
+        protected_len.save(sink)?;
+        protected_most.save(sink)?;
+        free.save(sink)?;
+        dirty.save(sink)
+    }
+
+    fn load(&mut self, source: &mut Source<'_>) -> Result<(), Error> {
+        self.lpn.load(source)?;
+        self.links.load(source)?;
+        self.probation.load(source)?;
+        self.protected.load(source)?;
+        self.is_protected.load(source)?;
+        self.protected_len.load(source)?;
+        self.protected_most.load(source)?;
+        self.free.load(source)?;
+        self.dirty.load(source)?;
+        self.entries = table(self.lpn.len());
+        let mut held = vec![true; self.lpn.len()];
+        for &at in &self.free {
+            *held.get_mut(at as usize).ok_or(Error::DeserializeBadEncoding)? = false;
+        }
+        let hash = |&at: &u32| hash(self.lpn[at as usize]);
+        for at in (0..self.lpn.len() as u32).filter(|&at| held[at as usize]) {
+            self.entries.insert_unique(hash(&at), at, hash);
+        }
+        Ok(())
+    }
+}
+
 /// Spreads page numbers over the table.
 fn hash(lpn: Lpn) -> u64 {
     u64::from(lpn.0).wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -50,8 +106,7 @@ impl Cache {
             protected_len: 0,
             protected_most,
             free: (0..capacity).rev().collect(),
-            // Twice as many, so that the table never grows for the sake of what has been taken out.
-            entries: HashTable::with_capacity(2 * (capacity as usize + 1)),
+            entries: table(capacity as usize),
             dirty: Bits::new(logical_pages as usize),
         }
     }

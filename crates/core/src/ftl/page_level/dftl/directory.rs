@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::cache::Cache;
 use crate::ftl::context::{Cx, PageOut};
 use crate::ftl::page_level::store::Store;
@@ -13,7 +15,7 @@ use crate::support::ids::{BlockId, Lpn, PlaneId, Ppn};
 use crate::support::roomy::{Roomy, RoomyQueue};
 
 /// The global translation directory, which lies in RAM, and what is due of the pages that it names.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Directory {
     /// Entries of a translation page.
     entries: u32,

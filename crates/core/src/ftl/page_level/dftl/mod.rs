@@ -236,6 +236,8 @@ struct Dftl {
     fetched: Lpn,
 }
 
+crate::persist!(Dftl { cache, directory, batch_evict, fetched });
+
 impl Dftl {
     /// Brings the entry of `lpn` into the cache; says whether it is there now. What has to be read
     /// for that is planned, and its join noted in `cx` where it is `wanted`.

@@ -3,6 +3,7 @@
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
+use serde::{Deserialize, Serialize};
 
 use super::{Cleaning, Config};
 use crate::ftl::victim::{Candidates, Looks, VictimPolicy};
@@ -24,7 +25,7 @@ pub(super) fn turns(config: &Config) -> Turns {
 }
 
 /// Whether a block that has come to its turn is cleaned, or passed over.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum Turns {
     /// It always is.
     All,
@@ -53,7 +54,7 @@ impl Turns {
 }
 
 /// The sealed block with the fewest valid pages, the highest number among equals.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Emptiest;
 
 impl VictimPolicy for Emptiest {
@@ -90,7 +91,7 @@ fn candidates(sealed: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
 
 /// Goes through those blocks, and looks at the erases that each has left. The last one is cleaned
 /// as it is.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct WearAware {
     lifetime: u32,
     migrate_below: f64,

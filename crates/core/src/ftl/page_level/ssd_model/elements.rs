@@ -1,10 +1,12 @@
 //! Blocks in the order of their numbers: all blocks of an element, or each plane's by itself.
 
+use serde::{Deserialize, Serialize};
+
 use crate::ftl::page_level::store::Store;
 use crate::support::ids::{BlockId, PlaneId};
 
 /// The order of the blocks of an element whose planes share an open block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Numbering {
     /// All blocks of a plane, then those of the next.
     Concatenated,
@@ -28,7 +30,7 @@ impl Numbering {
 }
 
 /// Blocks are taken in rotation: the next erased one after the one taken last.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Rotation {
     /// The order of an element's blocks, where its planes share an open block.
     order: Option<Numbering>,

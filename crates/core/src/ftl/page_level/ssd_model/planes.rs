@@ -1,11 +1,13 @@
 //! On which plane of its element a page is written.
 
+use serde::{Deserialize, Serialize};
+
 use super::Pool;
 use crate::ftl::alloc::{Allocator, Fresh, Pools, Units};
 use crate::support::ids::PlaneId;
 
 /// Chooses planes; an element is a pool.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Planes {
     pools: Pools,
     logic: Pool,
@@ -75,7 +77,7 @@ impl Allocator for Planes {
 }
 
 /// Writes one block of an element after another.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Whole {
     pools: Pools,
 }

@@ -14,6 +14,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use super::cleaning::Turns;
 use super::elements::{Numbering, Rotation};
 use crate::ftl::Shape;
@@ -123,7 +125,7 @@ pub(super) fn store(shape: &Shape<'_>, options: Options) -> Result<Store, String
 }
 
 /// What is still to be cleaned of an element.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Listed {
     /// The next one last.
     blocks: Vec<BlockId>,
@@ -132,7 +134,7 @@ struct Listed {
 }
 
 /// The rules of such blocks.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Sealed {
     rotation: Rotation,
     /// All planes of an element share one open block and are cleaned together.

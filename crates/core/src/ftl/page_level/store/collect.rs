@@ -1,6 +1,8 @@
 //! Garbage collection of one unit, in steps or in one go; and the swaps of a wear leveller, which
 //! go the same way.
 
+use serde::{Deserialize, Serialize};
+
 use super::table::TOMB;
 use super::{Discipline, Open, Owners, Store};
 use crate::ftl::Reclaim;
@@ -15,7 +17,7 @@ use crate::support::ids::{BlockId, PlaneId, Ppn};
 use crate::support::minima::ABSENT;
 
 /// What a victim is emptied for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Job {
     /// Its unit needs erased blocks.
     Collect,

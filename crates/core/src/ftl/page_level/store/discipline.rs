@@ -4,11 +4,12 @@ use super::Store;
 use crate::ftl::context::{Cx, Place};
 use crate::nand::{Flash, Media};
 use crate::support::ids::{BlockId, PlaneId};
+use crate::support::persist::Persist;
 use dyn_clone::DynClone;
 
 /// The rules by which blocks are opened, ended and collected, where they are not the store's own.
 /// While it is asked with the store to itself, it is out of the store.
-pub trait Discipline: DynClone + std::fmt::Debug + Send + Sync {
+pub trait Discipline: DynClone + Persist + std::fmt::Debug + Send + Sync {
     /// Takes the erased block that `unit` opens next.
     fn opens(&mut self, store: &mut Store, unit: PlaneId) -> Option<BlockId>;
 
@@ -47,6 +48,7 @@ pub trait Discipline: DynClone + std::fmt::Debug + Send + Sync {
 }
 
 dyn_clone::clone_trait_object!(Discipline);
+crate::persist_objects!(Discipline);
 
 impl Store {
     /// Asks the discipline, if there is one.

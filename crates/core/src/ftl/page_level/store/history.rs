@@ -1,10 +1,12 @@
 //! What is kept of each block beside its valid pages.
 
+use serde::{Deserialize, Serialize};
+
 use crate::ftl::victim::{HistoryView, Looks};
 use crate::support::ids::BlockId;
 
 /// What is kept of each block beside its valid pages, as far as somebody asks.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct History {
     /// Pages that the host has written so far.
     pub now: u64,

@@ -31,6 +31,10 @@ pub(super) struct Wear {
     due: VecDeque<(PlaneId, Swap)>,
 }
 
+crate::persist!(Wear {
+    cluster, least_worn_first, retired, count, opened, swapping, due,
+} objects { leveller });
+
 impl Wear {
     pub fn new(leveller: Built, units: u32, blocks: u32) -> Self {
         let (leveller, cluster) =

@@ -39,6 +39,8 @@ mod units;
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 pub use compose::Above;
 pub use discipline::Discipline;
 pub use units::View;
@@ -64,7 +66,7 @@ use crate::support::minima::{ABSENT, Minima};
 pub const DATA: u32 = 0;
 
 /// The options, settled for one array.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(in crate::ftl) struct Limits {
     /// A unit with so many erased blocks, or fewer, is collected.
     pub gc_free_blocks: u32,
@@ -127,7 +129,7 @@ pub trait Owners {
 }
 
 /// A block that is being written.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Open {
     /// The block, or [`BlockId::NONE`].
     block: BlockId,
@@ -176,7 +178,7 @@ impl Open {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Unit {
     /// Pages of it that are valid.
     valid: u32,
@@ -240,6 +242,11 @@ pub struct Store {
     spread_turn: u32,
     moves: Vec<Move>,
 }
+
+crate::persist!(Store {
+    limits, geometry, valid, valid_of, class_of, units, open, pool, pools, history, wear,
+    rest, turn, waiting, spread_turn, moves,
+} long { reverse } objects { alloc, victim, discipline });
 
 impl Store {
     /// An erased store.

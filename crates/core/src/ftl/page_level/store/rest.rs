@@ -10,6 +10,8 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use super::Store;
 use crate::support::bits::Bits;
 use crate::support::ids::{BlockId, PlaneId};
@@ -18,7 +20,7 @@ use crate::support::ids::{BlockId, PlaneId};
 const MOST: u32 = 8;
 
 /// Blocks that rest, and that are going to.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Rest {
     /// Rounds, of as many erases as a unit has blocks, that a block rests. 0: none does.
     rounds: u32,
@@ -28,7 +30,7 @@ pub(super) struct Rest {
 }
 
 /// Those of a unit.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Resting {
     /// Each with the erase of the unit up to which it rests, the oldest first.
     blocks: VecDeque<(BlockId, u64)>,

@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::{DATA, Owners, Store};
 use crate::ftl::context::{Cx, PageOut};
 use crate::nand::{Cause, JoinId};
@@ -20,7 +22,7 @@ pub(super) const TOMB: u32 = 1 << 31;
 pub const OWN: u32 = 3 << 30;
 
 /// A page that says what was trimmed.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Tombstone {
     pub(super) ppn: Ppn,
     /// Trimmed pages that have not been written since.
@@ -30,8 +32,9 @@ pub(super) struct Tombstone {
 }
 
 /// The map of logical pages.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Table {
+    #[serde(with = "crate::support::bulk")]
     pub(super) map: Vec<u32>,
     pub(super) tombs: Vec<Tombstone>,
     free_tombs: Vec<u32>,

@@ -3,12 +3,14 @@
 
 use std::cmp::Reverse;
 
+use serde::{Deserialize, Serialize};
+
 use crate::support::heap::Heap;
 use crate::support::ids::BlockId;
 
 /// Blocks of a unit that are not worn out. Each heap names its blocks in its keys; among equals the
 /// lowest number is first.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Ranks {
     /// Number of the unit's first block.
     first: BlockId,
