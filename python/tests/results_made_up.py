@@ -35,6 +35,7 @@ def record(scheme: str, mean: float | None, **other: Any) -> dict[str, Any]:
         "response_ns": {"all": {"mean": None if mean is None else mean * 1e6, "p99": None}},
         "hit_ratio": {"all": other.pop("hits", 0.5)},
         "host_pages": {"write": 100},
+        "flush_pages": {"after_padding": {"mean": other.pop("flush", None)}},
         "flash": {
             "programs": {"total": programs},
             "erases": {"total": other.pop("erases", 10)},

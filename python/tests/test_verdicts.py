@@ -29,7 +29,8 @@ def verdict(*records: dict[str, Any]) -> str:
     [
         (10.0, 6.2, "38 % below", "-38 %"),
         (10.0, 14.0, "40 % above", "+40 %"),
-        (10.0, 2.0, "5.0x below", "-80 %"),
+        (10.0, 2.0, "80 % below", "-80 %"),
+        (1000.0, 2.0, "500x below", "-100 %"),
         (10.0, 410.0, "41x above", "41x"),
         (10.0, 10.04, "level with", "+0 %"),
         (10.0, 0.0, "below", "-100 %"),
@@ -48,7 +49,7 @@ def test_distances_in_words_and_in_cells(
 def test_the_best_is_told_against_lru_and_none() -> None:
     text = verdict(record("none", 50), record("lru", 10), record("fab", 6.2), record("supa", 9))
     assert text == (
-        "4 MiB: take `fab`: 6.20 ms, 38 % below `lru` (10 ms), 8.1x below `none` (50 ms); "
+        "4 MiB: take `fab`: 6.20 ms, 38 % below `lru` (10 ms), 88 % below `none` (50 ms); "
         "ahead of `lru` in 10 of 10 parts of the run."
     )
 
@@ -138,7 +139,10 @@ def test_all_sizes_come_to_one_conclusion() -> None:
         *(record("supa", mean, size=size, erases=5) for size, mean in (("1 MiB", 11), ("4 MiB", 8))),
     )
     assert [one.best.name for one in found.verdicts if one.best] == ["fab", "supa"]
-    assert found.summary == "In short: `supa` at any size, 20 to 45 % below `lru`, 10 % off the best at most."
+    assert found.summary == (
+        "In short: if one has to do for all sizes, `supa`: 20 to 45 % below `lru`, "
+        "at most 10 % worse than the best."
+    )
     assert found.sentences[0] == found.summary
     assert (
         "A larger buffer: mean response 10 ms at 1 MiB, 8 ms at 4 MiB, each with the best." in found.overall
@@ -146,15 +150,26 @@ def test_all_sizes_come_to_one_conclusion() -> None:
     assert "Why: 20 to 50 % fewer erases than `lru`." in found.overall
 
 
+def test_what_leaves_together_is_told() -> None:
+    def found(fab: float, lru: float) -> str:
+        runs = (record("lru", 20, erases=10, flush=lru), record("fab", 10, erases=5, flush=fab))
+        return next(one for one in concluded(*runs).overall if one.startswith("Why"))
+
+    assert found(31.0, 1.0).startswith(
+        "Why: 31.0 pages leave the buffer at a time, not 1.0; 50 % fewer erases"
+    )
+    assert found(1.5, 1.0).startswith("Why: 50 % fewer erases")
+
+
 def test_a_reconstruction_is_not_preferred_for_next_to_nothing() -> None:
     def sizes(scheme: str, *means: float) -> list[dict[str, Any]]:
         return [record(scheme, mean, size=f"{4**place} MiB") for place, mean in enumerate(means)]
 
     found = concluded(*sizes("lru", 20, 20), *sizes("clc", 10, 10), *sizes("fab", 10.05, 10.05))
-    assert found.summary.startswith("In short: `fab` at any size")
+    assert found.summary.startswith("In short: if one has to do for all sizes, `fab`: ")
     found = concluded(*sizes("lru", 20, 20), *sizes("clc", 10, 10), *sizes("fab", 10.5, 10.5))
-    assert "`clc` (a reconstruction) at any size" in found.summary
-    assert found.summary.endswith("; from its paper `fab` (5 %).")
+    assert "for all sizes, `clc` (a reconstruction): " in found.summary
+    assert found.summary.endswith("; built from its paper: `fab`, at most 5 % worse than the best.")
 
 
 def test_a_larger_buffer_may_bring_nothing() -> None:

@@ -47,6 +47,7 @@ WRITES = Column(
     noun="pages written to flash",
     parts="programs",
 )
+FLUSHES = Column("pages/flush", "flush_pages.after_padding.mean", units.pages, None)
 # What a table shows unless told otherwise.
 COLUMNS = (
     MEAN,
@@ -54,7 +55,7 @@ COLUMNS = (
     HITS,
     ERASES,
     WAF,
-    Column("pages/flush", "flush_pages.after_padding.mean", units.pages, None),
+    FLUSHES,
 )
 
 

@@ -10,6 +10,8 @@ from eraseblock.results.headline import Column
 
 # From so many times on, a multiple says more than per cent.
 _MULTIPLE = 3.0
+# Of so little what is less would be rounded to all of it.
+_REST = 0.005
 # More names than this are counted.
 _NAMES = 3
 
@@ -38,15 +40,18 @@ def gap(design: Design, other: Design, column: Column) -> str:
 
 
 def relative(first: float | None, second: float | None) -> str:
-    """How far the second figure is from the first, as in "38 % below" or "4.1x above"."""
+    """How far the second figure is from the first, as in "98 % below" or "4.1x above"."""
     if first is None or second is None:
         return "beside"
     if abs(second - first) <= TIE / 2 * max(abs(first), abs(second)):
         return "level with"
     side = "below" if second < first else "above"
-    low, high = sorted((first, second))
-    if low <= 0 or high / low >= _MULTIPLE:
-        return f"{times(high / low)} {side}" if low > 0 else side
+    if first <= 0 or second <= 0:
+        return side
+    if second / first >= _MULTIPLE:
+        return f"{times(second / first)} {side}"
+    if second / first < _REST:
+        return f"{times(first / second)} {side}"
     return f"{percent(abs(second - first) / first)} {side}"
 
 
