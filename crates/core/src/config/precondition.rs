@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 pub struct PreconditionConfig {
     /// How the drive is filled.
     pub state: Precondition,
-    /// Steady and workload: it counts as steady once write amplification over a full-drive write,
-    /// or a pass over the workload, moved by less than this share.
+    /// Steady and workload: it counts as steady once write amplification over a full-drive write
+    /// moved by less than this share.
     pub tolerance: f64,
-    /// Steady and workload: give up after this many full-drive writes or passes, and say so.
+    /// Steady and workload: give up after this many full-drive writes, and say so.
     pub max_drive_writes: u32,
 }
 

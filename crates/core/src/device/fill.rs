@@ -5,6 +5,7 @@
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 
+use super::backend::NOBODY;
 use super::{Device, DeviceError};
 use crate::config::Precondition;
 use crate::host::{Op, Request, split};
@@ -49,8 +50,10 @@ impl Device {
     }
 
     /// Goes on from a filled drive with what the workload writes and trims, past the buffer and
-    /// without time, until write amplification over a pass stays the same; then counts from zero.
-    /// `pass` begins the workload anew. `progress` is as for [`Self::precondition_with`].
+    /// without time, until write amplification stays the same; then counts from zero. It is
+    /// compared over as many passes as write the whole drive once: a short pass would leave the
+    /// spare blocks erased. `pass` begins the workload anew. `progress` is as for
+    /// [`Self::precondition_with`].
     ///
     /// # Errors
     /// Those of the workload; there is no room, or the simulation has found itself wrong.
@@ -60,21 +63,29 @@ impl Device {
         progress: &mut dyn FnMut(u64, u64) -> bool,
     ) -> Result<bool, E> {
         let mut done = std::mem::take(&mut self.preconditioning);
-        let most = self.config.precondition.max_drive_writes;
+        let (most, drive) =
+            (self.config.precondition.max_drive_writes, u64::from(self.logical_pages));
         let result = self.unmeasured(|device| -> Result<bool, E> {
             while !done.settled && done.drive_writes < most {
-                let programs = device.backend.counters().programmed;
-                let mut pages = 0;
-                for (number, request) in (0..).zip(pass()) {
-                    if number % REPORT_EVERY == 0 && !progress(done.pages_written + pages, 0) {
-                        return Ok(false);
+                let (programs, mut pages) = (device.backend.counters().programmed, 0);
+                while pages < drive {
+                    let before = pages;
+                    for (number, request) in (0..).zip(pass()) {
+                        if number % REPORT_EVERY == 0 && !progress(done.pages_written + pages, 0) {
+                            return Ok(false);
+                        }
+                        pages += device.overwrite(number, &request?)?;
                     }
-                    pages += device.overwrite(number, &request?)?;
+                    device.end_pass()?;
+                    if pages == before {
+                        // A workload that writes nothing changes nothing.
+                        done.settled = true;
+                        return Ok(true);
+                    }
                 }
                 let programs = device.backend.counters().programmed - programs;
                 done.pages_written += pages;
-                device.end_round(&mut done, programs as f64 / pages.max(1) as f64);
-                done.settled |= pages == 0;
+                device.end_round(&mut done, programs as f64 / pages as f64);
             }
             Ok(true)
         });
@@ -84,9 +95,13 @@ impl Device {
         Ok(finished)
     }
 
-    /// What a request writes or trims, at once; how many pages it writes.
+    /// What a request writes, trims or flushes, at once; how many pages it writes. Writes with
+    /// forced unit access are like others.
     fn overwrite(&mut self, number: u64, request: &Request) -> Result<u64, DeviceError> {
         self.check_request(number, request)?;
+        if request.op == Op::Flush && !self.config.buffer.battery {
+            self.end_pass()?;
+        }
         if !matches!(request.op, Op::Write | Op::Trim) {
             return Ok(0);
         }
@@ -103,6 +118,14 @@ impl Device {
             self.write_now(first..first + count)?;
         }
         Ok(pages.count.into())
+    }
+
+    /// What has been written and trimmed is stored, tombstones too: a flush command, or the end of
+    /// a pass.
+    fn end_pass(&mut self) -> Result<(), DeviceError> {
+        self.make_durable(NOBODY)?;
+        self.backend.forget_plan();
+        self.start_jobs()
     }
 
     /// Does what the run must not show: without time, without wear, and nobody looks on. Then
@@ -122,7 +145,7 @@ impl Device {
         result
     }
 
-    /// A full-drive write or a pass over the workload had this write amplification.
+    /// A full-drive write had this write amplification.
     fn end_round(&self, done: &mut Preconditioning, waf: f64) {
         done.drive_writes += 1;
         done.settled = done

@@ -137,11 +137,9 @@ impl Device {
                 burst.wait as f64 / 1e9
             ));
         }
-        let state = self.config.precondition.state;
-        if state.settles() && !self.preconditioning.settled {
-            let rounds = if state == Precondition::Steady { "drive writes" } else { "passes" };
+        if self.config.precondition.state.settles() && !self.preconditioning.settled {
             reasons.push(format!(
-                "the drive never reached a steady state: after {} {rounds} write amplification \
+                "the drive never reached a steady state: after {} drive writes write amplification \
                  still moved by more than {}; raise precondition.max_drive_writes",
                 self.preconditioning.drive_writes, self.config.precondition.tolerance
             ));

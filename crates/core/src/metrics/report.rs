@@ -153,7 +153,7 @@ pub struct Preconditioning {
     pub state: String,
     /// Pages written.
     pub pages_written: u64,
-    /// Full-drive writes of random pages after the fill, or passes over the workload.
+    /// Full-drive writes after the fill: of random pages, or of what the workload writes.
     pub drive_writes: u32,
     /// Write amplification of each of them.
     pub waf: Vec<f64>,

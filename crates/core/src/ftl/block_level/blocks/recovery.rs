@@ -163,6 +163,7 @@ impl Blocks {
                 mine.pop();
             }
         }
+        debug_assert_eq!(words.first.len(), self.last.len());
         for (lpn, word) in words.first.iter().enumerate() {
             if self.last[lpn] == NONE {
                 self.last.set(lpn, word.entry());
@@ -275,6 +276,7 @@ impl Blocks {
                 }
             }
         }
+        debug_assert_eq!(words.first.len(), self.last.len());
         for (lpn, word) in words.first.iter().enumerate() {
             self.last.set(lpn, word.entry());
         }
