@@ -116,36 +116,15 @@ def _one_for_all(verdicts: Sequence[Verdict]) -> str:
     known = [pair for pair in behind.values() if not pair[1].row.reconstruction]
     if known and min(known, key=_lag)[0] <= lag + TIE:
         lag, first = min(known, key=_lag)
-    text = (
-        f"In short: if one has to do for {where}, {_which(first)}: {_ahead(decided, first.name)}{_far(lag)}"
-    )
+    text = f"In short: if one has to do for {where}: {_which(first)}, {_far(lag)}"
     if first.row.reconstruction and known:
         lag, second = min(known, key=_lag)
-        text += f"; built from its paper: {named(second)}, {_far(lag)}"
+        text += f"; from its paper: {named(second)}, {percent(lag)}"
     return f"{text}."
 
 
 def _far(lag: float) -> str:
-    return "the best or within 1 % of it" if lag <= TIE else f"at most {percent(lag)} worse than the best"
-
-
-def _ahead(verdicts: Sequence[Verdict], name: str) -> str:
-    """By how much a design beats what all are measured by, as in "20 to 31 % below `lru`, "."""
-    parts, others = [], set()
-    for verdict in verdicts:
-        one = next(design for design in verdict.contest.ranked if design.name == name)
-        other = verdict.contest.reference(one)
-        ours = one.value(verdict.column)
-        theirs = other.value(verdict.column) if other is not None and other.competes else None
-        if other is None or ours is None or not theirs:
-            return ""
-        high = verdict.column.good == "high"
-        parts.append((ours - theirs if high else theirs - ours) / theirs)
-        others.add((other.name, "above" if high else "below"))
-    if len(others) > 1 or min(parts) <= 0:
-        return ""
-    [(whom, side)] = others
-    return f"{percents(parts)} {side} `{whom}`, "
+    return "the best or within 1 % of it" if lag <= TIE else f"at most {percent(lag)} off the best"
 
 
 def _which(design: Design) -> str:
@@ -209,14 +188,19 @@ def _why(verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def _together(pairs: Sequence[tuple[Design, Design]]) -> str:
-    """That the winners write more pages at a time, as in "14 to 64 pages leave at a time, not 1: "."""
+    """That the winners write more pages at a time, as in "14 to 64 pages leave at a time, not 1; "."""
     flushes = [(best.value(FLUSHES), other.value(FLUSHES)) for best, other in pairs]
     known = [(ours, theirs) for ours, theirs in flushes if ours and theirs]
     if len(known) < len(pairs) or any(ours < _TOGETHER * theirs for ours, theirs in known):
         return ""
     ours, theirs = (sorted(values) for values in zip(*known, strict=True))
-    spans = [_span(FLUSHES, (values[0], values[-1])) for values in (ours, theirs)]
-    return f"{spans[0]} pages leave the buffer at a time, not {spans[1]}; "
+    spans = [_ends(values[0], values[-1]) for values in (ours, theirs)]
+    return f"{spans[0]} pages leave at a time, not {spans[1]}; "
+
+
+def _ends(least: float, most: float) -> str:
+    ends = (f"{one:.0f}" if one >= 10 else f"{one:.1f}".removesuffix(".0") for one in (least, most))
+    return " to ".join(dict.fromkeys(ends))
 
 
 def _saved(best: Design, other: Design, column: Column) -> float | None:
