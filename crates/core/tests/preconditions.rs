@@ -275,6 +275,26 @@ fn a_short_workload_uses_all_of_the_drive() {
     assert!(report.flash.erases.total > 0, "{:?}", report.flash.erases);
 }
 
+/// Nobody waits for thousands of passes over a workload that hardly writes.
+#[test]
+fn a_workload_that_writes_too_little_is_refused() {
+    let mut config = drive(nand([4, 1, 1, 1], 32, 64), 4096);
+    config.precondition.state = Precondition::Workload;
+    let write =
+        Request { arrival_ns: 0, offset: 0, len: FLASH_PAGE, volume: 0, op: Op::Write, fua: false };
+    let refused = |writes: usize| {
+        let mut device = Device::new(&config, Options::default()).unwrap();
+        device.precondition().unwrap();
+        let pass = || std::iter::repeat_n(Ok::<_, DeviceError>(write), writes);
+        match device.overwrite_with(pass, &mut |_, _| true) {
+            Ok(finished) => !finished,
+            Err(error) => error.to_string().contains("writes 4 of the drive's 4096 pages"),
+        }
+    };
+    assert!(refused(4));
+    assert!(!refused(5));
+}
+
 /// A workload that writes nothing has nothing to settle.
 #[test]
 fn a_workload_of_reads_uses_nothing() {

@@ -12,6 +12,9 @@ use crate::host::{Op, Request, split};
 use crate::metrics::report::Preconditioning;
 use crate::support::ids::{LogicalBlock, Lpn};
 
+/// A drive write takes at most so many passes over the workload.
+const PASSES: u64 = 1000;
+
 /// Requests of the workload between two reports of progress.
 const REPORT_EVERY: u64 = 4096;
 
@@ -81,6 +84,9 @@ impl Device {
                         // A workload that writes nothing changes nothing.
                         done.settled = true;
                         return Ok(true);
+                    }
+                    if (pages - before).saturating_mul(PASSES) < drive {
+                        return Err(writes_too_little(pages - before, drive).into());
                     }
                 }
                 let programs = device.backend.counters().programmed - programs;
@@ -206,4 +212,12 @@ impl Device {
         done.settled |= state == Precondition::Full;
         Ok(true)
     }
+}
+
+/// A workload that would have to be passed over too often to use the drive.
+fn writes_too_little(pages: u64, drive: u64) -> DeviceError {
+    DeviceError::Config(format!(
+        "precondition.state: the workload writes {pages} of the drive's {drive} pages, and would \
+         have to be passed over more than {PASSES} times to use it once; take \"steady\""
+    ))
 }

@@ -51,7 +51,12 @@ mod tests {
         #[test]
         fn divides(
             value in prop_oneof![any::<u64>(), any::<u32>().prop_map(u64::from)],
-            divisor in prop_oneof![1u64..100, (0u32..64).prop_map(|s| 1 << s), any::<u64>().prop_map(|d| d.max(1)), any::<u32>().prop_map(|d| u64::from(d.max(1)))],
+            divisor in prop_oneof![
+                1u64..100,
+                (0u32..64).prop_map(|s| 1 << s),
+                any::<u64>().prop_map(|d| d.max(1)),
+                any::<u32>().prop_map(|d| u64::from(d.max(1))),
+            ],
         ) {
             let by = Divisor::new(divisor);
             prop_assert_eq!(by.split(value), (value / divisor, value % divisor));
