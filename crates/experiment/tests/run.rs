@@ -125,9 +125,11 @@ fn every_preset_runs_every_buffer() {
     };
     let all: Vec<_> = preset_names().iter().flat_map(of).collect();
     assert!(all.len() >= 12);
+    let (runner, how) = (Runner::default(), How { share: true, ..How::default() });
     for experiment in all {
         let what = format!("{:?} with {:?}", experiment.preset, experiment.buffer.scheme);
-        let record = run(&experiment, Path::new("."), false, &mut |_| ControlFlow::Continue(()))
+        let record = runner
+            .run(&experiment, Path::new("."), how, &mut |_| ControlFlow::Continue(()))
             .unwrap_or_else(|error| panic!("{what}: {error}"));
         let record = Value::Object(record.value().clone());
         assert_eq!(number(&record, "/requests/completed"), 2000, "{what}");
