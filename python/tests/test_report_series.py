@@ -9,34 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report_page import every, look, one, press, texts, thirty, until
+from report_page import IN_CHROMIUM, every, look, one, press, texts, thirty, until
 from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
-from time_report import CHROMIUM, DRIVER, open_browser, open_report
+from time_report import open_report
 
 import eraseblock
 from eraseblock.report.page import build_page
 from eraseblock.results.record import Record
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not (CHROMIUM and DRIVER),
-        reason="chromium and chromedriver are not installed; the page was not opened",
-    ),
-]
+pytestmark = IN_CHROMIUM
 MEAN = "plot-0-response_ns_all_mean"
 HITS = "plot-0-hit_ratio_all"
 PHONE = 390
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[webdriver.Chrome]:
-    driver = open_browser()
-    try:
-        yield driver
-    finally:
-        driver.quit()
 
 
 @pytest.fixture(scope="module")
