@@ -8,10 +8,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import eraseblock
+
+if TYPE_CHECKING:
+    from selenium import webdriver
 
 COMMAND = str(Path(sys.executable).with_name("eraseblock"))
 SMALL_DRIVE = """\
@@ -113,3 +117,16 @@ def results_folder(records: list[eraseblock.Record], tmp_path_factory: pytest.Te
     folder = tmp_path_factory.mktemp("results")
     eraseblock.save_results(records, folder)
     return folder
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[webdriver.Chrome]:
+    """A headless browser without a network, shared by the tests of a file."""
+    # Few tests need it, and its library takes long to import.
+    from time_report import open_browser
+
+    driver = open_browser()
+    try:
+        yield driver
+    finally:
+        driver.quit()

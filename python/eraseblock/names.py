@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -89,6 +88,8 @@ def reconstructions(kind: str) -> frozenset[str]:
 
 def nearest(name: str, candidates: Sequence[str]) -> str:
     """`, did you mean ...?` where a candidate comes close, else nothing."""
+    import difflib
+
     lower = {candidate.lower(): candidate for candidate in candidates}
     close = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.5)
     return f"; did you mean `{lower[close[0]]}`?" if close else ""

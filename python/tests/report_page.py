@@ -11,11 +11,22 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
+from time_report import CHROMIUM, DRIVER
 
 from eraseblock.results.record import Record
+
+# Marks of a file whose tests open pages in the fixture `chromium`.
+IN_CHROMIUM = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (CHROMIUM and DRIVER),
+        reason="chromium and chromedriver are not installed; the page was not opened",
+    ),
+]
 
 
 def unpack(text: str) -> Any:

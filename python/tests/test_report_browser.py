@@ -14,35 +14,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from report_page import data_of, every, look, one, press, texts, until
+from report_page import IN_CHROMIUM, data_of, every, look, one, press, texts, until
 from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
-from time_report import CHROMIUM, DRIVER, many, open_browser, open_report, wait_until_drawn
+from time_report import many, open_report, wait_until_drawn
 
 import eraseblock
 from eraseblock.report.page import build_page
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not (CHROMIUM and DRIVER),
-        reason="chromium and chromedriver are not installed; the page was not opened",
-    ),
-]
+pytestmark = IN_CHROMIUM
 WIDTHS = (1400, 400)
 HITS = "plot-0-hit_ratio_all"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[webdriver.Chrome]:
-    driver = open_browser()
-    try:
-        yield driver
-    finally:
-        driver.quit()
 
 
 @pytest.fixture

@@ -9,34 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report_page import every, look, one, press, texts, thirty, until
+from report_page import IN_CHROMIUM, every, look, one, press, texts, thirty, until
 from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
-from time_report import CHROMIUM, DRIVER, open_browser, open_report
+from time_report import open_report
 
 import eraseblock
 from eraseblock.report.page import build_page
 from eraseblock.results.record import Record
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not (CHROMIUM and DRIVER),
-        reason="chromium and chromedriver are not installed; the page was not opened",
-    ),
-]
+pytestmark = IN_CHROMIUM
 MEAN = "plot-0-response_ns_all_mean"
 HITS = "plot-0-hit_ratio_all"
 PHONE = 390
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[webdriver.Chrome]:
-    driver = open_browser()
-    try:
-        yield driver
-    finally:
-        driver.quit()
 
 
 @pytest.fixture(scope="module")
@@ -268,7 +253,35 @@ def test_names_that_are_swept_have_bars(
     show(browser, MEAN)
     assert len(every(browser, f"#{MEAN} .mark-rect.role-mark path")) == 8
     assert {"page", "bast"} <= set(texts(browser, f"#{MEAN} .role-axis-label text"))
-    assert not every(browser, "[data-scale]")
+
+
+def test_bars_become_dots_on_a_logarithmic_scale(
+    browser: webdriver.Chrome, records: list[Record], tmp_path: Path
+) -> None:
+    chosen = copy.deepcopy([*records[0:4], *records[12:16]])
+    for place, record in enumerate(chosen):
+        record["trusted"], record["reasons"] = True, []
+        record["response_ns"]["all"]["mean"] = 1e5 * 10 ** (place / 2)
+    open_report(browser, written(chosen, tmp_path))
+    show(browser, MEAN)
+    switch = f"figure:has(#{MEAN}) [data-scale='response_ns.all.mean']"
+    assert one(browser, f"{switch} [data-value=linear]").get_attribute("aria-pressed") == "true"
+    bars, dots = f"#{MEAN} .mark-rect.role-mark path", f"#{MEAN} .mark-symbol.role-mark path"
+    assert (len(every(browser, bars)), len(every(browser, dots))) == (8, 0)
+    press(browser, f"{switch} [data-value=log]")
+    until(lambda: len(every(browser, dots)) == 8)
+    assert not every(browser, bars)
+    # Each is as many times the one before.
+    places = sorted(dot.rect["x"] for dot in every(browser, dots))
+    steps = [after - before for before, after in pairwise(places)]
+    assert steps == pytest.approx([steps[0]] * 7, abs=1.5)
+    assert steps[0] > 20
+    box = one(browser, f"#{MEAN} svg").rect
+    for name in every(browser, f"#{MEAN} .mark-text.role-mark text"):
+        assert name.rect["x"] + name.rect["width"] <= box["x"] + box["width"]
+    assert browser.execute_script("return location.hash") == "#log=response_ns.all.mean"
+    press(browser, f"{switch} [data-value=linear]")
+    until(lambda: len(every(browser, bars)) == 8)
 
 
 def test_a_single_figure_fills_the_width(browser: webdriver.Chrome, page: Path) -> None:

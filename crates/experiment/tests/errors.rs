@@ -36,7 +36,7 @@ fn unknown_keys_name_the_nearest_right_one() {
         (
             "[host]\nscheme = \"lru\"",
             "exp.toml:6: unknown key `host.scheme`; did you mean `buffer.scheme`? \
-             (known here: replay, max_outstanding, speedup, partial_page, end_of_run)",
+             (known here: replay, max_outstanding, speedup, partial_page, warm_up, end_of_run)",
         ),
         (
             "[nand.timing]\nreadd = \"1us\"",

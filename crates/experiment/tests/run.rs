@@ -434,3 +434,28 @@ fn a_sweep_fills_a_drive_once() {
     runner.forget_filled();
     assert!(pages_filled(&["buffer.scheme=lru"]));
 }
+
+#[test]
+fn a_warm_up_is_not_measured_and_the_record_says_how_long_it_was() {
+    let warm = record(&["host.warm_up=1000"]);
+    assert_eq!(number(&warm, "/warm_up/requests"), 1000);
+    assert_eq!(number(&warm, "/requests/submitted"), 2000);
+    assert_eq!(number(&warm, "/requests/completed"), 2000);
+    assert_eq!(number(&warm, "/response_ns/all/count"), 2000);
+    assert_eq!(number(&warm, "/trace/fit/submitted"), 3000);
+    assert!(record(&[]).get("warm_up").is_none());
+}
+
+#[test]
+fn a_warm_up_as_long_as_the_workload_is_refused_before_it_runs() {
+    let experiment = experiments(&["host.warm_up=3000"]).remove(0);
+    let mut replayed = false;
+    let error = run(&experiment, Path::new("."), false, &mut |progress| {
+        replayed |= progress.phase != "read";
+        ControlFlow::Continue(())
+    })
+    .unwrap_err();
+    assert!(error.is_input() && !replayed);
+    let said = error.to_string();
+    assert!(said.contains("host.warm_up: found 3000, but this drive gets 3000 requests"), "{said}");
+}

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from eraseblock import _core, interrupts
+from eraseblock.cli import quick
 from eraseblock.terminal.console import say_error
 
 
@@ -18,9 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if own:
             interrupts.end_at_once()
-        if tokens in (["--version"], ["-V"]):
-            # Nothing else is imported for it.
-            sys.stdout.write(f"{_core.version()}\n")
+        if quick.answer(tokens):
             sys.stdout.flush()
             return 0
         from eraseblock.cli.app import build_app
@@ -54,19 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _explain(error: Exception) -> tuple[int, str | None]:
     """Exit code and sentence for what a user can mend; no sentence for a fault of this program."""
-    from cyclopts import CycloptsError
-    from cyclopts.exceptions import UnknownOptionError, UnusedCliTokensError
-
     code, message = 1, None
     match error:
-        case UnusedCliTokensError(unused_tokens=tokens):
-            code = 2
-            message = f"more than this command takes: {' '.join(tokens or ())} (see --help)"
-        case UnknownOptionError(token=token) if token.value == "-":
-            code = 2
-            message = "-: files are read and written by name; save what comes through a pipe first"
-        case CycloptsError():
-            code, message = 2, f"{error} (see --help)"
         case _core.ConfigError() | _core.InputError():
             code, message = 2, str(error)
         case _core.SimulationError():
@@ -85,4 +73,22 @@ def _explain(error: Exception) -> tuple[int, str | None]:
             message = f"output: {error.encoding} lacks letters that are needed; set PYTHONIOENCODING=utf-8"
         case OSError():
             message = f"{error.filename or 'output'}: {(error.strerror or str(error)).lower()}"
+        case _:
+            code, message = _explain_call(error)
     return code, message
+
+
+def _explain_call(error: Exception) -> tuple[int, str | None]:
+    """The same for what the library says of a call."""
+    from cyclopts import CycloptsError
+    from cyclopts.exceptions import UnknownOptionError, UnusedCliTokensError
+
+    match error:
+        case UnusedCliTokensError(unused_tokens=tokens):
+            return 2, f"more than this command takes: {' '.join(tokens or ())} (see --help)"
+        case UnknownOptionError(token=token) if token.value == "-":
+            return 2, "-: files are read and written by name; save what comes through a pipe first"
+        case CycloptsError():
+            return 2, f"{error} (see --help)"
+        case _:
+            return 1, None

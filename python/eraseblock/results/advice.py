@@ -95,13 +95,20 @@ def _within_group(some: Sequence[Row], everything: Sequence[Row]) -> str:
         if len(about) == sum(row.scheme == scheme for row in everything):
             whole.append(scheme)
         else:
-            at_sizes.setdefault(_sizes([size(row.buffer_bytes) for row in about]), []).append(scheme)
+            at_sizes.setdefault(_sizes(about, everything), []).append(scheme)
     parts = [*whole, *(f"{', '.join(schemes)} at {sizes}" for sizes, schemes in at_sizes.items())]
     return ", ".join(parts)
 
 
-def _sizes(sizes: Sequence[str]) -> str:
-    """As in "1, 4, 16 MiB"."""
+def _sizes(some: Sequence[Row], everything: Sequence[Row]) -> str:
+    """As in "4, 16 MiB"; many that follow one another as in "1 to 16 MiB"."""
+    there = sorted({row.buffer_bytes for row in everything})
+    asked = sorted({row.buffer_bytes for row in some})
+    first = there.index(asked[0])
+    sizes = [size(row.buffer_bytes) for row in some]
+    if len(asked) > 2 and there[first : first + len(asked)] == asked:
+        low, high = size(asked[0]), size(asked[-1])
+        return f"{low.removesuffix(high[high.index(' ') :])} to {high}"
     if len({one.partition(" ")[2] for one in sizes}) > 1:
         return ", ".join(sizes)
     return ", ".join([*(one.partition(" ")[0] for one in sizes[:-1]), sizes[-1]])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eraseblock.results import units
+from eraseblock.results.bursts import bursts_of
 from eraseblock.results.contest import Contest, Design, contests_of, measure_of
 from eraseblock.results.evidence import TIE
 from eraseblock.results.headline import ERASES, FLUSHES, HITS, WAF, WRITES, Column
@@ -95,7 +96,7 @@ def _conclusion(trace: str, drive: str, contests: Sequence[Contest], column: Col
     why = _why(verdicts)
     # Where another setting is chosen, the same buffer is in all designs.
     bound = [] if any(contest.axis for contest in contests) else _bound(verdicts, column)
-    overall = (*size, *why, *bound, *_same(contests), *_caution(verdicts))
+    overall = (*size, *why, *bursts_of(contests, column), *bound, *_same(contests), *_caution(verdicts))
     return Conclusion(trace, drive, column, verdicts, _one_for_all(verdicts), overall)
 
 
@@ -116,7 +117,7 @@ def _one_for_all(verdicts: Sequence[Verdict]) -> str:
     known = [pair for pair in behind.values() if not pair[1].row.reconstruction]
     if known and min(known, key=_lag)[0] <= lag + TIE:
         lag, first = min(known, key=_lag)
-    text = f"In short: if one has to do for {where}: {_which(first)}, {_far(lag)}"
+    text = f"In short: for {where} take {_which(first)}, {_far(lag)}"
     if first.row.reconstruction and known:
         lag, second = min(known, key=_lag)
         text += f"; from its paper: {named(second)}, {percent(lag)}"
@@ -160,7 +161,7 @@ def _worth_of_size(verdicts: Sequence[Verdict], column: Column) -> list[str]:
     gain = last - first if column.good == "high" else first - last
     if gain <= TIE * abs(first):
         return [f"A larger buffer than {units.size(small)} brings nothing."]
-    text = f"A larger buffer: {column.name} {column.show(first)} at {units.size(small)},"
+    text = f"A larger buffer: {column.show(first)} at {units.size(small)},"
     text = f"{text} {column.show(last)} at {units.size(large)}, each with the best"
     near = [size for size, value in bests.items() if abs(value - last) <= WORTH * abs(last)]
     return [f"{text}; beyond {units.size(near[0])} it brings under 5 %." if near[0] != large else f"{text}."]

@@ -104,7 +104,7 @@ class _Race:
             return f"nothing beats {other}: {named(best)} is level with it."
         if told.level:
             figure = shown(best, self.column)
-            return f"nothing clearly beats {other}: {named(best)} has {figure}, but is ahead {told.how} only."
+            return f"nothing clearly beats {other}: {named(best)}, {figure}, is ahead {told.how} only."
         if told.finding == "unknown":
             return f"{self._take(reference)}; whether that would come again, one run does not tell."
         ahead = f"ahead of {named(reference)} {told.how}"

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
+from eraseblock.terminal.width import width_of
+
 if TYPE_CHECKING:
     from rich.console import Console
-
-# Lines that are longer are hard to read; what reads a pipe has no width.
-_MOST, _PIPE = 120, 100
 
 
 def out() -> Console:
     """Stdout: at most 120 columns on a terminal, 100 on a pipe, unless `COLUMNS` says otherwise."""
     from rich.console import Console
 
-    console = Console(highlight=False, soft_wrap=False)
-    if not os.environ.get("COLUMNS", "").isdigit():
-        console.width = min(console.width, _MOST) if console.is_terminal else _PIPE
-    return console
+    return Console(highlight=False, soft_wrap=False, width=width_of(sys.stdout))
 
 
 def err() -> Console:

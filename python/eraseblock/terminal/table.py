@@ -229,7 +229,7 @@ def _buffer(bytes_: int) -> str:
 def _title(sheet: Sheet) -> Text:
     contest = sheet.sections[0].contest
     row = contest.rows[0]
-    parts = [contest.trace, f"{units.count(row.figure('requests.submitted'))} requests"]
+    parts = [contest.trace, f"{units.count(row.figure('requests.submitted'))} requests{_warmed_up(row)}"]
     if len(sheet.drives) > 1 and len(sheet.ftls) > 1 and not sheet.ftl_in_rows:
         parts.append(", ".join(f"{drive} (FTL {sheet.ftl_of[drive]})" for drive in sheet.drives))
     elif len(sheet.drives) == 1:
@@ -244,6 +244,11 @@ def _title(sheet: Sheet) -> Text:
     if runs > 1:
         parts.append(f"means of {runs} seeds")
     return Text(" · ".join(parts), "bold", overflow="fold")
+
+
+def _warmed_up(row: Row) -> str:
+    warm_up = row.figure("warm_up.requests")
+    return f" after {units.count(warm_up)} of warm-up" if warm_up else ""
 
 
 def _cell(design: Design, column: Column, contest: Contest) -> Text:
@@ -290,7 +295,7 @@ def _legend(sheets: Sequence[Sheet], columns: Sequence[Column], wanted: Sequence
     )
     signs: Mapping[str, bool] = {
         "[green]*[/green] best": starred,
-        f"{_RECONSTRUCTED} reconstruction": any(row.reconstruction for row in rows),
+        f"{_RECONSTRUCTED} reconstruction: without its full paper": any(row.reconstruction for row in rows),
         "[red]![/red] not to be trusted, see below": not all(row.trusted for row in rows),
         "bound: no scheme does better": any(row.figure("bound") for row in rows),
         f"{_OFFLINE} offline: knows the future": any(row.offline for row in rows),

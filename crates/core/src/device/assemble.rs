@@ -4,6 +4,7 @@ use super::answers::Answers;
 use super::backend::{Backend, Parts};
 use super::host::Requests;
 use super::pipeline::{Pipeline, Ram};
+use super::warm_up::WarmedUp;
 use super::{Device, DeviceError, Options};
 use crate::buffer::{self, Buffer};
 use crate::config::{DeviceConfig, Replay};
@@ -38,6 +39,7 @@ impl Device {
             observers: Observers::default(),
             finished: Vec::new(),
             preconditioning: Preconditioning::default(),
+            warmed_up: WarmedUp::default(),
             taken_pages: 0,
             kept: Ram::new(),
             erased_before: 0,

@@ -68,9 +68,11 @@ impl Device {
             Err(DeviceError::EndOfLife { .. }) => self.drain()?,
             drained => drained?,
         }
+        self.check_warm_up()?;
         self.observers.on_end(&Moment {
             now: self.requests.last_answer(),
             counters: self.backend.counters(),
+            before: self.warmed_up.counters(),
             responses: self.requests.responses(),
         });
         let paper_bytes = self.pipeline.buffer().paper_bytes();
@@ -124,6 +126,7 @@ impl Device {
                 Err(format!("{name}: {left} on one side, {right} on the other"))
             }
         };
+        let measured = self.measured();
         if self.worn_out {
             // Without time there is never more than one under way, and none where the end came
             // after the last request.
@@ -135,12 +138,14 @@ impl Device {
             law("requests submitted = answered + given up", c.submitted, c.completed + given_up)?;
         } else {
             law("requests submitted = requests answered", c.submitted, c.completed)?;
+            law("requests measured = their answers", measured.submitted, measured.completed)?;
         }
         law(
             "requests submitted = reads + writes + trims + flushes",
             c.submitted,
             c.by_op.iter().sum(),
         )?;
+        let answered = self.requests.responses().iter().map(Latency::count).sum();
         law("pages programmed = sum over causes", c.programmed, Counters::total(&c.programs))?;
         law(
             "blocks erased = sum over causes",
@@ -173,8 +178,7 @@ impl Device {
                     "requests under way over time add up to {area} ns, their times to {times} ns"
                 ));
             }
-            let answered: u64 = self.requests.responses().iter().map(Latency::count).sum();
-            law("answers = response times", c.completed, answered)?;
+            law("answers = response times", measured.completed, answered)?;
             law(
                 "slots taken = slots freed",
                 self.backend.counters().slots_taken,

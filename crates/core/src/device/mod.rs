@@ -32,10 +32,12 @@ mod power;
 mod report;
 mod room;
 mod time;
+mod warm_up;
 
 pub use error::DeviceError;
 pub use filled::Filled;
 pub use power::{Crash, Fate};
+pub use warm_up::nothing_measured;
 
 use crate::buffer::{self, Buffer};
 use crate::config::DeviceConfig;
@@ -68,6 +70,8 @@ pub struct Device {
     /// Tags of joins that have ended; empty between events.
     finished: Vec<u32>,
     preconditioning: Preconditioning,
+    /// What the report leaves out.
+    warmed_up: warm_up::WarmedUp,
     /// Pages of write requests that were taken whole.
     taken_pages: u64,
     /// What a battery holds up since the power cut, on a drive that has no room to store it; in

@@ -39,7 +39,9 @@ impl Device {
 
     /// The run as it stands at time `now`.
     pub(super) fn moment(&self, now: u64) -> Moment<'_> {
-        Moment { now, counters: self.backend.counters(), responses: self.requests.responses() }
+        let before = self.warmed_up.counters();
+        let (counters, responses) = (self.backend.counters(), self.requests.responses());
+        Moment { now, counters, before, responses }
     }
 
     /// Tells whoever looks what the buffer has decided.

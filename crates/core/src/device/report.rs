@@ -4,9 +4,9 @@ use super::Device;
 use crate::config::{Precondition, Replay};
 use crate::metrics::report::{
     ByKind, EndOfLife, EndOfRun as EndOfRunFigures, Flash, FlashWork, HostPages, Merges,
-    MultiPlane, Report, Requests, Suspensions, Throughput,
+    MultiPlane, Report, Requests, Suspensions, Throughput, WarmUp,
 };
-use crate::metrics::{Counters, Latency, Wear};
+use crate::metrics::{Counters, Latency};
 use crate::nand::Shadow;
 
 fn ratio(part: u64, whole: u64) -> Option<f64> {
@@ -15,7 +15,7 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
 
 impl Device {
     pub(super) fn report(&self, end_of_run: EndOfRunFigures, paper_bytes: Option<u64>) -> Report {
-        let c = self.backend.counters();
+        let c = self.measured();
         let mut all = Latency::default();
         self.requests.responses().iter().for_each(|l| all.add(l));
         let run_ns = self.requests.run_ns();
@@ -23,7 +23,7 @@ impl Device {
         let energy = &self.config.nand.energy;
         let erases = Counters::total(&c.erases);
         let reasons = self.reasons(run_ns);
-        let special = self.backend.engine().special();
+        let special = self.measured_special();
         let [reads, programs, multi_plane_erases] = special.multi_plane;
         Report {
             requests: Requests {
@@ -34,6 +34,7 @@ impl Device {
                 trims: c.by_op[2],
                 flushes: c.by_op[3],
             },
+            warm_up: self.requests_warmed_up().map(|requests| WarmUp { requests }),
             trusted: reasons.is_empty(),
             reasons,
             warnings: self.warnings(),
@@ -80,7 +81,7 @@ impl Device {
             },
             policy_switches: c.policy_switches,
             waf: ratio(c.programmed, c.pages_written),
-            wear: Wear::new(self.backend.flash().erases(), &self.geometry),
+            wear: self.measured_wear(),
             end_of_life: self.worn_out.then(|| EndOfLife {
                 host_bytes: self.taken_pages * self.geometry.page_bytes,
                 unanswered: c.submitted - c.completed,
@@ -149,7 +150,7 @@ impl Device {
 
     /// What a reader should know before drawing conclusions.
     fn warnings(&self) -> Vec<String> {
-        let c = self.backend.counters();
+        let c = self.measured();
         let mut warnings = Vec::new();
         if c.submitted == 0 {
             warnings.push("the workload holds no requests".to_owned());

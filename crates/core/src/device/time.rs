@@ -27,6 +27,9 @@ impl Device {
             ));
         }
         self.check_request(self.backend.counters().submitted, request)?;
+        if self.warm_up_ends() {
+            self.begin_measuring();
+        }
         let arrival = match self.config.host.replay {
             Replay::Open if (self.config.host.speedup - 1.0).abs() < f64::EPSILON => {
                 request.arrival_ns
@@ -76,6 +79,7 @@ impl Device {
         self.observers.on_serve(&Moment {
             now: self.backend.engine().now(),
             counters: self.backend.counters(),
+            before: self.warmed_up.counters(),
             responses: self.requests.responses(),
         });
         if self.backend.flash().violation().is_some() || self.backend.engine().stored().is_some() {
@@ -114,7 +118,7 @@ impl Device {
         self.serve(id, request)?;
         self.backend.count().completed += 1;
         self.requests.note_answer(self.backend.counters().submitted - 1);
-        self.observers.on_answer(|| Answered {
+        self.observers.on_answer(true, || Answered {
             number: self.backend.counters().submitted - 1,
             kind: (request.op as u8).min(2),
             arrival: 0,
@@ -172,8 +176,12 @@ impl Device {
             return;
         };
         self.backend.count().completed += 1;
+        let measured = self.requests.is_measured(answered.number);
+        if !measured {
+            self.warmed_up.note_answer();
+        }
         if self.backend.is_timed() {
-            self.observers.on_answer(|| answered);
+            self.observers.on_answer(measured, || answered);
         }
         if self.requests.under_way() == 0 {
             self.backend.may_begin_idle();

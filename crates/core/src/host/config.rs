@@ -16,6 +16,9 @@ pub struct HostConfig {
     pub speedup: f64,
     /// What a request does that covers part of a page.
     pub partial_page: PartialPage,
+    /// The first so many requests are served as all others and not measured: all figures are those
+    /// of the requests after them.
+    pub warm_up: u64,
     /// What happens to the buffer's dirty pages after the last request.
     pub end_of_run: EndOfRun,
 }
@@ -27,6 +30,7 @@ impl Default for HostConfig {
             max_outstanding: 32,
             speedup: 1.0,
             partial_page: PartialPage::ReadModifyWrite,
+            warm_up: 0,
             end_of_run: EndOfRun::Keep,
         }
     }

@@ -79,4 +79,43 @@ impl Counters {
     pub fn flash_ops(&self) -> u64 {
         Self::total(&self.reads) + Self::total(&self.programs) + Self::total(&self.erases)
     }
+
+    /// What has been counted since it stood at `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            reads: each(self.reads, before.reads),
+            programs: each(self.programs, before.programs),
+            erases: each(self.erases, before.erases),
+            programmed: self.programmed - before.programmed,
+            array_reads: self.array_reads - before.array_reads,
+            program_ops: self.program_ops - before.program_ops,
+            switch_merges: self.switch_merges - before.switch_merges,
+            partial_merges: self.partial_merges - before.partial_merges,
+            full_merges: self.full_merges - before.full_merges,
+            policy_switches: self.policy_switches - before.policy_switches,
+            slots_taken: self.slots_taken - before.slots_taken,
+            submitted: self.submitted - before.submitted,
+            completed: self.completed - before.completed,
+            by_op: each(self.by_op, before.by_op),
+            bytes: self.bytes - before.bytes,
+            pages_read: self.pages_read - before.pages_read,
+            pages_written: self.pages_written - before.pages_written,
+            pages_trimmed: self.pages_trimmed - before.pages_trimmed,
+            read_hits: self.read_hits - before.read_hits,
+            write_hits: self.write_hits - before.write_hits,
+            inflight_hits: self.inflight_hits - before.inflight_hits,
+            unmapped_reads: self.unmapped_reads - before.unmapped_reads,
+            padded_pages: self.padded_pages - before.padded_pages,
+            bypassed_writes: self.bypassed_writes - before.bypassed_writes,
+            inserted_writes: self.inserted_writes - before.inserted_writes,
+            flushed_pages: self.flushed_pages - before.flushed_pages,
+            map_lookups: self.map_lookups - before.map_lookups,
+            map_hits: self.map_hits - before.map_hits,
+        }
+    }
+}
+
+fn each<const N: usize>(now: [u64; N], before: [u64; N]) -> [u64; N] {
+    std::array::from_fn(|at| now[at] - before[at])
 }

@@ -56,7 +56,7 @@ impl Observer for FlushResponse {
     }
 
     fn report(&self, moment: &Moment<'_>, figures: &mut Figures) {
-        let writes = moment.counters.by_op[1];
+        let writes = moment.count(|c| c.by_op[1]);
         figures.set("flush_response_ns", self.latency.summary());
         figures.set(
             "flush_response_per_write_ns",

@@ -140,8 +140,19 @@ pub struct Moment<'a> {
     pub now: u64,
     /// What has been counted.
     pub counters: &'a Counters,
-    /// Response times so far: of reads, of writes, of other requests.
+    /// What had been counted at the end of the warm-up.
+    pub before: &'a Counters,
+    /// Response times so far: of reads, of writes, of other requests; those of the warm-up are left
+    /// out.
     pub responses: &'a [Latency],
+}
+
+impl Moment<'_> {
+    /// One of the counts, that of the warm-up taken off.
+    #[inline]
+    pub fn count(&self, of: impl Fn(&Counters) -> u64) -> u64 {
+        of(self.counters) - of(self.before)
+    }
 }
 
 /// What an observer may know of the drive before the first request.
@@ -248,6 +259,12 @@ pub trait Observer: std::fmt::Debug + Send {
     /// after that comes now.
     fn on_end(&mut self, moment: &Moment<'_>) -> Hears {
         Hears::No
+    }
+
+    /// The warm-up is over: what it has counted does not count. Says whether it has forgotten that,
+    /// and goes on with what it knows of the drive; else another one begins in its place.
+    fn measures_from_here(&mut self, drive: &Drive) -> bool {
+        false
     }
 
     /// Writes down its figures, when all is done.

@@ -78,6 +78,18 @@ impl Observers {
         self.listen();
     }
 
+    /// The warm-up is over: what metrics have seen does not count, what they remember may.
+    pub fn measure(&mut self, drive: &Drive) {
+        for Seat { metric, observer } in &mut self.all {
+            if let Some(metric) = metric
+                && !observer.measures_from_here(drive)
+            {
+                *observer = metric.begin(drive);
+            }
+        }
+        self.listen();
+    }
+
     /// Everybody hears of everything until he says that he need not.
     fn listen(&mut self) {
         let everybody: Vec<u32> = (0..self.all.len() as u32).collect();
@@ -91,10 +103,26 @@ impl Observers {
     }
 
     #[inline]
-    fn tell(&mut self, event: Event, mut of: impl FnMut(&mut dyn Observer) -> Hears) {
+    fn tell(&mut self, event: Event, of: impl FnMut(&mut dyn Observer) -> Hears) {
+        self.tell_all(event, true, of);
+    }
+
+    /// Metrics are told only of what is measured.
+    #[inline]
+    fn tell_all(
+        &mut self,
+        event: Event,
+        measured: bool,
+        mut of: impl FnMut(&mut dyn Observer) -> Hears,
+    ) {
         let mut at = 0;
         while let Some(&place) = self.listeners[event as usize].get(at) {
-            match of(&mut *self.all[place as usize].observer) {
+            let Seat { metric, observer } = &mut self.all[place as usize];
+            if !measured && metric.is_some() {
+                at += 1;
+                continue;
+            }
+            match of(&mut **observer) {
                 Hears::Yes => at += 1,
                 Hears::No => self.dismiss(event, at),
             }
@@ -171,18 +199,18 @@ impl Observers {
         self.tell(Event::Issue, |one| one.on_issue(plan, engine));
     }
 
-    /// [`Observer::on_store`].
+    /// [`Observer::on_store`]; `measured`: for no request of the warm-up.
     #[inline]
-    pub fn on_store(&mut self, arrival: u64, now: u64) {
-        self.tell(Event::Store, |one| one.on_store(arrival, now));
+    pub fn on_store(&mut self, measured: bool, arrival: u64, now: u64) {
+        self.tell_all(Event::Store, measured, |one| one.on_store(arrival, now));
     }
 
-    /// [`Observer::on_answer`].
+    /// [`Observer::on_answer`]; `measured`: to no request of the warm-up.
     #[inline]
-    pub fn on_answer(&mut self, answered: impl FnOnce() -> Answered) {
+    pub fn on_answer(&mut self, measured: bool, answered: impl FnOnce() -> Answered) {
         if self.is_heard(Event::Answer) {
             let answered = answered();
-            self.tell(Event::Answer, |one| one.on_answer(&answered));
+            self.tell_all(Event::Answer, measured, |one| one.on_answer(&answered));
         }
     }
 
@@ -245,7 +273,7 @@ mod tests {
         for _ in 0..3 {
             observers.on_begin(Some(Op::Read));
             observers.on_write(&STORE);
-            observers.on_store(1, 2);
+            observers.on_store(true, 1, 2);
         }
         let counts = [0, 1].map(|at| counts[at].load(Ordering::Relaxed));
         assert_eq!(counts, [1, 3]);
@@ -275,7 +303,8 @@ mod tests {
     fn what_was_seen_before_a_restart_does_not_count() {
         let mut observers = Observers::new(&DRIVE);
         let (counters, responses) = (super::super::Counters::default(), []);
-        let moment = Moment { now: 0, counters: &counters, responses: &responses };
+        let moment =
+            Moment { now: 0, counters: &counters, before: &counters, responses: &responses };
         let sizes = |observers: &Observers| {
             let found = observers.figures(&moment);
             found.at("flush_pages.after_padding").is_some_and(|sizes| !sizes.is_null())

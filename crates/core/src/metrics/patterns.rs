@@ -285,6 +285,14 @@ impl Observer for Patterns {
         Hears::Yes
     }
 
+    fn measures_from_here(&mut self, _: &Drive) -> bool {
+        (self.hits, self.co_hits) = ([0; 2], [0; 2]);
+        (self.counts, self.changes) = ([0; 8], [0; QUESTIONS]);
+        // What was counted of a stay that goes on counts no more.
+        self.stays.fill(None);
+        true
+    }
+
     fn report(&self, _: &Moment<'_>, figures: &mut Figures) {
         let CoHit { read, write } = self.co_hit();
         figures.set("co_hit.read", read);

@@ -36,6 +36,13 @@ pub struct Requests {
     pub flushes: u64,
 }
 
+/// The warm-up: requests that came before all others and are in no other figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct WarmUp {
+    /// How many.
+    pub requests: u64,
+}
+
 /// Requests and bytes over the simulated time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Throughput {
@@ -188,6 +195,9 @@ pub struct EndOfLife {
 pub struct Report {
     /// Requests.
     pub requests: Requests,
+    /// Where `host.warm_up` asked for one; else left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<WarmUp>,
     /// Whether the figures mean what they say.
     pub trusted: bool,
     /// Why not.

@@ -47,18 +47,20 @@ struct Totals {
 
 impl Totals {
     fn at(moment: &Moment<'_>) -> Self {
-        let c = moment.counters;
-        let [_, _, gc, merge, _, wear, _, placement] = c.programs;
+        let moves = |c: &Counters| {
+            let [_, _, gc, merge, _, wear, _, placement] = c.programs;
+            gc + merge + wear + placement
+        };
         Self {
             now_ns: moment.now,
-            requests: c.submitted,
-            answers: c.completed,
-            host_pages: c.pages_read + c.pages_written,
-            hit_pages: c.read_hits + c.write_hits,
-            host_pages_written: c.pages_written,
-            programs: c.programmed,
-            gc_programs: gc + merge + wear + placement,
-            erases: Counters::total(&c.erases),
+            requests: moment.count(|c| c.submitted),
+            answers: moment.count(|c| c.completed),
+            host_pages: moment.count(|c| c.pages_read + c.pages_written),
+            hit_pages: moment.count(|c| c.read_hits + c.write_hits),
+            host_pages_written: moment.count(|c| c.pages_written),
+            programs: moment.count(|c| c.programmed),
+            gc_programs: moment.count(moves),
+            erases: moment.count(|c| Counters::total(&c.erases)),
             response_ns: moment.responses.iter().map(Latency::sum).sum(),
         }
     }
@@ -207,7 +209,7 @@ impl Observer for Series {
 
     #[inline]
     fn on_serve(&mut self, moment: &Moment<'_>) -> Hears {
-        if moment.counters.submitted >= self.next {
+        if moment.count(|c| c.submitted) >= self.next {
             self.note(Totals::at(moment));
         }
         Hears::Yes

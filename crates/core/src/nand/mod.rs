@@ -11,7 +11,7 @@ pub mod shadow;
 pub mod stored;
 
 pub use chip::Chip;
-pub use engine::{Engine, IdleDrive};
+pub use engine::{Engine, IdleDrive, Special};
 pub use flash::{Flash, Violation};
 pub use geometry::Geometry;
 pub use media::{Media, Oob, PageState, Role};

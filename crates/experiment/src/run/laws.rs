@@ -12,8 +12,9 @@ pub(super) fn check(
     submitted: u64,
     figures: &Map<String, Json>,
 ) -> Result<(), RunError> {
-    let reported =
-        |key| figures.get("requests").and_then(|requests| requests.get(key)).and_then(Json::as_u64);
+    let count = |of, key| figures.get(of).and_then(|counts| counts.get(key)).and_then(Json::as_u64);
+    let warm_up = count("warm_up", "requests").unwrap_or(0);
+    let reported = |key| count("requests", key).map(|requests| requests + warm_up);
     // A drive that is worn out takes no more requests.
     let end_of_life = figures.get("end_of_life").filter(|end| !end.is_null());
     let unanswered = end_of_life.and_then(|end| end["unanswered"].as_u64()).unwrap_or(0);

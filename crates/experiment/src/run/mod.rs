@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use eraseblock_core::config::{Precondition, Replay};
 use eraseblock_core::device::idle::{Idle, warning};
-use eraseblock_core::device::{Device, DeviceError, Options};
+use eraseblock_core::device::{Device, DeviceError, Options, nothing_measured};
 use eraseblock_traces::DriveShape;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -156,6 +156,10 @@ impl Runner {
             block_bytes: device.logical_block_bytes(),
         };
         let fitted = workload.fit_watched(shape, &mut read)?;
+        let (total, warm_up) = (fitted.report().submitted, experiment.host.warm_up);
+        if warm_up > 0 && total <= warm_up {
+            return Err(DeviceError::Config(nothing_measured(warm_up, total)).into());
+        }
 
         let mut log = how.events.map(EventLog::create).transpose()?;
         if let Some(log) = &mut log {
@@ -180,7 +184,6 @@ impl Runner {
             device.observe(Box::new(log));
         }
         let fill_s = start.elapsed().as_secs_f64();
-        let total = fitted.report().submitted;
         if device.needs_future() {
             let mut told = 0;
             device.foresee(fitted.requests().map(|request| {
@@ -228,7 +231,7 @@ impl Runner {
             &workload,
             &fitted,
             figures,
-            record::Engine::new(submitted, wall_s, fill_s),
+            record::Engine { requests: submitted, flash_ops: device.flash_ops(), wall_s, fill_s },
         ))
     }
 }

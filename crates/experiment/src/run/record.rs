@@ -16,25 +16,23 @@ pub struct Record(Map<String, Json>);
 /// How fast the run was, in wall-clock time.
 #[derive(Clone, Copy)]
 pub(super) struct Engine {
-    requests: u64,
-    wall_s: f64,
-    fill_s: f64,
+    /// Requests replayed, and flash operations that it took, in `wall_s`.
+    pub requests: u64,
+    pub flash_ops: u64,
+    pub wall_s: f64,
+    /// Before that the drive was filled, in so long.
+    pub fill_s: f64,
 }
 
 impl Engine {
-    /// `requests` replayed in `wall_s`, after the drive was filled in `fill_s`.
-    pub fn new(requests: u64, wall_s: f64, fill_s: f64) -> Self {
-        Self { requests, wall_s, fill_s }
-    }
-
     /// Rates per second; null where the clock did not move.
-    fn to_json(self, flash_ops: u64) -> Json {
+    fn to_json(self) -> Json {
         let rate = |count: u64| (self.wall_s > 0.0).then(|| count as f64 / self.wall_s);
         json!({
             "wall_s": self.wall_s,
             "fill_s": self.fill_s,
             "requests_per_s": rate(self.requests),
-            "flash_ops_per_s": rate(flash_ops),
+            "flash_ops_per_s": rate(self.flash_ops),
         })
     }
 }
@@ -58,7 +56,6 @@ impl Record {
         let mut trace = object(identity);
         trace.insert("fit".to_owned(), Json::Object(object(fitted.report())));
 
-        let flash_ops = figures.get("flash_ops").and_then(Json::as_u64).unwrap_or_default();
         let mut record = Map::new();
         for (key, value) in [
             ("key", json!(experiment.key_with_content(identity.format, &identity.sha256))),
@@ -73,7 +70,7 @@ impl Record {
             let before = record.insert(key.clone(), value);
             assert!(before.is_none(), "the drive reports `{key}`, which the record says already");
         }
-        record.insert("engine".to_owned(), engine.to_json(flash_ops));
+        record.insert("engine".to_owned(), engine.to_json());
         Self(record)
     }
 

@@ -1,5 +1,6 @@
 "use strict";
-// A figure as bars: one for each series, the best first; along an axis of names a group of them for each name.
+// A figure as bars: one for each series, the best first; along an axis of names a group of them for each name. On a logarithmic
+// axis, which has no zero, a bar's length would mean nothing: there they are dots.
 
 const BAR = 22;
 const THIN_BAR = 17;
@@ -21,16 +22,21 @@ function bars(values, figure, { picture }) {
   const { domain, colours } = seriesScales(chosen.map((value) => value.run));
   // One series needs no group: its bars have the names of the axis.
   const alone = inGroups && domain.length === 1;
-  const most = longestBar(chosen);
+  const ys = chosen.map((value) => value.y);
+  const dots = scaleOf(figure) === "log" && canBeLog(ys);
+  const most = dots ? Math.max(...ys) : longestBar(chosen);
   const shown = chosen.map((value) => ({ ...value, end: value.y > most ? CUT_AT * most : value.y, told: value.y > most ? `${value.told} ▸` : value.told }));
-  const place = inGroups ? { y: { field: "band", type: "nominal", sort: names, title: null, axis: { labelLimit: 160 }, scale: { paddingInner: alone ? 0.3 : 0.18 } } }
-    : { y: { field: "series", type: "nominal", sort: domain, title: picture ? colourAxis().title : null, axis: picture ? { labelLimit: 170 } : shortNames, scale: { paddingInner: 0.32 } } };
-  if (inGroups && !alone) place.yOffset = { field: "series", sort: domain, scale: { paddingInner: 0.15 } };
+  const place = inGroups ? { y: { field: "band", type: "nominal", sort: names, title: null, axis: { labelLimit: 160 }, scale: { type: "band", paddingInner: alone ? 0.3 : 0.18 } } }
+    : { y: { field: "series", type: "nominal", sort: domain, title: picture ? colourAxis().title : null, axis: picture ? { labelLimit: 170 } : shortNames, scale: { type: "band", paddingInner: 0.32 } } };
+  if (inGroups && !alone) place.yOffset = { field: "series", sort: domain, scale: { type: "band", paddingInner: 0.15 } };
   const marked = "datum.run === lit || datum.picked";
-  const x = {
-    field: "end", type: "quantitative", title: null, scale: { domain: [Math.min(0, ...shown.map((value) => value.y)), most * (shown.some((value) => value.y > most) ? ROOM_FOR_CUT : ROOM_FOR_FIGURES) || 1], nice: false },
+  const length = () => ({
+    scale: { domain: [Math.min(0, ...ys), most * (ys.some((y) => y > most) ? ROOM_FOR_CUT : ROOM_FOR_FIGURES) || 1], nice: false },
     axis: { tickCount: 4, labelOverlap: "greedy", ...tickLabels(figure.unit) },
-  };
+  });
+  const x = { field: "end", type: "quantitative", title: null, ...(dots ? dotScale(ys, figure.unit) : length()) };
+  // A line leads from each name to its dot.
+  if (dots) place.y.axis = { ...place.y.axis, grid: true };
   const opacity = { condition: { test: "lifted === '' || datum.series === lifted", value: 1 }, value: 0.2 };
   return {
     about: few ? "the best and the baselines" : null, aside: cutTold(chosen, most, figure),
@@ -38,7 +44,7 @@ function bars(values, figure, { picture }) {
       height: barsHeight(shown.length, names.length), params: LIFTED, data: { values: shown },
       layer: [
         {
-          mark: { type: "bar", cornerRadiusEnd: 2, cursor: "pointer" },
+          mark: dots ? { type: "point", filled: true, size: DOT, cursor: "pointer" } : { type: "bar", cornerRadiusEnd: 2, cursor: "pointer" },
           encoding: {
             ...place, x, opacity, tooltip,
             color: { field: "series", type: "nominal", scale: colours, legend: inGroups && !alone ? legend(picture) : null },
@@ -47,7 +53,7 @@ function bars(values, figure, { picture }) {
             strokeWidth: { condition: { test: `${marked} || !datum.trusted`, value: 1.5 }, value: 0 },
           },
         },
-        { mark: { type: "text", align: "left", dx: 4, fontSize: 10.5, color: colour("--soft") }, encoding: { ...place, x, opacity, text: { field: "told" } } },
+        { mark: { type: "text", align: "left", dx: dots ? 9 : 4, fontSize: 10.5, color: colour("--soft") }, encoding: { ...place, x, opacity, text: { field: "told" } } },
       ],
     },
   };
@@ -57,6 +63,15 @@ const barsHeight = (count, groups = 0) => Math.max(60, thickness(count) * count 
 
 // Beside the longest bar its figure has to fit in.
 const ROOM_FOR_FIGURES = 1.25;
+const DOT = 110;
+
+/// A logarithmic axis across, with the same room.
+function dotScale(values, unit) {
+  const { scale, axis } = figureScale(values, unit, { scale: "log" });
+  const [low, high] = scale.domain;
+  const most = high * (low > 0 ? high / low : high / scale.constant) ** (ROOM_FOR_FIGURES - 1);
+  return { scale: { ...scale, domain: [low, most] }, axis };
+}
 const ROOM_FOR_CUT = 1.45;
 
 // So many times longer than the rest a bar not to be trusted has to be to be cut.

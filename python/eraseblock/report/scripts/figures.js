@@ -36,9 +36,9 @@ function figurePlot(path, panel) {
   };
 }
 
-/// Linear or logarithmic, for all plots of the figure. Bars have a length that means something, and stay linear.
+/// Linear or logarithmic, for all plots of the figure.
 function scaleSwitch(figure) {
-  if (!curvesAcross(shownRuns()) || !canBeLog(shownRuns().map((run) => figureOf(run, figure.path)).filter((value) => value !== null))) return null;
+  if (!canBeLog(shownValues(figure))) return null;
   const box = switcher(`Scale of ${figure.title}`, [...SCALES], scaleOf(figure), (scale) => {
     state.scales.set(figure.path, scale);
     noteAddress();

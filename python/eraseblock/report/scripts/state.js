@@ -31,8 +31,10 @@ const acrossAxis = () => data.axisById.get(state.across);
 const colourAxis = () => data.axisById.get(state.colour);
 /// The figure that counts first.
 const mainFigures = () => data.figures.filter((figure) => figure.plot).sort((one, other) => (other.path === data.counts) - (one.path === data.counts));
-/// How the axis of a figure is drawn: as the reader chose, else as its values need.
-const scaleOf = (figure) => state.scales.get(figure.path) ?? defaultScale(shownRuns().map((run) => figureOf(run, figure.path)).filter((value) => value !== null), figure.unit);
+const shownValues = (figure) => shownRuns().map((run) => figureOf(run, figure.path)).filter((value) => value !== null);
+/// How the axis of a figure is drawn: as the reader chose, else as its values need. Bars have a length that means something, and
+/// start linear.
+const scaleOf = (figure) => state.scales.get(figure.path) ?? (curvesAcross(shownRuns()) ? defaultScale(shownValues(figure), figure.unit) : "linear");
 const defaultAt = () => (acrossAxis() ? acrossAxis().labels.length - 1 : null);
 
 /// Runs that no filter leaves out, in the order of the results.

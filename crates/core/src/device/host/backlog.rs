@@ -77,9 +77,19 @@ impl Backlog {
         far.then_some(Burst { wait: wait_ns, behind: self.behind_ns })
     }
 
+    /// The warm-up is over: what has been seen of it does not count. Who waits still does.
+    pub(super) fn restart(&mut self) {
+        let (waiting, behind_until) = (std::mem::take(&mut self.waiting), self.behind_until);
+        *self = Self { waiting, behind_until, ..Self::default() };
+    }
+
     /// A request is answered after so long.
-    pub(super) fn answered(&mut self, took: u64, now: u64) {
+    pub(super) fn answered(&mut self, took: u64) {
         self.note(took);
+    }
+
+    /// A request is answered: the one that has waited longest need not wait any more.
+    pub(super) fn moves_up(&mut self, now: u64) {
         if let Some(arrival) = self.waiting.pop_front() {
             self.waited(arrival, now);
         }

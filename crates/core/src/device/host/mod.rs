@@ -59,6 +59,8 @@ pub(super) struct Requests {
     area_at: u64,
     sum_admitted: u128,
     backlog: Backlog,
+    /// Number of the first request that is measured: those before it are the warm-up.
+    measured: u64,
 }
 
 impl Requests {
@@ -80,7 +82,28 @@ impl Requests {
             area_at: 0,
             sum_admitted: 0,
             backlog: Backlog::default(),
+            measured: 0,
         }
+    }
+
+    /// The warm-up is over: requests count from this number on.
+    pub fn measure_from(&mut self, number: u64) {
+        self.measured = number;
+        self.responses = Default::default();
+        self.first_arrival = None;
+        self.backlog.restart();
+    }
+
+    /// Whether a request does not belong to the warm-up.
+    #[inline]
+    pub fn is_measured(&self, number: u64) -> bool {
+        number >= self.measured
+    }
+
+    /// Whether a request that came at `arrival` does not belong to the warm-up.
+    #[inline]
+    pub fn is_measured_at(&self, arrival: u64) -> bool {
+        self.measured == 0 || self.first_arrival.is_some_and(|first| arrival >= first)
     }
 
     /// Admitted and not answered.
@@ -273,8 +296,11 @@ impl Requests {
         if self.timed {
             self.count_area(now);
             self.sum_admitted += u128::from(now - admitted);
-            self.responses[kind as usize].record(now - arrival);
-            self.backlog.answered(now - arrival, now);
+            self.backlog.moves_up(now);
+            if self.is_measured(number) {
+                self.responses[kind as usize].record(now - arrival);
+                self.backlog.answered(now - arrival);
+            }
             self.last_answer = self.last_answer.max(now);
         }
         self.under_way -= 1;

@@ -82,6 +82,7 @@ impl Device {
         let free = u64::from(std::mem::replace(&mut self.pipeline.under_way.free, place));
         let arrival =
             std::mem::replace(&mut self.pipeline.under_way.arrivals[place as usize], free);
-        self.observers.on_store(arrival, self.backend.engine().now());
+        let measured = self.requests.is_measured_at(arrival);
+        self.observers.on_store(measured, arrival, self.backend.engine().now());
     }
 }

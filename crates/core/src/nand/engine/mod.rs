@@ -454,6 +454,20 @@ pub struct Special {
     pub suspensions: [u64; 2],
 }
 
+impl Special {
+    /// What they did since it stood at `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let ([a, b, c], [d, e, f]) = (self.multi_plane, before.multi_plane);
+        let ([g, h], [i, j]) = (self.suspensions, before.suspensions);
+        Self {
+            multi_plane: [a - d, b - e, c - f],
+            cache_programs: self.cache_programs - before.cache_programs,
+            suspensions: [g - i, h - j],
+        }
+    }
+}
+
 /// What a power cut makes of the page or block that an operation was changing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
