@@ -7,19 +7,20 @@ from concurrent.futures import Executor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from eraseblock import _core
 from eraseblock.events import logs_of
 from eraseblock.experiments import Experiment
 from eraseblock.outputs import write_results
-from eraseblock.readings.analysis import analyse
-from eraseblock.readings.plan import Plan, plan
 from eraseblock.results.missing import Missing
 from eraseblock.results.record import Analysis, Record
 from eraseblock.results.runs import RunStore, opened
 from eraseblock.results.store import make_folder
 from eraseblock.sweep import Outcome, Watcher, Way, run_all
+
+if TYPE_CHECKING:
+    from eraseblock.readings.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ def finished(experiments: Sequence[Experiment], handling: Handling, caller: Call
     if handling.folder is None and (handling.fresh or handling.prune):
         option = words.fresh if handling.fresh else words.prune
         raise _core.ConfigError(f"{option}: is about a folder of results; name it with {words.folder}")
-    readings = plan(experiments) if handling.sensitivity else None
+    readings = _other_readings(experiments) if handling.sensitivity else None
     everything = experiments if readings is None else readings.experiments
     logs = logs_of(handling.events, everything)
     way = Way(handling.jobs, handling.verify, handling.executor, logs, handling.cache, handling.trim)
@@ -163,8 +164,18 @@ def finished(experiments: Sequence[Experiment], handling: Handling, caller: Call
         yield _finished(outcomes, len(experiments), readings, store)
 
 
+def _other_readings(experiments: Sequence[Experiment]) -> Plan:
+    from eraseblock.readings.plan import plan
+
+    return plan(experiments)
+
+
 def _finished(
     outcomes: list[Outcome], own: int, readings: Plan | None, store: RunStore | None = None
 ) -> Finished:
-    analysis = None if readings is None else analyse(readings, outcomes)
+    analysis = None
+    if readings is not None:
+        from eraseblock.readings.analysis import analyse
+
+        analysis = analyse(readings, outcomes)
     return Finished(outcomes[:own], outcomes[own:], analysis, store)

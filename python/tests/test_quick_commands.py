@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 from conftest import Cli
@@ -75,6 +76,17 @@ def test_little_is_imported(call: list[str], cli: Cli) -> None:
     slow = {"cyclopts", "rich", "attrs", "dataclasses", "inspect", "importlib.metadata", "pathlib", "polars"}
     assert loaded.isdisjoint(slow)
     assert "eraseblock.cli.app" not in loaded
+
+
+def test_a_run_whose_records_go_to_a_pipe_loads_nothing_that_draws(cli: Cli, trace: Path) -> None:
+    run = cli(
+        "compare", trace, "--device", "hbm-2010", "--buffers", "lru", "--json", PYTHONPROFILEIMPORTTIME="1"
+    )
+    assert run.returncode == 0
+    loaded = {line.rpartition("|")[2].strip() for line in run.stderr.splitlines()}
+    assert "eraseblock.terminal.progress" in loaded
+    drawing = {"rich.progress", "rich.table", "eraseblock.terminal.progress_bar", "eraseblock.terminal.table"}
+    assert loaded.isdisjoint({*drawing, "eraseblock.readings.analysis", "polars"})
 
 
 def test_a_terminal_gets_bold_names_and_its_own_width(

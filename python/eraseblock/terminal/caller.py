@@ -6,8 +6,8 @@ from contextlib import AbstractContextManager
 
 from eraseblock.running import Words
 from eraseblock.sweep import Watcher
+from eraseblock.terminal import progress
 from eraseblock.terminal.console import say_error
-from eraseblock.terminal.progress import ProgressBar
 
 
 class CommandLine:
@@ -16,8 +16,8 @@ class CommandLine:
     words = Words("the same command", "-o", "--fresh", "--prune", "--events")
 
     def watching(self, runs: int) -> AbstractContextManager[Watcher | None]:
-        """A progress bar."""
-        return ProgressBar(runs)
+        """A progress bar, or lines where nobody sees one."""
+        return progress.watching(runs)
 
     def notice(self, sentence: str) -> None:
         """One line on stderr."""
