@@ -27,7 +27,7 @@ REFERENCES := $(wildcard crates/core/tests/references/*/*.rs)
 WORKLOAD := workloads/pgbench-ext4.nbdkit.zst
 DEMO := out/demo
 
-.PHONY: help demo test test-rust test-python quick lint lint-rust lint-python format figures stand-ins bench bench-engine bench-instructions bench-libcachesim bench-scale fuzz-readers fuzz-config golden soak lock clean
+.PHONY: help demo test test-rust test-python quick lint lint-rust lint-python format figures stand-ins bench bench-engine bench-instructions bench-libcachesim bench-scale fuzz-readers fuzz-config golden gate soak lock clean
 
 help: ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 20
@@ -55,6 +55,7 @@ test: $(if $(filter dev,$(EXTENSION_PROFILE)),$(EXTENSION),$(DEPENDENCIES)) ## L
 # Properties draw the same cases each time, so that a commit which has passed passes again; `make soak` draws others.
 test-rust: lint-rust
 	PROPTEST_RNG_SEED=2026 cargo test --workspace --locked --quiet
+	$(MAKE) --no-print-directory gate
 
 test-python: lint-python
 	$(BIN)/pytest
@@ -93,8 +94,8 @@ stand-ins: $(EXTENSION) ## Measure all stand-ins whole, and write docs/stand-ins
 
 bench: bench-engine bench-instructions bench-libcachesim ## Speed of engine, readers and generators; instructions of each buffer; LRU against libCacheSim
 
-bench-engine: ## The engine alone; needs no Python
-	cargo run --release --locked --quiet -p eraseblock-bench
+bench-engine: ## The engine alone, beside its goals and the baseline; needs no Python (BLESS=1 keeps the figures)
+	cargo run --release --locked --quiet -p eraseblock-bench -- $(if $(BLESS),--bless)
 
 bench-instructions: ## Instructions and ns per access and per flush command of each buffer, at 1 MiB, 64 MiB and 1 GiB (needs valgrind)
 	cargo run --release --locked --quiet -p eraseblock-bench -- instructions
@@ -120,6 +121,10 @@ fuzz-config: $(EXTENSION) ## Run random drives under random workloads, and look 
 # BLESS=1 accepts what changed; the changelog says why.
 golden: $(DEPENDENCIES) ## Which of some 650 small runs give other results than before (BLESS=1 accepts them)
 	$(if $(BLESS),BLESS=1) cargo test -p eraseblock-experiment --locked --quiet --test golden results_are
+
+# BLESS=1 accepts what has become dearer; the changelog says why.
+gate: ## Whether a path through the engine takes 2 % more instructions than before (needs valgrind; BLESS=1 accepts it)
+	cargo run --profile gate --locked --quiet -p eraseblock-gate -- crates/gate/baseline.txt $(if $(BLESS),--bless)
 
 soak: SEEDS ?= 300
 soak: TIME ?= 1200

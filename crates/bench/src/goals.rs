@@ -4,6 +4,7 @@ use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::DeviceError;
 use serde::Serialize;
 
+use crate::baseline;
 use crate::drive::{self, PAGE, Scale};
 use crate::load::Uniform;
 use crate::measure::{Run, best, run};
@@ -36,6 +37,8 @@ pub struct Figure {
     pub better: Better,
     /// How many times better than the goal.
     pub ratio: f64,
+    /// How many times better than the committed baseline; at full scale alone.
+    pub before: Option<f64>,
     /// Hash of what was simulated.
     pub hash: String,
 }
@@ -49,8 +52,9 @@ impl Figure {
         (better, goal): (Better, f64),
         hash: String,
     ) -> Self {
-        let ratio = if better == Better::More { value / goal } else { goal / value };
-        Self { name, what: what.into(), value, unit, goal, better, ratio, hash }
+        let over = |other: f64| if better == Better::More { value / other } else { other / value };
+        let (ratio, before) = (over(goal), baseline::of(name).map(over));
+        Self { name, what: what.into(), value, unit, goal, better, ratio, before, hash }
     }
 }
 

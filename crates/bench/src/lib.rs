@@ -3,6 +3,7 @@
 //! This crate alone looks at the wall clock. Each figure comes with a hash of what was simulated: a
 //! change that makes the engine faster must leave it as it is.
 
+pub mod baseline;
 pub mod buffers;
 pub mod drive;
 pub mod generators;

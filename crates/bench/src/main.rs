@@ -9,7 +9,9 @@ use std::str::FromStr;
 
 use eraseblock_bench::drive::Scale;
 use eraseblock_bench::goals::GOALS;
-use eraseblock_bench::{buffers, generators, instructions, readers, scale, stream, table};
+use eraseblock_bench::{
+    baseline, buffers, generators, instructions, readers, scale, stream, table,
+};
 use eraseblock_core::config::Bytes;
 use lexopt::{Arg, Parser, ValueExt as _};
 
@@ -33,6 +35,7 @@ Options:
   --json     One JSON document
   --only     Some of the benches
   --runs     Runs of each, of which the best counts (3)
+  --bless    Keep the figures as the baseline that others are shown beside
 
 Examples:
   cargo run --release -p eraseblock-bench -- --only e --runs 1
@@ -48,6 +51,7 @@ struct Call {
     words: Vec<String>,
     quick: bool,
     json: bool,
+    bless: bool,
     only: Option<Vec<String>>,
     runs: Option<u32>,
 }
@@ -101,6 +105,7 @@ fn parse() -> Result<Option<Call>, lexopt::Error> {
             Arg::Long("help") | Arg::Short('h') => return Ok(None),
             Arg::Long("quick") => call.quick = true,
             Arg::Long("json") => call.json = true,
+            Arg::Long("bless") => call.bless = true,
             Arg::Long("only") => {
                 call.only = Some(parser.value()?.string()?.split(',').map(str::to_owned).collect());
             }
@@ -113,6 +118,9 @@ fn parse() -> Result<Option<Call>, lexopt::Error> {
         ["buffers", "readers", "generators"].contains(&name.as_str())
             || GOALS.iter().any(|goal| goal.name == name)
     };
+    if call.bless && (call.quick || call.only.is_some()) {
+        return Err("--bless: is about all figures at full scale".into());
+    }
     match call.only.iter().flatten().find(|name| !known(name)) {
         Some(name) => {
             let known = "a, b, c, e, f, g, buffers, readers, generators";
@@ -131,6 +139,10 @@ fn speed(call: &Call) -> Result<bool, String> {
     for goal in GOALS.iter().filter(|goal| wanted(goal.name)) {
         figures.extend((goal.measure)(scale).map_err(|e| format!("bench {}: {e}", goal.name))?);
     }
+    if call.quick {
+        // The baseline is of the full scale.
+        figures.iter_mut().for_each(|figure| figure.before = None);
+    }
     let rates = if wanted("buffers") { buffers::rates(scale)? } else { Vec::new() };
     let read_rates = if wanted("readers") { readers::rates(scale)? } else { Vec::new() };
     let make_rates = if wanted("generators") { generators::rates(scale)? } else { Vec::new() };
@@ -140,6 +152,9 @@ fn speed(call: &Call) -> Result<bool, String> {
         });
         println!("{all:#}");
         return Ok(true);
+    }
+    if call.bless {
+        println!("{}: written", baseline::bless(figures.iter().map(|one| (one.name, one.value)))?);
     }
     if !figures.is_empty() {
         println!("{}", table::figures(&figures));

@@ -12,8 +12,8 @@ use crate::scale;
 /// Goals and figures.
 pub fn figures(figures: &[Figure]) -> String {
     let mut text = format!(
-        "{:<6}{:<50}{:>9} {:<10}{:>7}{:>8}  {}\n",
-        "", "what", "measured", "", "goal", "ratio", "result"
+        "{:<6}{:<50}{:>9} {:<10}{:>7} {:>7}  {}\n",
+        "", "what", "measured", "", "goal", "before", "result"
     );
     for f in figures {
         let goal = format!(
@@ -23,19 +23,24 @@ pub fn figures(figures: &[Figure]) -> String {
         );
         let _ = writeln!(
             text,
-            "{:<6}{:<50}{:>9} {:<10}{:>7}{:>7.1}{}  {}",
+            "{:<6}{:<50}{:>9} {:<10}{:>7}{}{:>7}  {}",
             f.name,
             f.what,
             short(f.value),
             f.unit,
             goal,
-            f.ratio,
-            if f.ratio < 1.0 { "!" } else { "x" },
+            if f.ratio < 1.0 { "!" } else { " " },
+            f.before.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}x")),
             &f.hash[..6],
         );
     }
     if figures.iter().any(|f| f.ratio < 1.0) {
         text.push_str("! the goal is missed on this machine\n");
+    }
+    if figures.iter().any(|f| f.before.is_some()) {
+        text.push_str(
+            "before: how many times as good as in the baseline, on whatever machine that was\n",
+        );
     }
     text
 }
