@@ -6,17 +6,21 @@ import copy
 import html
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import polars
 import pytest
 from report_page import column, data_of, details_of, figures
+from results_made_up import record as made_up
+from results_made_up import rows
 from time_report import many
 
 import eraseblock
 from eraseblock.report import page as page_module
 from eraseblock.report.details import detail
 from eraseblock.report.page import build_page
+from eraseblock.report.verdicts import verdicts_of
 from eraseblock.results.conclusion import conclusions_of
 from eraseblock.results.store import read_records
 from eraseblock.results.view import rows_of
@@ -243,3 +247,11 @@ def test_the_data_frame_has_a_row_for_each_run(
     assert read_records(results_folder) == records
     results = (results_folder / "results.json").read_text(encoding="utf-8")
     assert json.loads(results) == [{k: v for k, v in record.items() if k != "engine"} for record in records]
+
+
+def test_what_a_sentence_is_about_stands_out() -> None:
+    found = conclusions_of(
+        rows(*(made_up(name, mean) for name, mean in (("none", 5), ("lru", 9), ("fab", 4))))
+    )
+    told = verdicts_of([replace(found[0], overall=("Why `lru` loses to `none`: `x` <b>.",))])
+    assert told[0].sentences[-1] == "<b>Why lru loses to none:</b> <b>x</b> &lt;b&gt;."

@@ -45,9 +45,9 @@ def verdicts_of(conclusions: Sequence[Conclusion]) -> list[Told]:
 def _marked(sentence: str) -> Markup:
     """The sentence with its subject and all names in bold; whatever a trace is called, it is text."""
     subject, colon, rest = sentence.partition(": ")
-    if not colon or len(subject) >= _LONGEST_SUBJECT or "`" in subject:
+    if not colon or len(subject) >= _LONGEST_SUBJECT:
         return _names(sentence)
-    return Markup("<b>{}:</b> {}").format(subject, _names(rest))
+    return Markup("<b>{}:</b> {}").format(subject.replace("`", ""), _names(rest))
 
 
 def _names(text: str) -> Markup:

@@ -458,12 +458,12 @@ impl Special {
     /// What they did since it stood at `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
-        let ([a, b, c], [d, e, f]) = (self.multi_plane, before.multi_plane);
-        let ([g, h], [i, j]) = (self.suspensions, before.suspensions);
+        let at = |at: usize| self.multi_plane[at] - before.multi_plane[at];
+        let kind = |kind: usize| self.suspensions[kind] - before.suspensions[kind];
         Self {
-            multi_plane: [a - d, b - e, c - f],
+            multi_plane: std::array::from_fn(at),
             cache_programs: self.cache_programs - before.cache_programs,
-            suspensions: [g - i, h - j],
+            suspensions: std::array::from_fn(kind),
         }
     }
 }
