@@ -141,7 +141,9 @@ fn speed(call: &Call) -> Result<bool, String> {
     }
     if call.quick {
         // The baseline is of the full scale.
-        figures.iter_mut().for_each(|figure| figure.before = None);
+        for figure in &mut figures {
+            figure.before = None;
+        }
     }
     let rates = if wanted("buffers") { buffers::rates(scale)? } else { Vec::new() };
     let read_rates = if wanted("readers") { readers::rates(scale)? } else { Vec::new() };
