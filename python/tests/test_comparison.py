@@ -1,12 +1,18 @@
-"""What a comparison runs, and what it leaves out."""
+"""What a comparison runs, what it leaves out, and in which order."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from typing import Any
+
 import pytest
 
-from eraseblock import ConfigError
+from eraseblock import ConfigError, InputError
 from eraseblock.comparison import DEFAULT_BUFFERS, Comparison
 from eraseblock.names import known, reconstructions
+from eraseblock.sweep import OneRun, Way, run_all
 
 
 def test_what_need_not_be_waited_for_is_left_out_unless_it_is_named() -> None:
@@ -38,3 +44,22 @@ def test_several_drives_bring_their_own_buffers() -> None:
     assert [one.config["ftl"]["mapping"]["kind"] for one in both] == ["bast", "page"]
     with pytest.raises(ConfigError, match="--device: there is no `nvme-tcl`; did you mean `nvme-tlc`"):
         Comparison(["trace.spc"], device=["hbm-2010", "nvme-tcl"]).experiments()
+
+
+def test_what_takes_long_comes_last() -> None:
+    schemes: list[str] = []
+
+    class Refusing(Executor):
+        def submit(self, _call: Callable[..., Any], /, *arguments: Any, **_: Any) -> Future[Any]:
+            assert isinstance(arguments[0], OneRun)
+            schemes.append(json.loads(arguments[0].text)["buffer"]["scheme"]["kind"])
+            future: Future[Any] = Future()
+            future.set_exception(InputError("not run"))
+            return future
+
+    named = Comparison(["trace.spc"], buffers=["bplru", "lru", "cave", "none"], sizes=["1 MiB"])
+    outcomes = run_all(named.experiments(), Way(executor=Refusing()))
+    assert schemes == ["lru", "none", "bplru", "cave"]
+    # What came of them stands in the order of the call.
+    told = [outcome.experiment.config["buffer"]["scheme"]["kind"] for outcome in outcomes]
+    assert told == ["bplru", "lru", "cave", "none"]
