@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use eraseblock_core::config::DeviceConfig;
-use eraseblock_core::device::{Device, DeviceError, Options};
+use eraseblock_core::device::{AHEAD, Device, DeviceError, Options};
 use eraseblock_core::metrics::Report;
 use sha2::{Digest as _, Sha256};
 
@@ -50,8 +50,14 @@ pub fn run(config: &DeviceConfig, mut load: Uniform, requests: u64) -> Result<Ru
         device.foresee((0..requests).map(|_| Ok::<_, DeviceError>(told.request())))?;
     }
     let filled = Instant::now();
-    for _ in 0..requests {
-        device.submit(&load.request())?;
+    let mut next = Vec::with_capacity(AHEAD);
+    let mut left = requests;
+    while left > 0 {
+        next.clear();
+        next.extend((0..left.min(AHEAD as u64)).map(|_| load.request()));
+        left -= next.len() as u64;
+        device.look_ahead(&next);
+        next.iter().try_for_each(|request| device.submit(request))?;
     }
     let report = device.finish()?;
     let served = Instant::now();

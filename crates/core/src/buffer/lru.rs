@@ -114,6 +114,11 @@ impl PageOrder for Lru {
         self.order.remove(&mut self.links, slot);
     }
 
+    #[inline]
+    fn entry(&self, slot: u32) -> u32 {
+        self.links.entry(slot)
+    }
+
     fn parts(&self) -> impl Iterator<Item = impl Iterator<Item = u32>> {
         std::iter::once(self.order.iter(&self.links))
     }

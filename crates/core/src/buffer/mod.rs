@@ -369,6 +369,10 @@ pub trait Buffer: std::fmt::Debug + Send {
     /// Whether it holds a page.
     fn holds(&self, lpn: Lpn) -> bool;
 
+    /// The host is going to use these pages: what is known of them is read from memory, all at
+    /// once, so that the accesses do not wait for one after the other. Changes nothing.
+    fn fetch(&self, _pages: &[Lpn]) {}
+
     /// Compares redundant state.
     ///
     /// # Errors

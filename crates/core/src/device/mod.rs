@@ -37,6 +37,7 @@ mod warm_up;
 pub use error::DeviceError;
 pub use filled::Filled;
 pub use power::{Crash, Fate};
+pub use time::AHEAD;
 pub use warm_up::nothing_measured;
 
 use crate::buffer::{self, Buffer};

@@ -8,7 +8,26 @@ use crate::metrics::observer::{Admission, Answered, Moment};
 use crate::support::ids::{Lpn, RequestId};
 use crate::support::tournament::NEVER;
 
+/// Requests that are worth being looked at before they come.
+pub const AHEAD: usize = 32;
+
 impl Device {
+    /// Tells which requests come next, at most [`AHEAD`]: what buffer and FTL know of their pages
+    /// is read from memory meanwhile. Changes nothing.
+    pub fn look_ahead(&self, requests: &[Request]) {
+        let mut pages = [Lpn(0); AHEAD];
+        let mut count = 0;
+        for request in requests.iter().take(AHEAD) {
+            let (first, _) = self.geometry.by_page().split(request.offset);
+            if matches!(request.op, Op::Read | Op::Write) && first < u64::from(self.logical_pages) {
+                pages[count] = Lpn(first as u32);
+                count += 1;
+            }
+        }
+        self.pipeline.buffer().fetch(&pages[..count]);
+        self.backend.mapping().fetch(&pages[..count]);
+    }
+
     /// Takes the next request of the workload. Time passes up to its admission.
     ///
     /// # Errors

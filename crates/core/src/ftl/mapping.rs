@@ -36,8 +36,8 @@ pub trait Mapping: DynClone + Persist + std::fmt::Debug + Send + Sync {
     /// The same as [`Self::translate`] without planning anything. O(1).
     fn lookup(&self, lpn: Lpn) -> Option<Ppn>;
 
-    /// The host is going to write these pages: what is known of them is read from memory, all at
-    /// once, so that the writes do not wait for one after the other. Changes nothing.
+    /// The host is going to use these pages: what is known of them is read from memory, all at
+    /// once, so that requests do not wait for one after the other. Changes nothing.
     fn fetch(&self, _pages: &[Lpn]) {}
 
     /// Writes the pages in order, each after join `waits` of the plan. Returns how many it took:

@@ -30,6 +30,12 @@ impl Links {
         Self { nodes: vec![[NONE; 2]; count] }
     }
 
+    /// The links of a node, to have them in the cache.
+    #[inline]
+    pub fn entry(&self, node: u32) -> u32 {
+        self.nodes[node as usize][0]
+    }
+
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.nodes.len() * size_of::<[u32; 2]>()

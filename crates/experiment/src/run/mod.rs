@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use eraseblock_core::config::{Precondition, Replay};
 use eraseblock_core::device::idle::{Idle, warning};
-use eraseblock_core::device::{Device, DeviceError, Options, nothing_measured};
+use eraseblock_core::device::{AHEAD, Device, DeviceError, Options, nothing_measured};
 use eraseblock_traces::DriveShape;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -200,15 +200,34 @@ impl Runner {
         }
         let start = Instant::now();
         let mut submitted = 0;
-        for request in fitted.requests() {
-            if submitted % REPORT_EVERY == 0 {
-                report("replay", submitted, total)?;
+        let (mut requests, mut next) = (fitted.requests(), Vec::with_capacity(AHEAD));
+        'run: loop {
+            next.clear();
+            // Those before a fault of the trace are served.
+            let mut fault = None;
+            for request in requests.by_ref().take(AHEAD) {
+                match request {
+                    Ok(request) => next.push(request),
+                    Err(error) => fault = Some(error),
+                }
             }
-            submitted += 1;
-            match device.submit(&request?) {
-                // The drive wore out: what it did until then is the result.
-                Err(DeviceError::EndOfLife { .. }) => break,
-                result => result?,
+            device.look_ahead(&next);
+            for request in &next {
+                if submitted % REPORT_EVERY == 0 {
+                    report("replay", submitted, total)?;
+                }
+                submitted += 1;
+                match device.submit(request) {
+                    // The drive wore out: what it did until then is the result.
+                    Err(DeviceError::EndOfLife { .. }) => break 'run,
+                    result => result?,
+                }
+            }
+            if let Some(error) = fault {
+                return Err(error.into());
+            }
+            if next.len() < AHEAD {
+                break;
             }
         }
         report("finish", 0, 1)?;

@@ -284,7 +284,7 @@ impl Device {
     /// Looks up the page whose turn it is next in a queue. The memory's latency passes while the
     /// events before its turn are served.
     #[inline]
-    fn look_ahead(&self, queue: u32) {
+    fn look_ahead_in(&self, queue: u32) {
         if let Some(lpn) = self.pipeline.parked.next_page(queue) {
             std::hint::black_box(self.backend.mapping().lookup(lpn));
             std::hint::black_box(self.pipeline.parked.newest(lpn));
@@ -305,7 +305,7 @@ impl Device {
             }
         }
         if !write.tried {
-            self.look_ahead(queue);
+            self.look_ahead_in(queue);
         }
         let Waiting { group, waiter, tried, after, .. } = *write;
         let goes_on = !after.is_none() && !self.backend.release(after);
