@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
-from conftest import Cli
+from conftest import SMALL_DRIVE, Cli
 
 from eraseblock.cli import main, quick
 from eraseblock.names import registry
@@ -75,6 +76,17 @@ def test_little_is_imported(call: list[str], cli: Cli) -> None:
     slow = {"cyclopts", "rich", "attrs", "dataclasses", "inspect", "importlib.metadata", "pathlib", "polars"}
     assert loaded.isdisjoint(slow)
     assert "eraseblock.cli.app" not in loaded
+
+
+def test_a_run_imports_what_it_prints_with_and_no_more(cli: Cli, trace: Path, tmp_path: Path) -> None:
+    file = tmp_path / "one.toml"
+    file.write_text(f"{SMALL_DRIVE}\n[workload]\npath = '{trace}'\nfirst = 20\n", encoding="utf-8")
+    run = cli("run", file, "--json", PYTHONPROFILEIMPORTTIME="1")
+    assert run.returncode == 0
+    loaded = {line.rpartition("|")[2].strip() for line in run.stderr.splitlines()}
+    assert "eraseblock.running" in loaded
+    unused = {"rich", "polars", "altair", "jinja2", "eraseblock.outputs", "eraseblock.readings"}
+    assert loaded.isdisjoint(unused)
 
 
 def test_a_terminal_gets_bold_names_and_its_own_width(
