@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Protocol
 from eraseblock import _core
 from eraseblock.events import logs_of
 from eraseblock.experiments import Experiment
-from eraseblock.outputs import write_results
 from eraseblock.results.missing import Missing
 from eraseblock.results.record import Analysis, Record
 from eraseblock.results.runs import RunStore, opened
@@ -126,6 +125,8 @@ class Finished:
         """Write what the folder shows; returns the report's path, None where there is nothing to show."""
         if self.store is None or not self.records:
             return None
+        from eraseblock.outputs import write_results
+
         report = write_results(self.records, self.store.folder, self.analysis, missing)
         self.store.delivered()
         return report
@@ -138,7 +139,7 @@ def finished(experiments: Sequence[Experiment], handling: Handling, caller: Call
     if handling.folder is None and (handling.fresh or handling.prune):
         option = words.fresh if handling.fresh else words.prune
         raise _core.ConfigError(f"{option}: is about a folder of results; name it with {words.folder}")
-    readings = _other_readings(experiments) if handling.sensitivity else None
+    readings = _plan(experiments) if handling.sensitivity else None
     everything = experiments if readings is None else readings.experiments
     logs = logs_of(handling.events, everything)
     way = Way(handling.jobs, handling.verify, handling.executor, logs, handling.cache, handling.trim)
@@ -179,3 +180,9 @@ def _finished(
 
         analysis = analyse(readings, outcomes)
     return Finished(outcomes[:own], outcomes[own:], analysis, store)
+
+
+def _plan(experiments: Sequence[Experiment]) -> Plan:
+    from eraseblock.readings.plan import plan
+
+    return plan(experiments)

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import Cli
+from conftest import SMALL_DRIVE, Cli
 
 from eraseblock.cli import main, quick
 from eraseblock.names import registry
@@ -78,15 +78,15 @@ def test_little_is_imported(call: list[str], cli: Cli) -> None:
     assert "eraseblock.cli.app" not in loaded
 
 
-def test_a_run_whose_records_go_to_a_pipe_loads_nothing_that_draws(cli: Cli, trace: Path) -> None:
-    run = cli(
-        "compare", trace, "--device", "hbm-2010", "--buffers", "lru", "--json", PYTHONPROFILEIMPORTTIME="1"
-    )
+def test_a_run_imports_what_it_prints_with_and_no_more(cli: Cli, trace: Path, tmp_path: Path) -> None:
+    file = tmp_path / "one.toml"
+    file.write_text(f"{SMALL_DRIVE}\n[workload]\npath = '{trace}'\nfirst = 20\n", encoding="utf-8")
+    run = cli("run", file, "--json", PYTHONPROFILEIMPORTTIME="1")
     assert run.returncode == 0
     loaded = {line.rpartition("|")[2].strip() for line in run.stderr.splitlines()}
-    assert "eraseblock.terminal.progress" in loaded
-    drawing = {"rich.progress", "rich.table", "eraseblock.terminal.progress_bar", "eraseblock.terminal.table"}
-    assert loaded.isdisjoint({*drawing, "eraseblock.readings.analysis", "polars"})
+    assert "eraseblock.running" in loaded
+    unused = {"rich", "polars", "altair", "jinja2", "eraseblock.outputs", "eraseblock.readings"}
+    assert loaded.isdisjoint(unused)
 
 
 def test_a_terminal_gets_bold_names_and_its_own_width(

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from eraseblock.names import known
 from eraseblock.results.headline import NAMED, column_named
-from eraseblock.terminal.progress import SweepProgress
+from eraseblock.terminal.progress import ProgressLines
 from eraseblock.terminal.showing import Showing
 from eraseblock.terminal.table import print_results
 from eraseblock.terminal.verdicts import print_verdicts
@@ -157,7 +157,7 @@ def test_a_long_sweep_says_now_and_then_on_a_pipe_how_far_it_is(
 ) -> None:
     clock = iter(range(0, 1000, 30))
     monkeypatch.setattr("time.monotonic", lambda: float(next(clock)))
-    with SweepProgress(4) as bar:
+    with ProgressLines(4) as bar:
         for index in range(4):
             bar.update(index, "replay", 1, 2)
             bar.finished(index)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from eraseblock import _core
 from eraseblock.cli.options import RunOptions
 from eraseblock.experiments import Experiment
-from eraseblock.outputs import analysis_json
 from eraseblock.results.missing import Missing, as_missing
 from eraseblock.results.store import records_json
 from eraseblock.running import Finished, finished
@@ -63,15 +62,21 @@ def _print(done: Finished, report: Path | None, options: RunOptions) -> None:
         return
     as_json = options.as_json
     if as_json:
-        sys.stdout.write(
-            records_json(done.records) if done.analysis is None else analysis_json(done.analysis)
-        )
+        sys.stdout.write(_json(done))
     else:
         _print_tables(done, options.showing())
     if report is not None:
         console = err() if as_json else out()
         # As it is: a name may have brackets, which would be taken for markup.
         console.print(f"report: {report}", soft_wrap=True, markup=False)
+
+
+def _json(done: Finished) -> str:
+    if done.analysis is None:
+        return records_json(done.records)
+    from eraseblock.outputs import analysis_json
+
+    return analysis_json(done.analysis)
 
 
 def _print_tables(done: Finished, showing: Showing) -> None:

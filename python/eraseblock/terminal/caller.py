@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import AbstractContextManager
 
 from eraseblock.running import Words
 from eraseblock.sweep import Watcher
 from eraseblock.terminal import progress
 from eraseblock.terminal.console import say_error
+from eraseblock.terminal.progress import ProgressLines
 
 
 class CommandLine:
@@ -16,8 +18,12 @@ class CommandLine:
     words = Words("the same command", "-o", "--fresh", "--prune", "--events")
 
     def watching(self, runs: int) -> AbstractContextManager[Watcher | None]:
-        """A progress bar, or lines where nobody sees one."""
-        return progress.watching(runs)
+        """A progress bar; where stderr is no terminal, lines."""
+        if not sys.stderr.isatty():
+            return ProgressLines(runs)
+        from eraseblock.terminal.sweep_bar import ProgressBar
+
+        return ProgressBar(runs)
 
     def notice(self, sentence: str) -> None:
         """One line on stderr."""

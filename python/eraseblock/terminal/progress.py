@@ -1,8 +1,7 @@
-"""How a sweep gets on: on a pipe a line a minute; at a terminal a bar, which a file of its own draws."""
+"""How a sweep gets on, where nobody watches a bar: a line a minute."""
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from types import TracebackType
@@ -10,15 +9,15 @@ from typing import Self
 
 from eraseblock.terminal.console import say_error
 
-# Where nobody watches a bar, a line says after so many seconds, and again each time, that work goes on.
+# A line says after so many seconds, and again each time, that work goes on.
 EVERY_S = 60.0
 
 
-class SweepProgress:
-    """Says now and then how a sweep gets on. Use it as a context."""
+class ProgressLines:
+    """Says of a long sweep how far it is. Use it as a context."""
 
     def __init__(self, runs: int) -> None:
-        """Prepare for so many runs."""
+        """Take note of so many runs."""
         self._runs = runs
         self._share = [0.0] * runs
         self._replayed = [0] * runs
@@ -30,22 +29,22 @@ class SweepProgress:
         self._start = self._said = time.monotonic()
 
     def __enter__(self) -> Self:
-        """The runs begin."""
+        """Begin."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
-        """The runs have ended."""
+        """End."""
 
     def found(self, runs: int) -> None:
         """Take note of runs that are there already; rate and time left are those of the others."""
         with self._lock:
             self._found = runs
-            self._show("starting")
+            self._draw("starting")
 
     def update(self, index: int, phase: str, done: int, total: int) -> None:
-        """Take note of one run's progress; only the replay of requests moves the bar."""
+        """Take note of one run's progress; only the replay of requests counts."""
         with self._lock:
             if phase == "replay" and total > 0:
                 self._move(index, min(1.0, done / total))
@@ -65,7 +64,7 @@ class SweepProgress:
             self._shares += share - self._share[index]
             self._share[index] = share
 
-    def _show(self, _phase: str) -> None:
+    def _draw(self, phase: str) -> None:  # noqa: ARG002
         now = time.monotonic()
         if now - self._said < EVERY_S:
             return
@@ -74,12 +73,3 @@ class SweepProgress:
         part = self._shares / todo if todo else 1.0
         left = f", some {(now - self._start) * (1 - part) / part / 60:.0f} min left" if part > 0 else ""
         say_error(f"{self._found + self._ended} of {self._runs} runs have ended{left}")
-
-
-def watching(runs: int) -> SweepProgress:
-    """Who shows how so many runs get on: a bar where stderr is a terminal. What draws it is imported then."""
-    if sys.stderr.isatty():
-        from eraseblock.terminal.progress_bar import ProgressBar
-
-        return ProgressBar(runs)
-    return SweepProgress(runs)

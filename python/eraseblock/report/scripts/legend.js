@@ -22,7 +22,7 @@ function legendOf(axis) {
     rest.length ? othersButtons(axis, rest) : null,
     state.hidden.get(axis.id).size ? h("button", { type: "button", class: "hide-others show-all", onclick: showAll }, "show all") : null,
     othersShown ? rest.map(entry) : null,
-    marked(othersShown ? [...shown, ...rest] : shown) ? h("span", { class: "hint" }, `${MARK} a reconstruction`) : null);
+    marked(othersShown ? [...shown, ...rest] : shown) ? h("span", { class: "hint" }, `${MARK} a reconstruction: without its full paper`) : null);
 }
 
 function legendEntry(axis, place, style) {
