@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from eraseblock import _core
+from eraseblock.readings.analysis import is_of
 from eraseblock.results.files import drop_parts, replace_file
 from eraseblock.results.missing import Missing, write_missing
 from eraseblock.results.record import Analysis, Record
@@ -92,6 +93,4 @@ def read_analysis(folder: Path, records: Sequence[Record]) -> Analysis | None:
         raise _core.InputError(
             f"{path}: not an analysis as `--sensitivity` writes it ({error}); remove it, or run again"
         ) from error
-    from eraseblock.readings.analysis import is_of
-
     return analysis if is_of(analysis, records) else None

@@ -165,12 +165,6 @@ def finished(experiments: Sequence[Experiment], handling: Handling, caller: Call
         yield _finished(outcomes, len(experiments), readings, store)
 
 
-def _other_readings(experiments: Sequence[Experiment]) -> Plan:
-    from eraseblock.readings.plan import plan
-
-    return plan(experiments)
-
-
 def _finished(
     outcomes: list[Outcome], own: int, readings: Plan | None, store: RunStore | None = None
 ) -> Finished:

@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 
 from eraseblock.running import Words
 from eraseblock.sweep import Watcher
-from eraseblock.terminal import progress
 from eraseblock.terminal.console import say_error
 from eraseblock.terminal.progress import ProgressLines
 

@@ -50,14 +50,14 @@ class ProgressLines:
                 self._move(index, min(1.0, done / total))
                 self._all_replayed += done - self._replayed[index]
                 self._replayed[index] = done
-            self._show(phase)
+            self._draw(phase)
 
     def finished(self, index: int) -> None:
         """Take note of one run's end."""
         with self._lock:
             self._move(index, 1.0)
             self._ended += 1
-            self._show("replay")
+            self._draw("replay")
 
     def _move(self, index: int, share: float) -> None:
         if share > self._share[index]:
