@@ -219,6 +219,11 @@ impl PageOrder for Arc {
         self.take(slot);
     }
 
+    #[inline]
+    fn entry(&self, slot: u32) -> u32 {
+        self.links.entry(slot)
+    }
+
     fn parts(&self) -> impl Iterator<Item = impl Iterator<Item = u32>> {
         self.lists.iter().rev().map(|list| list.iter(&self.links))
     }

@@ -237,6 +237,11 @@ impl PageOrder for Ref {
         self.widen();
     }
 
+    #[inline]
+    fn entry(&self, slot: u32) -> u32 {
+        self.links.entry(slot)
+    }
+
     fn parts(&self) -> impl Iterator<Item = impl Iterator<Item = u32>> {
         std::iter::once(self.window.iter())
     }

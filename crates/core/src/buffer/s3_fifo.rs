@@ -273,6 +273,11 @@ impl PageOrder for S3Fifo {
         self.take(slot);
     }
 
+    #[inline]
+    fn entry(&self, slot: u32) -> u32 {
+        self.links.entry(slot)
+    }
+
     fn parts(&self) -> impl Iterator<Item = impl Iterator<Item = u32>> {
         self.queues.iter().rev().map(|queue| queue.iter(&self.links))
     }

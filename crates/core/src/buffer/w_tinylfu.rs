@@ -308,6 +308,11 @@ impl PageOrder for WTinyLfu {
         self.take(slot);
     }
 
+    #[inline]
+    fn entry(&self, slot: u32) -> u32 {
+        self.links.entry(slot)
+    }
+
     fn parts(&self) -> impl Iterator<Item = impl Iterator<Item = u32>> {
         self.parts.iter().rev().map(|part| part.iter(&self.links))
     }
