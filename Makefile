@@ -18,7 +18,9 @@ unexport PYTHONDONTWRITEBYTECODE
 
 DEPENDENCIES := $(VENV)/.dependencies
 # The profile of the extension. The tests' own, dev, takes over what `cargo test` compiles, and keeps the assertions on.
-EXTENSION_PROFILE ?= release
+# `make test` alone, where nothing has been built, spares itself the release.
+EXTENSION_PROFILE ?= $(if $(filter test,$(MAKECMDGOALS)),$(if $(wildcard $(VENV)/.extension-release),release,dev),release)
+export EXTENSION_PROFILE
 EXTENSION := $(VENV)/.extension-$(EXTENSION_PROFILE)
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' \) 2>/dev/null) Cargo.toml Cargo.lock
 # Files that register themselves, which cargo fmt does not see.
