@@ -17,7 +17,9 @@ README = ROOT / "README.md"
 SHOWN = ("4 MiB", "64 MiB")
 # Begins a section of the table, or a paragraph below it.
 SECTION = re.compile(r" *(\d+ [KMG]iB) ")
-VERDICT = re.compile(r"  (?:(\d+ [KMG]iB)|In short|A larger buffer|Why[^:]*|Bound[^:]*|Equal[^:]*|Mind): ")
+VERDICT = re.compile(
+    r"  (?:(\d+ [KMG]iB)|In short|A larger buffer[^:]*|Why[^:]*|Bound[^:]*|Equal[^:]*|Mind): "
+)
 BLOCK = re.compile(r"(and prints\n\n```\n)(.*?)(\n```\n)", re.DOTALL)
 
 

@@ -139,9 +139,9 @@ def test_all_sizes_come_to_one_conclusion() -> None:
         *(record("supa", mean, size=size, erases=5) for size, mean in (("1 MiB", 11), ("4 MiB", 8))),
     )
     assert [one.best.name for one in found.verdicts if one.best] == ["fab", "supa"]
-    assert found.summary == "In short: for all sizes take `supa`, at most 10 % off the best."
+    assert found.summary == "In short: one for all sizes is `supa`, at most 10 % off each best."
     assert found.sentences[0] == found.summary
-    assert "A larger buffer: 10 ms at 1 MiB, 8 ms at 4 MiB, each with the best." in found.overall
+    assert "A larger buffer pays: 10 ms at 1 MiB, 8 ms at 4 MiB, each with its best." in found.overall
     assert "Why: 20 to 50 % fewer erases than `lru`." in found.overall
 
 
@@ -150,7 +150,7 @@ def test_what_leaves_together_is_told() -> None:
         runs = (record("lru", 20, erases=10, flush=lru), record("fab", 10, erases=5, flush=fab))
         return next(one for one in concluded(*runs).overall if one.startswith("Why"))
 
-    assert found(31.0, 1.0).startswith("Why: 31 pages leave at a time, not 1; 50 % fewer erases")
+    assert found(31.0, 1.0).startswith("Why: 31 pages leave at once, not 1; 50 % fewer erases")
     assert found(1.5, 1.0).startswith("Why: 50 % fewer erases")
 
 
@@ -159,9 +159,9 @@ def test_a_reconstruction_is_not_preferred_for_next_to_nothing() -> None:
         return [record(scheme, mean, size=f"{4**place} MiB") for place, mean in enumerate(means)]
 
     found = concluded(*sizes("lru", 20, 20), *sizes("clc", 10, 10), *sizes("fab", 10.05, 10.05))
-    assert found.summary.startswith("In short: for all sizes take `fab`, ")
+    assert found.summary.startswith("In short: one for all sizes is `fab`, ")
     found = concluded(*sizes("lru", 20, 20), *sizes("clc", 10, 10), *sizes("fab", 10.5, 10.5))
-    assert "for all sizes take `clc` (a reconstruction), " in found.summary
+    assert "one for all sizes is `clc` (a reconstruction), " in found.summary
     assert found.summary.endswith("; from its paper: `fab`, 5 %.")
 
 
@@ -180,8 +180,8 @@ def test_bursts_that_drive_out_old_pages_are_the_reason() -> None:
 
     burst, calm = [1700.0, *[5.0] * 19], [90.0] * 20
     assert found(burst, [4000, *[40] * 19]) == [
-        "Why `lru` loses to `none`: 95 % of its time goes to 5 % of the requests, which write 50 pages, "
-        "drive out 3,000, and cost 1,000 copies."
+        "Why `lru` loses to `none`: 5 % of the requests take 95 % of its time; they write 50 pages, "
+        "read more, 3,000 old ones leave, 1,000 are copied."
     ]
     # Waiting all the time, or a burst of writes, has other reasons.
     assert found(calm, [4000] * 20) == []

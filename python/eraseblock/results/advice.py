@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eraseblock.results.units import size
+from eraseblock.results.units import size, sizes
 from eraseblock.results.view import Row, groups_of
 
 # Runs of more groups than this are counted.
@@ -105,10 +105,9 @@ def _sizes(some: Sequence[Row], everything: Sequence[Row]) -> str:
     there = sorted({row.buffer_bytes for row in everything})
     asked = sorted({row.buffer_bytes for row in some})
     first = there.index(asked[0])
-    sizes = [size(row.buffer_bytes) for row in some]
     if len(asked) > 2 and there[first : first + len(asked)] == asked:
-        low, high = size(asked[0]), size(asked[-1])
-        return f"{low.removesuffix(high[high.index(' ') :])} to {high}"
-    if len({one.partition(" ")[2] for one in sizes}) > 1:
-        return ", ".join(sizes)
-    return ", ".join([*(one.partition(" ")[0] for one in sizes[:-1]), sizes[-1]])
+        return sizes(asked[0], asked[-1])
+    each = [size(row.buffer_bytes) for row in some]
+    if len({one.partition(" ")[2] for one in each}) > 1:
+        return ", ".join(each)
+    return ", ".join([*(one.partition(" ")[0] for one in each[:-1]), each[-1]])

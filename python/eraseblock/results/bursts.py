@@ -54,9 +54,9 @@ def bursts_of(contests: Sequence[Contest], column: Column) -> list[str]:
 
 def _told(burst: _Burst) -> str:
     return (
-        f"{percent(burst.time)} of its time goes to {percent(burst.requests)} of the requests, which "
-        f"write {count(burst.written)} pages, drive out {count(burst.stored)}, and cost "
-        f"{count(burst.copied)} copies."
+        f"{percent(burst.requests)} of the requests take {percent(burst.time)} of its time; they write "
+        f"{count(burst.written)} pages, read more, {count(burst.stored)} old ones leave, "
+        f"{count(burst.copied)} are copied."
     )
 
 

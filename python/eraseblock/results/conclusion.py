@@ -117,7 +117,7 @@ def _one_for_all(verdicts: Sequence[Verdict]) -> str:
     known = [pair for pair in behind.values() if not pair[1].row.reconstruction]
     if known and min(known, key=_lag)[0] <= lag + TIE:
         lag, first = min(known, key=_lag)
-    text = f"In short: for {where} take {_which(first)}, {_far(lag)}"
+    text = f"In short: one for {where} is {_which(first)}, {_far(lag)}"
     if first.row.reconstruction and known:
         lag, second = min(known, key=_lag)
         text += f"; from its paper: {named(second)}, {percent(lag)}"
@@ -125,7 +125,7 @@ def _one_for_all(verdicts: Sequence[Verdict]) -> str:
 
 
 def _far(lag: float) -> str:
-    return "the best or within 1 % of it" if lag <= TIE else f"at most {percent(lag)} off the best"
+    return "the best or within 1 % of it" if lag <= TIE else f"at most {percent(lag)} off each best"
 
 
 def _which(design: Design) -> str:
@@ -161,17 +161,18 @@ def _worth_of_size(verdicts: Sequence[Verdict], column: Column) -> list[str]:
     gain = last - first if column.good == "high" else first - last
     if gain <= TIE * abs(first):
         return [f"A larger buffer than {units.size(small)} brings nothing."]
-    text = f"A larger buffer: {column.show(first)} at {units.size(small)},"
-    text = f"{text} {column.show(last)} at {units.size(large)}, each with the best"
+    text = f"A larger buffer pays: {column.show(first)} at {units.size(small)},"
+    text = f"{text} {column.show(last)} at {units.size(large)}, each with its best"
     near = [size for size, value in bests.items() if abs(value - last) <= WORTH * abs(last)]
     return [f"{text}; beyond {units.size(near[0])} it brings under 5 %." if near[0] != large else f"{text}."]
 
 
 def _why(verdicts: Sequence[Verdict]) -> list[str]:
     """What the winners do less of, or more, than what they are measured by."""
-    pairs = [(one.best, one.reference) for one in verdicts if one.clear and one.best and one.reference]
+    clear = [one for one in verdicts if one.clear and one.best and one.reference]
+    pairs = [(one.best, one.reference) for one in clear if one.best and one.reference]
     parts = []
-    for column, does in ((ERASES, "{} fewer erases"), (WRITES, "{} fewer pages written")):
+    for column, does in ((ERASES, "{} fewer erases"), (WRITES, "{} fewer programs")):
         saved = [_saved(best, other, column) for best, other in pairs]
         known = [one for one in saved if one is not None]
         if known and len(known) == len(saved) and min(known) > TIE:
@@ -185,18 +186,21 @@ def _why(verdicts: Sequence[Verdict]) -> list[str]:
         return []
     others = {other.name for _, other in pairs}
     whom = f"`{others.pop()}`" if len(others) == 1 else "what they are measured by"
-    return [f"Why: {_together(pairs)}{', '.join(parts)} than {whom}."]
+    sizes = sorted({one.contest.buffer_bytes for one in clear})
+    some = len(clear) < len(verdicts) and len(sizes) == len(clear)
+    where = f" at {units.sizes(sizes[0], sizes[-1])}" if some else ""
+    return [f"Why{where}: {_together(pairs)}{', '.join(parts)} than {whom}."]
 
 
 def _together(pairs: Sequence[tuple[Design, Design]]) -> str:
-    """That the winners write more pages at a time, as in "14 to 64 pages leave at a time, not 1; "."""
+    """That the winners write more pages at a time, as in "14 to 64 pages leave at once, not 1; "."""
     flushes = [(best.value(FLUSHES), other.value(FLUSHES)) for best, other in pairs]
     known = [(ours, theirs) for ours, theirs in flushes if ours and theirs]
     if len(known) < len(pairs) or any(ours < _TOGETHER * theirs for ours, theirs in known):
         return ""
     ours, theirs = (sorted(values) for values in zip(*known, strict=True))
     spans = [_ends(values[0], values[-1]) for values in (ours, theirs)]
-    return f"{spans[0]} pages leave at a time, not {spans[1]}; "
+    return f"{spans[0]} pages leave at once, not {spans[1]}; "
 
 
 def _ends(least: float, most: float) -> str:

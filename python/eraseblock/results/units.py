@@ -38,6 +38,12 @@ def size(count: float | None) -> str:
     return f"{_digits(count / _SIZES[unit])} {unit}"
 
 
+def sizes(low: float, high: float) -> str:
+    """Two sizes as `1 to 16 MiB`, the same one twice as `1 MiB`."""
+    first, last = size(low), size(high)
+    return last if first == last else f"{first.removesuffix(last[last.index(' ') :])} to {last}"
+
+
 def duration(nanoseconds: float | None) -> str:
     """A time as `1.25 ms`."""
     if nanoseconds is None:
