@@ -1,0 +1,13 @@
+//! A simulated drive with real bytes.
+
+mod drive;
+mod error;
+mod found;
+mod image;
+mod ram;
+mod store;
+
+pub use drive::{Drive, Failure, Info};
+pub use error::Error;
+pub use found::Found;
+pub use image::State;

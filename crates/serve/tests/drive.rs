@@ -1,0 +1,142 @@
+//! A drive with an image, against what its host has written.
+
+mod common;
+
+use common::{Model, config, ftls};
+use eraseblock_core::host::Op;
+use eraseblock_serve::{Drive, Error};
+use rand::SeedableRng as _;
+use rand_pcg::Pcg64Mcg;
+use serde_json::json;
+
+/// Random requests of each kind; each read is compared.
+fn use_it(model: &mut Model, drive: &mut Drive, rng: &mut Pcg64Mcg, requests: u32) {
+    for _ in 0..requests {
+        if model.step(drive, rng).is_err() {
+            panic!("the drive failed: {:?}", drive.failure());
+        }
+    }
+}
+
+#[test]
+fn every_ftl_holds_what_was_written_and_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, ftl) in ftls() {
+        let path = folder.path().join(&name);
+        let config = config(&ftl, json!({"scheme": "lru", "size": "64 KiB"}));
+        Drive::create(&path, &config).unwrap();
+        let (mut drive, found) = Drive::open(&path).unwrap();
+        assert_eq!((found.readable, found.torn), (0, 0), "{name}");
+        let mut model = Model::new(&drive);
+        let mut rng = Pcg64Mcg::seed_from_u64(7);
+        for round in 0..4 {
+            use_it(&mut model, &mut drive, &mut rng, 300);
+            model.compare_all(&drive);
+            if round % 2 == 0 {
+                drive.close().unwrap();
+                let (found, wrong) = Drive::check(&path).unwrap();
+                assert_eq!((found.torn, wrong), (0, vec![]), "{name}");
+                drive = Drive::open(&path).unwrap().0;
+                model.compare_all(&drive);
+            } else {
+                // As `kill -9` leaves it.
+                drop(drive);
+                drive = Drive::open(&path).unwrap().0;
+                model.power_was_cut(&drive);
+            }
+        }
+        assert!(drive.pages_in_ram() <= 16 + 64, "{name}: {} pages", drive.pages_in_ram());
+        std::fs::remove_file(&path).unwrap();
+    }
+}
+
+#[test]
+fn every_buffer_holds_what_was_written_and_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    for buffer in common::buffers() {
+        let path = folder.path().join(&buffer);
+        let size = if buffer == "none" { "0 B" } else { "128 KiB" };
+        let config = config(&json!("page"), json!({"scheme": buffer, "size": size}));
+        Drive::create(&path, &config).unwrap();
+        let mut drive = Drive::open(&path).unwrap().0;
+        let mut model = Model::new(&drive);
+        let mut rng = Pcg64Mcg::seed_from_u64(11);
+        use_it(&mut model, &mut drive, &mut rng, 400);
+        model.compare_all(&drive);
+        drop(drive);
+        drive = Drive::open(&path).unwrap().0;
+        model.power_was_cut(&drive);
+        use_it(&mut model, &mut drive, &mut rng, 200);
+        drive.close().unwrap();
+        model.compare_all(&Drive::open(&path).unwrap().0);
+        std::fs::remove_file(&path).unwrap();
+    }
+}
+
+#[test]
+fn a_drive_may_be_full_when_it_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("image");
+    let mut config = config(&json!("page"), json!({"scheme": "lru", "size": "64 KiB"}));
+    config.precondition.state = eraseblock_core::config::Precondition::Steady;
+    Drive::create(&path, &config).unwrap();
+    let info = Drive::info(&path).unwrap();
+    assert!(info.state.unwrap().clean);
+    assert!(info.allocated < 4 << 20, "zeroes take no room: {} B", info.allocated);
+    let (mut drive, found) = Drive::open(&path).unwrap();
+    assert!(found.readable >= drive.size() / 4096);
+    let mut model = Model::new(&drive);
+    model.compare_all(&drive);
+    use_it(&mut model, &mut drive, &mut Pcg64Mcg::seed_from_u64(3), 500);
+    drop(drive);
+    model.power_was_cut(&Drive::open(&path).unwrap().0);
+}
+
+#[test]
+fn an_image_is_one_process_s_and_one_drive_s() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("image");
+    let mut config = config(&json!("page"), json!({"scheme": "lru", "size": "64 KiB"}));
+    Drive::create(&path, &config).unwrap();
+    assert!(matches!(Drive::create(&path, &config), Err(Error::File { .. })), "it is there");
+    Drive::check_is(&path, &config).unwrap();
+    config.buffer.size.0 *= 2;
+    let other = Drive::check_is(&path, &config).unwrap_err();
+    assert!(other.to_string().contains("buffer.size"), "{other}");
+    let drive = Drive::open(&path).unwrap().0;
+    assert!(matches!(Drive::open(&path), Err(Error::Locked(_))));
+    assert!(matches!(Drive::check(&path), Err(Error::Locked(_))));
+    drop(drive);
+    Drive::open(&path).unwrap();
+    config.buffer.battery = true;
+    let refused = Drive::create(&folder.path().join("other"), &config).unwrap_err();
+    assert!(refused.to_string().contains("buffer.battery"), "{refused}");
+    assert!(!folder.path().join("other").exists());
+}
+
+#[test]
+fn damage_is_found() {
+    use std::os::unix::fs::FileExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("image");
+    let config = config(&json!("page"), json!({"scheme": "none", "size": "0 B"}));
+    Drive::create(&path, &config).unwrap();
+    let mut drive = Drive::open(&path).unwrap().0;
+    let page = vec![0x5a; 4096];
+    common::put(&mut drive, Op::Write, (0, 4096), &page).unwrap();
+    drive.close().unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    let at = bytes.windows(4096).position(|window| window == page).expect("the page") as u64;
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.write_all_at(b"damage", at + 100).unwrap();
+    let (found, wrong) = Drive::check(&path).unwrap();
+    assert_eq!((found.damaged, wrong.len()), (1, 1));
+    let drive = Drive::open(&path).unwrap().0;
+    let read = drive.read(0, &mut [0; 4096]).unwrap_err();
+    assert!(read.to_string().contains("not those that were written"), "{read}");
+    drop(drive);
+    file.write_all_at(b"x", 20).unwrap();
+    assert!(Drive::open(&path).unwrap_err().to_string().contains("superblock"));
+    file.write_all_at(b"x", 0).unwrap();
+    assert!(Drive::open(&path).unwrap_err().to_string().contains("no image"));
+}

@@ -1,0 +1,73 @@
+//! Power fails at every flash operation of a run: what was flushed is in the image, and nothing is
+//! mixed up.
+
+mod common;
+
+use std::path::Path;
+
+use common::{Model, config, ftls};
+use eraseblock_core::config::DeviceConfig;
+use eraseblock_serve::Drive;
+use rand::SeedableRng as _;
+use rand_pcg::Pcg64Mcg;
+use serde_json::json;
+
+/// A used drive's image, and what it holds.
+fn used(path: &Path, config: &DeviceConfig) -> Model {
+    Drive::create(path, config).unwrap();
+    let mut drive = Drive::open(path).unwrap().0;
+    let mut model = Model::new(&drive);
+    let mut rng = Pcg64Mcg::seed_from_u64(1);
+    for _ in 0..250 {
+        model.step(&mut drive, &mut rng).unwrap();
+    }
+    drive.close().unwrap();
+    model.flushed();
+    model
+}
+
+/// Goes on with requests until power fails or `count` are done; the steps that were taken.
+fn go_on(drive: &mut Drive, model: &mut Model, count: u32) -> u64 {
+    let mut rng = Pcg64Mcg::seed_from_u64(2);
+    let before = drive.steps();
+    for _ in 0..count {
+        if model.step(drive, &mut rng).is_err() {
+            break;
+        }
+    }
+    drive.steps() - before
+}
+
+#[test]
+fn at_every_flash_operation_of_a_small_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let (base, image) = (folder.path().join("base"), folder.path().join("image"));
+    let mut cuts = 0;
+    for (name, ftl) in ftls() {
+        let config = config(&ftl, json!({"scheme": "fab", "size": "48 KiB"}));
+        _ = std::fs::remove_file(&base);
+        let model = used(&base, &config);
+        let mut after = 0;
+        loop {
+            std::fs::copy(&base, &image).unwrap();
+            let mut model = model.clone();
+            let mut drive = Drive::open(&image).unwrap().0;
+            drive.cut_after(after + 1);
+            let done = go_on(&mut drive, &mut model, 16);
+            let failed = drive.failure().is_some();
+            drop(drive);
+            let mut drive = Drive::open(&image).unwrap_or_else(|e| panic!("{name}, {after}: {e}")).0;
+            model.power_was_cut(&drive);
+            // It works on.
+            go_on(&mut drive, &mut model, 2);
+            assert_eq!(drive.failure(), None, "{name}, {after}");
+            model.compare_all(&drive);
+            if !failed {
+                break;
+            }
+            assert!(done > after, "{name}: time goes on");
+            (after, cuts) = (done, cuts + 1);
+        }
+    }
+    assert!(cuts > 250, "{cuts} cuts");
+}
