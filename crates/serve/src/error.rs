@@ -39,6 +39,9 @@ pub enum Error {
     /// The drive is impossible, or failed.
     #[error("{0}")]
     Device(#[from] DeviceError),
+    /// The drive has failed; what was answered before is in the image.
+    #[error("the drive has failed, and can only be read: {0}")]
+    Failed(String),
     /// Where clients should come, nobody can listen.
     #[error("{address}: {source}")]
     Listen {
@@ -64,6 +67,7 @@ impl Error {
     pub fn is_input(&self) -> bool {
         match self {
             Self::Device(error) => error.is_input(),
+            Self::Failed(_) => false,
             _ => true,
         }
     }

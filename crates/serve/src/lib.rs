@@ -5,9 +5,11 @@ mod error;
 mod found;
 mod image;
 mod ram;
+mod server;
 mod store;
 
 pub use drive::{Drive, Failure, Info};
 pub use error::Error;
 pub use found::Found;
 pub use image::State;
+pub use server::{Address, Options, Ready, serve};

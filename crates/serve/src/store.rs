@@ -37,6 +37,8 @@ pub struct Store {
     records: Vec<u8>,
     /// Bytes of a page on its way from one place to another.
     page: Vec<u8>,
+    /// What has been written is on the host's disk before a block is erased.
+    sync: bool,
     /// The first thing that the host's disk did not take. Nothing has been written since.
     fault: Option<io::Error>,
 }
@@ -68,6 +70,7 @@ impl Store {
             steps: 0,
             records: Vec::new(),
             page: vec![0; layout.page_bytes as usize],
+            sync: false,
             fault: None,
             image,
         };
@@ -83,13 +86,19 @@ impl Store {
         Ok((store, media, found))
     }
 
+    /// What has been written is on the host's disk before a block is erased: what is stored is never
+    /// only where it is going to be erased.
+    pub fn sync_before_erase(&mut self, sync: bool) {
+        self.sync = sync;
+    }
+
     /// Marks what cannot be read, so that it is known without looking at its bytes again.
     ///
     /// # Errors
     /// The image cannot be written.
     pub fn mark_torn(&self, media: &Media) -> io::Result<()> {
-        let torn = media.all_pages().filter(|&ppn| *media.page(ppn) == PageState::Torn);
-        torn.map(|ppn| self.image.tear(ppn)).collect()
+        let mut torn = media.all_pages().filter(|&ppn| *media.page(ppn) == PageState::Torn);
+        torn.try_for_each(|ppn| self.image.tear(ppn))
     }
 
     /// The first thing that the host's disk did not take, if there is one.
@@ -320,6 +329,9 @@ impl Store {
     }
 
     fn erase(&mut self, block: BlockId, erases: u32) -> io::Result<()> {
+        if self.sync {
+            self.image.sync()?;
+        }
         self.image.erase(block, erases)?;
         let pages = self.image.layout().pages_per_block;
         let first = block.page(0, pages).index();

@@ -2,8 +2,7 @@
 
 mod common;
 
-use common::{Model, config, ftls};
-use eraseblock_core::host::Op;
+use common::{Host, Model, config, ftls};
 use eraseblock_serve::{Drive, Error};
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64Mcg;
@@ -12,9 +11,8 @@ use serde_json::json;
 /// Random requests of each kind; each read is compared.
 fn use_it(model: &mut Model, drive: &mut Drive, rng: &mut Pcg64Mcg, requests: u32) {
     for _ in 0..requests {
-        if model.step(drive, rng).is_err() {
-            panic!("the drive failed: {:?}", drive.failure());
-        }
+        let done = model.step(drive, rng);
+        assert_eq!(done, Ok(()));
     }
 }
 
@@ -25,24 +23,24 @@ fn every_ftl_holds_what_was_written_and_comes_back() {
         let path = folder.path().join(&name);
         let config = config(&ftl, json!({"scheme": "lru", "size": "64 KiB"}));
         Drive::create(&path, &config).unwrap();
-        let (mut drive, found) = Drive::open(&path).unwrap();
+        let (mut drive, found) = Drive::open(&path, false).unwrap();
         assert_eq!((found.readable, found.torn), (0, 0), "{name}");
-        let mut model = Model::new(&drive);
+        let mut model = Model::new(&mut drive);
         let mut rng = Pcg64Mcg::seed_from_u64(7);
         for round in 0..4 {
             use_it(&mut model, &mut drive, &mut rng, 300);
-            model.compare_all(&drive);
+            model.compare_all(&mut drive);
             if round % 2 == 0 {
                 drive.close().unwrap();
                 let (found, wrong) = Drive::check(&path).unwrap();
                 assert_eq!((found.torn, wrong), (0, vec![]), "{name}");
-                drive = Drive::open(&path).unwrap().0;
-                model.compare_all(&drive);
+                drive = Drive::open(&path, false).unwrap().0;
+                model.compare_all(&mut drive);
             } else {
                 // As `kill -9` leaves it.
                 drop(drive);
-                drive = Drive::open(&path).unwrap().0;
-                model.power_was_cut(&drive);
+                drive = Drive::open(&path, false).unwrap().0;
+                model.power_was_cut(&mut drive);
             }
         }
         assert!(drive.pages_in_ram() <= 16 + 64, "{name}: {} pages", drive.pages_in_ram());
@@ -58,17 +56,17 @@ fn every_buffer_holds_what_was_written_and_comes_back() {
         let size = if buffer == "none" { "0 B" } else { "128 KiB" };
         let config = config(&json!("page"), json!({"scheme": buffer, "size": size}));
         Drive::create(&path, &config).unwrap();
-        let mut drive = Drive::open(&path).unwrap().0;
-        let mut model = Model::new(&drive);
+        let mut drive = Drive::open(&path, false).unwrap().0;
+        let mut model = Model::new(&mut drive);
         let mut rng = Pcg64Mcg::seed_from_u64(11);
         use_it(&mut model, &mut drive, &mut rng, 400);
-        model.compare_all(&drive);
+        model.compare_all(&mut drive);
         drop(drive);
-        drive = Drive::open(&path).unwrap().0;
-        model.power_was_cut(&drive);
+        drive = Drive::open(&path, false).unwrap().0;
+        model.power_was_cut(&mut drive);
         use_it(&mut model, &mut drive, &mut rng, 200);
         drive.close().unwrap();
-        model.compare_all(&Drive::open(&path).unwrap().0);
+        model.compare_all(&mut Drive::open(&path, false).unwrap().0);
         std::fs::remove_file(&path).unwrap();
     }
 }
@@ -83,13 +81,13 @@ fn a_drive_may_be_full_when_it_is_made() {
     let info = Drive::info(&path).unwrap();
     assert!(info.state.unwrap().clean);
     assert!(info.allocated < 4 << 20, "zeroes take no room: {} B", info.allocated);
-    let (mut drive, found) = Drive::open(&path).unwrap();
+    let (mut drive, found) = Drive::open(&path, false).unwrap();
     assert!(found.readable >= drive.size() / 4096);
-    let mut model = Model::new(&drive);
-    model.compare_all(&drive);
+    let mut model = Model::new(&mut drive);
+    model.compare_all(&mut drive);
     use_it(&mut model, &mut drive, &mut Pcg64Mcg::seed_from_u64(3), 500);
     drop(drive);
-    model.power_was_cut(&Drive::open(&path).unwrap().0);
+    model.power_was_cut(&mut Drive::open(&path, false).unwrap().0);
 }
 
 #[test]
@@ -103,11 +101,11 @@ fn an_image_is_one_process_s_and_one_drive_s() {
     config.buffer.size.0 *= 2;
     let other = Drive::check_is(&path, &config).unwrap_err();
     assert!(other.to_string().contains("buffer.size"), "{other}");
-    let drive = Drive::open(&path).unwrap().0;
-    assert!(matches!(Drive::open(&path), Err(Error::Locked(_))));
+    let drive = Drive::open(&path, false).unwrap().0;
+    assert!(matches!(Drive::open(&path, false), Err(Error::Locked(_))));
     assert!(matches!(Drive::check(&path), Err(Error::Locked(_))));
     drop(drive);
-    Drive::open(&path).unwrap();
+    Drive::open(&path, false).unwrap();
     config.buffer.battery = true;
     let refused = Drive::create(&folder.path().join("other"), &config).unwrap_err();
     assert!(refused.to_string().contains("buffer.battery"), "{refused}");
@@ -121,9 +119,9 @@ fn damage_is_found() {
     let path = folder.path().join("image");
     let config = config(&json!("page"), json!({"scheme": "none", "size": "0 B"}));
     Drive::create(&path, &config).unwrap();
-    let mut drive = Drive::open(&path).unwrap().0;
+    let mut drive = Drive::open(&path, false).unwrap().0;
     let page = vec![0x5a; 4096];
-    common::put(&mut drive, Op::Write, (0, 4096), &page).unwrap();
+    Host::write(&mut drive, 0, &page, false).unwrap();
     drive.close().unwrap();
     let bytes = std::fs::read(&path).unwrap();
     let at = bytes.windows(4096).position(|window| window == page).expect("the page") as u64;
@@ -131,12 +129,12 @@ fn damage_is_found() {
     file.write_all_at(b"damage", at + 100).unwrap();
     let (found, wrong) = Drive::check(&path).unwrap();
     assert_eq!((found.damaged, wrong.len()), (1, 1));
-    let drive = Drive::open(&path).unwrap().0;
+    let drive = Drive::open(&path, false).unwrap().0;
     let read = drive.read(0, &mut [0; 4096]).unwrap_err();
     assert!(read.to_string().contains("not those that were written"), "{read}");
     drop(drive);
     file.write_all_at(b"x", 20).unwrap();
-    assert!(Drive::open(&path).unwrap_err().to_string().contains("superblock"));
+    assert!(Drive::open(&path, false).unwrap_err().to_string().contains("superblock"));
     file.write_all_at(b"x", 0).unwrap();
-    assert!(Drive::open(&path).unwrap_err().to_string().contains("no image"));
+    assert!(Drive::open(&path, false).unwrap_err().to_string().contains("no image"));
 }

@@ -15,8 +15,8 @@ use serde_json::json;
 /// A used drive's image, and what it holds.
 fn used(path: &Path, config: &DeviceConfig) -> Model {
     Drive::create(path, config).unwrap();
-    let mut drive = Drive::open(path).unwrap().0;
-    let mut model = Model::new(&drive);
+    let mut drive = Drive::open(path, false).unwrap().0;
+    let mut model = Model::new(&mut drive);
     let mut rng = Pcg64Mcg::seed_from_u64(1);
     for _ in 0..250 {
         model.step(&mut drive, &mut rng).unwrap();
@@ -51,17 +51,18 @@ fn at_every_flash_operation_of_a_small_run() {
         loop {
             std::fs::copy(&base, &image).unwrap();
             let mut model = model.clone();
-            let mut drive = Drive::open(&image).unwrap().0;
+            let mut drive = Drive::open(&image, false).unwrap().0;
             drive.cut_after(after + 1);
             let done = go_on(&mut drive, &mut model, 16);
             let failed = drive.failure().is_some();
             drop(drive);
-            let mut drive = Drive::open(&image).unwrap_or_else(|e| panic!("{name}, {after}: {e}")).0;
-            model.power_was_cut(&drive);
+            let mut drive =
+                Drive::open(&image, false).unwrap_or_else(|e| panic!("{name}, {after}: {e}")).0;
+            model.power_was_cut(&mut drive);
             // It works on.
             go_on(&mut drive, &mut model, 2);
             assert_eq!(drive.failure(), None, "{name}, {after}");
-            model.compare_all(&drive);
+            model.compare_all(&mut drive);
             if !failed {
                 break;
             }

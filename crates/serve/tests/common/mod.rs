@@ -1,5 +1,8 @@
 //! Small drives, and what has to be read from them.
+
 #![allow(dead_code, reason = "not every test uses all of it")]
+
+pub mod client;
 
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::ftl::MappingConfig;
@@ -49,13 +52,44 @@ pub fn buffers() -> Vec<String> {
     names.filter(|name| name != "opt").collect()
 }
 
-/// Puts a request to a drive, and lets it answer everything.
-pub fn put(drive: &mut Drive, op: Op, range: (u64, u64), data: &[u8]) -> Result<(), Failure> {
-    put_with(drive, op, range, data, false)
+/// What a host does to a drive, wherever that is. An error says that it is gone.
+pub trait Host {
+    /// Bytes of the drive.
+    fn size(&mut self) -> u64;
+    fn write(&mut self, offset: u64, data: &[u8], fua: bool) -> Result<(), String>;
+    fn read(&mut self, offset: u64, data: &mut [u8]) -> Result<(), String>;
+    fn trim(&mut self, offset: u64, len: u64) -> Result<(), String>;
+    fn flush(&mut self) -> Result<(), String>;
 }
 
-/// The same, with forced unit access or without.
-pub fn put_with(
+impl Host for Drive {
+    fn size(&mut self) -> u64 {
+        Self::size(self)
+    }
+
+    fn write(&mut self, offset: u64, data: &[u8], fua: bool) -> Result<(), String> {
+        put(self, Op::Write, (offset, data.len() as u64), data, fua).map_err(|e| e.to_string())
+    }
+
+    fn read(&mut self, offset: u64, data: &mut [u8]) -> Result<(), String> {
+        if self.failure().is_none() {
+            put(self, Op::Read, (offset, data.len() as u64), &[], false)
+                .map_err(|e| e.to_string())?;
+        }
+        Self::read(self, offset, data).map_err(|e| e.to_string())
+    }
+
+    fn trim(&mut self, offset: u64, len: u64) -> Result<(), String> {
+        put(self, Op::Trim, (offset, len), &[], false).map_err(|e| e.to_string())
+    }
+
+    fn flush(&mut self) -> Result<(), String> {
+        put(self, Op::Flush, (0, 0), &[], false).map_err(|e| e.to_string())
+    }
+}
+
+/// Puts a request to a drive, and lets it answer everything.
+fn put(
     drive: &mut Drive,
     op: Op,
     range: (u64, u64),
@@ -86,9 +120,8 @@ pub struct Model {
 
 impl Model {
     /// Of a drive that reads as zeroes.
-    pub fn new(drive: &Drive) -> Self {
+    pub fn new(drive: &mut impl Host) -> Self {
         let size = drive.size() as usize;
-        assert_eq!(drive.page_bytes() as usize, PAGE);
         let now = vec![0; size];
         let past = now.chunks(PAGE).map(|page| vec![page.to_vec()]).collect();
         Self { now, past, tag: 0 }
@@ -113,7 +146,7 @@ impl Model {
     }
 
     /// One random request; where the drive fails, what it was asked for may have happened or not.
-    pub fn step(&mut self, drive: &mut Drive, rng: &mut Pcg64Mcg) -> Result<(), Failure> {
+    pub fn step(&mut self, drive: &mut impl Host, rng: &mut Pcg64Mcg) -> Result<(), String> {
         let size = self.now.len();
         let pages = size / PAGE;
         // Half of the accesses to an eighth of the drive.
@@ -125,7 +158,6 @@ impl Model {
             (page * PAGE + 512 * rng.random_range(0..8), 512 * rng.random_range(1..=20))
         };
         let len = len.min(size - offset);
-        let range = (offset as u64, len as u64);
         match rng.random_range(0..20) {
             0..10 => {
                 self.tag += 1;
@@ -138,19 +170,18 @@ impl Model {
                 let fua = rng.random_bool(0.1);
                 self.now[offset..offset + len].copy_from_slice(&data);
                 self.changed(offset, offset + len);
-                put_with(drive, Op::Write, range, &data, fua)?;
+                drive.write(offset as u64, &data, fua)?;
                 if fua {
                     self.durable(offset / PAGE, (offset + len).div_ceil(PAGE));
                 }
             }
             10..17 => {
-                put(drive, Op::Read, range, &[])?;
                 let mut data = vec![1; len];
                 drive.read(offset as u64, &mut data)?;
                 assert!(data == self.now[offset..offset + len], "bytes {offset} + {len}");
             }
             17 => {
-                put(drive, Op::Flush, (0, 0), &[])?;
+                drive.flush()?;
                 self.flushed();
             }
             _ => {
@@ -159,14 +190,14 @@ impl Model {
                     self.now[first * PAGE..end * PAGE].fill(0);
                     self.changed(first * PAGE, end * PAGE);
                 }
-                put(drive, Op::Trim, range, &[])?;
+                drive.trim(offset as u64, len as u64)?;
             }
         }
         Ok(())
     }
 
     /// The whole drive holds what was written.
-    pub fn compare_all(&self, drive: &Drive) {
+    pub fn compare_all(&self, drive: &mut impl Host) {
         let mut data = vec![1; self.now.len()];
         drive.read(0, &mut data).unwrap();
         for (page, (found, wanted)) in data.chunks(PAGE).zip(self.now.chunks(PAGE)).enumerate() {
@@ -175,7 +206,7 @@ impl Model {
     }
 
     /// Power has been gone: each page holds what was durable, or something that came after it.
-    pub fn power_was_cut(&mut self, drive: &Drive) {
+    pub fn power_was_cut(&mut self, drive: &mut impl Host) {
         let mut data = vec![1; self.now.len()];
         drive.read(0, &mut data).unwrap();
         for (page, found) in data.chunks(PAGE).enumerate() {
