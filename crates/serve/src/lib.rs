@@ -8,7 +8,7 @@ mod ram;
 mod server;
 mod store;
 
-pub use drive::{Drive, Failure, Info};
+pub use drive::{Checked, Drive, Failure, Info};
 pub use error::Error;
 pub use found::Found;
 pub use image::State;

@@ -32,8 +32,8 @@ fn every_ftl_holds_what_was_written_and_comes_back() {
             model.compare_all(&mut drive);
             if round % 2 == 0 {
                 drive.close().unwrap();
-                let (found, wrong) = Drive::check(&path).unwrap();
-                assert_eq!((found.torn, wrong), (0, vec![]), "{name}");
+                let checked = Drive::check(&path).unwrap();
+                assert_eq!((checked.found.torn, checked.wrong), (0, vec![]), "{name}");
                 drive = Drive::open(&path, false).unwrap().0;
                 model.compare_all(&mut drive);
             } else {
@@ -127,8 +127,8 @@ fn damage_is_found() {
     let at = bytes.windows(4096).position(|window| window == page).expect("the page") as u64;
     let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
     file.write_all_at(b"damage", at + 100).unwrap();
-    let (found, wrong) = Drive::check(&path).unwrap();
-    assert_eq!((found.damaged, wrong.len()), (1, 1));
+    let checked = Drive::check(&path).unwrap();
+    assert_eq!((checked.found.damaged, checked.wrong.len()), (1, 1));
     let drive = Drive::open(&path, false).unwrap().0;
     let read = drive.read(0, &mut [0; 4096]).unwrap_err();
     assert!(read.to_string().contains("not those that were written"), "{read}");

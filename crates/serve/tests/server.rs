@@ -20,7 +20,7 @@ fn serves_what_the_environment_names() {
     let Some(image) = std::env::var_os("ERASEBLOCK_TEST_IMAGE") else { return };
     let image = PathBuf::from(image);
     let address = Address::Unix(image.with_extension("sock"));
-    serve(&image, &Options { address, sync: false }, |_| {}).unwrap();
+    serve(&image, &Options { address, sync: false }, |_| true).unwrap();
 }
 
 /// A server in a process of its own.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::nand::{Geometry, Media};
+use serde_json::json;
 
 use super::Drive;
 use crate::error::Error;
@@ -26,6 +27,46 @@ pub struct Info {
     pub allocated: u64,
     /// How it was left, if that can be read.
     pub state: Option<State>,
+}
+
+impl Info {
+    /// The same for those who read JSON.
+    pub fn to_json(&self) -> String {
+        let state = self.state.map(|state| {
+            json!({
+                "clean": state.clean, "opened": state.opened, "time_ns": state.time_ns,
+                "steps": state.steps,
+            })
+        });
+        json!({
+            "exported": self.exported, "size": self.size, "allocated": self.allocated,
+            "state": state, "config": self.config,
+        })
+        .to_string()
+    }
+}
+
+/// What a comparison of everything in an image has found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checked {
+    /// In numbers.
+    pub found: Found,
+    /// Whether its server ended as it should.
+    pub clean: bool,
+    /// What is wrong, if anything.
+    pub wrong: Vec<String>,
+}
+
+impl Checked {
+    /// The same for those who read JSON.
+    pub fn to_json(&self) -> String {
+        let Found { readable, torn, damaged, compared, .. } = self.found;
+        json!({
+            "pages": readable, "torn": torn, "damaged": damaged, "compared": compared,
+            "clean": self.clean, "wrong": self.wrong,
+        })
+        .to_string()
+    }
 }
 
 impl Drive {
@@ -113,12 +154,11 @@ impl Drive {
         })
     }
 
-    /// Compares everything in an image that can be compared, and changes nothing: what was found,
-    /// and what is wrong, if anything.
+    /// Compares everything in an image that can be compared, and changes nothing.
     ///
     /// # Errors
     /// The image cannot be read, or somebody has it open.
-    pub fn check(path: &Path) -> Result<(Found, Vec<String>), Error> {
+    pub fn check(path: &Path) -> Result<Checked, Error> {
         let failed = |source| Error::file(path, source);
         let (image, config) = Image::open(path, false)?;
         let geometry = Geometry::new(&config.nand).map_err(DeviceError::Config)?;
@@ -128,13 +168,14 @@ impl Drive {
         if state.is_none() {
             wrong.push("how it was left cannot be read".to_owned());
         }
-        if found.damaged > 0 && state.is_some_and(|state| state.clean) {
+        let clean = state.is_some_and(|state| state.clean);
+        if found.damaged > 0 && clean {
             wrong.push(format!(
                 "{} pages do not hold what was written there, or have records that make no sense",
                 found.damaged
             ));
         }
-        Ok((found, wrong))
+        Ok(Checked { found, clean, wrong })
     }
 
     /// The configuration of the drive in an image that differs from `asked`, if it does: the first

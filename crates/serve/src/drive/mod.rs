@@ -9,7 +9,7 @@ use eraseblock_core::host::{Op, Request};
 use eraseblock_core::support::ids::{Lpn, Ppn};
 use thiserror::Error;
 
-pub use files::Info;
+pub use files::{Checked, Info};
 
 use crate::image::State;
 use crate::store::Shared;

@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use eraseblock_nbd::{Connection, Event, Export, Sizes};
 use mio::net::UnixStream;
 use mio::{Events, Interest, Poll, Token};
+use serde_json::json;
 use signal_hook::SigId;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
@@ -63,19 +64,35 @@ pub struct Ready {
     pub found: Found,
 }
 
+impl Ready {
+    /// The same for those who read JSON.
+    pub fn to_json(&self) -> String {
+        let Found { readable, torn, compared, .. } = self.found;
+        json!({
+            "uri": self.uri, "size": self.size, "pages": readable, "torn": torn, "compared": compared,
+        })
+        .to_string()
+    }
+}
+
 /// Serves an image until the process is asked to end by SIGTERM or SIGINT. Then what is under way is
-/// answered, everything is stored, and the image is closed.
+/// answered, everything is stored, and the image is closed. `ready` is told when clients can come;
+/// where it says `false`, the server ends at once.
 ///
 /// # Errors
 /// The image cannot be used, or nobody can listen there; or the drive has failed, and what was
 /// answered before is in the image.
-pub fn serve(path: &Path, options: &Options, ready: impl FnOnce(&Ready)) -> Result<(), Error> {
+pub fn serve(
+    path: &Path,
+    options: &Options,
+    ready: impl FnOnce(&Ready) -> bool,
+) -> Result<(), Error> {
     let failed = |source| Error::file(path, source);
     let (drive, found) = Drive::open(path, options.sync)?;
     let listener = Listener::bind(&options.address)?;
     let mut server = Server::new(drive, listener, path, options).map_err(failed)?;
-    ready(&Ready { uri: server.listener.uri(), size: server.export.size, found });
-    let ran = server.run();
+    let told = ready(&Ready { uri: server.listener.uri(), size: server.export.size, found });
+    let ran = if told { server.run() } else { Ok(()) };
     let Server { work, listener, told_of, .. } = server;
     for signal in told_of {
         signal_hook::low_level::unregister(signal);
