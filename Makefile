@@ -27,7 +27,7 @@ REFERENCES := $(wildcard crates/core/tests/references/*/*.rs)
 WORKLOAD := workloads/pgbench-ext4.nbdkit.zst
 DEMO := out/demo
 
-.PHONY: help demo test test-rust test-python quick lint lint-rust lint-python format figures stand-ins bench bench-engine bench-instructions bench-libcachesim bench-scale fuzz-readers fuzz-config golden soak lock clean
+.PHONY: help demo test test-e2e test-rust test-python quick lint lint-rust lint-python format figures stand-ins bench bench-engine bench-instructions bench-libcachesim bench-scale fuzz-readers fuzz-config golden soak lock clean
 
 help: ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 20
@@ -120,6 +120,10 @@ fuzz-config: $(EXTENSION) ## Run random drives under random workloads, and look 
 # BLESS=1 accepts what changed; the changelog says why.
 golden: $(DEPENDENCIES) ## Which of some 650 small runs give other results than before (BLESS=1 accepts them)
 	$(if $(BLESS),BLESS=1) cargo test -p eraseblock-experiment --locked --quiet --test golden results_are
+
+# A short part of it is in `make test`.
+test-e2e: $(EXTENSION) ## Let real programs at a served drive: nbdcopy, qemu, fio, ext4, SQLite (says what it skipped, and why)
+	$(BIN)/python tools/serve_e2e.py
 
 soak: SEEDS ?= 300
 soak: TIME ?= 1200

@@ -1,4 +1,4 @@
-"""Fuzzes the trace readers and the NBD protocol: builds fuzz/, runs each target for a while, and says what was found.
+"""Fuzzes the trace readers and the NBD protocol: builds fuzz/, runs each target, says what was found.
 
 `make fuzz-readers TIME=600 FORMAT=spc` runs one target, without FORMAT all of them, as many at once as
 there are processors. What was learnt stays in fuzz/corpus; an input that crashes is kept in
