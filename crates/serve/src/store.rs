@@ -92,6 +92,11 @@ impl Store {
         self.sync = sync;
     }
 
+    /// The process counts as killed in the middle of the `writes`-th write to the image.
+    pub fn kill_after(&mut self, writes: u64) {
+        self.image.kill_after(writes);
+    }
+
     /// Marks what cannot be read, so that it is known without looking at its bytes again.
     ///
     /// # Errors

@@ -72,3 +72,32 @@ fn at_every_flash_operation_of_a_small_run() {
     }
     assert!(cuts > 250, "{cuts} cuts");
 }
+
+/// Between any two writes to the file, and in the middle of each: finer than flash operations are.
+#[test]
+fn at_every_write_to_the_image() {
+    let folder = tempfile::tempdir().unwrap();
+    let (base, image) = (folder.path().join("base"), folder.path().join("image"));
+    for mapping in ["page", "fast"] {
+        let ftl = ftls().into_iter().find(|(name, _)| name == mapping).unwrap().1;
+        let config = config(&ftl, json!({"scheme": "lru", "size": "48 KiB"}));
+        _ = std::fs::remove_file(&base);
+        let model = used(&base, &config);
+        // The drive does not know that it is dead, and goes on promising: nothing of that counts.
+        for writes in 1..120 {
+            std::fs::copy(&base, &image).unwrap();
+            let mut model = model.clone();
+            let mut drive = Drive::open(&image, false).unwrap().0;
+            drive.kill_after(writes);
+            let mut rng = Pcg64Mcg::seed_from_u64(3);
+            for _ in 0..12 {
+                model.step_unpromised(&mut drive, &mut rng).unwrap();
+            }
+            drop(drive);
+            let mut drive = Drive::open(&image, false).unwrap().0;
+            model.power_was_cut(&mut drive);
+            go_on(&mut drive, &mut model, 2);
+            model.compare_all(&mut drive);
+        }
+    }
+}

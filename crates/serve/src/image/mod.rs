@@ -12,6 +12,8 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::nand::Geometry;
@@ -58,6 +60,8 @@ pub enum Page {
 pub struct Image {
     file: File,
     layout: Layout,
+    /// Writes after which the process counts as killed, for tests of what that leaves.
+    killed_after: Option<AtomicU64>,
 }
 
 impl Image {
@@ -91,7 +95,7 @@ impl Image {
             .open(path)
             .map_err(failed)?;
         lock(&file, path)?;
-        let image = Self { file, layout };
+        let image = Self { file, layout, killed_after: None };
         let fill = || {
             image.file.set_len(layout.size())?;
             image.file.write_all_at(&text, Layout::CONFIG)?;
@@ -130,7 +134,7 @@ impl Image {
         file.read_exact_at(&mut text, Layout::CONFIG).map_err(failed)?;
         let config: DeviceConfig = serde_json::from_slice(&text)
             .map_err(|e| Error::image(path, format!("its configuration cannot be read: {e}")))?;
-        Ok((Self { file, layout }, config))
+        Ok((Self { file, layout, killed_after: None }, config))
     }
 
     pub fn layout(&self) -> &Layout {
@@ -174,7 +178,30 @@ impl Image {
         bytes[24..32].copy_from_slice(&state.time_ns.to_le_bytes());
         bytes[32..40].copy_from_slice(&state.opened.to_le_bytes());
         seal(&mut bytes);
-        self.file.write_all_at(&bytes, Layout::STATE)
+        self.put(&bytes, Layout::STATE)
+    }
+
+    /// The process counts as killed in the middle of the `writes`-th write from now on.
+    pub fn kill_after(&mut self, writes: u64) {
+        self.killed_after = Some(AtomicU64::new(writes));
+    }
+
+    /// Every write to an image that is open.
+    #[inline]
+    fn put(&self, bytes: &[u8], at: u64) -> io::Result<()> {
+        if let Some(left) = &self.killed_after {
+            let before = left.fetch_update(Relaxed, Relaxed, |left| Some(left.saturating_sub(1)));
+            match before.unwrap_or_default() {
+                0 => return Ok(()),
+                // A kill leaves whole pages of the host's memory, and a record lies in one.
+                1 => {
+                    let whole = (bytes.len() / 2).next_multiple_of(RECORD).min(bytes.len());
+                    return self.file.write_all_at(&bytes[..whole], at);
+                }
+                _ => {}
+            }
+        }
+        self.file.write_all_at(bytes, at)
     }
 
     /// What has been written is on the host's disk when this returns.
@@ -204,7 +231,7 @@ impl Image {
     /// The file cannot be written.
     #[inline]
     pub fn write(&self, ppn: Ppn, bytes: &[u8]) -> io::Result<()> {
-        self.file.write_all_at(bytes, self.data_at(ppn))
+        self.put(bytes, self.data_at(ppn))
     }
 
     /// Records of pages from `first` on, whose bytes have been written.
@@ -237,10 +264,10 @@ impl Image {
             entry[4..].copy_from_slice(&erasing.to_le_bytes());
             entry
         };
-        self.file.write_all_at(&entry(1), at)?;
+        self.put(&entry(1), at)?;
         let pages = self.layout.pages_per_block;
         self.write_records(block.page(0, pages), &vec![0; pages as usize * RECORD])?;
-        self.file.write_all_at(&entry(0), at)
+        self.put(&entry(0), at)
     }
 
     /// Calls `found` with each block's erases, and whether its last one was cut short.
@@ -262,7 +289,7 @@ impl Image {
     /// The file cannot be written.
     pub fn write_erases(&self, erases: &[u32]) -> io::Result<()> {
         let bytes: Vec<u8> = erases.iter().flat_map(|&e| u64::from(e).to_le_bytes()).collect();
-        self.file.write_all_at(&bytes, self.layout.blocks_at())
+        self.put(&bytes, self.layout.blocks_at())
     }
 
     /// Calls `found` with each page that is not erased, in order.

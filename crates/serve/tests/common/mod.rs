@@ -145,6 +145,21 @@ impl Model {
         }
     }
 
+    /// One random request, whose answer is no promise.
+    pub fn step_unpromised(
+        &mut self,
+        drive: &mut impl Host,
+        rng: &mut Pcg64Mcg,
+    ) -> Result<(), String> {
+        let mut past = self.past.clone();
+        self.step(drive, rng)?;
+        for (past, now) in past.iter_mut().zip(&self.past) {
+            past.extend(now.iter().filter(|now| !past.contains(now)).cloned().collect::<Vec<_>>());
+        }
+        self.past = past;
+        Ok(())
+    }
+
     /// One random request; where the drive fails, what it was asked for may have happened or not.
     pub fn step(&mut self, drive: &mut impl Host, rng: &mut Pcg64Mcg) -> Result<(), String> {
         let size = self.now.len();
