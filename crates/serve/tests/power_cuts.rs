@@ -7,6 +7,7 @@ use std::path::Path;
 
 use common::{Model, config, ftls};
 use eraseblock_core::config::DeviceConfig;
+use eraseblock_core::host::Op;
 use eraseblock_serve::Drive;
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64Mcg;
@@ -98,6 +99,55 @@ fn at_every_write_to_the_image() {
             model.power_was_cut(&mut drive);
             go_on(&mut drive, &mut model, 2);
             model.compare_all(&mut drive);
+        }
+    }
+}
+
+/// Pages are overwritten while their older versions are on their way to flash: each version has its
+/// own bytes.
+#[test]
+fn with_writes_of_the_same_pages_under_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let (base, image) = (folder.path().join("base"), folder.path().join("image"));
+    let config = config(&json!("page"), json!({"scheme": "lru", "size": "12 KiB"}));
+    Drive::create(&base, &config).unwrap();
+    let mut drive = Drive::open(&base, false).unwrap().0;
+    for page in 0..5 {
+        common::Host::write(&mut drive, page * 4096, &[1; 4096], true).unwrap();
+    }
+    drive.close().unwrap();
+    let order = [0u64, 1, 2, 3, 0, 4, 1, 0, 2, 3, 4, 0, 1, 3, 0, 2, 4, 1, 0, 3, 2, 0];
+    for steps in 1.. {
+        std::fs::copy(&base, &image).unwrap();
+        let mut drive = Drive::open(&image, false).unwrap().0;
+        drive.cut_after(steps);
+        let mut written = [const { vec![] }; 5].map(|mut tags: Vec<u8>| {
+            tags.push(1);
+            tags
+        });
+        for (tag, &page) in (2..).zip(&order) {
+            written[page as usize].push(tag);
+            let now = drive.now();
+            if drive.put(Op::Write, (page * 4096, 4096), &[tag; 4096], false, now).is_err() {
+                break;
+            }
+        }
+        while drive.under_way() > 0 && drive.wait().is_ok() {}
+        let is_whole = drive.failure().is_none();
+        drop(drive);
+        let drive = Drive::open(&image, false).unwrap().0;
+        for (page, tags) in written.iter().enumerate() {
+            let mut found = [0; 4096];
+            drive.read(page as u64 * 4096, &mut found).unwrap();
+            assert!(
+                tags.contains(&found[0]) && found == [found[0]; 4096],
+                "after {steps} steps page {page} holds {}, not one of {tags:?}",
+                found[0]
+            );
+        }
+        if is_whole {
+            assert!(steps > 15, "{steps}");
+            break;
         }
     }
 }

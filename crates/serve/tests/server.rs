@@ -53,16 +53,19 @@ impl Server {
         }
     }
 
-    fn kill(mut self) {
-        self.process.kill().unwrap();
-        assert_eq!(self.process.wait().unwrap().signal(), Some(9));
-    }
-
     /// Asks it to end, as `kill` does.
     fn end(mut self) -> ExitStatus {
         let pid = self.process.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
         self.process.wait().unwrap()
+    }
+}
+
+/// None outlives its test.
+impl Drop for Server {
+    fn drop(&mut self) {
+        _ = self.process.kill();
+        _ = self.process.wait();
     }
 }
 
@@ -96,7 +99,6 @@ fn what_was_flushed_survives_kill_9_at_random_moments() {
             client = server.client();
             model.power_was_cut(&mut client);
         }
-        server.kill();
     }
 }
 
