@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Host, Model, config, ftls};
-use eraseblock_serve::{Drive, Error};
+use eraseblock_serve::{Drive, Error, Failure};
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::json;
@@ -137,4 +137,31 @@ fn damage_is_found() {
     assert!(Drive::open(&path, false).unwrap_err().to_string().contains("superblock"));
     file.write_all_at(b"x", 0).unwrap();
     assert!(Drive::open(&path, false).unwrap_err().to_string().contains("no image"));
+}
+
+/// A drive at the end of its life can be read: everything that was answered is there, also after it
+/// has been opened again.
+#[test]
+fn a_worn_out_drive_can_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("image");
+    let mut config = config(&json!("page"), json!({"scheme": "lru", "size": "64 KiB"}));
+    config.nand.endurance = 4;
+    Drive::create(&path, &config).unwrap();
+    let mut drive = Drive::open(&path, false).unwrap().0;
+    let mut model = Model::new(&mut drive);
+    let mut rng = Pcg64Mcg::seed_from_u64(2);
+    let mut steps = 0;
+    while model.step(&mut drive, &mut rng).is_ok() {
+        steps += 1;
+    }
+    assert!(steps > 100 && matches!(drive.failure(), Some(Failure::NoSpace(_))), "{steps}");
+    // What is in RAM can be read, and is gone with the process.
+    let mut alive = model.clone();
+    alive.power_was_cut(&mut drive);
+    assert!(Host::write(&mut drive, 0, &[1; 4096], false).is_err());
+    alive.compare_all(&mut drive);
+    drop(drive);
+    let mut drive = Drive::open(&path, false).unwrap().0;
+    model.power_was_cut(&mut drive);
 }

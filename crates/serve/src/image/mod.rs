@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::nand::Geometry;
 use eraseblock_core::support::ids::{BlockId, Ppn};
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, SeekFrom, flock, seek};
 
 use layout::{ENTRY, SECTOR, is_sealed, seal, u32_at, u64_at};
 pub use layout::{Layout, RECORD};
@@ -297,26 +297,56 @@ impl Image {
     /// # Errors
     /// The file cannot be read.
     pub fn each_page(&self, mut found: impl FnMut(Ppn, Page)) -> io::Result<()> {
-        const AT_ONCE: u32 = 16 << 10;
-        let mut bytes = vec![0; AT_ONCE as usize * RECORD];
-        let pages = self.layout.pages();
-        for first in (0..pages).step_by(AT_ONCE as usize) {
-            let count = AT_ONCE.min(pages - first) as usize;
-            let bytes = &mut bytes[..count * RECORD];
-            let at = self.layout.records_at() + u64::from(first) * RECORD as u64;
-            self.file.read_exact_at(bytes, at)?;
-            for (ppn, record) in Ppn(first).onwards().zip(bytes.chunks_exact(RECORD)) {
-                if record.iter().any(|&byte| byte != 0) {
-                    let page = if record == TORN {
-                        Page::Torn
-                    } else {
-                        Record::decode(record).map_or(Page::Damaged, Page::Readable)
-                    };
-                    found(ppn, page);
+        const AT_ONCE: u64 = 1 << 20;
+        let (begin, record) = (self.layout.records_at(), RECORD as u64);
+        let end = begin + record * u64::from(self.layout.pages());
+        let mut bytes = Vec::new();
+        let mut at = begin;
+        while let Some((from, to)) = self.next_written(at, end)? {
+            // Holes begin and end where the host's disk likes it.
+            let from = begin + (from - begin) / record * record;
+            let to = begin + (to - begin).next_multiple_of(record);
+            for first in (from..to).step_by(AT_ONCE as usize) {
+                bytes.resize((to - first).min(AT_ONCE) as usize, 0);
+                self.file.read_exact_at(&mut bytes, first)?;
+                let pages = Ppn(((first - begin) / record) as u32).onwards();
+                for (ppn, record) in pages.zip(bytes.chunks_exact(RECORD)) {
+                    if record.iter().any(|&byte| byte != 0) {
+                        found(ppn, Page::of(record));
+                    }
                 }
             }
+            at = to;
         }
         Ok(())
+    }
+
+    /// The next bytes from `at` on, and before `end`, that have been written: what is a hole need
+    /// not be read.
+    fn next_written(&self, at: u64, end: u64) -> io::Result<Option<(u64, u64)>> {
+        if at >= end {
+            return Ok(None);
+        }
+        match seek(&self.file, SeekFrom::Data(at)) {
+            Ok(from) if from >= end => Ok(None),
+            Ok(from) => {
+                let to = seek(&self.file, SeekFrom::Hole(from))?;
+                Ok(Some((from, to.min(end))))
+            }
+            // No more data in the whole file.
+            Err(rustix::io::Errno::NXIO) => Ok(None),
+            Err(why) => Err(why.into()),
+        }
+    }
+}
+
+impl Page {
+    fn of(record: &[u8]) -> Self {
+        if record == TORN {
+            Self::Torn
+        } else {
+            Record::decode(record).map_or(Self::Damaged, Self::Readable)
+        }
     }
 }
 
