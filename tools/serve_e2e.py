@@ -334,9 +334,46 @@ def database(folder: Path) -> None:
     assert found >= committed > 0, f"{committed} rows were committed, {found} are there"
 
 
+def full_disk(folder: Path) -> None:
+    """A host's disk that is full: writes fail, what was flushed can be read, then and later."""
+    need("nbdsh")
+    if os.geteuid() != 0:
+        raise LackingError("needs root to mount a small disk")
+    disk = folder / "disk"
+    disk.mkdir()
+    run("mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", disk)
+    try:
+        server = Server(disk / "drive.img", SMALL).start()
+        script = """
+import os
+done = 0
+try:
+    for at in range(0, h.get_size(), 1 << 20):
+        h.pwrite(bytes([1 + at // (1 << 20)]) * (1 << 20), at)
+        h.flush()
+        done = at + (1 << 20)
+except nbd.Error as error:
+    assert error.errnum in (5, 28), error
+assert 0 < done < 24 << 20, done
+for at in range(0, done, 1 << 20):
+    assert h.pread(1 << 20, at) == bytes([1 + at // (1 << 20)]) * (1 << 20), at
+print(done)
+"""
+        shell = ("env", "PATH=/usr/bin:/bin", "nbdsh", "-u")
+        done = int(run(*shell, server.uri, "-c", script))
+        server.kill()
+        run("mount", "-o", "remount,size=64m", disk)
+        server.start()
+        same = "h.pread(1 << 20, at) == bytes([1 + at // (1 << 20)]) * (1 << 20)"
+        run(*shell, server.uri, "-c", f"assert all({same} for at in range(0, {done}, 1 << 20))")
+        server.end()
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], capture_output=True, check=False)
+
+
 CHECKS: tuple[Callable[[Path], None], ...] = (
     *(announced, copied, scripted, virtual_machine, hammered),
-    *(file_system, database),
+    *(file_system, database, full_disk),
 )
 
 

@@ -88,26 +88,52 @@ pub fn serve(
     ready: impl FnOnce(&Ready) -> bool,
 ) -> Result<(), Error> {
     let failed = |source| Error::file(path, source);
+    // They may come while the image is being opened, which can take long.
+    let signals = Signals::new().map_err(failed)?;
     let (drive, found) = Drive::open(path, options.sync)?;
     let listener = Listener::bind(&options.address)?;
-    let mut server = Server::new(drive, listener, path, options).map_err(failed)?;
+    let mut server = Server::new((drive, listener, signals), path, options).map_err(failed)?;
     let told = ready(&Ready { uri: server.listener.uri(), size: server.export.size, found });
     let ran = if told { server.run() } else { Ok(()) };
-    let Server { work, listener, told_of, .. } = server;
-    for signal in told_of {
-        signal_hook::low_level::unregister(signal);
-    }
+    let Server { work, listener, .. } = server;
     drop(listener);
     ran.map_err(failed)?;
     work.drive.close().map_err(|why| Error::Failed(why.to_string()))
 }
 
+/// Becomes readable when the process is asked to end.
+struct Signals {
+    stream: UnixStream,
+    told_of: Vec<SigId>,
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        let (stream, told) = UnixStream::pair()?;
+        let told = std::os::fd::OwnedFd::from(told);
+        let mut signals = Self { stream, told_of: Vec::new() };
+        for signal in [SIGTERM, SIGINT] {
+            signals
+                .told_of
+                .push(signal_hook::low_level::pipe::register(signal, told.try_clone()?)?);
+        }
+        Ok(signals)
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        for signal in self.told_of.drain(..) {
+            signal_hook::low_level::unregister(signal);
+        }
+    }
+}
+
 struct Server {
     poll: Poll,
     listener: Listener,
-    /// Becomes readable when the process is asked to end; kept for that.
-    _signals: UnixStream,
-    told_of: [SigId; 2],
+    /// Kept, since it wakes the server.
+    _signals: Signals,
     export: Arc<Export>,
     clients: Vec<Option<Client>>,
     births: u64,
@@ -119,8 +145,7 @@ struct Server {
 
 impl Server {
     fn new(
-        drive: Drive,
-        mut listener: Listener,
+        (drive, mut listener, mut signals): (Drive, Listener, Signals),
         path: &Path,
         options: &Options,
     ) -> io::Result<Self> {
@@ -141,18 +166,11 @@ impl Server {
         export.check().map_err(io::Error::other)?;
         let poll = Poll::new()?;
         listener.register(poll.registry(), LISTENER)?;
-        let (mut signals, told) = UnixStream::pair()?;
-        poll.registry().register(&mut signals, SIGNALS, Interest::READABLE)?;
-        let told = std::os::fd::OwnedFd::from(told);
-        let told_of = [
-            signal_hook::low_level::pipe::register(SIGTERM, told.try_clone()?)?,
-            signal_hook::low_level::pipe::register(SIGINT, told)?,
-        ];
+        poll.registry().register(&mut signals.stream, SIGNALS, Interest::READABLE)?;
         Ok(Self {
             poll,
             listener,
             _signals: signals,
-            told_of,
             export: Arc::new(export),
             clients: Vec::new(),
             births: 0,
