@@ -1,4 +1,4 @@
-"""Fuzzes the trace readers: builds fuzz/, runs each target for a while, and says what was found.
+"""Fuzzes the trace readers and the NBD protocol: builds fuzz/, runs each target, says what was found.
 
 `make fuzz-readers TIME=600 FORMAT=spc` runs one target, without FORMAT all of them, as many at once as
 there are processors. What was learnt stays in fuzz/corpus; an input that crashes is kept in
@@ -111,7 +111,7 @@ def main() -> int:
     layout = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=layout)
     parser.add_argument("--time", type=int, default=60, metavar="S", help="seconds for each target (60)")
-    parser.add_argument("--format", metavar="NAME", help="one format alone, or `detect` or `unpack`")
+    parser.add_argument("--format", metavar="NAME", help="one format alone, or `detect`, `unpack` or `nbd`")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="targets at once")
     call = parser.parse_args()
     program = build()

@@ -1,7 +1,7 @@
 //! All fuzz targets in one program; the environment says which one it is.
 //!
-//! `FUZZ_TARGET` is the name of a trace format (its reader), `detect` or `unpack`; `list` prints
-//! all of them. `FUZZ_SEEDS` is a folder into which files to begin with are written.
+//! `FUZZ_TARGET` is the name of a trace format (its reader), `detect`, `unpack` or `nbd` (what a client
+//! says to the server); `list` prints all of them. `FUZZ_SEEDS` is a folder into which files to begin with are written.
 //! `tools/fuzz_readers.py` builds it and runs it.
 
 #![no_main]
@@ -23,6 +23,8 @@ enum Target {
     Read(&'static Format, Vec<NamedFormat>),
     Detect,
     Unpack,
+    /// The first byte says how the conversation begins, the second how its bytes come.
+    Nbd,
 }
 
 static TARGET: OnceLock<Target> = OnceLock::new();
@@ -33,17 +35,18 @@ fn target() -> &'static Target {
         match name.as_str() {
             "detect" => Target::Detect,
             "unpack" => Target::Unpack,
+            "nbd" => Target::Nbd,
             "list" => list(),
             _ => match name.parse() {
                 Ok(format) => Target::Read(format, fuzzing::ways_to_read(format)),
-                Err(problem) => panic!("FUZZ_TARGET: {problem}, or detect, unpack, list"),
+                Err(problem) => panic!("FUZZ_TARGET: {problem}, or detect, unpack, nbd, list"),
             },
         }
     })
 }
 
 fn list() -> ! {
-    for name in formats().map(|format| format.name).chain(["detect", "unpack"]) {
+    for name in formats().map(|format| format.name).chain(["detect", "unpack", "nbd"]) {
         println!("{name}");
     }
     std::process::exit(0)
@@ -52,8 +55,13 @@ fn list() -> ! {
 fn prepare() {
     let target = target();
     if let Some(folder) = std::env::var_os("FUZZ_SEEDS") {
-        let format = if let Target::Read(format, _) = target { Some(*format) } else { None };
-        seeds::write(Path::new(&folder), format).expect("seeds can be written");
+        let folder = Path::new(&folder);
+        let written = match target {
+            Target::Read(format, _) => seeds::write(folder, Some(format)),
+            Target::Detect | Target::Unpack => seeds::write(folder, None),
+            Target::Nbd => seeds::write_conversations(folder),
+        };
+        written.expect("seeds can be written");
     }
 }
 
@@ -72,5 +80,10 @@ fuzz_target!(init: prepare(), |data: &[u8]| {
         Target::Read(_, ways) => read(ways, data),
         Target::Detect => _ = fuzzing::detect(data),
         Target::Unpack => _ = fuzzing::unpack(data, UNPACKED),
+        Target::Nbd => {
+            if let [start, piece, bytes @ ..] = data {
+                eraseblock_nbd::fuzzing::converse(*start as usize, bytes, *piece as usize);
+            }
+        }
     }
 });

@@ -1,8 +1,9 @@
-//! Files to begin with: samples of the formats, as they are and packed.
+//! Files to begin with: samples of the formats, as they are and packed; what clients say.
 
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use eraseblock_nbd::fuzzing::BEGINNINGS;
 use eraseblock_traces::{Format, formats};
 
 /// Writes seeds into `folder`: of one format, or, packed in every way, of all.
@@ -24,6 +25,26 @@ pub fn write(folder: &Path, format: Option<&'static Format>) -> io::Result<()> {
             put(name.to_owned(), &packed)?;
             put(format!("{name}-twice"), &[packed.clone(), packed].concat())?;
         }
+    }
+    Ok(())
+}
+
+/// Writes whole conversations: one in each style, with a request of each kind.
+pub fn write_conversations(folder: &Path) -> io::Result<()> {
+    for (style, beginning) in BEGINNINGS.iter().enumerate() {
+        let extended = style == 3;
+        let mut bytes = [&[0, 9][..], beginning].concat();
+        for command in 0..8 {
+            let magic: u32 = if extended { 0x21e4_1c71 } else { 0x2560_9513 };
+            bytes.extend(magic.to_be_bytes());
+            bytes.extend([0, if extended && command == 1 { 0x20 } else { 0 }, 0, command]);
+            bytes.extend([command; 8]);
+            bytes.extend(4096u64.to_be_bytes());
+            bytes.extend(if extended { &[0; 4][..] } else { &[] });
+            bytes.extend(512u32.to_be_bytes());
+            bytes.extend(if command == 1 { &[3; 512][..] } else { &[] });
+        }
+        std::fs::write(folder.join(format!("conversation-{style}")), bytes)?;
     }
     Ok(())
 }

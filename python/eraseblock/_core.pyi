@@ -97,6 +97,21 @@ def generate_trace(
 ) -> str:
     """Write the trace of a generator (name, spec file, sets); what was written comes back as JSON."""
 
+def image_create(path: str, experiment_json: str) -> None:
+    """Make an image of the drive of a resolved experiment."""
+
+def image_is(path: str, experiment_json: str) -> None:
+    """Refuse an image that holds another drive than that of a resolved experiment."""
+
+def image_info(path: str) -> str:
+    """What is in an image, as JSON."""
+
+def image_check(path: str) -> str:
+    """What a comparison of everything in an image has found, as JSON."""
+
+def image_serve(path: str, socket: str | None, port: int, sync: bool, ready: Callable[[str], None]) -> None:
+    """Serve an image until SIGTERM or SIGINT comes; `ready(json)` is called when clients can come."""
+
 def check_replaceable(path: str) -> None:
     """Refuse a path where something stands that is no regular file."""
 

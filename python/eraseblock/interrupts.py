@@ -9,6 +9,8 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
@@ -36,6 +38,21 @@ def raise_interrupts() -> None:
         pipe = _core.end_after_signal([int(one) for one in _ENDING], GRACE_S, LAST_WORDS)
         os.set_blocking(pipe, False)
         signal.set_wakeup_fd(pipe, warn_on_full_buffer=False)
+
+
+@contextmanager
+def handed_over() -> Iterator[None]:
+    """Leave the signals to work that ends in order when they come, however long that takes."""
+    before = {one: signal.getsignal(one) for one in _ENDING}
+    woken = signal.set_wakeup_fd(-1)
+    for one in _ENDING:
+        signal.signal(one, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+        signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
 
 
 def came() -> bool:

@@ -16,7 +16,7 @@ use std::path::Path;
 use source::Source;
 
 /// The crates that are held to it.
-const CRATES: &[&str] = &["core", "traces", "experiment", "py", "bench"];
+const CRATES: &[&str] = &["core", "traces", "experiment", "nbd", "serve", "py", "bench"];
 
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))

@@ -5,6 +5,8 @@ mod errors;
 mod interrupt;
 #[cfg(unix)]
 mod last_resort;
+#[cfg(unix)]
+mod serve;
 mod traces;
 
 use std::path::Path;
@@ -147,5 +149,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(forget_filled, module)?)?;
     #[cfg(unix)]
     last_resort::register(module)?;
+    #[cfg(unix)]
+    serve::register(module)?;
     traces::register(module)
 }

@@ -19,7 +19,7 @@ Exit code 2: a wrong call or input; 1: a failure; 130: interrupted; 143: ended b
 
 
 # Every command, in the order of the help.
-_COMMANDS = ("compare", "run", "list", "schema", "trace", "report")
+_COMMANDS = ("compare", "run", "list", "schema", "trace", "report", "serve", "image")
 
 
 def build_app(asked: str | None) -> App:
@@ -74,3 +74,11 @@ def _add(app: App, name: str) -> None:
             from eraseblock.cli import report
 
             app.command(report.report, help_epilogue=report.EXAMPLES, usage=report.USAGE)
+        case "serve":
+            from eraseblock.cli import serve
+
+            app.command(serve.serve, help_epilogue=serve.EXAMPLES)
+        case "image":
+            from eraseblock.cli import image
+
+            app.command(image.app)

@@ -31,6 +31,7 @@ mod pipeline;
 mod power;
 mod report;
 mod room;
+mod serving;
 mod time;
 mod warm_up;
 

@@ -18,6 +18,13 @@ pub struct Crash {
     ram: Ram,
 }
 
+impl Crash {
+    /// What was found of a drive of so many pages whose power has really been gone: the flash.
+    pub(super) fn found(media: Media, logical_pages: u32) -> Self {
+        Self { media, trims: vec![0; logical_pages as usize], ram: Ram::new() }
+    }
+}
+
 impl Device {
     /// Power fails now. Each operation under way has not begun, is torn, or is done, as `fate`
     /// says.
@@ -73,7 +80,7 @@ impl Device {
             .collect())
     }
 
-    fn rebuild(&mut self, crash: Crash) -> Result<(), DeviceError> {
+    pub(super) fn rebuild(&mut self, crash: Crash) -> Result<(), DeviceError> {
         debug_assert_eq!(crash.trims.len(), self.logical_pages as usize);
         let mut found = crash.media;
         found.power_up();

@@ -108,7 +108,7 @@ impl Device {
     }
 
     /// Lets time pass until a request that comes at `arrival` can be admitted.
-    fn wait_for_turn(&mut self, arrival: u64) -> Result<(), DeviceError> {
+    pub(super) fn wait_for_turn(&mut self, arrival: u64) -> Result<(), DeviceError> {
         self.run_until(arrival)?;
         self.backend.advance_to(arrival);
         while self.requests.under_way() >= self.config.host.max_outstanding {

@@ -2,8 +2,8 @@
 //!
 //! Of a page there is the out-of-band record, which recovery reads, and a version stamp that stands
 //! for its data. The data of the mapping's own pages, tombstones and parts of the map, are kept
-//! beside them. A drive that serves data would keep its bytes here, too. The medium does not know
-//! what the host wrote; the shadow compares the two.
+//! beside them. Where a drive serves data, its bytes follow the records (`cells.rs`). The medium does
+//! not know what the host wrote; the shadow compares the two.
 //!
 //! Kept for verification and power cuts only: it costs more memory than the rest of the drive.
 
@@ -106,6 +106,21 @@ impl Maps {
     /// The version that was planned last; 0 where none was.
     pub fn newest(&self, number: u32) -> u32 {
         self.newest.get(number as usize).copied().unwrap_or(0)
+    }
+
+    /// What a version of a translation page says, as far as somebody may ask.
+    pub fn version(&self, number: u32, version: u32) -> Option<&[Ppn]> {
+        self.entries.get(&(number, version)).map(Vec::as_slice)
+    }
+
+    /// A page was found that holds this version of translation page `number`.
+    pub fn found(&mut self, number: u32, version: u32, entries: Vec<Ppn>) {
+        if self.newest.len() <= number as usize {
+            self.newest.resize(number as usize + 1, 0);
+        }
+        let newest = &mut self.newest[number as usize];
+        *newest = (*newest).max(version);
+        self.entries.insert((number, version), entries);
     }
 
     /// What the newest version says.
@@ -281,6 +296,11 @@ impl Media {
     /// How often each block was erased, torn erases among them.
     pub fn erases(&self) -> &[u32] {
         &self.erases
+    }
+
+    /// A block was found to have been erased so often.
+    pub fn found_erases(&mut self, block: BlockId, erases: u32) {
+        self.erases[block.index()] = erases;
     }
 
     /// Starts counting erases afresh.

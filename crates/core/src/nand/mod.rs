@@ -1,5 +1,6 @@
 //! The flash array: geometry, what chips allow, what is stored, and when it happens.
 
+pub mod cells;
 pub mod chip;
 pub mod config;
 pub mod engine;
@@ -10,6 +11,7 @@ pub mod op;
 pub mod shadow;
 pub mod stored;
 
+pub use cells::Cells;
 pub use chip::Chip;
 pub use engine::{Engine, IdleDrive, Special};
 pub use flash::{Flash, Violation};

@@ -4,6 +4,7 @@
 //! A drive has this only under `--verify` or where its power is cut. The first fault is kept, and
 //! fails the run.
 
+use super::cells::{Attached, Cells};
 use super::geometry::Geometry;
 use super::media::{Content, Media, Oob, PageState};
 use super::op::{FlashOp, Kind};
@@ -17,6 +18,10 @@ pub struct Stored {
     pub media: Media,
     /// What the host wrote, where what the flash holds is compared with it.
     pub shadow: Option<Shadow>,
+    /// Who holds the bytes of the pages, on a drive that serves data.
+    cells: Attached,
+    /// Records of the step being applied.
+    programmed: Vec<Oob>,
     fault: Option<String>,
     /// Steps that have ended, for power cuts at each of them.
     completions: u64,
@@ -35,6 +40,8 @@ impl Stored {
         Self {
             media: Media::new(geometry),
             shadow: None,
+            cells: Attached(None),
+            programmed: Vec::new(),
             fault: None,
             completions: 0,
             moments: None,
@@ -44,6 +51,17 @@ impl Stored {
     /// An erased medium, and a host of so many pages that has written nothing.
     pub fn compared(geometry: &Geometry, logical_pages: u32) -> Self {
         Self { shadow: Some(Shadow::new(logical_pages)), ..Self::new(geometry) }
+    }
+
+    /// The bytes of the pages are held by `cells` from now on.
+    pub fn attach(&mut self, cells: Box<dyn Cells>) {
+        self.cells = Attached(Some(cells));
+    }
+
+    /// Whoever holds the bytes of the pages, and what the host has written.
+    #[inline]
+    pub fn cells_and_shadow(&mut self) -> Option<(&mut dyn Cells, &Shadow)> {
+        Some((self.cells.0.as_deref_mut()?, self.shadow.as_ref()?))
     }
 
     /// The first fault, if any.
@@ -116,6 +134,10 @@ impl Stored {
                     };
                     self.note(programmed);
                 }
+                if let Some(cells) = &mut self.cells.0 {
+                    cells.programmed(base + first, &self.programmed, &self.media);
+                    self.programmed.clear();
+                }
             }
             Kind::Erase => self.erase(op.block),
         }
@@ -128,10 +150,13 @@ impl Stored {
     }
 
     fn program(&mut self, ppn: Ppn, oob: Oob) -> Result<(), String> {
-        let oob = if oob.from.is_none() { oob } else { self.media.read_source(&oob)? };
-        self.media.program(ppn, oob)?;
-        if let Some(shadow) = self.shadow.as_mut().filter(|_| oob.content == Content::Host) {
-            shadow.add_copy(oob.lpn, oob.version);
+        let stored = if oob.from.is_none() { oob } else { self.media.read_source(&oob)? };
+        self.media.program(ppn, stored)?;
+        if self.cells.0.is_some() {
+            self.programmed.push(Oob { from: oob.from, ..stored });
+        }
+        if let Some(shadow) = self.shadow.as_mut().filter(|_| stored.content == Content::Host) {
+            shadow.add_copy(stored.lpn, stored.version);
         }
         Ok(())
     }
@@ -147,6 +172,9 @@ impl Stored {
             self.note(lost.map_or(Ok(()), Err));
         }
         self.media.erase(block);
+        if let Some(cells) = &mut self.cells.0 {
+            cells.erased(block, self.media.erases()[block.index()]);
+        }
     }
 
     /// Power fails in pages `first..last` of an operation, and leaves them unreadable.

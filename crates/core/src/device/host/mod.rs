@@ -317,6 +317,13 @@ impl Requests {
         self.answers.as_deref().unwrap_or(&[])
     }
 
+    /// Moves those numbers to `into`.
+    pub fn take_answers(&mut self, into: &mut Vec<u64>) {
+        if let Some(answers) = &mut self.answers {
+            into.append(answers);
+        }
+    }
+
     /// A request is answered.
     #[inline]
     pub fn note_answer(&mut self, number: u64) {

@@ -4,6 +4,7 @@ use super::parked::{Durable, Newest, Waiting, Work, Write};
 use crate::device::{Device, DeviceError};
 use crate::ftl::{PageOut, Waiter};
 use crate::nand::JoinId;
+use crate::nand::media::Content;
 use crate::pattern::Hint;
 use crate::support::ids::{Lpn, RequestId};
 use crate::support::tournament::NEVER;
@@ -16,6 +17,7 @@ impl Device {
         own: Waiter,
         waits: JoinId,
     ) -> Result<(), DeviceError> {
+        self.note_leaving();
         if self.backend.is_timed() && !self.pipeline.parked.is_empty() {
             return self.write_around(own, waits);
         }
@@ -34,6 +36,17 @@ impl Device {
             let result = self.make_room();
             self.pipeline.batch = batch;
             result?;
+        }
+    }
+
+    /// Tells whoever holds the bytes of pages that the batch leaves, as the host has written it last.
+    #[inline]
+    fn note_leaving(&mut self) {
+        let Some(stored) = self.backend.stored_mut() else { return };
+        if let Some((cells, shadow)) = stored.cells_and_shadow() {
+            for out in self.pipeline.batch.iter().filter(|out| out.content == Content::Host) {
+                cells.leaves(out.lpn, shadow.version(out.lpn));
+            }
         }
     }
 

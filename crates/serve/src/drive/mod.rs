@@ -1,0 +1,266 @@
+//! A drive with real bytes: the simulated one, and an image.
+
+mod files;
+
+use std::io;
+
+use eraseblock_core::device::{Device, DeviceError};
+use eraseblock_core::host::{Op, Request};
+use eraseblock_core::support::ids::{Lpn, Ppn};
+use thiserror::Error;
+
+pub use files::{Checked, Info};
+
+use crate::image::State;
+use crate::store::Shared;
+
+/// Why a drive does not do what it is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Failure {
+    /// It cannot be written any more: the host's disk or the drive has no room.
+    #[error("no room: {0}")]
+    NoSpace(String),
+    /// It cannot be written any more, or a page cannot be read.
+    #[error("{0}")]
+    Io(String),
+}
+
+/// A drive that is open.
+#[derive(Debug)]
+pub struct Drive {
+    device: Device,
+    store: Shared,
+    state: State,
+    page_bytes: u64,
+    /// The drive's time when it was opened.
+    started_at: u64,
+    /// Why nothing can be written any more.
+    failed: Option<Failure>,
+    /// Pages of the request being put.
+    pages: Vec<Lpn>,
+}
+
+impl Drive {
+    /// Power fails when so many more steps of flash operations have ended: the drive fails, and the
+    /// image is what is left.
+    pub fn cut_after(&mut self, steps: u64) {
+        self.device.cut_after(self.device.completions() + steps);
+    }
+
+    /// The process counts as killed in the middle of the `writes`-th write to the image from now on:
+    /// nothing reaches it after that, though the drive does not know. For tests of what that leaves.
+    pub fn kill_after(&mut self, writes: u64) {
+        self.store.get().kill_after(writes);
+    }
+
+    /// Steps of flash operations that have ended since the drive was opened.
+    pub fn steps(&self) -> u64 {
+        self.device.completions()
+    }
+
+    /// Bytes that clients see.
+    pub fn size(&self) -> u64 {
+        self.device.exported_bytes()
+    }
+
+    /// Bytes of a page.
+    pub fn page_bytes(&self) -> u64 {
+        self.page_bytes
+    }
+
+    /// The simulated drive, to look at.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Pages whose bytes are in RAM.
+    pub fn pages_in_ram(&self) -> usize {
+        self.store.get().pages_in_ram()
+    }
+
+    /// Why nothing can be written any more.
+    pub fn failure(&self) -> Option<&Failure> {
+        self.failed.as_ref()
+    }
+
+    /// Puts a request to the drive, at `time` of its own in ns, or as soon as that one takes it.
+    /// `data` are the bytes of a write. Its number comes back: it is answered when
+    /// [`Self::take_answers`] names that.
+    ///
+    /// # Errors
+    /// The drive has failed; of what was asked nothing has been answered.
+    pub fn put(
+        &mut self,
+        op: Op,
+        (offset, len): (u64, u64),
+        data: &[u8],
+        fua: bool,
+        time: u64,
+    ) -> Result<u64, Failure> {
+        if let Some(failed) = &self.failed {
+            return Err(failed.clone());
+        }
+        let request = Request { arrival_ns: time, offset, len, volume: 0, op, fua };
+        let put = self.device.make_way(&request);
+        self.held(put)?;
+        let number = self.device.next_number();
+        let request = Request { arrival_ns: self.device.now(), ..request };
+        self.pages.clear();
+        match op {
+            Op::Write => self.keep_bytes(offset, data)?,
+            Op::Trim => {
+                let (first, end) =
+                    (offset.div_ceil(self.page_bytes), (offset + len) / self.page_bytes);
+                let mut store = self.store.get();
+                Lpn::each(Lpn(first as u32)..Lpn(end.max(first) as u32))
+                    .for_each(|lpn| store.trim(lpn));
+            }
+            Op::Read | Op::Flush => {}
+        }
+        let put = self.device.submit(&request);
+        self.held(put)?;
+        let mut store = self.store.get();
+        self.pages.iter().for_each(|&lpn| store.settle(lpn));
+        drop(store);
+        Ok(number)
+    }
+
+    /// The bytes of a write are kept from now on, as the versions that its pages are going to have.
+    fn keep_bytes(&mut self, offset: u64, mut data: &[u8]) -> Result<(), Failure> {
+        let Some(media) = self.device.media() else { return Ok(()) };
+        let mut at = offset;
+        let mut store = self.store.get();
+        while !data.is_empty() {
+            let (page, from) = ((at / self.page_bytes) as u32, at % self.page_bytes);
+            let count = (self.page_bytes - from).min(data.len() as u64);
+            let (now, rest) = data.split_at(count as usize);
+            let lpn = Lpn(page);
+            let version = self.device.host_version(lpn) + 1;
+            let before = place(&self.device, lpn);
+            store
+                .write(lpn, version, (from as usize, now), before, media)
+                .map_err(|why| Failure::Io(why.to_string()))?;
+            self.pages.push(lpn);
+            (data, at) = (rest, at + count);
+        }
+        Ok(())
+    }
+
+    /// What the host has written last of these bytes; no matter whether the drive has failed.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<(), Failure> {
+        let Some(media) = self.device.media() else { return Ok(()) };
+        let mut store = self.store.get();
+        let (mut at, mut rest) = (offset, bytes);
+        while !rest.is_empty() {
+            let (page, from) = ((at / self.page_bytes) as u32, at % self.page_bytes);
+            let count = (self.page_bytes - from).min(rest.len() as u64);
+            let (now, after) = rest.split_at_mut(count as usize);
+            let lpn = Lpn(page);
+            let expected = place(&self.device, lpn);
+            store
+                .read(lpn, expected, (from as usize, now), media)
+                .map_err(|why| Failure::Io(why.to_string()))?;
+            (rest, at) = (after, at + count);
+        }
+        Ok(())
+    }
+
+    /// Whether nothing is stored of the page with this byte, and where the page ends.
+    pub fn is_hole(&self, offset: u64) -> (bool, u64) {
+        let page = offset / self.page_bytes;
+        (self.device.newest_version(Lpn(page as u32)).is_none(), (page + 1) * self.page_bytes)
+    }
+
+    /// The drive's time, in ns.
+    pub fn now(&self) -> u64 {
+        self.device.now()
+    }
+
+    /// Requests that have been put and not been answered.
+    pub fn under_way(&self) -> u32 {
+        self.device.under_way()
+    }
+
+    /// Lets the drive's time pass until one more request has been answered.
+    ///
+    /// # Errors
+    /// The drive has failed: what is under way will not be answered.
+    pub fn wait(&mut self) -> Result<(), Failure> {
+        if let Some(failed) = &self.failed {
+            return Err(failed.clone());
+        }
+        let waited = self.device.wait_for_answer();
+        self.held(waited)
+    }
+
+    /// Moves the numbers of the requests answered since the last call to `into`.
+    pub fn take_answers(&mut self, into: &mut Vec<u64>) {
+        self.device.take_answers(into);
+    }
+
+    /// What has been written to the image is on the host's disk when this returns.
+    ///
+    /// # Errors
+    /// The disk does not take it.
+    pub fn sync(&mut self) -> Result<(), Failure> {
+        let synced = self.store.get().image().sync();
+        synced.map_err(|why| self.fail(of_disk(&why)))
+    }
+
+    /// The drive ends as it should: everything is stored, and nothing is under way.
+    ///
+    /// # Errors
+    /// The drive has failed; what was answered before is in the image.
+    pub fn close(mut self) -> Result<(), Failure> {
+        let now = self.now();
+        self.put(Op::Flush, (0, 0), &[], false, now)?;
+        while self.under_way() > 0 {
+            self.wait()?;
+        }
+        let settled = self.device.settle();
+        self.held(settled)?;
+        let store = self.store.get();
+        let time_ns = self.state.time_ns + self.device.now() - self.started_at;
+        let state = State { clean: true, steps: store.steps(), time_ns, ..self.state };
+        let image = store.image();
+        let written = image.sync().and_then(|()| image.write_state(&state));
+        written.and_then(|()| image.sync()).map_err(|why| of_disk(&why))
+    }
+
+    /// Nothing can be written from now on.
+    fn fail(&mut self, why: Failure) -> Failure {
+        self.failed.get_or_insert(why).clone()
+    }
+
+    /// The outcome of a step of the drive, and of what it did to the image.
+    #[inline]
+    fn held(&mut self, result: Result<(), DeviceError>) -> Result<(), Failure> {
+        let fault = self.store.get().fault().map(of_disk);
+        let failed = match (result, fault) {
+            (Ok(()), None) => return Ok(()),
+            (_, Some(why)) => why,
+            (Err(why @ (DeviceError::NoSpace(_) | DeviceError::EndOfLife { .. })), None) => {
+                Failure::NoSpace(why.to_string())
+            }
+            (Err(why), None) => Failure::Io(why.to_string()),
+        };
+        Err(self.fail(failed))
+    }
+}
+
+/// Which version of a page a read has to find, and where the FTL says that it is.
+#[inline]
+fn place(device: &Device, lpn: Lpn) -> Option<(u32, Option<Ppn>)> {
+    device.newest_version(lpn).map(|version| (version, device.place_of(lpn)))
+}
+
+fn of_disk(why: &io::Error) -> Failure {
+    if why.kind() == io::ErrorKind::StorageFull {
+        Failure::NoSpace(format!("the disk of the image: {why}"))
+    } else {
+        Failure::Io(format!("the disk of the image: {why}"))
+    }
+}

@@ -1,0 +1,74 @@
+//! What can go wrong with an image or a server.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use eraseblock_core::device::DeviceError;
+use thiserror::Error;
+
+/// Why an image cannot be used, or a drive not be served.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The file cannot be read or written.
+    #[error("{path}: {source}")]
+    File {
+        /// Its name.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The file is no image, or a damaged one.
+    #[error("{path}: {why}")]
+    Image {
+        /// Its name.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The image is in use.
+    #[error("{0}: another process has this image open")]
+    Locked(PathBuf),
+    /// What was asked for is not the drive in the image.
+    #[error("{path}: the image holds another drive than the one asked for: {difference}")]
+    OtherDrive {
+        /// The image.
+        path: PathBuf,
+        /// The first key that differs.
+        difference: String,
+    },
+    /// The drive is impossible, or failed.
+    #[error("{0}")]
+    Device(#[from] DeviceError),
+    /// The drive has failed; what was answered before is in the image.
+    #[error("the drive has failed, and can only be read: {0}")]
+    Failed(String),
+    /// Where clients should come, nobody can listen.
+    #[error("{address}: {source}")]
+    Listen {
+        /// Socket or port.
+        address: String,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    /// Something about a file.
+    pub fn file(path: &Path, source: io::Error) -> Self {
+        Self::File { path: path.to_owned(), source }
+    }
+
+    /// Something about an image.
+    pub fn image(path: &Path, why: impl Into<String>) -> Self {
+        Self::Image { path: path.to_owned(), why: why.into() }
+    }
+
+    /// Whether what was asked for is at fault, not what happened.
+    pub fn is_input(&self) -> bool {
+        match self {
+            Self::Device(error) => error.is_input(),
+            Self::Failed(_) => false,
+            _ => true,
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Where everything lies in an image. Byte by byte in docs/image-format.md.
+
+/// First bytes of an image.
+pub const MAGIC: [u8; 8] = *b"ERASEBLK";
+/// Of this format.
+pub const VERSION: u32 = 1;
+/// Bytes of the superblock, and what the areas begin at multiples of.
+pub const SECTOR: u64 = 4096;
+/// Bytes of a page's record.
+pub const RECORD: usize = 64;
+/// Bytes of a block's entry.
+pub const ENTRY: u64 = 8;
+
+/// The areas of an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layout {
+    pub page_bytes: u32,
+    pub pages_per_block: u32,
+    pub blocks: u32,
+    pub logical_pages: u32,
+    /// Bytes of the configuration.
+    pub config_bytes: u32,
+}
+
+fn aligned(at: u64) -> u64 {
+    at.next_multiple_of(SECTOR)
+}
+
+impl Layout {
+    pub const CONFIG: u64 = 2 * SECTOR;
+    pub const STATE: u64 = SECTOR;
+
+    pub fn pages(&self) -> u32 {
+        self.blocks * self.pages_per_block
+    }
+
+    pub fn blocks_at(&self) -> u64 {
+        aligned(Self::CONFIG + u64::from(self.config_bytes))
+    }
+
+    pub fn records_at(&self) -> u64 {
+        aligned(self.blocks_at() + ENTRY * u64::from(self.blocks))
+    }
+
+    pub fn data_at(&self) -> u64 {
+        aligned(self.records_at() + RECORD as u64 * u64::from(self.pages()))
+    }
+
+    pub fn size(&self) -> u64 {
+        self.data_at() + u64::from(self.page_bytes) * u64::from(self.pages())
+    }
+
+    /// The superblock.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = vec![0; SECTOR as usize];
+        bytes[..8].copy_from_slice(&MAGIC);
+        let words = [
+            VERSION,
+            self.page_bytes,
+            self.pages_per_block,
+            self.blocks,
+            self.logical_pages,
+            self.config_bytes,
+        ];
+        for (i, word) in words.iter().enumerate() {
+            bytes[8 + 4 * i..12 + 4 * i].copy_from_slice(&word.to_le_bytes());
+        }
+        let areas = [
+            Self::STATE,
+            Self::CONFIG,
+            self.blocks_at(),
+            self.records_at(),
+            self.data_at(),
+            self.size(),
+        ];
+        for (i, at) in areas.iter().enumerate() {
+            bytes[32 + 8 * i..40 + 8 * i].copy_from_slice(&at.to_le_bytes());
+        }
+        seal(&mut bytes);
+        bytes
+    }
+
+    /// Reads a superblock.
+    pub fn decode(bytes: &[u8]) -> Result<Self, String> {
+        if bytes.get(..8) != Some(&MAGIC) {
+            return Err("this is no image of eraseblock".into());
+        }
+        let word = |i: usize| u32_at(bytes, 8 + 4 * i);
+        if word(0) != VERSION {
+            return Err(format!(
+                "an image of format {}; this version of eraseblock reads format {VERSION}",
+                word(0)
+            ));
+        }
+        if !is_sealed(bytes) {
+            return Err("its superblock is damaged".into());
+        }
+        let layout = Self {
+            page_bytes: word(1),
+            pages_per_block: word(2),
+            blocks: word(3),
+            logical_pages: word(4),
+            config_bytes: word(5),
+        };
+        let fits = layout.blocks.checked_mul(layout.pages_per_block).is_some();
+        if !fits || layout.encode() != bytes {
+            return Err("its superblock contradicts itself".into());
+        }
+        Ok(layout)
+    }
+}
+
+/// Puts a checksum of all before it into the last four bytes.
+pub fn seal(bytes: &mut [u8]) {
+    let at = bytes.len() - 4;
+    let sum = crc32fast::hash(&bytes[..at]);
+    bytes[at..].copy_from_slice(&sum.to_le_bytes());
+}
+
+/// Whether the last four bytes are the checksum of all before them.
+pub fn is_sealed(bytes: &[u8]) -> bool {
+    let at = bytes.len() - 4;
+    crc32fast::hash(&bytes[..at]) == u32_at(bytes, at)
+}
+
+/// Four bytes as a number, least significant first.
+pub fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+/// Eight bytes as a number.
+pub fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
+}

@@ -1,0 +1,15 @@
+//! A simulated drive with real bytes.
+
+mod drive;
+mod error;
+mod found;
+mod image;
+mod ram;
+mod server;
+mod store;
+
+pub use drive::{Checked, Drive, Failure, Info};
+pub use error::Error;
+pub use found::Found;
+pub use image::State;
+pub use server::{Address, Options, Ready, serve};

@@ -1,0 +1,169 @@
+//! The bytes of pages that are not stored yet: what the host wrote and is in the drive's buffer or
+//! on its way to flash.
+//!
+//! A page has a newest version, and older ones that have left the buffer and are still being
+//! programmed. They are kept until their own or a newer version is stored; one that was replaced in
+//! the buffer before it left it is forgotten at the end of the request that replaced it, since that
+//! request may still push it out.
+
+use hashbrown::HashMap;
+
+use eraseblock_core::support::ids::Lpn;
+
+/// Pages in a piece of memory.
+const PIECE: usize = 256;
+
+#[derive(Debug, Clone, Copy)]
+struct Kept {
+    version: u32,
+    slot: u32,
+    /// It has left the buffer: a program is going to need it.
+    left: bool,
+}
+
+#[derive(Debug)]
+struct Page {
+    newest: Kept,
+    before: Option<Kept>,
+}
+
+/// Pages in RAM.
+#[derive(Debug)]
+pub struct Ram {
+    page_bytes: usize,
+    pieces: Vec<Box<[u8]>>,
+    free: Vec<u32>,
+    pages: HashMap<Lpn, Page>,
+    /// More versions than two of a page, rarely.
+    older: HashMap<Lpn, Vec<Kept>>,
+}
+
+impl Ram {
+    pub fn new(page_bytes: usize) -> Self {
+        let (pages, older) = (HashMap::new(), HashMap::new());
+        Self { page_bytes, pieces: Vec::new(), free: Vec::new(), pages, older }
+    }
+
+    /// Pages held.
+    pub fn len(&self) -> usize {
+        self.pieces.len() * PIECE - self.free.len()
+    }
+
+    fn bytes(&self, slot: u32) -> &[u8] {
+        let at = slot as usize % PIECE * self.page_bytes;
+        &self.pieces[slot as usize / PIECE][at..at + self.page_bytes]
+    }
+
+    fn take(&mut self) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            return slot;
+        }
+        let first = (self.pieces.len() * PIECE) as u32;
+        self.pieces.push(vec![0; PIECE * self.page_bytes].into_boxed_slice());
+        self.free.extend((first + 1..first + PIECE as u32).rev());
+        first
+    }
+
+    /// The host writes a page: where the bytes of this version go. They are not cleared.
+    #[inline]
+    pub fn write(&mut self, lpn: Lpn, version: u32) -> &mut [u8] {
+        let slot = self.take();
+        let newest = Kept { version, slot, left: false };
+        match self.pages.get_mut(&lpn) {
+            None => _ = self.pages.insert(lpn, Page { newest, before: None }),
+            Some(page) => {
+                let former = std::mem::replace(&mut page.newest, newest);
+                if let Some(older) = page.before.replace(former) {
+                    self.older.entry(lpn).or_default().push(older);
+                }
+            }
+        }
+        let at = slot as usize % PIECE * self.page_bytes;
+        &mut self.pieces[slot as usize / PIECE][at..at + self.page_bytes]
+    }
+
+    /// This version leaves the buffer.
+    #[inline]
+    pub fn leaves(&mut self, lpn: Lpn, version: u32) {
+        let Some(page) = self.pages.get_mut(&lpn) else { return };
+        let two = [Some(&mut page.newest), page.before.as_mut()].into_iter().flatten();
+        let more = self.older.get_mut(&lpn).into_iter().flatten();
+        for kept in two.chain(more).filter(|kept| kept.version == version) {
+            kept.left = true;
+        }
+    }
+
+    /// The request that wrote or trimmed a page is on its way: what it replaced in the buffer can
+    /// be forgotten.
+    #[inline]
+    pub fn settle(&mut self, lpn: Lpn) {
+        let Some(page) = self.pages.get_mut(&lpn) else { return };
+        if let Some(before) = page.before.take_if(|before| !before.left) {
+            self.free.push(before.slot);
+        }
+    }
+
+    /// The host trims a page.
+    pub fn trim(&mut self, lpn: Lpn) {
+        let Some(page) = self.pages.get(&lpn) else { return };
+        if !page.newest.left {
+            // What is left of it is only being programmed.
+            let page = self.pages.remove(&lpn);
+            let Some(Page { newest, before }) = page else { return };
+            self.free.push(newest.slot);
+            let next = before.or_else(|| self.older.get_mut(&lpn).and_then(Vec::pop));
+            if let Some(newest) = next {
+                self.pages.insert(lpn, Page { newest, before: None });
+            }
+        }
+    }
+
+    /// This version, or a newer one, is stored.
+    #[inline]
+    pub fn stored(&mut self, lpn: Lpn, version: u32) {
+        let Some(page) = self.pages.get_mut(&lpn) else { return };
+        if let Some(before) = page.before.take_if(|before| before.version <= version) {
+            self.free.push(before.slot);
+        }
+        let is_gone = page.newest.version <= version;
+        if is_gone {
+            self.free.push(page.newest.slot);
+            if let Some(before) = page.before.take() {
+                self.free.push(before.slot);
+            }
+            self.pages.remove(&lpn);
+        }
+        if !self.older.is_empty()
+            && let Some(older) = self.older.get_mut(&lpn)
+        {
+            let free = &mut self.free;
+            older.retain(|kept| {
+                let stays = kept.version > version && !is_gone;
+                if !stays {
+                    free.push(kept.slot);
+                }
+                stays
+            });
+            if older.is_empty() {
+                self.older.remove(&lpn);
+            }
+        }
+    }
+
+    /// The newest bytes of a page, if they are not older than `version`.
+    #[inline]
+    pub fn newest(&self, lpn: Lpn, version: u32) -> Option<&[u8]> {
+        let page = self.pages.get(&lpn)?;
+        (page.newest.version >= version).then(|| self.bytes(page.newest.slot))
+    }
+
+    /// The bytes of a version of a page.
+    #[inline]
+    pub fn get(&self, lpn: Lpn, version: u32) -> Option<&[u8]> {
+        let page = self.pages.get(&lpn)?;
+        let two = [Some(&page.newest), page.before.as_ref()].into_iter().flatten();
+        let more = self.older.get(&lpn).into_iter().flatten();
+        let kept = two.chain(more).find(|kept| kept.version == version)?;
+        Some(self.bytes(kept.slot))
+    }
+}

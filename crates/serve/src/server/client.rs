@@ -1,0 +1,121 @@
+//! One client: its connection, and what can be read from it and sent to it now.
+
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::time::Instant;
+
+use eraseblock_nbd::Connection;
+
+use super::listen::Stream;
+
+/// Bytes of answers that may wait to be sent before no more requests are taken.
+const MOST_OUTPUT: usize = 8 << 20;
+/// Memory for answers that is kept.
+const KEPT_OUTPUT: usize = 1 << 20;
+/// Requests of one client that may be under way.
+const MOST_UNDER_WAY: u32 = 256;
+
+/// A client.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing to do with one another")]
+pub struct Client {
+    pub stream: Stream,
+    pub connection: Connection,
+    /// When it came.
+    pub came: Instant,
+    /// Tells it from others that had its place before.
+    pub birth: u64,
+    /// Requests that have not been answered.
+    pub under_way: u32,
+    /// Bytes may be there to read.
+    pub readable: bool,
+    /// Bytes may be sent.
+    pub writable: bool,
+    /// No more comes from it.
+    pub ended: bool,
+    /// Nothing more can be sent to it.
+    pub gone: bool,
+    /// Requests that have come may be there to be taken.
+    pub has_input: bool,
+    /// Bytes of the output that have been sent.
+    sent: usize,
+}
+
+impl Client {
+    pub fn new(stream: Stream, connection: Connection, birth: u64) -> Self {
+        Self {
+            stream,
+            connection,
+            came: Instant::now(),
+            birth,
+            under_way: 0,
+            readable: true,
+            writable: true,
+            ended: false,
+            gone: false,
+            has_input: false,
+            sent: 0,
+        }
+    }
+
+    /// Whether it may ask for more before it has taken its answers.
+    #[inline]
+    pub fn may_ask(&mut self) -> bool {
+        self.under_way < MOST_UNDER_WAY && self.connection.output().len() < MOST_OUTPUT
+    }
+
+    /// Whether something can be done with it without waiting for the system.
+    pub fn has_work(&mut self) -> bool {
+        ((self.readable && !self.ended) || self.has_input) && !self.gone && self.may_ask()
+    }
+
+    /// Takes in what has come.
+    pub fn read(&mut self) {
+        if !self.readable || self.ended || self.gone {
+            return;
+        }
+        let space = self.connection.space();
+        let room = space.len();
+        match self.stream.read(space) {
+            Ok(0) => (self.ended, self.readable) = (true, false),
+            Ok(count) => {
+                self.connection.received(count);
+                self.has_input = true;
+                // Less than there was room for is all that there was.
+                self.readable = count == room;
+            }
+            Err(why) if why.kind() == ErrorKind::WouldBlock => self.readable = false,
+            Err(why) if why.kind() == ErrorKind::Interrupted => {}
+            Err(_) => (self.gone, self.ended) = (true, true),
+        }
+    }
+
+    /// Sends what can be sent.
+    pub fn write(&mut self) {
+        let output = self.connection.output();
+        while self.writable && !self.gone && self.sent < output.len() {
+            match self.stream.write(&output[self.sent..]) {
+                Ok(0) => self.gone = true,
+                Ok(count) => self.sent += count,
+                Err(why) if why.kind() == ErrorKind::WouldBlock => self.writable = false,
+                Err(why) if why.kind() == ErrorKind::Interrupted => {}
+                Err(_) => self.gone = true,
+            }
+        }
+        if self.sent == output.len() {
+            output.clear();
+            self.sent = 0;
+            if output.capacity() > KEPT_OUTPUT {
+                *output = Vec::new();
+            }
+        }
+    }
+
+    /// Whether everything has been said.
+    pub fn is_done(&mut self) -> bool {
+        self.gone
+            || (self.ended || self.connection.has_ended())
+                && !self.has_input
+                && self.under_way == 0
+                && self.connection.output().is_empty()
+    }
+}

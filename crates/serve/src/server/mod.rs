@@ -1,0 +1,336 @@
+//! The server: clients on one side, one drive on the other, and one thread for all.
+//!
+//! The drive is quicker than the drive that it stands for, but one thing after the other: each
+//! request is put to it as it comes, and the answers go out as the drive's own time passes. While
+//! requests are under way that time goes from event to event, as fast as can be; while none is, it
+//! goes with the clock on the wall, so that the drive has its idle time.
+//!
+//! What a client can make the server hold is bounded: a connection's requests under way, the bytes of
+//! its answers, one payload. A client that does not take its answers is not listened to.
+
+mod client;
+mod listen;
+mod work;
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use eraseblock_nbd::{Connection, Event, Export, Sizes};
+use mio::net::UnixStream;
+use mio::{Events, Interest, Poll, Token};
+use serde_json::json;
+use signal_hook::SigId;
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use crate::drive::Drive;
+use crate::error::Error;
+use crate::found::Found;
+use client::Client;
+pub use listen::Address;
+use listen::Listener;
+use work::{Answer, Said, Whose, Work, errno};
+
+/// Bytes of a read or a write.
+const MOST_PAYLOAD: u32 = 32 << 20;
+/// Clients at a time.
+const MOST_CLIENTS: usize = 64;
+/// A client has to come to the point within this time.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Clients get this long to take their last answers.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+const LISTENER: Token = Token(usize::MAX - 1);
+const SIGNALS: Token = Token(usize::MAX - 2);
+
+/// How an image is served.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Where clients come.
+    pub address: Address,
+    /// What is promised to last is on the host's disk first, and so outlasts a crash of the host.
+    pub sync: bool,
+}
+
+/// What is told when clients can come.
+#[derive(Debug, Clone)]
+pub struct Ready {
+    /// Where they can, as they name it.
+    pub uri: String,
+    /// Bytes of the drive.
+    pub size: u64,
+    /// What was found in the image.
+    pub found: Found,
+}
+
+impl Ready {
+    /// The same for those who read JSON.
+    pub fn to_json(&self) -> String {
+        let Found { readable, torn, compared, .. } = self.found;
+        json!({
+            "uri": self.uri, "size": self.size, "pages": readable, "torn": torn, "compared": compared,
+        })
+        .to_string()
+    }
+}
+
+/// Serves an image until the process is asked to end by SIGTERM or SIGINT. Then what is under way is
+/// answered, everything is stored, and the image is closed. `ready` is told when clients can come;
+/// where it says `false`, the server ends at once.
+///
+/// # Errors
+/// The image cannot be used, or nobody can listen there; or the drive has failed, and what was
+/// answered before is in the image.
+pub fn serve(
+    path: &Path,
+    options: &Options,
+    ready: impl FnOnce(&Ready) -> bool,
+) -> Result<(), Error> {
+    let failed = |source| Error::file(path, source);
+    // They may come while the image is being opened, which can take long.
+    let signals = Signals::new().map_err(failed)?;
+    let (drive, found) = Drive::open(path, options.sync)?;
+    let listener = Listener::bind(&options.address)?;
+    let mut server = Server::new((drive, listener, signals), path, options).map_err(failed)?;
+    let told = ready(&Ready { uri: server.listener.uri(), size: server.export.size, found });
+    let ran = if told { server.run() } else { Ok(()) };
+    let Server { work, listener, .. } = server;
+    drop(listener);
+    ran.map_err(failed)?;
+    work.drive.close().map_err(|why| Error::Failed(why.to_string()))
+}
+
+/// Becomes readable when the process is asked to end.
+struct Signals {
+    stream: UnixStream,
+    told_of: Vec<SigId>,
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        let (stream, told) = UnixStream::pair()?;
+        let told = std::os::fd::OwnedFd::from(told);
+        let mut signals = Self { stream, told_of: Vec::new() };
+        for signal in [SIGTERM, SIGINT] {
+            signals
+                .told_of
+                .push(signal_hook::low_level::pipe::register(signal, told.try_clone()?)?);
+        }
+        Ok(signals)
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        for signal in self.told_of.drain(..) {
+            signal_hook::low_level::unregister(signal);
+        }
+    }
+}
+
+struct Server {
+    poll: Poll,
+    listener: Listener,
+    /// Kept, since it wakes the server.
+    _signals: Signals,
+    export: Arc<Export>,
+    clients: Vec<Option<Client>>,
+    births: u64,
+    work: Work,
+    answers: Vec<Answer>,
+    /// Since when the server is ending.
+    ends: Option<Instant>,
+}
+
+impl Server {
+    fn new(
+        (drive, mut listener, mut signals): (Drive, Listener, Signals),
+        path: &Path,
+        options: &Options,
+    ) -> io::Result<Self> {
+        let export = Export {
+            name: String::new(),
+            description: format!(
+                "{}: a simulated drive",
+                path.file_name().unwrap_or_default().to_string_lossy()
+            ),
+            size: drive.size(),
+            read_only: drive.failure().is_some(),
+            sizes: Sizes {
+                minimum: 1,
+                preferred: (drive.page_bytes() as u32).next_power_of_two().max(4096),
+                most: MOST_PAYLOAD,
+            },
+        };
+        export.check().map_err(io::Error::other)?;
+        let poll = Poll::new()?;
+        listener.register(poll.registry(), LISTENER)?;
+        poll.registry().register(&mut signals.stream, SIGNALS, Interest::READABLE)?;
+        Ok(Self {
+            poll,
+            listener,
+            _signals: signals,
+            export: Arc::new(export),
+            clients: Vec::new(),
+            births: 0,
+            work: Work::new(drive, MOST_PAYLOAD, options.sync),
+            answers: Vec::new(),
+            ends: None,
+        })
+    }
+
+    fn run(&mut self) -> io::Result<()> {
+        let mut events = Events::with_capacity(256);
+        loop {
+            let now = Duration::ZERO;
+            let wait =
+                if self.work.is_busy() || self.clients.iter_mut().flatten().any(Client::has_work) {
+                    Some(now)
+                } else if self.ends.is_some() {
+                    Some(Duration::from_millis(20))
+                } else {
+                    // Clients that do not come to the point are not waited for.
+                    self.is_full().then_some(Duration::from_secs(1))
+                };
+            match self.poll.poll(&mut events, wait) {
+                Err(why) if why.kind() != io::ErrorKind::Interrupted => return Err(why),
+                _ => {}
+            }
+            for event in &events {
+                match event.token() {
+                    LISTENER => self.accept(),
+                    SIGNALS => self.end(),
+                    Token(place) => {
+                        if let Some(client) = self.clients.get_mut(place).and_then(Option::as_mut) {
+                            client.readable |= event.is_readable() || event.is_read_closed();
+                            client.writable |= event.is_writable() || event.is_write_closed();
+                        }
+                    }
+                }
+            }
+            for place in 0..self.clients.len() {
+                self.listen_to(place);
+            }
+            // Half of what is under way is answered before clients are listened to again, so that
+            // they find the drive busy as it would be.
+            let left = self.work.drive.under_way() / 2;
+            while self.work.is_busy() && self.work.drive.under_way() > left {
+                self.work.wait(&mut self.answers);
+                self.tell();
+            }
+            self.send();
+            if self.has_ended() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn accept(&mut self) {
+        while let Ok(mut stream) = self.listener.accept() {
+            if self.ends.is_some() || self.is_full() {
+                continue;
+            }
+            let place = self.clients.iter().position(Option::is_none).unwrap_or_else(|| {
+                self.clients.push(None);
+                self.clients.len() - 1
+            });
+            if stream.register(self.poll.registry(), Token(place)).is_ok() {
+                self.births += 1;
+                let connection = Connection::new(Arc::clone(&self.export));
+                self.clients[place] = Some(Client::new(stream, connection, self.births));
+            }
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.clients.iter().flatten().count() >= MOST_CLIENTS
+    }
+
+    fn end(&mut self) {
+        self.ends.get_or_insert_with(Instant::now);
+        for client in self.clients.iter_mut().flatten() {
+            client.connection.shut_down();
+        }
+    }
+
+    /// Whether everything has been said to everybody, or they have had their time.
+    fn has_ended(&mut self) -> bool {
+        let Some(since) = self.ends else { return false };
+        let unsaid = self.clients.iter_mut().flatten().any(|c| !c.connection.output().is_empty());
+        !self.work.is_busy() && (!unsaid || since.elapsed() > FAREWELL)
+    }
+
+    /// Takes what a client asks for.
+    fn listen_to(&mut self, place: usize) {
+        let Some(client) = &mut self.clients[place] else { return };
+        if client.may_ask() {
+            client.read();
+        }
+        let whose = Whose { place, birth: client.birth };
+        while let Some(client) = &mut self.clients[place] {
+            if !client.has_input || !client.may_ask() {
+                break;
+            }
+            match client.connection.next() {
+                Ok(Some(Event::Request(request, data))) => {
+                    client.under_way += 1;
+                    self.work.ask(whose, &request, data, &mut self.answers);
+                    self.tell();
+                }
+                Ok(Some(Event::Leaves)) => client.ended = true,
+                Ok(None) => client.has_input = false,
+                Err(_) => (client.ended, client.has_input) = (true, false),
+            }
+        }
+    }
+
+    /// Gives clients their answers.
+    #[inline]
+    fn tell(&mut self) {
+        for Answer { whose, request, said } in self.answers.drain(..) {
+            let client = self.clients[whose.place].as_mut().filter(|c| c.birth == whose.birth);
+            let Some(client) = client else { continue };
+            client.under_way -= 1;
+            let connection = &mut client.connection;
+            match said {
+                Said::Done => connection.done(&request),
+                Said::Failed(why) => connection.failed(&request, why),
+                Said::Extents(extents) => connection.extents(&request, &extents),
+                Said::Data(Some(data)) => {
+                    let copied = connection.data(&request, |bytes| {
+                        bytes.copy_from_slice(&data);
+                        Ok::<_, io::Error>(())
+                    });
+                    debug_assert!(copied.is_ok());
+                    self.work.give_back(data);
+                }
+                Said::Data(None) => {
+                    let drive = &self.work.drive;
+                    if let Err(why) =
+                        connection.data(&request, |bytes| drive.read(request.offset, bytes))
+                    {
+                        connection.failed(&request, errno(&why));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sends what can be sent, and lets go of clients that have gone.
+    fn send(&mut self) {
+        let is_full = self.is_full();
+        for place in &mut self.clients {
+            let Some(client) = place else { continue };
+            client.write();
+            // One that says nothing may not keep others out.
+            let slow = is_full
+                && !client.connection.is_in_transmission()
+                && client.came.elapsed() > PATIENCE;
+            if client.is_done() || slow {
+                client.stream.deregister(self.poll.registry());
+                *place = None;
+            }
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! The bytes of a drive: in RAM until they are stored, in the image from then on.
+//!
+//! Data follow the physical page. Each step of a program that ends writes its pages' bytes where
+//! the pages are in the image, and copies take them from where their source is: the drive's own
+//! choice of places is the image's. Nothing beside that says where a logical page is but the FTL,
+//! and after a crash the records from which it rebuilds itself. The other way, a table of contents
+//! by logical page and version, would be smaller and need no copies; but it would be a second truth
+//! beside the flash, and what a power cut must lose and keep would have to be worked out twice.
+//!
+//! The FTL knows places in advance: a page may be on its way to where it says. Until it has come,
+//! `places` says where its newest stored version is.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use eraseblock_core::nand::media::{Content, Media, PageState};
+use eraseblock_core::nand::{Cells, Geometry, Oob};
+use eraseblock_core::support::ids::{BlockId, Lpn, Ppn};
+
+use crate::found::{self, Found};
+use crate::image::record::Record;
+use crate::image::{Image, RECORD};
+use crate::ram::Ram;
+
+/// Bytes of pages, in RAM and in the image.
+#[derive(Debug)]
+pub struct Store {
+    image: Image,
+    ram: Ram,
+    /// Where the newest stored version of each logical page is, as far as anything is stored of it.
+    places: Vec<Ppn>,
+    /// Length and checksum of each flash page's bytes; no length where nothing is written of them.
+    kept: Vec<(u32, u32)>,
+    /// Steps programmed, over the whole life of the image.
+    steps: u64,
+    /// Records of the step being written.
+    records: Vec<u8>,
+    /// Bytes of a page on its way from one place to another.
+    page: Vec<u8>,
+    /// What has been written is on the host's disk before a block is erased.
+    sync: bool,
+    /// The first thing that the host's disk did not take. Nothing has been written since.
+    fault: Option<io::Error>,
+}
+
+/// Where a page's bytes are.
+enum Source {
+    Ram,
+    At(Ppn),
+    /// Nowhere: they are zero.
+    Nowhere,
+}
+
+impl Store {
+    /// What is found in an image: the store, and the medium for the drive. Pages that cannot be read
+    /// are marked so in the image.
+    ///
+    /// # Errors
+    /// The image cannot be read, or not be written.
+    pub fn find(
+        image: Image,
+        geometry: &Geometry,
+        checked_after: Option<u64>,
+    ) -> io::Result<(Self, Media, Found)> {
+        let layout = *image.layout();
+        let mut store = Self {
+            ram: Ram::new(layout.page_bytes as usize),
+            places: vec![Ppn::NONE; layout.logical_pages as usize],
+            kept: vec![(0, 0); layout.pages() as usize],
+            steps: 0,
+            records: Vec::new(),
+            page: vec![0; layout.page_bytes as usize],
+            sync: false,
+            fault: None,
+            image,
+        };
+        let (media, found) = found::read(&store.image, geometry, checked_after, |ppn, record| {
+            store.kept[ppn.index()] = (record.length, record.sum);
+        })?;
+        store.steps = found.steps;
+        for ppn in media.all_pages() {
+            if let Some(oob) = media.oob(ppn).filter(|oob| oob.content == Content::Host) {
+                store.note_place(ppn, oob, &media);
+            }
+        }
+        Ok((store, media, found))
+    }
+
+    /// What has been written is on the host's disk before a block is erased: what is stored is never
+    /// only where it is going to be erased.
+    pub fn sync_before_erase(&mut self, sync: bool) {
+        self.sync = sync;
+    }
+
+    /// The process counts as killed in the middle of the `writes`-th write to the image.
+    pub fn kill_after(&mut self, writes: u64) {
+        self.image.kill_after(writes);
+    }
+
+    /// Marks what cannot be read, so that it is known without looking at its bytes again.
+    ///
+    /// # Errors
+    /// The image cannot be written.
+    pub fn mark_torn(&self, media: &Media) -> io::Result<()> {
+        let mut torn = media.all_pages().filter(|&ppn| *media.page(ppn) == PageState::Torn);
+        torn.try_for_each(|ppn| self.image.tear(ppn))
+    }
+
+    /// The first thing that the host's disk did not take, if there is one.
+    pub fn fault(&self) -> Option<&io::Error> {
+        self.fault.as_ref()
+    }
+
+    /// The same; the image may be written again.
+    pub fn take_fault(&mut self) -> Option<io::Error> {
+        self.fault.take()
+    }
+
+    /// Steps programmed so far.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// The file.
+    pub fn image(&self) -> &Image {
+        &self.image
+    }
+
+    /// Pages whose bytes are in RAM.
+    pub fn pages_in_ram(&self) -> usize {
+        self.ram.len()
+    }
+
+    /// The host writes `bytes` from byte `from` of a page, as its version `version`; `before` is
+    /// what a read would find now, and where the FTL says it is.
+    ///
+    /// # Errors
+    /// The rest of the page cannot be read.
+    #[inline]
+    pub fn write(
+        &mut self,
+        lpn: Lpn,
+        version: u32,
+        (from, bytes): (usize, &[u8]),
+        before: Option<(u32, Option<Ppn>)>,
+        media: &Media,
+    ) -> io::Result<()> {
+        if bytes.len() == self.page.len() {
+            self.ram.write(lpn, version).copy_from_slice(bytes);
+            return Ok(());
+        }
+        let mut page = std::mem::take(&mut self.page);
+        let read = self.read(lpn, before, (0, &mut page), media);
+        page[from..from + bytes.len()].copy_from_slice(bytes);
+        if read.is_ok() {
+            self.ram.write(lpn, version).copy_from_slice(&page);
+        }
+        self.page = page;
+        read
+    }
+
+    /// The request that wrote or trimmed a page is on its way.
+    #[inline]
+    pub fn settle(&mut self, lpn: Lpn) {
+        self.ram.settle(lpn);
+    }
+
+    /// The host trims a page.
+    pub fn trim(&mut self, lpn: Lpn) {
+        self.ram.trim(lpn);
+    }
+
+    /// Reads from byte `from` of a page. `expected` is the version that has to be found, and where
+    /// the FTL says that it is; without, zeroes are read.
+    ///
+    /// # Errors
+    /// The file cannot be read, what it holds is damaged, or what the host wrote is nowhere.
+    #[inline]
+    pub fn read(
+        &mut self,
+        lpn: Lpn,
+        expected: Option<(u32, Option<Ppn>)>,
+        (from, bytes): (usize, &mut [u8]),
+        media: &Media,
+    ) -> io::Result<()> {
+        let Some((version, place)) = expected else {
+            bytes.fill(0);
+            return Ok(());
+        };
+        if let Some(found) = self.ram.newest(lpn, version) {
+            bytes.copy_from_slice(&found[from..from + bytes.len()]);
+            return Ok(());
+        }
+        let is_it = |ppn: &Ppn| {
+            let oob = media.oob(*ppn);
+            oob.is_some_and(|oob| {
+                (oob.lpn, oob.version, oob.content) == (lpn, version, Content::Host)
+            })
+        };
+        let stored = Some(self.places[lpn.index()]).filter(|ppn| !ppn.is_none());
+        let Some(ppn) = place.filter(is_it).or(stored.filter(is_it)) else {
+            return Err(io::Error::other(format!(
+                "version {version} of logical page {lpn} is neither in RAM nor on flash"
+            )));
+        };
+        let (length, sum) = self.kept[ppn.index()];
+        if length == 0 {
+            bytes.fill(0);
+            return Ok(());
+        }
+        if bytes.len() == self.page.len() {
+            self.image.read(ppn, bytes)?;
+            return check(ppn, bytes, sum);
+        }
+        let mut page = std::mem::take(&mut self.page);
+        page.resize(self.image.layout().page_bytes as usize, 0);
+        let read = self.image.read(ppn, &mut page).and_then(|()| check(ppn, &page, sum));
+        bytes.copy_from_slice(&page[from..from + bytes.len()]);
+        self.page = page;
+        read
+    }
+
+    /// A version of a page is stored at `ppn`. A copy has the record of its source, and is the
+    /// better of the two: the source may be erased.
+    fn note_place(&mut self, ppn: Ppn, oob: &Oob, media: &Media) {
+        let place = &mut self.places[oob.lpn.index()];
+        let newer = |old: &Oob| {
+            (old.lpn, old.content) == (oob.lpn, Content::Host)
+                && (old.version, old.seq) > (oob.version, oob.seq)
+        };
+        if place.is_none() || !media.oob(*place).is_some_and(newer) {
+            *place = ppn;
+        }
+    }
+
+    /// The FTL is back after a power cut. Where several copies of a page were found, one counts:
+    /// the one that it knows.
+    pub fn settle_places(&mut self, place_of: impl Fn(Lpn) -> Option<Ppn>) {
+        for (lpn, place) in Lpn(0).onwards().zip(&mut self.places) {
+            *place = place_of(lpn).unwrap_or(*place);
+        }
+    }
+
+    /// Where the bytes of a page are that is being programmed.
+    fn source(&self, oob: &Oob, media: &Media) -> Source {
+        if !oob.from.is_none() {
+            return if self.kept[oob.from.index()].0 == 0 {
+                Source::Nowhere
+            } else {
+                Source::At(oob.from)
+            };
+        }
+        if self.ram.get(oob.lpn, oob.version).is_some() {
+            return Source::Ram;
+        }
+        // Written again as it is, to complete a block. Where a newer version is stored by now, nobody
+        // will ever read this one; where none is, the host has written nothing, or trimmed it.
+        let place = self.places[oob.lpn.index()];
+        let same = |found: &&Oob| (found.lpn, found.version) == (oob.lpn, oob.version);
+        let found = if place.is_none() { None } else { media.oob(place).filter(same) };
+        match found {
+            Some(_) if self.kept[place.index()].0 > 0 => Source::At(place),
+            _ => Source::Nowhere,
+        }
+    }
+
+    fn program(&mut self, first: Ppn, records: &[Oob], media: &Media) -> io::Result<()> {
+        self.steps += 1;
+        self.records.clear();
+        for (ppn, oob) in first.onwards().zip(records) {
+            let (length, sum) = self.program_bytes(ppn, oob, media)?;
+            let mut bytes = [0; RECORD];
+            Record { oob: *oob, step: self.steps, length, sum }.encode(&mut bytes);
+            self.records.extend_from_slice(&bytes);
+            self.kept[ppn.index()] = (length, sum);
+        }
+        self.image.write_records(first, &self.records)?;
+        for (ppn, oob) in first.onwards().zip(records) {
+            if oob.content == Content::Host {
+                self.note_place(ppn, oob, media);
+                self.ram.stored(oob.lpn, oob.version);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the bytes of a page; their length and checksum.
+    fn program_bytes(&mut self, ppn: Ppn, oob: &Oob, media: &Media) -> io::Result<(u32, u32)> {
+        match oob.content {
+            Content::Filler => Ok((0, 0)),
+            Content::Tombstone | Content::Map if oob.from.is_none() => {
+                self.page.clear();
+                if oob.content == Content::Tombstone {
+                    for (lpn, count) in media.trims(oob.lpn.0) {
+                        self.page.extend(lpn.0.to_le_bytes());
+                        self.page.extend(count.to_le_bytes());
+                    }
+                } else {
+                    for ppn in media.maps.version(oob.lpn.0, oob.version).unwrap_or_default() {
+                        self.page.extend(ppn.0.to_le_bytes());
+                    }
+                }
+                let page_bytes = self.image.layout().page_bytes as usize;
+                if self.page.len() > page_bytes {
+                    return Err(io::Error::other(format!(
+                        "{} bytes of the mapping's own do not fit a page of {page_bytes}",
+                        self.page.len()
+                    )));
+                }
+                self.image.write(ppn, &self.page)?;
+                let kept = (self.page.len() as u32, crc32fast::hash(&self.page));
+                self.page.resize(page_bytes, 0);
+                Ok(kept)
+            }
+            _ => match self.source(oob, media) {
+                Source::Nowhere => Ok((0, 0)),
+                Source::At(from) => {
+                    let (length, sum) = self.kept[from.index()];
+                    let bytes = &mut self.page[..length as usize];
+                    self.image.read(from, bytes)?;
+                    self.image.write(ppn, bytes)?;
+                    Ok((length, sum))
+                }
+                Source::Ram => {
+                    let bytes = self.ram.get(oob.lpn, oob.version).unwrap_or_default();
+                    if bytes.iter().all(|&byte| byte == 0) {
+                        return Ok((0, 0));
+                    }
+                    self.image.write(ppn, bytes)?;
+                    Ok((bytes.len() as u32, crc32fast::hash(bytes)))
+                }
+            },
+        }
+    }
+
+    fn erase(&mut self, block: BlockId, erases: u32) -> io::Result<()> {
+        if self.sync {
+            self.image.sync()?;
+        }
+        self.image.erase(block, erases)?;
+        let pages = self.image.layout().pages_per_block;
+        let first = block.page(0, pages).index();
+        self.kept[first..first + pages as usize].fill((0, 0));
+        Ok(())
+    }
+
+    fn note(&mut self, result: io::Result<()>) {
+        if let Err(why) = result {
+            self.fault.get_or_insert(why);
+        }
+    }
+}
+
+/// Whether a page's bytes are those that were written.
+fn check(ppn: Ppn, bytes: &[u8], sum: u32) -> io::Result<()> {
+    if crc32fast::hash(bytes) == sum {
+        return Ok(());
+    }
+    Err(io::Error::new(
+        io::ErrorKind::InvalidData,
+        format!("the bytes of flash page {ppn} are not those that were written there"),
+    ))
+}
+
+/// A store that the drive and whoever serves it share.
+#[derive(Debug, Clone)]
+pub struct Shared(pub Arc<Mutex<Store>>);
+
+impl Shared {
+    /// The store. One that was being changed when a thread died is as good as any: what counts is in
+    /// the file.
+    #[inline]
+    pub fn get(&self) -> MutexGuard<'_, Store> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Cells for Shared {
+    fn leaves(&mut self, lpn: Lpn, version: u32) {
+        self.get().ram.leaves(lpn, version);
+    }
+
+    fn programmed(&mut self, first: Ppn, records: &[Oob], media: &Media) {
+        let mut store = self.get();
+        if store.fault.is_none() {
+            let result = store.program(first, records, media);
+            store.note(result);
+        }
+    }
+
+    fn erased(&mut self, block: BlockId, erases: u32) {
+        let mut store = self.get();
+        if store.fault.is_none() {
+            let result = store.erase(block, erases);
+            store.note(result);
+        }
+    }
+}

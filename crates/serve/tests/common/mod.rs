@@ -1,0 +1,238 @@
+//! Small drives, and what has to be read from them.
+
+#![allow(dead_code, reason = "not every test uses all of it")]
+
+pub mod client;
+
+use eraseblock_core::config::DeviceConfig;
+use eraseblock_core::ftl::MappingConfig;
+use eraseblock_core::host::Op;
+use eraseblock_core::{buffer, ftl};
+use eraseblock_serve::{Drive, Failure};
+use rand::RngExt as _;
+use rand_pcg::Pcg64Mcg;
+use serde_json::{Value, json};
+
+const PAGE: usize = 4096;
+
+/// 2 MiB of flash, 1 MiB for the host.
+pub fn config(mapping: &Value, buffer: Value) -> DeviceConfig {
+    let mut config = json!({
+        "nand": {
+            "channels": 2, "chips_per_channel": 1, "dies_per_chip": 1, "planes_per_die": 1,
+            "blocks_per_plane": 32, "pages_per_block": 8, "page_size": "4 KiB",
+            "program_order": "ascending",
+            "timing": {"read": "25us", "program": "200us", "erase": "1500us", "transfer": "40us"},
+        },
+        "ftl": {"exported": "1 MiB", "mapping": mapping},
+        "host": {"max_outstanding": 8},
+        "precondition": {"state": "empty"},
+    });
+    config["buffer"] = buffer;
+    serde_json::from_value(config).unwrap()
+}
+
+/// All mappings, with so many log blocks or as small a cache that both are used.
+pub fn ftls() -> Vec<(String, Value)> {
+    let small = |name: &str| {
+        let mut mapping = serde_json::to_value(MappingConfig::by_name(name).unwrap()).unwrap();
+        for (option, value) in [("log_blocks", 4), ("cache", 8), ("entries_per_page", 8)] {
+            if let Some(found) = mapping.get_mut(option) {
+                *found = value.into();
+            }
+        }
+        mapping
+    };
+    ftl::registry().iter().map(|entry| (entry.name.to_owned(), small(entry.name))).collect()
+}
+
+/// All buffers that can be served.
+pub fn buffers() -> Vec<String> {
+    let names = buffer::registry().iter().map(|entry| entry.name.to_owned());
+    names.filter(|name| name != "opt").collect()
+}
+
+/// What a host does to a drive, wherever that is. An error says that it is gone.
+pub trait Host {
+    /// Bytes of the drive.
+    fn size(&mut self) -> u64;
+    fn write(&mut self, offset: u64, data: &[u8], fua: bool) -> Result<(), String>;
+    fn read(&mut self, offset: u64, data: &mut [u8]) -> Result<(), String>;
+    fn trim(&mut self, offset: u64, len: u64) -> Result<(), String>;
+    fn flush(&mut self) -> Result<(), String>;
+}
+
+impl Host for Drive {
+    fn size(&mut self) -> u64 {
+        Self::size(self)
+    }
+
+    fn write(&mut self, offset: u64, data: &[u8], fua: bool) -> Result<(), String> {
+        put(self, Op::Write, (offset, data.len() as u64), data, fua).map_err(|e| e.to_string())
+    }
+
+    fn read(&mut self, offset: u64, data: &mut [u8]) -> Result<(), String> {
+        if self.failure().is_none() {
+            put(self, Op::Read, (offset, data.len() as u64), &[], false)
+                .map_err(|e| e.to_string())?;
+        }
+        Self::read(self, offset, data).map_err(|e| e.to_string())
+    }
+
+    fn trim(&mut self, offset: u64, len: u64) -> Result<(), String> {
+        put(self, Op::Trim, (offset, len), &[], false).map_err(|e| e.to_string())
+    }
+
+    fn flush(&mut self) -> Result<(), String> {
+        put(self, Op::Flush, (0, 0), &[], false).map_err(|e| e.to_string())
+    }
+}
+
+/// Puts a request to a drive, and lets it answer everything.
+fn put(
+    drive: &mut Drive,
+    op: Op,
+    range: (u64, u64),
+    data: &[u8],
+    fua: bool,
+) -> Result<(), Failure> {
+    let now = drive.now();
+    let number = drive.put(op, range, data, fua, now)?;
+    let mut answers = Vec::new();
+    loop {
+        drive.take_answers(&mut answers);
+        if answers.contains(&number) {
+            return Ok(());
+        }
+        drive.wait()?;
+    }
+}
+
+/// What each page may hold.
+#[derive(Clone)]
+pub struct Model {
+    /// The bytes as the host has written them.
+    now: Vec<u8>,
+    /// What each page held when it was last known to be durable, and all that it has held since.
+    past: Vec<Vec<Vec<u8>>>,
+    tag: u64,
+}
+
+impl Model {
+    /// Of a drive that reads as zeroes.
+    pub fn new(drive: &mut impl Host) -> Self {
+        let size = drive.size() as usize;
+        let now = vec![0; size];
+        let past = now.chunks(PAGE).map(|page| vec![page.to_vec()]).collect();
+        Self { now, past, tag: 0 }
+    }
+
+    fn changed(&mut self, from: usize, to: usize) {
+        for page in from / PAGE..to.div_ceil(PAGE) {
+            self.past[page].push(self.now[page * PAGE..(page + 1) * PAGE].to_vec());
+        }
+    }
+
+    /// All that has been written is durable.
+    pub fn flushed(&mut self) {
+        self.durable(0, self.past.len());
+    }
+
+    /// Pages have been written for good.
+    fn durable(&mut self, from: usize, to: usize) {
+        for page in from..to {
+            self.past[page] = vec![self.now[page * PAGE..(page + 1) * PAGE].to_vec()];
+        }
+    }
+
+    /// One random request, whose answer is no promise.
+    pub fn step_unpromised(
+        &mut self,
+        drive: &mut impl Host,
+        rng: &mut Pcg64Mcg,
+    ) -> Result<(), String> {
+        let mut past = self.past.clone();
+        self.step(drive, rng)?;
+        for (past, now) in past.iter_mut().zip(&self.past) {
+            past.extend(now.iter().filter(|now| !past.contains(now)).cloned().collect::<Vec<_>>());
+        }
+        self.past = past;
+        Ok(())
+    }
+
+    /// One random request; where the drive fails, what it was asked for may have happened or not.
+    pub fn step(&mut self, drive: &mut impl Host, rng: &mut Pcg64Mcg) -> Result<(), String> {
+        let size = self.now.len();
+        let pages = size / PAGE;
+        // Half of the accesses to an eighth of the drive.
+        let near = if rng.random_bool(0.5) { pages / 8 } else { pages };
+        let page = rng.random_range(0..near);
+        let (offset, len) = if rng.random_bool(0.6) {
+            (page * PAGE, PAGE * rng.random_range(1..=6))
+        } else {
+            (page * PAGE + 512 * rng.random_range(0..8), 512 * rng.random_range(1..=20))
+        };
+        let len = len.min(size - offset);
+        match rng.random_range(0..20) {
+            0..10 => {
+                self.tag += 1;
+                let mut data: Vec<u8> = (0..len / 8)
+                    .flat_map(|word| (self.tag << 16 | word as u64).to_le_bytes())
+                    .collect();
+                if rng.random_bool(0.1) {
+                    data.fill(0);
+                }
+                let fua = rng.random_bool(0.1);
+                self.now[offset..offset + len].copy_from_slice(&data);
+                self.changed(offset, offset + len);
+                drive.write(offset as u64, &data, fua)?;
+                if fua {
+                    self.durable(offset / PAGE, (offset + len).div_ceil(PAGE));
+                }
+            }
+            10..17 => {
+                let mut data = vec![1; len];
+                drive.read(offset as u64, &mut data)?;
+                assert!(data == self.now[offset..offset + len], "bytes {offset} + {len}");
+            }
+            17 => {
+                drive.flush()?;
+                self.flushed();
+            }
+            _ => {
+                let (first, end) = (offset.div_ceil(PAGE), (offset + len) / PAGE);
+                if first < end {
+                    self.now[first * PAGE..end * PAGE].fill(0);
+                    self.changed(first * PAGE, end * PAGE);
+                }
+                drive.trim(offset as u64, len as u64)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The whole drive holds what was written.
+    pub fn compare_all(&self, drive: &mut impl Host) {
+        let mut data = vec![1; self.now.len()];
+        drive.read(0, &mut data).unwrap();
+        for (page, (found, wanted)) in data.chunks(PAGE).zip(self.now.chunks(PAGE)).enumerate() {
+            assert!(found == wanted, "page {page}");
+        }
+    }
+
+    /// Power has been gone: each page holds what was durable, or something that came after it.
+    pub fn power_was_cut(&mut self, drive: &mut impl Host) {
+        let mut data = vec![1; self.now.len()];
+        drive.read(0, &mut data).unwrap();
+        for (page, found) in data.chunks(PAGE).enumerate() {
+            assert!(
+                self.past[page].iter().any(|past| past == found),
+                "page {page} holds {:?}, none of the {} versions that it may hold",
+                &found[..16],
+                self.past[page].len()
+            );
+        }
+        self.now = data;
+        self.flushed();
+    }
+}

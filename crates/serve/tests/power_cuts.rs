@@ -1,0 +1,153 @@
+//! Power fails at every flash operation of a run: what was flushed is in the image, and nothing is
+//! mixed up.
+
+mod common;
+
+use std::path::Path;
+
+use common::{Model, config, ftls};
+use eraseblock_core::config::DeviceConfig;
+use eraseblock_core::host::Op;
+use eraseblock_serve::Drive;
+use rand::SeedableRng as _;
+use rand_pcg::Pcg64Mcg;
+use serde_json::json;
+
+/// A used drive's image, and what it holds.
+fn used(path: &Path, config: &DeviceConfig) -> Model {
+    Drive::create(path, config).unwrap();
+    let mut drive = Drive::open(path, false).unwrap().0;
+    let mut model = Model::new(&mut drive);
+    let mut rng = Pcg64Mcg::seed_from_u64(1);
+    for _ in 0..250 {
+        model.step(&mut drive, &mut rng).unwrap();
+    }
+    drive.close().unwrap();
+    model.flushed();
+    model
+}
+
+/// Goes on with requests until power fails or `count` are done; the steps that were taken.
+fn go_on(drive: &mut Drive, model: &mut Model, count: u32) -> u64 {
+    let mut rng = Pcg64Mcg::seed_from_u64(2);
+    let before = drive.steps();
+    for _ in 0..count {
+        if model.step(drive, &mut rng).is_err() {
+            break;
+        }
+    }
+    drive.steps() - before
+}
+
+#[test]
+fn at_every_flash_operation_of_a_small_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let (base, image) = (folder.path().join("base"), folder.path().join("image"));
+    let mut cuts = 0;
+    for (name, ftl) in ftls() {
+        let config = config(&ftl, json!({"scheme": "fab", "size": "48 KiB"}));
+        _ = std::fs::remove_file(&base);
+        let model = used(&base, &config);
+        let mut after = 0;
+        loop {
+            std::fs::copy(&base, &image).unwrap();
+            let mut model = model.clone();
+            let mut drive = Drive::open(&image, false).unwrap().0;
+            drive.cut_after(after + 1);
+            let done = go_on(&mut drive, &mut model, 16);
+            let failed = drive.failure().is_some();
+            drop(drive);
+            let mut drive =
+                Drive::open(&image, false).unwrap_or_else(|e| panic!("{name}, {after}: {e}")).0;
+            model.power_was_cut(&mut drive);
+            // It works on.
+            go_on(&mut drive, &mut model, 2);
+            assert_eq!(drive.failure(), None, "{name}, {after}");
+            model.compare_all(&mut drive);
+            if !failed {
+                break;
+            }
+            assert!(done > after, "{name}: time goes on");
+            (after, cuts) = (done, cuts + 1);
+        }
+    }
+    assert!(cuts > 250, "{cuts} cuts");
+}
+
+/// Between any two writes to the file, and in the middle of each: finer than flash operations are.
+#[test]
+fn at_every_write_to_the_image() {
+    let folder = tempfile::tempdir().unwrap();
+    let (base, image) = (folder.path().join("base"), folder.path().join("image"));
+    for mapping in ["page", "fast"] {
+        let ftl = ftls().into_iter().find(|(name, _)| name == mapping).unwrap().1;
+        let config = config(&ftl, json!({"scheme": "lru", "size": "48 KiB"}));
+        _ = std::fs::remove_file(&base);
+        let model = used(&base, &config);
+        // The drive does not know that it is dead, and goes on promising: nothing of that counts.
+        for writes in 1..120 {
+            std::fs::copy(&base, &image).unwrap();
+            let mut model = model.clone();
+            let mut drive = Drive::open(&image, false).unwrap().0;
+            drive.kill_after(writes);
+            let mut rng = Pcg64Mcg::seed_from_u64(3);
+            for _ in 0..12 {
+                model.step_unpromised(&mut drive, &mut rng).unwrap();
+            }
+            drop(drive);
+            let mut drive = Drive::open(&image, false).unwrap().0;
+            model.power_was_cut(&mut drive);
+            go_on(&mut drive, &mut model, 2);
+            model.compare_all(&mut drive);
+        }
+    }
+}
+
+/// Pages are overwritten while their older versions are on their way to flash: each version has its
+/// own bytes.
+#[test]
+fn with_writes_of_the_same_pages_under_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let (base, image) = (folder.path().join("base"), folder.path().join("image"));
+    let config = config(&json!("page"), json!({"scheme": "lru", "size": "12 KiB"}));
+    Drive::create(&base, &config).unwrap();
+    let mut drive = Drive::open(&base, false).unwrap().0;
+    for page in 0..5 {
+        common::Host::write(&mut drive, page * 4096, &[1; 4096], true).unwrap();
+    }
+    drive.close().unwrap();
+    let order = [0u64, 1, 2, 3, 0, 4, 1, 0, 2, 3, 4, 0, 1, 3, 0, 2, 4, 1, 0, 3, 2, 0];
+    for steps in 1.. {
+        std::fs::copy(&base, &image).unwrap();
+        let mut drive = Drive::open(&image, false).unwrap().0;
+        drive.cut_after(steps);
+        let mut written = [const { vec![] }; 5].map(|mut tags: Vec<u8>| {
+            tags.push(1);
+            tags
+        });
+        for (tag, &page) in (2..).zip(&order) {
+            written[page as usize].push(tag);
+            let now = drive.now();
+            if drive.put(Op::Write, (page * 4096, 4096), &[tag; 4096], false, now).is_err() {
+                break;
+            }
+        }
+        while drive.under_way() > 0 && drive.wait().is_ok() {}
+        let is_whole = drive.failure().is_none();
+        drop(drive);
+        let drive = Drive::open(&image, false).unwrap().0;
+        for (page, tags) in written.iter().enumerate() {
+            let mut found = [0; 4096];
+            drive.read(page as u64 * 4096, &mut found).unwrap();
+            assert!(
+                tags.contains(&found[0]) && found == [found[0]; 4096],
+                "after {steps} steps page {page} holds {}, not one of {tags:?}",
+                found[0]
+            );
+        }
+        if is_whole {
+            assert!(steps > 15, "{steps}");
+            break;
+        }
+    }
+}

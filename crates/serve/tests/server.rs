@@ -1,0 +1,198 @@
+//! The server as a process: what clients get, what `kill -9` leaves, how it ends.
+
+mod common;
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use common::client::{CACHE, Client, FLUSH, READ, STATUS, TRIM, WRITE, ZEROES};
+use common::{Host as _, Model, config};
+use eraseblock_serve::{Address, Drive, Options, serve};
+use rand::{RngExt as _, SeedableRng as _};
+use rand_pcg::Pcg64Mcg;
+use serde_json::json;
+
+/// Not a test: the server of the other tests, which run this program again for it.
+#[test]
+fn serves_what_the_environment_names() {
+    let Some(image) = std::env::var_os("ERASEBLOCK_TEST_IMAGE") else { return };
+    let image = PathBuf::from(image);
+    let address = Address::Unix(image.with_extension("sock"));
+    serve(&image, &Options { address, sync: false }, |_| true).unwrap();
+}
+
+/// A server in a process of its own.
+struct Server {
+    process: Child,
+    socket: PathBuf,
+}
+
+impl Server {
+    fn start(image: &Path) -> Self {
+        let process = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "serves_what_the_environment_names"])
+            .env("ERASEBLOCK_TEST_IMAGE", image)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        Self { process, socket: image.with_extension("sock") }
+    }
+
+    /// A client, as soon as there can be one.
+    fn client(&mut self) -> Client {
+        let start = Instant::now();
+        loop {
+            match Client::connect(&self.socket) {
+                Ok(client) => return client,
+                Err(why) => assert!(start.elapsed() < Duration::from_secs(60), "{why}"),
+            }
+            assert_eq!(self.process.try_wait().unwrap(), None, "the server has ended");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Asks it to end, as `kill` does.
+    fn end(mut self) -> ExitStatus {
+        let pid = self.process.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        self.process.wait().unwrap()
+    }
+}
+
+/// None outlives its test.
+impl Drop for Server {
+    fn drop(&mut self) {
+        _ = self.process.kill();
+        _ = self.process.wait();
+    }
+}
+
+fn image(folder: &Path, mapping: &str) -> PathBuf {
+    let path = folder.join(mapping);
+    let mapping = common::ftls().into_iter().find(|(name, _)| name == mapping).unwrap().1;
+    Drive::create(&path, &config(&mapping, json!({"scheme": "lru", "size": "64 KiB"}))).unwrap();
+    path
+}
+
+#[test]
+fn what_was_flushed_survives_kill_9_at_random_moments() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut rng = Pcg64Mcg::seed_from_u64(5);
+    for mapping in ["page", "dftl", "fast"] {
+        let image = image(folder.path(), mapping);
+        let mut server = Server::start(&image);
+        let mut client = server.client();
+        let mut model = Model::new(&mut client);
+        for _ in 0..6 {
+            let moment = Duration::from_micros(rng.random_range(500..60_000));
+            let pid = server.process.id().to_string();
+            let killer = std::thread::spawn(move || {
+                std::thread::sleep(moment);
+                Command::new("kill").args(["-KILL", &pid]).status().unwrap()
+            });
+            while model.step(&mut client, &mut rng).is_ok() {}
+            assert!(killer.join().unwrap().success());
+            assert_eq!(server.process.wait().unwrap().signal(), Some(9));
+            server = Server::start(&image);
+            client = server.client();
+            model.power_was_cut(&mut client);
+        }
+    }
+}
+
+#[test]
+fn each_command_does_what_it_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::start(&image(folder.path(), "page"));
+    let mut client = server.client();
+    let done = Ok((0, vec![]));
+    let data: Vec<u8> = (0..20_000u32).map(|i| (i / 3) as u8 | 1).collect();
+    assert_eq!(client.call((WRITE, 0), 1000, 20_000, &data), done);
+    assert_eq!(client.call((READ, 0), 1000, 20_000, &[]), Ok((0, data.clone())));
+    // An unaligned range of zeroes: its edges are written, its middle is trimmed.
+    assert_eq!(client.call((ZEROES, 0), 3000, 10_000, &[]), done);
+    let mut now = data.clone();
+    now[2000..12_000].fill(0);
+    assert_eq!(client.call((READ, 0), 1000, 20_000, &[]), Ok((0, now.clone())));
+    let status =
+        |words: &[u32]| [&[1], words].concat().iter().flat_map(|w| w.to_be_bytes()).collect();
+    // Pages 0 to 5 were written, and of these 1 and 2 are zeroes.
+    let told: Vec<u8> = status(&[4096, 0, 8192, 3, 12_288, 0, 4096, 3]);
+    assert_eq!(client.call((STATUS, 0), 0, 28_672, &[]), Ok((0, told)));
+    let told: Vec<u8> = status(&[96, 0]);
+    assert_eq!(client.call((STATUS, 8), 4000, 28_672, &[]), Ok((0, told)), "one is enough");
+    assert_eq!(client.call((ZEROES, 0x12), 0, 4096, &[]), Ok((95, vec![])), "not fast");
+    assert_eq!(client.call((ZEROES, 0x10), 0, 4096, &[]), done);
+    assert_eq!(client.call((ZEROES, 2), 4096, 4096, &[]), done);
+    assert_eq!(client.call((READ, 0), 0, 8192, &[]), Ok((0, vec![0; 8192])));
+    assert_eq!(client.call((CACHE, 0), 0, 65_536, &[]), done);
+    assert_eq!(client.call((TRIM, 1), 8192, 12_288, &[]), done);
+    assert_eq!(client.call((READ, 0), 8192, 12_288, &[]), Ok((0, vec![0; 12_288])));
+    assert_eq!(client.call((FLUSH, 0), 0, 0, &[]), done);
+    assert_eq!(client.call((WRITE, 1), 1 << 20, 512, &[0; 512]), Ok((28, vec![])), "the end");
+    assert_eq!(client.call((READ, 0), 0, 0, &[]), done);
+    assert!(server.end().success());
+}
+
+#[test]
+fn many_requests_of_many_clients_are_under_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::start(&image(folder.path(), "page"));
+    let mut clients: Vec<Client> = (0..4).map(|_| server.client()).collect();
+    for round in 0..20u64 {
+        let mut asked = vec![];
+        for (c, client) in clients.iter_mut().enumerate() {
+            for i in 0..32u64 {
+                let page = c as u64 * 64 + i;
+                let data = [round as u8 + 1; 4096];
+                asked.push(client.ask((WRITE, 0), page * 4096, 4096, &data).unwrap());
+                asked.push(client.ask((READ, 0), page * 4096, 4096, &[]).unwrap());
+            }
+        }
+        for client in &mut clients {
+            for _ in 0..64 {
+                let (cookie, errno, data) = client.answer().unwrap();
+                assert_eq!(errno, 0);
+                // A read comes after the write that was asked for before it.
+                let read = cookie % 2 == 0;
+                assert!(!read || data == vec![round as u8 + 1; 4096]);
+            }
+        }
+    }
+    // One that goes in the middle of a request costs the others nothing.
+    let mut vanishing = server.client();
+    vanishing.ask((WRITE, 0), 0, 1 << 20, &[1; 1000]).unwrap();
+    vanishing.ask((READ, 0), 0, 4096, &[]).unwrap();
+    drop(vanishing);
+    // Nor does one that talks nonsense, or one that says nothing.
+    std::io::Write::write_all(
+        &mut std::os::unix::net::UnixStream::connect(&server.socket).unwrap(),
+        &[b'x'; 5000],
+    )
+    .unwrap();
+    let _silent = std::os::unix::net::UnixStream::connect(&server.socket).unwrap();
+    clients[0].flush().unwrap();
+    assert!(server.end().success());
+}
+
+#[test]
+fn an_end_that_is_asked_for_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = image(folder.path(), "page");
+    let mut server = Server::start(&path);
+    let mut client = server.client();
+    let mut model = Model::new(&mut client);
+    let mut rng = Pcg64Mcg::seed_from_u64(8);
+    for _ in 0..300 {
+        model.step(&mut client, &mut rng).unwrap();
+    }
+    // Nothing of this has been flushed; the clients stay.
+    assert!(server.end().success());
+    assert!(!path.with_extension("sock").exists());
+    assert!(Drive::info(&path).unwrap().state.unwrap().clean);
+    let (mut drive, found) = Drive::open(&path, false).unwrap();
+    assert_eq!(found.torn, 0);
+    model.compare_all(&mut drive);
+}

@@ -1,0 +1,74 @@
+"""`eraseblock serve`: a drive with real bytes, for programs that really use it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from eraseblock.cli.image import Config, Device
+from eraseblock.cli.options import Sets
+
+EXAMPLES = """\
+Examples:
+
+    eraseblock serve --image drive.img --device nvme-tlc
+    eraseblock serve --image drive.img --socket /tmp/drive.sock
+    eraseblock serve --image drive.img --port 10809 --sync
+
+Ctrl-C or SIGTERM answers what is under way, stores everything and ends.
+"""
+
+
+def serve(
+    *,
+    image: Annotated[
+        Path, Parameter(help="The drive's file; made where there is none and a drive is named.")
+    ],
+    device: Device = None,
+    config: Config = None,
+    set_: Sets = None,
+    socket: Annotated[
+        Path | None,
+        Parameter(help="Unix socket, for its owner alone; default: the image's name and `.sock`."),
+    ] = None,
+    port: Annotated[int | None, Parameter(help="Port of this machine instead; 0: any that is free.")] = None,
+    sync: Annotated[
+        bool,
+        Parameter(
+            negative="", help="What clients are promised outlasts a crash of this machine, too; slower."
+        ),
+    ] = False,
+) -> None:
+    """Serve the drive in an image to NBD clients: any buffer and FTL, with the bytes behind it.
+
+    What a flush or a forced write has been answered for survives a `kill -9` of the server. A drive that is
+    named and differs from the one in the image is refused.
+    """
+    from eraseblock import _core, images, interrupts
+
+    if socket is not None and port is not None:
+        raise _core.ConfigError("--socket and --port exclude each other; leave one of them out")
+    if port is not None and not 0 <= port <= 0xFFFF:
+        raise _core.ConfigError(f"--port: found {port}, expected 0 to 65535")
+    drive = images.drive_of(device, config, set_ or [])
+    if drive is not None and image.exists():
+        _core.image_is(str(image), drive.text)
+    elif drive is not None:
+        images.create(image, drive)
+    elif not image.exists():
+        raise _core.InputError(f"{image}: no such image; name a drive with --device or --config to make one")
+
+    def ready(text: str) -> None:
+        found = json.loads(text)
+        lost = f", {found['torn']} pages were lost when it ended" if found["torn"] else ""
+        size = images.amount(found["size"])
+        sys.stdout.write(f"serving {image} ({size}{lost}) at {found['uri']}\n")
+        sys.stdout.flush()
+
+    address = None if port is not None else str(socket or image.with_name(image.name + ".sock"))
+    with interrupts.handed_over():
+        _core.image_serve(str(image), address, port or 0, sync, ready)

@@ -1,0 +1,139 @@
+"""Drives with real bytes from the command line: made, served, killed, ended, refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from conftest import COMMAND, Cli
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="images are served on POSIX")
+
+DRIVE = (
+    *("--device", "hbm-2010", "--set", "nand.blocks_per_plane=200", "--set", 'ftl.exported="16 MiB"'),
+    *("--set", 'buffer.size="256 KiB"'),
+)
+
+
+@contextmanager
+def served(image: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server and what it says first; it is killed where it has not ended by then."""
+    command = [COMMAND, "serve", "--image", str(image), *options]
+    with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            yield process, process.stdout.readline()
+        finally:
+            with suppress(ProcessLookupError):
+                process.kill()
+
+
+class Client:
+    """The oldest way to speak NBD, by hand."""
+
+    def __init__(self, path: Path) -> None:
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(str(path))
+        assert self.take(18)[:16] == b"NBDMAGICIHAVEOPT"
+        self.socket.sendall(struct.pack(">I", 3) + b"IHAVEOPT" + struct.pack(">II", 1, 0))
+        self.size, _ = struct.unpack(">QH", self.take(10))
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.socket.close()
+
+    def take(self, count: int) -> bytes:
+        taken = b""
+        while len(taken) < count:
+            taken += (more := self.socket.recv(count - len(taken)))
+            assert more, "the server has gone"
+        return taken
+
+    def ask(self, command: int, offset: int = 0, length: int = 0, data: bytes = b"") -> bytes:
+        head = struct.pack(">IHHQQI", 0x25609513, 0, command, 7, offset, length or len(data))
+        self.socket.sendall(head + data)
+        magic, error, cookie = struct.unpack(">IIQ", self.take(16))
+        assert (magic, error, cookie) == (0x67446698, 0, 7)
+        return self.take(length) if command == 0 else b""
+
+
+def test_a_drive_is_made_and_keeps_what_was_flushed_when_it_is_killed(cli: Cli, tmp_path: Path) -> None:
+    image = tmp_path / "drive.img"
+    with served(image, *DRIVE) as (process, said):
+        assert said.startswith(f"serving {image} (16 MiB) at nbd+unix:///?socket={image}.sock")
+        with Client(Path(f"{image}.sock")) as client:
+            assert client.size == 16 << 20
+            client.ask(1, 5000, data=b"kept" * 3000)
+            client.ask(3)
+            client.ask(1, 1 << 20, data=b"lost" * 1024)
+            process.kill()
+        assert process.wait() == -signal.SIGKILL
+    assert "without an end" in cli("image", "info", str(image)).stdout
+    assert cli("image", "check", str(image)).returncode == 0
+    with served(image) as (process, said), Client(Path(f"{image}.sock")) as client:
+        assert client.ask(0, 5000, 12_000) == b"kept" * 3000
+        assert client.ask(0, 1 << 20, 4096) in (b"lost" * 1024, bytes(4096))
+        client.ask(1, 0, data=b"never flushed")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait() == 0
+    assert not Path(f"{image}.sock").exists()
+    found = json.loads(cli("image", "info", str(image), "--json").stdout)
+    assert (found["state"]["clean"], found["state"]["opened"], found["exported"]) == (True, 2, 16 << 20)
+    with served(image) as (process, _), Client(Path(f"{image}.sock")) as client:
+        assert client.ask(0, 0, 13) == b"never flushed"
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 0
+
+
+def test_what_contradicts_is_refused(cli: Cli, tmp_path: Path) -> None:
+    image = tmp_path / "drive.img"
+
+    def refused(*arguments: str) -> str:
+        run = cli(*arguments)
+        assert run.returncode == 2, run
+        return run.stderr
+
+    assert "no such image" in refused("serve", "--image", str(image))
+    assert cli("image", "create", str(image), *DRIVE).stdout == f"{image}: a drive of 16 MiB\n"
+    assert "File exists" in refused("image", "create", str(image), *DRIVE)
+    other = refused("serve", "--image", str(image), *DRIVE, "--set", 'buffer.scheme="fab"')
+    assert "another drive" in other
+    assert "buffer.scheme" in other
+    assert "exclude each other" in refused("serve", "--image", str(image), "--socket", "a", "--port", "1")
+    assert "expected 0 to 65535" in refused("serve", "--image", str(image), "--port", "70000")
+    assert "--device or --config" in refused("image", "create", str(tmp_path / "x"))
+    (tmp_path / "text").write_text("no image", encoding="utf-8")
+    assert "no image" in refused("serve", "--image", str(tmp_path / "text"))
+    battery = refused("image", "create", str(tmp_path / "y"), *DRIVE, "--set", "buffer.battery=true")
+    assert "buffer.battery" in battery
+    assert not (tmp_path / "y").exists()
+    with served(image, *DRIVE):
+        assert "another process has this image open" in refused("serve", "--image", str(image))
+        assert "another process" in refused("image", "check", str(image))
+
+
+@pytest.mark.skipif(shutil.which("nbdcopy") is None, reason="needs nbdcopy (apt-get install libnbd-bin)")
+def test_a_real_client_copies_in_and_out(tmp_path: Path) -> None:
+    image, here, back = tmp_path / "drive.img", tmp_path / "here", tmp_path / "back"
+    here.write_bytes(os.urandom(16 << 20))
+    with served(image, *DRIVE, "--port", "0") as (process, said):
+        address = said.split(" at ")[1].strip()
+        assert address.startswith("nbd://127.0.0.1:")
+        subprocess.run(["nbdcopy", "--flush", str(here), address], check=True, timeout=60)
+        process.kill()
+    with served(image, "--socket", str(tmp_path / "s")) as (process, said):
+        subprocess.run(["nbdcopy", said.split(" at ")[1].strip(), str(back)], check=True, timeout=60)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait() == 0
+    assert here.read_bytes() == back.read_bytes()
