@@ -32,6 +32,8 @@ class Chart:
 
     title: str
     spec: Spec
+    # The quantity that it is of; none where it sets effects beside stated ones.
+    quantity: str = ""
 
 
 def charts_of(one: FigureAnswer) -> list[Chart]:
@@ -42,7 +44,7 @@ def charts_of(one: FigureAnswer) -> list[Chart]:
         quantity = one.plan.paper.quantities[name] if name else None
         if quantity is not None and not quantity.of_workload:
             found += _of_quantity(one, quantity)
-    found += _of_effects(one.answers)
+    found += effects_of(one.answers)
     return found
 
 
@@ -66,7 +68,7 @@ def _of_quantity(one: FigureAnswer, quantity: Quantity) -> list[Chart]:
     stated = _stated(one.answers, quantity, axis, rows)
     title = quantity.title + (f" ({quantity.unit})" if quantity.unit else "")
     spec = _lines(values, stated, axis) if axis.key else _bars(values, stated)
-    return [Chart(title, spec)]
+    return [Chart(title, spec, quantity.name)]
 
 
 class _Axis:
@@ -236,7 +238,7 @@ def _faceted(values: list[Spec], stated: list[Spec], x: Spec, y: Spec, ours: Spe
     }
 
 
-def _of_effects(answers: Sequence[Answer]) -> list[Chart]:
+def effects_of(answers: Sequence[Answer]) -> list[Chart]:
     """Stated reductions, increases, ratios and differences, each beside ours."""
     values = []
     for answer in answers:

@@ -15,7 +15,8 @@ from eraseblock_reproduction import data
 @pytest.mark.parametrize("paper", data.PAPERS)
 def test_every_claim_picks_runs_of_its_figure(paper: str) -> None:
     said = re.fullmatch(
-        rf"{paper}: (\d+) claims of \d+ numbers and orders, \d+ runs", tool.check_paper(data.paper(paper))
+        rf"{paper}: (\d+) claims of \d+ numbers and orders, \d+ results, \d+ runs",
+        tool.check_paper(data.paper(paper)),
     )
     assert said is not None
     assert int(said[1]) > 20
@@ -41,6 +42,16 @@ def test_every_paper_with_claims_is_checked() -> None:
         ('quantity = "hits"', 'quantity = "hit"', "there is no quantity `hit`"),
         ('value = "energy_mj"', 'value = "open(energy_mj)"', "only ['at_most', 'bytes', 'share']"),
         ("lb-clock = 0.23", "lb-clok = 0.23", "'buffer.scheme': 'lb-clok'"),
+        ('follows = "fig4.9-least"', 'follows = "fig4.9-last"', "`fig4.9-last`, which is no claim"),
+        (
+            'id = "fig4.9-least"\n',
+            'id = "fig4.9-least"\nfollows = "summary-energy"\n',
+            "it follows from itself, by summary-energy",
+        ),
+        ('cause = "lengths"', 'cause = "length"', "there is no cause `length`"),
+        ('shows = "by construction"', 'shows = "an art"', "`shows` is one of"),
+        ('"sec4.3.2-order", "fig4.1', '"table4.4-read", "fig4.1', "[main]: `table4.4-read` is no result"),
+        ('"ftl.exported" = "32 GiB"', '"ftl.exported" = "31 GiB"', "settings differ: ['ftl.exported']"),
         (
             "[[claims]]",
             '[[switches]]\nname = "x"\nopen = ""\nset = { "host.speedup" = 1 }\n\n[[claims]]',

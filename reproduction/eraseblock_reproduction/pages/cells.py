@@ -1,0 +1,57 @@
+"""What tables of several pages say of claims."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eraseblock_reproduction import wording
+from eraseblock_reproduction.answers import Answer, PaperAnswer
+from eraseblock_reproduction.finding import REPRODUCED
+from eraseblock_reproduction.headline import tally
+
+NOT_TRIED = "none run"
+
+
+def holds(paper: PaperAnswer) -> str:
+    """Whether it holds what a paper is cited for, by the claims that carry it."""
+    main = paper.main
+    held = sum(answer.finding.verdict == REPRODUCED for answer in main)
+    if held == len(main):
+        return "Yes"
+    return "No" if not held else "In part"
+
+
+def stated(paper: PaperAnswer, answers: Sequence[Answer]) -> str:
+    """What the paper states, of each part of a claim."""
+    return _joined([_part(one, wording.stated(paper.paper, one.claim)) for one in answers])
+
+
+def here(paper: PaperAnswer, answers: Sequence[Answer]) -> str:
+    """What came out, of each part of a claim; or why nothing did."""
+    return _joined(
+        [
+            _part(one, wording.ours(paper.paper, one.claim, one.finding) or one.finding.reason)
+            for one in answers
+        ]
+    )
+
+
+def verdict(answers: Sequence[Answer]) -> str:
+    """The verdict, or how many parts have which."""
+    return answers[0].finding.verdict if len(answers) == 1 else tally(one.finding for one in answers)
+
+
+def robust(paper: PaperAnswer, answers: Sequence[Answer]) -> str:
+    """How many of the choices that the paper leaves open keep the verdict."""
+    if paper.study is None:
+        return NOT_TRIED
+    return _joined([paper.robust(one) or "-" for one in answers])
+
+
+def _part(answer: Answer, text: str) -> str:
+    part = answer.claim.part.rpartition(f"{answer.paper.name}-")[2]
+    return f"{part}: {text}" if part and text else text
+
+
+def _joined(texts: Sequence[str]) -> str:
+    return "<br>".join(text for text in texts if text) if len(set(texts)) > 1 else texts[0]
