@@ -238,8 +238,8 @@ def _faceted(values: list[Spec], stated: list[Spec], x: Spec, y: Spec, ours: Spe
     }
 
 
-def effects_of(answers: Sequence[Answer]) -> list[Chart]:
-    """Stated reductions, increases, ratios and differences, each beside ours."""
+def effects_of(answers: Sequence[Answer], *, by_id: bool = False) -> list[Chart]:
+    """Stated reductions, increases, ratios and differences, each beside ours; `by_id` names them so."""
     values = []
     for answer in answers:
         claim, figure = answer.claim, answer.finding.ours
@@ -247,7 +247,7 @@ def effects_of(answers: Sequence[Answer]) -> list[Chart]:
         in_percent = claim.kind != "difference" or quantity is None or quantity.unit is None
         if claim.kind not in _EFFECTS or figure is None or not in_percent:
             continue
-        name = f"{claim.says} ({claim.part})" if claim.part else claim.says
+        name = claim.id if by_id else f"{claim.says} ({claim.part})" if claim.part else claim.says
         datum = {"claim": name, "verdict": answer.finding.verdict, "here": 100 * figure.mean}
         datum |= {
             "stated": 100 * float(claim.table["value"]),

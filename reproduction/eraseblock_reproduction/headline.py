@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from eraseblock_reproduction.answers import Answer, PaperAnswer
 from eraseblock_reproduction.data import CONSTRUCTION, EXAMPLE, RESULT
-from eraseblock_reproduction.finding import NOT, REPRODUCED, VERDICTS, Finding
+from eraseblock_reproduction.finding import CONTRADICTS, NOT, REPRODUCED, VERDICTS, Finding
 
 
 def tally(findings: Iterable[Finding]) -> str:
@@ -61,7 +61,8 @@ def _chosen(paper: PaperAnswer) -> str:
     """On the reading of a quantity that was chosen by what came out; empty if none was."""
     quantities = paper.paper.quantities
     by = {one.claim.id: quantities[one.claim.quantity].chosen for one in paper.results if one.claim.quantity}
-    concerned = [one for one in paper.results if by.get(one.claim.id)]
+    # A claim that contradicts others of its paper does so under each reading.
+    concerned = [one for one in paper.results if by.get(one.claim.id) and one.finding.verdict != CONTRADICTS]
     if not concerned:
         return ""
     names = dict.fromkeys(name for one in concerned for name in one.finding.readings)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from eraseblock_reproduction import wording
 from eraseblock_reproduction.answers import Answer, PaperAnswer
-from eraseblock_reproduction.finding import REPRODUCED
+from eraseblock_reproduction.finding import DIRECTION, PARTLY, REPRODUCED
 from eraseblock_reproduction.headline import tally
 
 NOT_TRIED = "none run"
@@ -14,11 +14,13 @@ NOT_TRIED = "none run"
 
 def holds(paper: PaperAnswer) -> str:
     """Whether it holds what a paper is cited for, by the claims that carry it."""
-    main = paper.main
-    held = sum(answer.finding.verdict == REPRODUCED for answer in main)
-    if held == len(main):
+    verdicts = [answer.finding.verdict for answer in paper.main]
+    if set(verdicts) <= {REPRODUCED}:
         return "Yes"
-    return "No" if not held else "In part"
+    there = sum(verdict in (REPRODUCED, PARTLY) for verdict in verdicts)
+    if 2 * there >= len(verdicts):
+        return "In part"
+    return "Hardly" if there or DIRECTION in verdicts else "No"
 
 
 def stated(paper: PaperAnswer, answers: Sequence[Answer]) -> str:

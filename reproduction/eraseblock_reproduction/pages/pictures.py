@@ -31,7 +31,9 @@ def pictures_of(paper: PaperAnswer) -> list[Picture]:
     found = []
     for figure, quantity in wanted:
         one = by_name.get(figure)
-        charts = effects_of(paper.results) if not figure else [] if one is None else charts_of(one)
+        charts = (
+            effects_of(paper.results, by_id=True) if not figure else [] if one is None else charts_of(one)
+        )
         chart = next((chart for chart in charts if chart.quantity == quantity), None)
         if chart is None:
             continue
