@@ -15,6 +15,8 @@ from eraseblock_reproduction.points import Point, Question
 
 Spec = dict[str, Any]
 _WIDTH, _HEIGHT = 330, 210
+# From so many times the least figure of a panel on, figures are drawn by their ratios.
+_WIDE = 30
 # From here on steps are taken for doublings.
 _DOUBLINGS = 8
 _SIZE_LABEL = (
@@ -173,8 +175,19 @@ def _lines(values: list[Spec], stated: list[Spec], axis: _Axis) -> Spec:
         "scale": axis.scale,
         "axis": {"values": axis.numbers, "grid": False, "labelOverlap": True, **label},
     }
-    y = {"field": "y", "type": "quantitative", "title": None, "scale": {"zero": True}}
+    scale = {"type": "log"} if _is_wide([*values, *stated]) else {"zero": True}
+    y = {"field": "y", "type": "quantitative", "title": None, "scale": scale}
     return _faceted(values, stated, x, y, {"mark": {"type": "line", "point": {"size": 28}}})
+
+
+def _is_wide(values: Sequence[Spec]) -> bool:
+    """Whether some panel's figures are so far apart that the small ones would lie on the axis."""
+    panels: dict[str, list[float]] = {}
+    for value in values:
+        panels.setdefault(value["workload"], []).append(value["y"])
+    return all(min(some) > 0 for some in panels.values()) and any(
+        max(some) >= _WIDE * min(some) for some in panels.values()
+    )
 
 
 def _bars(values: list[Spec], stated: list[Spec]) -> Spec:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import pytest
 from claims import FIGURE, PAPER, READINGS, STAND_IN, A, B, quantity, run
 
 from eraseblock_reproduction import data
@@ -22,6 +25,7 @@ from eraseblock_reproduction.selection import Run
 from eraseblock_reproduction.sensitivity import Hangs, Sensitivity, Under, Way
 from eraseblock_reproduction.verdicts import judge
 
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 MADE = Made("0.1.0+abc", "1234567")
 RUNS = [run("a", time=1.0), run("b", time=2.0)]
 LESS: Mapping[str, Any] = {"left": A, "right": B, "relation": "less"}
@@ -77,9 +81,9 @@ def test_only_results_count_and_each_fact_once() -> None:
     )
     page = paper_page(paper, [], MADE)
     assert "**All 1 results:** 1 reproduced." in page
-    assert '<a id="again"></a>again from order (reproduced)' in page
+    assert '<a id="again">again</a> from order (reproduced)' in page
     assert "- Worked examples: 1 of 1 as stated." in page
-    assert '- By construction: 0 of 1 as stated:\n  - <a id="set"></a>set, not reproduced: 1' in page
+    assert '- By construction: 0 of 1 as stated:\n  - <a id="set">set</a>, not reproduced: 1' in page
 
 
 def test_what_a_claim_shows_is_told_by_what_it_is_about() -> None:
@@ -123,10 +127,34 @@ def test_a_claim_that_lists_values_is_one_row_and_all_of_its_parts_are_data() ->
     both = replace(both, table={**both.table, "by": "buffer.scheme"})
     paper = answered(both)
     page = paper_page(paper, [], MADE)
-    row = "| both is so | a: 1<br>b: 9 | a: 1<br>b: 2 | 1 reproduced, 1 not reproduced | none run |"
-    assert f'| <a id="both"></a>both {row}' in page
+    row = "| both is so | a: 1<br>b: 9 | a: 1<br>b: 2 | 1 reproduced, 1 not reproduced |"
+    assert f'| <a id="both">both</a> {row}\n' in page
     rows = list(csv.DictReader(claims_csv(paper).splitlines()))
     assert [(one["id"], one["verdict"], one["value"]) for one in rows] == [
         ("both.a", "reproduced", "1"),
         ("both.b", "not reproduced", "2"),
     ]
+
+
+@pytest.mark.parametrize("name", data.PAPERS)
+def test_each_paper_has_a_page_that_is_short_and_has_all_results(name: str) -> None:
+    path = DOCS / "papers" / f"{name}.md"
+    page = path.read_text()
+    assert len(page.encode()) <= 25_000
+    paper = data.paper(name)
+    parts = [part for claim in paper.claims for part in claim.parts()]
+    anchors = re.findall(r'<a id="([^"]+)">', page)
+    assert len(anchors) == len(set(anchors))
+    assert {part.whole for part in parts if part.shows == RESULT} <= set(anchors)
+    with (DOCS / "papers" / f"{name}.csv").open() as file:
+        assert sorted(row["id"] for row in csv.DictReader(file)) == sorted(part.id for part in parts)
+    links = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page)
+    assert [link for link in links if not (path.parent / link).exists()] == []
+    assert [anchor for anchor in re.findall(r"\]\(#([^)]+)\)", page) if anchor not in anchors] == []
+
+
+def test_the_overview_has_a_row_for_each_paper() -> None:
+    text = (DOCS / "reproduction.md").read_text()
+    assert len(text.encode()) < 12_000
+    assert all(f"| [{name}](papers/{name}.md) |" in text for name in data.PAPERS)
+    assert "## Results" in text

@@ -10,6 +10,8 @@ from eraseblock_reproduction.finding import DIRECTION, PARTLY, REPRODUCED
 from eraseblock_reproduction.headline import tally
 
 NOT_TRIED = "none run"
+# Of a reason so much is shown.
+_LONG = 110
 
 
 def holds(paper: PaperAnswer) -> str:
@@ -32,10 +34,16 @@ def here(paper: PaperAnswer, answers: Sequence[Answer]) -> str:
     """What came out, of each part of a claim; or why nothing did."""
     return _joined(
         [
-            _part(one, wording.ours(paper.paper, one.claim, one.finding) or one.finding.reason)
+            _part(one, wording.ours(paper.paper, one.claim, one.finding) or shortened(one.finding.reason))
             for one in answers
         ]
     )
+
+
+def shortened(text: str) -> str:
+    """The first sentence of a reason, cut where that is long; the data beside the page have all of it."""
+    first = text.partition(". ")[0].partition("; ")[0]
+    return first if len(first) <= _LONG else f"{first[:_LONG].rpartition(' ')[0]} …"
 
 
 def verdict(answers: Sequence[Answer]) -> str:
@@ -50,9 +58,14 @@ def robust(paper: PaperAnswer, answers: Sequence[Answer]) -> str:
     return _joined([paper.robust(one) or "-" for one in answers])
 
 
+def part(answer: Answer) -> str:
+    """Which of the values that a claim lists it is of; a workload without the name of its paper."""
+    return answer.claim.part.rpartition(f"{answer.paper.name}-")[2]
+
+
 def _part(answer: Answer, text: str) -> str:
-    part = answer.claim.part.rpartition(f"{answer.paper.name}-")[2]
-    return f"{part}: {text}" if part and text else text
+    name = part(answer)
+    return f"{name}: {text}" if name and text else text
 
 
 def _joined(texts: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ _POINTS = ("file", "workload", "series", "x", "y", "low", "high", "what")
 
 
 def claims_csv(paper: PaperAnswer) -> str:
-    """A row for each claim, in the order of the paper."""
+    """A row for each claim, figure by figure."""
     return _csv(_CLAIMS, (_claim(paper, answer) for answer in paper.answers))
 
 

@@ -10,6 +10,7 @@ from eraseblock_reproduction.answers import PaperAnswer
 from eraseblock_reproduction.beyond.answers import StudyAnswer
 from eraseblock_reproduction.beyond.markdown import studies_page
 from eraseblock_reproduction.beyond.study import NAME as BEYOND
+from eraseblock_reproduction.beyond.study import TITLE
 from eraseblock_reproduction.pages.made import Made, made
 from eraseblock_reproduction.pages.overview import overview
 from eraseblock_reproduction.pages.paper import paper_page
@@ -28,9 +29,12 @@ def write_pages(papers: Sequence[PaperAnswer], path: Path, studies: Sequence[Stu
     for paper in papers:
         _write_paper(paper, folder, by)
     if studies:
-        page = "\n".join(["# Beyond the papers", *studies_page(studies)]) + "\n"
+        _, *lines = studies_page(studies)
+        page = "\n".join([f"# {TITLE}\n", *lines, "", f"Made with {by.sentence}."]) + "\n"
         replace_file(folder / f"{BEYOND}.md", [page.encode()])
-    replace_file(path, [overview(papers, FOLDER_NAME, by, with_beyond=bool(studies)).encode()])
+    # What was written by an earlier call stays there.
+    with_beyond = (folder / f"{BEYOND}.md").exists()
+    replace_file(path, [overview(papers, FOLDER_NAME, by, with_beyond=with_beyond).encode()])
 
 
 def _write_paper(paper: PaperAnswer, folder: Path, by: Made) -> None:
