@@ -175,12 +175,12 @@ def _lines(values: list[Spec], stated: list[Spec], axis: _Axis) -> Spec:
         "scale": axis.scale,
         "axis": {"values": axis.numbers, "grid": False, "labelOverlap": True, **label},
     }
-    scale = {"type": "log"} if _is_wide([*values, *stated]) else {"zero": True}
+    scale = {"type": "log"} if is_wide([*values, *stated]) else {"zero": True}
     y = {"field": "y", "type": "quantitative", "title": None, "scale": scale}
     return _faceted(values, stated, x, y, {"mark": {"type": "line", "point": {"size": 28}}})
 
 
-def _is_wide(values: Sequence[Spec]) -> bool:
+def is_wide(values: Sequence[Spec]) -> bool:
     """Whether some panel's figures are so far apart that the small ones would lie on the axis."""
     panels: dict[str, list[float]] = {}
     for value in values:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import vl_convert
@@ -11,7 +12,7 @@ from conftest import Cli
 
 from eraseblock_reproduction import data
 from eraseblock_reproduction.answers import answers, counts, failed
-from eraseblock_reproduction.charts import charts_of
+from eraseblock_reproduction.charts import charts_of, is_wide
 from eraseblock_reproduction.plan import plan
 from eraseblock_reproduction.running import execute
 from eraseblock_reproduction.traces import Survey, Trace
@@ -152,6 +153,18 @@ def test_figures_are_drawn() -> None:
     pictures = [vl_convert.vegalite_to_svg(chart.spec) for chart in charts]
     assert all("bplru" in picture and "16 MiB" in picture for picture in pictures[:2])
     assert "41 % fewer erases than FAB with 16 MB" in pictures[2]
+
+
+def test_figures_far_apart_are_drawn_by_their_ratios() -> None:
+    def panel(*figures: float) -> list[dict[str, Any]]:
+        return [{"workload": "w", "y": figure} for figure in figures]
+
+    assert is_wide(panel(0.1, 10))
+    assert not is_wide(panel(1, 10))
+    # Nothing has no ratio.
+    assert not is_wide(panel(0, 10))
+    # Panels have scales of their own.
+    assert not is_wide([*panel(1, 2), {"workload": "v", "y": 900}])
 
 
 def test_lines_are_named_by_what_tells_them_apart() -> None:

@@ -229,6 +229,28 @@ def test_it_is_stored_beside_the_claims_and_reused(tmp_path: Path) -> None:
         sensitivity.stored(paper)
 
 
+def test_it_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
+    paper = data.paper("bplru")
+    planned = plan([(paper, paper.figure("table1"))], Survey())
+    execute(planned, Handling(folder=tmp_path), Quiet())
+    asked: list[int] = []
+
+    def stopping(experiments: Sequence[Experiment]) -> Sequence[Outcome]:
+        """The figure's own runs, then the ways at a tenth; the user stops it before the last step."""
+        asked.append(len({one.text for one in experiments}))
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return runner(Handling(folder=tmp_path), Quiet())(experiments)
+
+    with pytest.raises(KeyboardInterrupt):
+        study(planned.figures, stopping)
+    caller = Quiet()
+    found = study(planned.figures, runner(Handling(folder=tmp_path), caller))
+    assert found == study(planned.figures, RUN)
+    # These runs are too short to be shortened: what is run at full length has been run by then, too.
+    assert caller.notices[:3] == [f"{count} of {count} runs found in {tmp_path}" for count in asked]
+
+
 def test_each_result_says_how_robust_it_is_or_that_nobody_tried() -> None:
     paper = data.paper("bplru")
     planned = plan([(paper, paper.figure("table1"))], Survey())
