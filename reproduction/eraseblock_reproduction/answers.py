@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from eraseblock_reproduction import wording
 from eraseblock_reproduction.data import Claim, Figure, Paper
-from eraseblock_reproduction.finding import REPRODUCED, VERDICTS, Finding
+from eraseblock_reproduction.finding import VERDICTS, Finding
 from eraseblock_reproduction.plan import FigurePlan, Plan
 from eraseblock_reproduction.selection import Run, select
-from eraseblock_reproduction.sensitivity import Switched, switched
+from eraseblock_reproduction.sensitivity import Sensitivity
 from eraseblock_reproduction.verdicts import judge
 from eraseblock_reproduction.workloads import Source
 
@@ -38,14 +38,6 @@ class Answer:
             return "part"
         return "substitute" if "own" not in kinds else "own and substitute"
 
-    @property
-    def by_construction(self) -> bool:
-        """Whether it is a property of a workload that its stand-in was made to have."""
-        of_workload = (
-            self.claim.quantity is not None and self.paper.quantities[self.claim.quantity].of_workload
-        )
-        return of_workload and any(source.kind == "stand-in" for source in self.sources)
-
     def as_json(self) -> dict[str, Any]:
         """Everything about it."""
         claim, finding = self.claim, self.finding
@@ -53,12 +45,14 @@ class Answer:
             "id": claim.id,
             "section": claim.section,
             "says": claim.says,
+            "shows": claim.shows,
+            "follows": claim.follows,
+            "cause": claim.table.get("cause"),
             "kind": claim.kind,
             "quantity": claim.quantity,
             "stated": wording.stated(self.paper, claim),
             "verdict": finding.verdict,
             "on": self.on,
-            "by_construction": self.by_construction or None,
             "workloads": [source.workload for source in self.sources],
             "ours": wording.ours(self.paper, claim, finding),
             **_figures(finding),
@@ -127,13 +121,38 @@ class PaperAnswer:
 
     paper: Paper
     figures: tuple[FigureAnswer, ...]
-    # Which verdicts hang on what is left open, if that was asked for.
-    switched: tuple[Switched, ...] = ()
+    # What verdicts hang on, if that was found out or is stored.
+    study: Sensitivity | None = None
 
     @property
     def answers(self) -> list[Answer]:
         """The claims of all figures."""
         return [answer for figure in self.figures for answer in figure.answers]
+
+    @property
+    def results(self) -> list[Answer]:
+        """The claims that say how much of the paper holds: results, each fact once."""
+        return [answer for answer in self.answers if answer.claim.counts]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The headline: how many results have which verdict."""
+        return counts(self.results)
+
+    @property
+    def main(self) -> list[Answer]:
+        """What came out for the claims that the paper is cited for."""
+        named = self.paper.main.claims if self.paper.main is not None else ()
+        return [
+            answer
+            for name in named
+            for answer in self.answers
+            if name in (answer.claim.id, answer.claim.whole)
+        ]
+
+    def robust(self, answer: Answer) -> str:
+        """How many of how many choices keep a verdict; empty where that was not tried."""
+        return "" if self.study is None else self.study.robust(answer.claim.id)
 
     @property
     def sources(self) -> list[Source]:
@@ -149,24 +168,20 @@ class PaperAnswer:
             "authors": paper.authors,
             "source": paper.source,
             "year": paper.year,
-            "counts": counts(self.answers),
+            "results": self.counts,
             "figures": [figure.as_json() for figure in self.figures],
-            **({"sensitivity": [one.as_json() for one in self.switched]} if self.switched else {}),
+            **({"sensitivity": self.study.as_json()} if self.study is not None else {}),
         }
 
 
-def answers(plan: Plan) -> list[PaperAnswer]:
-    """Judge every claim of the figures that were run."""
+def answers(plan: Plan, studies: Mapping[str, Sensitivity] | None = None) -> list[PaperAnswer]:
+    """Judge every claim of the figures that were run; `studies` say what verdicts hang on, by paper."""
     papers: dict[str, list[FigureAnswer]] = {}
     for one in plan.figures:
         found = tuple(_answer(one, claim) for claim in one.paper.claims_of(one.figure.name))
         papers.setdefault(one.paper.name, []).append(FigureAnswer(one, found))
     return [
-        PaperAnswer(
-            figures[0].plan.paper,
-            tuple(figures),
-            tuple(switched([one for one in plan.variants if one.paper.name == name])),
-        )
+        PaperAnswer(figures[0].plan.paper, tuple(figures), (studies or {}).get(name))
         for name, figures in papers.items()
     ]
 
@@ -175,16 +190,6 @@ def counts(found: Iterable[Answer]) -> dict[str, int]:
     """How many claims have which verdict, in the order of the verdicts."""
     counted = Counter(answer.finding.verdict for answer in found)
     return {verdict: counted[verdict] for verdict in VERDICTS if counted[verdict]}
-
-
-def made_so(found: Iterable[Answer]) -> str:
-    """A sentence on claims that hold because stand-ins were made for them; empty if none does."""
-    held = sum(answer.by_construction and answer.finding.verdict == REPRODUCED for answer in found)
-    return (
-        f"{held} of the reproduced claims are figures of workloads, which the stand-ins were made to have."
-        if held
-        else ""
-    )
 
 
 def failed(papers: Sequence[PaperAnswer]) -> list[str]:

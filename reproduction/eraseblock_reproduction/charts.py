@@ -15,6 +15,8 @@ from eraseblock_reproduction.points import Point, Question
 
 Spec = dict[str, Any]
 _WIDTH, _HEIGHT = 330, 210
+# From so many times the least figure of a panel on, figures are drawn by their ratios.
+_WIDE = 30
 # From here on steps are taken for doublings.
 _DOUBLINGS = 8
 _SIZE_LABEL = (
@@ -32,6 +34,8 @@ class Chart:
 
     title: str
     spec: Spec
+    # The quantity that it is of; none where it sets effects beside stated ones.
+    quantity: str = ""
 
 
 def charts_of(one: FigureAnswer) -> list[Chart]:
@@ -42,7 +46,7 @@ def charts_of(one: FigureAnswer) -> list[Chart]:
         quantity = one.plan.paper.quantities[name] if name else None
         if quantity is not None and not quantity.of_workload:
             found += _of_quantity(one, quantity)
-    found += _of_effects(one.answers)
+    found += effects_of(one.answers)
     return found
 
 
@@ -66,7 +70,7 @@ def _of_quantity(one: FigureAnswer, quantity: Quantity) -> list[Chart]:
     stated = _stated(one.answers, quantity, axis, rows)
     title = quantity.title + (f" ({quantity.unit})" if quantity.unit else "")
     spec = _lines(values, stated, axis) if axis.key else _bars(values, stated)
-    return [Chart(title, spec)]
+    return [Chart(title, spec, quantity.name)]
 
 
 class _Axis:
@@ -171,8 +175,19 @@ def _lines(values: list[Spec], stated: list[Spec], axis: _Axis) -> Spec:
         "scale": axis.scale,
         "axis": {"values": axis.numbers, "grid": False, "labelOverlap": True, **label},
     }
-    y = {"field": "y", "type": "quantitative", "title": None, "scale": {"zero": True}}
+    scale = {"type": "log"} if is_wide([*values, *stated]) else {"zero": True}
+    y = {"field": "y", "type": "quantitative", "title": None, "scale": scale}
     return _faceted(values, stated, x, y, {"mark": {"type": "line", "point": {"size": 28}}})
+
+
+def is_wide(values: Sequence[Spec]) -> bool:
+    """Whether some panel's figures are so far apart that the small ones would lie on the axis."""
+    panels: dict[str, list[float]] = {}
+    for value in values:
+        panels.setdefault(value["workload"], []).append(value["y"])
+    return all(min(some) > 0 for some in panels.values()) and any(
+        max(some) >= _WIDE * min(some) for some in panels.values()
+    )
 
 
 def _bars(values: list[Spec], stated: list[Spec]) -> Spec:
@@ -236,8 +251,8 @@ def _faceted(values: list[Spec], stated: list[Spec], x: Spec, y: Spec, ours: Spe
     }
 
 
-def _of_effects(answers: Sequence[Answer]) -> list[Chart]:
-    """Stated reductions, increases, ratios and differences, each beside ours."""
+def effects_of(answers: Sequence[Answer], *, by_id: bool = False) -> list[Chart]:
+    """Stated reductions, increases, ratios and differences, each beside ours; `by_id` names them so."""
     values = []
     for answer in answers:
         claim, figure = answer.claim, answer.finding.ours
@@ -245,7 +260,7 @@ def _of_effects(answers: Sequence[Answer]) -> list[Chart]:
         in_percent = claim.kind != "difference" or quantity is None or quantity.unit is None
         if claim.kind not in _EFFECTS or figure is None or not in_percent:
             continue
-        name = f"{claim.says} ({claim.part})" if claim.part else claim.says
+        name = claim.id if by_id else f"{claim.says} ({claim.part})" if claim.part else claim.says
         datum = {"claim": name, "verdict": answer.finding.verdict, "here": 100 * figure.mean}
         datum |= {
             "stated": 100 * float(claim.table["value"]),

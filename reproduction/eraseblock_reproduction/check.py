@@ -56,6 +56,9 @@ COMMON = {
     "needs",
     "reason",
     "waits",
+    "shows",
+    "follows",
+    "cause",
 }
 SELECTING = {
     "where",
@@ -69,7 +72,13 @@ SELECTING = {
     "tolerance",
     "within",
 }
-EXTRA = {"order": {"ahead"}, "trend": {"along"}, "agree": {"over", "opposite"}, "statement": {"test"}}
+EXTRA = {
+    "setting": {"departs"},
+    "order": {"ahead"},
+    "trend": {"along"},
+    "agree": {"over", "opposite"},
+    "statement": {"test"},
+}
 AGGREGATES = {"each", "mean", "max", "min", "some"}
 FUNCTIONS = {"at_most", "bytes", "share"}
 
@@ -140,10 +149,14 @@ def check_selection(claim: Claim, runs: Sequence[Run]) -> None:
                     if not right:
                         raise DataError("no right side")
                     check_counterparts(found, select(runs, part.where, right), set(left) | set(right))
+    departs: set[str] = set()
     for run in select(runs, claim.where):
         is_ = claim.table.get("is", {})
         if missed := [key for key, one in is_.items() if not matches(at(run.settings, key), one)]:
-            raise DataError(f"settings differ: {missed}")
+            departs.update(missed)
+    said = set(claim.table.get("departs", []))
+    if departs != said:
+        raise DataError(f"settings differ: {sorted(departs)}; `departs` names {sorted(said)}")
     for step in steps:
         if not select(runs, claim.where, step):
             raise DataError(f"along: no run has {dict(claim.where)} {dict(step)}")
@@ -178,6 +191,45 @@ def check_test(table: Mapping[str, Any]) -> None:
             raise DataError(f"{file} has no test {name}")
 
 
+def check_facts(paper: Paper) -> None:
+    """Every claim that follows from others leads to a fact that counts; causes and main claims are there."""
+    parts = [part for claim in paper.claims for part in claim.parts()]
+    known: dict[str, list[Claim]] = {}
+    for part in parts:
+        for name in dict.fromkeys((part.id, part.whole)):
+            known.setdefault(name, []).append(part)
+    for part in parts:
+        check_follows(part, known)
+        if part.shows not in data.SHOWS:
+            raise DataError(f"{part.id}: `shows` is one of {sorted(data.SHOWS)}")
+        cause = part.table.get("cause")
+        if cause is not None and cause not in paper.causes:
+            raise DataError(f"{part.id}: there is no cause `{cause}`")
+    main = paper.main
+    if main is None:
+        raise DataError("it does not say in [main] what the paper is cited for")
+    for name in main.claims:
+        if any(part.shows != data.RESULT for part in known.get(name, ())) or name not in known:
+            raise DataError(f"[main]: `{name}` is no result")
+    for name, quantity in main.charts:
+        if (name and name not in paper.figures) or (quantity and quantity not in paper.quantities):
+            raise DataError(f"[main]: there is no chart of `{quantity}` in figure `{name}`")
+
+
+def check_follows(part: Claim, known: Mapping[str, Sequence[Claim]], seen: tuple[str, ...] = ()) -> None:
+    """What a claim follows from is there, and does not follow from the claim itself."""
+    if part.id in seen:
+        raise DataError(f"{part.id}: it follows from itself, by {', '.join(seen)}")
+    table = part.table.get("follows")
+    if isinstance(table, Mapping) and part.part not in table and not part.part:
+        raise DataError(f"{part.id}: `follows` by value is for claims that list values")
+    for name in part.follows:
+        if name not in known:
+            raise DataError(f"{part.id}: follows from `{name}`, which is no claim")
+        for other in known[name]:
+            check_follows(other, known, (*seen, part.id))
+
+
 def check_claim(planned: FigurePlan, claim: Claim) -> None:
     """One claim fits its figure."""
     if not re.fullmatch(r"[a-z0-9.-]+", claim.id):
@@ -207,6 +259,10 @@ def check_paper(paper: Paper) -> str:
     ids = [claim.id for claim in paper.claims]
     if twice := sorted({one for one in ids if ids.count(one) > 1}):
         raise DataError(f"{where}: several claims are called {twice}")
+    try:
+        check_facts(paper)
+    except DataError as error:
+        raise DataError(f"{where}: {error}") from error
     used = {claim.figure for claim in paper.claims}
     if idle := [key for key, figure in paper.figures.items() if key not in used and not figure.needs]:
         raise DataError(f"{where}: no claims of figures {idle}")
@@ -214,7 +270,8 @@ def check_paper(paper: Paper) -> str:
         if not any(concerned(switch, one.figure, one.experiments) for one in whole.figures):
             raise DataError(f"{where}: switch `{switch.name}` changes no run")
     runs = {whole.key(one) for figure in whole.figures for one in figure.experiments}
-    return f"{paper.name}: {len(ids)} claims of {count} numbers and orders, {len(runs)} runs"
+    facts = sum(part.counts for claim in paper.claims for part in claim.parts())
+    return f"{paper.name}: {len(ids)} claims of {count} numbers and orders, {facts} results, {len(runs)} runs"
 
 
 def main() -> int:

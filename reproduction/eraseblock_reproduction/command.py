@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from eraseblock_reproduction.beyond.answers import StudyAnswer
     from eraseblock_reproduction.beyond.study import Study
     from eraseblock_reproduction.data import Figure, Paper
+    from eraseblock_reproduction.plan import Plan
+    from eraseblock_reproduction.sensitivity import Sensitivity
+    from eraseblock_reproduction.study import Running
 
 EXAMPLES = """\
 Examples:
@@ -46,6 +49,7 @@ Examples:
     eraseblock reproduce beyond -o out/beyond
     eraseblock reproduce beyond nvme
     eraseblock reproduce --all --page docs/reproduction.md
+    eraseblock reproduce --all --sensitivity
     eraseblock reproduce --all --sensitivity-of bplru,multibank
 """
 # An hour of runs is kept, even where nobody asked for it.
@@ -113,8 +117,10 @@ class SensitivityOptions:
         bool,
         Parameter(
             negative="",
-            help="Also run each thing that papers leave open in its other ways, one at a time and with one "
-            "seed, and say which verdicts hang on it. This takes several times as long.",
+            help="Also do each thing that papers leave open in its other ways, and pairs of those that "
+            "move a claim, and say which verdicts hang on it: with one seed, at a tenth of the length, and "
+            "at full length what moved there. This takes hours. What comes out for a whole paper is stored "
+            "beside its claims, and told by later calls without this option.",
         ),
     ] = False
     sensitivity_of: Annotated[
@@ -148,7 +154,13 @@ class SensitivityOptions:
 class ResultOptions:
     """What the results are written as."""
 
-    page: Annotated[Path | None, Parameter(help="Write the results as a Markdown page.")] = None
+    page: Annotated[
+        Path | None,
+        Parameter(
+            help="Write the results as a Markdown page with a row for each paper, and a page for each paper "
+            "in the folder `papers` beside it."
+        ),
+    ] = None
     as_json: AsJson = False
 
 
@@ -168,9 +180,10 @@ def reproduce(
 ) -> int:
     """Run the experiments behind a figure, and judge what the paper says of it.
 
-    Each claim is reproduced (the order holds; numbers are within 10 %), goes in the same direction, or is
-    not reproduced; or the paper contradicts itself; or it needs what is not here. What was run in the place
-    of the paper's workload is always said.
+    Each claim is reproduced (the order holds; numbers are within 10 %), partly (an effect between half
+    and double the stated one), right in its direction only, or not reproduced; or the paper contradicts
+    itself; or it is undecided. Results alone are counted, each fact once. What was run in the place of the
+    paper's workload is always said.
 
     Beyond the papers: every buffer with every FTL on every workload, and the papers' schemes on a
     modern drive; which scheme wins where, and by how much.
@@ -182,7 +195,7 @@ def reproduce(
     from eraseblock_reproduction.answers import answers, failed
     from eraseblock_reproduction.beyond.answers import run_studies
     from eraseblock_reproduction.plan import plan
-    from eraseblock_reproduction.running import execute
+    from eraseblock_reproduction.running import execute, runner
     from eraseblock_reproduction.traces import Survey, survey
 
     traces, running = traces or TraceOptions(), running or RunOptions()
@@ -196,13 +209,17 @@ def reproduce(
     switched = readings.switched(wanted)
     studies = _studies(paper, figure, traces.traces, everything=all_)
     at_hand = Survey() if traces.traces is None else survey(traces.traces, handling.jobs)
-    planned = plan(wanted, at_hand, traces.take, sensitivity=switched)
+    planned = plan(wanted, at_hand, traces.take)
     for notice in planned.notices:
         say_error(notice)
     execute(planned, handling, caller)
-    found = answers(planned)
+    as_stored = traces.traces is None
+    hang = _studied(planned, switched, runner(handling, caller), whole=figure is None and as_stored)
+    if as_stored:
+        hang = {**_stored(planned), **hang}
+    found = answers(planned, hang)
     beyond = run_studies(studies, handling, caller) if studies else []
-    _hand_out(found, beyond, handling.folder, results, brief=all_)
+    _hand_out(found, beyond, handling.folder, results, brief=all_, fresh=bool(switched))
     errors = [*failed(found), *(error for study in beyond for error in study.errors)]
     for error in errors:
         say_error(error)
@@ -216,24 +233,47 @@ def _hand_out(
     results: ResultOptions,
     *,
     brief: bool,
+    fresh: bool,
 ) -> None:
     """Write the files that were asked for, then print."""
     from eraseblock_reproduction.files import to_json, write
-    from eraseblock_reproduction.page import write_page
+    from eraseblock_reproduction.pages.writing import write_pages
     from eraseblock_reproduction.terminal.claims import print_reproduction
     from eraseblock_reproduction.terminal.studies import print_study
 
     report = None if folder is None else write(found, folder, beyond)
     if results.page is not None:
-        write_page(found, results.page, beyond)
+        write_pages(found, results.page, beyond)
     if results.as_json:
         sys.stdout.write(to_json(found, beyond))
         return
-    print_reproduction(out(), found, brief=brief)
+    print_reproduction(out(), found, brief=brief, fresh=fresh)
     for study in beyond:
         print_study(out(), study)
     if report is not None:
         out().print(f"report: {report}", soft_wrap=True, markup=False)
+
+
+def _studied(planned: Plan, names: Collection[str], run: Running, *, whole: bool) -> dict[str, Sensitivity]:
+    """What verdicts hang on, found out for these papers; of whole papers it is stored."""
+    from eraseblock_reproduction import sensitivity
+    from eraseblock_reproduction.study import study
+
+    found = {}
+    for name, figures in planned.by_paper.items():
+        if name in names:
+            found[name] = study(figures, run)
+            if whole:
+                sensitivity.write(figures[0].paper, found[name])
+    return found
+
+
+def _stored(planned: Plan) -> dict[str, Sensitivity]:
+    """What verdicts hang on, as it was stored."""
+    from eraseblock_reproduction.sensitivity import stored
+
+    found = {name: stored(figures[0].paper) for name, figures in planned.by_paper.items()}
+    return {name: one for name, one in found.items() if one is not None}
 
 
 def _wanted(paper: str | None, figure: str | None, *, everything: bool) -> list[tuple[Paper, Figure]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from eraseblock import ConfigError, InputError
 from eraseblock.toolkit import nearest
+from eraseblock_reproduction.arithmetic import fields_of
 
 FOLDER_NAME = "reproduction"
 CLAIMS_NAME = "claims.toml"
@@ -25,6 +26,11 @@ KINDS = frozenset(
 )
 # Kinds that set one side against another.
 TWO_SIDED = frozenset({"reduction", "increase", "ratio", "difference", "order"})
+# What a claim can show. Only results say whether a paper holds.
+CONSTRUCTION = "by construction"
+EXAMPLE = "worked example"
+RESULT = "result"
+SHOWS = (RESULT, EXAMPLE, CONSTRUCTION)
 # Keys of what a figure or a claim needs, as a verdict says it.
 NEEDS = {
     "flashsim": "needs FlashSim",
@@ -48,6 +54,21 @@ class Quantity:
     # Whether its fields are those of `trace info` for the workload.
     of_workload: bool
     readings: Mapping[str, str]
+    # What the first reading was chosen by, where that was what came out.
+    chosen: str | None = None
+
+    @property
+    def constant(self) -> bool:
+        """Whether settings alone decide it."""
+        return not self.of_workload and all(
+            fields_of(text) <= {"config"} for text in (self.value, *self.readings.values())
+        )
+
+    @property
+    def is_share(self) -> bool:
+        """Whether it is a share of something, from 0 to 1."""
+        words = ("share", "ratio", "at_most(", "hit", "patterns.blocks", "co_hit")
+        return self.unit is None and "*" not in self.value and any(word in self.value for word in words)
 
 
 @dataclass(frozen=True)
@@ -62,6 +83,8 @@ class Figure:
     needs: str | None
     reason: str | None
     note: str | None
+    # Whether it is a worked example: its numbers can be told by hand.
+    example: bool = False
 
     @property
     def label(self) -> str:
@@ -86,6 +109,26 @@ class Claim:
     table: Table
     # Which of the values that it lists, if it is one of several.
     part: str = ""
+    # A result, a worked example, or something that is so by construction.
+    shows: str = RESULT
+
+    @property
+    def whole(self) -> str:
+        """The id under which the file has it."""
+        return self.id.removesuffix(f".{self.part}") if self.part else self.id
+
+    @property
+    def follows(self) -> list[str]:
+        """The claims that say the same fact: it is told there, and counts there alone."""
+        found = self.table.get("follows", [])
+        if isinstance(found, Mapping):
+            found = found.get(self.part, [])
+        return [found] if isinstance(found, str) else list(found)
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is a fact of its own that says how much of the paper holds."""
+        return self.shows == RESULT and not self.follows
 
     @property
     def where(self) -> Selection:
@@ -141,6 +184,19 @@ class Switch:
     where: Selection
     # Only these figures; all if there are none.
     figures: tuple[str, ...]
+    # The choice that it is one of the other ways of, where there are several.
+    choice: str = ""
+
+
+@dataclass(frozen=True)
+class Main:
+    """What a paper is cited for, in one line, and the claims that carry it."""
+
+    says: str
+    claims: tuple[str, ...]
+    # What its page draws: figures, and of each the quantity, or where there is none the stated effects.
+    # Without a figure it is those of all results.
+    charts: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -157,6 +213,9 @@ class Paper:
     figures: Mapping[str, Figure]
     claims: tuple[Claim, ...]
     switches: tuple[Switch, ...]
+    main: Main | None = None
+    # Causes that several claims fail by, each in a sentence.
+    causes: Mapping[str, str] = field(default_factory=dict)
 
     def claims_of(self, figure: str) -> list[Claim]:
         """The claims of one figure, each number of its own."""
@@ -219,6 +278,8 @@ def paper(name: str) -> Paper:
             figures=figures,
             claims=claims,
             switches=tuple(_switch(one, figures) for one in table.get("switches", ())),
+            main=_main(table.get("main")),
+            causes=table.get("causes", {}),
         )
     except KeyError as error:
         raise InputError(f"{place / CLAIMS_NAME}: {error} is missing") from error
@@ -253,6 +314,7 @@ def _quantity(name: str, table: Table) -> Quantity:
         better=table.get("better"),
         of_workload=table.get("from") == "workload",
         readings=table.get("readings", {}),
+        chosen=table.get("chosen"),
     )
 
 
@@ -266,7 +328,27 @@ def _figure(name: str, table: Table) -> Figure:
         needs=table.get("needs"),
         reason=table.get("reason"),
         note=table.get("note"),
+        example=table.get("example", False),
     )
+
+
+def _main(table: Table | None) -> Main | None:
+    if table is None:
+        return None
+    charts = tuple((figure, quantity) for figure, quantity in table.get("charts", ()))
+    return Main(table["says"], tuple(table["claims"]), charts)
+
+
+def _shows(table: Table, figure: Figure, quantity: Quantity | None) -> str:
+    """What a claim shows, where it does not say so itself."""
+    if "shows" in table:
+        return str(table["shows"])
+    if figure.example or (table["kind"] == "statement" and "test" in table):
+        return EXAMPLE
+    settled = table["kind"] == "setting" or (
+        quantity is not None and (quantity.of_workload or quantity.constant)
+    )
+    return CONSTRUCTION if settled else RESULT
 
 
 def _claim(table: Table, figures: Mapping[str, Figure], quantities: Mapping[str, Quantity]) -> Claim:
@@ -287,6 +369,7 @@ def _claim(table: Table, figures: Mapping[str, Figure], quantities: Mapping[str,
         kind=table["kind"],
         quantity=table.get("quantity"),
         table=table,
+        shows=_shows(table, figure, quantities.get(table.get("quantity", ""))),
     )
 
 
@@ -301,6 +384,7 @@ def _switch(table: Table, figures: Mapping[str, Figure]) -> Switch:
         set=table["set"],
         where=table.get("where", {}),
         figures=tuple(table.get("figures", ())),
+        choice=table.get("choice", ""),
     )
 
 

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from eraseblock_reproduction.data import NEEDS
 from eraseblock_reproduction.intervals import Estimate
 from eraseblock_reproduction.selection import Run
 
 REPRODUCED = "reproduced"
-DIRECTION = "same direction"
+PARTLY = "partly"
+DIRECTION = "direction only"
 NOT = "not reproduced"
-CONTRADICTS = "the paper contradicts itself"
-WAITS = "waits"
-UNDECIDED = "not decided"
+CONTRADICTS = "contradicts itself"
+UNDECIDED = "undecided"
 # From good to bad: of several parts of a claim the last one counts.
-_GRADES = (REPRODUCED, DIRECTION, NOT)
+GRADES = (REPRODUCED, PARTLY, DIRECTION, NOT)
 # All of them, in the order in which they are counted.
-VERDICTS = (*_GRADES, CONTRADICTS, *NEEDS.values(), WAITS, UNDECIDED)
+VERDICTS = (*GRADES, CONTRADICTS, UNDECIDED)
 
 
 @dataclass(frozen=True)
@@ -65,4 +64,4 @@ class UndecidedError(Exception):
 
 def worst(grades: Sequence[str]) -> str:
     """The verdict on all parts of a claim together."""
-    return max(grades, key=_GRADES.index)
+    return max(grades, key=GRADES.index)

@@ -12,16 +12,16 @@ from markupsafe import Markup
 
 from eraseblock.toolkit import chart_theme, colours, page_style, plotting_script, version
 from eraseblock_reproduction import wording
-from eraseblock_reproduction.answers import Answer, PaperAnswer, counts, made_so
+from eraseblock_reproduction.answers import Answer, PaperAnswer, counts
 from eraseblock_reproduction.beyond.answers import StudyAnswer
 from eraseblock_reproduction.beyond.html import studies_html
 from eraseblock_reproduction.charts import charts_of
-from eraseblock_reproduction.finding import CONTRADICTS, DIRECTION, NOT, REPRODUCED, VERDICTS
+from eraseblock_reproduction.finding import CONTRADICTS, DIRECTION, NOT, PARTLY, REPRODUCED, VERDICTS
 from eraseblock_reproduction.findings import findings_of
-from eraseblock_reproduction.sensitivity import sentence
+from eraseblock_reproduction.headline import asides, beside
 
 # How each verdict is coloured; all others are quiet.
-_CLASSES = {REPRODUCED: "good", DIRECTION: "half", NOT: "bad", CONTRADICTS: "odd"}
+_CLASSES = {REPRODUCED: "good", PARTLY: "half", DIRECTION: "half", NOT: "bad", CONTRADICTS: "odd"}
 _SERIES = 8
 
 
@@ -38,7 +38,8 @@ def build_page(papers: Sequence[PaperAnswer], studies: Sequence[StudyAnswer] = (
     shown = [_paper(paper, plots) for paper in papers]
     beyond = studies_html(studies, plots)
     everything = [answer for paper in papers for answer in paper.answers]
-    used = [verdict for verdict in VERDICTS if counts(everything).get(verdict)]
+    results = [answer for paper in papers for answer in paper.results]
+    used = [verdict for verdict in VERDICTS if counts(results).get(verdict)]
     data = {"plots": plots, "themes": {"light": _theme("light", light), "dark": _theme("dark", dark)}}
     return environment.get_template("reproduction.html.j2").render(
         version=version(),
@@ -53,9 +54,10 @@ def build_page(papers: Sequence[PaperAnswer], studies: Sequence[StudyAnswer] = (
         beyond=beyond,
         used=used,
         classes=_CLASSES,
-        total=counts(everything),
+        total=counts(results),
+        results=len(results),
         claims=len(everything),
-        made_so=made_so(everything),
+        beside=beside(everything),
     )
 
 
@@ -72,7 +74,7 @@ def _paper(paper: PaperAnswer, plots: list[dict[str, Any]]) -> dict[str, Any]:
                 "figure": one.figure,
                 "plots": numbers,
                 "counts": counts(one.answers),
-                "rows": [_row(answer) for answer in one.answers],
+                "rows": [_row(paper, answer) for answer in one.answers],
                 "sources": one.plan.sources,
                 "errors": one.errors,
                 "untrusted": one.untrusted,
@@ -81,21 +83,27 @@ def _paper(paper: PaperAnswer, plots: list[dict[str, Any]]) -> dict[str, Any]:
         )
     return {
         "paper": paper.paper,
-        "counts": counts(paper.answers),
-        "claims": len(paper.answers),
+        "counts": paper.counts,
+        "results": len(paper.results),
+        "asides": asides(paper),
         "figures": figures,
         "findings": findings_of(paper.paper),
         "sources": paper.sources,
-        "sensitivity": sentence(paper.switched),
-        "switched": [one for one in paper.switched if one.changes or one.notes],
+        "study": paper.study,
+        "sensitivity": "" if paper.study is None else paper.study.sentence(),
     }
 
 
-def _row(answer: Answer) -> dict[str, Any]:
+def _row(paper: PaperAnswer, answer: Answer) -> dict[str, Any]:
     claim, finding = answer.claim, answer.finding
     return {
+        "id": claim.id,
         "says": claim.says,
         "part": claim.part,
+        "shows": ""
+        if claim.counts
+        else ", ".join(f"follows from {one}" for one in claim.follows) or claim.shows,
+        "robust": paper.robust(answer),
         "stated": wording.stated(answer.paper, claim),
         "ours": wording.ours(answer.paper, claim, finding),
         "verdict": finding.verdict,

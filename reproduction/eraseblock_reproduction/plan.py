@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from eraseblock_reproduction import data, workloads
 from eraseblock_reproduction.arithmetic import fields_of
 from eraseblock_reproduction.data import Claim, Figure, Paper
 from eraseblock_reproduction.selection import Run
-from eraseblock_reproduction.switches import Variant, variants
 from eraseblock_reproduction.traces import Survey
 from eraseblock_reproduction.workloads import Source, Take
 
@@ -46,17 +44,22 @@ class Plan:
     figures: list[FigurePlan]
     # Traces at hand that are not run, and files that are no traces.
     notices: list[str] = field(default_factory=list)
-    # What is run to see which verdicts hang on what is left open.
-    variants: list[Variant] = field(default_factory=list)
+
+    @property
+    def by_paper(self) -> dict[str, list[FigurePlan]]:
+        """The figures by their papers' short names."""
+        found: dict[str, list[FigurePlan]] = {}
+        for figure in self.figures:
+            found.setdefault(figure.paper.name, []).append(figure)
+        return found
 
     @property
     def to_run(self) -> dict[tuple[str, Path], Experiment]:
-        """The experiments to be run, each once; a figure's own come first."""
-        own = (one for figure in self.figures if figure.is_run for one in figure.experiments)
-        others = (one for variant in self.variants for one in variant.experiments.values())
+        """The experiments to be run, each once."""
         found: dict[tuple[str, Path], Experiment] = {}
-        for experiment in chain(own, others):
-            found.setdefault(self.key(experiment), experiment)
+        for figure in self.figures:
+            for experiment in figure.experiments if figure.is_run else ():
+                found.setdefault(self.key(experiment), experiment)
         return found
 
     def key(self, experiment: Experiment) -> tuple[str, Path]:
@@ -64,25 +67,10 @@ class Plan:
         return (experiment.text, experiment.base)
 
 
-def plan(
-    wanted: Sequence[tuple[Paper, Figure]],
-    survey: Survey,
-    take: Take = "own",
-    *,
-    sensitivity: Collection[str] = (),
-) -> Plan:
-    """What these figures need; for the papers in `sensitivity` also what else could be run for them."""
+def plan(wanted: Sequence[tuple[Paper, Figure]], survey: Survey, take: Take = "own") -> Plan:
+    """What these figures need."""
     figures = [_figure(paper, figure, survey, take) for paper, figure in wanted]
-    return Plan(
-        figures,
-        _notices(wanted, survey, take),
-        [
-            variant
-            for one in figures
-            if one.paper.name in sensitivity and one.is_run
-            for variant in variants(one.paper, one.figure, one.runs, one.experiments)
-        ],
-    )
+    return Plan(figures, _notices(wanted, survey, take))
 
 
 def needs_a_run(paper: Paper, claim: Claim) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -51,13 +51,6 @@ def execute(plan: Plan, handling: Handling | None = None, caller: Caller | None 
             outcome = found[plan.key(experiment)]
             run.record = outcome.record
             run.error = None if outcome.error is None else str(outcome.error)
-    for variant in plan.variants:
-        for place, experiment in variant.experiments.items():
-            outcome = found[plan.key(experiment)]
-            if outcome.record is not None:
-                variant.records[place] = outcome.record
-            elif (error := str(outcome.error)) not in variant.errors:
-                variant.errors.append(error)
 
 
 def slim(record: dict[str, Any]) -> dict[str, Any]:
@@ -67,6 +60,18 @@ def slim(record: dict[str, Any]) -> dict[str, Any]:
         for key, value in record.items()
         if key not in _LONG
     }
+
+
+def runner(handling: Handling, caller: Caller) -> Callable[[Sequence[Experiment]], list[Outcome]]:
+    """Runs experiments as others of this folder, each once, however often it is asked for."""
+
+    def run(experiments: Sequence[Experiment]) -> list[Outcome]:
+        once = {(one.text, one.base): one for one in experiments}
+        found = run_or_find(list(once.values()), replace(handling, trim=slim), caller)
+        outcomes = dict(zip(once, found, strict=True))
+        return [outcomes[one.text, one.base] for one in experiments]
+
+    return run
 
 
 def run_or_find(experiments: Sequence[Experiment], handling: Handling, caller: Caller) -> list[Outcome]:

@@ -1,144 +1,194 @@
-"""Says which verdicts hang on what is left open: every claim judged again under each switch."""
+"""What verdicts hang on: for each claim, how many of the choices that its paper leaves open keep the verdict.
+
+It takes long to find out (`study.py`), so it is stored beside the claims and reused.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from eraseblock_reproduction import wording
-from eraseblock_reproduction.data import Claim, Paper
-from eraseblock_reproduction.finding import DIRECTION, NOT, REPRODUCED, Finding
-from eraseblock_reproduction.plan import needs_a_run
-from eraseblock_reproduction.switches import Variant
-from eraseblock_reproduction.verdicts import judge
+from eraseblock import InputError
+from eraseblock.toolkit import check_writable, replace_file
+from eraseblock_reproduction.data import Paper
 
-# From good to bad; other verdicts hang on no switch.
-_GRADES = (REPRODUCED, DIRECTION, NOT)
+STUDY_NAME = "sensitivity.json"
+_FORMAT = "eraseblock sensitivity 1"
 
 
 @dataclass(frozen=True)
-class Change:
-    """A claim whose verdict is another one under a switch; both are of one seed."""
+class Way:
+    """Something done in another way than in the paper's experiments here."""
 
-    paper: Paper
-    claim: Claim
-    before: Finding
-    after: Finding
-
-    @property
-    def better(self) -> bool:
-        """Whether more of what the paper states comes out."""
-        return _GRADES.index(self.after.verdict) < _GRADES.index(self.before.verdict)
-
-    def ours(self, finding: Finding) -> str:
-        """Our figure before or after it, in words."""
-        return wording.ours(self.paper, self.claim, finding)
-
-    def as_json(self) -> dict[str, Any]:
-        """Everything about it."""
-        return {
-            "id": self.claim.id,
-            "before": self.before.verdict,
-            "after": self.after.verdict,
-            "ours_before": self.ours(self.before),
-            "ours_after": self.ours(self.after),
-        }
-
-
-@dataclass(frozen=True)
-class Switched:
-    """What one switch does to the verdicts of a paper."""
-
-    name: str
+    # What is left open, in a sentence, and the choice that this is one of the other ways of.
     open: str
-    # The figures whose runs it concerns.
+    choice: str
     figures: tuple[str, ...]
-    # Claims judged with it and without it.
-    claims: tuple[str, ...]
-    changes: tuple[Change, ...]
-    # Runs under the switch; those that were refused, or cannot be trusted with it or without, are left out.
+    # Runs of it, those that were refused or cannot be trusted, and why.
     runs: int
     left_out: int
-    errors: tuple[str, ...]
+    errors: tuple[str, ...] = ()
 
     @property
-    def better(self) -> int:
-        """Claims of which more comes out."""
-        return sum(change.better for change in self.changes)
+    def is_open(self) -> bool:
+        """Whether the paper leaves it open; else it only shows what something is worth."""
+        return not self.open.startswith("nothing")
 
     @property
-    def worse(self) -> int:
-        """Claims of which less comes out."""
-        return len(self.changes) - self.better
-
-    @property
-    def notes(self) -> list[str]:
+    def note(self) -> str:
         """What was not compared, and why; empty if everything was."""
         if not self.left_out:
-            return []
+            return ""
         why = f"; refused: {'; '.join(self.errors)}" if self.errors else ""
-        return [
+        return (
             f"{self.left_out} of {self.runs} runs refused or not to be trusted, left out on both sides{why}"
-        ]
+        )
+
+
+@dataclass(frozen=True)
+class Under:
+    """What comes out for a claim under another way."""
+
+    verdict: str
+    ours: str
+
+
+@dataclass(frozen=True)
+class Hangs:
+    """What the verdict on one claim hangs on; everything with one seed."""
+
+    verdict: str
+    ours: str
+    # The choices under whose other ways it was judged, and those that keep its verdict in all of them.
+    choices: int
+    kept: int
+    moved: Mapping[str, Under] = field(default_factory=dict)
+    # Pairs of ways under which something comes out that comes out under neither alone.
+    pairs: Mapping[str, Under] = field(default_factory=dict)
+
+    @property
+    def robust(self) -> str:
+        """How many of how many choices keep the verdict."""
+        return f"{self.kept} of {self.choices}"
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """All of it for one paper, and the engine that it was made with."""
+
+    engine: str
+    ways: Mapping[str, Way]
+    claims: Mapping[str, Hangs]
+    # How many pairs of ways were tried.
+    pairs: int = 0
+
+    @property
+    def choices(self) -> int:
+        """How many things that are left open were done in other ways."""
+        return len({way.choice for way in self.ways.values() if way.is_open})
+
+    def robust(self, claim: str) -> str:
+        """How robust a verdict is; empty where that was not tried."""
+        found = self.claims.get(claim)
+        return "" if found is None or not found.choices else found.robust
+
+    def sentence(self, ids: Collection[str] | None = None) -> str:
+        """How many of these claims, or of all, keep their verdict whatever is done in another way."""
+        tried = [one for name, one in self.claims.items() if one.choices and (ids is None or name in ids)]
+        if not tried:
+            return "No claim hangs on anything that could be done in another way."
+        kept = sum(one.kept == one.choices for one in tried)
+        pairs = sum(bool(one.pairs) for one in tried)
+        together = (
+            f" Of {self.pairs} pairs of them some bring to {pairs} claims what neither brings alone."
+            if self.pairs
+            else ""
+        )
+        return (
+            f"{kept} of {len(tried)} verdicts stay what they are under each other way to do one of "
+            f"{self.choices} things that are left open.{together}"
+        )
+
+    def movers(self) -> dict[str, list[tuple[str, Hangs, Under]]]:
+        """By way the claims that it moves; those that move most come first."""
+        found: dict[str, list[tuple[str, Hangs, Under]]] = {name: [] for name in self.ways}
+        for claim, one in self.claims.items():
+            for name, under in one.moved.items():
+                found[name].append((claim, one, under))
+        moving = {name: some for name, some in found.items() if some}
+        return dict(sorted(moving.items(), key=lambda item: -len(item[1])))
 
     def as_json(self) -> dict[str, Any]:
         """Everything about it."""
         return {
-            "switch": self.name,
-            "open": self.open,
-            "figures": list(self.figures),
-            "claims": len(self.claims),
-            "better": self.better,
-            "worse": self.worse,
-            "changes": [change.as_json() for change in self.changes],
-            "runs": self.runs,
-            "left_out": self.left_out,
-            "errors": list(self.errors),
+            "format": _FORMAT,
+            "engine": self.engine,
+            "pairs": self.pairs,
+            "ways": {name: _plain(way) for name, way in self.ways.items()},
+            "claims": {name: _plain(one) for name, one in self.claims.items()},
         }
 
 
-def switched(variants: Sequence[Variant]) -> list[Switched]:
-    """The switches of one paper, each over all of its figures; those that change most come first."""
-    names = dict.fromkeys(variant.name for variant in variants)
-    found = [_switched([variant for variant in variants if variant.name == name]) for name in names]
-    return sorted(found, key=lambda one: -len(one.changes))
+def write(paper: Paper, found: Sensitivity) -> None:
+    """Store it beside the paper's claims, a line for each way and each claim."""
+    check_writable(paper.folder)
+    table = found.as_json()
+    parts = [f'"{key}": {_line(table[key])}' for key in ("format", "engine", "pairs")]
+    for key in ("ways", "claims"):
+        rows = [f"  {_line(name)}: {_line(one)}" for name, one in table[key].items()]
+        parts.append(f'"{key}": {{\n' + ",\n".join(rows) + "\n}")
+    replace_file(paper.folder / STUDY_NAME, [("{\n" + ",\n".join(parts) + "\n}\n").encode()])
 
 
-def sentence(found: Sequence[Switched]) -> str:
-    """How many claims hang on none of them."""
-    claims = {claim for one in found for claim in one.claims}
-    moved = {change.claim.id for one in found for change in one.changes}
-    if not claims:
-        return ""
-    return (
-        f"{len(claims) - len(moved)} of {len(claims)} claims have the same verdict whichever of "
-        f"{len(found)} things that are left open is done in another way, one at a time, with one seed."
-    )
+def stored(paper: Paper) -> Sensitivity | None:
+    """What is stored for a paper, of the claims that it still has; None if nothing is."""
+    path = paper.folder / STUDY_NAME
+    if not path.exists():
+        return None
+    try:
+        table = json.loads(path.read_text(encoding="utf-8"))
+        if table["format"] != _FORMAT:
+            raise ValueError(f"its format is not `{_FORMAT}`")
+        known = {part.id for claim in paper.claims for part in claim.parts()}
+        return Sensitivity(
+            engine=table["engine"],
+            ways={name: _way(one) for name, one in table["ways"].items()},
+            claims={name: _hangs(one) for name, one in table["claims"].items() if name in known},
+            pairs=table["pairs"],
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{path}: not what `reproduce {paper.name} --sensitivity` writes: {error}; remove it, or run that"
+        ) from error
 
 
-def _switched(variants: Sequence[Variant]) -> Switched:
-    claims: list[str] = []
-    changes: list[Change] = []
-    for variant in variants:
-        before_runs, after_runs = ([pair[side] for pair in variant.compared] for side in (0, 1))
-        for claim in variant.paper.claims_of(variant.figure.name):
-            if not needs_a_run(variant.paper, claim):
-                continue
-            before = judge(variant.paper, variant.figure, claim, before_runs)
-            after = judge(variant.paper, variant.figure, claim, after_runs)
-            if before.verdict not in _GRADES or after.verdict not in _GRADES:
-                continue
-            claims.append(claim.id)
-            if before.verdict != after.verdict:
-                changes.append(Change(variant.paper, claim, before, after))
-    return Switched(
-        name=variants[0].name,
-        open=variants[0].open,
-        figures=tuple(variant.figure.name for variant in variants),
-        claims=tuple(claims),
-        changes=tuple(changes),
-        runs=sum(len(variant.experiments) for variant in variants),
-        left_out=sum(variant.left_out for variant in variants),
-        errors=tuple(dict.fromkeys(error for variant in variants for error in variant.errors)),
-    )
+def keeping(choices: Mapping[str, Iterable[bool]]) -> int:
+    """Of how many choices all ways keep a verdict."""
+    return sum(all(kept) for kept in choices.values())
+
+
+def _way(table: dict[str, Any]) -> Way:
+    lists = {key: tuple(table.get(key, ())) for key in ("figures", "errors")}
+    return Way(**{**table, **lists})
+
+
+def _hangs(table: dict[str, Any]) -> Hangs:
+    unders = {
+        key: {name: Under(*one) for name, one in table.get(key, {}).items()} for key in ("moved", "pairs")
+    }
+    return Hangs(**{**table, **unders})
+
+
+def _plain(one: Way | Hangs) -> dict[str, Any]:
+    """As JSON, without what is empty."""
+    table = asdict(one)
+    for key in ("moved", "pairs"):
+        if key in table:
+            table[key] = {name: [under["verdict"], under["ours"]] for name, under in table[key].items()}
+    return {key: value for key, value in table.items() if value not in ((), {}, [])}
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

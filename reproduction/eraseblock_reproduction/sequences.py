@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations, pairwise
 from statistics import fmean
 
+from eraseblock_reproduction import grading
 from eraseblock_reproduction.data import Claim
-from eraseblock_reproduction.finding import DIRECTION, NOT, REPRODUCED, Finding, UndecidedError
+from eraseblock_reproduction.finding import Finding, UndecidedError
 from eraseblock_reproduction.intervals import ROUNDING, Estimate, estimate
 from eraseblock_reproduction.points import Cell, Question, cells, points
 from eraseblock_reproduction.selection import Run
@@ -40,10 +41,10 @@ def trend(question: Question) -> Finding:
     _check(len(sequences), distrusted, question.runs)
     holding = [_goes(claim, one) for one in sequences]
     mean = _mean_sequence(sequences)
-    verdict = _graded(holding, _goes(claim, mean))
-    open_ = sum(_only_by_interval(claim, one) for one in sequences)
-    if verdict == REPRODUCED and open_:
-        verdict = DIRECTION
+    by_interval = [_only_by_interval(claim, one) for one in sequences]
+    open_ = sum(by_interval)
+    surely = [holds and not only for holds, only in zip(holding, by_interval, strict=True)]
+    verdict = _graded(surely, all(holding) or _goes(claim, mean), alone=all(holding))
     shown = sequences[0] if len(sequences) == 1 else mean
     reasons = [_distrust(distrusted)]
     reasons.append(
@@ -110,10 +111,9 @@ def _check(count: int, distrusted: int, runs: Sequence[Run]) -> None:
     raise UndecidedError("runs of it failed" if failed else "the runs have no such figure")
 
 
-def _graded(holding: Sequence[bool], in_mean: bool) -> str:
-    if all(holding):
-        return REPRODUCED
-    return DIRECTION if in_mean and len(holding) > 1 else NOT
+def _graded(holding: Sequence[bool], in_mean: bool, *, alone: bool = False) -> str:
+    """With one sequence there is no mean that could go where it does not, unless the seeds leave it open."""
+    return grading.of_points(holding, in_mean=in_mean and (len(holding) > 1 or alone))
 
 
 def _goes(claim: Claim, steps: Sequence[_Figures]) -> bool:

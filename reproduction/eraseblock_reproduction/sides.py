@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from operator import and_
+from dataclasses import dataclass, replace
 from statistics import fmean
 
+from eraseblock_reproduction import grading
 from eraseblock_reproduction.data import Claim, Selection
 from eraseblock_reproduction.finding import (
     DIRECTION,
@@ -58,14 +58,14 @@ def one_sided(question: Question) -> Finding:
             if point.mean is None:
                 absent += 1
             else:
-                fits = _fits(claim, point.mean)
+                fits = _of_number(question, point.mean) == REPRODUCED
                 figure = PointFigure(point.run, None, point.mean, None, point.mean, fits, point.trusted)
                 effects.append(_Effect(figure, point.known, pair))
     trusted = _deciding(effects, question.runs, absent)
     if claim.aggregate == "each":
-        grades = [REPRODUCED if one.figure.holds else NOT for one in trusted]
+        grades = [_of_number(question, one.figure.effect) for one in trusted]
     else:
-        grades = [REPRODUCED if _fits(claim, one.mean) else NOT for one in _combined(claim, trusted)]
+        grades = [_of_number(question, one.mean) for one in _combined(claim, trusted)]
     return _finding(claim, worst(grades), effects, trusted, absent)
 
 
@@ -84,7 +84,16 @@ def two_sided(question: Question) -> Finding:
     if claim.kind == "order":
         return _finding(claim, _order(claim, trusted), effects, trusted, absent)
     ours = [one.estimate for one in trusted] if claim.aggregate == "each" else _combined(claim, trusted)
-    return _finding(claim, worst([_grade(claim, one) for one in ours]), effects, trusted, absent)
+    verdict = worst([grading.of_effect(claim, one) for one in ours])
+    finding = _finding(claim, verdict, effects, trusted, absent)
+    if any(grading.is_untold(claim, one) for one in ours):
+        told = "the seeds do not tell which side is ahead"
+        return replace(finding, reason="; ".join(filter(None, [finding.reason, told])))
+    return finding
+
+
+def _of_number(question: Question, value: float) -> str:
+    return grading.of_number(question.claim, value, share=question.quantity.is_share)
 
 
 def _related(claim: Claim, effect: Estimate, *, lead: bool = True) -> bool:
@@ -152,9 +161,16 @@ def _effect(claim: Claim, left: Point, right: Point, pair: int) -> _Effect | Non
     if len(known) < len(values):
         return None
     effect = estimate(list(known.values()))
-    holds = _related(claim, effect) if claim.kind == "order" else _grade(claim, effect) == REPRODUCED
+    holds = _holds(claim, effect)
     figure = PointFigure(left.run, right.run, one, other, effect.mean, holds, left.trusted and right.trusted)
     return _Effect(figure, known, pair)
+
+
+def _holds(claim: Claim, effect: Estimate) -> bool:
+    """Whether a point alone is as stated."""
+    if claim.kind == "order":
+        return _related(claim, effect)
+    return grading.of_effect(claim, effect) == REPRODUCED
 
 
 def _made_of(kind: str, left: float, right: float) -> float | None:
@@ -170,49 +186,31 @@ def _made_of(kind: str, left: float, right: float) -> float | None:
     return {"reduction": 1 - left / right, "increase": left / right - 1, "ratio": left / right}[kind]
 
 
-def _fits(claim: Claim, value: float) -> bool:
-    """Whether a figure of one side is as stated."""
-    if claim.kind == "range":
-        low, high = claim.table.get("low"), claim.table.get("high")
-        slack = ROUNDING * abs(value)
-        return (low is None or value >= low - slack) and (high is None or value <= high + slack)
-    stated = float(claim.table["value"])
-    slack = ROUNDING * max(abs(stated), abs(value))
-    if claim.kind == "exact":
-        return abs(value - stated) <= slack
-    return abs(value - stated) <= claim.tolerance(stated) + slack
-
-
-def _grade(claim: Claim, ours: Estimate) -> str:
-    """A reduction, increase, ratio or difference against the stated one."""
-    stated = float(claim.table["value"])
-    if abs(ours.mean - stated) <= claim.tolerance(stated) + ROUNDING * max(abs(stated), abs(ours.mean)):
-        return REPRODUCED
-    neutral = 1.0 if claim.kind == "ratio" else 0.0
-    return DIRECTION if ours.side(neutral) * (stated - neutral) > 0 else NOT
-
-
 def _order(claim: Claim, effects: Sequence[_Effect]) -> str:
-    """Of each pair of selections: at every point (or at some), or else in the mean of the differences.
+    """Of each pair of selections: at every point (or at some), at half of them, or in the mean alone."""
+    return worst([_order_of_pair(claim, of_pair) for of_pair in _by_pair(effects)])
 
-    What the seeds leave open, and a lead that is smaller than asked for, goes in the same direction.
-    """
-    grades = []
-    for effect_of_pair in _by_pair(effects):
-        together = _over_points(effect_of_pair, fmean)
-        if claim.aggregate == "mean":
-            holding, sure = [_related(claim, together)], [not _only_by_interval(claim, together)]
-        else:
-            holding = [one.figure.holds for one in effect_of_pair]
-            sure = [not _only_by_interval(claim, one.estimate) for one in effect_of_pair]
-        enough = any if claim.aggregate == "some" else all
-        if enough(map(and_, holding, sure)):
-            grades.append(REPRODUCED)
-        elif enough(holding) or _related(claim, together, lead=False):
-            grades.append(DIRECTION)
-        else:
-            grades.append(NOT)
-    return worst(grades)
+
+def _order_of_pair(claim: Claim, effects: Sequence[_Effect]) -> str:
+    """A lead that is smaller than asked for is there in part; so is what the seeds leave open."""
+    together = _over_points(effects, fmean)
+    in_mean = _related(claim, together, lead=False)
+    if claim.aggregate == "mean" or len(effects) == 1:
+        if _related(claim, together):
+            return DIRECTION if _only_by_interval(claim, together) else REPRODUCED
+        if "ahead" in claim.table and in_mean:
+            return grading.of_lead(abs(_of_right(together.mean)), float(claim.table["ahead"]))
+        return DIRECTION if in_mean else NOT
+    holding = [one.figure.holds for one in effects]
+    surely = [
+        holds and not _only_by_interval(claim, one.estimate)
+        for holds, one in zip(holding, effects, strict=True)
+    ]
+    if claim.aggregate == "some":
+        if any(surely):
+            return REPRODUCED
+        return DIRECTION if any(holding) or in_mean else NOT
+    return grading.of_points(surely, in_mean=in_mean or all(holding))
 
 
 def _by_pair(effects: Sequence[_Effect]) -> list[list[_Effect]]:

@@ -1,13 +1,13 @@
-"""Says what else could be run for a figure: each thing that is left open, switched one at a time."""
+"""Says what else could be run for a figure: each thing that is left open, done in another way."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from eraseblock import Experiment, InputError
+from eraseblock import EraseblockError, Experiment, InputError
 from eraseblock.toolkit import NULL, readings_of, resolve_mapping
 from eraseblock_reproduction.data import Figure, Paper, Switch
 from eraseblock_reproduction.selection import Run, at, matches
@@ -15,23 +15,43 @@ from eraseblock_reproduction.selection import Run, at, matches
 
 @dataclass
 class Variant:
-    """A figure's runs with one thing done in another way."""
+    """A figure's runs with one thing done in another way, or two."""
 
-    name: str
-    # What is left open.
+    # The ways, each by its name.
+    names: tuple[str, ...]
+    # What is left open, and the choice that this is one of the other ways of.
     open: str
+    choice: str
     paper: Paper
     figure: Figure
     # The figure's runs with one seed each, and by their places those that are other runs now.
     runs: list[Run]
     experiments: dict[int, Experiment]
+    # For each of the ways the places of the runs that it makes others.
+    parts: tuple[frozenset[int], ...]
     records: dict[int, Mapping[str, Any]] = field(default_factory=dict)
     # Why runs of it have no record, each reason once.
     errors: list[str] = field(default_factory=list)
 
     @property
+    def name(self) -> str:
+        """The ways together."""
+        return " + ".join(self.names)
+
+    def of(self, runs: Sequence[Run], experiments: Mapping[int, Experiment]) -> Variant:
+        """The same done with other runs in the same places, such as shorter ones; nothing is run yet."""
+        return replace(self, runs=list(runs), experiments=dict(experiments), records={}, errors=[])
+
+    def put(self, place: int, record: Mapping[str, Any] | None, error: object) -> None:
+        """What came of the run in a place."""
+        if record is not None:
+            self.records[place] = record
+        elif str(error) not in self.errors:
+            self.errors.append(str(error))
+
+    @property
     def compared(self) -> list[tuple[Run, Run]]:
-        """Each run as it was and under the switch, to be chosen by its settings before it.
+        """Each run as it was and in another way, to be chosen by its settings before it.
 
         A run that was refused or cannot be trusted one way is on neither side: both have the same points.
         """
@@ -46,25 +66,53 @@ class Variant:
         return pairs
 
     @property
-    def left_out(self) -> int:
-        """How many runs are on neither side."""
-        return len(self.runs) - len(self.compared)
+    def left_out(self) -> set[int]:
+        """The places of the runs that are on neither side."""
+        kept = {id(before) for before, _ in self.compared}
+        return {place for place, run in enumerate(self.runs) if id(run) not in kept}
 
 
 def variants(
     paper: Paper, figure: Figure, runs: Sequence[Run], experiments: Sequence[Experiment]
 ) -> Iterator[Variant]:
-    """Each choice that a scheme or a drive in a figure's runs declares, and each switch of the paper."""
-    places = _first_seeds(runs)
-    kept = [runs[place] for place in places]
-    base = [experiments[place] for place in places]
-    for reading in readings_of(base).readings:
+    """Each choice that a scheme or a drive in these runs declares, and each switch of the paper.
+
+    The runs have one seed each.
+    """
+
+    def made(name: str, open_: str, choice: str, others: dict[int, Experiment]) -> Variant:
+        return Variant((name,), open_, choice, paper, figure, list(runs), others, (frozenset(others),))
+
+    for reading in readings_of(experiments).readings:
         # Chance is what seeds are for.
         if not reading.choice.seed:
-            yield Variant(reading.name, reading.choice.open, paper, figure, kept, reading.experiments)
+            yield made(reading.name, reading.choice.open, reading.choice.name, reading.experiments)
     for switch in paper.switches:
-        if others := concerned(switch, figure, base):
-            yield Variant(switch.name, switch.open, paper, figure, kept, others)
+        if others := concerned(switch, figure, experiments):
+            yield made(switch.name, switch.open, switch.choice or switch.name, others)
+
+
+def both(one: Variant, other: Variant, experiments: Sequence[Experiment]) -> Variant | None:
+    """Both ways at once; None where the second one changes nothing any more, or cannot be done."""
+    changed = [one.experiments.get(place, experiment) for place, experiment in enumerate(experiments)]
+    try:
+        found = {way.name: way.experiments for way in variants(one.paper, one.figure, one.runs, changed)}.get(
+            other.name
+        )
+    except EraseblockError:
+        # What the second way sets is not there under the first.
+        return None
+    if found is None:
+        return None
+    together = {**one.experiments, **found}
+    return replace(
+        one,
+        names=(*one.names, *other.names),
+        open=f"{one.open}; {other.open}",
+        choice=f"{one.choice} + {other.choice}",
+        experiments=together,
+        parts=(*one.parts, frozenset(found)),
+    )
 
 
 def concerned(switch: Switch, figure: Figure, experiments: Sequence[Experiment]) -> dict[int, Experiment]:
@@ -78,16 +126,16 @@ def concerned(switch: Switch, figure: Figure, experiments: Sequence[Experiment])
     }
 
 
-def _decides(run: Run) -> bool:
-    return run.record is not None and bool(run.record.get("trusted", True))
-
-
-def _first_seeds(runs: Sequence[Run]) -> list[int]:
+def first_seeds(runs: Sequence[Run]) -> list[int]:
     """The places of the runs, of those that differ in seeds alone the first."""
     first: dict[str, int] = {}
     for place, run in enumerate(runs):
         first.setdefault(run.identity(), place)
     return list(first.values())
+
+
+def _decides(run: Run) -> bool:
+    return run.record is not None and bool(run.record.get("trusted", True))
 
 
 def _concerns(switch: Switch, experiment: Experiment) -> bool:

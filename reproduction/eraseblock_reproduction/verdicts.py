@@ -12,7 +12,6 @@ from eraseblock_reproduction.finding import (
     NOT,
     REPRODUCED,
     UNDECIDED,
-    WAITS,
     Finding,
     UndecidedError,
 )
@@ -48,9 +47,10 @@ def _without_runs(figure: Figure, claim: Claim) -> Finding | None:
         ("figure", figure.needs, figure.reason),
     ):
         if needs is not None:
-            return Finding(NEEDS[needs], reason=reason or f"the {table} says no more")
+            why = reason or f"the {table} says no more"
+            return Finding(UNDECIDED, reason=f"{NEEDS[needs]}: {why}")
     if waits := claim.table.get("waits"):
-        return Finding(WAITS, reason=f"waits for {', '.join(waits)}")
+        return Finding(UNDECIDED, reason=f"waits for {', '.join(waits)}")
     if claim.kind == "statement" and "test" in claim.table:
         return Finding(REPRODUCED, reason=f"shown by a test, {claim.table['test']}")
     return None

@@ -98,13 +98,7 @@ def _is_percent(claim: Claim, quantity: Quantity | None) -> bool:
         "relative_to" in claim.table and claim.table.get("relative") != "difference"
     ):
         return False
-    return quantity is not None and quantity.unit is None and _is_share(quantity)
-
-
-def _is_share(quantity: Quantity) -> bool:
-    """Whether it is a share of something, from 0 to 1."""
-    words = ("share", "ratio", "at_most(", "hit", "patterns.blocks", "co_hit")
-    return any(word in quantity.value for word in words) and "*" not in quantity.value
+    return quantity is not None and quantity.is_share
 
 
 def value(claim: Claim, quantity: Quantity | None, figure: float, *, exact: bool = False) -> str:

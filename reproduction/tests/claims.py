@@ -22,6 +22,7 @@ def quantity(name: str, value: str, readings: dict[str, str] | None = None) -> Q
 QUANTITIES = {
     "time": quantity("time", "time"),
     "erases": quantity("erases", "erases"),
+    "share": quantity("share", "share"),
     "read-otherwise": quantity("read-otherwise", "time", READINGS),
     "of-workload": Quantity("of-workload", "of-workload", "writes / requests", None, None, True, {}),
 }

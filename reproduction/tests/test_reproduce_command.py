@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import vl_convert
@@ -11,7 +12,7 @@ from conftest import Cli
 
 from eraseblock_reproduction import data
 from eraseblock_reproduction.answers import answers, counts, failed
-from eraseblock_reproduction.charts import charts_of
+from eraseblock_reproduction.charts import charts_of, is_wide
 from eraseblock_reproduction.plan import plan
 from eraseblock_reproduction.running import execute
 from eraseblock_reproduction.traces import Survey, Trace
@@ -39,12 +40,18 @@ def test_worked_examples_are_exact(paper: str, figure: str, cli: Cli) -> None:
 
 def test_a_claim_is_told_in_full(cli: Cli) -> None:
     [found] = json.loads(cli("reproduce", "bplru", "table1", "--json").stdout)["papers"]
-    assert found["counts"] == {"reproduced": 3, "the paper contradicts itself": 1}
+    # Worked examples are no results.
+    assert (found["results"], found["figures"][0]["counts"]) == (
+        {},
+        {"reproduced": 3, "contradicts itself": 1},
+    )
+    assert {claim["shows"] for claim in found["figures"][0]["claims"]} == {"worked example"}
     [first] = [claim for claim in found["figures"][0]["claims"] if claim["id"] == "table1-lru"]
     assert first == {
         "id": "table1-lru",
         "section": "3.1",
         "says": "LRU causes 12 merges",
+        "shows": "worked example",
         "kind": "exact",
         "quantity": "merges",
         "stated": "12",
@@ -70,10 +77,11 @@ def test_a_folder_keeps_runs_and_gets_the_report(cli: Cli, tmp_path: Path) -> No
     assert "3 of 3 runs found" in again.stderr
     report = (folder / "report.html").read_text()
     assert "Two requests on two banks" in report
-    assert json.loads((folder / "reproduction.json").read_text())["papers"][0]["counts"] == {"reproduced": 2}
-    text = page.read_text()
-    assert "| [multibank](#multibank) | 2 | 2 |" in text
-    assert "| striping answers in 700 us on average | 700 us | 700 us | reproduced | own |" in text
+    assert json.loads((folder / "reproduction.json").read_text())["papers"][0]["results"] == {}
+    assert "[multibank](papers/multibank.md)" in page.read_text()
+    assert "- Worked examples: 2 of 2 as stated." in (page.parent / "papers" / "multibank.md").read_text()
+    rows = (page.parent / "papers" / "multibank.csv").read_text().splitlines()
+    assert rows[1].startswith("fig3.2-striping,3.2,3.3,worked example,,striping answers in 700 us on average")
 
 
 @pytest.mark.parametrize(
@@ -104,7 +112,7 @@ def test_runs_that_fail_are_told_once(tmp_path: Path) -> None:
     found = answers(planned)
     assert len(failed(found)) == 1
     assert "gone.spc: no such file" in failed(found)[0]
-    assert counts(found[0].answers) == {"not decided": 25}
+    assert counts(found[0].answers) == {"undecided": 25}
     [figure] = found[0].as_json()["figures"]
     assert (figure["runs"], list(figure["failed"].values())) == (0, [32])
 
@@ -120,7 +128,11 @@ def test_papers_are_listed(cli: Cli) -> None:
 def test_what_needs_hardware_is_listed(cli: Cli) -> None:
     done = cli("reproduce", "supa", "14", "--json")
     assert done.returncode == 0
-    assert set(json.loads(done.stdout)["papers"][0]["counts"]) == {"needs hardware"}
+    [paper] = json.loads(done.stdout)["papers"]
+    assert set(paper["results"]) == {"undecided"}
+    assert all(
+        claim["reason"].startswith("needs hardware: A Samsung SSD") for claim in paper["figures"][0]["claims"]
+    )
 
 
 def test_figures_are_drawn() -> None:
@@ -141,6 +153,18 @@ def test_figures_are_drawn() -> None:
     pictures = [vl_convert.vegalite_to_svg(chart.spec) for chart in charts]
     assert all("bplru" in picture and "16 MiB" in picture for picture in pictures[:2])
     assert "41 % fewer erases than FAB with 16 MB" in pictures[2]
+
+
+def test_figures_far_apart_are_drawn_by_their_ratios() -> None:
+    def panel(*figures: float) -> list[dict[str, Any]]:
+        return [{"workload": "w", "y": figure} for figure in figures]
+
+    assert is_wide(panel(0.1, 10))
+    assert not is_wide(panel(1, 10))
+    # Nothing has no ratio.
+    assert not is_wide(panel(0, 10))
+    # Panels have scales of their own.
+    assert not is_wide([*panel(1, 2), {"workload": "v", "y": 900}])
 
 
 def test_lines_are_named_by_what_tells_them_apart() -> None:

@@ -15,7 +15,8 @@ from eraseblock_reproduction import data
 @pytest.mark.parametrize("paper", data.PAPERS)
 def test_every_claim_picks_runs_of_its_figure(paper: str) -> None:
     said = re.fullmatch(
-        rf"{paper}: (\d+) claims of \d+ numbers and orders, \d+ runs", tool.check_paper(data.paper(paper))
+        rf"{paper}: (\d+) claims of \d+ numbers and orders, \d+ results, \d+ runs",
+        tool.check_paper(data.paper(paper)),
     )
     assert said is not None
     assert int(said[1]) > 20
@@ -41,6 +42,16 @@ def test_every_paper_with_claims_is_checked() -> None:
         ('quantity = "hits"', 'quantity = "hit"', "there is no quantity `hit`"),
         ('value = "energy_mj"', 'value = "open(energy_mj)"', "only ['at_most', 'bytes', 'share']"),
         ("lb-clock = 0.23", "lb-clok = 0.23", "'buffer.scheme': 'lb-clok'"),
+        ('follows = "fig4.9-least"', 'follows = "fig4.9-last"', "`fig4.9-last`, which is no claim"),
+        (
+            'id = "fig4.9-least"\n',
+            'id = "fig4.9-least"\nfollows = "summary-energy"\n',
+            "it follows from itself, by summary-energy",
+        ),
+        ('cause = "lengths"', 'cause = "length"', "there is no cause `length`"),
+        ('shows = "by construction"', 'shows = "an art"', "`shows` is one of"),
+        ('"sec4.3.2-order", "fig4.1', '"table4.4-read", "fig4.1', "[main]: `table4.4-read` is no result"),
+        ('"ftl.exported" = "32 GiB"', '"ftl.exported" = "31 GiB"', "settings differ: ['ftl.exported']"),
         (
             "[[claims]]",
             '[[switches]]\nname = "x"\nopen = ""\nset = { "host.speedup" = 1 }\n\n[[claims]]',
@@ -62,3 +73,35 @@ def test_a_claim_that_does_not_fit_is_named(
     with pytest.raises((tool.DataError, _core.InputError)) as error:
         tool.check_paper(data.paper.__wrapped__("hbm"))
     assert message in str(error.value)
+
+
+def claim_of(paper: str, name: str) -> data.Claim:
+    [found] = [one for one in data.paper(paper).claims if one.id == name]
+    return found
+
+
+def test_one_fact_counts_once() -> None:
+    """The 84 % of the HBM thesis stand in five places, and SUPA's abstract repeats Figure 24."""
+    names = ("summary-response", "fig4.1-bplru-response", "fig4.7-response-vs-hbm")
+    assert all("fig4.1-response-vs-bplru" in claim_of("hbm", name).follows for name in names)
+    parts = {part.part: part for part in claim_of("hbm", "sec4.3.2-vs-lb-clock").parts()}
+    assert parts["hbm-financial"].follows == ["fig4.1-response-vs-lb-clock"]
+    assert parts["hbm-msnfs"].counts
+    assert claim_of("supa", "abstract-up-to-read").follows == ["fig24-read-vs-blas"]
+    assert claim_of("multibank", "conclusion-huge").follows == ["fig4.9-sysmark-rise"]
+
+
+def test_claims_say_no_more_and_no_less_than_the_papers() -> None:
+    # Striping gains with the length of requests, which is another claim than that it is faster.
+    assert claim_of("multibank", "fig4.5-request-length").table["relation"] == "rising"
+    assert claim_of("multibank", "fig3.4-parallelism").table["relation"] == "more"
+    # An element has 4 GB, and the experiments have less.
+    settings = claim_of("epo", "table1-settings").table
+    assert settings["departs"] == ["nand.blocks_per_plane"]
+    assert settings["is"]["nand.blocks_per_plane"] * 8 * 64 * 4096 == 4 << 30
+    # Whoever writes longer erases less: half of what section 4.3.1 (4) concludes.
+    assert claim_of("hbm", "fig4.5-length-decides").table["with"] == "erases"
+    # "Fairly good" is not "ahead everywhere".
+    assert claim_of("bplru", "fig15-good-everywhere").table["relation"] == "at least"
+    assert claim_of("supa", "fig19-dbt2-dirty-only").where == {"workload": "supa-dbt2"}
+    assert "does not say" in claim_of("supa", "fig21-webengine").table["note"]

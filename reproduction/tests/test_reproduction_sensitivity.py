@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,26 +13,28 @@ from claims import FIGURE, PAPER, A, B, claim, run
 from conftest import Cli
 
 from eraseblock import Experiment, _core, resolve
-from eraseblock_reproduction import data
-from eraseblock_reproduction.answers import PaperAnswer, answers
+from eraseblock.toolkit import Config, Handling, Outcome, Quiet
+from eraseblock_reproduction import data, sensitivity
+from eraseblock_reproduction.answers import answers
 from eraseblock_reproduction.data import Switch
 from eraseblock_reproduction.finding import REPRODUCED
-from eraseblock_reproduction.page import page
 from eraseblock_reproduction.plan import plan
-from eraseblock_reproduction.running import execute
-from eraseblock_reproduction.sensitivity import sentence
+from eraseblock_reproduction.running import execute, runner
+from eraseblock_reproduction.sensitivity import Sensitivity, Under
+from eraseblock_reproduction.study import study
 from eraseblock_reproduction.switches import Variant, concerned
 from eraseblock_reproduction.traces import Survey
 from eraseblock_reproduction.verdicts import judge
 
+RUN = runner(Handling(), Quiet())
 
-def found_with(*switches: Switch) -> PaperAnswer:
+
+def found_with(*switches: Switch) -> Sensitivity:
     """Table 1 of BPLRU, as if the paper left these open."""
     paper = replace(data.paper("bplru"), switches=switches)
-    planned = plan([(paper, paper.figure("table1"))], Survey(), sensitivity=[paper.name])
+    planned = plan([(paper, paper.figure("table1"))], Survey())
     execute(planned)
-    [answered] = answers(planned)
-    return answered
+    return study(planned.figures, RUN)
 
 
 def switch(name: str = "made", **table: object) -> Switch:
@@ -40,18 +42,28 @@ def switch(name: str = "made", **table: object) -> Switch:
     return Switch(name=name, **whole)  # type: ignore[arg-type]
 
 
-def test_choices_of_schemes_are_switched_one_at_a_time(cli: Cli) -> None:
+def moved(found: Sensitivity, way: str) -> list[tuple[str, str]]:
+    """The claims that a way moves, and what comes out for them."""
+    return [(claim, under.ours) for claim, _, under in found.movers().get(way, [])]
+
+
+def test_choices_of_schemes_are_done_in_their_other_ways(cli: Cli) -> None:
     done = cli("reproduce", "bplru", "table1", "--sensitivity", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     [paper] = json.loads(done.stdout)["papers"]
-    table = {one["switch"]: one for one in paper["sensitivity"]}
+    found = paper["sensitivity"]
     # Two log blocks in the order of their last writes, or at random: the 12 merges of the table hang on that.
-    [change] = table['bast victim = "random"']["changes"]
-    assert (change["id"], change["before"], change["after"]) == ("table1-lru", "reproduced", "not reproduced")
-    assert (table['bast victim = "random"']["better"], table['bast victim = "random"']["worse"]) == (0, 1)
-    # The first and the oldest are the same here.
-    assert table['bast victim = "fifo"']["changes"] == []
-    assert all(one["open"] and one["claims"] and not one["left_out"] for one in table.values())
+    lru = found["claims"]["table1-lru"]
+    assert lru["verdict"] == "reproduced"
+    assert lru["moved"]['bast victim = "random"'][0] == "not reproduced"
+    # The first and the oldest are the same here; random is another way to do the same thing.
+    assert 'bast victim = "fifo"' not in lru["moved"]
+    assert {found["ways"][f'bast victim = "{one}"']["choice"] for one in ("fifo", "random")} == {
+        "bast victim"
+    }
+    assert 0 < lru["kept"] < lru["choices"]
+    assert all(way["open"] and not way["left_out"] for way in found["ways"].values())
+    assert not (data.folder() / "bplru" / "sensitivity.json").read_text().startswith(json.dumps(found)[:40])
 
 
 def test_papers_can_be_named(cli: Cli) -> None:
@@ -67,24 +79,187 @@ def test_papers_can_be_named(cli: Cli) -> None:
 
 
 def test_a_switch_of_the_paper_changes_what_it_says_and_nothing_else() -> None:
-    answered = found_with(
+    found = found_with(
         switch("pages", set={"ftl.mapping": {"kind": "page"}, "ftl.over_provisioning": 1.0}),
         switch("BPLRU on pages", set={"ftl.mapping": {"kind": "page"}}, where={"buffer.scheme": "bplru"}),
         switch("as it is", set={"buffer.scheme.kind": "lru"}, where={"buffer.scheme": "lru"}),
         switch("elsewhere", set={"host.speedup": 2.0}, figures=("7",)),
     )
-    changed = {
-        one.name: [(change.claim.id, change.ours(change.after)) for change in one.changes]
-        for one in answered.switched
+    assert moved(found, "pages") == [("table1-lru", "0"), ("table1-block-lru", "0")]
+    assert moved(found, "BPLRU on pages") == [("table1-block-lru", "0")]
+    assert not {"as it is", "elsewhere"} & set(found.ways)
+    # LRU's claim is not about the runs that the second one changes.
+    without = found_with(switch("pages", set={"ftl.mapping": {"kind": "page"}, "ftl.over_provisioning": 1.0}))
+    more = {name: one.choices - without.claims[name].choices for name, one in found.claims.items()}
+    assert more == {"table1-lru": 0, "table1-block-lru": 1, "table1-no-hits": 1}
+
+
+def test_what_a_paper_does_not_leave_open_is_shown_and_not_counted() -> None:
+    pages: dict[str, object] = {"set": {"ftl.mapping": {"kind": "page"}, "ftl.over_provisioning": 1.0}}
+    counted = found_with(switch("pages", **pages)).claims["table1-lru"]
+    shown = found_with(switch("pages", **pages, open="nothing: what it is worth")).claims["table1-lru"]
+    assert "pages" in counted.moved
+    assert "pages" in shown.moved
+    assert (shown.choices, shown.kept) == (counted.choices - 1, counted.kept)
+
+
+def test_ways_of_one_choice_count_once() -> None:
+    pages: dict[str, object] = {"set": {"ftl.mapping": {"kind": "page"}, "ftl.over_provisioning": 1.0}}
+    fewer: dict[str, object] = {"set": {"ftl.mapping.log_blocks": 3}}
+    apart = found_with(switch("a", **pages), switch("b", **fewer)).claims["table1-lru"]
+    one = found_with(switch("a", **pages, choice="FTL"), switch("b", **fewer, choice="FTL"))
+    assert one.claims["table1-lru"].choices == apart.choices - 1
+
+
+class Faked:
+    """Runs nothing: the configuration tells what comes out. Notes what was asked for, and at which length."""
+
+    def __init__(self, throughput: Callable[[Config], float], writes: int = 50_000) -> None:
+        self.throughput, self.writes = throughput, writes
+        self.short: list[str] = []
+        self.whole: list[str] = []
+
+    def record(self, config: Config) -> dict[str, Any]:
+        """One run."""
+        return {
+            "trusted": True,
+            "requests": {"reads": 0, "writes": self.writes},
+            "throughput": {"bytes_per_s": self.throughput(config) * 1e6},
+            "simulated_s": 1.0,
+            "end_of_run": {"seconds": 0.0},
+        }
+
+    def __call__(self, experiments: Sequence[Experiment]) -> list[Outcome]:
+        for one in experiments:
+            where = self.short if one.config["workload"].get("first") else self.whole
+            where.append(one.reading or "as it is")
+        return [Outcome(one, self.record(one.config)) for one in experiments]
+
+    def study(self, *switches: Switch, figure: str = "18") -> Sensitivity:
+        """LRU compensation, in a paper that leaves these open."""
+        paper = replace(data.paper("bplru"), switches=switches)
+        planned = plan([(paper, paper.figure(figure))], Survey())
+        [one] = planned.figures
+        for run_, experiment in zip(one.runs, one.experiments, strict=True):
+            run_.record = self.record(experiment.config)
+        return study([one], self)
+
+
+def compensated(config: Config) -> float:
+    """10 % more with compensation, but where two things are done in other ways, less and less."""
+    if not config["buffer"]["scheme"]["compensation"]:
+        return 1.0
+    lost: float = 0.045 * ((config["host"]["speedup"] != 1) + (config["ftl"]["mapping"]["log_blocks"] != 7))
+    return 1.1 - lost - (0.01 if lost > 0.05 else 0)
+
+
+SPEEDUP = switch("faster", set={"host.speedup": 2.0})
+LOGS = switch("fewer logs", set={"ftl.mapping.log_blocks": 3})
+
+
+def test_only_what_moves_at_a_tenth_of_the_length_is_run_at_full_length() -> None:
+    fake = Faked(compensated)
+    found = fake.study(SPEEDUP)
+    one = found.claims["fig18-compensation"]
+    # 5.5 % in the place of 10 %.
+    assert (one.verdict, one.moved["faster"]) == ("reproduced", Under("partly", "5.5 %"))
+    assert one.kept == one.choices - 1 > 5
+    # Every way was tried; the one that moves claims was run at full length, with the 1 MB that they are of.
+    assert set(fake.short) == {*found.ways, "as it is"}
+    assert fake.whole == ["faster"] * 2
+
+
+def test_short_runs_are_not_shortened() -> None:
+    fake = Faked(compensated, writes=5_000)
+    assert "faster" in fake.study(SPEEDUP).claims["fig18-compensation"].moved
+    assert fake.short == []
+
+
+def test_what_a_tenth_of_the_length_cannot_tell_is_run_at_full_length() -> None:
+    """Short runs give another verdict than whole ones: there a way counts as soon as it moves the figure."""
+
+    def short_is_level(config: Config) -> float:
+        if not config["buffer"]["scheme"]["compensation"]:
+            return 1.0
+        if config["workload"].get("first"):
+            return 3.0 if config["host"]["speedup"] == 1 else 4.0
+        return 1.1 if config["host"]["speedup"] == 1 else 0.9
+
+    fake = Faked(short_is_level)
+    found = fake.study(SPEEDUP).claims["fig18-compensation"]
+    assert found.moved["faster"].verdict == "not reproduced"
+    assert set(fake.whole) == {"faster"}
+
+
+def test_pairs_tell_what_neither_brings_alone() -> None:
+    fake = Faked(compensated)
+    found = fake.study(SPEEDUP, LOGS)
+    one = found.claims["fig18-compensation"]
+    assert {name: under.verdict for name, under in one.moved.items()} == {
+        "faster": "partly",
+        "fewer logs": "partly",
     }
-    assert changed["pages"] == [("table1-lru", "0"), ("table1-block-lru", "0")]
-    assert changed["BPLRU on pages"] == [("table1-block-lru", "0")]
-    assert "as it is" not in changed
-    assert "elsewhere" not in changed
-    # The figure's own verdicts are those without any of it.
-    assert [answer.finding.verdict for answer in answered.answers][:2] == ["reproduced", "reproduced"]
-    assert sentence(answered.switched).startswith("1 of 3 claims have the same verdict")
-    assert "| `pages` | made up | 3 | 0 | 2 | table1-lru: 12 → 0, not reproduced<br>" in page([answered])
+    # 10 % less 4.5, 4.5 and 1.
+    assert one.pairs == {"faster + fewer logs": Under("not reproduced", "0 %")}
+    assert found.pairs == 1
+    assert "brings alone" in found.sentence()
+    # Ways of one choice are no pair.
+    same = Faked(compensated).study(replace(SPEEDUP, choice="x"), replace(LOGS, choice="x"))
+    assert same.pairs == 0
+
+
+def test_it_is_stored_beside_the_claims_and_reused(tmp_path: Path) -> None:
+    paper = replace(data.paper("bplru"), folder=tmp_path)
+    assert sensitivity.stored(paper) is None
+    found = Faked(compensated).study(SPEEDUP, LOGS)
+    sensitivity.write(paper, found)
+    text = (tmp_path / sensitivity.STUDY_NAME).read_text()
+    assert sensitivity.stored(paper) == found
+    sensitivity.write(paper, found)
+    assert (tmp_path / sensitivity.STUDY_NAME).read_text() == text
+    # A line for each claim, so that changes can be read.
+    assert sum('"fig18' in line for line in text.splitlines()) == 2
+    # Claims that are gone are passed over.
+    fewer = replace(paper, claims=tuple(one for one in paper.claims if one.id != "fig18-compensation"))
+    kept = sensitivity.stored(fewer)
+    assert kept is not None
+    assert set(kept.claims) == {"fig18-without-compensation"}
+    (tmp_path / sensitivity.STUDY_NAME).write_text("{}")
+    with pytest.raises(_core.InputError, match="not what `reproduce bplru --sensitivity` writes"):
+        sensitivity.stored(paper)
+
+
+def test_it_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
+    paper = data.paper("bplru")
+    planned = plan([(paper, paper.figure("table1"))], Survey())
+    execute(planned, Handling(folder=tmp_path), Quiet())
+    asked: list[int] = []
+
+    def stopping(experiments: Sequence[Experiment]) -> Sequence[Outcome]:
+        """The figure's own runs, then the ways at a tenth; the user stops it before the last step."""
+        asked.append(len({one.text for one in experiments}))
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return runner(Handling(folder=tmp_path), Quiet())(experiments)
+
+    with pytest.raises(KeyboardInterrupt):
+        study(planned.figures, stopping)
+    caller = Quiet()
+    found = study(planned.figures, runner(Handling(folder=tmp_path), caller))
+    assert found == study(planned.figures, RUN)
+    # These runs are too short to be shortened: what is run at full length has been run by then, too.
+    assert caller.notices[:3] == [f"{count} of {count} runs found in {tmp_path}" for count in asked]
+
+
+def test_each_result_says_how_robust_it_is_or_that_nobody_tried() -> None:
+    paper = data.paper("bplru")
+    planned = plan([(paper, paper.figure("table1"))], Survey())
+    execute(planned)
+    [without] = answers(planned)
+    assert without.robust(without.answers[0]) == ""
+    found = study(planned.figures, RUN)
+    [answered] = answers(planned, {"bplru": found})
+    assert answered.robust(answered.answers[0]) == found.claims["table1-lru"].robust
 
 
 def switched(config: Mapping[str, Any], **settings: object) -> Mapping[str, Any] | None:
@@ -119,25 +294,22 @@ def test_a_switched_workload_takes_the_place_of_the_runs_own() -> None:
     assert (found["workload"]["path"], "generate" in found["workload"]) == ("a.spc", False)
 
 
-def test_a_switch_that_the_engine_refuses_is_told() -> None:
+def test_a_way_that_the_engine_refuses_is_told() -> None:
     small = {"set": {"buffer.size": "1 B"}}
-    found = {
-        one.name: one
-        for one in found_with(
-            switch("no room", **small), switch("no room for one", **small, where={"buffer.scheme": "bplru"})
-        ).switched
-    }
-    refused = found["no room"]
-    assert (refused.claims, refused.changes, refused.left_out) == ((), (), refused.runs)
-    assert "buffer.size" in refused.errors[0]
-    # Both schemes have no hits: that claim must not be judged of the other one alone and called the same.
-    one = found["no room for one"]
-    assert (one.left_out, one.runs) == (2, 2)
-    assert one.changes == ()
-    assert "table1-block-lru" not in one.claims
-    assert one.notes[0].startswith(
-        "2 of 2 runs refused or not to be trusted, left out on both sides; refused: "
+    found = found_with(
+        switch("no room", **small), switch("no room for one", **small, where={"buffer.scheme": "bplru"})
     )
+    refused = found.ways["no room"]
+    assert refused.left_out == refused.runs == 3
+    assert "buffer.size" in refused.errors[0]
+    assert refused.note.startswith(
+        "3 of 3 runs refused or not to be trusted, left out on both sides; refused: "
+    )
+    # Both schemes have no hits: that claim must not be judged of the other one alone and called the same.
+    assert found.ways["no room for one"].left_out == 2
+    assert not any(one.moved.keys() & {"no room", "no room for one"} for one in found.claims.values())
+    without = found_with().claims["table1-block-lru"]
+    assert found.claims["table1-block-lru"].choices == without.choices
 
 
 def test_points_that_cannot_be_trusted_are_on_neither_side() -> None:
@@ -146,10 +318,13 @@ def test_points_that_cannot_be_trusted_are_on_neither_side() -> None:
     runs += [run("b", size, time=2) for size in ("1 MiB", "2 MiB")]
     order = claim("order", left=A, right=B, relation="less")
     assert judge(PAPER, FIGURE, order, runs).verdict != REPRODUCED
-    variant = Variant("spoils", "made up", PAPER, FIGURE, runs, {0: Experiment("", Path())})
-    variant.records[0] = {"time": 5, "trusted": False, "reasons": ["it fell behind"]}
+    experiments = {0: Experiment("", Path())}
+    variant = Variant(
+        ("spoils",), "made up", "made", PAPER, FIGURE, runs, experiments, (frozenset(experiments),)
+    )
+    variant.put(0, {"time": 5, "trusted": False, "reasons": ["it fell behind"]}, None)
     before, after = ([pair[side] for pair in variant.compared] for side in (0, 1))
-    assert variant.left_out == 1
+    assert variant.left_out == {0}
     assert judge(PAPER, FIGURE, order, before).verdict == judge(PAPER, FIGURE, order, after).verdict
 
 

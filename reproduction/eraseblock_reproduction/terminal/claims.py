@@ -12,32 +12,35 @@ from rich.text import Text
 
 from eraseblock.toolkit import duration
 from eraseblock_reproduction import wording
-from eraseblock_reproduction.answers import Answer, FigureAnswer, PaperAnswer, counts, made_so
+from eraseblock_reproduction.answers import Answer, FigureAnswer, PaperAnswer, counts
 from eraseblock_reproduction.data import NEEDS, Paper
-from eraseblock_reproduction.finding import CONTRADICTS, DIRECTION, NOT, REPRODUCED
-from eraseblock_reproduction.sensitivity import Switched, sentence
+from eraseblock_reproduction.finding import CONTRADICTS, DIRECTION, NOT, PARTLY, REPRODUCED
+from eraseblock_reproduction.headline import asides, beside
+from eraseblock_reproduction.sensitivity import Sensitivity
 
-_STYLES = {REPRODUCED: "green", DIRECTION: "yellow", NOT: "red", CONTRADICTS: "magenta"}
+_STYLES = {REPRODUCED: "green", PARTLY: "yellow", DIRECTION: "yellow", NOT: "red", CONTRADICTS: "magenta"}
 
 
-def print_reproduction(console: Console, papers: Sequence[PaperAnswer], *, brief: bool = False) -> None:
-    """Print all figures, or with `brief` only the counts of each."""
+def print_reproduction(
+    console: Console, papers: Sequence[PaperAnswer], *, brief: bool = False, fresh: bool = True
+) -> None:
+    """Print all figures, or with `brief` only the counts; what verdicts hang on, if just found out."""
     for paper in papers:
         console.print(Text(f"{paper.paper.title} ({paper.paper.source}, {paper.paper.year})", "bold"))
         if brief:
             console.print(_overview(paper))
         else:
             for figure in paper.figures:
-                _print_figure(console, figure)
-        if paper.switched:
-            _print_sensitivity(console, paper.switched)
+                _print_figure(console, paper, figure)
+        if paper.study is not None and fresh:
+            _print_sensitivity(console, paper.study)
         if len(paper.figures) > 1:
-            console.print(_counts(paper.answers))
+            console.print(_headline(paper))
             console.print()
     if len(papers) > 1:
         console.print(Text("All papers", "bold"))
-        console.print(_counts([answer for paper in papers for answer in paper.answers]))
-    if sentence := made_so(answer for paper in papers for answer in paper.answers):
+        console.print(_counts([answer for paper in papers for answer in paper.results]))
+    if sentence := beside([answer for paper in papers for answer in paper.answers]):
         console.print(Text(sentence, "dim"))
 
 
@@ -76,7 +79,7 @@ def papers_json(papers: Sequence[Paper]) -> list[dict[str, Any]]:
     ]
 
 
-def _print_figure(console: Console, one: FigureAnswer) -> None:
+def _print_figure(console: Console, paper: PaperAnswer, one: FigureAnswer) -> None:
     figure = one.figure
     console.print()
     console.print(Text.assemble((figure.label, "bold"), f": {figure.title} (section {figure.section})"))
@@ -90,42 +93,48 @@ def _print_figure(console: Console, one: FigureAnswer) -> None:
     table.add_column("here", ratio=4, overflow="fold")
     table.add_column("verdict", ratio=3, overflow="fold")
     for answer in one.answers:
-        table.add_row(*_row(answer))
+        table.add_row(*_row(paper, answer))
     console.print(table)
     if one.untrusted:
         console.print(Text(f"{one.untrusted} of {len(one.plan.runs)} runs are not to be trusted", "bold red"))
 
 
-def _print_sensitivity(console: Console, found: Sequence[Switched]) -> None:
+def _print_sensitivity(console: Console, study: Sensitivity) -> None:
     console.print()
-    console.print(Text(sentence(found)))
+    console.print(Text(study.sentence()))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("done in another way", ratio=3, overflow="fold")
     table.add_column("left open", ratio=4, overflow="fold")
-    table.add_column("claims", justify="right")
     table.add_column("what comes out", ratio=5, overflow="fold")
-    for one in found:
-        if not one.changes and not one.notes:
+    movers = study.movers()
+    for name, way in study.ways.items():
+        if name not in movers and not way.note:
             continue
         which = Text()
-        for change in one.changes:
+        for claim, was, under in movers.get(name, ()):
             which.append("\n" if which else "")
-            which.append(f"{change.claim.id}: {change.ours(change.after)}: ")
-            which.append(change.after.verdict, _STYLES.get(change.after.verdict, "dim"))
-            which.append(f" (was {change.ours(change.before)}: {change.before.verdict})", "dim")
-        for note in one.notes:
+            which.append(f"{claim}: {under.ours}: ")
+            which.append(under.verdict, _STYLES.get(under.verdict, "dim"))
+            which.append(f" (was {was.ours}: {was.verdict})", "dim")
+        if way.note:
             which.append("\n" if which else "")
-            which.append(note, "dim")
-        table.add_row(one.name, one.open, str(len(one.claims)), which)
+            which.append(way.note, "dim")
+        table.add_row(name, way.open, which)
     if table.row_count:
         console.print(table)
+    for claim, one in study.claims.items():
+        for pair, under in one.pairs.items():
+            console.print(Text(f"{claim} under {pair}: {under.ours}: {under.verdict} (was {one.verdict})"))
 
 
-def _row(answer: Answer) -> list[Text]:
+def _row(paper: PaperAnswer, answer: Answer) -> list[Text]:
     claim, finding = answer.claim, answer.finding
     says = Text(claim.says)
     if claim.part:
         says.append(f" ({claim.part})", "dim")
+    if not claim.counts:
+        aside = f"follows from {', '.join(claim.follows)}" if claim.follows else claim.shows
+        says.append(f"\n{aside}", "dim")
     here = Text(wording.ours(answer.paper, claim, finding))
     for name, other in finding.readings.items():
         if other.verdict != finding.verdict:
@@ -133,6 +142,8 @@ def _row(answer: Answer) -> list[Text]:
     verdict = Text(finding.verdict, _STYLES.get(finding.verdict, "dim"))
     if finding.reason:
         verdict.append(f": {finding.reason}", "dim")
+    if robust := paper.robust(answer):
+        verdict.append(f"\nrobust {robust}", "dim")
     return [says, Text(wording.stated(answer.paper, claim)), here, verdict]
 
 
@@ -148,6 +159,14 @@ def _overview(paper: PaperAnswer) -> Table:
         time = duration(1e9 * one.seconds) if runs else ""
         table.add_row(one.figure.label, str(len(one.answers)), str(runs or ""), time, _counts(one.answers))
     return table
+
+
+def _headline(paper: PaperAnswer) -> Text:
+    """How many results have which verdict, and what has to be said beside it."""
+    text = Text.assemble(f"{len(paper.results)} results: ", _counts(paper.results))
+    for aside in asides(paper):
+        text.append(f"\n{aside}", "dim")
+    return text
 
 
 def _counts(answers: Sequence[Answer]) -> Text:

@@ -1,0 +1,160 @@
+"""What people cite: the headline counts results alone, each fact once; the pages are short, and whole."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from claims import FIGURE, PAPER, READINGS, STAND_IN, A, B, quantity, run
+
+from eraseblock_reproduction import data
+from eraseblock_reproduction.answers import Answer, FigureAnswer, PaperAnswer
+from eraseblock_reproduction.data import CONSTRUCTION, EXAMPLE, RESULT, Claim, Main
+from eraseblock_reproduction.headline import asides, beside
+from eraseblock_reproduction.pages.made import Made
+from eraseblock_reproduction.pages.overview import overview
+from eraseblock_reproduction.pages.paper import paper_page
+from eraseblock_reproduction.pages.tables import claims_csv
+from eraseblock_reproduction.plan import FigurePlan
+from eraseblock_reproduction.selection import Run
+from eraseblock_reproduction.sensitivity import Hangs, Sensitivity, Under, Way
+from eraseblock_reproduction.verdicts import judge
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+MADE = Made("0.1.0+abc", "1234567")
+RUNS = [run("a", time=1.0), run("b", time=2.0)]
+LESS: Mapping[str, Any] = {"left": A, "right": B, "relation": "less"}
+
+
+def made(id_: str, kind: str = "order", shows: str = RESULT, by: str = "time", **table: Any) -> Claim:
+    """A claim of this id."""
+    whole = {"id": id_, "figure": "1", "says": f"{id_} is so", "kind": kind, "quantity": by, **table}
+    return Claim(id_, "1", "1", whole["says"], kind, by, whole, shows=shows)
+
+
+def answered(*claims: Claim, study: Sensitivity | None = None, runs: list[Run] = RUNS) -> PaperAnswer:
+    """A paper with these claims; the first is what it is cited for."""
+    quantities = {
+        **PAPER.quantities,
+        "chosen": replace(quantity("chosen", "time", READINGS), chosen="by luck"),
+    }
+    paper = replace(
+        PAPER,
+        quantities=quantities,
+        claims=claims,
+        main=Main("A is quick.", (claims[0].id,)),
+        causes={"weather": "the weather"},
+    )
+    plan = FigurePlan(paper, FIGURE, runs, [], is_run=True, is_read=False)
+    found = [
+        Answer(paper, part, judge(paper, FIGURE, part, runs), (STAND_IN,))
+        for claim in claims
+        for part in claim.parts()
+    ]
+    return PaperAnswer(paper, (FigureAnswer(plan, tuple(found)),), study)
+
+
+ORDER = made("order", **LESS)
+STUDY = Sensitivity(
+    "0.1.0+old",
+    {"otherwise": Way("how it was done", "how", ("1",), 2, 0)},
+    {"order": Hangs("reproduced", "1 < 2", 4, 3, {"otherwise": Under("not reproduced", "3 > 2")})},
+)
+
+
+def test_only_results_count_and_each_fact_once() -> None:
+    paper = answered(
+        ORDER,
+        made("again", **LESS, follows="order"),
+        made("example", "exact", EXAMPLE, left=A, value=1),
+        made("set", "exact", CONSTRUCTION, left=A, value=2),
+    )
+    assert paper.counts == {"reproduced": 1}
+    assert beside(paper.answers) == (
+        "Not counted: 1 are so by construction (settings, workload figures, constants), 0 of them as stated; "
+        "1 are worked examples, 1 of them as stated; 1 follow from others."
+    )
+    page = paper_page(paper, [], MADE)
+    assert "**All 1 results:** 1 reproduced." in page
+    assert '<a id="again">again</a> from order (reproduced)' in page
+    assert "- Worked examples: 1 of 1 as stated." in page
+    assert '- By construction: 0 of 1 as stated:\n  - <a id="set">set</a>, not reproduced: 1' in page
+
+
+def test_what_a_claim_shows_is_told_by_what_it_is_about() -> None:
+    shown = {claim.id: claim.shows for name in data.PAPERS for claim in data.paper(name).claims}
+    assert {shown[name] for name in ("table4.1-size", "table4.2-settings", "table4.4-read")} == {CONSTRUCTION}
+    assert {shown[name] for name in ("table1.1-page-hits", "fig3.2-striping", "fig6-example")} == {EXAMPLE}
+    assert {shown[name] for name in ("fig4.1-response-vs-fab", "fig24-order")} == {RESULT}
+    # Four of five stand-ins were fitted to this average.
+    assert shown["fig3-read"] == CONSTRUCTION
+
+
+def test_the_first_screen_says_whether_it_holds_and_how_robustly() -> None:
+    head = "| [order](#order) | order is so | < | 1 < 2 | reproduced |"
+    assert f"{head} none run |" in paper_page(answered(ORDER), [], MADE)
+    page = paper_page(answered(ORDER, study=STUDY), [], MADE)
+    assert "**Does it hold here?** Yes: of 1 claims" in page
+    assert f"{head} 3 of 4 |" in page
+    assert "(one seed, engine 0.1.0+old)" in page
+    assert "| `otherwise` | how it was done | 1 | order: reproduced → not reproduced |" in page
+    assert "engine 0.1.0+abc, commit 1234567" in page
+    assert "eraseblock reproduce made 1 -o out/made" in page
+
+
+def test_a_reading_that_was_chosen_by_what_came_out_is_said_beside_the_headline() -> None:
+    [_, said] = asides(answered(made("chosen", "exact", by="chosen", left=A, value=1)))
+    assert said == (
+        "What the paper measures was chosen by luck: of 1 results on it the reading taken has 1 reproduced; "
+        "the others would have, twice: 1 not reproduced."
+    )
+    assert said in overview([answered(made("chosen", "exact", by="chosen", left=A, value=1))], "papers", MADE)
+
+
+def test_failures_of_one_cause_are_told_together() -> None:
+    failing = [made(name, "exact", left=A, value=9, cause="weather") for name in ("x", "y")]
+    found = asides(answered(*failing, made("z", "exact", left=A, value=9)))
+    assert found[1] == "2 of the 3 not reproduced have one likely cause, the weather."
+
+
+def test_a_claim_that_lists_values_is_one_row_and_all_of_its_parts_are_data() -> None:
+    both = made("both", "number", by="time", values={"a": 1, "b": 9})
+    both = replace(both, table={**both.table, "by": "buffer.scheme"})
+    paper = answered(both)
+    page = paper_page(paper, [], MADE)
+    row = "| both is so | a: 1<br>b: 9 | a: 1<br>b: 2 | 1 reproduced, 1 not reproduced |"
+    assert f'| <a id="both">both</a> {row}\n' in page
+    rows = list(csv.DictReader(claims_csv(paper).splitlines()))
+    assert [(one["id"], one["verdict"], one["value"]) for one in rows] == [
+        ("both.a", "reproduced", "1"),
+        ("both.b", "not reproduced", "2"),
+    ]
+
+
+@pytest.mark.parametrize("name", data.PAPERS)
+def test_each_paper_has_a_page_that_is_short_and_has_all_results(name: str) -> None:
+    path = DOCS / "papers" / f"{name}.md"
+    page = path.read_text()
+    assert len(page.encode()) <= 25_000
+    paper = data.paper(name)
+    parts = [part for claim in paper.claims for part in claim.parts()]
+    anchors = re.findall(r'<a id="([^"]+)">', page)
+    assert len(anchors) == len(set(anchors))
+    assert {part.whole for part in parts if part.shows == RESULT} <= set(anchors)
+    with (DOCS / "papers" / f"{name}.csv").open() as file:
+        assert sorted(row["id"] for row in csv.DictReader(file)) == sorted(part.id for part in parts)
+    links = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page)
+    assert [link for link in links if not (path.parent / link).exists()] == []
+    assert [anchor for anchor in re.findall(r"\]\(#([^)]+)\)", page) if anchor not in anchors] == []
+
+
+def test_the_overview_has_a_row_for_each_paper() -> None:
+    text = (DOCS / "reproduction.md").read_text()
+    assert len(text.encode()) < 12_000
+    assert all(f"| [{name}](papers/{name}.md) |" in text for name in data.PAPERS)
+    assert "## Results" in text
