@@ -147,7 +147,7 @@ def main() -> int:
     sys.stdout.write(orders(cases) + "\n\n" + thresholds(cases) + "\n")
     if arguments.csv:
         with arguments.csv.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(rows[0]))
+            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
     return 0
