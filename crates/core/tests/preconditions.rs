@@ -319,6 +319,59 @@ fn a_workload_of_reads_uses_nothing() {
     ));
 }
 
+/// What a workload reads has been stored by the time it runs, what it never touches has not; trims
+/// have taken nothing away.
+#[test]
+fn a_trace_is_written_once_before_it_runs() {
+    let mut config = drive(nand([2, 1, 1, 1], 32, 16), 704);
+    config.precondition.state = Precondition::Trace;
+    let request = |arrival_us: u64, op, page: u64, pages: u64| Request {
+        arrival_ns: arrival_us * 1000,
+        offset: page * FLASH_PAGE,
+        len: pages * FLASH_PAGE,
+        volume: 0,
+        op,
+        fua: false,
+    };
+    let requests = [
+        request(0, Op::Trim, 0, 4),
+        request(10_000, Op::Read, 100, 3),
+        request(20_000, Op::Write, 200, 1),
+        request(30_000, Op::Flush, 0, 0),
+        request(40_000, Op::Read, 100, 1),
+    ];
+    let run = |stored: bool| {
+        let mut device = Device::new(&config, Options { verify: true }).unwrap();
+        device.precondition().unwrap();
+        if stored {
+            let all = requests.iter().map(|request| Ok::<_, DeviceError>(*request));
+            assert!(device.store_with(all, &mut |_, _| true).unwrap());
+        }
+        assert_eq!(device.counters().programmed, 0);
+        for request in &requests {
+            device.submit(request).unwrap();
+        }
+        // Never touched, and so never stored.
+        device.submit(&request(50_000, Op::Read, 300, 1)).unwrap();
+        device.finish().unwrap()
+    };
+    let [empty, stored] = [false, true].map(run);
+    assert_eq!((empty.flash.reads.total, stored.flash.reads.total), (0, 4));
+    let done = &stored.precondition;
+    assert_eq!((done.state.as_str(), done.pages_written, done.settled), ("trace", 5, true));
+    assert_eq!(stored.flash.programs.total, empty.flash.programs.total);
+
+    let mut device = Device::new(&config, Options::default()).unwrap();
+    device.precondition().unwrap();
+    let beyond = || std::iter::once(Ok::<_, DeviceError>(request(0, Op::Read, 1 << 30, 1)));
+    assert!(matches!(
+        device.store_with(beyond(), &mut |_, _| true),
+        Err(DeviceError::Request { .. })
+    ));
+    let all = requests.iter().map(|request| Ok::<_, DeviceError>(*request));
+    assert!(!device.store_with(all, &mut |_, _| false).unwrap());
+}
+
 /// As much as the model takes: pages that are written again after a trim find room beside the
 /// tombstones that tell of it.
 #[test]

@@ -513,6 +513,35 @@ fn bplru_figure_4_pads_a_block_and_the_ftl_switches() {
     assert_eq!((report.flash.reads.padding, report.padded_pages, report.merges.switch), (2, 2, 1));
 }
 
+/// The HBM thesis, section 2.4.2: pages that are not in the flash memory are no padding.
+#[test]
+fn bplru_can_leave_out_of_a_padded_block_what_was_never_written() {
+    for (scheme, programs) in
+        [(json!("bplru"), 4), (json!({"kind": "bplru", "pad_unwritten": false}), 2)]
+    {
+        let mut drive = device(&json!({
+            "ftl": {"mapping": {"kind": "bast", "log_blocks": 2}},
+            "buffer": {"size": "8 KiB", "scheme": scheme},
+            "precondition": {"state": "empty"},
+        }));
+        write(&mut drive, &[12, 15, 16]);
+        let flash = drive.finish().unwrap().flash;
+        assert_eq!((flash.reads.total, flash.programs.total), (0, programs), "{scheme}");
+        // What has been written is padding either way: here page 12.
+        let mut drive = device(&json!({
+            "ftl": {"mapping": {"kind": "bast", "log_blocks": 2}},
+            "buffer": {"size": "4 KiB", "scheme": scheme},
+            "precondition": {"state": "empty"},
+        }));
+        write(&mut drive, &[12, 14, 16]);
+        let report = drive.finish().unwrap();
+        let reads = if programs == 4 { 3 } else { 1 };
+        assert_eq!(report.flash.reads.padding, reads, "{scheme}");
+        assert_eq!(report.padded_pages, report.flash.programs.total - 2, "{scheme}");
+        assert_eq!(report.flash.programs.total, if programs == 4 { 8 } else { 3 }, "{scheme}");
+    }
+}
+
 #[test]
 fn page_mapping_erases_a_block_that_was_overwritten_whole_without_copies() {
     let mut drive = device(&json!({

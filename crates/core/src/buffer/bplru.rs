@@ -17,9 +17,11 @@
 //! (`evict_order`): Table 1's rows are possible only so. *Written sequentially* means: its next
 //! write began where the last one of it ended, from page 0 to the last page, with all of them
 //! buffered; a write at page 0 begins anew, any other breaks it off until then; a trim does not. A
-//! page that was never written is not read for padding, but written all the same. `padding` and
-//! `compensation` can be switched off one by one: without both it is `block-lru` with
-//! `reads = "bypass"`.
+//! page that was never written is not read for padding, but written all the same
+//! (`pad_unwritten = false`: it is not, as there is nothing to write; the HBM thesis, section
+//! 2.4.2, pads with pages "in the flash memory" and says that padding suffers where they "are not
+//! in the flash memory either"). `padding` and `compensation` can be switched off one by one:
+//! without both it is `block-lru` with `reads = "bypass"`.
 //!
 //! `buffer_paper_bytes` counts the two-level index of section 3.4, with 4 bytes for each field: a
 //! pointer for each logical block, a node (two links, block, count) for each page and for each
@@ -39,7 +41,7 @@ use super::{Action, Buffer, Outcome, Reason, Shape};
 use crate::support::NONE;
 use crate::support::ids::Lpn;
 use crate::support::list::{Links, List};
-use crate::support::registry::{About, Example};
+use crate::support::registry::{About, Choice, Example, Needs};
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -49,7 +51,14 @@ pub const ABOUT: About = About {
     paper: "Kim and Ahn, BPLRU: A buffer management scheme for improving random writes in flash \
         storage, FAST",
     year: Some(2008),
-    choices: &[EVICT_ORDER],
+    choices: &[
+        EVICT_ORDER,
+        Choice {
+            option: "pad_unwritten",
+            others: &["false"],
+            open: "whether a block is padded with pages that were never written, too",
+        },
+    ],
     examples: &[
         Example {
             source: "the paper's figure 3",
@@ -79,6 +88,7 @@ pub const ABOUT: About = About {
             requests: "W 0, W 12, W 8-11, W 4-5, W 16",
         },
     ],
+    needs: &[Needs { option: "pad_unwritten", beside: "padding", values: &["true"] }],
     source: include_str!("bplru.rs"),
     ..About::PLAIN
 };
@@ -89,6 +99,8 @@ pub const ABOUT: About = About {
 pub struct Config {
     /// Read what a block lacks and write it whole (section 3.2).
     pub padding: bool,
+    /// Write the pages of the block that were never written, too: it reaches the flash whole.
+    pub pad_unwritten: bool,
     /// Send a block that was written sequentially to the end of the list (section 3.3).
     pub compensation: bool,
     /// When room is made for a page whose block is already buffered.
@@ -97,7 +109,12 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { padding: true, compensation: true, evict_order: EvictOrder::EvictFirst }
+        Self {
+            padding: true,
+            pad_unwritten: true,
+            compensation: true,
+            evict_order: EvictOrder::EvictFirst,
+        }
     }
 }
 
@@ -107,7 +124,12 @@ impl Config {
     /// # Errors
     /// No room for a page.
     pub fn build(&self, shape: Shape) -> Result<Box<dyn Buffer>, String> {
-        let order = |nodes| Bplru::new(nodes, self.padding, self.compensation);
+        let action = match (self.padding, self.pad_unwritten) {
+            (true, true) => Action::EvictPadded,
+            (true, false) => Action::EvictCompleted,
+            (false, _) => Action::Evict,
+        };
+        let order = |nodes| Bplru::new(nodes, action, self.compensation);
         Ok(Box::new(Blocked::new("bplru", shape, ReadPolicy::Bypass, self.evict_order, order)?))
     }
 }
@@ -121,7 +143,7 @@ const BROKEN: u32 = NONE;
 /// Blocks in the order of their last write, those written sequentially at the end.
 #[derive(Debug)]
 pub(super) struct Bplru {
-    padding: bool,
+    action: Action,
     compensation: bool,
     order: List,
     links: Links,
@@ -131,9 +153,9 @@ pub(super) struct Bplru {
 
 impl Bplru {
     /// No nodes of `0..nodes`.
-    pub(super) fn new(nodes: usize, padding: bool, compensation: bool) -> Self {
+    pub(super) fn new(nodes: usize, action: Action, compensation: bool) -> Self {
         let (order, links) = (List::default(), Links::new(nodes));
-        Self { padding, compensation, order, links, next_offset: vec![0; nodes] }
+        Self { action, compensation, order, links, next_offset: vec![0; nodes] }
     }
 
     /// Whether a block was written from its first to its last page in order, and not since.
@@ -162,7 +184,7 @@ impl Bplru {
 
 impl BlockOrder for Bplru {
     fn action(&self) -> Action {
-        if self.padding { Action::EvictPadded } else { Action::Evict }
+        self.action
     }
 
     fn raise(&mut self, node: u32, _blocks: &Directory) {

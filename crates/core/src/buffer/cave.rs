@@ -51,7 +51,7 @@ use super::kit::blocks::{Directory, ReadPolicy, require_share};
 use super::kit::modules::{Modules, Per};
 use super::kit::parallel::{Kept, Parallel, Pick, RANDOM, Ranked, SEQUENTIAL, Victim, from_end};
 use super::lru::LEAST_RECENT;
-use super::{Buffer, Reason, Shape, View};
+use super::{Action, Buffer, Reason, Shape, View};
 use crate::pattern::Pattern;
 use crate::support::registry::{About, Choice, Cost, Example, Needs};
 
@@ -187,7 +187,8 @@ impl Config {
         let pick = Cave { modules, sequential_above: self.sequential_above };
         match self.order {
             HostPolicy::Bplru => {
-                let parts = |nodes| (Bplru::new(nodes, self.padding, self.compensation), pick);
+                let action = if self.padding { Action::EvictPadded } else { Action::Evict };
+                let parts = |nodes| (Bplru::new(nodes, action, self.compensation), pick);
                 Parallel::build("cave", shape, Kept::Blocks, ReadPolicy::Bypass, parts)
             }
             HostPolicy::Cflru => {

@@ -112,10 +112,19 @@ pub enum Action {
     /// They are written after the missing pages of their logical block have been read, as one whole
     /// block.
     EvictPadded,
+    /// The same, but for pages that were never written: those are left out.
+    EvictCompleted,
     /// They are written to flash, in this order, and stay in the buffer, clean.
     WriteBack,
     /// They are forgotten; all are clean.
     Drop,
+}
+
+impl Action {
+    /// Whether the missing pages of the logical block are read and written along.
+    pub fn pads(self) -> bool {
+        matches!(self, Self::EvictPadded | Self::EvictCompleted)
+    }
 }
 
 /// Pages that leave together: `pages[start..end]` of the outcome.

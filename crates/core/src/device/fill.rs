@@ -101,6 +101,38 @@ impl Device {
         Ok(finished)
     }
 
+    /// Writes all that the workload reads or writes, once, past the buffer and without time; then
+    /// counts from zero. Trims and flush commands are passed over: every page that the workload
+    /// reads is stored afterwards. `progress` is as for [`Self::precondition_with`].
+    ///
+    /// # Errors
+    /// Those of the workload; there is no room, or the simulation has found itself wrong.
+    pub fn store_with<E: From<DeviceError>>(
+        &mut self,
+        requests: impl Iterator<Item = Result<Request, E>>,
+        progress: &mut dyn FnMut(u64, u64) -> bool,
+    ) -> Result<bool, E> {
+        let mut done = std::mem::take(&mut self.preconditioning);
+        let result = self.unmeasured(|device| -> Result<bool, E> {
+            for (number, request) in (0..).zip(requests) {
+                if number % REPORT_EVERY == 0 && !progress(done.pages_written, 0) {
+                    return Ok(false);
+                }
+                let request = request?;
+                if matches!(request.op, Op::Read | Op::Write) {
+                    let write = Request { op: Op::Write, ..request };
+                    done.pages_written += device.overwrite(number, &write)?;
+                }
+            }
+            device.end_pass()?;
+            Ok(true)
+        });
+        self.preconditioning = done;
+        let finished = result?;
+        self.check_faults()?;
+        Ok(finished)
+    }
+
     /// What a request writes, trims or flushes, at once; how many pages it writes. Writes with
     /// forced unit access are like others.
     fn overwrite(&mut self, number: u64, request: &Request) -> Result<u64, DeviceError> {
@@ -167,7 +199,7 @@ impl Device {
         done: &mut Preconditioning,
         progress: &mut dyn FnMut(u64, u64) -> bool,
     ) -> Result<bool, DeviceError> {
-        if state == Precondition::Empty {
+        if matches!(state, Precondition::Empty | Precondition::Trace) {
             done.settled = true;
             return Ok(true);
         }

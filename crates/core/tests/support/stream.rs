@@ -153,7 +153,7 @@ impl Ram {
             count += 1;
             let pages = out.pages_of(eviction);
             let block = pages[0].lpn.block(shape.pages_per_block);
-            if eviction.action == Action::EvictPadded
+            if eviction.action.pads()
                 && !(pages.is_sorted_by_key(|page| page.lpn)
                     && pages.iter().all(|page| page.lpn.block(shape.pages_per_block) == block))
             {
@@ -165,7 +165,7 @@ impl Ram {
                     && match eviction.action {
                         Action::Drop => !page.dirty,
                         Action::WriteBack => page.dirty,
-                        Action::Evict | Action::EvictPadded => true,
+                        Action::Evict | Action::EvictPadded | Action::EvictCompleted => true,
                     };
                 if !legal {
                     return Err(format!("{eviction:?} of {page:?}, which was held: {held:?}"));

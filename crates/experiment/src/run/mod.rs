@@ -174,11 +174,14 @@ impl Runner {
         } else if !is_filled {
             filled::fill(&mut device, (&config, options), how.cache, &mut filling)?;
         }
-        if experiment.precondition.state == Precondition::Workload {
-            let pass = || fitted.requests().map(|request| request.map_err(RunError::from));
-            if !device.overwrite_with(pass, &mut filling)? {
-                return Err(RunError::Cancelled);
-            }
+        let pass = || fitted.requests().map(|request| request.map_err(RunError::from));
+        let used = match experiment.precondition.state {
+            Precondition::Workload => device.overwrite_with(pass, &mut filling)?,
+            Precondition::Trace => device.store_with(pass(), &mut filling)?,
+            Precondition::Empty | Precondition::Full | Precondition::Steady => true,
+        };
+        if !used {
+            return Err(RunError::Cancelled);
         }
         if let Some(log) = log {
             device.observe(Box::new(log));

@@ -173,7 +173,7 @@ impl<O: BlockOrder + 'static> Blocked<O> {
 
 impl<O: BlockOrder + 'static> Buffer for Blocked<O> {
     fn pads_blocks(&self) -> bool {
-        self.order.action() == Action::EvictPadded
+        self.order.action().pads()
     }
 
     fn access(&mut self, span: &Span, _view: &dyn View, out: &mut Outcome) {

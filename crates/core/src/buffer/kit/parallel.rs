@@ -10,7 +10,7 @@
 use super::blocked::BlockOrder;
 use super::blocks::{Directory, ReadPolicy, require_room};
 use crate::buffer::{
-    Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Part, Reason, Shape, Span, View,
+    Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Part, Reason, Shape, Span, View,
 };
 use crate::pattern::{Access, Hint, Pattern};
 use crate::support::NONE;
@@ -203,7 +203,7 @@ impl<O: Ranked + 'static, P: Pick + 'static> Parallel<O, P> {
 
 impl<O: Ranked + 'static, P: Pick + 'static> Buffer for Parallel<O, P> {
     fn pads_blocks(&self) -> bool {
-        self.order.action() == Action::EvictPadded
+        self.order.action().pads()
     }
 
     fn access(&mut self, span: &Span, view: &dyn View, out: &mut Outcome) {

@@ -81,7 +81,7 @@ impl Device {
         let slot = action != Action::WriteBack;
         let leaves = |lpn| PageOut { slot, ..PageOut::host(lpn) };
         self.pipeline.batch.clear();
-        if action == Action::EvictPadded {
+        if action.pads() {
             let block = leaving[0].lpn.block(ppb);
             if self.backend.is_timed() && fills.is_none() {
                 padding = self.backend.plan_join();
@@ -91,11 +91,13 @@ impl Device {
                 if next.next_if_eq(&lpn).is_some() {
                     self.pipeline.batch.push(leaves(lpn));
                 } else {
-                    self.pad(lpn, padding, fills.unwrap_or(JoinId::NONE));
-                    self.pipeline.batch.push(PageOut::data(lpn, Cause::Padding));
+                    let stored = self.pad(lpn, padding, fills.unwrap_or(JoinId::NONE));
+                    if stored || action == Action::EvictPadded {
+                        self.pipeline.batch.push(PageOut::data(lpn, Cause::Padding));
+                    }
                 }
             }
-            self.backend.count().padded_pages += u64::from(ppb) - count as u64;
+            self.backend.count().padded_pages += (self.pipeline.batch.len() - count) as u64;
         } else {
             self.pipeline.batch.extend(leaving.iter().map(|page| leaves(page.lpn)));
         }
@@ -171,14 +173,15 @@ impl Device {
     }
 
     /// Reads a page that a flush lacks. One that was never written needs no read.
-    fn pad(&mut self, lpn: Lpn, join: JoinId, waiter: JoinId) {
+    fn pad(&mut self, lpn: Lpn, join: JoinId, waiter: JoinId) -> bool {
         if self.pipeline.parked.newest(lpn).is_some() {
-            return;
+            return true;
         }
-        let (Some(ppn), known) = self.backend.translate(NOBODY, lpn) else { return };
+        let (Some(ppn), known) = self.backend.translate(NOBODY, lpn) else { return false };
         if !self.backend.is_in_ram(ppn) {
             self.backend.read((lpn, ppn), known, Cause::Padding, (join, waiter));
         }
+        true
     }
 
     /// Forced unit access: the pages of a write are stored before the answer.

@@ -83,7 +83,7 @@ fn push_eviction(out: &mut Vec<u8>, outcome: &Outcome, eviction: &Eviction) {
     push_text(out, eviction.reason);
     out.extend_from_slice(match eviction.action {
         Action::Evict => b",\"action\":\"flush\"",
-        Action::EvictPadded => b",\"action\":\"flush-padded\"",
+        Action::EvictPadded | Action::EvictCompleted => b",\"action\":\"flush-padded\"",
         Action::WriteBack => b",\"action\":\"write-back\"",
         Action::Drop => b",\"action\":\"drop\"",
     });

@@ -11,6 +11,7 @@ use super::statistic::Statistic;
 /// The files, in the order of the documentation.
 const FILES: &[(&str, &str)] = &[
     ("hbm-2010", include_str!("../../../stand-ins/hbm-2010.toml")),
+    ("hbm-zipf", include_str!("../../../stand-ins/hbm-zipf.toml")),
     ("multibank-2009", include_str!("../../../stand-ins/multibank-2009.toml")),
     ("supa-2017", include_str!("../../../stand-ins/supa-2017.toml")),
     ("bplru-2008", include_str!("../../../stand-ins/bplru-2008.toml")),
