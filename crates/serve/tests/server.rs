@@ -178,6 +178,37 @@ fn many_requests_of_many_clients_are_under_way() {
 }
 
 #[test]
+fn a_page_that_cannot_be_read_costs_nobody_else_anything() {
+    use std::os::unix::fs::FileExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let path = image(folder.path(), "page");
+    let mut server = Server::start(&path);
+    let mut client = server.client();
+    for page in 0..16 {
+        client.write(page * 4096, &[0x70 + page as u8; 4096], true).unwrap();
+    }
+    let bytes = std::fs::read(&path).unwrap();
+    let at = bytes.windows(4096).position(|window| window == [0x73; 4096]).expect("page 3");
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.write_all_at(b"damage", at as u64).unwrap();
+    for _ in 0..3 {
+        let asked: Vec<u64> =
+            (0..16).map(|page| client.ask((READ, 0), page * 4096, 4096, &[]).unwrap()).collect();
+        for _ in 0..16 {
+            let (cookie, errno, data) = client.answer().unwrap();
+            let page = cookie - asked[0];
+            let wanted = if page == 3 { vec![] } else { vec![0x70 + page as u8; 4096] };
+            assert_eq!((errno, data), (if page == 3 { 5 } else { 0 }, wanted), "page {page}");
+        }
+        // A part of it cannot be written, as the rest would be lost; the whole of it can.
+        assert_eq!(client.call((WRITE, 0), 3 * 4096, 512, &[1; 512]), Ok((5, vec![])));
+    }
+    client.write(3 * 4096, &[9; 4096], false).unwrap();
+    assert_eq!(client.call((READ, 0), 3 * 4096, 4096, &[]), Ok((0, vec![9; 4096])));
+    assert!(server.end().success());
+}
+
+#[test]
 fn an_end_that_is_asked_for_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = image(folder.path(), "page");

@@ -102,11 +102,14 @@ impl Client {
             }
         }
         if self.sent == output.len() {
+            let had_some = !output.is_empty();
             output.clear();
             self.sent = 0;
             if output.capacity() > KEPT_OUTPUT {
                 *output = Vec::new();
             }
+            // Options may have been held up by the answers of those before them.
+            self.has_input |= had_some && !self.connection.is_in_transmission();
         }
     }
 

@@ -320,6 +320,8 @@ impl Work {
 
     /// A request has failed, and perhaps the drive with it.
     fn fail(&mut self, place: u32, why: &Failure, answers: &mut Vec<Answer>) {
+        // What the drive still does of it is nobody's any more.
+        self.numbers.retain(|_, of| *of != place);
         self.say(place, Said::Failed(errno(why)), answers);
         if self.drive.failure().is_some() {
             self.fail_all(why, answers);
