@@ -43,7 +43,7 @@ def test_every_buffer_replays_it_with_any_number_of_workers(cli: Cli, name: str)
     for record in records:
         assert record["requests"]["completed"] == record["requests"]["submitted"] > 1000
     # Other sizes, and what the number of workers may not change, show in a part, too.
-    part = ("--buffer-size", "1MiB,16MiB", "--first", "10_000", "--json")
-    one, two = (cli(*arguments, *part, "--jobs", jobs) for jobs in ("1", "2"))
+    some = ("--buffer-size", "1MiB,16MiB", "--first", "10_000", "--json")
+    one, two = (cli(*arguments, *some, "--jobs", jobs) for jobs in ("1", "2"))
     assert one.returncode == 0
     assert without_engine(one.stdout) == without_engine(two.stdout)
