@@ -152,7 +152,12 @@ class PaperAnswer:
 
     def robust(self, answer: Answer) -> str:
         """How many of how many choices keep a verdict; empty where that was not tried."""
-        return "" if self.study is None else self.study.robust(answer.claim.id)
+        tried = None if self.study is None else self.study.claims.get(answer.claim.id)
+        if tried is None or not tried.choices:
+            return ""
+        # With one seed a verdict may be another one: what is kept is that.
+        of = "" if tried.verdict == answer.finding.verdict else f" (as {tried.verdict})"
+        return f"{tried.robust}{of}"
 
     @property
     def sources(self) -> list[Source]:

@@ -89,11 +89,6 @@ class Sensitivity:
         """How many things that are left open were done in other ways."""
         return len({way.choice for way in self.ways.values() if way.is_open})
 
-    def robust(self, claim: str) -> str:
-        """How robust a verdict is; empty where that was not tried."""
-        found = self.claims.get(claim)
-        return "" if found is None or not found.choices else found.robust
-
     def sentence(self, ids: Collection[str] | None = None) -> str:
         """How many of these claims, or of all, keep their verdict whatever is done in another way."""
         tried = [one for name, one in self.claims.items() if one.choices and (ids is None or name in ids)]
@@ -106,8 +101,10 @@ class Sensitivity:
             if self.pairs
             else ""
         )
+        # A study may be of some figures alone, and what has no figure cannot be tried.
+        whole = f" ({len(ids) - len(tried)} were not tried)" if ids and len(ids) > len(tried) else ""
         return (
-            f"{kept} of {len(tried)} verdicts stay what they are under each other way to do one of "
+            f"{kept} of {len(tried)} verdicts{whole} stay what they are under each other way to do one of "
             f"{self.choices} things that are left open.{together}"
         )
 

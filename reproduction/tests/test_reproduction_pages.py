@@ -102,6 +102,8 @@ def test_the_first_screen_says_whether_it_holds_and_how_robustly() -> None:
     assert "**Does it hold here?** Yes: of 1 claims" in page
     assert f"{head} 3 of 4 |" in page
     assert "(one seed, engine 0.1.0+old)" in page
+    other = replace(STUDY, claims={"order": replace(STUDY.claims["order"], verdict="partly")})
+    assert "| 3 of 4 (as partly) |" in paper_page(answered(ORDER, study=other), [], MADE)
     assert "| `otherwise` | how it was done | 1 | order: reproduced → not reproduced |" in page
     assert "engine 0.1.0+abc, commit 1234567" in page
     assert "eraseblock reproduce made 1 -o out/made" in page
