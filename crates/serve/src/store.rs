@@ -35,7 +35,9 @@ pub struct Store {
     steps: u64,
     /// Records of the step being written.
     records: Vec<u8>,
-    /// Bytes of a page on its way from one place to another.
+    /// Bytes of the step being written.
+    bytes: Vec<u8>,
+    /// Bytes of a page of which a part is asked for.
     page: Vec<u8>,
     /// What has been written is on the host's disk before a block is erased.
     sync: bool,
@@ -69,6 +71,7 @@ impl Store {
             kept: vec![(0, 0); layout.pages() as usize],
             steps: 0,
             records: Vec::new(),
+            bytes: Vec::new(),
             page: vec![0; layout.page_bytes as usize],
             sync: false,
             fault: None,
@@ -145,7 +148,7 @@ impl Store {
         before: Option<(u32, Option<Ppn>)>,
         media: &Media,
     ) -> io::Result<()> {
-        if bytes.len() == self.page.len() {
+        if bytes.len() == self.image.layout().page_bytes as usize {
             self.ram.write(lpn, version).copy_from_slice(bytes);
             return Ok(());
         }
@@ -208,12 +211,11 @@ impl Store {
             bytes.fill(0);
             return Ok(());
         }
-        if bytes.len() == self.page.len() {
+        if bytes.len() == self.image.layout().page_bytes as usize {
             self.image.read(ppn, bytes)?;
             return check(ppn, bytes, sum);
         }
         let mut page = std::mem::take(&mut self.page);
-        page.resize(self.image.layout().page_bytes as usize, 0);
         let read = self.image.read(ppn, &mut page).and_then(|()| check(ppn, &page, sum));
         bytes.copy_from_slice(&page[from..from + bytes.len()]);
         self.page = page;
@@ -267,13 +269,26 @@ impl Store {
     fn program(&mut self, first: Ppn, records: &[Oob], media: &Media) -> io::Result<()> {
         self.steps += 1;
         self.records.clear();
+        // Pages that follow one another are written at once.
+        self.bytes.clear();
+        let mut from = first;
         for (ppn, oob) in first.onwards().zip(records) {
-            let (length, sum) = self.program_bytes(ppn, oob, media)?;
+            let before = self.bytes.len();
+            let copied = self.take_bytes(oob, media)?;
+            let taken = &self.bytes[before..];
+            let (length, sum) =
+                (taken.len() as u32, copied.unwrap_or_else(|| crc32fast::hash(taken)));
+            if length < self.image.layout().page_bytes {
+                self.image.write(from, &self.bytes)?;
+                self.bytes.clear();
+                from = ppn + 1;
+            }
             let mut bytes = [0; RECORD];
             Record { oob: *oob, step: self.steps, length, sum }.encode(&mut bytes);
             self.records.extend_from_slice(&bytes);
             self.kept[ppn.index()] = (length, sum);
         }
+        self.image.write(from, &self.bytes)?;
         self.image.write_records(first, &self.records)?;
         for (ppn, oob) in first.onwards().zip(records) {
             if oob.content == Content::Host {
@@ -284,53 +299,46 @@ impl Store {
         Ok(())
     }
 
-    /// Writes the bytes of a page; their length and checksum.
-    fn program_bytes(&mut self, ppn: Ppn, oob: &Oob, media: &Media) -> io::Result<(u32, u32)> {
+    /// Adds the bytes of a page that is being programmed to those of the step. None are added of a
+    /// page of zeroes. A copy comes with its checksum: damage is carried along, and not made good.
+    fn take_bytes(&mut self, oob: &Oob, media: &Media) -> io::Result<Option<u32>> {
+        let mut copied = None;
+        let before = self.bytes.len();
         match oob.content {
-            Content::Filler => Ok((0, 0)),
-            Content::Tombstone | Content::Map if oob.from.is_none() => {
-                self.page.clear();
-                if oob.content == Content::Tombstone {
-                    for (lpn, count) in media.trims(oob.lpn.0) {
-                        self.page.extend(lpn.0.to_le_bytes());
-                        self.page.extend(count.to_le_bytes());
-                    }
-                } else {
-                    for ppn in media.maps.version(oob.lpn.0, oob.version).unwrap_or_default() {
-                        self.page.extend(ppn.0.to_le_bytes());
-                    }
+            Content::Filler => {}
+            Content::Tombstone if oob.from.is_none() => {
+                for (lpn, count) in media.trims(oob.lpn.0) {
+                    self.bytes.extend(lpn.0.to_le_bytes());
+                    self.bytes.extend(count.to_le_bytes());
                 }
-                let page_bytes = self.image.layout().page_bytes as usize;
-                if self.page.len() > page_bytes {
-                    return Err(io::Error::other(format!(
-                        "{} bytes of the mapping's own do not fit a page of {page_bytes}",
-                        self.page.len()
-                    )));
+            }
+            Content::Map if oob.from.is_none() => {
+                for ppn in media.maps.version(oob.lpn.0, oob.version).unwrap_or_default() {
+                    self.bytes.extend(ppn.0.to_le_bytes());
                 }
-                self.image.write(ppn, &self.page)?;
-                let kept = (self.page.len() as u32, crc32fast::hash(&self.page));
-                self.page.resize(page_bytes, 0);
-                Ok(kept)
             }
             _ => match self.source(oob, media) {
-                Source::Nowhere => Ok((0, 0)),
+                Source::Nowhere => {}
                 Source::At(from) => {
                     let (length, sum) = self.kept[from.index()];
-                    let bytes = &mut self.page[..length as usize];
-                    self.image.read(from, bytes)?;
-                    self.image.write(ppn, bytes)?;
-                    Ok((length, sum))
+                    self.bytes.resize(before + length as usize, 0);
+                    self.image.read(from, &mut self.bytes[before..])?;
+                    copied = Some(sum);
                 }
                 Source::Ram => {
                     let bytes = self.ram.get(oob.lpn, oob.version).unwrap_or_default();
-                    if bytes.iter().all(|&byte| byte == 0) {
-                        return Ok((0, 0));
+                    if bytes.iter().any(|&byte| byte != 0) {
+                        self.bytes.extend_from_slice(bytes);
                     }
-                    self.image.write(ppn, bytes)?;
-                    Ok((bytes.len() as u32, crc32fast::hash(bytes)))
                 }
             },
         }
+        let (added, most) = (self.bytes.len() - before, self.image.layout().page_bytes as usize);
+        if added > most {
+            let why = format!("{added} bytes of the mapping's own do not fit a page of {most}");
+            return Err(io::Error::other(why));
+        }
+        Ok(copied)
     }
 
     fn erase(&mut self, block: BlockId, erases: u32) -> io::Result<()> {

@@ -225,13 +225,13 @@ impl Image {
         self.file.read_exact_at(bytes, self.data_at(ppn))
     }
 
-    /// The first bytes of a page that has no record.
+    /// Bytes of pages that have no record, from the beginning of `ppn` on.
     ///
     /// # Errors
     /// The file cannot be written.
     #[inline]
     pub fn write(&self, ppn: Ppn, bytes: &[u8]) -> io::Result<()> {
-        self.put(bytes, self.data_at(ppn))
+        if bytes.is_empty() { Ok(()) } else { self.put(bytes, self.data_at(ppn)) }
     }
 
     /// Records of pages from `first` on, whose bytes have been written.
