@@ -177,6 +177,9 @@ def _lines(values: list[Spec], stated: list[Spec], axis: _Axis) -> Spec:
     }
     scale = {"type": "log"} if is_wide([*values, *stated]) else {"zero": True}
     y = {"field": "y", "type": "quantitative", "title": None, "scale": scale}
+    if scale.get("type") == "log":
+        # Else small ones are all told as 0.0.
+        y["axis"] = {"format": "~g"}
     return _faceted(values, stated, x, y, {"mark": {"type": "line", "point": {"size": 28}}})
 
 
