@@ -96,11 +96,10 @@ class Sensitivity:
             return "No claim hangs on anything that could be done in another way."
         kept = sum(one.kept == one.choices for one in tried)
         pairs = sum(bool(one.pairs) for one in tried)
-        together = (
-            f" Of {self.pairs} pairs of them some bring to {pairs} claims what neither brings alone."
-            if self.pairs
-            else ""
+        some = (
+            f"some bring to {pairs} claims what neither brings alone" if pairs else "none brings anything new"
         )
+        together = f" Of {self.pairs} pairs of them {some}." if self.pairs else ""
         # A study may be of some figures alone, and what has no figure cannot be tried.
         whole = f" ({len(ids) - len(tried)} were not tried)" if ids and len(ids) > len(tried) else ""
         return (

@@ -224,8 +224,10 @@ def _decide(trial: _Trial, variant: Variant, claim: Claim) -> None:
     if before.verdict not in GRADES or after.verdict not in GRADES:
         return
     if len(variant.names) == 1:
-        trial.judged[claim.id][variant.name] = before.verdict == after.verdict
-        if before.verdict != after.verdict:
+        # Without the points that are left out on both sides the verdict may have been another one before.
+        kept = after.verdict in (before.verdict, trial.base(claim).verdict)
+        trial.judged[claim.id][variant.name] = kept
+        if not kept:
             trial.found[claim.id][variant.name] = trial.said(claim, after)
         return
     alone = {
