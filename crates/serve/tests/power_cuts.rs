@@ -1,6 +1,8 @@
 //! Power fails at every flash operation of a run: what was flushed is in the image, and nothing is
 //! mixed up.
 
+#![cfg(unix)]
+
 mod common;
 
 use std::path::Path;
