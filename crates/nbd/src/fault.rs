@@ -23,7 +23,7 @@ pub enum Fault {
     Option(u32),
     /// The client chose an export that does not exist, by an option that knows no errors.
     #[error(
-        "the client chose an export that there is not, or did so by an option that extended headers rule out"
+        "the client chose no export that there is, or by an option that extended headers rule out"
     )]
     NoExport,
     /// More follows than the server is going to read.

@@ -29,7 +29,8 @@ pub enum Next {
     End,
 }
 
-/// Answers option `number` with these `data`; `ends` says that the server does not take new clients.
+/// Answers option `number` with these `data`; `ends` says that the server does not take new
+/// clients.
 pub fn answer(
     (number, data): (u32, &[u8]),
     export: &Export,

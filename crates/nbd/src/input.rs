@@ -37,9 +37,9 @@ impl Input {
         &self.bytes[from..from + count]
     }
 
-    /// Room for more of the `wanted` bytes that come next, which need not fit at once: it grows with
-    /// what has really come, so that nobody takes memory by announcing much. It is as large as usual
-    /// again when a large payload has been used.
+    /// Room for more of the `wanted` bytes that come next, which need not fit at once: it grows
+    /// with what has really come, so that nobody takes memory by announcing much. It is as large as
+    /// usual again when a large payload has been used.
     pub fn space(&mut self, wanted: usize) -> &mut [u8] {
         if self.from == self.to {
             (self.from, self.to) = (0, 0);

@@ -85,9 +85,9 @@ impl Style {
         fill(&mut out[from..]).inspect_err(|_| out.truncate(before))
     }
 
-    /// Which bytes are allocated, from the request's first one on. As the protocol wants it, what is
-    /// told of may end before the request does; only the last extent may reach beyond it, and not
-    /// where one was asked for.
+    /// Which bytes are allocated, from the request's first one on. As the protocol wants it, what
+    /// is told of may end before the request does; only the last extent may reach beyond it, and
+    /// not where one was asked for.
     pub(crate) fn extents(self, out: &mut Vec<u8>, request: &Request, extents: &[Extent]) {
         let one = request.command == Command::BlockStatus { one: true };
         let longest = if self == Self::Extended { u64::MAX } else { u64::from(u32::MAX - 0xffff) };

@@ -97,8 +97,8 @@ pub fn read(
     Ok((media, found))
 }
 
-/// Takes in what a page of the mapping's own says; whether that makes sense. The lists of tombstones
-/// are numbered anew, all copies of one alike.
+/// Takes in what a page of the mapping's own says; whether that makes sense. The lists of
+/// tombstones are numbered anew, all copies of one alike.
 fn take_own(
     media: &mut Media,
     lists: &mut HashMap<(u32, u64), u32>,

@@ -1,4 +1,6 @@
-//! A simulated drive with real bytes.
+//! A simulated drive with real bytes: its image, and the server that offers it to NBD clients.
+
+#![cfg(unix)]
 
 mod drive;
 mod error;

@@ -54,8 +54,8 @@ enum Source {
 }
 
 impl Store {
-    /// What is found in an image: the store, and the medium for the drive. Pages that cannot be read
-    /// are marked so in the image.
+    /// What is found in an image: the store, and the medium for the drive. Pages that cannot be
+    /// read are marked so in the image.
     ///
     /// # Errors
     /// The image cannot be read, or not be written.
@@ -89,8 +89,8 @@ impl Store {
         Ok((store, media, found))
     }
 
-    /// What has been written is on the host's disk before a block is erased: what is stored is never
-    /// only where it is going to be erased.
+    /// What has been written is on the host's disk before a block is erased: what is stored is
+    /// never only where it is going to be erased.
     pub fn sync_before_erase(&mut self, sync: bool) {
         self.sync = sync;
     }
@@ -255,8 +255,9 @@ impl Store {
         if self.ram.get(oob.lpn, oob.version).is_some() {
             return Source::Ram;
         }
-        // Written again as it is, to complete a block. Where a newer version is stored by now, nobody
-        // will ever read this one; where none is, the host has written nothing, or trimmed it.
+        // Written again as it is, to complete a block. Where a newer version is stored by now,
+        // nobody will ever read this one; where none is, the host has written nothing, or trimmed
+        // it.
         let place = self.places[oob.lpn.index()];
         let same = |found: &&Oob| (found.lpn, found.version) == (oob.lpn, oob.version);
         let found = if place.is_none() { None } else { media.oob(place).filter(same) };
@@ -375,8 +376,8 @@ fn check(ppn: Ppn, bytes: &[u8], sum: u32) -> io::Result<()> {
 pub struct Shared(pub Arc<Mutex<Store>>);
 
 impl Shared {
-    /// The store. One that was being changed when a thread died is as good as any: what counts is in
-    /// the file.
+    /// The store. One that was being changed when a thread died is as good as any: what counts is
+    /// in the file.
     #[inline]
     pub fn get(&self) -> MutexGuard<'_, Store> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,5 +1,7 @@
 //! A drive with an image, against what its host has written.
 
+#![cfg(unix)]
+
 mod common;
 
 use common::{Host, Model, config, ftls};

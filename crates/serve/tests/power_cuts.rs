@@ -1,11 +1,13 @@
 //! Power fails at every flash operation of a run: what was flushed is in the image, and nothing is
 //! mixed up.
 
+#![cfg(unix)]
+
 mod common;
 
 use std::path::Path;
 
-use common::{Model, config, ftls};
+use common::{Model, config, ftls, one_shot};
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::host::Op;
 use eraseblock_serve::Drive;
@@ -44,8 +46,14 @@ fn at_every_flash_operation_of_a_small_run() {
     let folder = tempfile::tempdir().unwrap();
     let (base, image) = (folder.path().join("base"), folder.path().join("image"));
     let mut cuts = 0;
-    for (name, ftl) in ftls() {
-        let config = config(&ftl, json!({"scheme": "fab", "size": "48 KiB"}));
+    let plain = ftls()
+        .into_iter()
+        .map(|(name, ftl)| (name, config(&ftl, json!({"scheme": "fab", "size": "48 KiB"}))));
+    let all: Vec<_> = plain.collect();
+    let units = all.iter().filter(|(name, _)| ["page", "dftl"].contains(&name.as_str()));
+    let units = units.map(|(name, config)| (format!("{name}, one-shot"), one_shot(config.clone())));
+    let units: Vec<_> = units.collect();
+    for (name, config) in all.into_iter().chain(units) {
         _ = std::fs::remove_file(&base);
         let model = used(&base, &config);
         let mut after = 0;
@@ -79,13 +87,15 @@ fn at_every_flash_operation_of_a_small_run() {
 fn at_every_write_to_the_image() {
     let folder = tempfile::tempdir().unwrap();
     let (base, image) = (folder.path().join("base"), folder.path().join("image"));
-    for mapping in ["page", "fast"] {
+    let drive = |mapping: &str| {
         let ftl = ftls().into_iter().find(|(name, _)| name == mapping).unwrap().1;
-        let config = config(&ftl, json!({"scheme": "lru", "size": "48 KiB"}));
+        config(&ftl, json!({"scheme": "lru", "size": "48 KiB"}))
+    };
+    for config in [drive("page"), drive("fast"), one_shot(drive("page")), one_shot(drive("dftl"))] {
         _ = std::fs::remove_file(&base);
         let model = used(&base, &config);
         // The drive does not know that it is dead, and goes on promising: nothing of that counts.
-        for writes in 1..120 {
+        for writes in 1..80 {
             std::fs::copy(&base, &image).unwrap();
             let mut model = model.clone();
             let mut drive = Drive::open(&image, false).unwrap().0;

@@ -1,5 +1,7 @@
 //! The server as a process: what clients get, what `kill -9` leaves, how it ends.
 
+#![cfg(unix)]
+
 mod common;
 
 use std::os::unix::process::ExitStatusExt as _;

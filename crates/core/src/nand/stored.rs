@@ -133,13 +133,25 @@ impl Stored {
                         }
                     };
                     self.note(programmed);
+                    // What a part of the map says is forgotten when a newer version is stored,
+                    // which may be the next page.
+                    if self.programmed.last().is_some_and(|oob| oob.content == Content::Map) {
+                        self.tell_cells(base + i + 1);
+                    }
                 }
-                if let Some(cells) = &mut self.cells.0 {
-                    cells.programmed(base + first, &self.programmed, &self.media);
-                    self.programmed.clear();
-                }
+                self.tell_cells(base + last);
             }
             Kind::Erase => self.erase(op.block),
+        }
+    }
+
+    /// Tells whoever holds the bytes of the pages programmed just now, which end before `end`.
+    #[inline]
+    fn tell_cells(&mut self, end: Ppn) {
+        if let Some(cells) = self.cells.0.as_mut().filter(|_| !self.programmed.is_empty()) {
+            let first = Ppn(end.0 - self.programmed.len() as u32);
+            cells.programmed(first, &self.programmed, &self.media);
+            self.programmed.clear();
         }
     }
 

@@ -47,8 +47,9 @@ impl Drive {
         self.device.cut_after(self.device.completions() + steps);
     }
 
-    /// The process counts as killed in the middle of the `writes`-th write to the image from now on:
-    /// nothing reaches it after that, though the drive does not know. For tests of what that leaves.
+    /// The process counts as killed in the middle of the `writes`-th write to the image from now
+    /// on: nothing reaches it after that, though the drive does not know. For tests of what that
+    /// leaves.
     pub fn kill_after(&mut self, writes: u64) {
         self.store.get().kill_after(writes);
     }

@@ -5,8 +5,8 @@
 //! requests are under way that time goes from event to event, as fast as can be; while none is, it
 //! goes with the clock on the wall, so that the drive has its idle time.
 //!
-//! What a client can make the server hold is bounded: a connection's requests under way, the bytes of
-//! its answers, one payload. A client that does not take its answers is not listened to.
+//! What a client can make the server hold is bounded: a connection's requests under way, the bytes
+//! of its answers, one payload. A client that does not take its answers is not listened to.
 
 mod client;
 mod listen;
@@ -75,9 +75,9 @@ impl Ready {
     }
 }
 
-/// Serves an image until the process is asked to end by SIGTERM or SIGINT. Then what is under way is
-/// answered, everything is stored, and the image is closed. `ready` is told when clients can come;
-/// where it says `false`, the server ends at once.
+/// Serves an image until the process is asked to end by SIGTERM or SIGINT. Then what is under way
+/// is answered, everything is stored, and the image is closed. `ready` is told when clients can
+/// come; where it says `false`, the server ends at once.
 ///
 /// # Errors
 /// The image cannot be used, or nobody can listen there; or the drive has failed, and what was

@@ -32,6 +32,15 @@ pub fn config(mapping: &Value, buffer: Value) -> DeviceConfig {
     serde_json::from_value(config).unwrap()
 }
 
+/// The same drive on flash that programs three pages of 8 KiB at once: six pages of the drive's.
+pub fn one_shot(config: DeviceConfig) -> DeviceConfig {
+    let mut config = serde_json::to_value(config).unwrap();
+    let nand = &mut config["nand"];
+    (nand["page_size"], nand["mapping_unit"]) = ("8 KiB".into(), "4 KiB".into());
+    (nand["pages_per_program"], nand["pages_per_block"]) = (3.into(), 6.into());
+    serde_json::from_value(config).unwrap()
+}
+
 /// All mappings, with so many log blocks or as small a cache that both are used.
 pub fn ftls() -> Vec<(String, Value)> {
     let small = |name: &str| {

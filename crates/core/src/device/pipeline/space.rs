@@ -39,7 +39,8 @@ impl Device {
         }
     }
 
-    /// Tells whoever holds the bytes of pages that the batch leaves, as the host has written it last.
+    /// Tells whoever holds the bytes of pages that the batch leaves, as the host has written it
+    /// last.
     #[inline]
     fn note_leaving(&mut self) {
         let Some(stored) = self.backend.stored_mut() else { return };
