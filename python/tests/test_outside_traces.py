@@ -37,13 +37,13 @@ def test_every_buffer_replays_it_with_any_number_of_workers(cli: Cli, name: str)
         arguments += ["--fit", "compact", *(word for setting in part for word in ("--set", setting))]
     whole = cli(*arguments, "--buffer-size", "4MiB", "--json", "--jobs", "2")
     assert (whole.returncode, whole.stderr) == (0, "")
-    records = json.loads(whole.stdout)
     buffers = json.loads(cli("list", "buffers", "--json").stdout)
-    assert len(records) == len(buffers)
-    for record in records:
-        assert record["requests"]["completed"] == record["requests"]["submitted"] > 1000
+    assert len(json.loads(whole.stdout)) == len(buffers)
     # Other sizes, and what the number of workers may not change, show in a part, too.
     some = ("--buffer-size", "1MiB,16MiB", "--first", "10_000", "--json")
     one, two = (cli(*arguments, *some, "--jobs", jobs) for jobs in ("1", "2"))
-    assert one.returncode == 0
+    assert (one.returncode, one.stderr) == (0, "")
+    assert len(json.loads(one.stdout)) == 2 * len(buffers)
+    for record in (*json.loads(whole.stdout), *json.loads(one.stdout)):
+        assert record["requests"]["completed"] == record["requests"]["submitted"] > 1000
     assert without_engine(one.stdout) == without_engine(two.stdout)

@@ -118,8 +118,8 @@ fn parse() -> Result<Option<Call>, lexopt::Error> {
         ["buffers", "readers", "generators"].contains(&name.as_str())
             || GOALS.iter().any(|goal| goal.name == name)
     };
-    if call.bless && (call.quick || call.only.is_some()) {
-        return Err("--bless: is about all figures at full scale".into());
+    if call.bless && (call.quick || call.json || call.only.is_some() || !call.words.is_empty()) {
+        return Err("--bless: is about all figures at full scale, and prints the table".into());
     }
     match call.only.iter().flatten().find(|name| !known(name)) {
         Some(name) => {

@@ -76,6 +76,9 @@ fn compare(file: &Path) -> Result<bool, String> {
         println!("the baseline is of {}, this is {}: nothing fails", before.compiler, now.compiler);
         return Ok(true);
     }
+    if changes.len() > dearer {
+        println!("what is cheaper now may become as dear again unnoticed: make gate BLESS=1");
+    }
     if dearer > 0 {
         println!("if that is meant: make gate BLESS=1, and say why in CHANGELOG.md");
     }

@@ -201,7 +201,14 @@ impl Store {
             })
         };
         let stored = Some(self.places[lpn.index()]).filter(|ppn| !ppn.is_none());
-        let Some(ppn) = place.filter(is_it).or(stored.filter(is_it)) else {
+        // Once the host's disk has refused something the drive has gone on without the image: only
+        // what had been stored by then is there.
+        let found = if self.fault.is_some() {
+            stored
+        } else {
+            place.filter(is_it).or(stored.filter(is_it))
+        };
+        let Some(ppn) = found else {
             return Err(io::Error::other(format!(
                 "version {version} of logical page {lpn} is neither in RAM nor on flash"
             )));

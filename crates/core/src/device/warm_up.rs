@@ -44,7 +44,7 @@ impl Device {
     #[cold]
     pub(super) fn begin_measuring(&mut self) {
         let counters = self.backend.counters().clone();
-        self.requests.measure_from(counters.submitted);
+        self.requests.measure_from(counters.submitted, self.backend.engine().now());
         self.warmed_up = WarmedUp {
             counters,
             special: self.backend.engine().special(),

@@ -211,7 +211,10 @@ impl Runner {
             for request in requests.by_ref().take(AHEAD) {
                 match request {
                     Ok(request) => next.push(request),
-                    Err(error) => fault = Some(error),
+                    Err(error) => {
+                        fault = Some(error);
+                        break;
+                    }
                 }
             }
             device.look_ahead(&next);

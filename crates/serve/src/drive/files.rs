@@ -125,6 +125,10 @@ impl Drive {
         let state = State { clean: false, opened: state.opened + 1, ..state };
         store.mark_torn(&media).map_err(failed)?;
         store.image().write_state(&state).map_err(failed)?;
+        if sync {
+            // Else a crash may leave new records beside a state that says that all is well.
+            store.image().sync().map_err(failed)?;
+        }
         let store = Shared(Arc::new(Mutex::new(store)));
         let device = Device::serving_again(&config, media, Box::new(store.clone()))?;
         store.get().settle_places(|lpn| device.place_of(lpn));

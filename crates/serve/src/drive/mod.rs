@@ -131,6 +131,15 @@ impl Drive {
         let Some(media) = self.device.media() else { return Ok(()) };
         let mut at = offset;
         let mut store = self.store.get();
+        // What is left of pages that are written in part has to be readable before anything is kept.
+        let end = offset + data.len() as u64;
+        for edge in [offset, end].into_iter().filter(|edge| edge % self.page_bytes != 0) {
+            let lpn = Lpn((edge / self.page_bytes) as u32);
+            let mut page = vec![0; self.page_bytes as usize];
+            store
+                .read(lpn, place(&self.device, lpn), (0, &mut page), media)
+                .map_err(|why| Failure::Io(why.to_string()))?;
+        }
         while !data.is_empty() {
             let (page, from) = ((at / self.page_bytes) as u32, at % self.page_bytes);
             let count = (self.page_bytes - from).min(data.len() as u64);

@@ -28,6 +28,8 @@ pub struct Client {
     pub under_way: u32,
     /// Bytes may be there to read.
     pub readable: bool,
+    /// It says no more: what it has said is read up to its end.
+    pub closing: bool,
     /// Bytes may be sent.
     pub writable: bool,
     /// No more comes from it.
@@ -49,6 +51,7 @@ impl Client {
             birth,
             under_way: 0,
             readable: true,
+            closing: false,
             writable: true,
             ended: false,
             gone: false,
@@ -80,8 +83,8 @@ impl Client {
             Ok(count) => {
                 self.connection.received(count);
                 self.has_input = true;
-                // Less than there was room for is all that there was.
-                self.readable = count == room;
+                // Less than there was room for is all that there was, but for the end.
+                self.readable = count == room || self.closing;
             }
             Err(why) if why.kind() == ErrorKind::WouldBlock => self.readable = false,
             Err(why) if why.kind() == ErrorKind::Interrupted => {}

@@ -204,6 +204,7 @@ impl Server {
                     Token(place) => {
                         if let Some(client) = self.clients.get_mut(place).and_then(Option::as_mut) {
                             client.readable |= event.is_readable() || event.is_read_closed();
+                            client.closing |= event.is_read_closed();
                             client.writable |= event.is_writable() || event.is_write_closed();
                         }
                     }

@@ -113,10 +113,12 @@ impl Work {
         });
         self.asked[place as usize] = Some(asked);
         match self.begin(place, request, data) {
-            Ok(None) => self.collect(answers),
+            Ok(None) => {}
             Ok(Some(said)) => self.say(place, said, answers),
             Err(why) => self.fail(place, &why, answers),
         }
+        // Others may have been answered while this one was on its way.
+        self.collect(answers);
     }
 
     /// Puts a request to the drive; what can be said at once.

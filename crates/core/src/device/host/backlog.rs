@@ -17,6 +17,8 @@ pub(in crate::device) struct Backlog {
     /// Arrivals of requests that are under way and wait, since more come before them than a host
     /// keeps under way.
     waiting: VecDeque<u64>,
+    /// The first ones of these came in the warm-up.
+    early: usize,
     /// How long there was one that waited, and up to when that is known.
     behind_ns: u64,
     behind_until: u64,
@@ -56,6 +58,11 @@ impl Backlog {
         } else {
             self.waits.record(now - arrival);
         }
+        self.was_behind(arrival, now);
+    }
+
+    /// A request waited from then until now.
+    fn was_behind(&mut self, arrival: u64, now: u64) {
         self.behind_ns += now.saturating_sub(arrival.max(self.behind_until));
         self.behind_until = now;
     }
@@ -77,10 +84,11 @@ impl Backlog {
         far.then_some(Burst { wait: wait_ns, behind: self.behind_ns })
     }
 
-    /// The warm-up is over: what has been seen of it does not count. Who waits still does.
-    pub(super) fn restart(&mut self) {
-        let (waiting, behind_until) = (std::mem::take(&mut self.waiting), self.behind_until);
-        *self = Self { waiting, behind_until, ..Self::default() };
+    /// The warm-up is over: what has been seen of it does not count. Who waits still does, and holds
+    /// up those who come.
+    pub(super) fn restart(&mut self, now: u64) {
+        let waiting = std::mem::take(&mut self.waiting);
+        *self = Self { early: waiting.len(), waiting, behind_until: now, ..Self::default() };
     }
 
     /// A request is answered after so long.
@@ -90,7 +98,11 @@ impl Backlog {
 
     /// A request is answered: the one that has waited longest need not wait any more.
     pub(super) fn moves_up(&mut self, now: u64) {
-        if let Some(arrival) = self.waiting.pop_front() {
+        let Some(arrival) = self.waiting.pop_front() else { return };
+        if self.early > 0 {
+            self.early -= 1;
+            self.was_behind(arrival, now);
+        } else {
             self.waited(arrival, now);
         }
     }

@@ -86,12 +86,12 @@ impl Requests {
         }
     }
 
-    /// The warm-up is over: requests count from this number on.
-    pub fn measure_from(&mut self, number: u64) {
+    /// The warm-up is over: requests count from this number on, which comes at `now`.
+    pub fn measure_from(&mut self, number: u64, now: u64) {
         self.measured = number;
         self.responses = Default::default();
         self.first_arrival = None;
-        self.backlog.restart();
+        self.backlog.restart(now);
     }
 
     /// Whether a request does not belong to the warm-up.
