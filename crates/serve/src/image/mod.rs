@@ -14,6 +14,8 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
+use std::time::Duration;
 
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::nand::Geometry;
@@ -350,13 +352,18 @@ impl Page {
     }
 }
 
-/// Nobody else may change the file.
+/// How often a lock is asked for, 10 ms apart.
+const TRIES: u32 = 25;
+
+/// Nobody else may change the file. A process that is just being started has, for a moment, the
+/// files of the one that starts it, and their locks: so it is asked for more than once.
 fn lock(file: &File, path: &Path) -> Result<(), Error> {
-    flock(file, FlockOperation::NonBlockingLockExclusive).map_err(|why| {
-        if why == rustix::io::Errno::WOULDBLOCK {
-            Error::Locked(path.to_owned())
-        } else {
-            Error::file(path, why.into())
+    for _ in 0..TRIES {
+        match flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(()),
+            Err(rustix::io::Errno::WOULDBLOCK) => thread::sleep(Duration::from_millis(10)),
+            Err(why) => return Err(Error::file(path, why.into())),
         }
-    })
+    }
+    Err(Error::Locked(path.to_owned()))
 }
