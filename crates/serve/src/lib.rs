@@ -13,5 +13,5 @@ mod store;
 pub use drive::{Checked, Drive, Failure, Info};
 pub use error::Error;
 pub use found::Found;
-pub use image::State;
+pub use image::{State, Stop};
 pub use server::{Address, Options, Ready, serve};

@@ -19,7 +19,7 @@ use eraseblock_core::support::ids::{BlockId, Lpn, Ppn};
 
 use crate::found::{self, Found};
 use crate::image::record::Record;
-use crate::image::{Image, RECORD};
+use crate::image::{Image, RECORD, Stop};
 use crate::ram::Ram;
 
 /// Bytes of pages, in RAM and in the image.
@@ -95,9 +95,9 @@ impl Store {
         self.sync = sync;
     }
 
-    /// The process counts as killed in the middle of the `writes`-th write to the image.
-    pub fn kill_after(&mut self, writes: u64) {
-        self.image.kill_after(writes);
+    /// Nothing reaches the image after the `writes`-th write to it from now on.
+    pub fn stop_after(&mut self, writes: u64, why: Stop) {
+        self.image.stop_after(writes, why);
     }
 
     /// Marks what cannot be read, so that it is known without looking at its bytes again.

@@ -62,8 +62,17 @@ pub enum Page {
 pub struct Image {
     file: File,
     layout: Layout,
-    /// Writes after which the process counts as killed, for tests of what that leaves.
-    killed_after: Option<AtomicU64>,
+    /// Writes after which no more reach the file, and why, for tests of what that leaves.
+    stops_after: Option<(AtomicU64, Stop)>,
+}
+
+/// Why nothing reaches the file any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// The process counts as killed, in the middle of the last write. It does not know.
+    Killed,
+    /// The host's disk is full, and says so.
+    Full,
 }
 
 impl Image {
@@ -97,7 +106,7 @@ impl Image {
             .open(path)
             .map_err(failed)?;
         lock(&file, path)?;
-        let image = Self { file, layout, killed_after: None };
+        let image = Self { file, layout, stops_after: None };
         let fill = || {
             image.file.set_len(layout.size())?;
             image.file.write_all_at(&text, Layout::CONFIG)?;
@@ -136,7 +145,7 @@ impl Image {
         file.read_exact_at(&mut text, Layout::CONFIG).map_err(failed)?;
         let config: DeviceConfig = serde_json::from_slice(&text)
             .map_err(|e| Error::image(path, format!("its configuration cannot be read: {e}")))?;
-        Ok((Self { file, layout, killed_after: None }, config))
+        Ok((Self { file, layout, stops_after: None }, config))
     }
 
     pub fn layout(&self) -> &Layout {
@@ -183,20 +192,21 @@ impl Image {
         self.put(&bytes, Layout::STATE)
     }
 
-    /// The process counts as killed in the middle of the `writes`-th write from now on.
-    pub fn kill_after(&mut self, writes: u64) {
-        self.killed_after = Some(AtomicU64::new(writes));
+    /// Nothing reaches the file after the `writes`-th write from now on.
+    pub fn stop_after(&mut self, writes: u64, why: Stop) {
+        self.stops_after = Some((AtomicU64::new(writes), why));
     }
 
     /// Every write to an image that is open.
     #[inline]
     fn put(&self, bytes: &[u8], at: u64) -> io::Result<()> {
-        if let Some(left) = &self.killed_after {
+        if let Some((left, why)) = &self.stops_after {
             let before = left.fetch_update(Relaxed, Relaxed, |left| Some(left.saturating_sub(1)));
-            match before.unwrap_or_default() {
-                0 => return Ok(()),
+            match (before.unwrap_or_default(), why) {
+                (0, Stop::Killed) => return Ok(()),
+                (0, Stop::Full) => return Err(io::ErrorKind::StorageFull.into()),
                 // A kill leaves whole pages of the host's memory, and a record lies in one.
-                1 => {
+                (1, Stop::Killed) => {
                     let whole = (bytes.len() / 2).next_multiple_of(RECORD).min(bytes.len());
                     return self.file.write_all_at(&bytes[..whole], at);
                 }
@@ -242,8 +252,7 @@ impl Image {
     /// The file cannot be written.
     #[inline]
     pub fn write_records(&self, first: Ppn, records: &[u8]) -> io::Result<()> {
-        self.file
-            .write_all_at(records, self.layout.records_at() + first.index() as u64 * RECORD as u64)
+        self.put(records, self.layout.records_at() + first.index() as u64 * RECORD as u64)
     }
 
     /// Nothing of a page can be read any more.

@@ -229,6 +229,21 @@ impl Model {
         }
     }
 
+    /// The drive holds what was written; where the last request failed, what was there `before` it
+    /// or what it brought.
+    pub fn compare_either(&self, before: &Self, drive: &mut impl Host) {
+        let mut data = vec![1; self.now.len()];
+        drive.read(0, &mut data).unwrap();
+        for (page, found) in data.chunks(PAGE).enumerate() {
+            let at = page * PAGE..(page + 1) * PAGE;
+            assert!(
+                [&self.now, &before.now].iter().any(|one| &one[at.clone()] == found),
+                "page {page} holds {:?}",
+                &found[..16]
+            );
+        }
+    }
+
     /// Power has been gone: each page holds what was durable, or something that came after it.
     pub fn power_was_cut(&mut self, drive: &mut impl Host) {
         let mut data = vec![1; self.now.len()];
