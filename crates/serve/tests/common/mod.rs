@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "not every test uses all of it")]
 
+pub mod bytes;
 pub mod client;
 
 use eraseblock_core::config::DeviceConfig;
