@@ -1,11 +1,9 @@
 //! What is found in an image: the medium that the drive's FTL rebuilds itself from.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::io;
 
-use eraseblock_core::config::DeviceConfig;
-use eraseblock_core::nand::config::ProgramOrder;
-use eraseblock_core::nand::media::{Content, Media, PageState};
+use eraseblock_core::nand::media::{Content, Media};
 use eraseblock_core::nand::{Geometry, Oob};
 use eraseblock_core::support::ids::{BlockId, Lpn, Ppn};
 
@@ -77,15 +75,12 @@ pub struct Contents {
 ///
 /// A page is lost where it may not have been on the host's disk: it was programmed after the last
 /// step that the state names, and its bytes are not those of its record; its record makes no sense,
-/// and no later page of its block was on the disk; it was left out, though a later page of its
-/// block is there and the chip programs them one after the other; or only a part of its program
-/// unit is there.
+/// and no later page of its block was on the disk; or only a part of its program unit is there.
 ///
 /// # Errors
 /// The file cannot be read.
 pub fn read(
     image: &Image,
-    config: &DeviceConfig,
     geometry: &Geometry,
     state: Option<State>,
     compare: Compare,
@@ -113,7 +108,6 @@ pub fn read(
         state,
         compare,
         contents,
-        sequential: config.nand.program_order == ProgramOrder::Sequential,
         unit: geometry.program_pages,
         lists: HashMap::new(),
         page: vec![0; layout.page_bytes as usize],
@@ -145,12 +139,24 @@ struct Reader<'a> {
     state: State,
     compare: Compare,
     contents: Contents,
-    sequential: bool,
     unit: u32,
     /// Numbers of tombstones' lists by those that they had, and their places in the order of
     /// writes.
     lists: HashMap<(u32, u64), u32>,
     page: Vec<u8>,
+}
+
+/// What is known of a page of the block being read.
+#[derive(Debug)]
+enum Seen {
+    Erased,
+    /// It is marked as one that cannot be read.
+    Marked,
+    /// It is lost, and not marked yet.
+    Lost,
+    Damaged,
+    /// It can be read. The bytes are those of pages of the mapping's own.
+    Whole(Record, Vec<u8>),
 }
 
 impl Reader<'_> {
@@ -171,102 +177,105 @@ impl Reader<'_> {
             Page::Torn(_) | Page::Damaged => false,
         };
         let last_on_disk = pages.iter().rfind(|(_, page)| on_disk(page)).map(|&(ppn, _)| ppn);
-        let mut torn = BTreeSet::new();
-        for (ppn, page) in pages {
-            match page {
-                Page::Readable(record) if record.life == life => {
-                    self.take(*ppn, record, &mut torn)?;
-                }
-                Page::Torn(of) if *of == life => {
-                    self.contents.found.torn += 1;
-                    self.contents.media.tear_page(*ppn);
-                }
+        let first = block.page(0, self.layout.pages_per_block);
+        let mut seen = Vec::with_capacity(self.layout.pages_per_block as usize);
+        for &(ppn, page) in pages {
+            // What comes before is erased.
+            seen.resize_with((ppn.0 - first.0) as usize, || Seen::Erased);
+            seen.push(match page {
+                Page::Readable(record) if record.life == life => self.look_at(ppn, record)?,
+                Page::Torn(of) if of == life => Seen::Marked,
                 // What was there before the block was erased.
-                Page::Readable(_) | Page::Torn(_) => {}
+                Page::Readable(_) | Page::Torn(_) => Seen::Erased,
                 Page::Damaged => {
-                    if self.state.clean || last_on_disk.is_some_and(|last| *ppn < last) {
-                        self.contents.damage.push(Damage::Record(*ppn));
-                        self.contents.media.tear_page(*ppn);
+                    if self.state.clean || last_on_disk.is_some_and(|last| ppn < last) {
+                        self.contents.damage.push(Damage::Record(ppn));
+                        Seen::Damaged
                     } else {
-                        torn.insert(*ppn);
+                        Seen::Lost
                     }
                 }
-            }
+            });
         }
-        self.tear_left_out(block, &mut torn);
-        for &ppn in &torn {
-            self.contents.media.tear_page(ppn);
-        }
-        self.contents.found.torn += torn.len() as u64;
-        self.contents.unmarked.extend(torn);
-        let first = block.page(0, self.layout.pages_per_block);
-        let done = |ppn: &Ppn| self.contents.media.oob(*ppn).is_some();
-        let readable = first.run(self.layout.pages_per_block).filter(done).count();
-        self.contents.found.readable += readable as u64;
-        Ok(())
+        self.lose_left_out(&mut seen);
+        first.onwards().zip(seen).try_for_each(|(ppn, seen)| self.take(ppn, seen))
     }
 
-    /// Takes in a page with a record.
-    fn take(&mut self, ppn: Ppn, record: &Record, torn: &mut BTreeSet<Ppn>) -> io::Result<()> {
-        let Record { mut oob, step, length, sum, .. } = *record;
-        let Contents { media, found, damage, kept, .. } = &mut self.contents;
+    /// Whether a page with a record is whole.
+    fn look_at(&mut self, ppn: Ppn, record: Record) -> io::Result<Seen> {
+        let Record { oob, step, length, sum, .. } = record;
+        let Contents { found, damage, .. } = &mut self.contents;
         found.steps = found.steps.max(step);
         let is_new = !self.state.clean && step > self.state.steps;
         let own = matches!(oob.content, Content::Tombstone | Content::Map);
-        let bytes = &mut self.page[..length as usize];
-        let mut intact = true;
-        if length > 0 && (own || is_new || self.compare == Compare::All) {
-            found.compared += 1;
-            self.image.read(ppn, bytes)?;
-            intact = crc32fast::hash(bytes) == sum;
+        if length == 0 || !(own || is_new || self.compare == Compare::All) {
+            return Ok(Seen::Whole(record, vec![]));
         }
+        let bytes = &mut self.page[..length as usize];
+        found.compared += 1;
+        self.image.read(ppn, bytes)?;
+        let intact = crc32fast::hash(bytes) == sum;
         if !intact && is_new {
-            torn.insert(ppn);
-            return Ok(());
+            return Ok(Seen::Lost);
         }
         if !intact {
             damage.push(Damage::Bytes(ppn));
         }
-        if own && !(intact && take_own(media, &mut self.lists, &mut oob, bytes, &self.layout)) {
-            if intact {
-                damage.push(Damage::Bytes(ppn));
-            }
-            media.tear_page(ppn);
-            return Ok(());
-        }
-        kept[ppn.index()] = (length, sum);
-        media.program(ppn, oob).map_err(io::Error::other)
+        Ok(match (own, intact) {
+            (false, _) => Seen::Whole(record, vec![]),
+            (true, true) => Seen::Whole(record, bytes.to_vec()),
+            (true, false) => Seen::Damaged,
+        })
     }
 
-    /// What cannot be programmed before an erase, since only a part of a program unit was, or what
-    /// comes after it.
-    fn tear_left_out(&self, block: BlockId, torn: &mut BTreeSet<Ppn>) {
-        let media = &self.contents.media;
-        let first = block.page(0, self.layout.pages_per_block);
-        let is_erased = |ppn: Ppn| *media.page(ppn) == PageState::Erased;
-        let pages = first.run(self.layout.pages_per_block);
-        let last = pages.rev().find(|&ppn| !is_erased(ppn) || torn.contains(&ppn));
-        let Some(last) = last else { return };
-        if self.sequential {
-            torn.extend(first.run(last.0 - first.0).filter(|&ppn| is_erased(ppn)));
-        }
-        if self.unit == 1 {
+    /// What cannot be programmed before an erase, since only a part of its program unit was.
+    fn lose_left_out(&self, seen: &mut Vec<Seen>) {
+        let is_erased = |seen: &Seen| matches!(seen, Seen::Erased);
+        let unit = self.unit as usize;
+        if unit == 1 {
             return;
         }
-        for first in (first.0..=last.0).step_by(self.unit as usize).map(Ppn) {
-            let is_lost = |ppn: Ppn| is_erased(ppn) || torn.contains(&ppn);
-            let lost = first.run(self.unit).filter(|&ppn| is_lost(ppn)).count();
-            if lost > 0 && lost < self.unit as usize {
-                let marked = |ppn: &Ppn| *media.page(*ppn) == PageState::Torn;
-                torn.extend(first.run(self.unit).filter(|ppn| !marked(ppn)));
-            } else if first.run(self.unit).any(|ppn| torn.contains(&ppn)) {
-                torn.extend(first.run(self.unit));
+        seen.resize_with(seen.len().next_multiple_of(unit), || Seen::Erased);
+        for pages in seen.chunks_exact_mut(unit) {
+            let is_lost = |seen: &Seen| matches!(seen, Seen::Lost);
+            let erased = pages.iter().filter(|page| is_erased(page)).count();
+            if pages.iter().any(is_lost) || (erased > 0 && erased < unit) {
+                for page in pages {
+                    if matches!(page, Seen::Erased | Seen::Whole(..)) {
+                        *page = Seen::Lost;
+                    }
+                }
             }
         }
+    }
+
+    /// Takes in a page.
+    fn take(&mut self, ppn: Ppn, seen: Seen) -> io::Result<()> {
+        let Contents { media, found, damage, kept, unmarked, .. } = &mut self.contents;
+        match seen {
+            Seen::Erased => return Ok(()),
+            Seen::Marked => found.torn += 1,
+            Seen::Lost => {
+                found.torn += 1;
+                unmarked.push(ppn);
+            }
+            Seen::Damaged => {}
+            Seen::Whole(record, bytes) => {
+                let mut oob = record.oob;
+                if take_own(media, &mut self.lists, &mut oob, &bytes, &self.layout) {
+                    found.readable += 1;
+                    kept[ppn.index()] = (record.length, record.sum);
+                    return media.program(ppn, oob).map_err(io::Error::other);
+                }
+                damage.push(Damage::Bytes(ppn));
+            }
+        }
+        media.tear_page(ppn);
+        Ok(())
     }
 }
 
-/// Takes in what a page of the mapping's own says; whether that makes sense. The lists of
+/// Takes in what a page says, if it is one of the mapping's own; whether that makes sense. The lists of
 /// tombstones are numbered anew, all copies of one alike.
 fn take_own(
     media: &mut Media,
@@ -276,6 +285,9 @@ fn take_own(
     layout: &Layout,
 ) -> bool {
     let word = |bytes: &[u8]| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+    if matches!(oob.content, Content::Host | Content::Filler) {
+        return true;
+    }
     if oob.content == Content::Map {
         let entries: Vec<_> = bytes.chunks_exact(4).map(|entry| Ppn(word(entry))).collect();
         let sane = |ppn: &Ppn| ppn.is_none() || ppn.0 < layout.pages();
@@ -293,11 +305,8 @@ fn take_own(
     if !bytes.len().is_multiple_of(8) || !ranges.iter().all(fits) {
         return false;
     }
-    let known = lists.get(&(oob.lpn.0, oob.seq)).copied();
-    // One whose pages were all torn is forgotten by now.
-    let known = known.filter(|&number| *media.trims(number) == ranges);
-    let number = known.unwrap_or_else(|| media.write_down_trims(ranges));
-    lists.insert((oob.lpn.0, oob.seq), number);
-    oob.lpn = Lpn(number);
+    let number =
+        lists.entry((oob.lpn.0, oob.seq)).or_insert_with(|| media.write_down_trims(ranges));
+    oob.lpn = Lpn(*number);
     true
 }

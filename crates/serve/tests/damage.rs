@@ -49,7 +49,8 @@ fn of_a_record_an_entry_or_the_state() {
     };
     undone(bytes.record_at(one), &format!("the record of flash page {one}"));
     undone(4096 + 16, "how it was left");
-    let erased = (0..).find(|block| bytes.get(bytes.area(BLOCKS) + 16 * block) != [0; 16]).unwrap();
+    let erased =
+        (0..64).find(|block| bytes.get(bytes.area(BLOCKS) + 16 * block) != [0; 16]).unwrap();
     undone(bytes.area(BLOCKS) + 16 * erased, &format!("the entry of block {erased}"));
     // A record of another page, whole.
     let (at, elsewhere) = (bytes.record_at(one), bytes.record_at(other));

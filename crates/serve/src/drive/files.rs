@@ -11,7 +11,7 @@ use serde_json::json;
 use super::Drive;
 use crate::error::Error;
 use crate::found::{self, Compare, Damage, Found};
-use crate::image::{Image, State};
+use crate::image::{Image, State, Tape};
 use crate::store::{Shared, Store};
 
 /// What is in an image.
@@ -90,7 +90,7 @@ impl Drive {
         path: &Path,
     ) -> Result<(), Error> {
         let failed = |source| Error::file(path, source);
-        let contents = found::read(&image, config, geometry, None, Compare::New).map_err(failed)?;
+        let contents = found::read(&image, geometry, None, Compare::New).map_err(failed)?;
         let (store, _) = Store::new(image, contents, State::default(), false);
         let store = Shared(Arc::new(Mutex::new(store)));
         let mut device = Device::serving(config, Box::new(store.clone()))?;
@@ -111,11 +111,27 @@ impl Drive {
     /// # Errors
     /// The image cannot be used, is damaged, or its drive cannot be rebuilt.
     pub fn open(path: &Path, sync: bool) -> Result<(Self, Found), Error> {
+        Self::open_watched(path, sync, None)
+    }
+
+    /// The same; all that is done to the image from the beginning on goes onto `tape`, too. For
+    /// tests of what a machine that crashes leaves.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_watched(
+        path: &Path,
+        sync: bool,
+        tape: Option<Tape>,
+    ) -> Result<(Self, Found), Error> {
         let failed = |source| Error::file(path, source);
-        let (image, config, geometry) = Image::open(path, true)?;
+        let (mut image, config, geometry) = Image::open(path, true)?;
+        if let Some(tape) = tape {
+            image.disk_mut().record(tape);
+        }
         let state = image.state().map_err(failed)?;
         let state = state.ok_or_else(|| damaged(path, HOW_LEFT))?;
-        let contents = found::read(&image, &config, &geometry, Some(state), Compare::New);
+        let contents = found::read(&image, &geometry, Some(state), Compare::New);
         let contents = contents.map_err(failed)?;
         // Going on without what cannot be read would bring older versions back as if nothing were
         // amiss.
@@ -159,10 +175,9 @@ impl Drive {
     /// The image cannot be read, or somebody has it open.
     pub fn check(path: &Path) -> Result<Checked, Error> {
         let failed = |source| Error::file(path, source);
-        let (image, config, geometry) = Image::open(path, false)?;
+        let (image, _, geometry) = Image::open(path, false)?;
         let state = image.state().map_err(failed)?;
-        let contents =
-            found::read(&image, &config, &geometry, state, Compare::All).map_err(failed)?;
+        let contents = found::read(&image, &geometry, state, Compare::All).map_err(failed)?;
         let mut wrong = Vec::new();
         if state.is_none() {
             wrong.push(format!("{HOW_LEFT} is damaged"));

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 pub use files::{Checked, Info};
 
-use crate::image::{Stop, Tape};
+use crate::image::Stop;
 use crate::store::Shared;
 
 /// Why a drive does not do what it is asked for.
@@ -50,12 +50,6 @@ impl Drive {
     /// that leaves.
     pub fn stop_after(&mut self, writes: u64, why: Stop) {
         self.store.get().image_mut().disk_mut().stop_after(writes, why);
-    }
-
-    /// All that is done to the image from now on goes onto `tape`, too. For tests of what a machine
-    /// that crashes leaves.
-    pub fn record(&mut self, tape: Tape) {
-        self.store.get().image_mut().disk_mut().record(tape);
     }
 
     /// Steps of flash operations that have ended since the drive was opened.

@@ -35,6 +35,11 @@ impl Bytes {
         u64::from_le_bytes(self.get(which))
     }
 
+    /// Pages of a block.
+    pub fn pages_per_block(&self) -> u64 {
+        u32::from_le_bytes(self.get(16)).into()
+    }
+
     /// Where a flash page's record is.
     pub fn record_at(&self, page: u64) -> u64 {
         self.area(RECORDS) + 64 * page
