@@ -196,7 +196,10 @@ pub(super) fn most_exported(config: &DeviceConfig, geometry: &Geometry) -> u64 {
 }
 
 /// Pages that the host sees: whole logical blocks.
-fn logical_pages(config: &DeviceConfig, geometry: &Geometry) -> Result<u32, DeviceError> {
+pub(super) fn logical_pages(
+    config: &DeviceConfig,
+    geometry: &Geometry,
+) -> Result<u32, DeviceError> {
     let block_bytes = u64::from(geometry.pages_per_block) * geometry.page_bytes;
     let raw = u64::from(geometry.blocks()) * block_bytes;
     let spare = config.ftl.spare();
