@@ -12,23 +12,31 @@ Example:
 # Nothing is imported here, not even this name: the command line has to heed Ctrl-C before anything else.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from eraseblock._core import ConfigError, EraseblockError, InputError, SimulationError
+    from eraseblock._core import ConfigError, EraseblockError, InputError, Leave, Request, SimulationError
     from eraseblock.api import RunOptions, compare, run, schema, sensitivity, trace_info, verdict
+    from eraseblock.device import Device
     from eraseblock.experiments import Experiment, resolve
     from eraseblock.names import registry
     from eraseblock.outputs import save_results
-    from eraseblock.results.record import Record
+    from eraseblock.results.record import Record, Stats
     from eraseblock.results.store import load_results
+    from eraseblock.scheme import Buffer, Shape
 
 # Where each name is from; it is imported when it is first asked for.
 _HOMES = {
+    "Buffer": "eraseblock.scheme",
     "ConfigError": "eraseblock._core",
+    "Device": "eraseblock.device",
     "EraseblockError": "eraseblock._core",
     "Experiment": "eraseblock.experiments",
     "InputError": "eraseblock._core",
+    "Leave": "eraseblock._core",
     "Record": "eraseblock.results.record",
+    "Request": "eraseblock._core",
     "RunOptions": "eraseblock.api",
+    "Shape": "eraseblock.scheme",
     "SimulationError": "eraseblock._core",
+    "Stats": "eraseblock.results.record",
     "compare": "eraseblock.api",
     "load_results": "eraseblock.results.store",
     "registry": "eraseblock.names",
@@ -42,13 +50,19 @@ _HOMES = {
 }
 
 __all__ = [
+    "Buffer",
     "ConfigError",
+    "Device",
     "EraseblockError",
     "Experiment",
     "InputError",
+    "Leave",
     "Record",
+    "Request",
     "RunOptions",
+    "Shape",
     "SimulationError",
+    "Stats",
     "compare",
     "load_results",
     "registry",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -18,6 +18,7 @@ from eraseblock.results.missing import Missing, as_missing
 from eraseblock.results.record import Analysis, Record
 from eraseblock.results.view import rows_of
 from eraseblock.running import Finished, Handling, Quiet, finished
+from eraseblock.scheme import Scheme
 from eraseblock.sweep import Outcome, Watcher, split_errors
 
 
@@ -47,6 +48,7 @@ class RunOptions(TypedDict, total=False):
 def run(
     source: str | Path | Mapping[str, Any],
     *,
+    workload: Any = None,
     sets: Sets = (),
     events: str | Path | None = None,
     **options: Unpack[RunOptions],
@@ -55,6 +57,8 @@ def run(
 
     Args:
         source: path of a TOML file, or the same keys as a mapping; a list is an axis.
+        workload: in the place of the experiment's own: a trace file, a data frame or arrays of requests
+            (docs/python.md), or keys, such as `{"requests": frame, "fit": "compact"}`.
         sets: overrides such as `"host.speedup=2"`, or `{"host.speedup": 2}`.
         events: file for every decision of the buffer (docs/events.md); a folder where there are several runs.
             Runs everything, whatever `out` holds.
@@ -71,7 +75,7 @@ def run(
         >>> records[0]["hit_ratio"]["all"]  # doctest: +SKIP
         0.42
     """
-    done = _carry_out(resolve(source, sets=sets), options, events=events)
+    done = _carry_out(resolve(source, sets=sets, workload=workload), options, events=events)
     _raise_first(done.outcomes)
     return done.records
 
@@ -103,9 +107,9 @@ def sensitivity(
 
 
 def compare(
-    traces: str | Path | Iterable[str | Path],
+    traces: Any,
     *,
-    buffers: str | Sequence[str] = DEFAULT_BUFFERS,
+    buffers: str | Scheme | Sequence[str | Scheme] = DEFAULT_BUFFERS,
     sizes: str | Sequence[str] = (),
     ftls: str | Sequence[str] = (),
     device: str | Sequence[str] = DEFAULT_DEVICE,
@@ -120,8 +124,9 @@ def compare(
     that would take very long and say nothing but that.
 
     Args:
-        traces: one trace file or several.
-        buffers: schemes, or one; `"all"` is every one; default: ten that really differ.
+        traces: trace files, or data frames or arrays of requests (docs/python.md); one or several.
+        buffers: schemes, or one, by name or in Python (`eb.Buffer`); `"all"` is every one; default: ten that
+            really differ.
         sizes: buffer sizes such as `"4 MiB"`, or one; default: the device's.
         ftls: FTLs, or one; default: the device's.
         device: preset of the drive, or several.
@@ -134,9 +139,9 @@ def compare(
     Example:
         >>> records = compare("mysql.load.zst", sizes=["1 MiB", "4 MiB"])  # doctest: +SKIP
     """
-    paths = [traces] if isinstance(traces, str | Path) else list(traces)
-    texts = [str(path) for path in paths]
-    comparison = Comparison(texts, buffers, sizes, ftls, device, workload or {}, sets)
+    several = isinstance(traces, list | tuple)
+    listed = [str(one) if isinstance(one, str | Path) else one for one in (traces if several else [traces])]
+    comparison = Comparison(listed, buffers, sizes, ftls, device, workload or {}, sets)
     experiments, left_out = comparison.without_hopeless()
     done = _carry_out(experiments, options, events=events, missing=as_missing(left_out))
     failures, refusals = split_errors(done.outcomes)
