@@ -142,6 +142,15 @@ impl Device {
         Ok(())
     }
 
+    /// Lets everything happen up to `time`, as it does before a request that comes then; the drive's
+    /// own time goes on to the last of it alone.
+    ///
+    /// # Errors
+    /// As [`Self::submit`].
+    pub fn pass_until(&mut self, time: u64) -> Result<(), DeviceError> {
+        self.run_until(time)
+    }
+
     /// Lets time pass until nothing is under way any more, neither requests nor what goes on behind
     /// them.
     ///

@@ -209,7 +209,7 @@ impl Device {
 
     /// Lets everything happen that happens up to `time`, but for what waits for everything that
     /// comes at `time`.
-    fn run_until(&mut self, time: u64) -> Result<(), DeviceError> {
+    pub(super) fn run_until(&mut self, time: u64) -> Result<(), DeviceError> {
         self.note_idleness()?;
         if self.next_time() == NEVER && self.pipeline.has_parked() {
             self.unpark()?;
