@@ -13,6 +13,7 @@ Example:
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from eraseblock._core import ConfigError, EraseblockError, InputError, SimulationError
+    from eraseblock.advice.ask import advise
     from eraseblock.api import RunOptions, compare, run, schema, sensitivity, trace_info, verdict
     from eraseblock.experiments import Experiment, resolve
     from eraseblock.names import registry
@@ -29,6 +30,7 @@ _HOMES = {
     "Record": "eraseblock.results.record",
     "RunOptions": "eraseblock.api",
     "SimulationError": "eraseblock._core",
+    "advise": "eraseblock.advice.ask",
     "compare": "eraseblock.api",
     "load_results": "eraseblock.results.store",
     "registry": "eraseblock.names",
@@ -49,6 +51,7 @@ __all__ = [
     "Record",
     "RunOptions",
     "SimulationError",
+    "advise",
     "compare",
     "load_results",
     "registry",
