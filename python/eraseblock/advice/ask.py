@@ -31,7 +31,7 @@ def advise(
 
     Args:
         trace: trace file, plain or packed.
-        question: `"buffer"`, `"op"`, `"gc"` or `"lifetime"`, or several; default: all.
+        question: `"buffer"`, `"op"`, `"gc"`, `"tail"` or `"lifetime"`, or several; default: all.
         device: preset of the drive.
         workload: further keys of the workload, such as `{"fit": "compact"}`.
         sets: overrides such as `"host.speedup=2"`, or `{"host.speedup": 2}`.

@@ -24,7 +24,13 @@ _TIMES = (
 )
 _TERABYTES = "format(datum.value / 1e12, ',~r') + ' TB'"
 # How the values of a column stand on an axis.
-_LABELS = {"mean": _TIMES, "p99": _TIMES, "tbw_bytes": _TERABYTES, "spare": "format(datum.value, '~%')"}
+_LABELS = {
+    "mean": _TIMES,
+    "p99": _TIMES,
+    "response_ns": _TIMES,
+    "tbw_bytes": _TERABYTES,
+    "spare": "format(datum.value, '~%')",
+}
 # Lines for as many schemes as colours can be told apart.
 _LINES = 4
 

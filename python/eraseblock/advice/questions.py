@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from eraseblock import _core
-from eraseblock.advice import buffer, lifetime, policy, spare
+from eraseblock.advice import buffer, lifetime, policy, spare, tail
 from eraseblock.advice.answer import Answer
 from eraseblock.advice.case import Case
 from eraseblock.names import nearest
@@ -17,6 +17,7 @@ QUESTIONS: dict[str, tuple[str, Ask]] = {
     "buffer": (buffer.ABOUT, buffer.ask),
     "op": (spare.ABOUT, spare.ask),
     "gc": (policy.ABOUT, policy.ask),
+    "tail": (tail.ABOUT, tail.ask),
     "lifetime": (lifetime.ABOUT, lifetime.ask),
 }
 

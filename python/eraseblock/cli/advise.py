@@ -21,6 +21,7 @@ Questions:
     buffer     which buffer to take, and how large
     op         how much spare flash for a write amplification (--waf 2)
     gc         which collection policy
+    tail       what the slowest reads wait for
     lifetime   how many terabytes can be written before the flash wears out
 
 Examples:
