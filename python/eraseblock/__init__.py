@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from eraseblock import trace
     from eraseblock._core import ConfigError, EraseblockError, InputError, Leave, Request, SimulationError
+    from eraseblock.advice.ask import advise
     from eraseblock.api import RunOptions, compare, run, schema, sensitivity, verdict
     from eraseblock.device import Device
     from eraseblock.experiments import Experiment, resolve
@@ -44,6 +45,7 @@ _HOMES = {
     "Shape": "eraseblock.scheme",
     "SimulationError": "eraseblock._core",
     "Stats": "eraseblock.results.record",
+    "advise": "eraseblock.advice.ask",
     "compare": "eraseblock.api",
     "frame": "eraseblock.results.frame",
     "load_results": "eraseblock.results.store",
@@ -75,6 +77,7 @@ __all__ = [
     "Shape",
     "SimulationError",
     "Stats",
+    "advise",
     "compare",
     "frame",
     "load_results",
