@@ -1,7 +1,7 @@
 """Types of the compiled engine; `eraseblock` is the public face of it."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 class EraseblockError(Exception):
     """Base of everything that eraseblock raises."""
@@ -122,8 +122,21 @@ def image_info(path: str) -> str:
 def image_check(path: str) -> str:
     """What a comparison of everything in an image has found, as JSON."""
 
-def image_serve(path: str, socket: str | None, port: int, sync: bool, ready: Callable[[str], None]) -> None:
-    """Serve an image until SIGTERM or SIGINT comes; `ready(json)` is called when clients can come."""
+class ServeOptions(TypedDict):
+    """How an image is served."""
+
+    socket: str | None
+    port: int
+    sync: bool
+
+def image_serve(
+    path: str, options: ServeOptions, prepare: Callable[[], None], ready: Callable[[str], None]
+) -> None:
+    """Serve an image until SIGTERM or SIGINT comes.
+
+    `prepare()` is called when nobody else can listen there, before the image is opened; `ready(json)` when
+    clients can come.
+    """
 
 def check_replaceable(path: str) -> None:
     """Refuse a path where something stands that is no regular file."""

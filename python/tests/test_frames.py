@@ -104,7 +104,6 @@ def test_figures_are_drawn(results: eb.Results) -> None:
     assert lines["mark"]["type"] == "line"
     points = lines["datasets"][lines["data"]["name"]]
     assert [one["figure"] for one in points] == [run["hit_ratio"]["all"] for run in results]
-    assert
     assert eb.Results(results[::2]).plot().to_dict()["mark"]["type"] == "bar"
     with pytest.raises(eb.ConfigError, match="plot: there is no column `hist`"):
         results.plot("hist")

@@ -119,7 +119,10 @@ def test_what_contradicts_is_refused(cli: Cli, tmp_path: Path) -> None:
     assert "buffer.battery" in battery
     assert not (tmp_path / "y").exists()
     with served(image, *DRIVE):
-        assert "another process has this image open" in refused("serve", "--image", str(image))
+        assert "in use" in refused("serve", "--image", str(image))
+        other = refused("serve", "--image", str(image), "--socket", str(tmp_path / "other"))
+        assert "another process has this image open" in other
+        assert not (tmp_path / "other").exists()
         assert "another process" in refused("image", "check", str(image))
 
 

@@ -22,7 +22,7 @@ fn serves_what_the_environment_names() {
     let Some(image) = std::env::var_os("ERASEBLOCK_TEST_IMAGE") else { return };
     let image = PathBuf::from(image);
     let address = Address::Unix(image.with_extension("sock"));
-    serve(&image, &Options { address, sync: false }, |_| true).unwrap();
+    serve(&image, &Options::at(address), || true, |_| true).unwrap();
 }
 
 /// A server in a process of its own.
@@ -183,6 +183,55 @@ fn many_requests_of_many_clients_are_under_way() {
     }
     server.client().flush().unwrap();
     assert!(server.end().success());
+}
+
+#[test]
+fn a_socket_that_is_taken_is_refused_before_anything_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("s");
+    let _other = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let options = Options::at(Address::Unix(socket));
+    let none = || panic!("an image would be made");
+    let refused = serve(&folder.path().join("none"), &options, none, |_| true);
+    assert!(refused.unwrap_err().to_string().contains("in use"));
+}
+
+#[test]
+fn clients_that_take_no_answers_make_the_server_hold_little() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("page");
+    let mut config =
+        serde_json::to_value(config(&json!("page"), json!({"scheme": "none", "size": "0 B"})))
+            .unwrap();
+    (config["nand"]["blocks_per_plane"], config["ftl"]["exported"]) = (700.into(), "36 MiB".into());
+    Drive::create(&path, &serde_json::from_value(config).unwrap()).unwrap();
+    let mut server = Server::start(&path);
+    let mut client = server.client();
+    let mode = std::os::unix::fs::PermissionsExt::mode(
+        &std::fs::metadata(&server.socket).unwrap().permissions(),
+    );
+    assert_eq!(mode & 0o777, 0o600);
+    // Written, so that a read of it waits for flash.
+    client.write(0, &vec![7; 32 << 20], false).unwrap();
+    let most: u64 = 32 << 20;
+    let mut greedy: Vec<Client> = (0..4).map(|_| server.client()).collect();
+    for one in &mut greedy {
+        for _ in 0..10 {
+            one.ask((READ, 0), 0, most, &[]).unwrap();
+        }
+    }
+    for _ in 0..10 {
+        assert_eq!(client.call((READ, 0), 4096, 4, &[]), Ok((0, vec![7; 4])));
+    }
+    let status = format!("/proc/{}/status", server.process.id());
+    if let Ok(status) = std::fs::read_to_string(status) {
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+        assert!(peak < 500 << 10, "{peak} KiB");
+    }
+    for _ in 0..10 {
+        assert_eq!(greedy[3].answer().unwrap().2.len() as u64, most);
+    }
 }
 
 #[test]

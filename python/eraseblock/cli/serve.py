@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -55,12 +56,17 @@ def serve(
     if port is not None and not 0 <= port <= 0xFFFF:
         raise _core.ConfigError(f"--port: found {port}, expected 0 to 65535")
     drive = images.drive_of(device, config, set_ or [])
-    if drive is not None and image.exists():
-        _core.image_is(str(image), drive.text)
-    elif drive is not None:
-        images.create(image, drive)
-    elif not image.exists():
+    if drive is None and not image.exists():
         raise _core.InputError(f"{image}: no such image; name a drive with --device or --config to make one")
+    hold = ExitStack()
+
+    def prepare() -> None:
+        if drive is not None and image.exists():
+            _core.image_is(str(image), drive.text)
+        elif drive is not None:
+            images.create(image, drive)
+        # Ctrl-C ended all of that at once; from now on the server ends in order.
+        hold.enter_context(interrupts.handed_over())
 
     def ready(text: str) -> None:
         found = json.loads(text)
@@ -70,5 +76,6 @@ def serve(
         sys.stdout.flush()
 
     address = None if port is not None else str(socket or image.with_name(image.name + ".sock"))
-    with interrupts.handed_over():
-        _core.image_serve(str(image), address, port or 0, sync, ready)
+    options: _core.ServeOptions = {"socket": address, "port": port or 0, "sync": sync}
+    with hold:
+        _core.image_serve(str(image), options, prepare, ready)

@@ -5,8 +5,9 @@
 //! requests are under way that time goes from event to event, as fast as can be; while none is, it
 //! goes with the clock on the wall, so that the drive has its idle time.
 //!
-//! What a client can make the server hold is bounded: a connection's requests under way, the bytes
-//! of its answers, one payload. A client that does not take its answers is not listened to.
+//! What a client can make the server hold is bounded: its requests under way, the bytes of their
+//! answers, one payload; and so is what all of them hold together. A client that does not take its
+//! answers is not listened to.
 
 mod client;
 mod listen;
@@ -17,7 +18,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use eraseblock_nbd::{Connection, Event, Export, Sizes};
+use eraseblock_nbd::{Command, Connection, Event, Export, Request, Sizes};
 use mio::net::UnixStream;
 use mio::{Events, Interest, Poll, Token};
 use serde_json::json;
@@ -34,6 +35,9 @@ use work::{Answer, Said, Whose, Work, errno};
 
 /// Bytes of a read or a write.
 const MOST_PAYLOAD: u32 = 32 << 20;
+/// Bytes of answers, and of reads under way, of all clients: beyond that, a client that holds
+/// nothing gets one request at a time, and others none.
+const MOST_HELD: usize = 256 << 20;
 /// Clients at a time.
 const MOST_CLIENTS: usize = 64;
 /// A client has to come to the point within this time.
@@ -51,6 +55,13 @@ pub struct Options {
     pub address: Address,
     /// What is promised to last is on the host's disk first, and so outlasts a crash of the host.
     pub sync: bool,
+}
+
+impl Options {
+    /// Those that a server has where nothing is said of them.
+    pub fn at(address: Address) -> Self {
+        Self { address, sync: false }
+    }
 }
 
 /// What is told when clients can come.
@@ -76,8 +87,9 @@ impl Ready {
 }
 
 /// Serves an image until the process is asked to end by SIGTERM or SIGINT. Then what is under way
-/// is answered, everything is stored, and the image is closed. `ready` is told when clients can
-/// come; where it says `false`, the server ends at once.
+/// is answered, everything is stored, and the image is closed. `prepare` is called when nobody else
+/// can listen there, before the image is opened: it may make that, which can take long. `ready` is
+/// told when clients can come. Where one of them says `false`, the server ends at once.
 ///
 /// # Errors
 /// The image cannot be used, or nobody can listen there; or the drive has failed, and what was
@@ -85,13 +97,17 @@ impl Ready {
 pub fn serve(
     path: &Path,
     options: &Options,
+    prepare: impl FnOnce() -> bool,
     ready: impl FnOnce(&Ready) -> bool,
 ) -> Result<(), Error> {
     let failed = |source| Error::file(path, source);
+    let listener = Listener::bind(&options.address)?;
+    if !prepare() {
+        return Ok(());
+    }
     // They may come while the image is being opened, which can take long.
     let signals = Signals::new().map_err(failed)?;
     let (drive, found) = Drive::open(path, options.sync)?;
-    let listener = Listener::bind(&options.address)?;
     let mut server = Server::new((drive, listener, signals), path, options).map_err(failed)?;
     let told = ready(&Ready { uri: server.listener.uri(), size: server.export.size, found });
     let ran = if told { server.run() } else { Ok(()) };
@@ -127,6 +143,12 @@ impl Drop for Signals {
             signal_hook::low_level::unregister(signal);
         }
     }
+}
+
+/// Bytes that the answer to a request brings.
+#[inline]
+fn read_bytes(request: &Request) -> usize {
+    if request.command == Command::Read { request.length as usize } else { 0 }
 }
 
 struct Server {
@@ -184,15 +206,16 @@ impl Server {
         let mut events = Events::with_capacity(256);
         loop {
             let now = Duration::ZERO;
-            let wait =
-                if self.work.is_busy() || self.clients.iter_mut().flatten().any(Client::has_work) {
-                    Some(now)
-                } else if self.ends.is_some() {
-                    Some(Duration::from_millis(20))
-                } else {
-                    // Clients that do not come to the point are not waited for.
-                    self.is_full().then_some(Duration::from_secs(1))
-                };
+            let crowded = self.is_crowded();
+            let has_work = |client: &mut Client| client.has_work(crowded);
+            let wait = if self.work.is_busy() || self.clients.iter_mut().flatten().any(has_work) {
+                Some(now)
+            } else if self.ends.is_some() {
+                Some(Duration::from_millis(20))
+            } else {
+                // Clients that do not come to the point are not waited for.
+                self.is_full().then_some(Duration::from_secs(1))
+            };
             match self.poll.poll(&mut events, wait) {
                 Err(why) if why.kind() != io::ErrorKind::Interrupted => return Err(why),
                 _ => {}
@@ -262,20 +285,27 @@ impl Server {
         !self.work.is_busy() && (!unsaid || since.elapsed() > FAREWELL)
     }
 
+    /// Whether all clients together hold so much that each has to be brief.
+    fn is_crowded(&mut self) -> bool {
+        self.clients.iter_mut().flatten().map(Client::held).sum::<usize>() >= MOST_HELD
+    }
+
     /// Takes what a client asks for.
     fn listen_to(&mut self, place: usize) {
+        let crowded = self.is_crowded();
         let Some(client) = &mut self.clients[place] else { return };
-        if client.may_ask() {
+        if client.may_ask(crowded) {
             client.read();
         }
         let whose = Whose { place, birth: client.birth };
         while let Some(client) = &mut self.clients[place] {
-            if !client.has_input || !client.may_ask() {
+            if !client.has_input || !client.may_ask(crowded) {
                 break;
             }
             match client.connection.next() {
                 Ok(Some(Event::Request(request, data))) => {
                     client.under_way += 1;
+                    client.reading += read_bytes(&request);
                     self.work.ask(whose, &request, data, &mut self.answers);
                     self.tell();
                 }
@@ -293,6 +323,7 @@ impl Server {
             let client = self.clients[whose.place].as_mut().filter(|c| c.birth == whose.birth);
             let Some(client) = client else { continue };
             client.under_way -= 1;
+            client.reading -= read_bytes(&request);
             let connection = &mut client.connection;
             match said {
                 Said::Done => connection.done(&request),
