@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -83,6 +84,31 @@ class Comparison:
             if key in given and any(one.partition("=")[0].strip() == key for one in sets):
                 raise _core.ConfigError(f"{OPTIONS[key]} and --set {key} say the same; leave one of them out")
         return experiments_of("compare", {"name": "compare", "preset": presets}, self.traces, given, sets)
+
+
+def command_line(comparison: Comparison) -> str:
+    """The command line that makes the same comparison."""
+    words = ["eraseblock", "compare", *comparison.traces]
+    if comparison.device:
+        words += ["--device", _joined(comparison.device)]
+    if comparison.buffers != DEFAULT_BUFFERS:
+        words += ["--buffers", _joined([str(one) for one in _listed(comparison.buffers)])]
+    if comparison.sizes:
+        words += ["--buffer-size", ",".join(one.replace(" ", "") for one in comparison.sizes)]
+    if comparison.ftls:
+        words += ["--ftls", _joined(comparison.ftls)]
+    for key, value in comparison.workload.items():
+        if value is True:
+            words.append(OPTIONS[f"workload.{key}"])
+        elif value not in (None, False):
+            words += [OPTIONS[f"workload.{key}"], str(value)]
+    for text in comparison.sets:
+        words += ["--set", text]
+    return shlex.join(words)
+
+
+def _joined(names: str | Sequence[str]) -> str:
+    return names if isinstance(names, str) else ",".join(names)
 
 
 def experiments_of(

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from eraseblock import _core
-from eraseblock.comparison import OPTIONS, Comparison, experiments_of
+from eraseblock.comparison import Comparison, command_line, experiments_of
 from eraseblock.experiments import NULL, Config, Experiment
 from eraseblock.names import check
 from eraseblock.profile.gather import characterise, plan
 from eraseblock.results.advice import advice_of
+from eraseblock.results.record import Record
 from eraseblock.results.view import Row, rows_of
 from eraseblock.running import Caller, Handling, finished
-from eraseblock.sweep import split_errors
+from eraseblock.sweep import Outcome, split_errors
 
 # Write amplification that is asked for, unless told otherwise.
 WAF = 2.0
@@ -103,7 +103,7 @@ class Case:
         Raises:
             EraseblockError: a run failed, or none could be built.
         """
-        comparison = self._comparison(buffers=buffers, sizes=sizes, ftls=ftls, sets=sets, fit=fit)
+        comparison = self.comparison(buffers=buffers, sizes=sizes, ftls=ftls, sets=sets, fit=fit)
         experiments, _ = comparison.without_hopeless()
         self.experiments += experiments if keep else []
         with finished(experiments, self.handling, self.caller) as done:
@@ -112,9 +112,9 @@ class Case:
         for outcome in broken:
             if outcome.error is not None:
                 raise outcome.error
-        return rows_of(done.records), command_of(comparison)
+        return rows_of(done.records), command_line(comparison)
 
-    def _comparison(
+    def comparison(
         self,
         *,
         buffers: Sequence[str],
@@ -123,6 +123,7 @@ class Case:
         sets: Mapping[str, Any] | None = None,
         fit: str | None = None,
     ) -> Comparison:
+        """What is compared, of the wish and what a question sets."""
         wish = self.wish
         # Each setting once: what a question sets goes before what the caller has set of the same key.
         ours = sets or {}
@@ -135,6 +136,21 @@ class Case:
             )
         return Comparison([wish.trace], buffers, sizes, ftls, wish.device, workload, texts)
 
+    def outcomes(self, comparisons: Sequence[Comparison]) -> list[Outcome]:
+        """Run comparisons of one design each, together; what cannot be built has an error."""
+        experiments = [one.experiments()[0] for one in comparisons]
+        self.experiments += experiments
+        with finished(experiments, self.handling, self.caller) as done:
+            failures, _ = split_errors(done.outcomes)
+        for outcome in failures:
+            if isinstance(outcome.error, _core.SimulationError):
+                raise outcome.error
+        return done.outcomes
+
+    def row(self, record: Record) -> Row:
+        """A record, as it is shown."""
+        return rows_of([record])[0]
+
     def whole(self) -> None:
         """Write the folder's results, where there is one: everything that was run is stored there."""
         if self.handling.folder is None or not self.experiments:
@@ -143,31 +159,6 @@ class Case:
 
         with finished(self.experiments, replace(self.handling, fresh=False), self.caller) as done:
             done.write()
-
-
-def command_of(comparison: Comparison) -> str:
-    """The command line that makes the same comparison."""
-    words = ["eraseblock", "compare", *comparison.traces]
-    if comparison.device:
-        words += ["--device", _joined(comparison.device)]
-    if comparison.buffers != Comparison.buffers:
-        words += ["--buffers", _joined(comparison.buffers)]
-    if comparison.sizes:
-        words += ["--buffer-size", ",".join(one.replace(" ", "") for one in comparison.sizes)]
-    if comparison.ftls:
-        words += ["--ftls", _joined(comparison.ftls)]
-    for key, value in comparison.workload.items():
-        if value is True:
-            words.append(OPTIONS[f"workload.{key}"])
-        elif value not in (None, False):
-            words += [OPTIONS[f"workload.{key}"], str(value)]
-    for text in comparison.sets:
-        words += ["--set", text]
-    return shlex.join(words)
-
-
-def _joined(names: str | Sequence[str]) -> str:
-    return names if isinstance(names, str) else ",".join(names)
 
 
 def _text(value: Any) -> str:

@@ -19,7 +19,7 @@ Exit code 2: a wrong call or input; 1: a failure; 130: interrupted; 143: ended b
 
 
 # Every command, in the order of the help.
-_COMMANDS = ("compare", "advise", "run", "list", "schema", "trace", "report", "serve", "image")
+_COMMANDS = ("compare", "advise", "tune", "run", "list", "schema", "trace", "report", "serve", "image")
 
 
 def build_app(asked: str | None) -> App:
@@ -58,6 +58,10 @@ def _add(app: App, name: str) -> None:
             from eraseblock.cli import advise
 
             app.command(advise.advise, help_epilogue=advise.EXAMPLES, usage=advise.USAGE)
+        case "tune":
+            from eraseblock.cli import tune
+
+            app.command(tune.tune, help_epilogue=tune.EXAMPLES, usage=tune.USAGE)
         case "run":
             from eraseblock.cli import run
 
