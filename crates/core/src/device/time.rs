@@ -191,13 +191,19 @@ impl Device {
     }
 
     /// One of the things that a request waits for has come, in this way.
+    #[inline]
     pub(super) fn progress(&mut self, id: RequestId, awaited: Awaited, path: Option<&Path>) {
-        if self.backend.is_timed() {
-            let (number, now) = (self.requests.number(id), self.backend.engine().now());
-            let measured = self.requests.is_measured(number);
-            self.observers.on_progress(measured, || Progress { number, now, awaited, path });
+        if self.backend.is_timed() && self.observers.follow_progress() {
+            self.tell_progress(id, awaited, path);
         }
         self.condition_met(id);
+    }
+
+    #[cold]
+    fn tell_progress(&mut self, id: RequestId, awaited: Awaited, path: Option<&Path>) {
+        let (number, now) = (self.requests.number(id), self.backend.engine().now());
+        let measured = self.requests.is_measured(number);
+        self.observers.on_progress(measured, &Progress { number, now, awaited, path });
     }
 
     /// The same, of copies in RAM, too.
@@ -324,7 +330,7 @@ impl Device {
     #[inline]
     pub(super) fn answer_tickets(&mut self) {
         while let Some(id) = self.requests.take_ticket(self.backend.engine().freed_slots()) {
-            if self.observers.read_paths() {
+            if self.backend.engine().watches_paths() {
                 let path = self.backend.engine().path_of_slots().cloned();
                 self.progress(id, Awaited::Slots, path.as_ref());
             } else {

@@ -219,13 +219,15 @@ impl Observers {
         self.tell_all(Event::Store, measured, |one| one.on_store(arrival, now));
     }
 
-    /// [`Observer::on_progress`]; `measured`: of no request of the warm-up.
+    /// Whether somebody follows what requests wait for.
     #[inline]
-    pub fn on_progress<'a>(&mut self, measured: bool, progress: impl FnOnce() -> Progress<'a>) {
-        if self.is_heard(Event::Progress) {
-            let progress = progress();
-            self.tell_all(Event::Progress, measured, |one| one.on_progress(&progress));
-        }
+    pub fn follow_progress(&self) -> bool {
+        self.is_heard(Event::Progress)
+    }
+
+    /// [`Observer::on_progress`]; `measured`: of no request of the warm-up.
+    pub fn on_progress(&mut self, measured: bool, progress: &Progress<'_>) {
+        self.tell_all(Event::Progress, measured, |one| one.on_progress(progress));
     }
 
     /// [`Observer::on_answer`]; `measured`: to no request of the warm-up.

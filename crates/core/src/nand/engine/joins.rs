@@ -130,7 +130,7 @@ impl Engine {
             self.end_join(join, waiters, tag);
         }
         if none {
-            self.path_over(None);
+            self.no_path();
         }
         ended
     }

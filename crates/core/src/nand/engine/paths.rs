@@ -127,6 +127,8 @@ pub(super) struct Paths {
     joins: Vec<Path>,
     /// The operation that is ending now.
     current: Option<Path>,
+    /// Those in whose end it ends.
+    outer: Vec<Option<Path>>,
     /// Of the tags that have been reported, in their order.
     finished: Vec<Path>,
     /// The operation that freed slots last.
@@ -138,6 +140,12 @@ impl Engine {
     pub fn watch_paths(&mut self) {
         let dies = vec![Done::default(); self.array.dies.len()];
         self.paths = Some(Box::new(Paths { dies, ..Paths::default() }));
+    }
+
+    /// Whether paths are kept.
+    #[inline]
+    pub fn watches_paths(&self) -> bool {
+        self.paths.is_some()
     }
 
     /// Paths of the tags that [`Self::take_finished`] gives, in their order; none where they are
@@ -222,31 +230,41 @@ impl Engine {
         paths.dies[die.index()].until = now;
     }
 
-    /// Operation `id` ends: its path is the one of whatever ends by it. Returns the one before, to
-    /// be given back.
+    /// Operation `id` ends: its path is the one of whatever ends by it.
     #[inline]
-    pub(super) fn path_ends(&mut self, id: u32) -> Option<Path> {
-        if self.paths.is_none() {
-            return None;
-        }
-        let path = self.path_of(id);
-        let slots = self.ops[id as usize].op.slots;
-        let paths = self.paths.as_deref_mut()?;
-        if slots > 0 {
-            paths.slots.clone_from(&path);
-        }
-        paths.current.replace(path)
-    }
-
-    /// What has ended has been told to everybody.
-    #[inline]
-    pub(super) fn path_over(&mut self, before: Option<Path>) {
-        if let Some(paths) = self.paths.as_deref_mut() {
-            paths.current = before;
+    pub(super) fn path_ends(&mut self, id: u32) {
+        if self.paths.is_some() {
+            self.begin_end(id);
         }
     }
 
     #[cold]
+    fn begin_end(&mut self, id: u32) {
+        let path = self.path_of(id);
+        let slots = self.ops[id as usize].op.slots;
+        let Some(paths) = self.paths.as_deref_mut() else { return };
+        if slots > 0 {
+            paths.slots.clone_from(&path);
+        }
+        let outer = paths.current.replace(path);
+        paths.outer.push(outer);
+    }
+
+    /// The end of an operation has been told to everybody.
+    #[inline]
+    pub(super) fn path_over(&mut self) {
+        if let Some(paths) = self.paths.as_deref_mut() {
+            paths.end_over();
+        }
+    }
+
+    /// No operation is ending.
+    pub(super) fn no_path(&mut self) {
+        if let Some(paths) = self.paths.as_deref_mut() {
+            paths.current = None;
+        }
+    }
+
     fn path_of(&mut self, id: u32) -> Path {
         let op = self.ops[id as usize].op;
         let (now, die) = (self.now, self.die_of(op.block));
@@ -325,12 +343,22 @@ impl Engine {
     #[inline]
     pub(super) fn path_passes(&mut self) {
         if let Some(paths) = self.paths.as_deref_mut() {
-            paths.finished.push(paths.current.clone().unwrap_or_default());
+            paths.pass();
         }
     }
 }
 
 impl Paths {
+    #[cold]
+    fn end_over(&mut self) {
+        self.current = self.outer.pop().flatten();
+    }
+
+    #[cold]
+    fn pass(&mut self) {
+        self.finished.push(self.current.clone().unwrap_or_default());
+    }
+
     #[cold]
     fn issued(&mut self, id: u32, now: u64) {
         if self.ops.len() <= id as usize {
