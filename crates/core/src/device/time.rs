@@ -367,21 +367,34 @@ impl Device {
         let mut collected = false;
         let mut finished = std::mem::take(&mut self.finished);
         self.backend.take_finished(&mut finished);
-        let paths = self.backend.take_paths();
-        for (at, tag) in finished.drain(..).enumerate() {
-            let path = paths.get(at);
-            match Tag::of(tag) {
-                Tag::Job(unit) => {
-                    collected = true;
-                    let busy = self.requests.under_way() > 0;
-                    self.backend.next_job_step(unit, busy, &mut self.observers);
-                }
-                Tag::Reads(group) => self.reads_ended(group, path),
-                Tag::Eviction(place) => self.timed_eviction_ended(place),
-                Tag::Request(id) => self.progress(id, Awaited::Writes, path),
+        if self.backend.engine().watches_paths() {
+            let paths = self.backend.take_paths();
+            debug_assert_eq!(paths.len(), finished.len(), "a path for each tag");
+            for (tag, path) in finished.drain(..).zip(&paths) {
+                collected |= self.collect_one(tag, Some(path));
+            }
+        } else {
+            for tag in finished.drain(..) {
+                collected |= self.collect_one(tag, None);
             }
         }
         self.finished = finished;
         collected
+    }
+
+    /// The same of one tag, and how its end came about.
+    #[inline]
+    fn collect_one(&mut self, tag: u32, path: Option<&Path>) -> bool {
+        match Tag::of(tag) {
+            Tag::Job(unit) => {
+                let busy = self.requests.under_way() > 0;
+                self.backend.next_job_step(unit, busy, &mut self.observers);
+                return true;
+            }
+            Tag::Reads(group) => self.reads_ended(group, path),
+            Tag::Eviction(place) => self.timed_eviction_ended(place),
+            Tag::Request(id) => self.progress(id, Awaited::Writes, path),
+        }
+        false
     }
 }

@@ -421,7 +421,7 @@ impl Backend {
     /// How those ends came about, in the same order; empty where nobody wants to know.
     #[inline]
     pub fn take_paths(&mut self) -> Vec<Path> {
-        if self.engine.watches_paths() { self.engine.take_paths() } else { Vec::new() }
+        self.engine.take_paths()
     }
 
     /// Keeps how ends come about, from now on.

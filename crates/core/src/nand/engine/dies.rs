@@ -11,11 +11,10 @@ impl Engine {
     /// A ready operation goes to its die.
     #[inline]
     pub(super) fn enqueue(&mut self, id: u32) {
+        self.path_ready(id);
         let state = &mut self.ops[id as usize];
         state.ready = true;
         state.next = NONE;
-        self.path_ready(id);
-        let state = &self.ops[id as usize];
         if state.op.instant {
             return self.happen(id);
         }

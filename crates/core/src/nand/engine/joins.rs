@@ -97,38 +97,33 @@ impl Engine {
     /// wait for it go on, its tag is reported, and its number is used again. Says whether it has
     /// ended.
     pub fn release(&mut self, join: JoinId) -> bool {
+        if self.paths.is_some() { self.release_watched(join) } else { self.signal(join) }
+    }
+
+    #[inline]
+    fn signal(&mut self, join: JoinId) -> bool {
         let state = &mut self.waiting.joins[join.index()];
         state.count -= 1;
         let ended = state.count == 0;
-        let Join { waiters, tag, .. } = *state;
-        if self.paths.is_some() {
-            return self.release_watched(join, (ended, waiters, tag));
-        }
         if ended {
-            self.end_join(join, waiters, tag);
+            let Join { waiters, tag, .. } = *state;
+            self.waiting.joins[join.index()].waiters = self.waiting.free_join;
+            self.waiting.free_join = join.index() as u32;
+            if tag != NONE {
+                self.waiting.finished.push(tag);
+            }
+            self.wake(waiters);
         }
         ended
     }
 
-    /// A join has had all its signals.
-    #[inline]
-    fn end_join(&mut self, join: JoinId, waiters: u32, tag: u32) {
-        self.waiting.joins[join.index()].waiters = self.waiting.free_join;
-        self.waiting.free_join = join.index() as u32;
-        if tag != NONE {
-            self.waiting.finished.push(tag);
-        }
-        self.wake(waiters);
-    }
-
     /// The same where the paths of operations are kept.
     #[cold]
-    fn release_watched(&mut self, join: JoinId, (ended, waiters, tag): (bool, u32, u32)) -> bool {
+    fn release_watched(&mut self, join: JoinId) -> bool {
         let none = !self.has_path();
-        self.path_signals(join, ended, tag != NONE);
-        if ended {
-            self.end_join(join, waiters, tag);
-        }
+        let Join { count, tag, .. } = self.waiting.joins[join.index()];
+        self.path_signals(join, count == 1, tag != NONE);
+        let ended = self.signal(join);
         if none {
             self.no_path();
         }

@@ -231,15 +231,7 @@ impl Engine {
     }
 
     /// Operation `id` ends: its path is the one of whatever ends by it.
-    #[inline]
     pub(super) fn path_ends(&mut self, id: u32) {
-        if self.paths.is_some() {
-            self.begin_end(id);
-        }
-    }
-
-    #[cold]
-    fn begin_end(&mut self, id: u32) {
         let path = self.path_of(id);
         let slots = self.ops[id as usize].op.slots;
         let Some(paths) = self.paths.as_deref_mut() else { return };
@@ -251,10 +243,9 @@ impl Engine {
     }
 
     /// The end of an operation has been told to everybody.
-    #[inline]
     pub(super) fn path_over(&mut self) {
         if let Some(paths) = self.paths.as_deref_mut() {
-            paths.end_over();
+            paths.current = paths.outer.pop().flatten();
         }
     }
 
@@ -349,11 +340,6 @@ impl Engine {
 }
 
 impl Paths {
-    #[cold]
-    fn end_over(&mut self) {
-        self.current = self.outer.pop().flatten();
-    }
-
     #[cold]
     fn pass(&mut self) {
         self.finished.push(self.current.clone().unwrap_or_default());
