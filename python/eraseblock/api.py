@@ -16,6 +16,7 @@ from eraseblock.results.conclusion import conclusions_of, drives_of
 from eraseblock.results.headline import column_named
 from eraseblock.results.missing import Missing, as_missing
 from eraseblock.results.record import Analysis, Record
+from eraseblock.results.records import Results
 from eraseblock.results.view import rows_of
 from eraseblock.running import Finished, Handling, Quiet, finished
 from eraseblock.scheme import Scheme
@@ -52,7 +53,7 @@ def run(
     sets: Sets = (),
     events: str | Path | None = None,
     **options: Unpack[RunOptions],
-) -> list[Record]:
+) -> Results:
     """Run an experiment, one record for each point of its axes, in their order.
 
     Args:
@@ -77,7 +78,7 @@ def run(
     """
     done = _carry_out(resolve(source, sets=sets, workload=workload), options, events=events)
     _raise_first(done.outcomes)
-    return done.records
+    return Results(done.records)
 
 
 def sensitivity(
@@ -117,7 +118,7 @@ def compare(
     sets: Sets = (),
     events: str | Path | None = None,
     **options: Unpack[RunOptions],
-) -> list[Record]:
+) -> Results:
     """Replay traces against every combination of FTL, buffer size and buffer scheme.
 
     A combination that cannot be built is left out with a warning; so is, of `"all"` and of the default, one
@@ -149,7 +150,7 @@ def compare(
     sentences = [*left_out, *(str(refusal.error) for refusal in refusals)]
     for sentence in dict.fromkeys(sentences):
         warnings.warn(f"refused: {sentence}", stacklevel=2)
-    return done.records
+    return Results(done.records)
 
 
 def _carry_out(
@@ -215,30 +216,3 @@ def schema() -> dict[str, Any]:
     """
     parsed: dict[str, Any] = json.loads(_core.schema())
     return parsed
-
-
-def trace_info(
-    path: str | Path,
-    *,
-    format: str | None = None,  # noqa: A002
-    workload: Mapping[str, Any] | None = None,
-    page_size: str | None = None,
-    sample: float | None = None,
-) -> dict[str, Any]:
-    """What a trace holds and what it is like; docs/trace-info.md says what each figure means.
-
-    Args:
-        path: trace file, plain or packed.
-        format: its format; default: told from the content.
-        workload: further keys of the workload, such as `{"ops": "w"}`: the part to characterise.
-        page_size: page in which footprint, re-use and the miss-ratio curve are counted; default: `"4 KiB"`.
-        sample: share of the pages to follow; default: all, up to 64 GiB of them.
-
-    Example:
-        >>> trace_info("mysql.load.zst")["profile"]["footprint"]["bytes"]  # doctest: +SKIP
-        123456
-    """
-    from eraseblock.profile.gather import characterise, plan
-
-    [experiment] = plan([str(path)], workload={"format": format, **(workload or {})})
-    return characterise(experiment, page_size=page_size, sample=sample)
