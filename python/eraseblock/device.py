@@ -10,7 +10,7 @@ from typing import Any, Self
 from eraseblock import _core
 from eraseblock._core import Request
 from eraseblock.experiments import Experiment, resolve_mapping
-from eraseblock.results.record import Record, Stats
+from eraseblock.results.record import RunRecord, Stats
 from eraseblock.results.units import bytes_of, nanoseconds_of
 from eraseblock.scheme import Scheme
 
@@ -180,7 +180,7 @@ class Device:
         stats: Stats = json.loads(self._core.stats())
         return stats
 
-    def record(self) -> Record:
+    def record(self) -> RunRecord:
         """End the run, and give its record: that of a replay of the same requests.
 
         What is under way ends first. The device takes no requests after that; another call gives the same
@@ -190,7 +190,7 @@ class Device:
             InputError: there were no requests.
             SimulationError: the drive has found itself wrong.
         """
-        record: Record = json.loads(self._core.record())
+        record: RunRecord = json.loads(self._core.record())
         return record
 
     def __enter__(self) -> Self:

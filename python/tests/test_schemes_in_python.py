@@ -59,11 +59,11 @@ def test_ports_decide_as_the_engine_does(
 
 
 def test_figures_are_those_of_the_same_scheme_in_rust() -> None:
-    def run(scheme: Any) -> eb.Record:
+    def run(scheme: Any) -> dict[str, Any]:
         [record] = eb.run(
             {**DRIVE, "buffer": {"scheme": scheme, "size": "512 KiB"}}, workload=REQUESTS, verify=True
         )
-        return record
+        return dict(record)
 
     in_rust, in_python = run("bplru"), run(PyBplru)
     differ = {key for key in in_rust if in_rust[key] != in_python[key]}
