@@ -74,9 +74,9 @@ class Pool:
             try:
                 ended(index, result)
             except BaseException as error:  # noqa: BLE001 (raised again by the thread that waits)
+                outcomes.put(error)
                 # What this thread begins next ends before it has done anything.
                 self.stopped.set()
-                outcomes.put(error)
             else:
                 outcomes.put(None)
 
