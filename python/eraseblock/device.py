@@ -218,8 +218,8 @@ def _only(experiments: list[Experiment]) -> Experiment:
 
 def _ns(what: str, time: Time | None) -> int | None:
     """A time in ns."""
-    if time is None or (isinstance(time, int) and not isinstance(time, bool) and time >= 0):
-        return time
+    if time is None:
+        return None
     if isinstance(time, str):
         return nanoseconds_of(what, time)
     return _whole(what, time, 'whole ns from 0, or a text such as "1.5 ms"')
@@ -227,8 +227,6 @@ def _ns(what: str, time: Time | None) -> int | None:
 
 def _bytes(what: str, size: Size) -> int:
     """Bytes of a size."""
-    if isinstance(size, int) and not isinstance(size, bool) and size >= 0:
-        return size
     if isinstance(size, str):
         try:
             return bytes_of(size)
@@ -238,13 +236,13 @@ def _bytes(what: str, size: Size) -> int:
 
 
 def _whole(what: str, value: Any, expected: str) -> int:
-    """A whole number of another type, such as one of numpy's."""
+    """A whole number, perhaps of another type, such as one of numpy's, that the engine can count to."""
     from operator import index
 
     try:
         number = index(value)
     except TypeError:
         number = -1
-    if number < 0 or isinstance(value, bool):
+    if not 0 <= number < 1 << 63 or isinstance(value, bool):
         raise _core.InputError(f"{what}: found {value!r}, expected {expected}")
     return number

@@ -120,6 +120,8 @@ def test_what_cannot_be_is_said_and_changes_nothing() -> None:
         (lambda: device.advance(1_000), "until: found 1000 ns, which is before the device's clock (2000 ns)"),
         (lambda: device.read(at=half), 'at: found 0.5, expected whole ns from 0, or a text such as "1.5 ms"'),
         (lambda: device.read(at="soon"), "at: found 'soon', expected a time"),
+        (lambda: device.read(at=1 << 64), "at: found 18446744073709551616, expected whole ns from 0"),
+        (lambda: device.read(at=(1 << 62) + 3_000), "it arrives after more than a century"),
         (lambda: device.read(address=-1), "address: found -1, expected whole bytes from 0"),
         (lambda: device.read(size="4 zB"), "size: found '4 zB', expected bytes"),
         (lambda: device.read(size=0), "it asks for no bytes"),

@@ -208,6 +208,16 @@ def test_schemes_that_cannot_be_are_refused() -> None:
     ):
         with pytest.raises(eb.ConfigError, match=said):
             eb.Device(DRIVE, buffer=scheme)
+
+    def made(number: int) -> type[eb.Buffer]:
+        class Made(PyLru):
+            def evict(self, page: int, write: bool) -> Any:
+                return [self.pages.popitem(last=False)[0] for _ in range(number)]
+
+        return Made
+
+    with pytest.raises(eb.ConfigError, match="two schemes are called `Made`"):
+        eb.compare(REQUESTS, buffers=[made(1), made(2)])
     table = {"kind": "Mine", "python": "0123"}
     with pytest.raises(eb.InputError, match="in the memory of the program that defines it"):
         eb.Device(DRIVE, buffer=table)
