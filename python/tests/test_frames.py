@@ -96,7 +96,9 @@ def test_a_notebook_shows_a_table(results: eb.Results) -> None:
     assert "In short" in results._repr_html_() or "take `" in results._repr_html_()
     assert eb.Results()._repr_html_() == "<p>no runs</p>"
     named = eb.Results(json.loads(json.dumps(results).replace('"name": "zipf"', '"name": "<script>"')))
-    assert "<script>" not in named._repr_html_()
+    for shown in (named, eb.Results([results[0], named[0]])):
+        assert "<script>" not in shown._repr_html_()
+        assert "&lt;script&gt;" in shown._repr_html_()
 
 
 def test_figures_are_drawn(results: eb.Results) -> None:

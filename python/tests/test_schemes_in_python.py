@@ -104,6 +104,12 @@ def test_options_tell_runs_apart_and_a_folder_resumes_them(tmp_path: Path) -> No
     assert "Sized" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
 
 
+def test_an_object_that_is_given_is_left_as_it_is() -> None:
+    given = Sized(1)
+    eb.run({**DRIVE, "buffer": {"scheme": given, "size": ["64 KiB", "1 MiB"]}}, workload=REQUESTS, jobs=1)
+    assert vars(given) == {"spare": 1}
+
+
 def test_other_processes_run_them_too() -> None:
     drive = {**DRIVE, "buffer": {"scheme": [PyLru, "lru"], "size": "256 KiB"}}
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:
