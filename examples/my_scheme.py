@@ -13,7 +13,7 @@ import eraseblock as eb
 class MyClock(eb.Buffer):
     """A hand goes round the pages: one that was used since it last passed gets a second chance."""
 
-    reason = "not used since the hand last passed"
+    reason = "first page at the hand that was not used since"
 
     def start(self, shape: eb.Shape) -> None:
         """Begin empty; the hand points to the first page of the dict, which is the one it meets next."""
@@ -38,6 +38,10 @@ class MyClock(eb.Buffer):
     def remove(self, page: int) -> None:
         """The page was trimmed."""
         del self.used[page]
+
+    def order(self) -> list[int]:
+        """A flush command stores pages as they would leave: those that were used one turn later."""
+        return sorted(self.used, key=self.used.__getitem__)
 
 
 if __name__ == "__main__":

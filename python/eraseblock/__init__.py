@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from eraseblock.outputs import save_results
     from eraseblock.results.frame import frame
     from eraseblock.results.record import Record, Stats
+    from eraseblock.results.record import RunRecord as Record
+    from eraseblock.results.record import Stats
     from eraseblock.results.records import Results
     from eraseblock.results.store import load_results
     from eraseblock.scheme import Buffer, Shape
@@ -61,6 +63,7 @@ _HOMES = {
 
 # What is called otherwise there.
 _NAMED = {"trace_info": "info"}
+_NAMED = {"Record": "RunRecord", "trace_info": "info"}
 
 __all__ = [
     "Buffer",

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack, cast
 
 from eraseblock import _core
 from eraseblock.comparison import DEFAULT_BUFFERS, DEFAULT_DEVICE, Comparison
@@ -15,7 +15,7 @@ from eraseblock.experiments import Experiment, Sets, resolve
 from eraseblock.results.conclusion import conclusions_of, drives_of
 from eraseblock.results.headline import column_named
 from eraseblock.results.missing import Missing, as_missing
-from eraseblock.results.record import Analysis, Record
+from eraseblock.results.record import Analysis, Record, RunRecord
 from eraseblock.results.records import Results
 from eraseblock.results.view import rows_of
 from eraseblock.running import Finished, Handling, Quiet, finished
@@ -78,7 +78,7 @@ def run(
     """
     done = _carry_out(resolve(source, sets=sets, workload=workload), options, events=events)
     _raise_first(done.outcomes)
-    return Results(done.records)
+    return Results(cast(list[RunRecord], done.records))
 
 
 def sensitivity(
@@ -150,7 +150,7 @@ def compare(
     sentences = [*left_out, *(str(refusal.error) for refusal in refusals)]
     for sentence in dict.fromkeys(sentences):
         warnings.warn(f"refused: {sentence}", stacklevel=2)
-    return Results(done.records)
+    return Results(cast(list[RunRecord], done.records))
 
 
 def _carry_out(
@@ -190,7 +190,7 @@ def _raise_first(outcomes: Sequence[Outcome]) -> None:
             raise outcome.error
 
 
-def verdict(records: Sequence[Record], by: str | None = None) -> list[str]:
+def verdict(records: Sequence[Mapping[str, Any]], by: str | None = None) -> list[str]:
     """What records come to, in sentences: which design to take, by how much, and whether to trust that.
 
     Args:
@@ -203,7 +203,7 @@ def verdict(records: Sequence[Record], by: str | None = None) -> list[str]:
         ['16 MiB: take `fab`: 6.2 ms, 38 % below `lru` (10 ms); ahead of `lru` in 9 of 10 parts of the run.']
     """
     column = None if by is None else column_named(by, "by")
-    conclusions = conclusions_of(rows_of(records), column)
+    conclusions = conclusions_of(rows_of(cast(Sequence[Record], records)), column)
     return [text for one in conclusions for text in one.sentences] + drives_of(conclusions)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 from eraseblock import _core
 from eraseblock._core import Request
 from eraseblock.experiments import Experiment, resolve_mapping
-from eraseblock.results.record import Record, Stats
+from eraseblock.results.record import RunRecord, Stats
 from eraseblock.results.units import bytes_of, nanoseconds_of
 from eraseblock.scheme import Scheme
 
@@ -180,7 +180,7 @@ class Device:
         stats: Stats = json.loads(self._core.stats())
         return stats
 
-    def record(self) -> Record:
+    def record(self) -> RunRecord:
         """End the run, and give its record: that of a replay of the same requests.
 
         What is under way ends first. The device takes no requests after that; another call gives the same
@@ -190,7 +190,7 @@ class Device:
             InputError: there were no requests.
             SimulationError: the drive has found itself wrong.
         """
-        record: Record = json.loads(self._core.record())
+        record: RunRecord = json.loads(self._core.record())
         return record
 
     def __enter__(self) -> Self:
@@ -218,8 +218,8 @@ def _only(experiments: list[Experiment]) -> Experiment:
 
 def _ns(what: str, time: Time | None) -> int | None:
     """A time in ns."""
-    if time is None or (isinstance(time, int) and not isinstance(time, bool) and time >= 0):
-        return time
+    if time is None:
+        return None
     if isinstance(time, str):
         return nanoseconds_of(what, time)
     return _whole(what, time, 'whole ns from 0, or a text such as "1.5 ms"')
@@ -227,8 +227,6 @@ def _ns(what: str, time: Time | None) -> int | None:
 
 def _bytes(what: str, size: Size) -> int:
     """Bytes of a size."""
-    if isinstance(size, int) and not isinstance(size, bool) and size >= 0:
-        return size
     if isinstance(size, str):
         try:
             return bytes_of(size)
@@ -238,13 +236,13 @@ def _bytes(what: str, size: Size) -> int:
 
 
 def _whole(what: str, value: Any, expected: str) -> int:
-    """A whole number of another type, such as one of numpy's."""
+    """A whole number, perhaps of another type, such as one of numpy's, that the engine can count to."""
     from operator import index
 
     try:
         number = index(value)
     except TypeError:
         number = -1
-    if number < 0 or isinstance(value, bool):
+    if not 0 <= number < 1 << 63 or isinstance(value, bool):
         raise _core.InputError(f"{what}: found {value!r}, expected {expected}")
     return number

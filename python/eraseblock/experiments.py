@@ -56,7 +56,12 @@ class Held:
             return value.sha256
         if is_scheme(value):
             one = brought(value)
-            self.schemes[_id_of(one.table)] = one
+            known = self.schemes.setdefault(_id_of(one.table), one)
+            if type(known.pattern) is not type(one.pattern):
+                raise _core.ConfigError(
+                    f"buffer: two schemes are called `{one.table['kind']}`, and no record would "
+                    "tell them apart; give each a `name` of its own"
+                )
             return one.table
         if isinstance(value, Mapping):
             return {key: self.plain(item) for key, item in value.items()}

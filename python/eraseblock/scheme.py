@@ -39,8 +39,8 @@ class Buffer:
     returns that lets pages go: `None`, a page, a list of pages that go together, or `eb.Leave` (or a list of
     them), which says why and how. Pages that are clean are forgotten, dirty ones are written to flash.
 
-    Every run has an object of its own, a copy of the one given; options are its attributes, set by its
-    `__init__` to numbers, texts or truth values, and are part of the record.
+    Every run has an object of its own, a copy of the one given. Its options are the attributes that its class
+    or its `__init__` sets to numbers, texts or truth values; they are part of the record.
 
     Example:
         >>> import eraseblock as eb
@@ -169,13 +169,22 @@ def brought(scheme: Scheme) -> Brought:
         )
     options = {
         key: value
-        for key, value in vars(pattern).items()
+        for key, value in _attributes(pattern).items()
         if not key.startswith("_") and isinstance(value, bool | int | float | str)
     }
     for key in ("kind", "python"):
         if key in options:
             raise _core.ConfigError(f"buffer: {kind.__name__} has an option `{key}`, a name that is taken")
     return Brought({"kind": name, "python": _source_hash(kind), **options}, pattern)
+
+
+def _attributes(scheme: Buffer) -> dict[str, Any]:
+    """What stands in its classes, the most special last, and in the object itself."""
+    found: dict[str, Any] = {}
+    for one in reversed(type(scheme).__mro__):
+        if one not in (Buffer, object):
+            found |= {key: value for key, value in vars(one).items() if key not in vars(Buffer)}
+    return {**found, **vars(scheme)}
 
 
 def _source_hash(kind: type[Buffer]) -> str:

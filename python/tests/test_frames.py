@@ -7,7 +7,7 @@ import json
 from html.parser import HTMLParser
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, get_args, get_origin, get_type_hints, is_typeddict
 
 import polars
 import pytest
@@ -96,7 +96,9 @@ def test_a_notebook_shows_a_table(results: eb.Results) -> None:
     assert "In short" in results._repr_html_() or "take `" in results._repr_html_()
     assert eb.Results()._repr_html_() == "<p>no runs</p>"
     named = eb.Results(json.loads(json.dumps(results).replace('"name": "zipf"', '"name": "<script>"')))
-    assert "<script>" not in named._repr_html_()
+    for shown in (named, eb.Results([results[0], named[0]])):
+        assert "<script>" not in shown._repr_html_()
+        assert "&lt;script&gt;" in shown._repr_html_()
 
 
 def test_figures_are_drawn(results: eb.Results) -> None:
@@ -127,7 +129,7 @@ def test_a_table_of_requests_becomes_a_file_and_comes_back(tmp_path: Path) -> No
     drive = {"preset": "hbm-2010", "precondition": {"state": "empty"}}
     [there], [here] = eb.run(drive, workload=tmp_path / "given.ebt"), eb.run(drive, workload=table)
     for key in there.keys() - {"key", "config", "trace", "engine"}:
-        assert there[key] == here[key], key
+        assert dict(there)[key] == dict(here)[key], key
 
 
 def test_the_version_is_that_of_the_package() -> None:
@@ -139,3 +141,22 @@ def test_the_version_is_that_of_the_package() -> None:
             workload={"op": ["w"], "address": [0], "size": [1]},
         )[0]["version"]
     )
+
+
+def test_records_have_the_keys_that_their_type_names(results: eb.Results) -> None:
+    def differ(found: Any, named: Any, at: str) -> list[str]:
+        keys = get_type_hints(named, include_extras=True)
+        needed = {key for key, kind in keys.items() if get_origin(kind) is not NotRequired}
+        wrong = [f"{at}.{key}" for key in (found.keys() ^ keys.keys()) if key in needed or key in found]
+        for key, kind in keys.items():
+            parts = [one for one in (kind, *get_args(kind)) if is_typeddict(one)]
+            if parts and isinstance(found.get(key), dict):
+                wrong += differ(found[key], parts[0], f"{at}.{key}")
+        return wrong
+
+    timed = {"preset": "hbm-2010", "precondition": {"state": "empty"}, "host": {"warm_up": 1}}
+    [warmed] = eb.run(timed, workload={"op": ["w", "r"], "address": [0, 0], "size": [1, 1]})
+    for record in (*results, warmed):
+        assert differ(record, eb.Record, "record") == []
+    stats = eb.Device("hbm-2010", precondition={"state": "empty"}).stats()
+    assert differ(stats, eb.Stats, "stats") == []

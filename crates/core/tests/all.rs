@@ -22,6 +22,7 @@ mod merges_by_the_book;
 mod metrics;
 mod mnk;
 mod modules;
+mod my_scheme;
 mod no_room;
 mod optimum;
 mod oracle;

@@ -50,17 +50,15 @@ impl Faults {
     /// What came of work that the scheme had a part in: where that raised, it is the cause.
     pub(crate) fn or<T>(&self, done: PyResult<T>) -> PyResult<T> {
         let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
-        match (done, raised) {
-            (Err(_), Some((said, error))) => Err(Python::attach(|py| {
-                if error.is_instance_of::<PyKeyboardInterrupt>(py) {
-                    return error;
-                }
-                let told = SimulationError::new_err(said);
-                told.set_cause(py, Some(error));
-                told
-            })),
-            (done, _) => done,
-        }
+        let Some((said, error)) = raised else { return done };
+        Err(Python::attach(|py| {
+            if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+                return error;
+            }
+            let told = SimulationError::new_err(said);
+            told.set_cause(py, Some(error));
+            told
+        }))
     }
 }
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from eraseblock.results.conclusion import conclusions_of, drives_of
 from eraseblock.results.frame import Kind, frame
 from eraseblock.results.headline import COLUMNS, Column, column_named
-from eraseblock.results.record import Record
+from eraseblock.results.record import Record, RunRecord
 from eraseblock.results.units import size
 from eraseblock.results.view import Row, rows_of
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _SHOWN = 200
 
 
-class Results(list[Record]):
+class Results(list[RunRecord]):
     """Records in the order of their runs: a list that is shown as a table in a notebook.
 
     Example:
@@ -36,6 +36,9 @@ class Results(list[Record]):
         """A data frame, one row for each run; as `eb.frame`."""
         return frame(self, kind)
 
+    def _rows(self) -> list[Row]:
+        return rows_of(cast(list[Record], self))
+
     def plot(self, column: str = "mean") -> altair.Chart:
         """A figure of all runs as a chart: bars, or lines over the buffer's size where there are several.
 
@@ -46,13 +49,13 @@ class Results(list[Record]):
         Raises:
             ConfigError: there is no such figure.
         """
-        return _chart(rows_of(self), column_named(column, "plot"))
+        return _chart(self._rows(), column_named(column, "plot"))
 
     def _repr_html_(self) -> str:
         """The table of a notebook: scheme, size, FTL, what else differs, and the main figures."""
         if not self:
             return "<p>no runs</p>"
-        rows = rows_of(self)
+        rows = self._rows()
         heads = ["trace", "drive", "FTL", "scheme", "buffer", "settings"]
         cells = [
             [row.trace, row.drive, row.ftl_in_full, row.scheme_in_full, size(row.buffer_bytes), row.variant]
