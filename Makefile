@@ -29,7 +29,7 @@ REFERENCES := $(wildcard crates/core/tests/references/*/*.rs)
 WORKLOAD := workloads/pgbench-ext4.nbdkit.zst
 DEMO := out/demo
 
-.PHONY: help demo test test-e2e test-rust test-python quick lint lint-rust lint-python format figures stand-ins bench bench-engine bench-instructions bench-libcachesim bench-scale fuzz-readers fuzz-config golden gate soak lock wheel clean
+.PHONY: help demo test test-e2e test-rust test-python quick lint lint-rust lint-python format figures stand-ins bench bench-engine bench-instructions bench-libcachesim bench-scale fuzz-readers fuzz-config golden gate soak lock docs wheel clean
 
 help: ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 20
@@ -144,6 +144,10 @@ soak: $(EXTENSION) ## Cut power in many more short runs of every mapping, then r
 lock: $(DEPENDENCIES) ## Pin the Python packages anew (needs uv)
 	uv pip compile pyproject.toml --group development --universal --python-version 3.11 --generate-hashes \
 	    --no-header --no-annotate --quiet --output-file requirements.lock
+
+docs: $(EXTENSION) ## Build the pages under docs as a site: out/site/index.html
+	$(BIN)/python tools/generate_docs.py --check
+	$(BIN)/zensical build --clean
 
 # One wheel for every Python from 3.11 on; whoever installs it needs no Rust.
 wheel: $(DEPENDENCIES) ## Build wheels under dist: eraseblock for this system, and its reproduction of papers

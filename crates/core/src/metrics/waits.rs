@@ -302,7 +302,9 @@ impl Observer for Waits {
         let Answered { number, kind, arrival, now, .. } = *answered;
         let pieces = self.pieces(answered);
         let mut parts = Parts::default();
-        pieces.iter().for_each(|piece| parts.add(&piece.parts));
+        for piece in &pieces {
+            parts.add(&piece.parts);
+        }
         let response = now - arrival;
         let mut end = 0;
         let whole = pieces.iter().all(|one| {

@@ -226,9 +226,7 @@ impl Engine {
     /// be given back.
     #[inline]
     pub(super) fn path_ends(&mut self, id: u32) -> Option<Path> {
-        if self.paths.is_none() {
-            return None;
-        }
+        self.paths.as_ref()?;
         let path = self.path_of(id);
         let slots = self.ops[id as usize].op.slots;
         let paths = self.paths.as_deref_mut()?;
