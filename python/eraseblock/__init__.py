@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from eraseblock.names import registry
     from eraseblock.outputs import save_results
     from eraseblock.results.frame import frame
-    from eraseblock.results.record import Record, Stats
     from eraseblock.results.record import RunRecord as Record
     from eraseblock.results.record import Stats
     from eraseblock.results.records import Results

@@ -20,7 +20,7 @@ Examples:
 
     eraseblock tune mysql.load.zst --ram 16MiB -o out/tune
     eraseblock tune mysql.load.zst --goal mean,WAF --ram 32MiB --spare 0.28 --lifetime 300
-    eraseblock tune mysql.load.zst --choose 'buffer.scheme=[lru, fab, bplru]' --choose 'ftl.victim=[greedy, cat]'
+    eraseblock tune mysql.load.zst --choose 'buffer.scheme=[lru, fab]' --choose 'ftl.victim=[greedy, cat]'
 
 It needs Optuna: pip install 'eraseblock[tune]'.
 """
