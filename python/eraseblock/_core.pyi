@@ -109,6 +109,12 @@ def image_info(path: str) -> str:
 def image_check(path: str) -> str:
     """What a comparison of everything in an image has found, as JSON."""
 
+def image_scrub(path: str) -> str:
+    """Mend what can be mended in an image, and give up what cannot; what was done, as JSON."""
+
+def image_export(path: str, to: str) -> None:
+    """Write what the host sees of an image to a new file."""
+
 def image_serve(path: str, socket: str | None, port: int, sync: bool, ready: Callable[[str], None]) -> None:
     """Serve an image until SIGTERM or SIGINT comes; `ready(json)` is called when clients can come."""
 
