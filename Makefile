@@ -29,7 +29,7 @@ REFERENCES := $(wildcard crates/core/tests/references/*/*.rs)
 WORKLOAD := workloads/pgbench-ext4.nbdkit.zst
 DEMO := out/demo
 
-.PHONY: help demo test test-e2e test-rust test-python quick lint lint-rust lint-python format figures stand-ins bench bench-engine bench-instructions bench-libcachesim bench-scale fuzz-readers fuzz-config golden gate soak lock docs wheel clean
+.PHONY: help demo test test-e2e test-rust test-python quick lint lint-rust lint-python format figures stand-ins bench bench-engine bench-instructions bench-libcachesim bench-scale fuzz-readers fuzz-config fuzz-images golden gate soak lock docs wheel clean
 
 help: ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 20
@@ -119,6 +119,11 @@ fuzz-config: TIME ?= 60
 fuzz-config: JOBS ?= $(shell nproc)
 fuzz-config: $(EXTENSION) ## Run random drives under random workloads, and look for panics, hangs, stale reads and lost requests (TIME=1200)
 	$(BIN)/python tools/fuzz_config.py --time $(TIME) --jobs $(JOBS) $(if $(SEED),--seed $(SEED)) $(if $(CASE),--case $(CASE))
+
+# So many for each FTL, twice.
+fuzz-images: IMAGES ?= 2000
+fuzz-images: ## Open, check and use damaged images of drives, and look for panics and hangs (IMAGES=20000)
+	ERASEBLOCK_SOAK=$(IMAGES) cargo test -p eraseblock-serve --locked --quiet --test mutations
 
 # BLESS=1 accepts what changed; the changelog says why.
 golden: $(DEPENDENCIES) ## Which of some 650 small runs give other results than before (BLESS=1 accepts them)

@@ -122,6 +122,12 @@ def image_info(path: str) -> str:
 def image_check(path: str) -> str:
     """What a comparison of everything in an image has found, as JSON."""
 
+def image_scrub(path: str) -> str:
+    """Mend what can be mended in an image, and give up what cannot; what was done, as JSON."""
+
+def image_export(path: str, to: str) -> None:
+    """Write what the host sees of an image to a new file."""
+
 class ServeOptions(TypedDict):
     """How an image is served."""
 

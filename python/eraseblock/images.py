@@ -62,6 +62,20 @@ def compare(image: Path) -> dict[str, Any]:
     return found
 
 
+def scrub(image: Path) -> dict[str, Any]:
+    """Mend what can be mended in an image, and give up what cannot.
+
+    `repaired` has a sentence for each; `unneeded` and `given_up` are flash pages, `unreadable` logical pages.
+    """
+    done: dict[str, Any] = json.loads(_core.image_scrub(str(image)))
+    return done
+
+
+def export(image: Path, to: Path) -> None:
+    """Write what the host sees of an image to a new sparse file, byte by byte."""
+    _core.image_export(str(image), str(to))
+
+
 def amount(size: int) -> str:
     """Bytes for a person: in the largest unit of which there is at least one."""
     for power, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):

@@ -126,6 +126,28 @@ def test_what_contradicts_is_refused(cli: Cli, tmp_path: Path) -> None:
         assert "another process" in refused("image", "check", str(image))
 
 
+def test_a_damaged_image_is_refused_scrubbed_and_exported(tmp_path: Path, cli: Cli) -> None:
+    image, raw = tmp_path / "drive.img", tmp_path / "drive.raw"
+    full = ("--set", "precondition.state=full")
+    assert cli("image", "create", str(image), *DRIVE, *full).returncode == 0
+    assert cli("image", "scrub", str(image)).returncode == 0
+    assert cli("image", "export", str(image), str(raw)).returncode == 0
+    assert raw.read_bytes() == bytes(16 << 20)
+    with image.open("r+b") as file:
+        file.seek(56)
+        records = int.from_bytes(file.read(8), "little")
+        file.seek(records)
+        file.write(b"damage")
+    assert "image scrub" in cli("serve", "--image", str(image)).stderr
+    assert "flash page 0" in cli("image", "check", str(image)).stdout
+    scrubbed = cli("image", "scrub", str(image))
+    assert scrubbed.returncode == 1
+    assert "given up: flash page 0;" in scrubbed.stdout
+    assert json.loads(cli("image", "scrub", str(image), "--json").stdout)["given_up"] == []
+    assert cli("image", "check", str(image)).returncode == 0
+    assert "File exists" in cli("image", "export", str(image), str(raw)).stderr
+
+
 @pytest.mark.skipif(shutil.which("nbdcopy") is None, reason="needs nbdcopy (apt-get install libnbd-bin)")
 def test_a_real_client_copies_in_and_out(tmp_path: Path) -> None:
     image, here, back = tmp_path / "drive.img", tmp_path / "here", tmp_path / "back"

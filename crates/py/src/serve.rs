@@ -50,6 +50,20 @@ fn image_check(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     py.detach(|| guard(|| Drive::check(&path).map(|checked| checked.to_json())))?.map_err(failed)
 }
 
+/// Mends what can be mended in an image, and gives up what cannot; what was done, as JSON.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
+fn image_scrub(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    py.detach(|| guard(|| Drive::scrub(&path).map(|done| done.to_json())))?.map_err(failed)
+}
+
+/// Writes what the host sees of an image to a new file.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
+fn image_export(py: Python<'_>, path: PathBuf, to: PathBuf) -> PyResult<()> {
+    py.detach(|| guard(|| Drive::export(&path, &to)))?.map_err(failed)
+}
+
 /// How an image is served; `ServeOptions` in Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -100,5 +114,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(image_is, module)?)?;
     module.add_function(wrap_pyfunction!(image_info, module)?)?;
     module.add_function(wrap_pyfunction!(image_check, module)?)?;
+    module.add_function(wrap_pyfunction!(image_scrub, module)?)?;
+    module.add_function(wrap_pyfunction!(image_export, module)?)?;
     module.add_function(wrap_pyfunction!(image_serve, module)?)
 }

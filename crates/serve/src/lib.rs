@@ -6,11 +6,12 @@ mod drive;
 mod error;
 mod found;
 mod image;
+mod logical;
 mod ram;
 mod server;
 mod store;
 
-pub use drive::{Checked, Drive, Failure, Info};
+pub use drive::{Checked, Drive, Failure, Info, Scrubbed};
 pub use error::Error;
 pub use found::{Damage, Found};
 pub use image::{Event, State, Stop, Tape};

@@ -264,7 +264,7 @@ fn planted_bugs_are_caught() {
         "no sync at all",
         &run.with_bug(|run, at| match &run.events[at] {
             Event::Sync => nothing(),
-            event => event.clone(),
+            write @ Event::Write { .. } => write.clone(),
         }),
     );
     caught(

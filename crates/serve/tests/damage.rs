@@ -7,8 +7,9 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use common::bytes::{BLOCKS, Bytes, CONFIG, seal};
-use common::{Host, Model, config};
-use eraseblock_serve::Drive;
+use common::{Host, Model, config, ftls};
+use eraseblock_core::support::ids::{BlockId, Lpn, Ppn};
+use eraseblock_serve::{Damage, Drive};
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::json;
@@ -142,4 +143,93 @@ fn an_image_appears_whole_or_not_at_all() {
     Drive::create(&path, &config).unwrap();
     let mut drive = Drive::open(&path, false).unwrap().0;
     Host::write(&mut drive, 0, &[1; 4096], true).unwrap();
+}
+
+/// Bytes come back where there is another copy of a page. What cannot come back is named, and read as
+/// an error, or given up.
+#[test]
+fn a_scrub_mends_what_it_can_and_names_the_rest() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = used(folder.path());
+    let mut now = vec![0; 1 << 20];
+    let mut drive = Drive::open(&path, false).unwrap().0;
+    Host::read(&mut drive, 0, &mut now).unwrap();
+    drive.close().unwrap();
+    let bytes = Bytes::open(&path);
+    let field = |page: u64, at: u64| u32::from_le_bytes(bytes.get(bytes.record_at(page) + at));
+    let holding = |page: &u64| field(*page, 40) > 0;
+    let pages: Vec<u64> = bytes.host_pages().into_iter().filter(holding).collect();
+    let newest = |lpn: u32| {
+        let seq = |page: u64| u64::from_le_bytes(bytes.get(bytes.record_at(page) + 8));
+        pages.iter().copied().filter(|&page| field(page, 0) == lpn).max_by_key(|&page| seq(page))
+    };
+    let is_read = |page: &u64| {
+        let at = field(*page, 0) as usize * 4096;
+        newest(field(*page, 0)) == Some(*page)
+            && now[at..at + 4096] == bytes.get::<4096>(bytes.data_at(*page))
+    };
+    let lost = pages.iter().copied().find(is_read).unwrap();
+    let old = pages.iter().copied().find(|page| newest(field(*page, 0)) != Some(*page)).unwrap();
+    let unknown = pages.iter().copied().filter(is_read).nth(1).unwrap();
+    // An erased page gets a copy of a third one, as a collection that power cut short leaves it.
+    let copied = pages.iter().copied().filter(is_read).nth(2).unwrap();
+    let free = (0..512).find(|&page| bytes.get(bytes.record_at(page)) == [0; 64]).unwrap();
+    let mut record: [u8; 64] = bytes.get(bytes.record_at(copied));
+    record[48..52].copy_from_slice(&(free as u32).to_le_bytes());
+    record[52..56].copy_from_slice(&bytes.life_of_block_of(free));
+    seal(&mut record);
+    bytes.put(bytes.record_at(free), &record);
+    bytes.put(bytes.data_at(free), &bytes.get::<4096>(bytes.data_at(copied)));
+    for page in [lost, old, copied] {
+        bytes.damage(bytes.data_at(page) + 9);
+    }
+    let of_unknown = field(unknown, 0) as usize;
+    bytes.damage(bytes.record_at(unknown) + 9);
+    bytes.damage(bytes.area(BLOCKS) + 16 * (unknown / 8));
+
+    let done = Drive::scrub(&path).unwrap();
+    let numbers = |pages: &[Ppn]| pages.iter().map(|page| u64::from(page.0)).collect::<Vec<_>>();
+    assert_eq!(numbers(&done.unneeded), [old]);
+    assert_eq!(numbers(&done.given_up), [unknown]);
+    assert_eq!(done.unreadable, [Lpn(field(lost, 0))]);
+    let mended = [Damage::Bytes(Ppn(copied as u32)), Damage::Entry(BlockId(unknown as u32 / 8))];
+    assert_eq!(done.repaired, mended);
+
+    let mut drive = Drive::open(&path, false).unwrap().0;
+    let mut page = vec![0; 4096];
+    for (lpn, wanted) in now.chunks(4096).enumerate() {
+        let read = Host::read(&mut drive, lpn as u64 * 4096, &mut page);
+        if lpn == done.unreadable[0].index() {
+            assert!(read.unwrap_err().contains("not those that were written"));
+        } else if lpn != of_unknown {
+            assert_eq!(read, Ok(()), "page {lpn}");
+            assert!(page == wanted, "page {lpn}");
+        }
+    }
+    Host::write(&mut drive, field(lost, 0) as u64 * 4096, &[3; 4096], true).unwrap();
+    drop(drive);
+    assert_eq!(Drive::scrub(&path).unwrap().unreadable, []);
+    assert_eq!(Drive::check(&path).unwrap().wrong, [""; 0]);
+}
+
+#[test]
+fn an_export_holds_what_the_drive_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, raw) = (folder.path().join("image"), folder.path().join("raw"));
+    for (name, ftl) in ftls() {
+        _ = (std::fs::remove_file(&path), std::fs::remove_file(&raw));
+        Drive::create(&path, &config(&ftl, json!({"scheme": "lru", "size": "48 KiB"}))).unwrap();
+        let mut drive = Drive::open(&path, false).unwrap().0;
+        let mut model = Model::new(&mut drive);
+        let mut rng = Pcg64Mcg::seed_from_u64(1);
+        (0..200).for_each(|_| model.step(&mut drive, &mut rng).unwrap());
+        let mut wanted = vec![0; 1 << 20];
+        Host::flush(&mut drive).unwrap();
+        Host::read(&mut drive, 0, &mut wanted).unwrap();
+        // As `kill -9` leaves it.
+        drop(drive);
+        Drive::export(&path, &raw).unwrap();
+        assert!(std::fs::read(&raw).unwrap() == wanted, "{name}");
+    }
+    Drive::export(&path, &raw).unwrap_err();
 }

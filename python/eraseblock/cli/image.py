@@ -17,6 +17,7 @@ Examples:
     eraseblock image create drive.img --device nvme-tlc --set buffer.scheme=hbm
     eraseblock image info drive.img
     eraseblock image check drive.img
+    eraseblock image export drive.img drive.raw
 """
 
 Device = Annotated[str | None, Parameter(help="Drive, as in `eraseblock list devices`.")]
@@ -96,3 +97,46 @@ def check(image: Path, /, *, as_json: AsJson = False) -> int:
         )
         sys.stdout.write("\n".join([f"{image}: {pages}", *found["wrong"]]) + "\n")
     return 1 if found["wrong"] else 0
+
+
+@app.command
+def scrub(image: Path, /, *, as_json: AsJson = False) -> int:
+    """Read all of an image, mend what can be mended, and give up what cannot, so that it can be served.
+
+    Ends with code 1 if something is lost.
+
+    Args:
+        image: The file.
+    """
+    from eraseblock import images
+
+    done = images.scrub(image)
+    lost = done["unreadable"] or done["given_up"] or done["how_left"]
+    if as_json:
+        sys.stdout.write(json.dumps(done, indent=2) + "\n")
+        return 1 if lost else 0
+    lines = [f"{image}: {done['pages']} pages can be read, {done['compared']} were compared"]
+    lines += [f"mended: {what}" for what in done["repaired"]]
+    lines += [f"given up, and not needed: flash page {page}" for page in done["unneeded"]]
+    lines += [f"lost until it is written again: logical page {page}" for page in done["unreadable"]]
+    lines += [
+        f"given up: flash page {page}; an older version of what it held may be read in its place"
+        for page in done["given_up"]
+    ]
+    if done["how_left"]:
+        lines.append("how the image was left could not be read; it counts as never closed")
+    sys.stdout.write("\n".join(lines) + "\n")
+    return 1 if lost else 0
+
+
+@app.command
+def export(image: Path, to: Path, /) -> None:
+    """Write what clients see of an image to a new sparse file, byte by byte.
+
+    Args:
+        image: The file.
+        to: The new file.
+    """
+    from eraseblock import images
+
+    images.export(image, to)

@@ -204,12 +204,12 @@ impl Drive {
     }
 }
 
-const HOW_LEFT: &str = "what it says of how it was left";
+pub(super) const HOW_LEFT: &str = "what it says of how it was left";
 
 /// Damages that are named.
 const NAMED: usize = 5;
 
-fn describe(damage: &[Damage]) -> String {
+pub(super) fn describe(damage: &[Damage]) -> String {
     let mut named: Vec<_> = damage.iter().take(NAMED).map(Damage::describe).collect();
     if damage.len() > NAMED {
         named.push(format!("{} more", damage.len() - NAMED));
@@ -217,7 +217,7 @@ fn describe(damage: &[Damage]) -> String {
     named.join(", ")
 }
 
-fn damaged(path: &Path, what: &str) -> Error {
+pub(super) fn damaged(path: &Path, what: &str) -> Error {
     Error::image(
         path,
         format!(

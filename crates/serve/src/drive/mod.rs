@@ -1,6 +1,7 @@
 //! A drive with real bytes: the simulated one, and an image.
 
 mod files;
+mod scrub;
 
 use std::io;
 
@@ -10,6 +11,7 @@ use eraseblock_core::support::ids::{Lpn, Ppn};
 use thiserror::Error;
 
 pub use files::{Checked, Info};
+pub use scrub::Scrubbed;
 
 use crate::image::Stop;
 use crate::store::Shared;

@@ -1,9 +1,9 @@
 //! The file that a drive lives in: where its pages and their records are, and how they are changed.
 //!
 //! A page's bytes are written before its record, so that whatever a process leaves that is killed,
-//! each record tells of bytes that are there. A block is erased by counting on: records of an
-//! earlier life of it are void. That is one small write, and so the file is at every moment what a
-//! power cut would leave of a drive.
+//! each record tells of bytes that are there. A block is erased by counting on, which is one small
+//! write: records of an earlier life of it are void. So the file is at every moment what a power
+//! cut would leave of a drive.
 
 mod disk;
 mod layout;
@@ -41,7 +41,7 @@ pub struct Image {
     layout: Layout,
 }
 
-/// An image that is being made: it has no name yet, and is gone without [`Self::publish`].
+/// A file that is being made: it has no name yet, and is gone without [`Self::publish`].
 #[derive(Debug)]
 pub struct New {
     file: TempPath,
@@ -49,7 +49,7 @@ pub struct New {
 }
 
 impl New {
-    /// The image, which is on the host's disk, gets its name.
+    /// The file, which is on the host's disk, gets its name.
     ///
     /// # Errors
     /// There is such a file by now, or the folder cannot be written.
@@ -59,6 +59,24 @@ impl New {
         let folder = File::open(folder_of(&path)).and_then(|folder| folder.sync_all());
         folder.map_err(|why| Error::file(&path, why))
     }
+}
+
+/// A new file that nobody else sees while it is not whole. There must be none at `path`.
+///
+/// # Errors
+/// There is one, or the folder cannot be written.
+pub fn new_file(path: &Path) -> Result<(File, New), Error> {
+    let failed = |source| Error::file(path, source);
+    if path.symlink_metadata().is_ok() {
+        return Err(failed(rustix::io::Errno::EXIST.into()));
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let file = tempfile::Builder::new()
+        .prefix(&format!(".{name}.new-"))
+        .tempfile_in(folder_of(path))
+        .map_err(failed)?;
+    let (file, name) = file.into_parts();
+    Ok((file, New { file: name, path: path.to_owned() }))
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -117,16 +135,7 @@ impl Image {
             config_sum: crc32fast::hash(&text),
         };
         let failed = |source| Error::file(path, source);
-        if path.symlink_metadata().is_ok() {
-            return Err(failed(rustix::io::Errno::EXIST.into()));
-        }
-        // Nobody else sees what is not whole.
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let file = tempfile::Builder::new()
-            .prefix(&format!(".{name}.new-"))
-            .tempfile_in(folder_of(path))
-            .map_err(failed)?;
-        let (file, name) = file.into_parts();
+        let (file, new) = new_file(path)?;
         lock(&file, path)?;
         let fill = || {
             file.set_len(layout.size())?;
@@ -135,7 +144,7 @@ impl Image {
         };
         fill().map_err(failed)?;
         let image = Self { disk: Disk::new(file), layout };
-        Ok((image, New { file: name, path: path.to_owned() }))
+        Ok((image, new))
     }
 
     /// Opens an image, for nobody else to change it, and the drive's configuration.
@@ -262,7 +271,18 @@ impl Image {
         self.write_records(ppn, &record::torn(ppn, life))
     }
 
-    /// A block has been erased.
+    /// A block has been erased: its records are void with the entry, and go for good, so that they
+    /// do not come back where the entry is damaged.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn erase(&self, block: BlockId, entry: Entry) -> io::Result<()> {
+        self.write_entry(block, entry)?;
+        let pages = self.layout.pages_per_block;
+        self.write_records(block.page(0, pages), &vec![0; pages as usize * RECORD])
+    }
+
+    /// Writes down what is kept of a block.
     ///
     /// # Errors
     /// The file cannot be written.

@@ -50,10 +50,18 @@ impl Bytes {
         self.area(DATA) + u64::from(u32::from_le_bytes(self.get(12))) * page
     }
 
-    /// The flash pages with records of the host's.
+    /// The flash pages with records of the host's that count.
     pub fn host_pages(&self) -> Vec<u64> {
-        let pages = u64::from(u32::from_le_bytes(self.get(16)) * u32::from_le_bytes(self.get(20)));
-        (0..pages).filter(|&page| self.get::<1>(self.record_at(page) + 36) == [1]).collect()
+        let pages = self.pages_per_block() * u64::from(u32::from_le_bytes(self.get(20)));
+        let is_host = |page: &u64| self.get::<1>(self.record_at(*page) + 36) == [1];
+        let counts =
+            |page: &u64| self.get::<4>(self.record_at(*page) + 52) == self.life_of_block_of(*page);
+        (0..pages).filter(|page| is_host(page) && counts(page)).collect()
+    }
+
+    /// How often the block of a flash page has been erased.
+    pub fn life_of_block_of(&self, page: u64) -> [u8; 4] {
+        self.get(self.area(BLOCKS) + page / self.pages_per_block() * 16 + 4)
     }
 
     /// One byte is another one.

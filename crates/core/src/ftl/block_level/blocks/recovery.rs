@@ -297,10 +297,11 @@ impl Blocks {
         for block in self.geometry.all_blocks() {
             let opened = records(media, block).map(|(_, oob)| oob.opened).max();
             match records(media, block).next().zip(opened) {
-                Some(((_, oob), _)) if oob.logical_block.is_none() => {
-                    shared.push(block);
-                }
-                Some(((_, oob), opened)) => owned[oob.logical_block.index()].push((opened, block)),
+                // An owner that is none of this drive counts as none.
+                Some(((_, oob), opened)) => match owned.get_mut(oob.logical_block.index()) {
+                    Some(owned) => owned.push((opened, block)),
+                    None => shared.push(block),
+                },
                 // The last erase of a worn-out block may have been cut short.
                 None if cx.flash.is_worn_out(block) => self.retired += 1,
                 None if media.block(block).iter().any(|page| *page != PageState::Erased) => {

@@ -160,7 +160,8 @@ impl Directory {
             let before = maps.entries(number);
             let entry = |lpn: Lpn| {
                 if truth.cache.is_dirty(lpn) && !cleaned.contains(&lpn) {
-                    before.map_or(Ppn::NONE, |entries| entries[(lpn - range.start) as usize])
+                    let said = before.and_then(|said| said.get((lpn - range.start) as usize));
+                    said.copied().unwrap_or(Ppn::NONE)
                 } else {
                     truth.table.lookup(lpn).unwrap_or(Ppn::NONE)
                 }
@@ -185,7 +186,7 @@ impl Directory {
         }
         if let Some(stored) = cx.engine.stored_mut() {
             let offset = (lpn - self.range(number).start) as usize;
-            let said = stored.media.maps.entries(number).map(|entries| entries[offset]);
+            let said = stored.media.maps.entries(number).and_then(|said| said.get(offset).copied());
             if said != Some(truth.unwrap_or(Ppn::NONE)) {
                 stored.report(|| {
                     format!(
@@ -203,11 +204,13 @@ impl Directory {
         // data.
         let mut newest = vec![((0, 0), Ppn::NONE); self.place.len()];
         for ppn in media.all_pages() {
-            if let Some(oob) = media.oob(ppn).filter(|oob| oob.content == Content::Map) {
-                let best = &mut newest[oob.lpn.index()];
-                if (oob.version, oob.opened) > best.0 {
-                    *best = ((oob.version, oob.opened), ppn);
-                }
+            let Some(oob) = media.oob(ppn).filter(|oob| oob.content == Content::Map) else {
+                continue;
+            };
+            // A page that no such directory has written is passed over.
+            let Some(best) = newest.get_mut(oob.lpn.index()) else { continue };
+            if (oob.version, oob.opened) > best.0 {
+                *best = ((oob.version, oob.opened), ppn);
             }
         }
         for (number, &(_, ppn)) in
@@ -229,8 +232,8 @@ impl Directory {
                 media.maps.entries(number)
             };
             let differs = |lpn: &Lpn, first: Lpn| {
-                let said = said.map_or(Ppn::NONE, |entries| entries[(*lpn - first) as usize]);
-                said != table.lookup(*lpn).unwrap_or(Ppn::NONE)
+                let said = said.and_then(|entries| entries.get((*lpn - first) as usize).copied());
+                said.unwrap_or(Ppn::NONE) != table.lookup(*lpn).unwrap_or(Ppn::NONE)
             };
             let range = self.range(number);
             let wrong = Lpn::each(range.clone()).filter(|lpn| differs(lpn, range.start));

@@ -1,0 +1,30 @@
+//! Where each logical page is, by what the records say alone: no FTL is asked.
+
+use eraseblock_core::nand::media::{Content, Media};
+use eraseblock_core::support::ids::{Lpn, Ppn};
+
+/// The flash page that holds each logical page, or [`Ppn::NONE`]: of its records the one written
+/// last, and of copies of that the one in the block opened last. What was trimmed later holds
+/// nothing.
+pub fn places(media: &Media, logical_pages: u32) -> Vec<Ppn> {
+    let mut places = vec![Ppn::NONE; logical_pages as usize];
+    let records = || media.all_pages().filter_map(|ppn| media.oob(ppn).map(|oob| (ppn, oob)));
+    for (ppn, oob) in records().filter(|(_, oob)| oob.content == Content::Host) {
+        let place = &mut places[oob.lpn.index()];
+        let order = |ppn: Ppn| media.oob(ppn).map(|oob| (oob.seq, oob.opened));
+        if place.is_none() || order(*place) <= order(ppn) {
+            *place = ppn;
+        }
+    }
+    for (_, oob) in records().filter(|(_, oob)| oob.content == Content::Tombstone) {
+        for &(first, count) in media.trims(oob.lpn.0) {
+            for lpn in Lpn::indices(&(first..first + count)) {
+                let place = &mut places[lpn];
+                if !place.is_none() && media.oob(*place).is_some_and(|page| page.seq <= oob.seq) {
+                    *place = Ppn::NONE;
+                }
+            }
+        }
+    }
+    places
+}
