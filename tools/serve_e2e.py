@@ -226,6 +226,9 @@ def hammered(folder: Path) -> None:
 class Mounted:
     """The drive as a file, by nbdfuse, and as a loop device with a file system."""
 
+    # Whether one has been mounted.
+    works = False
+
     def __init__(self, server: Server, folder: Path) -> None:
         need("nbdfuse", "mke2fs")
         if os.geteuid() != 0 or not Path("/dev/fuse").exists() or not Path("/dev/loop-control").exists():
@@ -241,17 +244,21 @@ class Mounted:
         end = time.monotonic() + 20
         while not (self.at / "drive").exists():
             if time.monotonic() > end or self.fuse.poll() is not None:
-                raise LackingError("nbdfuse does not come up here")
+                why = "nbdfuse does not come up here"
+                raise AssertionError(why) if Mounted.works else LackingError(why)
             time.sleep(0.05)
 
     def up(self) -> None:
-        """Mount it."""
+        """Mount it. Only where it has never been possible it is this machine's fault."""
         try:
             self.loop = run("losetup", "--find", "--show", self.at / "drive").strip()
             run("mount", self.loop, self.mount)
         except (AssertionError, FileNotFoundError) as error:
             self.down()
+            if Mounted.works:
+                raise
             raise LackingError(f"loop devices do not work here: {error}") from error
+        Mounted.works = True
 
     def down(self) -> None:
         """Take everything down, whatever state it is in."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -16,8 +16,10 @@ from eraseblock.results.conclusion import conclusions_of, drives_of
 from eraseblock.results.headline import column_named
 from eraseblock.results.missing import Missing, as_missing
 from eraseblock.results.record import Analysis, Record
+from eraseblock.results.records import Results
 from eraseblock.results.view import rows_of
 from eraseblock.running import Finished, Handling, Quiet, finished
+from eraseblock.scheme import Scheme
 from eraseblock.sweep import Outcome, Watcher, split_errors
 
 
@@ -47,14 +49,17 @@ class RunOptions(TypedDict, total=False):
 def run(
     source: str | Path | Mapping[str, Any],
     *,
+    workload: Any = None,
     sets: Sets = (),
     events: str | Path | None = None,
     **options: Unpack[RunOptions],
-) -> list[Record]:
+) -> Results:
     """Run an experiment, one record for each point of its axes, in their order.
 
     Args:
         source: path of a TOML file, or the same keys as a mapping; a list is an axis.
+        workload: in the place of the experiment's own: a trace file, a data frame or arrays of requests
+            (docs/python.md), or keys, such as `{"requests": frame, "fit": "compact"}`.
         sets: overrides such as `"host.speedup=2"`, or `{"host.speedup": 2}`.
         events: file for every decision of the buffer (docs/events.md); a folder where there are several runs.
             Runs everything, whatever `out` holds.
@@ -71,9 +76,9 @@ def run(
         >>> records[0]["hit_ratio"]["all"]  # doctest: +SKIP
         0.42
     """
-    done = _carry_out(resolve(source, sets=sets), options, events=events)
+    done = _carry_out(resolve(source, sets=sets, workload=workload), options, events=events)
     _raise_first(done.outcomes)
-    return done.records
+    return Results(done.records)
 
 
 def sensitivity(
@@ -103,9 +108,9 @@ def sensitivity(
 
 
 def compare(
-    traces: str | Path | Iterable[str | Path],
+    traces: Any,
     *,
-    buffers: str | Sequence[str] = DEFAULT_BUFFERS,
+    buffers: str | Scheme | Sequence[str | Scheme] = DEFAULT_BUFFERS,
     sizes: str | Sequence[str] = (),
     ftls: str | Sequence[str] = (),
     device: str | Sequence[str] = DEFAULT_DEVICE,
@@ -113,15 +118,16 @@ def compare(
     sets: Sets = (),
     events: str | Path | None = None,
     **options: Unpack[RunOptions],
-) -> list[Record]:
+) -> Results:
     """Replay traces against every combination of FTL, buffer size and buffer scheme.
 
     A combination that cannot be built is left out with a warning; so is, of `"all"` and of the default, one
     that would take very long and say nothing but that.
 
     Args:
-        traces: one trace file or several.
-        buffers: schemes, or one; `"all"` is every one; default: ten that really differ.
+        traces: trace files, or data frames or arrays of requests (docs/python.md); one or several.
+        buffers: schemes, or one, by name or in Python (`eb.Buffer`); `"all"` is every one; default: ten that
+            really differ.
         sizes: buffer sizes such as `"4 MiB"`, or one; default: the device's.
         ftls: FTLs, or one; default: the device's.
         device: preset of the drive, or several.
@@ -134,9 +140,9 @@ def compare(
     Example:
         >>> records = compare("mysql.load.zst", sizes=["1 MiB", "4 MiB"])  # doctest: +SKIP
     """
-    paths = [traces] if isinstance(traces, str | Path) else list(traces)
-    texts = [str(path) for path in paths]
-    comparison = Comparison(texts, buffers, sizes, ftls, device, workload or {}, sets)
+    several = isinstance(traces, list | tuple)
+    listed = [str(one) if isinstance(one, str | Path) else one for one in (traces if several else [traces])]
+    comparison = Comparison(listed, buffers, sizes, ftls, device, workload or {}, sets)
     experiments, left_out = comparison.without_hopeless()
     done = _carry_out(experiments, options, events=events, missing=as_missing(left_out))
     failures, refusals = split_errors(done.outcomes)
@@ -144,7 +150,7 @@ def compare(
     sentences = [*left_out, *(str(refusal.error) for refusal in refusals)]
     for sentence in dict.fromkeys(sentences):
         warnings.warn(f"refused: {sentence}", stacklevel=2)
-    return done.records
+    return Results(done.records)
 
 
 def _carry_out(
@@ -210,30 +216,3 @@ def schema() -> dict[str, Any]:
     """
     parsed: dict[str, Any] = json.loads(_core.schema())
     return parsed
-
-
-def trace_info(
-    path: str | Path,
-    *,
-    format: str | None = None,  # noqa: A002
-    workload: Mapping[str, Any] | None = None,
-    page_size: str | None = None,
-    sample: float | None = None,
-) -> dict[str, Any]:
-    """What a trace holds and what it is like; docs/trace-info.md says what each figure means.
-
-    Args:
-        path: trace file, plain or packed.
-        format: its format; default: told from the content.
-        workload: further keys of the workload, such as `{"ops": "w"}`: the part to characterise.
-        page_size: page in which footprint, re-use and the miss-ratio curve are counted; default: `"4 KiB"`.
-        sample: share of the pages to follow; default: all, up to 64 GiB of them.
-
-    Example:
-        >>> trace_info("mysql.load.zst")["profile"]["footprint"]["bytes"]  # doctest: +SKIP
-        123456
-    """
-    from eraseblock.profile.gather import characterise, plan
-
-    [experiment] = plan([str(path)], workload={"format": format, **(workload or {})})
-    return characterise(experiment, page_size=page_size, sample=sample)

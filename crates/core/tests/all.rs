@@ -44,6 +44,7 @@ mod ties;
 mod timing;
 mod uses;
 mod waf;
+mod waits;
 mod warm_up;
 mod wear_and_power;
 mod worked_examples;

@@ -3,22 +3,21 @@
 use std::collections::HashMap;
 use std::io;
 
-use eraseblock_core::nand::media::{Content, Media, PageState};
+use eraseblock_core::nand::media::{Content, Media};
 use eraseblock_core::nand::{Geometry, Oob};
-use eraseblock_core::support::ids::{Lpn, Ppn};
+use eraseblock_core::support::ids::{BlockId, Lpn, Ppn};
 
-use crate::image::record::Record;
-use crate::image::{Image, Page};
+use crate::image::record::{Page, Record};
+use crate::image::{Entry, Image, Layout, State};
 
 /// What was found, in numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Found {
     /// Pages with a record that can be read.
     pub readable: u64,
-    /// Pages that cannot be read: power went while they were programmed or erased.
+    /// Pages that cannot be read: power may have gone while they were programmed.
     pub torn: u64,
-    /// Of these, pages that are not marked so: their records make no sense, or their bytes are not
-    /// those that were written.
+    /// Pages and blocks that are damaged, which no power cut explains.
     pub damaged: u64,
     /// Pages whose bytes were compared with their checksum.
     pub compared: u64,
@@ -26,91 +25,277 @@ pub struct Found {
     pub steps: u64,
 }
 
-/// Reads the records, and the bytes of all pages that were programmed after step `checked_after`.
-/// What cannot be read is told apart: a record that is damaged, bytes that are not those that were
-/// written, a program unit of which only a part was, a block whose erase was cut short.
+/// What is damaged: no power cut leaves it so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Damage {
+    /// The record of a flash page: what the page holds is not known.
+    Record(Ppn),
+    /// The bytes of a flash page: they are not those that were written there.
+    Bytes(Ppn),
+    /// The entry of a block: how often it has been erased is not known.
+    Entry(BlockId),
+}
+
+impl Damage {
+    /// What is damaged, in a few words.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Record(ppn) => format!("the record of flash page {ppn}"),
+            Self::Bytes(ppn) => format!("the bytes of flash page {ppn}"),
+            Self::Entry(block) => format!("the entry of block {block}"),
+        }
+    }
+}
+
+/// Which pages' bytes are compared with their checksums. Those of tombstones and parts of the map
+/// always are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compare {
+    /// Those that were not known to be on the host's disk.
+    New,
+    All,
+}
+
+/// An image that has been read.
+#[derive(Debug)]
+pub struct Contents {
+    pub media: Media,
+    pub found: Found,
+    pub damage: Vec<Damage>,
+    /// Of each block.
+    pub entries: Vec<Entry>,
+    /// Length and checksum of each flash page's bytes; no length where nothing is written of them.
+    pub kept: Vec<(u32, u32)>,
+    /// Pages that are torn, and not marked so.
+    pub unmarked: Vec<Ppn>,
+}
+
+/// Reads the records, and the bytes of pages as `compare` says. What cannot be read is told apart:
+/// what the loss of power or of the host explains, and damage.
+///
+/// A page is lost where it may not have been on the host's disk: it was programmed after the last
+/// step that the state names, and its bytes are not those of its record; its record makes no sense,
+/// and no later page of its block was on the disk; or only a part of its program unit is there.
 ///
 /// # Errors
-/// The file cannot be read, or a record is of another drive.
+/// The file cannot be read.
 pub fn read(
     image: &Image,
     geometry: &Geometry,
-    checked_after: Option<u64>,
-    mut keep: impl FnMut(Ppn, &Record),
-) -> io::Result<(Media, Found)> {
+    state: Option<State>,
+    compare: Compare,
+) -> io::Result<Contents> {
     let layout = *image.layout();
-    let mut media = Media::new(geometry);
-    let mut found = Found::default();
-    let mut erasing = Vec::new();
-    image.each_block(|block, erases, cut_short| {
-        media.found_erases(block, erases);
-        if cut_short {
-            erasing.push(block);
+    // Where it cannot be read how the image was left, anything may have been under way.
+    let state = state.unwrap_or_default();
+    let mut contents = Contents {
+        media: Media::new(geometry),
+        found: Found::default(),
+        damage: Vec::new(),
+        entries: Vec::with_capacity(layout.blocks as usize),
+        kept: vec![(0, 0); layout.pages() as usize],
+        unmarked: Vec::new(),
+    };
+    for (block, entry) in BlockId(0).onwards().zip(image.entries()?) {
+        contents.entries.push(entry.unwrap_or_default());
+        if entry.is_none() {
+            contents.damage.push(Damage::Entry(block));
         }
+    }
+    let mut reader = Reader {
+        image,
+        layout,
+        state,
+        compare,
+        contents,
+        unit: geometry.program_pages,
+        lists: HashMap::new(),
+        page: vec![0; layout.page_bytes as usize],
+    };
+    let mut block = (BlockId(0), Vec::new());
+    image.each_page(|ppn, page| {
+        let of = ppn.block(layout.pages_per_block);
+        if of != block.0 {
+            reader.block(block.0, &block.1)?;
+            block = (of, std::mem::take(&mut block.1));
+            block.1.clear();
+        }
+        block.1.push((ppn, page));
+        Ok(())
     })?;
-    let mut records = Vec::new();
-    image.each_page(|ppn, record| match record {
-        Page::Readable(record) => records.push((ppn, record)),
-        Page::Torn => media.tear_page(ppn),
-        Page::Damaged => {
-            found.damaged += 1;
-            media.tear_page(ppn);
-        }
-    })?;
-    let mut page = vec![0; layout.page_bytes as usize];
-    let mut lists = HashMap::new();
-    for (ppn, record) in records {
-        let Record { mut oob, step, length, sum } = record;
-        found.steps = found.steps.max(step);
-        let is_host = oob.content == Content::Host;
-        let bytes = &mut page[..(length as usize).min(layout.page_bytes as usize)];
-        let own = matches!(oob.content, Content::Tombstone | Content::Map);
-        let compared = length > 0 && (own || checked_after.is_some_and(|after| step > after));
-        let intact = length <= layout.page_bytes
-            && (!is_host || (length == 0 || length == layout.page_bytes))
-            && (!is_host || oob.lpn.0 < layout.logical_pages)
-            && (!compared || {
-                found.compared += 1;
-                image.read(ppn, bytes)?;
-                crc32fast::hash(bytes) == sum
-            });
-        let said = intact && (!own || take_own(&mut media, &mut lists, &mut oob, bytes, &layout));
-        if said {
-            keep(ppn, &record);
-            media.program(ppn, oob).map_err(io::Error::other)?;
-        } else {
-            found.damaged += 1;
-            media.tear_page(ppn);
-        }
+    reader.block(block.0, &block.1)?;
+    let mut contents = reader.contents;
+    for (block, entry) in BlockId(0).onwards().zip(&contents.entries) {
+        contents.media.found_erases(block, entry.erases);
     }
-    for block in erasing {
-        media.spoil(block);
-    }
-    tear_units(&mut media, geometry);
-    for ppn in media.all_pages() {
-        match media.page(ppn) {
-            PageState::Done(_) => found.readable += 1,
-            PageState::Torn => found.torn += 1,
-            PageState::Erased => {}
-        }
-    }
-    Ok((media, found))
+    contents.damage.sort_unstable();
+    contents.found.damaged = contents.damage.len() as u64;
+    Ok(contents)
 }
 
-/// Takes in what a page of the mapping's own says; whether that makes sense. The lists of
+struct Reader<'a> {
+    image: &'a Image,
+    layout: Layout,
+    state: State,
+    compare: Compare,
+    contents: Contents,
+    unit: u32,
+    /// Numbers of tombstones' lists by those that they had, and their places in the order of
+    /// writes.
+    lists: HashMap<(u32, u64), u32>,
+    page: Vec<u8>,
+}
+
+/// What is known of a page of the block being read.
+#[derive(Debug)]
+enum Seen {
+    Erased,
+    /// It is marked as one that cannot be read.
+    Marked,
+    /// It is lost, and not marked yet.
+    Lost,
+    Damaged,
+    /// It can be read. The bytes are those of pages of the mapping's own.
+    Whole(Record, Vec<u8>),
+}
+
+impl Reader<'_> {
+    /// Takes in the pages of a block, which are in order.
+    fn block(&mut self, block: BlockId, pages: &[(Ppn, Page)]) -> io::Result<()> {
+        let entry = &mut self.contents.entries[block.index()];
+        let lives = pages.iter().filter_map(|(_, page)| match page {
+            Page::Readable(record) => Some(record.life),
+            Page::Torn(life) => Some(*life),
+            Page::Damaged => None,
+        });
+        // A record may have reached the host's disk before the entry did.
+        let life = lives.max().unwrap_or(0).max(entry.life);
+        entry.erases = entry.erases.saturating_add(life - entry.life);
+        entry.life = life;
+        let on_disk = |page: &Page| match page {
+            Page::Readable(record) => record.life == life && record.step <= self.state.steps,
+            Page::Torn(_) | Page::Damaged => false,
+        };
+        let last_on_disk = pages.iter().rfind(|(_, page)| on_disk(page)).map(|&(ppn, _)| ppn);
+        let first = block.page(0, self.layout.pages_per_block);
+        let mut seen = Vec::with_capacity(self.layout.pages_per_block as usize);
+        for &(ppn, page) in pages {
+            // What comes before is erased.
+            seen.resize_with((ppn.0 - first.0) as usize, || Seen::Erased);
+            seen.push(match page {
+                Page::Readable(record) if record.life == life => self.look_at(ppn, record)?,
+                Page::Torn(of) if of == life => Seen::Marked,
+                // What was there before the block was erased.
+                Page::Readable(_) | Page::Torn(_) => Seen::Erased,
+                Page::Damaged => {
+                    if self.state.clean || last_on_disk.is_some_and(|last| ppn < last) {
+                        self.contents.damage.push(Damage::Record(ppn));
+                        Seen::Damaged
+                    } else {
+                        Seen::Lost
+                    }
+                }
+            });
+        }
+        self.lose_left_out(&mut seen);
+        first.onwards().zip(seen).try_for_each(|(ppn, seen)| self.take(ppn, seen))
+    }
+
+    /// Whether a page with a record is whole.
+    fn look_at(&mut self, ppn: Ppn, record: Record) -> io::Result<Seen> {
+        let Record { oob, step, length, sum, .. } = record;
+        let Contents { found, damage, .. } = &mut self.contents;
+        found.steps = found.steps.max(step);
+        let is_new = !self.state.clean && step > self.state.steps;
+        let own = matches!(oob.content, Content::Tombstone | Content::Map);
+        if length == 0 || !(own || is_new || self.compare == Compare::All) {
+            return Ok(Seen::Whole(record, vec![]));
+        }
+        let bytes = &mut self.page[..length as usize];
+        found.compared += 1;
+        self.image.read(ppn, bytes)?;
+        let intact = crc32fast::hash(bytes) == sum;
+        if !intact && is_new {
+            return Ok(Seen::Lost);
+        }
+        if !intact {
+            damage.push(Damage::Bytes(ppn));
+        }
+        Ok(match (own, intact) {
+            (false, _) => Seen::Whole(record, vec![]),
+            (true, true) => Seen::Whole(record, bytes.to_vec()),
+            (true, false) => Seen::Damaged,
+        })
+    }
+
+    /// What cannot be programmed before an erase, since only a part of its program unit was.
+    fn lose_left_out(&self, seen: &mut Vec<Seen>) {
+        let is_erased = |seen: &Seen| matches!(seen, Seen::Erased);
+        let unit = self.unit as usize;
+        if unit == 1 {
+            return;
+        }
+        seen.resize_with(seen.len().next_multiple_of(unit), || Seen::Erased);
+        for pages in seen.chunks_exact_mut(unit) {
+            let is_lost = |seen: &Seen| matches!(seen, Seen::Lost);
+            let erased = pages.iter().filter(|page| is_erased(page)).count();
+            if pages.iter().any(is_lost) || (erased > 0 && erased < unit) {
+                for page in pages {
+                    if matches!(page, Seen::Erased | Seen::Whole(..)) {
+                        *page = Seen::Lost;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes in a page.
+    fn take(&mut self, ppn: Ppn, seen: Seen) -> io::Result<()> {
+        let Contents { media, found, damage, kept, unmarked, .. } = &mut self.contents;
+        match seen {
+            Seen::Erased => return Ok(()),
+            Seen::Marked => found.torn += 1,
+            Seen::Lost => {
+                found.torn += 1;
+                unmarked.push(ppn);
+            }
+            Seen::Damaged => {}
+            Seen::Whole(record, bytes) => {
+                let mut oob = record.oob;
+                if take_own(media, &mut self.lists, &mut oob, &bytes, &self.layout) {
+                    found.readable += 1;
+                    kept[ppn.index()] = (record.length, record.sum);
+                    return media.program(ppn, oob).map_err(io::Error::other);
+                }
+                damage.push(Damage::Bytes(ppn));
+            }
+        }
+        media.tear_page(ppn);
+        Ok(())
+    }
+}
+
+/// Takes in what a page says, if it is one of the mapping's own; whether that makes sense. The lists of
 /// tombstones are numbered anew, all copies of one alike.
 fn take_own(
     media: &mut Media,
     lists: &mut HashMap<(u32, u64), u32>,
     oob: &mut Oob,
     bytes: &[u8],
-    layout: &crate::image::Layout,
+    layout: &Layout,
 ) -> bool {
     let word = |bytes: &[u8]| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+    if matches!(oob.content, Content::Host | Content::Filler) {
+        return true;
+    }
     if oob.content == Content::Map {
-        let entries = bytes.chunks_exact(4).map(|entry| Ppn(word(entry))).collect();
-        media.maps.found(oob.lpn.0, oob.version, entries);
-        return bytes.len().is_multiple_of(4);
+        let entries: Vec<_> = bytes.chunks_exact(4).map(|entry| Ppn(word(entry))).collect();
+        let sane = |ppn: &Ppn| ppn.is_none() || ppn.0 < layout.pages();
+        let sane = bytes.len().is_multiple_of(4) && entries.iter().all(sane);
+        if sane {
+            media.maps.found(oob.lpn.0, oob.version, entries);
+        }
+        return sane;
     }
     let ranges: Vec<_> =
         bytes.chunks_exact(8).map(|range| (Lpn(word(range)), word(&range[4..]))).collect();
@@ -124,20 +309,4 @@ fn take_own(
         lists.entry((oob.lpn.0, oob.seq)).or_insert_with(|| media.write_down_trims(ranges));
     oob.lpn = Lpn(*number);
     true
-}
-
-/// A program unit of which only a part was written cannot be read, and not be written before an
-/// erase.
-fn tear_units(media: &mut Media, geometry: &Geometry) {
-    let unit = geometry.program_pages;
-    if unit == 1 {
-        return;
-    }
-    for first in (0..geometry.pages()).step_by(unit as usize) {
-        let pages = || Ppn(first).run(unit);
-        let erased = pages().filter(|&ppn| *media.page(ppn) == PageState::Erased).count();
-        if erased > 0 && erased < unit as usize {
-            pages().for_each(|ppn| media.tear_page(ppn));
-        }
-    }
 }

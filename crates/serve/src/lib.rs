@@ -12,6 +12,6 @@ mod store;
 
 pub use drive::{Checked, Drive, Failure, Info};
 pub use error::Error;
-pub use found::Found;
-pub use image::State;
+pub use found::{Damage, Found};
+pub use image::{Event, State, Stop, Tape};
 pub use server::{Address, Options, Ready, serve};

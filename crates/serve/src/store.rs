@@ -10,16 +10,17 @@
 //! The FTL knows places in advance: a page may be on its way to where it says. Until it has come,
 //! `places` says where its newest stored version is.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use eraseblock_core::nand::media::{Content, Media, PageState};
-use eraseblock_core::nand::{Cells, Geometry, Oob};
+use eraseblock_core::nand::media::{Content, Media};
+use eraseblock_core::nand::{Cells, Oob};
 use eraseblock_core::support::ids::{BlockId, Lpn, Ppn};
 
-use crate::found::{self, Found};
+use crate::found::Contents;
 use crate::image::record::Record;
-use crate::image::{Image, RECORD};
+use crate::image::{Entry, Image, RECORD, State};
 use crate::ram::Ram;
 
 /// Bytes of pages, in RAM and in the image.
@@ -31,16 +32,21 @@ pub struct Store {
     places: Vec<Ppn>,
     /// Length and checksum of each flash page's bytes; no length where nothing is written of them.
     kept: Vec<(u32, u32)>,
+    /// Of each block: its erases, and its life.
+    entries: Vec<Entry>,
     /// Steps programmed, over the whole life of the image.
     steps: u64,
+    /// As it stands in the image.
+    state: State,
     /// Records of the step being written.
     records: Vec<u8>,
     /// Bytes of the step being written.
     bytes: Vec<u8>,
     /// Bytes of a page of which a part is asked for.
     page: Vec<u8>,
-    /// What has been written is on the host's disk before a block is erased.
-    sync: bool,
+    /// Where what is stored has to last on the host's disk: blocks that have been erased, and need
+    /// not be so there.
+    unsure_erases: Option<BTreeSet<BlockId>>,
     /// The first thing that the host's disk did not take. Nothing has been written since.
     fault: Option<io::Error>,
 }
@@ -54,59 +60,90 @@ enum Source {
 }
 
 impl Store {
-    /// What is found in an image: the store, and the medium for the drive. Pages that cannot be
-    /// read are marked so in the image.
-    ///
-    /// # Errors
-    /// The image cannot be read, or not be written.
-    pub fn find(
-        image: Image,
-        geometry: &Geometry,
-        checked_after: Option<u64>,
-    ) -> io::Result<(Self, Media, Found)> {
+    /// The store of an image that holds `contents`, and the medium for the drive. With `sync`, what
+    /// is stored is never only where it is going to be erased.
+    pub fn new(image: Image, contents: Contents, state: State, sync: bool) -> (Self, Media) {
         let layout = *image.layout();
+        let Contents { media, found, entries, kept, .. } = contents;
         let mut store = Self {
             ram: Ram::new(layout.page_bytes as usize),
             places: vec![Ppn::NONE; layout.logical_pages as usize],
-            kept: vec![(0, 0); layout.pages() as usize],
-            steps: 0,
+            kept,
+            entries,
+            steps: found.steps,
+            state,
             records: Vec::new(),
             bytes: Vec::new(),
             page: vec![0; layout.page_bytes as usize],
-            sync: false,
+            unsure_erases: sync.then(BTreeSet::new),
             fault: None,
             image,
         };
-        let (media, found) = found::read(&store.image, geometry, checked_after, |ppn, record| {
-            store.kept[ppn.index()] = (record.length, record.sum);
-        })?;
-        store.steps = found.steps;
         for ppn in media.all_pages() {
             if let Some(oob) = media.oob(ppn).filter(|oob| oob.content == Content::Host) {
                 store.note_place(ppn, oob, &media);
             }
         }
-        Ok((store, media, found))
+        (store, media)
     }
 
-    /// What has been written is on the host's disk before a block is erased: what is stored is
-    /// never only where it is going to be erased.
-    pub fn sync_before_erase(&mut self, sync: bool) {
-        self.sync = sync;
+    /// The file, for tests.
+    pub fn image_mut(&mut self) -> &mut Image {
+        &mut self.image
     }
 
-    /// The process counts as killed in the middle of the `writes`-th write to the image.
-    pub fn kill_after(&mut self, writes: u64) {
-        self.image.kill_after(writes);
-    }
-
-    /// Marks what cannot be read, so that it is known without looking at its bytes again.
+    /// Writes down that the image is open: on the host's disk, so that no crash leaves new records
+    /// beside a state that says that all is well. Marks `torn` pages, so that they are known
+    /// without looking at their bytes again.
     ///
     /// # Errors
     /// The image cannot be written.
-    pub fn mark_torn(&self, media: &Media) -> io::Result<()> {
-        let mut torn = media.all_pages().filter(|&ppn| *media.page(ppn) == PageState::Torn);
-        torn.try_for_each(|ppn| self.image.tear(ppn))
+    pub fn begin(&mut self, torn: &[Ppn]) -> io::Result<()> {
+        self.state = State { clean: false, opened: self.state.opened + 1, ..self.state };
+        let pages_per_block = self.image.layout().pages_per_block;
+        for &ppn in torn {
+            self.image.tear(ppn, self.entries[ppn.block(pages_per_block).index()].life)?;
+        }
+        self.image.write_state(&self.state)?;
+        self.image.sync()
+    }
+
+    /// What has been written is on the host's disk when this returns, and the image says so.
+    ///
+    /// # Errors
+    /// The disk does not take it.
+    pub fn sync(&mut self) -> io::Result<()> {
+        self.image.sync()?;
+        if let Some(erased) = &mut self.unsure_erases {
+            erased.clear();
+            self.state.steps = self.steps;
+            self.image.write_state(&self.state)?;
+        }
+        Ok(())
+    }
+
+    /// The drive ends, `time_ns` after it has been opened: everything is stored, and nothing is
+    /// under way.
+    ///
+    /// # Errors
+    /// The image cannot be written.
+    pub fn end(&mut self, time_ns: u64) -> io::Result<()> {
+        self.image.sync()?;
+        let time_ns = self.state.time_ns + time_ns;
+        self.state = State { clean: true, steps: self.steps, time_ns, ..self.state };
+        self.image.write_state(&self.state)?;
+        self.image.sync()
+    }
+
+    /// The drive has been filled, and its blocks count as erased so often.
+    ///
+    /// # Errors
+    /// The image cannot be written.
+    pub fn write_erases(&mut self, erases: &[u32]) -> io::Result<()> {
+        for (entry, &erases) in self.entries.iter_mut().zip(erases) {
+            entry.erases = erases;
+        }
+        self.image.write_entries(self.entries.iter().copied())
     }
 
     /// The first thing that the host's disk did not take, if there is one.
@@ -117,16 +154,6 @@ impl Store {
     /// The same; the image may be written again.
     pub fn take_fault(&mut self) -> Option<io::Error> {
         self.fault.take()
-    }
-
-    /// Steps programmed so far.
-    pub fn steps(&self) -> u64 {
-        self.steps
-    }
-
-    /// The file.
-    pub fn image(&self) -> &Image {
-        &self.image
     }
 
     /// Pages whose bytes are in RAM.
@@ -275,6 +302,12 @@ impl Store {
     }
 
     fn program(&mut self, first: Ppn, records: &[Oob], media: &Media) -> io::Result<()> {
+        let block = first.block(self.image.layout().pages_per_block);
+        // Else what was there before could have its record, and the bytes of these pages.
+        if self.unsure_erases.as_ref().is_some_and(|erased| erased.contains(&block)) {
+            self.sync()?;
+        }
+        let life = self.entries[block.index()].life;
         self.steps += 1;
         self.records.clear();
         // Pages that follow one another are written at once.
@@ -292,7 +325,7 @@ impl Store {
                 from = ppn + 1;
             }
             let mut bytes = [0; RECORD];
-            Record { oob: *oob, step: self.steps, length, sum }.encode(&mut bytes);
+            Record { oob: *oob, step: self.steps, length, sum, life }.encode(ppn, &mut bytes);
             self.records.extend_from_slice(&bytes);
             self.kept[ppn.index()] = (length, sum);
         }
@@ -350,10 +383,15 @@ impl Store {
     }
 
     fn erase(&mut self, block: BlockId, erases: u32) -> io::Result<()> {
-        if self.sync {
-            self.image.sync()?;
+        if self.unsure_erases.is_some() {
+            self.sync()?;
         }
-        self.image.erase(block, erases)?;
+        let entry = &mut self.entries[block.index()];
+        *entry = Entry { erases, life: entry.life + 1 };
+        self.image.write_entry(block, *entry)?;
+        if let Some(erased) = &mut self.unsure_erases {
+            erased.insert(block);
+        }
         let pages = self.image.layout().pages_per_block;
         let first = block.page(0, pages).index();
         self.kept[first..first + pages as usize].fill((0, 0));

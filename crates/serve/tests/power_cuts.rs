@@ -10,7 +10,7 @@ use std::path::Path;
 use common::{Model, config, ftls, one_shot};
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::host::Op;
-use eraseblock_serve::Drive;
+use eraseblock_serve::{Drive, Stop};
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::json;
@@ -99,7 +99,7 @@ fn at_every_write_to_the_image() {
             std::fs::copy(&base, &image).unwrap();
             let mut model = model.clone();
             let mut drive = Drive::open(&image, false).unwrap().0;
-            drive.kill_after(writes);
+            drive.stop_after(writes, Stop::Killed);
             let mut rng = Pcg64Mcg::seed_from_u64(3);
             for _ in 0..12 {
                 model.step_unpromised(&mut drive, &mut rng).unwrap();
@@ -111,6 +111,38 @@ fn at_every_write_to_the_image() {
             model.compare_all(&mut drive);
         }
     }
+}
+
+/// The host's disk takes no more, at any write: all that was answered can be read, from the drive
+/// that has failed as well as from its image.
+#[test]
+fn a_full_disk_takes_nothing_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let (base, image) = (folder.path().join("base"), folder.path().join("image"));
+    let mut failures = 0;
+    for mapping in ["page", "fast", "dftl"] {
+        _ = std::fs::remove_file(&base);
+        let ftl = ftls().into_iter().find(|(name, _)| name == mapping).unwrap().1;
+        let model = used(&base, &config(&ftl, json!({"scheme": "lru", "size": "48 KiB"})));
+        for writes in 1..60 {
+            std::fs::copy(&base, &image).unwrap();
+            let mut model = model.clone();
+            let mut drive = Drive::open(&image, false).unwrap().0;
+            drive.stop_after(writes, Stop::Full);
+            let mut rng = Pcg64Mcg::seed_from_u64(writes);
+            for _ in 0..60 {
+                let before = model.clone();
+                if model.step(&mut drive, &mut rng).is_err() {
+                    failures += 1;
+                    model.compare_either(&before, &mut drive);
+                    break;
+                }
+            }
+            drop(drive);
+            model.power_was_cut(&mut Drive::open(&image, false).unwrap().0);
+        }
+    }
+    assert!(failures > 100, "{failures} failures");
 }
 
 /// Pages are overwritten while their older versions are on their way to flash: each version has its

@@ -176,6 +176,12 @@ fn many_requests_of_many_clients_are_under_way() {
     .unwrap();
     let _silent = std::os::unix::net::UnixStream::connect(&server.socket).unwrap();
     clients[0].flush().unwrap();
+    // More of them than there may be clients, one after the other: each makes room.
+    for _ in 0..80 {
+        let mut vanishing = server.client();
+        vanishing.ask((WRITE, 0), 0, 4096, &[1; 10]).unwrap();
+    }
+    server.client().flush().unwrap();
     assert!(server.end().success());
 }
 
@@ -253,6 +259,9 @@ fn a_page_that_cannot_be_read_costs_nobody_else_anything() {
         }
         // A part of it cannot be written, as the rest would be lost; the whole of it can.
         assert_eq!(client.call((WRITE, 0), 3 * 4096, 512, &[1; 512]), Ok((5, vec![])));
+        // Nothing is kept of a write that fails.
+        assert_eq!(client.call((WRITE, 0), 2 * 4096, 4608, &[1; 4608]), Ok((5, vec![])));
+        assert_eq!(client.call((READ, 0), 2 * 4096, 4096, &[]), Ok((0, vec![0x72; 4096])));
     }
     client.write(3 * 4096, &[9; 4096], false).unwrap();
     assert_eq!(client.call((READ, 0), 3 * 4096, 4096, &[]), Ok((0, vec![9; 4096])));

@@ -33,7 +33,7 @@ mod workload;
 mod write;
 
 pub use characterise::{CharacteriseOptions, Profile};
-pub use config::{FitMode, Ops, Volumes, WorkloadConfig};
+pub use config::{FitMode, Given, Ops, Volumes, WorkloadConfig};
 pub use error::TraceError;
 pub use fit::{DriveShape, FitReport, FittedWorkload, Requests, VolumePlace};
 pub use generate::{

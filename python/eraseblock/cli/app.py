@@ -19,7 +19,7 @@ Exit code 2: a wrong call or input; 1: a failure; 130: interrupted; 143: ended b
 
 
 # Every command, in the order of the help.
-_COMMANDS = ("compare", "run", "list", "schema", "trace", "report", "serve", "image")
+_COMMANDS = ("compare", "advise", "run", "list", "schema", "trace", "report", "serve", "image")
 
 
 def build_app(asked: str | None) -> App:
@@ -54,6 +54,10 @@ def _add(app: App, name: str) -> None:
             from eraseblock.cli import compare
 
             app.command(compare.compare, help_epilogue=compare.EXAMPLES, usage=compare.USAGE)
+        case "advise":
+            from eraseblock.cli import advise
+
+            app.command(advise.advise, help_epilogue=advise.EXAMPLES, usage=advise.USAGE)
         case "run":
             from eraseblock.cli import run
 

@@ -35,6 +35,10 @@ def deliver(
     What was left out beforehand, and why, is named with what did not run.
     """
     options.showing()  # A misspelt column is told before anything runs.
+    if options.explain:
+        from eraseblock.explain.sentence import asked
+
+        experiments = asked(experiments)
     with finished(experiments, options.handling(), CommandLine()) as done:
         for sentence in (done.found, done.left_out):
             if sentence:
@@ -65,6 +69,11 @@ def _print(done: Finished, report: Path | None, options: RunOptions) -> None:
         sys.stdout.write(_json(done))
     else:
         _print_tables(done, options.showing())
+        if options.explain:
+            from eraseblock.results.view import names_of
+            from eraseblock.terminal.explain import print_explanations
+
+            print_explanations(out(), done.records, names_of([one["config"] for one in done.records]))
     if report is not None:
         console = err() if as_json else out()
         # As it is: a name may have brackets, which would be taken for markup.

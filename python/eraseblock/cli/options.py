@@ -49,6 +49,14 @@ Sensitivity = Annotated[
         "switched, one at a time, and say which conclusions move.",
     ),
 ]
+Explain = Annotated[
+    bool,
+    Parameter(
+        negative="",
+        help="Say what the slowest requests wait for: room in the buffer, dies, the bus, merges, collection; "
+        "with a waterfall of the slowest.",
+    ),
+]
 # Text, since a path forgets that it ended in a slash, which asks for a folder.
 Events = Annotated[
     str | None,
@@ -98,6 +106,7 @@ class RunOptions:
     fresh: Fresh = False
     prune: Prune = False
     sensitivity: Sensitivity = False
+    explain: Explain = False
     events: Events = None
     sort: Sort = None
     columns: Columns = None

@@ -35,8 +35,8 @@ pub enum Precondition {
     /// Filled, then overwritten with what the workload writes and trims, in its order and past the
     /// buffer, again and again until write amplification stays the same.
     Workload,
-    /// All flash erased, then all that the workload reads or writes written once, in its order and
-    /// past the buffer. So PSU's `FlashSim` warms its flash (`warmFlash`): what is read has been
+    /// All flash erased, then all that the workload reads or writes written in one pass, in its order
+    /// and past the buffer. So PSU's `FlashSim` warms its flash (`warmFlash`): what is read has been
     /// stored, and what the workload never touches has not.
     Trace,
 }

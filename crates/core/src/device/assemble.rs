@@ -1,12 +1,12 @@
 //! Building a drive of its parts, and what a configuration may not ask for.
 
-use super::answers::Answers;
+use super::answers::{Answers, Brought};
 use super::backend::{Backend, Parts};
 use super::host::Requests;
 use super::pipeline::{Pipeline, Ram};
 use super::warm_up::WarmedUp;
 use super::{Device, DeviceError, Options};
-use crate::buffer::{self, Buffer};
+use crate::buffer::{self, Buffer, BufferConfig};
 use crate::config::{DeviceConfig, Replay};
 use crate::ftl::gc::GcConfig;
 use crate::ftl::{self, Mapping};
@@ -51,6 +51,9 @@ impl Device {
         };
         device.backend.set_timed(timed);
         device.observers = Observers::new(&device.as_observed());
+        if let BufferConfig::Brought(_) = config.buffer.scheme {
+            device.observe(Box::new(Brought));
+        }
         if options.verify {
             device.observe(Box::new(Answers { capacity: device.pipeline.capacity() }));
         }
@@ -196,7 +199,10 @@ pub(super) fn most_exported(config: &DeviceConfig, geometry: &Geometry) -> u64 {
 }
 
 /// Pages that the host sees: whole logical blocks.
-fn logical_pages(config: &DeviceConfig, geometry: &Geometry) -> Result<u32, DeviceError> {
+pub(super) fn logical_pages(
+    config: &DeviceConfig,
+    geometry: &Geometry,
+) -> Result<u32, DeviceError> {
     let block_bytes = u64::from(geometry.pages_per_block) * geometry.page_bytes;
     let raw = u64::from(geometry.blocks()) * block_bytes;
     let spare = config.ftl.spare();

@@ -6,11 +6,11 @@
 //! whoever holds the bytes can answer a read with what the host wrote last before it. When the
 //! drive would have answered is found out with [`Device::wait_for_answer`].
 
-use super::assemble::build_backend;
+use super::assemble::{build_backend, logical_pages};
 use super::{Crash, Device, DeviceError, Options};
 use crate::config::{DeviceConfig, Replay};
 use crate::host::Request;
-use crate::nand::{Cells, Media, Stored};
+use crate::nand::{Cells, Geometry, Media, Stored};
 use crate::support::ids::{Lpn, Ppn};
 
 impl Device {
@@ -44,6 +44,15 @@ impl Device {
         let pages = device.logical_pages;
         device.rebuild(Crash::found(found, pages))?;
         Ok(device)
+    }
+
+    /// Pages that the host of such a drive sees; the drive is not built for that.
+    ///
+    /// # Errors
+    /// The configuration is impossible.
+    pub fn pages_for_host(config: &DeviceConfig) -> Result<u32, DeviceError> {
+        let geometry = Geometry::new(&config.nand).map_err(DeviceError::Config)?;
+        logical_pages(config, &geometry)
     }
 
     /// What a drive cannot do for a host that is really there.
@@ -131,6 +140,15 @@ impl Device {
             self.advance()?;
         }
         Ok(())
+    }
+
+    /// Lets everything happen up to `time`, as it does before a request that comes then; the drive's
+    /// own time goes on to the last of it alone.
+    ///
+    /// # Errors
+    /// As [`Self::submit`].
+    pub fn pass_until(&mut self, time: u64) -> Result<(), DeviceError> {
+        self.run_until(time)
     }
 
     /// Lets time pass until nothing is under way any more, neither requests nor what goes on behind

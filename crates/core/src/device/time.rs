@@ -4,7 +4,8 @@ use super::backend::{NOBODY, Tag};
 use super::{Device, DeviceError};
 use crate::config::Replay;
 use crate::host::{Op, Request};
-use crate::metrics::observer::{Admission, Answered, Moment};
+use crate::metrics::observer::{Admission, Answered, Awaited, Moment, Progress};
+use crate::nand::Path;
 use crate::support::ids::{Lpn, RequestId};
 use crate::support::tournament::NEVER;
 
@@ -186,11 +187,21 @@ impl Device {
             // Tags of joins that had already ended; jobs are not among them.
             self.collect_finished();
         }
+        self.progress(id, Awaited::Issue, None);
+    }
+
+    /// One of the things that a request waits for has come, in this way.
+    pub(super) fn progress(&mut self, id: RequestId, awaited: Awaited, path: Option<&Path>) {
+        if self.backend.is_timed() {
+            let (number, now) = (self.requests.number(id), self.backend.engine().now());
+            let measured = self.requests.is_measured(number);
+            self.observers.on_progress(measured, || Progress { number, now, awaited, path });
+        }
         self.condition_met(id);
     }
 
-    /// One of the things that a request waits for has come.
-    pub(super) fn condition_met(&mut self, id: RequestId) {
+    /// The same, of copies in RAM, too.
+    fn condition_met(&mut self, id: RequestId) {
         let Some(answered) = self.requests.condition_met(id, self.backend.engine().now()) else {
             return;
         };
@@ -209,7 +220,7 @@ impl Device {
 
     /// Lets everything happen that happens up to `time`, but for what waits for everything that
     /// comes at `time`.
-    fn run_until(&mut self, time: u64) -> Result<(), DeviceError> {
+    pub(super) fn run_until(&mut self, time: u64) -> Result<(), DeviceError> {
         self.note_idleness()?;
         if self.next_time() == NEVER && self.pipeline.has_parked() {
             self.unpark()?;
@@ -313,7 +324,12 @@ impl Device {
     #[inline]
     pub(super) fn answer_tickets(&mut self) {
         while let Some(id) = self.requests.take_ticket(self.backend.engine().freed_slots()) {
-            self.condition_met(id);
+            if self.observers.read_paths() {
+                let path = self.backend.engine().path_of_slots().cloned();
+                self.progress(id, Awaited::Slots, path.as_ref());
+            } else {
+                self.condition_met(id);
+            }
         }
     }
 
@@ -345,16 +361,18 @@ impl Device {
         let mut collected = false;
         let mut finished = std::mem::take(&mut self.finished);
         self.backend.take_finished(&mut finished);
-        for tag in finished.drain(..) {
+        let paths = self.backend.take_paths();
+        for (at, tag) in finished.drain(..).enumerate() {
+            let path = paths.get(at);
             match Tag::of(tag) {
                 Tag::Job(unit) => {
                     collected = true;
                     let busy = self.requests.under_way() > 0;
                     self.backend.next_job_step(unit, busy, &mut self.observers);
                 }
-                Tag::Reads(group) => self.reads_ended(group),
+                Tag::Reads(group) => self.reads_ended(group, path),
                 Tag::Eviction(place) => self.timed_eviction_ended(place),
-                Tag::Request(id) => self.condition_met(id),
+                Tag::Request(id) => self.progress(id, Awaited::Writes, path),
             }
         }
         self.finished = finished;

@@ -136,6 +136,56 @@ impl Maps {
     }
 }
 
+/// A tombstone's list.
+#[derive(Debug, Clone, Default)]
+struct List {
+    /// Ranges of logical pages, `(first, count)`.
+    ranges: Vec<(Lpn, u32)>,
+    /// Pages that hold it.
+    copies: u32,
+}
+
+/// What tombstones say, by the number of the list. A list is forgotten with the last page that
+/// held it, and its number is given to another one.
+#[derive(Debug, Clone, Default)]
+struct Trims {
+    lists: Vec<List>,
+    free: Vec<u32>,
+    /// Lists that there have been.
+    written: u64,
+}
+
+impl Trims {
+    fn write_down(&mut self, ranges: Vec<(Lpn, u32)>) -> u32 {
+        self.written += 1;
+        let list = List { ranges, copies: 0 };
+        if let Some(number) = self.free.pop() {
+            self.lists[number as usize] = list;
+            return number;
+        }
+        self.lists.push(list);
+        self.lists.len() as u32 - 1
+    }
+
+    /// One more page holds what is on this list.
+    fn add_copy(&mut self, list: u32) {
+        // A drive that was recovered from nothing but records may know of no list.
+        if let Some(list) = self.lists.get_mut(list as usize) {
+            list.copies += 1;
+        }
+    }
+
+    /// One page less holds it.
+    fn drop_copy(&mut self, number: u32) {
+        let Some(list) = self.lists.get_mut(number as usize) else { return };
+        list.copies -= 1;
+        if list.copies == 0 {
+            list.ranges = Vec::new();
+            self.free.push(number);
+        }
+    }
+}
+
 /// The whole array, by completion.
 #[derive(Debug, Clone)]
 pub struct Media {
@@ -145,9 +195,8 @@ pub struct Media {
     /// from a log: the spare area of the block itself loses its own with the erase. Here they are
     /// never lost.
     erases: Vec<u32>,
-    /// What tombstones say: ranges of logical pages, `(first, count)`. Stands for the data of those
-    /// pages.
-    trims: Vec<Vec<(Lpn, u32)>>,
+    /// What tombstones say. Stands for the data of those pages.
+    trims: Trims,
     /// What translation pages say.
     pub maps: Maps,
     /// The last number in the order of writes.
@@ -166,7 +215,7 @@ impl Media {
             pages: vec![PageState::Erased; geometry.pages() as usize],
             pages_per_block: geometry.pages_per_block,
             erases: vec![0; geometry.blocks() as usize],
-            trims: Vec::new(),
+            trims: Trims::default(),
             maps: Maps::default(),
             seq: 0,
         }
@@ -211,19 +260,18 @@ impl Media {
 
     /// Writes down the list of a tombstone; its number goes into the tombstone's record.
     pub fn write_down_trims(&mut self, ranges: Vec<(Lpn, u32)>) -> u32 {
-        self.trims.push(ranges);
-        self.trims.len() as u32 - 1
+        self.trims.write_down(ranges)
     }
 
     /// What the tombstone with this list says was trimmed: ranges of logical pages, `(first,
     /// count)`.
     pub fn trims(&self, list: u32) -> &[(Lpn, u32)] {
-        &self.trims[list as usize]
+        &self.trims.lists[list as usize].ranges
     }
 
     /// Lists written down so far.
-    pub fn trim_lists(&self) -> usize {
-        self.trims.len()
+    pub fn trim_lists(&self) -> u64 {
+        self.trims.written
     }
 
     /// A page has been programmed with this record.
@@ -239,8 +287,10 @@ impl Media {
             ));
         }
         *page = PageState::Done(Oob { from: Ppn::NONE, ..oob });
-        if oob.content == Content::Map {
-            self.maps.stored(oob.lpn.0, oob.version);
+        match oob.content {
+            Content::Map => self.maps.stored(oob.lpn.0, oob.version),
+            Content::Tombstone => self.trims.add_copy(oob.lpn.0),
+            Content::Host | Content::Filler => {}
         }
         Ok(())
     }
@@ -271,13 +321,28 @@ impl Media {
     /// A block has been erased.
     pub fn erase(&mut self, block: BlockId) {
         self.erases[block.index()] += 1;
+        self.fill(block, PageState::Erased);
+    }
+
+    /// All pages of a block are in this state now.
+    fn fill(&mut self, block: BlockId, state: PageState) {
         let pages = self.range(block);
-        self.pages[pages].fill(PageState::Erased);
+        for page in &mut self.pages[pages] {
+            if let PageState::Done(Oob { content: Content::Tombstone, lpn, .. }) =
+                std::mem::replace(page, state)
+            {
+                self.trims.drop_copy(lpn.0);
+            }
+        }
     }
 
     /// Power failed while the page was being programmed.
     pub fn tear_page(&mut self, ppn: Ppn) {
-        self.pages[ppn.index()] = PageState::Torn;
+        if let PageState::Done(Oob { content: Content::Tombstone, lpn, .. }) =
+            std::mem::replace(&mut self.pages[ppn.index()], PageState::Torn)
+        {
+            self.trims.drop_copy(lpn.0);
+        }
     }
 
     /// Power failed while the block was being erased: nothing in it can be read, nor programmed
@@ -289,8 +354,7 @@ impl Media {
 
     /// Nothing in a block is readable any more.
     pub fn spoil(&mut self, block: BlockId) {
-        let pages = self.range(block);
-        self.pages[pages].fill(PageState::Torn);
+        self.fill(block, PageState::Torn);
     }
 
     /// How often each block was erased, torn erases among them.

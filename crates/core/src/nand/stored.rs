@@ -314,7 +314,12 @@ mod tests {
         (0..20).for_each(|_| _ = media.next_seq());
         media.power_up();
         assert_eq!((media.next_seq(), media.trims(list)), (8, &[(Lpn(5), 2)][..]));
+        media.program(Ppn(6), tombstone).unwrap();
         media.tear_page(Ppn(5));
+        assert_eq!(media.trims(list), [(Lpn(5), 2)]);
+        media.erase(BlockId(1));
+        assert_eq!(media.trims(list), [], "no page holds the list any more");
+        assert_eq!(media.write_down_trims(vec![(Lpn(1), 1)]), list, "its number is free");
         media.power_up();
         assert_eq!(media.next_seq(), 3);
     }

@@ -4,14 +4,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use eraseblock_core::config::DeviceConfig;
-use eraseblock_core::device::{Device, DeviceError, Options};
+use eraseblock_core::device::{Device, DeviceError};
 use eraseblock_core::nand::{Geometry, Media};
 use serde_json::json;
 
 use super::Drive;
 use crate::error::Error;
-use crate::found::Found;
-use crate::image::{Image, State};
+use crate::found::{self, Compare, Damage, Found};
+use crate::image::{Image, State, Tape};
 use crate::store::{Shared, Store};
 
 /// What is in an image.
@@ -76,21 +76,22 @@ impl Drive {
     /// # Errors
     /// The drive is impossible or cannot be served, or the file cannot be made.
     pub fn create(path: &Path, config: &DeviceConfig) -> Result<(), Error> {
-        let empty = Device::new(config, Options::default())?;
-        let pages = empty.exported_bytes() / empty.page_bytes();
-        let image = Image::create(path, config, empty.geometry(), pages as u32)?;
-        let made = Self::fill(image, config, path);
-        if made.is_err() {
-            // It is ours, and nobody has seen it.
-            _ = std::fs::remove_file(path);
-        }
-        made
+        let geometry = Geometry::new(&config.nand).map_err(DeviceError::Config)?;
+        let pages = Device::pages_for_host(config)?;
+        let (image, new) = Image::create(path, config, &geometry, pages)?;
+        Self::fill(image, config, &geometry, path)?;
+        new.publish()
     }
 
-    fn fill(image: Image, config: &DeviceConfig, path: &Path) -> Result<(), Error> {
+    fn fill(
+        image: Image,
+        config: &DeviceConfig,
+        geometry: &Geometry,
+        path: &Path,
+    ) -> Result<(), Error> {
         let failed = |source| Error::file(path, source);
-        let geometry = Geometry::new(&config.nand).map_err(DeviceError::Config)?;
-        let (store, ..) = Store::find(image, &geometry, None).map_err(failed)?;
+        let contents = found::read(&image, geometry, None, Compare::New).map_err(failed)?;
+        let (store, _) = Store::new(image, contents, State::default(), false);
         let store = Shared(Arc::new(Mutex::new(store)));
         let mut device = Device::serving(config, Box::new(store.clone()))?;
         device.precondition()?;
@@ -99,12 +100,8 @@ impl Drive {
         if let Some(why) = store.take_fault() {
             return Err(failed(why));
         }
-        let erases = device.media().map_or(&[][..], Media::erases);
-        let state = State { clean: true, steps: store.steps(), ..State::default() };
-        let image = store.image();
-        image.write_erases(erases).map_err(failed)?;
-        image.write_state(&state).map_err(failed)?;
-        image.sync().map_err(failed)
+        store.write_erases(device.media().map_or(&[][..], Media::erases)).map_err(failed)?;
+        store.end(0).map_err(failed)
     }
 
     /// Opens an image for a server. Its FTL rebuilds its state from the records of the pages; what
@@ -112,23 +109,38 @@ impl Drive {
     /// its place is on the host's disk.
     ///
     /// # Errors
-    /// The image cannot be used, or its drive not be rebuilt.
+    /// The image cannot be used, is damaged, or its drive cannot be rebuilt.
     pub fn open(path: &Path, sync: bool) -> Result<(Self, Found), Error> {
+        Self::open_watched(path, sync, None)
+    }
+
+    /// The same; all that is done to the image from the beginning on goes onto `tape`, too. For
+    /// tests of what a machine that crashes leaves.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_watched(
+        path: &Path,
+        sync: bool,
+        tape: Option<Tape>,
+    ) -> Result<(Self, Found), Error> {
         let failed = |source| Error::file(path, source);
-        let (image, config) = Image::open(path, true)?;
-        let geometry = Geometry::new(&config.nand).map_err(DeviceError::Config)?;
-        let state = image.state().map_err(failed)?.unwrap_or_default();
-        let checked_after = (!state.clean).then_some(state.steps);
-        let (mut store, media, found) =
-            Store::find(image, &geometry, checked_after).map_err(failed)?;
-        store.sync_before_erase(sync);
-        let state = State { clean: false, opened: state.opened + 1, ..state };
-        store.mark_torn(&media).map_err(failed)?;
-        store.image().write_state(&state).map_err(failed)?;
-        if sync {
-            // Else a crash may leave new records beside a state that says that all is well.
-            store.image().sync().map_err(failed)?;
+        let (mut image, config, geometry) = Image::open(path, true)?;
+        if let Some(tape) = tape {
+            image.disk_mut().record(tape);
         }
+        let state = image.state().map_err(failed)?;
+        let state = state.ok_or_else(|| damaged(path, HOW_LEFT))?;
+        let contents = found::read(&image, &geometry, Some(state), Compare::New);
+        let contents = contents.map_err(failed)?;
+        // Going on without what cannot be read would bring older versions back as if nothing were
+        // amiss.
+        if !contents.damage.is_empty() {
+            return Err(damaged(path, &describe(&contents.damage)));
+        }
+        let (found, torn) = (contents.found, contents.unmarked.clone());
+        let (mut store, media) = Store::new(image, contents, state, sync);
+        store.begin(&torn).map_err(failed)?;
         let store = Shared(Arc::new(Mutex::new(store)));
         let device = Device::serving_again(&config, media, Box::new(store.clone()))?;
         store.get().settle_places(|lpn| device.place_of(lpn));
@@ -136,8 +148,7 @@ impl Drive {
             return Err(failed(why));
         }
         let (page_bytes, started_at) = (device.page_bytes(), device.now());
-        let drive =
-            Self { device, store, state, page_bytes, started_at, failed: None, pages: Vec::new() };
+        let drive = Self { device, store, page_bytes, started_at, failed: None, pages: Vec::new() };
         Ok((drive, found))
     }
 
@@ -147,7 +158,7 @@ impl Drive {
     /// The image cannot be read, or somebody has it open.
     pub fn info(path: &Path) -> Result<Info, Error> {
         let failed = |source| Error::file(path, source);
-        let (image, config) = Image::open(path, false)?;
+        let (image, config, _) = Image::open(path, false)?;
         let layout = image.layout();
         Ok(Info {
             config,
@@ -164,22 +175,18 @@ impl Drive {
     /// The image cannot be read, or somebody has it open.
     pub fn check(path: &Path) -> Result<Checked, Error> {
         let failed = |source| Error::file(path, source);
-        let (image, config) = Image::open(path, false)?;
-        let geometry = Geometry::new(&config.nand).map_err(DeviceError::Config)?;
+        let (image, _, geometry) = Image::open(path, false)?;
         let state = image.state().map_err(failed)?;
-        let (_, _, found) = Store::find(image, &geometry, Some(0)).map_err(failed)?;
+        let contents = found::read(&image, &geometry, state, Compare::All).map_err(failed)?;
         let mut wrong = Vec::new();
         if state.is_none() {
-            wrong.push("how it was left cannot be read".to_owned());
+            wrong.push(format!("{HOW_LEFT} is damaged"));
+        }
+        if !contents.damage.is_empty() {
+            wrong.push(format!("damaged: {}", describe(&contents.damage)));
         }
         let clean = state.is_some_and(|state| state.clean);
-        if found.damaged > 0 && clean {
-            wrong.push(format!(
-                "{} pages do not hold what was written there, or have records that make no sense",
-                found.damaged
-            ));
-        }
-        Ok(Checked { found, clean, wrong })
+        Ok(Checked { found: contents.found, clean, wrong })
     }
 
     /// The configuration of the drive in an image that differs from `asked`, if it does: the first
@@ -188,13 +195,36 @@ impl Drive {
     /// # Errors
     /// The image cannot be read, or holds another drive.
     pub fn check_is(path: &Path, asked: &DeviceConfig) -> Result<(), Error> {
-        let (_, config) = Image::open(path, false)?;
+        let (_, config, _) = Image::open(path, false)?;
         let json = |config| serde_json::to_value(config).unwrap_or_else(|e| unreachable!("{e}"));
         match first_difference("", &json(&config), &json(asked)) {
             None => Ok(()),
             Some(difference) => Err(Error::OtherDrive { path: path.to_owned(), difference }),
         }
     }
+}
+
+const HOW_LEFT: &str = "what it says of how it was left";
+
+/// Damages that are named.
+const NAMED: usize = 5;
+
+fn describe(damage: &[Damage]) -> String {
+    let mut named: Vec<_> = damage.iter().take(NAMED).map(Damage::describe).collect();
+    if damage.len() > NAMED {
+        named.push(format!("{} more", damage.len() - NAMED));
+    }
+    named.join(", ")
+}
+
+fn damaged(path: &Path, what: &str) -> Error {
+    Error::image(
+        path,
+        format!(
+            "the image is damaged ({what}); `eraseblock image scrub` repairs what it can, and says \
+             what is lost"
+        ),
+    )
 }
 
 /// The first key in which two configurations differ.

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 pub use files::{Checked, Info};
 
-use crate::image::State;
+use crate::image::Stop;
 use crate::store::Shared;
 
 /// Why a drive does not do what it is asked for.
@@ -30,7 +30,6 @@ pub enum Failure {
 pub struct Drive {
     device: Device,
     store: Shared,
-    state: State,
     page_bytes: u64,
     /// The drive's time when it was opened.
     started_at: u64,
@@ -47,11 +46,10 @@ impl Drive {
         self.device.cut_after(self.device.completions() + steps);
     }
 
-    /// The process counts as killed in the middle of the `writes`-th write to the image from now
-    /// on: nothing reaches it after that, though the drive does not know. For tests of what that
-    /// leaves.
-    pub fn kill_after(&mut self, writes: u64) {
-        self.store.get().kill_after(writes);
+    /// Nothing reaches the image after the `writes`-th write to it from now on. For tests of what
+    /// that leaves.
+    pub fn stop_after(&mut self, writes: u64, why: Stop) {
+        self.store.get().image_mut().disk_mut().stop_after(writes, why);
     }
 
     /// Steps of flash operations that have ended since the drive was opened.
@@ -131,10 +129,11 @@ impl Drive {
         let Some(media) = self.device.media() else { return Ok(()) };
         let mut at = offset;
         let mut store = self.store.get();
-        // What is left of pages that are written in part has to be readable before anything is kept.
+        // What is left of the last page has to be readable before anything is kept. (The first page
+        // comes first.)
         let end = offset + data.len() as u64;
-        for edge in [offset, end].into_iter().filter(|edge| edge % self.page_bytes != 0) {
-            let lpn = Lpn((edge / self.page_bytes) as u32);
+        if !end.is_multiple_of(self.page_bytes) {
+            let lpn = Lpn((end / self.page_bytes) as u32);
             let mut page = vec![0; self.page_bytes as usize];
             store
                 .read(lpn, place(&self.device, lpn), (0, &mut page), media)
@@ -216,7 +215,7 @@ impl Drive {
     /// # Errors
     /// The disk does not take it.
     pub fn sync(&mut self) -> Result<(), Failure> {
-        let synced = self.store.get().image().sync();
+        let synced = self.store.get().sync();
         synced.map_err(|why| self.fail(of_disk(&why)))
     }
 
@@ -232,12 +231,8 @@ impl Drive {
         }
         let settled = self.device.settle();
         self.held(settled)?;
-        let store = self.store.get();
-        let time_ns = self.state.time_ns + self.device.now() - self.started_at;
-        let state = State { clean: true, steps: store.steps(), time_ns, ..self.state };
-        let image = store.image();
-        let written = image.sync().and_then(|()| image.write_state(&state));
-        written.and_then(|()| image.sync()).map_err(|why| of_disk(&why))
+        let time_ns = self.device.now() - self.started_at;
+        self.store.get().end(time_ns).map_err(|why| of_disk(&why))
     }
 
     /// Nothing can be written from now on.

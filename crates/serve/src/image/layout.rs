@@ -3,13 +3,13 @@
 /// First bytes of an image.
 pub const MAGIC: [u8; 8] = *b"ERASEBLK";
 /// Of this format.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Bytes of the superblock, and what the areas begin at multiples of.
 pub const SECTOR: u64 = 4096;
 /// Bytes of a page's record.
 pub const RECORD: usize = 64;
 /// Bytes of a block's entry.
-pub const ENTRY: u64 = 8;
+pub const ENTRY: usize = 16;
 
 /// The areas of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub struct Layout {
     pub logical_pages: u32,
     /// Bytes of the configuration.
     pub config_bytes: u32,
+    /// Their checksum.
+    pub config_sum: u32,
 }
 
 fn aligned(at: u64) -> u64 {
@@ -39,7 +41,7 @@ impl Layout {
     }
 
     pub fn records_at(&self) -> u64 {
-        aligned(self.blocks_at() + ENTRY * u64::from(self.blocks))
+        aligned(self.blocks_at() + ENTRY as u64 * u64::from(self.blocks))
     }
 
     pub fn data_at(&self) -> u64 {
@@ -48,6 +50,15 @@ impl Layout {
 
     pub fn size(&self) -> u64 {
         self.data_at() + u64::from(self.page_bytes) * u64::from(self.pages())
+    }
+
+    /// Whether all of this can be counted: pages in 32 bits, bytes in 63.
+    fn is_countable(&self) -> bool {
+        let pages = self.blocks.checked_mul(self.pages_per_block);
+        pages.is_some_and(|pages| {
+            let bytes = u64::from(pages).checked_mul(u64::from(self.page_bytes));
+            bytes.is_some_and(|bytes| bytes < 1 << 62)
+        })
     }
 
     /// The superblock.
@@ -76,6 +87,7 @@ impl Layout {
         for (i, at) in areas.iter().enumerate() {
             bytes[32 + 8 * i..40 + 8 * i].copy_from_slice(&at.to_le_bytes());
         }
+        bytes[80..84].copy_from_slice(&self.config_sum.to_le_bytes());
         seal(&mut bytes);
         bytes
     }
@@ -101,9 +113,9 @@ impl Layout {
             blocks: word(3),
             logical_pages: word(4),
             config_bytes: word(5),
+            config_sum: u32_at(bytes, 80),
         };
-        let fits = layout.blocks.checked_mul(layout.pages_per_block).is_some();
-        if !fits || layout.encode() != bytes {
+        if !layout.is_countable() || layout.encode() != bytes {
             return Err("its superblock contradicts itself".into());
         }
         Ok(layout)

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "not every test uses all of it")]
 
+pub mod bytes;
 pub mod client;
 
 use eraseblock_core::config::DeviceConfig;
@@ -14,6 +15,12 @@ use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 
 const PAGE: usize = 4096;
+
+/// A folder where waiting for the disk takes no time, if this machine has one.
+pub fn fast_folder() -> tempfile::TempDir {
+    let memory = std::path::Path::new("/dev/shm");
+    if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()
+}
 
 /// 2 MiB of flash, 1 MiB for the host.
 pub fn config(mapping: &Value, buffer: Value) -> DeviceConfig {
@@ -229,19 +236,51 @@ impl Model {
         }
     }
 
-    /// Power has been gone: each page holds what was durable, or something that came after it.
-    pub fn power_was_cut(&mut self, drive: &mut impl Host) {
+    /// The drive holds what was written; where the last request failed, what was there `before` it
+    /// or what it brought.
+    pub fn compare_either(&self, before: &Self, drive: &mut impl Host) {
         let mut data = vec![1; self.now.len()];
         drive.read(0, &mut data).unwrap();
         for (page, found) in data.chunks(PAGE).enumerate() {
+            let at = page * PAGE..(page + 1) * PAGE;
             assert!(
-                self.past[page].iter().any(|past| past == found),
-                "page {page} holds {:?}, none of the {} versions that it may hold",
-                &found[..16],
-                self.past[page].len()
+                [&self.now, &before.now].iter().any(|one| &one[at.clone()] == found),
+                "page {page} holds {:?}",
+                &found[..16]
             );
+        }
+    }
+
+    /// Power has been gone: each page holds what was durable, or something that came after it.
+    pub fn power_was_cut(&mut self, drive: &mut impl Host) {
+        self.check_after_cut(drive).unwrap();
+    }
+
+    /// The same; what does not is an error.
+    pub fn check_after_cut(&mut self, drive: &mut impl Host) -> Result<(), String> {
+        let mut data = vec![1; self.now.len()];
+        drive.read(0, &mut data)?;
+        for (page, found) in data.chunks(PAGE).enumerate() {
+            if !self.past[page].iter().any(|past| past == found) {
+                return Err(format!(
+                    "page {page} holds {:?}, none of the {} versions that it may hold",
+                    &found[..16],
+                    self.past[page].len()
+                ));
+            }
         }
         self.now = data;
         self.flushed();
+        Ok(())
+    }
+
+    /// Each page holds what it may hold here, or there.
+    pub fn or(&self, other: &Self) -> Self {
+        let mut both = self.clone();
+        for (past, more) in both.past.iter_mut().zip(&other.past) {
+            let new: Vec<_> = more.iter().filter(|page| !past.contains(page)).cloned().collect();
+            past.extend(new);
+        }
+        both
     }
 }

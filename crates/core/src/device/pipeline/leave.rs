@@ -1,6 +1,7 @@
 //! What leaves the buffer, or bypasses it, on its way to the FTL: evictions, padding, pages that
 //! are forced out.
 
+use super::parked::Newest;
 use crate::buffer::config::WriteBack;
 use crate::buffer::{Action, Answer, Evicted, Eviction, Outcome, Span};
 use crate::device::backend::NOBODY;
@@ -172,10 +173,11 @@ impl Device {
         Ok(())
     }
 
-    /// Reads a page that a flush lacks. One that was never written needs no read.
+    /// Reads a page that a flush lacks. One that was never written, or has been trimmed, needs no
+    /// read. Says whether it holds anything.
     fn pad(&mut self, lpn: Lpn, join: JoinId, waiter: JoinId) -> bool {
-        if self.pipeline.parked.newest(lpn).is_some() {
-            return true;
+        if let Some(newest) = self.pipeline.parked.newest(lpn) {
+            return newest == Newest::Written;
         }
         let (Some(ppn), known) = self.backend.translate(NOBODY, lpn) else { return false };
         if !self.backend.is_in_ram(ppn) {

@@ -14,6 +14,8 @@ impl Engine {
         let state = &mut self.ops[id as usize];
         state.ready = true;
         state.next = NONE;
+        self.path_ready(id);
+        let state = &self.ops[id as usize];
         if state.op.instant {
             return self.happen(id);
         }
@@ -270,10 +272,12 @@ impl Engine {
             if d.urgent.head == NONE || urgent {
                 return self.start_step(die);
             }
+            self.path_leaves(die);
             self.put_back(die, id);
             self.array.channels[self.array.dies[die.index()].channel as usize].active -= 1;
             return self.start_next(die);
         }
+        self.path_leaves(die);
         self.complete(id);
         let d = &mut self.array.dies[die.index()];
         d.load -= 1;

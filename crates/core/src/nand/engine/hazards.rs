@@ -171,6 +171,7 @@ impl Engine {
             self.ops[id as usize] = state;
             id
         };
+        self.path_issued(id);
         for join in [op.signals, op.waiter] {
             if !join.is_none() {
                 self.hold(join);
@@ -306,6 +307,7 @@ impl Engine {
     /// An operation has ended: its hazards go, those who waited go on.
     pub(super) fn complete(&mut self, id: u32) {
         let OpState { op, waiters, epoch, life, .. } = self.ops[id as usize];
+        let path = self.path_ends(id);
         if counts_for_flush(&op) {
             self.waiting.epochs[(epoch - self.waiting.first_epoch) as usize].0 -= 1;
             if self.waiting.epochs.len() > 1 {
@@ -352,6 +354,7 @@ impl Engine {
                 self.release(join);
             }
         }
+        self.path_over(path);
     }
 
     /// What is in `block` is needed; returns which of its lives.

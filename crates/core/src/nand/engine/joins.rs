@@ -69,12 +69,16 @@ impl Engine {
         let join = Join { count: 0, waiters: NONE, tag };
         if self.waiting.free_join == NONE {
             self.waiting.joins.push(join);
-            return JoinId::of_engine(self.waiting.joins.len() as u32 - 1);
+            let id = JoinId::of_engine(self.waiting.joins.len() as u32 - 1);
+            self.path_joins(id);
+            return id;
         }
         let id = self.waiting.free_join;
         self.waiting.free_join = self.waiting.joins[id as usize].waiters;
         self.waiting.joins[id as usize] = join;
-        JoinId::of_engine(id)
+        let id = JoinId::of_engine(id);
+        self.path_joins(id);
+        id
     }
 
     /// Makes join `to` wait for join `from`, which has not ended.
@@ -96,14 +100,37 @@ impl Engine {
         let state = &mut self.waiting.joins[join.index()];
         state.count -= 1;
         let ended = state.count == 0;
+        let Join { waiters, tag, .. } = *state;
+        if self.paths.is_some() {
+            return self.release_watched(join, (ended, waiters, tag));
+        }
         if ended {
-            let Join { waiters, tag, .. } = *state;
-            self.waiting.joins[join.index()].waiters = self.waiting.free_join;
-            self.waiting.free_join = join.index() as u32;
-            if tag != NONE {
-                self.waiting.finished.push(tag);
-            }
-            self.wake(waiters);
+            self.end_join(join, waiters, tag);
+        }
+        ended
+    }
+
+    /// A join has had all its signals.
+    #[inline]
+    fn end_join(&mut self, join: JoinId, waiters: u32, tag: u32) {
+        self.waiting.joins[join.index()].waiters = self.waiting.free_join;
+        self.waiting.free_join = join.index() as u32;
+        if tag != NONE {
+            self.waiting.finished.push(tag);
+        }
+        self.wake(waiters);
+    }
+
+    /// The same where the paths of operations are kept.
+    #[cold]
+    fn release_watched(&mut self, join: JoinId, (ended, waiters, tag): (bool, u32, u32)) -> bool {
+        let none = !self.has_path();
+        self.path_signals(join, ended, tag != NONE);
+        if ended {
+            self.end_join(join, waiters, tag);
+        }
+        if none {
+            self.path_over(None);
         }
         ended
     }
@@ -121,6 +148,7 @@ impl Engine {
         while self.waiting.epochs.len() > 1 && self.waiting.epochs[0].0 == 0 {
             if let Some((_, tag)) = self.waiting.epochs.pop_front() {
                 self.waiting.finished.push(tag);
+                self.path_passes();
             }
             self.waiting.first_epoch += 1;
         }

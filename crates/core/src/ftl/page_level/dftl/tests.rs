@@ -350,7 +350,7 @@ fn agree(capacity: u32, options: &Value, accesses: &[(u8, u32)]) {
                 }
             }
         }
-        let tombstones = bench.engine.media().unwrap().trim_lists() as u64;
+        let tombstones = bench.engine.media().unwrap().trim_lists();
         let (reads, programs) = bench.cost(Cause::Mapping);
         let found = (bench.cached(), reads, programs - tombstones);
         assert_eq!(

@@ -1,0 +1,148 @@
+//! The file itself. Every write to it and every sync goes through here, so that tests can see all of
+//! them, and end them anywhere.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::fs::{SeekFrom, seek};
+
+use super::layout::RECORD;
+
+/// Why nothing reaches the file any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// The process counts as killed, in the middle of the last write. It does not know.
+    Killed,
+    /// The host's disk is full, and says so.
+    Full,
+}
+
+/// What was done to the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// Bytes were written, from this one of the file on.
+    Write {
+        /// First byte.
+        at: u64,
+        /// What was written.
+        bytes: Vec<u8>,
+    },
+    /// All that was written before is on the host's disk.
+    Sync,
+}
+
+/// All that is done to a file, in order: for tests of what a machine that crashes leaves.
+#[derive(Debug, Clone, Default)]
+pub struct Tape(Arc<Mutex<Vec<Event>>>);
+
+impl Tape {
+    /// Events so far.
+    pub fn len(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Whether nothing has been done.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What was done so far.
+    pub fn events(&self) -> Vec<Event> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn add(&self, event: Event) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event);
+    }
+}
+
+/// A file that is open.
+#[derive(Debug)]
+pub struct Disk {
+    file: File,
+    /// Writes after which no more reach the file, and why.
+    stops_after: Option<(AtomicU64, Stop)>,
+    tape: Option<Tape>,
+}
+
+impl Disk {
+    pub fn new(file: File) -> Self {
+        Self { file, stops_after: None, tape: None }
+    }
+
+    /// Nothing reaches the file after the `writes`-th write from now on.
+    pub fn stop_after(&mut self, writes: u64, why: Stop) {
+        self.stops_after = Some((AtomicU64::new(writes), why));
+    }
+
+    /// All that is done to the file from now on goes onto `tape`, too.
+    pub fn record(&mut self, tape: Tape) {
+        self.tape = Some(tape);
+    }
+
+    /// Bytes of the file, and of it on the host's disk.
+    pub fn size(&self) -> io::Result<(u64, u64)> {
+        use std::os::unix::fs::MetadataExt;
+        let meta = self.file.metadata()?;
+        Ok((meta.len(), meta.blocks() * 512))
+    }
+
+    /// Writes `bytes` from byte `at` of the file on.
+    #[inline]
+    pub fn put(&self, bytes: &[u8], at: u64) -> io::Result<()> {
+        if let Some((left, why)) = &self.stops_after {
+            let before = left.fetch_update(Relaxed, Relaxed, |left| Some(left.saturating_sub(1)));
+            match (before.unwrap_or_default(), why) {
+                (0, Stop::Killed) => return Ok(()),
+                (0, Stop::Full) => return Err(io::ErrorKind::StorageFull.into()),
+                // A kill leaves whole pages of the host's memory, and a record lies in one.
+                (1, Stop::Killed) => {
+                    let whole = (bytes.len() / 2).next_multiple_of(RECORD).min(bytes.len());
+                    return self.file.write_all_at(&bytes[..whole], at);
+                }
+                _ => {}
+            }
+        }
+        if let Some(tape) = &self.tape {
+            tape.add(Event::Write { at, bytes: bytes.to_vec() });
+        }
+        self.file.write_all_at(bytes, at)
+    }
+
+    /// What has been written is on the host's disk when this returns.
+    pub fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()?;
+        if let Some(tape) = &self.tape {
+            tape.add(Event::Sync);
+        }
+        Ok(())
+    }
+
+    /// Bytes from byte `at` of the file on.
+    #[inline]
+    pub fn get(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
+        self.file.read_exact_at(bytes, at)
+    }
+
+    /// The next bytes from `at` on, and before `end`, that have been written: what is a hole need
+    /// not be read.
+    pub fn next_written(&self, at: u64, end: u64) -> io::Result<Option<(u64, u64)>> {
+        if at >= end {
+            return Ok(None);
+        }
+        match seek(&self.file, SeekFrom::Data(at)) {
+            Ok(from) if from >= end => Ok(None),
+            Ok(from) => {
+                let to = seek(&self.file, SeekFrom::Hole(from))?;
+                Ok(Some((from, to.min(end))))
+            }
+            // No more data in the whole file.
+            Err(rustix::io::Errno::NXIO) => Ok(None),
+            Err(why) => Err(why.into()),
+        }
+    }
+}
