@@ -7,6 +7,7 @@ mod error;
 mod found;
 mod image;
 mod ram;
+mod record;
 mod server;
 mod store;
 
@@ -14,4 +15,5 @@ pub use drive::{Checked, Drive, Failure, Info};
 pub use error::Error;
 pub use found::{Damage, Found};
 pub use image::{Event, State, Stop, Tape};
-pub use server::{Address, Options, Ready, serve};
+pub use record::Recorder;
+pub use server::{Address, Ended, Options, Ready, serve};

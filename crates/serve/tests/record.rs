@@ -6,30 +6,13 @@ mod common;
 
 use std::path::Path;
 
-use common::{buffers, config, ftls, one_shot};
+use common::{buffers, config, ftls, one_shot, simulated};
 use eraseblock_core::config::DeviceConfig;
-use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::Op;
-use eraseblock_core::metrics::Report;
 use eraseblock_serve::{Drive, Recorder};
-use eraseblock_traces::{DriveShape, WorkloadConfig};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
-
-/// What the simulation says of the requests in a trace.
-fn simulated(config: &DeviceConfig, trace: &Path) -> Report {
-    let mut device = Device::new(config, Options::default()).unwrap();
-    let (exported_bytes, page_bytes) = (device.exported_bytes(), device.page_bytes());
-    let block_bytes = device.logical_block_bytes();
-    let workload = WorkloadConfig::trace(trace.to_str().unwrap());
-    let workload = workload.prepare(Path::new(".")).unwrap();
-    let fitted = workload.fit(DriveShape { exported_bytes, page_bytes, block_bytes }).unwrap();
-    for request in fitted.requests() {
-        device.submit(&request.unwrap()).unwrap();
-    }
-    device.finish().unwrap()
-}
 
 /// Many requests at once of a host that waits for some of them, forgets itself at times, and
 /// flushes; at paced times, or as fast as it can.
