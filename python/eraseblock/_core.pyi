@@ -134,14 +134,16 @@ class ServeOptions(TypedDict):
     socket: str | None
     port: int
     sync: bool
+    pace: bool
+    record: str | None
 
 def image_serve(
     path: str, options: ServeOptions, prepare: Callable[[], None], ready: Callable[[str], None]
-) -> None:
+) -> str | None:
     """Serve an image until SIGTERM or SIGINT comes.
 
     `prepare()` is called when nobody else can listen there, before the image is opened; `ready(json)` when
-    clients can come.
+    clients can come. What the server has done comes back as JSON.
     """
 
 def check_replaceable(path: str) -> None:

@@ -71,11 +71,13 @@ struct Served {
     socket: Option<PathBuf>,
     port: u16,
     sync: bool,
+    pace: bool,
+    record: Option<PathBuf>,
 }
 
 /// Serves an image at a Unix socket, or at a port of this machine, until SIGTERM or SIGINT comes.
 /// `prepare()` is called when nobody else can listen there, before the image is opened, and
-/// `ready(json)` when clients can come; both may raise.
+/// `ready(json)` when clients can come; both may raise. What the server has done comes back as JSON.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
 fn image_serve(
@@ -84,10 +86,10 @@ fn image_serve(
     options: Served,
     prepare: Py<PyAny>,
     ready: Py<PyAny>,
-) -> PyResult<()> {
-    let Served { socket, port, sync } = options;
+) -> PyResult<Option<String>> {
+    let Served { socket, port, sync, pace, record } = options;
     let address = socket.map_or(Address::Loopback(port), Address::Unix);
-    let options = Options { sync, ..Options::at(address) };
+    let options = Options { sync, pace, record, ..Options::at(address) };
     let raised = Mutex::new(None);
     let call = |callback: &Py<PyAny>, text: Option<String>| {
         let called = Python::attach(|py| match text {
@@ -105,7 +107,7 @@ fn image_serve(
         })
     })?;
     raised.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)?;
-    served.map_err(failed)
+    served.map(|ended| ended.map(|ended| ended.to_json())).map_err(failed)
 }
 
 /// Adds all of this.

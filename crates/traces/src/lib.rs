@@ -48,6 +48,6 @@ pub use workload::{
     Figures, LeftOut, SelectedRequests, TraceIdentity, TraceSummary, VolumeFigures, Workload,
 };
 pub use write::{
-    HeldVolumes, Holds, Losses, PackedWriter, Packing, Place, WriteFormat, WriteOptions,
-    WriteReport, write_formats, write_trace,
+    HeldVolumes, Holds, Losses, PackedWriter, Packing, Place, TraceWriter, WriteFormat,
+    WriteOptions, WriteReport, write_formats, write_trace,
 };

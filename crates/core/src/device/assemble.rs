@@ -47,6 +47,8 @@ impl Device {
             worn_out: false,
             failed: false,
             unmerged: false,
+            way_is_made: false,
+            idleness_noted: false,
             offline: false,
         };
         device.backend.set_timed(timed);

@@ -78,7 +78,11 @@ impl Device {
             // Times run on from what came before the workload; an arrival before the last one
             // counts as simultaneous.
             let arrival = arrival.max(self.requests.last_arrival());
-            let waited = self.wait_for_turn(arrival);
+            let waited = if std::mem::take(&mut self.way_is_made) {
+                Ok(())
+            } else {
+                self.wait_for_turn(arrival)
+            };
             if matches!(waited, Err(DeviceError::EndOfLife { .. })) {
                 // It has come, and will not be answered.
                 self.admit(request, arrival.min(self.backend.engine().now()));
@@ -95,6 +99,7 @@ impl Device {
         } else {
             self.serve_untimed(request)?;
         }
+        self.idleness_noted = false;
         self.taken_pages = self.backend.counters().pages_written;
         self.observers.on_serve(&Moment {
             now: self.backend.engine().now(),
@@ -227,18 +232,27 @@ impl Device {
     /// Lets everything happen that happens up to `time`, but for what waits for everything that
     /// comes at `time`.
     pub(super) fn run_until(&mut self, time: u64) -> Result<(), DeviceError> {
-        self.note_idleness()?;
-        if self.next_time() == NEVER && self.pipeline.has_parked() {
-            self.unpark()?;
-        }
-        while self.next_time() <= time && self.next_time() != NEVER && !self.only_starts_at(time) {
-            self.next()?;
-            self.note_idleness()?;
-            if self.next_time() == NEVER && self.pipeline.has_parked() {
-                self.unpark()?;
-            }
-        }
+        while self.step_until(time)? {}
         Ok(())
+    }
+
+    /// The next of these things happens, if there is one.
+    pub(super) fn step_until(&mut self, time: u64) -> Result<bool, DeviceError> {
+        // Once for all that has happened: how often somebody looks changes nothing.
+        if !std::mem::replace(&mut self.idleness_noted, true) {
+            self.note_idleness()?;
+        }
+        if self.next_time() == NEVER
+            && (self.pipeline.has_parked()
+                || (self.requests.under_way() > 0 && self.backend.engine().now() < time))
+        {
+            self.unstick()?;
+        }
+        if self.next_time() > time || self.next_time() == NEVER || self.only_starts_at(time) {
+            return Ok(false);
+        }
+        self.next()?;
+        Ok(true)
     }
 
     #[inline]
@@ -280,6 +294,7 @@ impl Device {
     /// The next thing happens: flash operations first, among equals.
     #[inline]
     fn next(&mut self) -> Result<(), DeviceError> {
+        self.idleness_noted = false;
         let time = self.requests.next_timer();
         if time != NEVER
             && (time < self.backend.engine().next_event()
