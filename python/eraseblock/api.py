@@ -17,6 +17,7 @@ from eraseblock.results.headline import column_named
 from eraseblock.results.missing import Missing, as_missing
 from eraseblock.results.record import Analysis, Record, RunRecord
 from eraseblock.results.records import Results
+from eraseblock.results.shards import Shard
 from eraseblock.results.view import rows_of
 from eraseblock.running import Finished, Handling, Quiet, finished
 from eraseblock.scheme import Scheme
@@ -33,6 +34,8 @@ class RunOptions(TypedDict, total=False):
         out: folder of results; each run is stored there as it ends, and what is there is not run again.
         fresh: run everything, whatever the folder holds.
         executor: runs experiments in the place of threads of its own; a pool of processes, for instance.
+        shard: with `out`: only a share of the runs, such as `"2/4"`, the second of four. Returned are its
+            records; when all shards have ended, the same call without it makes the results.
         cache: start from filled drives that other calls have kept on disk, and keep there what took long to
             fill; on unless switched off.
     """
@@ -43,6 +46,7 @@ class RunOptions(TypedDict, total=False):
     out: str | Path | None
     fresh: bool
     executor: Executor | None
+    shard: str | None
     cache: bool
 
 
@@ -63,8 +67,7 @@ def run(
         sets: overrides such as `"host.speedup=2"`, or `{"host.speedup": 2}`.
         events: file for every decision of the buffer (docs/events.md); a folder where there are several runs.
             Runs everything, whatever `out` holds.
-        options: `jobs`, `verify`, `watcher`, `out`, `fresh`, `executor` and `cache`; `RunOptions` says what
-            they mean.
+        options: how they are run: `RunOptions` has the keys and says what they mean.
 
     Raises:
         ConfigError: a wrong key or value.
@@ -101,6 +104,8 @@ def sensitivity(
         >>> [reading["reading"] for reading in found["readings"] if reading["reverses"]]  # doctest: +SKIP
         ['bplru evict_order = "touch-first"']
     """
+    if options.get("shard") is not None:
+        raise _core.ConfigError("shard: an analysis is of all runs; run the shards with `--sensitivity`")
     done = _carry_out(resolve(source, sets=sets), options, sensitivity=True)
     _raise_first([*done.outcomes, *done.failed_readings])
     assert done.analysis is not None
@@ -172,6 +177,7 @@ def _carry_out(
         events=events,
         folder=None if out is None else Path(out),
         fresh=options.get("fresh", False),
+        shard=None if (shard := options.get("shard")) is None else Shard.parse(shard, "shard"),
         sensitivity=sensitivity,
         cache=options.get("cache", True),
     )

@@ -169,8 +169,10 @@ class _Sweep:
         ]
         pool.each(calls, identified)
         store.begin([wanted for wanted in self._wanted if wanted is not None])
-        if self._watcher is not None and store.found:
-            self._watcher.found(store.found)
+        # What others run is none of the watcher's business.
+        passed = store.found + sum(one is not None and not store.asks_for(one) for one in self._wanted)
+        if self._watcher is not None and passed:
+            self._watcher.found(passed)
 
     def run(self, pool: Pool) -> None:
         """Run what is not there, each once; what takes a thousand times as long as the others comes last."""
@@ -218,7 +220,7 @@ class _Sweep:
             self._experiments, self._wanted, self._records, self._errors, strict=True
         ):
             if self._store is not None and wanted is not None:
-                stored = self._store.get(wanted)
+                stored = self._store.get(wanted) if self._store.asks_for(wanted) else None
                 record = None if stored is None else self._trimmed(stored)  # noqa: PLW2901 (for all with its id)
                 error = error or errors.get(wanted.id)  # noqa: PLW2901
             outcomes.append(Outcome(experiment, record=None if error else record, error=error))
@@ -230,7 +232,7 @@ class _Sweep:
             return list(range(len(self._experiments)))
         first: dict[RunId, int] = {}
         for index, wanted in enumerate(self._wanted):
-            if wanted is not None and wanted not in self._store:
+            if wanted is not None and self._store.asks_for(wanted) and wanted not in self._store:
                 first.setdefault(wanted.id, index)
         return list(first.values())
 

@@ -56,9 +56,12 @@ def deliver(
         report = done.write(missing)
         _print(done, report, options)
         _say_missing(missing, failures, len(done.outcomes))
+        if done.handed_in:
+            say_error(done.handed_in)
     if any(isinstance(outcome.error, _core.SimulationError) for outcome in failures):
         return 1
-    return 0 if done.records and not failures else 2
+    # A shard of few runs may have none.
+    return 0 if (done.records or done.handed_in) and not failures else 2
 
 
 def _print(done: Finished, report: Path | None, options: RunOptions) -> None:
@@ -67,9 +70,9 @@ def _print(done: Finished, report: Path | None, options: RunOptions) -> None:
     as_json = options.as_json
     if as_json:
         sys.stdout.write(_json(done))
-    else:
+    elif not done.handed_in:
         _print_tables(done, options.showing())
-        if options.explain:
+        if options.explain and not done.handed_in:
             from eraseblock.results.view import names_of
             from eraseblock.terminal.explain import print_explanations
 

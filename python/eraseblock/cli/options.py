@@ -74,6 +74,14 @@ Prune = Annotated[
         negative="", help="With -o: drop what the folder holds of other sweeps, traces and engine versions."
     ),
 ]
+Shards = Annotated[
+    str | None,
+    Parameter(
+        name="--shard",
+        help="With -o: only a share of the runs, as in 2/4, the second of four; the others run on other "
+        "machines. When all have ended, the same command without it makes the results.",
+    ),
+]
 
 Sort = Annotated[
     str | None, Parameter(help="Column that decides and sorts, as in p99; default: mean, untimed: writes.")
@@ -113,9 +121,11 @@ class RunOptions:
     top: Top = None
     all_: All = False
     no_cache: NoCache = False
+    shard: Shards = None
 
     def handling(self) -> Handling:
         """The same for the engine."""
+        from eraseblock.results.shards import Shard
         from eraseblock.running import Handling
 
         return Handling(
@@ -125,6 +135,7 @@ class RunOptions:
             folder=self.output,
             fresh=self.fresh,
             prune=self.prune,
+            shard=None if self.shard is None else Shard.parse(self.shard, "--shard"),
             sensitivity=self.sensitivity,
             cache=not self.no_cache,
         )
