@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import eraseblock as eb
 from eraseblock import api
 from eraseblock.cli import main
 from eraseblock.explain.sentence import PARTS, sentences
@@ -29,11 +30,11 @@ DRIVE: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def record() -> dict[str, Any]:
+def record() -> eb.Record:
     return api.run(DRIVE, verify=True)[0]
 
 
-def test_parts_add_up_to_responses(record: dict[str, Any]) -> None:
+def test_parts_add_up_to_responses(record: eb.Record) -> None:
     for kind in ("read", "write"):
         split, responses = record["waits"][kind], record["response_ns"][kind]
         assert split["all"]["requests"] == responses["count"]
@@ -47,7 +48,7 @@ def test_parts_add_up_to_responses(record: dict[str, Any]) -> None:
         assert sum(one["parts"].values()) == one["response_ns"] == one["pieces"][-1]["to_ns"]
 
 
-def test_the_sentence_names_the_largest_part(record: dict[str, Any]) -> None:
+def test_the_sentence_names_the_largest_part(record: eb.Record) -> None:
     tail = record["waits"]["write"]["p99"]
     told = sentences(record, ["write"])[0]
     words = {"admission": "requests before them", "slot": "room in the buffer", "merge": "merges"}
